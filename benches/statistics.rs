@@ -16,7 +16,8 @@ use std::{
 use cargo_rbench::{
     model::Metric,
     stats::{
-        Comparison, Components, Estimator, Interval, Measurements, Misfit, Pairing, Random, Summary,
+        Comparison, Components, Estimator, Interval, InvalidMeasurement, Measurements, Pairing,
+        Random, Summary,
     },
 };
 use rayon::prelude::*;
@@ -47,14 +48,14 @@ enum Floor {
 /// The trimmed mean needs two order statistics; it is measured against the first alone.
 const ROWS: [(Estimator, Floor, &str); 6] = [
     (Estimator::Mean, Floor::Sum, "one plain sum"),
-    (Estimator::Mean, Floor::SumInLanes, "one sum in 8 lanes"),
+    (Estimator::Mean, Floor::SumInLanes, "one sum in 8 parallel"),
     (Estimator::TrimmedMean, Floor::Select(MEASUREMENTS / 5), "select 1/5"),
     (Estimator::Median, Floor::Select(MEASUREMENTS / 2), "select 1/2"),
     (Estimator::LowerQuartile, Floor::Select(MEASUREMENTS / 4), "select 1/4"),
     (Estimator::Minimum, Floor::Select(0), "select first"),
 ];
 
-fn main() -> Result<(), Misfit> {
+fn main() -> Result<(), InvalidMeasurement> {
     let benchmarks: Vec<Versions> = (0..BENCHMARKS).map(benchmark).collect::<Result<_, _>>()?;
     let values: usize = benchmarks.iter().flatten().map(|version| version.values().len()).sum();
     println!("{values} measurements, {} threads; ms", rayon::current_num_threads());
@@ -77,7 +78,7 @@ fn main() -> Result<(), Misfit> {
 }
 
 /// Skewed measurements of about 1 µs, whose builds and executions differ too.
-fn benchmark(index: u64) -> Result<Versions, Misfit> {
+fn benchmark(index: u64) -> Result<Versions, InvalidMeasurement> {
     let mut random = Random::stream(10_000_000, index);
     let mut version = || {
         let builds: Vec<_> = (0..BUILDS).map(|seed| (seed, build(&mut random))).collect();
@@ -107,9 +108,9 @@ fn judge_all(benchmarks: &[Versions], estimator: Estimator) -> f64 {
 }
 
 fn judge(versions: &Versions, estimator: Estimator) -> f64 {
-    let [base, head] = versions.each_ref().map(|data| Summary::of(data, estimator));
+    let [base, head] = versions.each_ref().map(|data| Summary::compute(data, estimator));
     for version in [&base, &head] {
-        black_box(Components::of(version));
+        black_box(Components::estimate(version));
         black_box(Interval::three_level(version, 0.95).ok());
     }
     let comparison = Comparison::new(&base, &head, Pairing::BySeed, 0.05);
@@ -129,13 +130,13 @@ fn pass(benchmarks: &[Versions], floor: Floor) -> f64 {
 }
 
 fn sum_in_lanes(values: &[f64]) -> f64 {
-    let mut lanes = [0.0; 8];
+    let mut parallel = [0.0; 8];
     for chunk in values.as_chunks::<8>().0 {
-        for (lane, value) in lanes.iter_mut().zip(chunk) {
+        for (lane, value) in parallel.iter_mut().zip(chunk) {
             *lane += value;
         }
     }
-    lanes.iter().sum()
+    parallel.iter().sum()
 }
 
 fn select_in_all(version: &Measurements, index: usize, scratch: &mut Vec<f64>) -> f64 {

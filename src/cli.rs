@@ -1,17 +1,17 @@
 //! The command line: the clap structs, and nothing that touches files or processes.
 
 mod accept;
+mod bisect;
 mod ci;
 mod completions;
 mod diagnose;
 mod doctor;
 mod explain;
-mod find;
 mod given;
 mod groups;
 pub mod help;
 mod init;
-mod one_shot;
+mod once;
 mod options;
 mod plan;
 mod results;
@@ -22,28 +22,28 @@ pub(crate) mod values;
 use std::{ffi::OsString, iter, path::PathBuf, rc::Rc, time::Duration};
 
 pub use accept::AcceptArgs;
+pub use bisect::BisectArgs;
 pub use ci::{CiArgs, CiCommand, CiCommentArgs, CiMergeArgs, CiPlaceArgs, CiProvider, CiRunArgs};
 use clap::{ArgMatches, Args, ColorChoice, FromArgMatches as _, Parser, Subcommand};
 pub use completions::CompletionsArgs;
-pub use diagnose::{DiagnoseArgs, DiagnosisEffort};
+pub use diagnose::{DiagnoseArgs, DiagnosisSampling};
 pub use doctor::DoctorArgs;
 pub use explain::ExplainArgs;
-pub use find::FindArgs;
 pub use given::GivenOptions;
 pub use groups::{
     CompileArgs, ExperimentArgs, FailOn, FilterArgs, Format, GateArgs, LayoutArgs, MeasureArgs,
     OutputArgs, OutputFile, OutputFileArgs, ReportArgs, ReportFormat, TargetArgs, VerdictArgs,
 };
 pub use init::{InitArgs, Service};
-pub use one_shot::OneShot;
-pub use options::{CriteriaOptions, EffortOptions};
+pub use once::Once;
+pub use options::{CriteriaOptions, SamplingOptions};
 pub use plan::PlanArgs;
 pub use results::{ExportArgs, HistoryArgs, ImportArgs, ShowArgs, StoredTargetArgs};
 pub use revisions::RevisionPair;
-pub use selftest::{Peer, SelftestArgs};
+pub use selftest::{OtherTool, SelftestArgs};
 
 use crate::{
-    model::{Interleave, Metric, secret::shown_cargo_args},
+    model::{Metric, Mode, secret::shown_cargo_args},
     shell::{self, CommandLine},
 };
 
@@ -99,7 +99,7 @@ pub enum Command {
     /// Compare in a job of continuous integration, and tell it there: summary, annotations, comment, reports.
     Ci(CiArgs),
     /// Find the commits of a range that changed benchmarks, by comparing two of them at a time.
-    Find(FindArgs),
+    Bisect(BisectArgs),
     /// Measure versions and store the results.
     Run(RunArgs),
     /// Accept that a commit made a benchmark slower: `compare` passes it from then on, up to a ceiling.
@@ -131,7 +131,7 @@ pub enum Command {
     /// Tell what of this machine makes comparisons less sure, and what can be done about it; changes nothing.
     Doctor(DoctorArgs),
     /// Remove old checkouts, compilations and builds from the cache.
-    Gc(GcArgs),
+    Clean(CleanArgs),
     /// Print completions for a shell.
     Completions(CompletionsArgs),
     /// Show example comparisons in a small temporary project; takes about a minute.
@@ -173,17 +173,17 @@ pub struct CompareArgs {
     pub versions: RevisionPair,
     /// Judge the stored results of both versions instead of measuring.
     #[arg(long, help_heading = "Stored results", conflicts_with_all = [
-        "measure_all", "budget", "until_decided", "lanes", "dry_run", "quick", "builds", "executions", "measurements", "warm_up", "floor", "cpu",
-        "deadline", "interleave", "layout", "strategy", "seed", "profile", "features", "all_features",
+        "no_skip", "budget", "until_decided", "parallel", "dry_run", "quick", "builds", "executions", "measurements", "warm_up", "min_time", "cpu",
+        "deadline", "mode", "layout", "strategy", "seed", "profile", "features", "all_features",
         "no_default_features", "locked", "offline", "jobs", "cargo_args", "commands",
     ])]
     pub stored: bool,
     /// With --stored: also compare results from different machines, compilers or settings.
     #[arg(long, help_heading = "Stored results", requires = "stored")]
-    pub allow_different: bool,
+    pub ignore_environment: bool,
     /// Measure benchmarks that execute and read nothing that changed, too.
     #[arg(long, help_heading = "Experiment")]
-    pub measure_all: bool,
+    pub no_skip: bool,
     /// Measure for about this long at most, and spend it on the benchmarks that are most likely decided by it:
     /// up to 40 builds of each. Compiling and linking are not counted, nor is the first look limited.
     #[arg(long, value_name = "TIME", value_parser = values::deadline, help_heading = "Experiment")]
@@ -191,9 +191,9 @@ pub struct CompareArgs {
     /// Measure benchmarks until they are decided, with up to 160 builds of each.
     #[arg(long, help_heading = "Experiment")]
     pub until_decided: bool,
-    /// How the executions of both versions are interleaved [default: turns]
+    /// How the executions of both versions are interleaved [default: interleaved]
     #[arg(long, value_name = "HOW", help_heading = "Experiment")]
-    pub interleave: Option<Interleave>,
+    pub mode: Option<Mode>,
     /// What is measured, and how.
     #[command(flatten)]
     pub experiment: ExperimentArgs,
@@ -205,7 +205,7 @@ pub struct CompareArgs {
     pub gate: GateArgs,
     /// Explain every verdict, not only those that need a look.
     #[arg(long, help_heading = "Output")]
-    pub explain: bool,
+    pub reasons: bool,
     /// How results are printed.
     #[command(flatten)]
     pub report: ReportArgs,
@@ -311,7 +311,7 @@ pub struct ExecArgs {
     pub warm_up: Duration,
     /// Minimum duration of each measurement.
     #[arg(long, value_name = "TIME", default_value = "5ms", value_parser = values::time)]
-    pub floor: Duration,
+    pub min_time: Duration,
     /// Iterations of every measurement [default: as many as the floor needs]
     #[arg(long, value_name = "I", value_parser = clap::value_parser!(u64).range(1..))]
     pub iterations: Option<u64>,
@@ -332,9 +332,9 @@ pub struct ExecArgs {
     pub compile: CompileArgs,
 }
 
-/// `cargo rbench gc`.
+/// `cargo rbench clean`.
 #[derive(Debug, Args)]
-pub struct GcArgs {
+pub struct CleanArgs {
     /// Remove entries that have not been used for this long.
     #[arg(long, value_name = "TIME", default_value = "30d", value_parser = values::duration)]
     pub max_age: Duration,
@@ -367,9 +367,9 @@ impl CompareArgs {
 
 impl Cli {
     /// Parses the words after `cargo rbench`.
-    pub fn of_words(words: &[String]) -> Result<Self, clap::Error> {
+    pub fn parse_words(words: &[String]) -> Result<Self, clap::Error> {
         let words = words.iter().map(String::as_str);
-        Self::of_matches(
+        Self::from_matches(
             &help::command().try_get_matches_from(iter::once("cargo-rbench").chain(words))?,
         )
     }
@@ -379,10 +379,10 @@ impl Cli {
     pub fn from_process() -> Self {
         shell::adopt_toolchain(|name| std::env::var_os(name));
         let matches = help::command().get_matches_from(without_cargo(std::env::args_os()));
-        Self::of_matches(&matches).unwrap_or_else(|error| error.exit())
+        Self::from_matches(&matches).unwrap_or_else(|error| error.exit())
     }
 
-    fn of_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+    fn from_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let mut cli =
             Self::from_arg_matches(matches).map_err(|error| error.format(&mut help::command()))?;
         cli.name = matches.subcommand_name().map(str::to_owned).unwrap_or_default();
@@ -450,12 +450,12 @@ mod tests {
 
     #[test]
     fn lines_of_the_log_are_counted_by_a_flag_of_every_command() {
-        let parse = |words: &str| Cli::of_words(&shlex::split(words).unwrap());
-        for words in ["gc -vv", "-vv compare", "list --verbose --verbose"] {
+        let parse = |words: &str| Cli::parse_words(&shlex::split(words).unwrap());
+        for words in ["clean -vv", "-vv compare", "list --verbose --verbose"] {
             assert_eq!(parse(words).unwrap().verbose, 2, "{words}");
         }
-        assert_eq!(parse("-v gc").unwrap().name, "gc");
-        assert!(parse("gc -q -v").is_err());
+        assert_eq!(parse("-v clean").unwrap().name, "clean");
+        assert!(parse("clean -q -v").is_err());
     }
 
     #[test]
@@ -466,7 +466,7 @@ mod tests {
             "--profile=dev",
             "--locked",
             "--cargo-arg=-v",
-            "--interleave=turns",
+            "--mode=interleaved",
         ] {
             let words = ["cargo-rbench", "compare", "--stored", option].map(OsString::from);
             let refusal = Cli::try_parse_from(words).unwrap_err().to_string();
@@ -477,10 +477,10 @@ mod tests {
 
     #[test]
     fn only_a_comparison_has_versions_that_can_be_interleaved() {
-        let parse = |command| Cli::try_parse_from(["cargo-rbench", command, "--interleave=turns"]);
+        let parse = |command| Cli::try_parse_from(["cargo-rbench", command, "--mode=interleaved"]);
         let Command::Compare(args) = parse("compare").unwrap().command else { panic!("another") };
-        assert_eq!(args.interleave, Some(Interleave::Turns));
+        assert_eq!(args.mode, Some(Mode::Interleaved));
         let refusal = parse("run").unwrap_err().to_string();
-        assert!(refusal.contains("unexpected argument '--interleave'"), "{refusal}");
+        assert!(refusal.contains("unexpected argument '--mode'"), "{refusal}");
     }
 }

@@ -16,14 +16,14 @@ use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 use tracing::debug;
 
 use crate::{
-    build::{self, Event},
-    experiment,
-    failure::{Exit, OrFail, Result},
+    builds::{self, Event},
+    error::{Context, Exit, Result},
+    escape::{escape_untrusted, escape_untrusted_lines},
     log::PRINTED,
+    measure,
     model::{BenchTarget, Benchmark, Incident, Version},
     report::{PLAIN_COLUMNS, quantity},
     store,
-    visible::{visible, visible_lines},
 };
 
 /// Whether nothing is shown of what goes on, as the user wants it for the whole process.
@@ -103,7 +103,7 @@ impl Console {
     pub fn error(&self, text: &str) {
         debug!(target: PRINTED, "{text}");
         // That nobody reads it any more, as on a terminal that was closed, is no reason to stop.
-        let _ = writeln!(anstream::stderr(), "{}", visible_lines(text));
+        let _ = writeln!(anstream::stderr(), "{}", escape_untrusted_lines(text));
     }
 
     /// Prints a line unless it was printed before.
@@ -124,7 +124,7 @@ impl Console {
     pub fn result(text: &str) -> Result<()> {
         match anstream::stdout().write_all(text.as_bytes()) {
             Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-            other => other.or_fail(Exit::Usage, || "cannot write the result"),
+            other => other.context(Exit::Usage, || "cannot write the result"),
         }
     }
 
@@ -148,7 +148,7 @@ impl Console {
         let bar = links.get_or_insert_with(|| {
             let style = ProgressStyle::with_template("     Linking [{bar:26}] {pos}/{len}: {msg}");
             let bar = ProgressBar::new(of as u64)
-                .with_message(visible(&format!("{target} of {version}")).into_owned());
+                .with_message(escape_untrusted(&format!("{target} of {version}")).into_owned());
             bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
             bar
         });
@@ -160,7 +160,7 @@ impl Console {
     }
 }
 
-impl build::Observer for Console {
+impl builds::Observer for Console {
     fn build_event(&self, event: &Event<'_>) {
         match event {
             Event::Compiling { version, purpose } => {
@@ -217,7 +217,7 @@ impl store::Observer for Console {
     }
 }
 
-impl experiment::Observer for Console {
+impl measure::Observer for Console {
     fn incident(&self, benchmark: &Benchmark, incident: &Incident) {
         self.line(&format!("warning: {benchmark}: {incident}"));
     }
@@ -248,7 +248,7 @@ impl experiment::Observer for Console {
         let Ok(mut traces) = self.traces.lock() else { return };
         let bar = traces.get_or_insert_with(|| {
             let style = ProgressStyle::with_template("     Tracing [{bar:26}] {pos}/{len}: {msg}");
-            let message = visible(&version.to_string()).into_owned();
+            let message = escape_untrusted(&version.to_string()).into_owned();
             let bar = ProgressBar::new(of as u64).with_message(message);
             bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
             bar
@@ -273,7 +273,7 @@ struct Compiling {
 impl Compiling {
     fn new(what: &str) -> Self {
         let style = ProgressStyle::with_template("{wide_msg}");
-        let what = visible(what).into_owned();
+        let what = escape_untrusted(what).into_owned();
         let bar = ProgressBar::new_spinner()
             .with_finish(ProgressFinish::AndClear)
             .with_message(what.clone());
@@ -301,7 +301,7 @@ fn last_line(unfinished: &mut Vec<u8>, bytes: &[u8]) -> Option<String> {
     let complete = String::from_utf8_lossy(unfinished);
     let plain = anstream::adapter::strip_str(&complete).to_string();
     let line = plain.split(['\r', '\n']).map(str::trim).rfind(|line| !line.is_empty());
-    let line = line.map(|line| visible(line).into_owned());
+    let line = line.map(|line| escape_untrusted(line).into_owned());
     *unfinished = if rest.len() > LONGEST { Vec::new() } else { rest };
     line
 }

@@ -6,8 +6,8 @@
 //! and finds it again on fresh builds.
 //!
 //! Data flows one way: [`cli`] parses the command line, [`command`] has one file per subcommand,
-//! [`mod@compare`] is what most of them do, [`model`] has the shared types, [`stats`], [`diagnosis`] and [`code`] are pure, and modules such as
-//! [`source`] and [`build`] each handle one part of the outside world.
+//! [`mod@compare`] is what most of them do, [`model`] has the shared types, [`stats`], [`diagnosis`] and [`elf`] are pure, and modules such as
+//! [`git`] and [`builds`] each handle one part of the outside world.
 
 #[cfg(not(target_os = "linux"))]
 compile_error!(
@@ -15,31 +15,31 @@ compile_error!(
      through interfaces of the Linux kernel"
 );
 
-pub mod build;
+pub mod builds;
+pub mod callgrind;
 pub mod ci;
 pub mod cli;
-pub mod code;
 pub mod command;
 pub mod compare;
+pub mod config;
 pub mod console;
 pub mod demo;
 pub mod diagnosis;
-pub mod experiment;
-pub mod failure;
+pub mod elf;
+pub mod error;
+pub mod escape;
 pub mod forge;
+pub mod git;
 pub mod harness;
-pub mod judge;
+pub mod impact;
 pub mod log;
 pub mod machine;
+pub mod measure;
 pub mod model;
 pub mod process;
-pub mod profile;
 pub mod project;
-pub mod reach;
 pub mod report;
-pub mod settings;
 pub mod shell;
-pub mod source;
 pub mod stats;
 pub mod store;
-pub mod visible;
+pub mod verdict;

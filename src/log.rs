@@ -25,12 +25,12 @@ use tracing_subscriber::{
 };
 
 use crate::{
-    failure::{Exit, OrFail as _, Result},
+    error::{Context as _, Exit, Result},
+    escape::escape_untrusted,
     model::secret,
-    visible::visible,
 };
 
-/// Prints log lines as `-v` does: `info`, `debug`, or only those of a module, `cargo_rbench::build=debug`.
+/// Prints log lines as `-v` does: `info`, `debug`, or only those of a module, `cargo_rbench::builds=debug`.
 pub const VARIABLE: &str = "RBENCH_LOG";
 
 /// The target of events whose text is printed anyway: they only go to the file.
@@ -63,7 +63,7 @@ pub fn start(command: &str, typed: &str, verbose: u8, quiet: bool) -> Result<()>
         0 if variable.is_empty() => Targets::new(),
         0 => variable
             .parse()
-            .or_fail(Exit::Usage, || format!("cannot use {VARIABLE}={variable}"))
+            .context(Exit::Usage, || format!("cannot use {VARIABLE}={variable}"))
             .map_err(|failure| {
                 failure.hint("use `info`, `debug` or `cargo_rbench::MODULE=debug`")
             })?,
@@ -193,7 +193,7 @@ impl Log {
 fn line(text: &str, secrets: &[String]) -> String {
     let text = text.trim_end_matches('\n').to_owned();
     let plain = secrets.iter().fold(text, |text, secret| text.replace(secret.as_str(), "***"));
-    visible(&plain).into_owned()
+    escape_untrusted(&plain).into_owned()
 }
 
 /// At most so many bytes of a line.

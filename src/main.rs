@@ -4,12 +4,12 @@
 use std::{io::Write as _, process::ExitCode};
 
 use cargo_rbench::{
-    build, cli::Cli, command, console::Console, failure::Exit, log, visible::visible_lines,
+    builds, cli::Cli, command, console::Console, error::Exit, escape::escape_untrusted_lines, log,
 };
 use tracing::{debug, info};
 
 fn main() -> ExitCode {
-    if let Some(exit) = build::run_as_tool() {
+    if let Some(exit) = builds::run_as_tool() {
         return exit;
     }
     let cli = Cli::from_process();
@@ -39,7 +39,7 @@ fn main() -> ExitCode {
     let log = log.map(|path| format!("log: {}", path.display()));
     for text in error.iter().chain(&log) {
         // On a terminal that was closed, the exit code alone tells.
-        let _ = writeln!(anstream::stderr(), "{}", visible_lines(text));
+        let _ = writeln!(anstream::stderr(), "{}", escape_untrusted_lines(text));
     }
     exit.into()
 }

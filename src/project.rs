@@ -9,15 +9,15 @@ use std::{
 use cargo_metadata::{Metadata, MetadataCommand, Package, Target};
 
 use crate::{
-    build::{
-        ConfigFiles, Event, Observer, Site, SiteLock, Source, VersionFiles, Workshop,
+    builds::{
+        BuildEnv, CacheDirs, CacheLock, ConfigFiles, Event, Observer, Source, VersionFiles,
         cache_directory, run_tool_or,
     },
-    failure::{Exit, Failure, OrFail, Result},
+    config::BenchToml,
+    error::{Context, Error, Exit, Result},
+    git::{Checkout, Checkouts, Repository, UNCOMMITTED},
     log,
     model::{BenchTarget, CompileSettings, Version},
-    settings::BenchToml,
-    source::{Checkout, Checkouts, Repository, UNCOMMITTED},
     store::Store,
 };
 
@@ -38,14 +38,14 @@ pub struct Project {
     /// The target dir, below which builds are kept.
     target: PathBuf,
     /// Where rbench keeps things, once somebody has asked.
-    site: OnceCell<Site>,
+    cache_dirs: OnceCell<CacheDirs>,
 }
 
 impl Project {
     /// Finds the project at `manifest`, or at the current directory.
     pub fn find(manifest: Option<&Path>) -> Result<Self> {
         let here =
-            std::env::current_dir().or_fail(Exit::Usage, || "cannot find the current directory")?;
+            std::env::current_dir().context(Exit::Usage, || "cannot find the current directory")?;
         let directory =
             manifest.and_then(Path::parent).map_or(here.clone(), |parent| here.join(parent));
         let repository = Repository::discover(&directory)?;
@@ -53,7 +53,7 @@ impl Project {
         let metadata = workspace_metadata(&directory, manifest)?;
         let workspace = canonical(metadata.workspace_root.as_std_path())?;
         if !workspace.starts_with(repository.root()) {
-            return Err(Failure::new(
+            return Err(Error::new(
                 Exit::Usage,
                 format!(
                     "the workspace {} is not in the repository {}",
@@ -64,7 +64,7 @@ impl Project {
             .hint("run rbench in a workspace that is part of a git repository"));
         }
         let target = metadata.target_directory.as_std_path().to_owned();
-        log::keep_in(&Site::run_logs(&target));
+        log::keep_in(&CacheDirs::run_logs(&target));
         let file = BenchToml::read(&workspace)?;
         // They change with every run.
         let repository = repository.leaving_out(store_files(&file.store(&workspace)));
@@ -72,28 +72,37 @@ impl Project {
         let bench_roots = bench_roots(&metadata, repository.root());
         let manifest = manifest.map(Path::to_owned);
         let site = OnceCell::new();
-        Ok(Self { repository, workspace, file, manifest, bench_roots, bench_targets, target, site })
+        Ok(Self {
+            repository,
+            workspace,
+            file,
+            manifest,
+            bench_roots,
+            bench_targets,
+            target,
+            cache_dirs: site,
+        })
     }
 
     /// Where rbench keeps things. What only reads results needs no such place, and does not look for the
     /// first commit of the repository, whose name it has.
-    pub fn site(&self) -> Result<&Site> {
-        if let Some(known) = self.site.get() {
+    pub fn cache_dirs(&self) -> Result<&CacheDirs> {
+        if let Some(known) = self.cache_dirs.get() {
             return Ok(known);
         }
         let cache = cache_directory(|name| std::env::var_os(name))?;
-        let site = self.site_in(&cache, &self.target)?;
-        Ok(self.site.get_or_init(|| site))
+        let site = self.cache_dirs_in(&cache, &self.target)?;
+        Ok(self.cache_dirs.get_or_init(|| site))
     }
 
     /// From now on, rbench keeps things in this cache directory and below this target dir.
     pub fn keep_in(&mut self, cache: &Path, target: &Path) -> Result<()> {
-        self.site = self.site_in(cache, target)?.into();
+        self.cache_dirs = self.cache_dirs_in(cache, target)?.into();
         Ok(())
     }
 
-    fn site_in(&self, cache: &Path, target: &Path) -> Result<Site> {
-        Ok(Site::new(cache, &self.repository.identity()?, &self.workspace, target))
+    fn cache_dirs_in(&self, cache: &Path, target: &Path) -> Result<CacheDirs> {
+        Ok(CacheDirs::new(cache, &self.repository.identity()?, &self.workspace, target))
     }
 
     /// Checks that the configuration file is about bench targets of the working tree, for a command about
@@ -118,7 +127,7 @@ impl Project {
 
     /// The files of a version.
     pub fn checkout(&self, version: &Version, observer: &dyn Observer) -> Result<Checkout> {
-        let checkouts = Checkouts::open(self.site()?.outside())?;
+        let checkouts = Checkouts::open(self.cache_dirs()?.outside())?;
         let checkout = checkouts.checkout(&self.repository, version)?;
         for submodule in &checkout.absent_submodules {
             observer.build_event(&Event::Warning(&format!(
@@ -130,21 +139,21 @@ impl Project {
     }
 
     /// Keeps other rbench processes from building and measuring here, after waiting for them.
-    pub fn lock(&self, observer: &dyn Observer) -> Result<SiteLock> {
-        self.site()?.lock(|path| observer.build_event(&Event::Locked(path)))
+    pub fn lock(&self, observer: &dyn Observer) -> Result<CacheLock> {
+        self.cache_dirs()?.lock(|path| observer.build_event(&Event::Locked(path)))
     }
 
     /// The workshop in which this project's versions are built. While it lives, no other rbench process
     /// builds or measures here.
-    pub fn workshop<'a>(
+    pub fn build_env<'a>(
         &'a self,
         settings: CompileSettings,
         observer: &'a dyn Observer,
-    ) -> Result<Workshop<'a>> {
+    ) -> Result<BuildEnv<'a>> {
         let root = self.repository.root();
-        let site = self.site()?;
-        Ok(Workshop {
-            site: site.clone(),
+        let site = self.cache_dirs()?;
+        Ok(BuildEnv {
+            cache_dirs: site.clone(),
             lock: self.lock(observer)?,
             workspace: self.workspace.strip_prefix(root).unwrap_or(Path::new("")).to_owned(),
             settings,
@@ -160,7 +169,7 @@ impl Project {
 
 impl VersionFiles for Project {
     fn restore(&self, version: &Version) -> Result<Option<Vec<String>>> {
-        Checkouts::open(self.site()?.outside())?.restore(&self.repository, version)
+        Checkouts::open(self.cache_dirs()?.outside())?.restore(&self.repository, version)
     }
 }
 
@@ -178,7 +187,7 @@ fn workspace_metadata(directory: &Path, manifest: Option<&Path>) -> Result<Metad
     }
     let what = || format!("cannot find a cargo workspace at {}", directory.display());
     let output = run_tool_or(&mut metadata.cargo_command(), Exit::Usage, what)?;
-    MetadataCommand::parse(String::from_utf8_lossy(&output.stdout)).or_fail(Exit::Usage, what)
+    MetadataCommand::parse(String::from_utf8_lossy(&output.stdout)).context(Exit::Usage, what)
 }
 
 /// The bench targets of the working tree.
@@ -214,5 +223,5 @@ fn store_files(store: &Path) -> [PathBuf; 4] {
 }
 
 fn canonical(path: &Path) -> Result<PathBuf> {
-    path.canonicalize().or_fail(Exit::Usage, || format!("cannot find {}", path.display()))
+    path.canonicalize().context(Exit::Usage, || format!("cannot find {}", path.display()))
 }

@@ -19,12 +19,12 @@ use std::{
 mod project;
 
 use cargo_rbench::{
-    code::Digest,
-    failure::{Exit, OrFail, Result},
+    elf::Digest,
+    error::{Context, Exit, Result},
     model::{
-        BenchTarget, Benchmark, Dimensions, Execution, ExecutionRequest, ExperimentPlan, Layout,
-        LayoutSeed, Machine, Metric, Name, PlannedBenchmark, PlannedVersion, Resources, Series,
-        Slot, Stage, Turns, Version,
+        BenchTarget, Benchmark, Execution, ExecutionRequest, ExperimentPlan, Layout, LayoutSeed,
+        Machine, Metric, Name, PlannedBenchmark, PlannedVersion, Resources, SampleSizes, Schedule,
+        Series, Slot, Stage, Version,
     },
     stats::Random,
     store::{ExperimentId, RecordedBuild, Store},
@@ -36,7 +36,7 @@ const EXECUTIONS: u32 = 2;
 const MEASUREMENTS: usize = 10;
 const BENCHMARKS_PER_TARGET: usize = 10;
 
-const DIMENSIONS: Dimensions = Dimensions {
+const DIMENSIONS: SampleSizes = SampleSizes {
     first_look: None,
     builds: BUILDS as usize,
     executions: EXECUTIONS as usize,
@@ -51,7 +51,7 @@ fn main() -> Result<()> {
     };
     let (commits, benchmarks) = (number(0, 100), number(1, 20));
     let clock = arguments.get(2).is_none_or(|kind| kind != "any");
-    let directory = tempfile::tempdir().or_fail(Exit::Internal, || "cannot make a directory")?;
+    let directory = tempfile::tempdir().context(Exit::Internal, || "cannot make a directory")?;
     let root = arguments.get(3).map_or(directory.path().to_owned(), PathBuf::from);
     let project = Project::new(root, commits)?;
     let path = project.store();
@@ -113,8 +113,8 @@ fn fill(
             .collect();
         let builds = targets.iter().flat_map(|target| {
             seeds.iter().enumerate().map(move |(index, seed)| {
-                let digest = Digest::of(&[commit, index].map(usize::to_le_bytes).concat());
-                let (target, seed, layout) = (target.clone(), *seed, Layout::Matched);
+                let digest = Digest::compute(&[commit, index].map(usize::to_le_bytes).concat());
+                let (target, seed, layout) = (target.clone(), *seed, Layout::SameOrder);
                 RecordedBuild { version: 0, target, seed, layout, digest }
             })
         });
@@ -160,7 +160,7 @@ fn benchmark(index: usize) -> Benchmark {
 }
 
 fn planned(benchmark: &Benchmark) -> PlannedBenchmark {
-    PlannedBenchmark { benchmark: benchmark.clone(), dimensions: DIMENSIONS }
+    PlannedBenchmark { benchmark: benchmark.clone(), sample_sizes: DIMENSIONS }
 }
 
 fn plan(version: &Version, benchmarks: &[Benchmark]) -> ExperimentPlan {
@@ -180,7 +180,7 @@ fn plan(version: &Version, benchmarks: &[Benchmark]) -> ExperimentPlan {
         rbench: "0.1.0".to_owned(),
         settings: "{\"a\": 1}".repeat(100).into(),
         settings_key: "k".into(),
-        dimensions: DIMENSIONS,
+        sample_sizes: DIMENSIONS,
         seed: 1,
     }
 }
@@ -202,7 +202,7 @@ fn execution(random: &mut Random, start: SystemTime, clock: bool) -> Execution {
         asked: ExecutionRequest {
             measurements: MEASUREMENTS,
             warm_up: Duration::from_millis(100),
-            floor: Duration::from_millis(1),
+            min_time: Duration::from_millis(1),
             iterations: Some(ITERATIONS),
             seed: noisy(0.5, 1.0).to_bits().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48,
         },
@@ -223,7 +223,7 @@ fn execution(random: &mut Random, start: SystemTime, clock: bool) -> Execution {
             voluntary_switches: whole(noisy(3.0, 0.5)),
             involuntary_switches: whole(noisy(9.0, 1.0)),
         },
-        turns: Turns::NotAsked,
+        schedule: Schedule::NotRequested,
         incidents: Vec::new(),
     }
 }
@@ -239,7 +239,7 @@ fn whole(value: f64) -> u64 {
 
 fn size(path: &Path) -> Result<f64> {
     let metadata =
-        path.metadata().or_fail(Exit::Internal, || format!("cannot read {}", path.display()))?;
+        path.metadata().context(Exit::Internal, || format!("cannot read {}", path.display()))?;
     Ok(metadata.len() as f64)
 }
 

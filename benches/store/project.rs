@@ -8,7 +8,7 @@ use std::{
 };
 
 use cargo_rbench::{
-    failure::{Exit, Failure, OrFail, Result},
+    error::{Context, Error, Exit, Result},
     model::Version,
 };
 use git2::{Oid, Repository, Signature, Time};
@@ -29,10 +29,10 @@ impl Project {
         let what = || "cannot make a repository";
         for (path, text) in [("Cargo.toml", MANIFEST), ("src/lib.rs", "")] {
             let path = root.join(path);
-            fs::create_dir_all(path.parent().unwrap_or(&root)).or_fail(Exit::Internal, what)?;
-            fs::write(path, text).or_fail(Exit::Internal, what)?;
+            fs::create_dir_all(path.parent().unwrap_or(&root)).context(Exit::Internal, what)?;
+            fs::write(path, text).context(Exit::Internal, what)?;
         }
-        let versions = make(&root, commits).or_fail(Exit::Internal, what)?;
+        let versions = make(&root, commits).context(Exit::Internal, what)?;
         Ok(Self { root, versions })
     }
 
@@ -52,9 +52,9 @@ impl Project {
             .stdout(Stdio::null())
             .status();
         let took = start.elapsed();
-        match status.or_fail(Exit::Internal, || "cannot run rbench")? {
+        match status.context(Exit::Internal, || "cannot run rbench")? {
             status if status.success() => Ok(took),
-            status => Err(Failure::new(Exit::Internal, format!("history ended with {status}"))),
+            status => Err(Error::new(Exit::Internal, format!("history ended with {status}"))),
         }
     }
 }

@@ -18,7 +18,7 @@ pub fn root() -> &'static Path {
 /// Runs a study, unless this process is a tool of what one builds: the program is also the rustc wrapper and
 /// the linker.
 pub fn program(run: impl FnOnce() -> Result<bool, Box<dyn Error>>) -> ExitCode {
-    cargo_rbench::build::run_as_tool().unwrap_or_else(|| end(run()))
+    cargo_rbench::builds::run_as_tool().unwrap_or_else(|| end(run()))
 }
 
 /// Ends a study: with 1 if a target is missed, and with 2 if it failed.

@@ -6,12 +6,13 @@ use std::{
 };
 
 use cargo_rbench::{
-    build::{
-        BuildRequest, Compiled, ConfigFiles, Site, Source, VersionBuilds, VersionFiles, Workshop,
+    builds::{
+        BuildEnv, BuildRequest, CacheDirs, Compiled, ConfigFiles, Source, VersionBuilds,
+        VersionFiles,
     },
-    failure,
+    error,
+    git::{Checkout, Checkouts, Repository},
     model::{CompileSettings, Layout, LayoutSeed, Strategy, TargetFilter, Version},
-    source::{Checkout, Checkouts, Repository},
 };
 
 use crate::WorkingTree;
@@ -45,11 +46,11 @@ impl Project {
     ) -> Result<Vec<VersionBuilds>, Box<dyn Error>> {
         let repository = Repository::discover(self.tree.path())?;
         let (cache, target) = (self.scratch().join("cache"), self.scratch().join("target"));
-        let site = Site::new(&cache, &repository.identity()?, self.tree.path(), &target);
+        let site = CacheDirs::new(&cache, &repository.identity()?, self.tree.path(), &target);
         let lock = site.lock(|_| ())?;
         let checkouts = Checkouts::open(site.outside())?;
-        let workshop = Workshop {
-            site: site.clone(),
+        let workshop = BuildEnv {
+            cache_dirs: site.clone(),
             lock,
             workspace: PathBuf::new(),
             settings: CompileSettings::default(),
@@ -108,7 +109,7 @@ struct Files<'a> {
 }
 
 impl VersionFiles for Files<'_> {
-    fn restore(&self, version: &Version) -> failure::Result<Option<Vec<String>>> {
+    fn restore(&self, version: &Version) -> error::Result<Option<Vec<String>>> {
         self.checkouts.restore(self.repository, version)
     }
 }

@@ -26,7 +26,7 @@ impl WorkingTree {
     }
 
     /// The working tree in a directory.
-    pub fn at(path: PathBuf) -> Self {
+    pub fn new(path: PathBuf) -> Self {
         Self { path }
     }
 

@@ -1,12 +1,12 @@
 //! Commands for the runner of GitHub Actions: annotations, and that what benchmarks print is no command.
 
-use crate::judge::VerdictKind;
+use crate::verdict::VerdictKind;
 use std::fmt;
 
-use super::{Comparison, Place, Places, Row, comparison::Change};
+use super::{Comparison, Definition, Places, Row, comparison::Change};
 use crate::{
+    escape::escape_untrusted,
     report::quantity::{changed, range, value},
-    visible::visible,
 };
 
 /// A step shows so many annotations.
@@ -30,7 +30,7 @@ pub struct Annotation {
     /// How loud it is.
     pub level: Level,
     /// Where it is shown.
-    pub place: Option<Place>,
+    pub place: Option<Definition>,
     /// Its heading.
     pub title: String,
     /// What it says.
@@ -56,13 +56,13 @@ pub fn annotations(comparison: &Comparison, advisory: bool, places: &Places) -> 
             let name = row.name(&names);
             let has_failed = row.verdict == VerdictKind::Failed;
             let functions = row.functions();
-            let place = functions.iter().find_map(|function| places.of_function(&function.name));
+            let place = functions.iter().find_map(|function| places.find(&function.name));
             let level = if advisory && !has_failed { Level::Warning } else { Level::Error };
             let title = format!("benchmark {}{against}", row.verdict.name());
             let message = if has_failed {
                 format!("{name}: {}", row.reason.text)
             } else {
-                format!("{name}: {}", told(row))
+                format!("{name}: {}", message(row))
             };
             all.push(Annotation { level, place, title, message });
         }
@@ -84,7 +84,7 @@ pub fn annotations(comparison: &Comparison, advisory: bool, places: &Places) -> 
 }
 
 /// `+5.00 % (+4.10 .. +5.90), 10.00 ns -> 10.50 ns; it executes fold (new, 90 bytes)`.
-fn told(row: &Row) -> String {
+fn message(row: &Row) -> String {
     let mut text = String::new();
     if let Some(change) = row.change {
         text += &changed(change.estimate());
@@ -109,14 +109,14 @@ impl fmt::Display for Annotation {
         let place = self
             .place
             .as_ref()
-            .map(|Place { path, line }| format!("file={},line={line},", property(path)));
+            .map(|Definition { path, line }| format!("file={},line={line},", property(path)));
         let message: String = self.message.chars().take(LONGEST).collect();
         write!(
             f,
             "::{level} {}title={}::{}",
             place.unwrap_or_default(),
             property(&self.title),
-            data(&visible(&message))
+            data(&escape_untrusted(&message))
         )
     }
 }

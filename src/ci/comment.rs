@@ -3,7 +3,7 @@
 
 use super::{Comparison, Links, page, short_page};
 use crate::{
-    failure::{Exit, Failure},
+    error::{Error, Exit},
     report::markdown::fenced,
 };
 
@@ -34,7 +34,7 @@ pub struct Comment {
 
 impl Comment {
     /// A comparison.
-    pub fn of(comparison: &Comparison, exit: Exit, name: &str, links: &Links) -> Self {
+    pub fn compose(comparison: &Comparison, exit: Exit, name: &str, links: &Links) -> Self {
         let marker = marker(name);
         let title = if name == "default" { String::new() } else { format!("**{name}**\n\n") };
         let room = COMMENT_ROOM - NOTICE_ROOM - marker.len() - title.len();
@@ -46,7 +46,7 @@ impl Comment {
     }
 
     /// That there is no comparison.
-    pub fn of_failure(failure: &Failure, name: &str, links: &Links) -> Self {
+    pub fn compose_failure(failure: &Error, name: &str, links: &Links) -> Self {
         let head = format!("{}### Benchmarks: not compared{}\n", marker(name), links.text());
         let what: String = failure.to_string().chars().take(COMMENT_ROOM / 8).collect();
         Self { body: head.clone() + &fenced(&(what + "\n")), short: head, is_news: false }

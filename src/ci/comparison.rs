@@ -3,14 +3,14 @@
 use serde::Deserialize;
 
 use crate::{
-    failure::{Exit, Failure, Result},
-    judge::{Counts, ExitPolicy, VerdictKind},
+    error::{Error, Exit, Result},
     model::{Benchmark, Metric, Partition, Unit},
     report::{
         SCHEMA_VERSION,
         compare::GeometricMean,
         names::{Names, with_metric},
     },
+    verdict::{Counts, ExitPolicy, VerdictKind},
 };
 
 /// The largest document, in bytes.
@@ -36,7 +36,7 @@ pub struct Comparison {
     pub(super) added: Vec<Benchmark>,
     pub(super) removed: Vec<Benchmark>,
     pub(super) failed_targets: Vec<FailedTarget>,
-    pub(super) also_against: Option<Box<Self>>,
+    pub(super) also_base: Option<Box<Self>>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -78,7 +78,7 @@ pub struct Row {
     /// Whether it affects the exit code: counts beside times may not.
     #[serde(default = "yes")]
     pub(super) decides: bool,
-    reach: Option<Reach>,
+    impact: Option<Impact>,
 }
 
 const fn yes() -> bool {
@@ -115,7 +115,7 @@ impl Change {
 }
 
 #[derive(Clone, Debug, Deserialize)]
-struct Reach {
+struct Impact {
     functions: Vec<Function>,
 }
 
@@ -137,15 +137,14 @@ fn without_its_text(error: &serde_json::Error) -> String {
 impl Comparison {
     /// Reads a document, and refuses what `compare` does not write.
     pub fn parse(text: &str) -> Result<Self> {
-        let refused = |reason: &str| {
-            Failure::new(Exit::Usage, "this is no comparison of rbench").because(reason)
-        };
+        let refused =
+            |reason: &str| Error::new(Exit::Usage, "this is no comparison of rbench").cause(reason);
         if text.len() > LARGEST {
             return Err(refused("it is larger than 64 MiB"));
         }
         let comparison: Self =
             serde_json::from_str(text).map_err(|error| refused(&without_its_text(&error)))?;
-        let nested = comparison.also_against.iter().any(|also| also.also_against.is_some());
+        let nested = comparison.also_base.iter().any(|also| also.also_base.is_some());
         if nested {
             return Err(refused("there are more than two comparisons in it"));
         }
@@ -190,7 +189,7 @@ impl Comparison {
 
     /// This comparison, and that with a release.
     pub(super) fn both(&self) -> impl Iterator<Item = &Self> {
-        std::iter::once(self).chain(self.also_against.as_deref())
+        std::iter::once(self).chain(self.also_base.as_deref())
     }
 
     /// How many there are of each kind.
@@ -210,7 +209,7 @@ impl Comparison {
             added: self.added.len(),
             removed: self.removed.len(),
             failed_targets: self.failed_targets.len(),
-            ..Counts::of(&kinds)
+            ..Counts::count(&kinds)
         }
     }
 
@@ -241,7 +240,7 @@ impl Comparison {
     /// The names of all benchmarks.
     pub(super) fn names(&self) -> Names<'_> {
         let compared = self.benchmarks.iter().map(|row| &row.benchmark);
-        Names::of(compared.chain(&self.added).chain(&self.removed))
+        Names::new(compared.chain(&self.added).chain(&self.removed))
     }
 }
 
@@ -268,7 +267,7 @@ impl Row {
 
     /// What of the differences it executes: while it is measured first.
     pub(super) fn functions(&self) -> Vec<&Function> {
-        let all = self.reach.iter().flat_map(|reach| &reach.functions);
+        let all = self.impact.iter().flat_map(|impact| &impact.functions);
         let mut functions: Vec<&Function> = all.collect();
         functions.sort_by_key(|function| !function.while_measuring);
         functions

@@ -2,7 +2,7 @@
 
 /// A place in the source, by its path in the repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Definition {
     /// The path of the file.
     pub path: String,
     /// The line; 1 is the first.
@@ -18,20 +18,20 @@ pub struct Places {
 
 impl Places {
     /// Where a function is defined that changed.
-    pub fn of_function(&self, name: &str) -> Option<Place> {
+    pub fn find(&self, name: &str) -> Option<Definition> {
         definition(&self.changed, name)
     }
 }
 
 /// The place of a function's definition in these files, which are paths and texts; none unless there is exactly one
 /// that it can be.
-fn definition(sources: &[(String, String)], name: &str) -> Option<Place> {
+fn definition(sources: &[(String, String)], name: &str) -> Option<Definition> {
     let segments = segments(name);
     let word = segments.last()?;
     let mut places = Vec::new();
     for (path, text) in sources {
         let lines = (1..).zip(text.lines()).filter(|(_, line)| defines(line, word));
-        places.extend(lines.map(|(line, _)| Place { path: path.clone(), line }));
+        places.extend(lines.map(|(line, _)| Definition { path: path.clone(), line }));
     }
     if let [_] = &places[..] {
         return places.pop();

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::failure::{Exit, OrFail, Result};
+use crate::error::{Context, Exit, Result};
 
 /// An event of any kind: each has other parts.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -76,6 +76,6 @@ impl Event {
     /// Reads the file that `GITHUB_EVENT_PATH` names.
     pub fn parse(text: &str) -> Result<Self> {
         serde_json::from_str(text)
-            .or_fail(Exit::Usage, || "cannot read the event that GITHUB_EVENT_PATH names")
+            .context(Exit::Usage, || "cannot read the event that GITHUB_EVENT_PATH names")
     }
 }

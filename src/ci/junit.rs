@@ -6,10 +6,10 @@ use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use super::{Comparison, Row};
 use crate::{
-    failure::{Exit, OrFail as _, Result},
-    judge::VerdictKind,
+    error::{Context as _, Exit, Result},
     model::BenchTarget,
     report::quantity::changed,
+    verdict::VerdictKind,
 };
 
 /// What regressed is a failure, what failed an error, and what nothing can be said of is skipped, with the reason.
@@ -41,7 +41,7 @@ pub fn junit(comparison: &Comparison) -> Result<String> {
         }
         report.add_test_suites(suites.into_values());
     }
-    report.to_string().or_fail(Exit::Internal, || "cannot write JUnit XML")
+    report.to_string().context(Exit::Internal, || "cannot write JUnit XML")
 }
 
 fn status(row: &Row) -> TestCaseStatus {

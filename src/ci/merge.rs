@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::Comparison;
 use crate::{
-    failure::{Exit, Failure, OrFail, Result},
+    error::{Context, Error, Exit, Result},
     report::compare::GeometricMean,
 };
 
@@ -20,7 +20,7 @@ const LISTS: [&str; 9] = [
     "added",
     "removed",
     "failed_targets",
-    "idle_acceptances",
+    "unused_acceptances",
     "functions",
     "warnings",
     "stored",
@@ -36,14 +36,14 @@ pub fn merge(parts: &[String]) -> Result<String> {
     all_are_there(&comparisons)?;
     let documents: Vec<Value> = parts
         .iter()
-        .map(|part| serde_json::from_str(part).or_fail(Exit::Usage, what))
+        .map(|part| serde_json::from_str(part).context(Exit::Usage, what))
         .collect::<Result<_>>()?;
     let documents: Vec<Part<'_>> =
         comparisons.iter().zip(documents.iter().filter_map(Value::as_object)).collect();
     let merged =
-        merged(&documents).map_err(|reason| Failure::new(Exit::Usage, what()).because(reason))?;
+        merged(&documents).map_err(|reason| Error::new(Exit::Usage, what()).cause(reason))?;
     let text = serde_json::to_string_pretty(&merged);
-    Ok(text.or_fail(Exit::Internal, what)? + "\n")
+    Ok(text.context(Exit::Internal, what)? + "\n")
 }
 
 /// A part as far as it was checked, and all of it.
@@ -52,7 +52,7 @@ type Part<'p> = (&'p Comparison, &'p Map<String, Value>);
 /// Fails unless there is each part once: that a job ended early must not look like success.
 fn all_are_there(comparisons: &[Comparison]) -> Result<()> {
     let failure = |reason: String| {
-        Err(Failure::new(Exit::Usage, "cannot merge these comparisons").because(reason))
+        Err(Error::new(Exit::Usage, "cannot merge these comparisons").cause(reason))
     };
     let mut known = BTreeSet::new();
     let mut number = None;
@@ -125,18 +125,18 @@ fn merged(parts: &[Part<'_>]) -> Result<Value, String> {
             (&*part.geometric_means, counts.unaffected + counts.identical)
         })
         .collect();
-    merged.insert("geometric_means".to_owned(), json!(GeometricMean::of_parts(&means)));
+    merged.insert("geometric_means".to_owned(), json!(GeometricMean::from_parts(&means)));
     let also: Vec<Part<'_>> = parts
         .iter()
         .filter_map(|(part, all)| {
-            Some((part.also_against.as_deref()?, all.get("also_against")?.as_object()?))
+            Some((part.also_base.as_deref()?, all.get("also_base")?.as_object()?))
         })
         .collect();
     if !also.is_empty() {
         if also.len() != parts.len() {
             return Err("not all parts have a comparison with a release".to_owned());
         }
-        merged.insert("also_against".to_owned(), self::merged(&also)?);
+        merged.insert("also_base".to_owned(), self::merged(&also)?);
     }
     // Counted anew: each part has all bench targets that failed.
     let whole = Comparison::deserialize(&Value::Object(merged.clone()));

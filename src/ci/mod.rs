@@ -8,12 +8,12 @@ mod annotations;
 mod comment;
 mod comparison;
 mod definition;
+mod environment;
 mod event;
 mod junit;
 mod merge;
 mod outputs;
 mod page;
-mod surroundings;
 
 #[cfg(test)]
 mod testing;
@@ -23,10 +23,10 @@ mod tests;
 pub use annotations::{Annotation, Level, MOST_ANNOTATIONS, annotations, resume, stop};
 pub use comment::{COMMENT_ROOM, Comment, marker};
 pub use comparison::{Comparison, LARGEST, Row};
-pub use definition::{Place, Places};
+pub use definition::{Definition, Places};
+pub use environment::{Base, CiEnvironment, Provider};
 pub use event::{Event, WorkflowRun};
 pub use junit::junit;
 pub use merge::merge;
 pub use outputs::{Outputs, outputs};
 pub use page::{Links, SUMMARY_ROOM, page, short_page};
-pub use surroundings::{Base, Provider, Surroundings};

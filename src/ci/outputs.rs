@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use super::Comparison;
-use crate::failure::{Exit, Failure};
+use crate::error::{Error, Exit};
 
 /// What later steps need to know.
 #[derive(Clone, Copy, Debug)]
 pub struct Outputs<'o> {
     /// The comparison, or why there is none.
-    pub result: Result<&'o Comparison, &'o Failure>,
+    pub result: Result<&'o Comparison, &'o Error>,
     /// The exit code.
     pub exit: Exit,
     /// Where the reports are.

@@ -8,7 +8,7 @@ use super::{
     comparison::{Change, FailedTarget, Warning},
 };
 use crate::{
-    judge::VerdictKind,
+    escape::escape_untrusted,
     model::Benchmark,
     report::{
         document::{Block, Document, Text},
@@ -18,7 +18,7 @@ use crate::{
         style::Role,
         table::{Cell, Column, Table, shorten},
     },
-    visible::visible,
+    verdict::VerdictKind,
 };
 
 /// The room of a step summary in bytes: a larger one is dropped as a whole.
@@ -41,7 +41,7 @@ pub struct Links {
 
 impl Links {
     /// To the run at this address, if it is one.
-    pub fn to_run(address: Option<&str>) -> Self {
+    pub fn new(address: Option<&str>) -> Self {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "/:._-".contains(c);
         let is_address = |text: &&str| text.starts_with("http") && text.chars().all(is_plain);
         Self { run: address.filter(is_address).map(str::to_owned) }
@@ -100,7 +100,7 @@ impl Comparison {
             counted.push("no benchmark in both versions".to_owned());
         }
         let [head, base] = [&self.head, &self.base].map(super::comparison::Version::short);
-        let versions = Text::of_name(head).then(" against ").name(base);
+        let versions = Text::from_name(head).then(" against ").name(base);
         let verdicts = versions.then(format!(": {}", counted.join(", ")));
         let min_effect = format!("Min-effect {}", exact(self.criteria.min_effect));
         let part = self
@@ -244,15 +244,15 @@ fn first_line(reason: &str) -> Text {
 
 /// What somebody else wrote, in a span of code: nothing in it is a mention, a link or markup.
 fn quoted(text: &str) -> Text {
-    Text::new().quote(shorten(&visible(text), LONGEST_REASON))
+    Text::new().quote(shorten(&escape_untrusted(text), LONGEST_REASON))
 }
 
 fn clipped(name: &str) -> Text {
-    Text::of_name(self::name(name))
+    Text::from_name(self::name(name))
 }
 
 /// A name that fits into a row, however it is written.
 fn name(name: &str) -> String {
-    let name = visible(name);
+    let name = escape_untrusted(name);
     if name.trim().is_empty() { "(no name)".to_owned() } else { shorten(&name, LONGEST) }
 }

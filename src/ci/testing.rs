@@ -43,7 +43,7 @@ pub fn version(digit: char) -> Value {
         "tree": digit.to_string().repeat(40),
         "dirty": false,
         "summary": "Parse faster",
-        "time_seconds": 0,
+        "committed_at": 0,
     })
 }
 
@@ -61,7 +61,7 @@ pub fn row(id: &str, verdict: &str, change: f64) -> Value {
         "base": value(100.0),
         "head": value(100.0 * (1.0 + change)),
         "change": { "estimate": change, "low": change - 0.01, "high": change + 0.01 },
-        "reach": { "functions": [{
+        "impact": { "functions": [{
             "name": "parser::fold",
             "base_size_bytes": 90,
             "head_size_bytes": 100,
@@ -84,7 +84,7 @@ pub fn document(rows: &[Value]) -> Value {
         "added": [],
         "removed": [],
         "failed_targets": [],
-        "also_against": null,
+        "also_base": null,
     })
 }
 
@@ -102,7 +102,7 @@ pub fn hostile(text: &str) -> Comparison {
         row["package"] = json!(format!("{number}{text}"));
         row["metric"] = json!(text);
         row["reason"]["text"] = json!(text);
-        row["reach"]["functions"][0]["name"] = json!(text);
+        row["impact"]["functions"][0]["name"] = json!(text);
     }
     let mut document = document(&rows);
     document["added"] = json!([name]);

@@ -14,12 +14,12 @@ use super::{
     testing::{comparison, document, row},
 };
 use crate::{
-    failure::{Exit, Failure},
-    judge::ExitPolicy,
+    error::{Error, Exit},
+    verdict::ExitPolicy,
 };
 
 fn comment(comparison: &Comparison) -> Comment {
-    Comment::of(comparison, Exit::Success, "default", &Links::default())
+    Comment::compose(comparison, Exit::Success, "default", &Links::default())
 }
 
 /// A thousand benchmarks that regressed, the last one most.
@@ -59,8 +59,8 @@ fn that_benchmarks_do_other_work_is_told_above_the_table_and_other_warnings_belo
 #[test]
 fn a_release_has_a_section_of_its_own_and_counts_as_much() {
     let mut both = document(&[row("a", "unchanged", 0.001)]);
-    both["also_against"] = document(&[row("a", "regressed", 0.1)]);
-    both["also_against"]["base"] = super::testing::version('c');
+    both["also_base"] = document(&[row("a", "regressed", 0.1)]);
+    both["also_base"]["base"] = super::testing::version('c');
     let both = Comparison::parse(&both.to_string()).unwrap();
     let text = page(&both, &Links::default(), COMMENT_ROOM);
     assert!(text.starts_with("### Benchmarks: regressed\n"), "{text}");
@@ -99,14 +99,14 @@ fn a_page_fits_wherever_there_is_room_for_its_sentences() {
 fn a_comment_is_news_only_if_something_changed_or_the_job_fails() {
     let calm = comparison(&[row("a", "unchanged", 0.001), row("b", "inconclusive", 0.01)]);
     assert!(!comment(&calm).is_news);
-    let failing = Comment::of(&calm, Exit::Inconclusive, "default", &Links::default());
+    let failing = Comment::compose(&calm, Exit::Inconclusive, "default", &Links::default());
     assert!(failing.is_news);
     assert!(comment(&comparison(&[row("a", "improved", -0.1)])).is_news);
 }
 
 #[test]
 fn a_stale_comment_says_so_once_and_keeps_its_text() {
-    let links = Links::to_run(Some("https://github.com/o/r/actions/runs/1"));
+    let links = Links::new(Some("https://github.com/o/r/actions/runs/1"));
     let body = comment(&thousand()).body;
     let once = Comment::stale(&body, &"b".repeat(40), &links);
     let twice = Comment::stale(&once, &"c".repeat(40), &links);
@@ -119,9 +119,9 @@ fn a_stale_comment_says_so_once_and_keeps_its_text() {
 
 #[test]
 fn a_failure_is_told_in_place_of_the_verdicts() {
-    let failure =
-        Failure::new(Exit::Build, "cannot compile").because("```\n@everyone ".repeat(99_999));
-    let Comment { body, is_news, .. } = Comment::of_failure(&failure, "default", &Links::default());
+    let failure = Error::new(Exit::Build, "cannot compile").cause("```\n@everyone ".repeat(99_999));
+    let Comment { body, is_news, .. } =
+        Comment::compose_failure(&failure, "default", &Links::default());
     assert!(body.starts_with(&marker("default")) && !is_news);
     assert!(body.chars().count() <= COMMENT_ROOM, "{}", body.len());
 }
@@ -179,7 +179,7 @@ fn later_steps_read_counts_and_the_exit_code() {
         "verdict=regressed\nregressed=1\nimproved=1\ninconclusive=0\nexit-code=1\n\
          report=target/rbench report\n"
     );
-    let failure = Failure::new(Exit::Build, "cannot compile");
+    let failure = Error::new(Exit::Build, "cannot compile");
     let told = Outputs { result: Err(&failure), exit: Exit::Build, report };
     assert!(outputs(&told).starts_with("verdict=error\nregressed=0\n"));
 }
@@ -205,8 +205,8 @@ fn what_compare_does_not_write_is_refused() {
         (
             &|it| {
                 let mut also = it.clone();
-                also["also_against"] = it.clone();
-                it["also_against"] = also;
+                also["also_base"] = it.clone();
+                it["also_base"] = also;
             },
             "more than two",
         ),

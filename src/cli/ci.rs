@@ -88,9 +88,6 @@ pub struct CiMergeArgs {
     /// Verdicts that make the command fail; a failed benchmark always does.
     #[arg(long, value_name = "WHAT", default_value = "regression", help_heading = "Verdict")]
     pub fail_on: FailOn,
-    /// Report regressions without failing; a failed benchmark still makes the command fail.
-    #[arg(long, conflicts_with = "fail_on", help_heading = "Verdict")]
-    pub advisory: bool,
 }
 
 /// A service that runs jobs.
@@ -122,7 +119,7 @@ mod tests {
 
     fn parsed(words: &str) -> CiArgs {
         let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
-        match Cli::of_words(&words).unwrap().command {
+        match Cli::parse_words(&words).unwrap().command {
             Command::Ci(args) => args,
             other => panic!("{other:?}"),
         }
@@ -134,12 +131,12 @@ mod tests {
         assert_eq!(args.run.compare.versions.typed(), [Some("main"), Some("topic")]);
         assert!(args.run.compare.budget.is_some() && args.run.compare.experiment.measure.quick);
         assert_eq!(parsed("ci").run.compare.versions.typed(), [None, None]);
-        assert!(Cli::of_words(&["ci", "main"].map(str::to_owned)).is_err());
+        assert!(Cli::parse_words(&["ci", "main"].map(str::to_owned)).is_err());
     }
 
     #[test]
     fn what_else_a_job_can_do_is_a_command_of_its_own() {
-        let merge = parsed("ci merge a.json b.json --advisory").command;
+        let merge = parsed("ci merge a.json b.json --fail-on never").command;
         assert!(matches!(merge, Some(CiCommand::Merge(args)) if args.files.len() == 2));
         let comment = parsed("ci comment --from compare.json --comment-name fast").command;
         assert!(matches!(comment, Some(CiCommand::Comment(args)) if args.comment_name == "fast"));

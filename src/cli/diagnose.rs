@@ -5,10 +5,10 @@ use std::{path::PathBuf, time::Duration};
 use clap::Args;
 
 use super::{
-    CompileArgs, EffortOptions, FilterArgs, GivenOptions, LayoutArgs, ReportArgs, TargetArgs,
+    CompileArgs, FilterArgs, GivenOptions, LayoutArgs, ReportArgs, SamplingOptions, TargetArgs,
     values,
 };
-use crate::{model::Looks, stats::Estimator};
+use crate::{model::InterimAnalyses, stats::Estimator};
 
 /// How many busy processes there may be: more are certainly a mistake.
 const MOST_LOAD: i64 = 1024;
@@ -27,7 +27,7 @@ pub struct DiagnoseArgs {
     pub filter: FilterArgs,
     /// Report on what is stored instead of measuring, and tell what cannot be answered from it.
     #[arg(long, help_heading = "Stored results", conflicts_with_all = [
-        "long", "load", "builds", "executions", "measurements", "warm_up", "floor", "cpu", "deadline",
+        "long", "load", "builds", "executions", "measurements", "warm_up", "min_time", "cpu", "deadline",
         "layout", "strategy", "seed", "profile", "features", "all_features", "no_default_features",
         "locked", "offline", "jobs", "cargo_args", "commands",
     ])]
@@ -37,7 +37,7 @@ pub struct DiagnoseArgs {
     pub plots: Option<PathBuf>,
     /// How much is measured.
     #[command(flatten)]
-    pub effort: DiagnosisEffort,
+    pub effort: DiagnosisSampling,
     /// What sizes matter.
     #[command(flatten)]
     pub criteria: DiagnosisCriteria,
@@ -58,7 +58,7 @@ pub struct DiagnoseArgs {
 /// How much a diagnosis measures. The numbers of `bench.toml` are about comparisons, and mean nothing here.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Experiment")]
-pub struct DiagnosisEffort {
+pub struct DiagnosisSampling {
     /// Take thousands of measurements in each execution; takes about ten times as long.
     #[arg(long)]
     pub long: bool,
@@ -67,7 +67,7 @@ pub struct DiagnosisEffort {
     pub load: u32,
     /// Number of builds, each with a different code layout [default: 10]
     #[arg(short = 'l', long, value_name = "L", value_parser = values::builds)]
-    pub builds: Option<Looks>,
+    pub builds: Option<InterimAnalyses>,
     /// Number of executions of each build [default: 10, fewer of slow benchmarks]
     #[arg(short = 'm', long, value_name = "M", value_parser = values::count)]
     pub executions: Option<u32>,
@@ -80,7 +80,7 @@ pub struct DiagnosisEffort {
     pub warm_up: Option<Duration>,
     /// Minimum duration of each measurement [default: 1ms]
     #[arg(long, value_name = "TIME", value_parser = values::time)]
-    pub floor: Option<Duration>,
+    pub min_time: Option<Duration>,
     /// Maximum duration of one execution [default: 5min plus ten times the expected duration]
     #[arg(long, value_name = "TIME", value_parser = values::deadline)]
     pub deadline: Option<Duration>,
@@ -102,18 +102,18 @@ pub struct DiagnosisCriteria {
     pub estimator: Option<Estimator>,
 }
 
-impl DiagnosisEffort {
+impl DiagnosisSampling {
     /// What was typed of how much is measured.
-    pub fn typed(&self) -> EffortOptions {
-        EffortOptions {
+    pub fn typed(&self) -> SamplingOptions {
+        SamplingOptions {
             builds: self.builds,
             executions: self.executions,
             measurements: self.measurements,
             warm_up: self.warm_up,
-            floor: self.floor,
+            min_time: self.min_time,
             deadline: self.deadline,
-            lanes: None,
-            interleave: None,
+            parallel: None,
+            mode: None,
         }
     }
 }

@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::{CompileArgs, GivenOptions, ReportArgs, RevisionPair, TargetArgs};
-use crate::source::is_range;
+use crate::git::is_range;
 
 /// `cargo rbench explain`.
 #[derive(Debug, Args)]
@@ -32,7 +32,7 @@ pub struct ExplainArgs {
 impl ExplainArgs {
     /// The two versions.
     pub fn versions(&self) -> RevisionPair {
-        RevisionPair::of_words(self.words.split_last().map_or(&[], |(_, versions)| versions))
+        RevisionPair::parse_words(self.words.split_last().map_or(&[], |(_, versions)| versions))
     }
 
     /// The benchmark.
@@ -51,13 +51,13 @@ impl ExplainArgs {
 mod tests {
     use crate::{
         cli::{Cli, Command},
-        failure::Result,
+        error::Result,
     };
 
     fn typed(words: &[&str]) -> (Result<[String; 2]>, String, bool) {
         let words: Vec<String> =
             ["explain"].iter().chain(words).map(|word| (*word).to_owned()).collect();
-        let Command::Explain(args) = Cli::of_words(&words).unwrap().command else { panic!() };
+        let Command::Explain(args) = Cli::parse_words(&words).unwrap().command else { panic!() };
         let versions = args.versions().names().map(|names| names.map(str::to_owned));
         (versions, args.benchmark().to_owned(), args.lacks_benchmark())
     }

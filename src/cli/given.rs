@@ -23,8 +23,8 @@ const OWN: [&str; 11] = [
     "color",
     "dry-run",
     "stored",
-    "allow-different",
-    "also-against",
+    "ignore-environment",
+    "also-base",
     "also-min-effect",
     "partition",
 ];

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{CriteriaOptions, EffortOptions, OneShot, values};
+use super::{CriteriaOptions, Once, SamplingOptions, values};
 use crate::model::{Layout, Metric, Partition, Strategy};
 
 /// Which benchmarks are meant, for commands that take filters as their last positional arguments.
@@ -41,7 +41,7 @@ pub struct TargetArgs {
     /// Run this program of the workspace instead, as a benchmark that needs no bench target: 'tool --quick'; may be
     /// repeated. Each version has its own, built by rbench with --profile. It runs in the workspace's directory.
     #[arg(long = "command", value_name = "COMMAND", conflicts_with = "bench")]
-    pub commands: Vec<OneShot>,
+    pub commands: Vec<Once>,
     /// Exclude bench targets of this package; may be repeated.
     #[arg(long, value_name = "NAME")]
     pub exclude: Vec<String>,
@@ -84,7 +84,7 @@ pub struct CompileArgs {
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Layouts")]
 pub struct LayoutArgs {
-    /// How functions are arranged [default: twin]
+    /// How functions are arranged [default: same-address]
     #[arg(long)]
     pub layout: Option<Layout>,
     /// How builds are made [default: auto]
@@ -104,7 +104,7 @@ pub struct MeasureArgs {
     pub quick: bool,
     /// How much is measured.
     #[command(flatten)]
-    pub effort: EffortOptions,
+    pub effort: SamplingOptions,
     /// Pin benchmarks to this CPU.
     #[arg(long, value_name = "CPU")]
     pub cpu: Option<usize>,
@@ -147,7 +147,7 @@ pub struct GateArgs {
     /// Judge HEAD against this release as well: a tag or any other revision, `last-release` for the newest release
     /// before HEAD, or `none` [default: none, or `against` of the table `gate` in bench.toml]
     #[arg(long, value_name = "REV")]
-    pub also_against: Option<String>,
+    pub also_base: Option<String>,
     /// Smallest change since that release to report [default: as for BASE]
     #[arg(long, value_name = "SHARE", value_parser = values::share)]
     pub also_min_effect: Option<f64>,
@@ -163,14 +163,13 @@ pub struct VerdictArgs {
     /// Verdicts that make the command fail; a failed benchmark always does.
     #[arg(long, value_name = "WHAT", default_value = "regression")]
     pub fail_on: FailOn,
-    /// Report regressions without failing; a failed benchmark still makes the command fail.
-    #[arg(long, conflicts_with = "fail_on")]
-    pub advisory: bool,
 }
 
 /// Verdicts that make the command fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum FailOn {
+    /// None: regressions are reported, and only a failed benchmark makes the command fail.
+    Never,
     /// A regression (exit code 1).
     Regression,
     /// A regression (exit code 1), or a verdict that is inconclusive or not comparable, or nothing compared
@@ -188,7 +187,7 @@ impl FailOn {
     /// The metric that is counted and decides beside time.
     pub fn metric(self) -> Option<Metric> {
         match self {
-            Self::Regression | Self::Inconclusive => None,
+            Self::Never | Self::Regression | Self::Inconclusive => None,
             Self::Instructions => Some(Metric::instructions()),
             Self::Allocations => Some(Metric::allocations()),
             Self::AllocatedBytes => Some(Metric::allocated_bytes()),

@@ -23,7 +23,7 @@ const STYLES: Styles = Styles::styled()
     .invalid(AnsiColor::Yellow.on_default());
 
 /// The commands whose options are so many that `-h` shows only the [common](COMMON) ones.
-const LONG: [&str; 7] = ["compare", "ci", "find", "run", "selftest", "diagnose", "plan"];
+const LONG: [&str; 7] = ["compare", "ci", "bisect", "run", "selftest", "diagnose", "plan"];
 
 /// The options, by their long names, that most comparisons need.
 const COMMON: [&str; 18] = [
@@ -37,12 +37,12 @@ const COMMON: [&str; 18] = [
     "builds",
     "steps",
     "min-effect",
-    "also-against",
-    "advisory",
+    "also-base",
+    "fail-on",
     "stored",
     "repeat",
     "dry-run",
-    "explain",
+    "reasons",
     "format",
     "output",
 ];
@@ -61,7 +61,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("compare main..topic --quick", "a first look, with wide intervals"),
             ("compare --filter '^parse/' -l 30", "some benchmarks, with more builds"),
             ("compare main HEAD --budget 5min", "what five minutes of measuring decide"),
-            ("compare --also-against v1.2.0", "the last two commits, and all since a release"),
+            ("compare --also-base v1.2.0", "the last two commits, and all since a release"),
             ("compare --command 'tool --quick'", "a program of the workspace as a benchmark"),
             ("compare --stored --output page.html", "stored results as a web page"),
         ],
@@ -80,11 +80,11 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
-        "find",
+        "bisect",
         &[
-            ("find v1.2.0..HEAD", "all benchmarks that changed since a release"),
-            ("find v1.2.0.. '^parse/'", "some benchmarks"),
-            ("find main~50..main --budget 1h", "as far as an hour of measuring leads"),
+            ("bisect v1.2.0..HEAD", "all benchmarks that changed since a release"),
+            ("bisect v1.2.0.. '^parse/'", "some benchmarks"),
+            ("bisect main~50..main --budget 1h", "as far as an hour of measuring leads"),
         ],
     ),
     (
@@ -105,7 +105,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         "history",
         &[
             ("history", "what changed since when; then all benchmarks"),
-            ("history --events --since v1.0", "only what changed since a release"),
+            ("history --changes-only --since v1.0", "only what changed since a release"),
             ("history parse", "some benchmarks, commit by commit"),
             ("history --path src/parser", "only what changed where a commit changed the parser"),
             ("history --last 200 --output page.html", "the newest 200 versions as a web page"),
@@ -162,10 +162,10 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         &[("completions bash", "for ~/.local/share/bash-completion/completions/cargo-rbench")],
     ),
     (
-        "gc",
+        "clean",
         &[
-            ("gc --dry-run", "what could be removed from the cache"),
-            ("gc --max-size 2G", "keep two gigabytes"),
+            ("clean --dry-run", "what could be removed from the cache"),
+            ("clean --max-size 2G", "keep two gigabytes"),
         ],
     ),
     ("demo", &[("demo", "example comparisons in a temporary project")]),
@@ -230,7 +230,7 @@ mod tests {
                 assert!(!purpose.is_empty());
                 let words = shlex::split(line).unwrap();
                 assert_eq!(words[0], name, "{line}");
-                Cli::of_words(&words).unwrap_or_else(|error| panic!("{line}: {error}"));
+                Cli::parse_words(&words).unwrap_or_else(|error| panic!("{line}: {error}"));
             }
         }
     }
@@ -246,7 +246,7 @@ mod tests {
         {
             assert!(short.contains(common) && long.contains(common), "{common}: {short}");
         }
-        for advanced in ["--rule", "--layout", "--floor", "--cargo-arg"] {
+        for advanced in ["--rule", "--layout", "--min-time", "--cargo-arg"] {
             assert!(!short.contains(advanced) && long.contains(advanced), "{advanced}: {short}");
         }
         assert!(short.lines().count() < 60, "{short}");

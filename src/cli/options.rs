@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::values::{self, key};
 use crate::{
-    model::{Interleave, Looks, Metric},
+    model::{InterimAnalyses, Metric, Mode},
     stats::{Estimator, Rule},
 };
 
@@ -15,12 +15,12 @@ use crate::{
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Args, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[command(next_help_heading = "Experiment")]
-pub struct EffortOptions {
+pub struct SamplingOptions {
     /// Number of builds of each version, each with a different code layout: a fixed number, or 5..20 to compare
     /// after 5, 10 and 20 builds and go on with what is not decided [default: 5..20 to compare, 10 to run]
     #[arg(short = 'l', long, value_name = "L", value_parser = values::builds)]
     #[serde(deserialize_with = "key::builds")]
-    pub builds: Option<Looks>,
+    pub builds: Option<InterimAnalyses>,
     /// Number of executions of each build [default: 1 to compare, 2 to run]
     #[arg(short = 'm', long, value_name = "M", value_parser = values::count)]
     #[serde(deserialize_with = "key::count")]
@@ -36,52 +36,52 @@ pub struct EffortOptions {
     /// Minimum duration of each measurement [default: 1ms in turns, otherwise 5ms]
     #[arg(long, value_name = "TIME", value_parser = values::time)]
     #[serde(deserialize_with = "key::time")]
-    pub floor: Option<Duration>,
+    pub min_time: Option<Duration>,
     /// Maximum duration of one execution [default: 5min plus ten times the expected duration]
     #[arg(long, value_name = "TIME", value_parser = values::deadline)]
     #[serde(deserialize_with = "key::deadline")]
     pub deadline: Option<Duration>,
     /// How many benchmarks that take turns are executed at once, each on a CPU of its own [default: 1]
-    #[arg(long, value_name = "N", value_parser = values::lanes)]
-    #[serde(deserialize_with = "key::lanes")]
-    pub lanes: Option<u32>,
+    #[arg(long, value_name = "N", value_parser = values::parallel)]
+    #[serde(deserialize_with = "key::parallel")]
+    pub parallel: Option<u32>,
     /// How two versions share the machine. No flag of all commands that measure: one version has no other to
     /// take turns with.
     #[arg(skip)]
-    pub interleave: Option<Interleave>,
+    pub mode: Option<Mode>,
 }
 
-impl EffortOptions {
+impl SamplingOptions {
     /// A first look: wide intervals after a quarter of the time.
-    pub const fn quick(interleave: Interleave) -> Self {
-        let measurements = match interleave {
-            Interleave::Turns => 20,
-            Interleave::Executions => 5,
+    pub const fn quick(mode: Mode) -> Self {
+        let measurements = match mode {
+            Mode::Interleaved => 20,
+            Mode::Sequential => 5,
         };
         Self {
-            builds: Some(Looks::fixed(5)),
+            builds: Some(InterimAnalyses::fixed(5)),
             executions: Some(1),
             measurements: Some(measurements),
             warm_up: None,
-            floor: None,
+            min_time: None,
             deadline: None,
-            lanes: None,
-            interleave: None,
+            parallel: None,
+            mode: None,
         }
     }
 
     /// These options, and where they are absent, those of `next`.
     #[must_use]
-    pub fn or(self, next: Self) -> Self {
+    pub fn or_else(self, next: Self) -> Self {
         Self {
             builds: self.builds.or(next.builds),
             executions: self.executions.or(next.executions),
             measurements: self.measurements.or(next.measurements),
             warm_up: self.warm_up.or(next.warm_up),
-            floor: self.floor.or(next.floor),
+            min_time: self.min_time.or(next.min_time),
             deadline: self.deadline.or(next.deadline),
-            lanes: self.lanes.or(next.lanes),
-            interleave: self.interleave.or(next.interleave),
+            parallel: self.parallel.or(next.parallel),
+            mode: self.mode.or(next.mode),
         }
     }
 }
@@ -132,7 +132,7 @@ pub struct CriteriaOptions {
 impl CriteriaOptions {
     /// These options, and where they are absent, those of `next`.
     #[must_use]
-    pub fn or(self, next: Self) -> Self {
+    pub fn or_else(self, next: Self) -> Self {
         Self {
             metrics: if self.metrics.is_empty() { next.metrics } else { self.metrics },
             estimator: self.estimator.or(next.estimator),

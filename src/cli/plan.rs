@@ -3,10 +3,10 @@
 use clap::Args;
 
 use super::{
-    CompileArgs, EffortOptions, ExperimentArgs, LayoutArgs, MeasureArgs, ReportArgs, TargetArgs,
+    CompileArgs, ExperimentArgs, LayoutArgs, MeasureArgs, ReportArgs, SamplingOptions, TargetArgs,
     values,
 };
-use crate::model::Looks;
+use crate::model::InterimAnalyses;
 
 /// `cargo rbench plan`.
 #[derive(Debug, Args)]
@@ -49,7 +49,7 @@ pub struct PlanArgs {
 struct PilotOptions {
     /// Number of builds of the pilot
     #[arg(short = 'l', long, value_name = "L", default_value = "5", value_parser = values::builds)]
-    builds: Looks,
+    builds: InterimAnalyses,
     /// Number of executions of each of its builds
     #[arg(short = 'm', long, value_name = "M", default_value = "4", value_parser = values::repeated)]
     executions: u32,
@@ -62,11 +62,11 @@ impl PlanArgs {
     /// The pilot as an experiment.
     pub fn pilot(&self) -> ExperimentArgs {
         let PilotOptions { builds, executions, measurements } = self.pilot;
-        let effort = EffortOptions {
+        let effort = SamplingOptions {
             builds: Some(builds),
             executions: Some(executions),
             measurements: Some(measurements),
-            ..EffortOptions::default()
+            ..SamplingOptions::default()
         };
         ExperimentArgs {
             patterns: self.patterns.clone(),
@@ -85,23 +85,24 @@ impl PlanArgs {
 mod tests {
     use super::{
         super::{Cli, Command},
-        Looks,
+        InterimAnalyses,
     };
 
     #[test]
     fn the_pilot_repeats_every_level() {
         let words = |words: &str| words.split(' ').map(str::to_owned).collect::<Vec<_>>();
-        let Command::Plan(args) = Cli::of_words(&words("plan main -l 3")).unwrap().command else {
+        let Command::Plan(args) = Cli::parse_words(&words("plan main -l 3")).unwrap().command
+        else {
             panic!("another command")
         };
         let effort = args.pilot().measure.effort;
         assert_eq!(
             (effort.builds, effort.executions, effort.measurements),
-            (Some(Looks::fixed(3)), Some(4), Some(20))
+            (Some(InterimAnalyses::fixed(3)), Some(4), Some(20))
         );
-        let refusal = Cli::of_words(&words("plan -m 1")).unwrap_err().to_string();
+        let refusal = Cli::parse_words(&words("plan -m 1")).unwrap_err().to_string();
         assert!(refusal.contains("at least 2 executions"), "{refusal}");
-        let refusal = Cli::of_words(&words("plan --half-width 0%")).unwrap_err().to_string();
+        let refusal = Cli::parse_words(&words("plan --half-width 0%")).unwrap_err().to_string();
         assert!(refusal.contains("above 0 %"), "{refusal}");
     }
 }

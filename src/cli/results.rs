@@ -36,21 +36,21 @@ pub struct HistoryArgs {
     /// Show only what changed where a commit changed this file, or a file below this directory; may be repeated.
     #[arg(long, value_name = "PATH")]
     pub path: Vec<PathBuf>,
-    /// Show only the newest N stored versions [default: 20, 200 with --events, --worst or --path, or all with --since]
+    /// Show only the newest N stored versions [default: 20, 200 with --changes-only, --top or --path, or all with --since]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub last: Option<u32>,
     /// Show only what is suspected to have changed, and since when.
     #[arg(long)]
-    pub events: bool,
+    pub changes_only: bool,
     /// Show only the N benchmarks that became slowest by what is suspected to have changed, the worst first.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub worst: Option<u32>,
+    pub top: Option<u32>,
     /// Also compare results from different machines, compilers or settings.
     #[arg(long)]
-    pub allow_different: bool,
-    /// Then search the commits of each change that is suspected, as `find` does: by measuring.
-    #[arg(long = "confirm", conflicts_with = "format")]
-    pub search: bool,
+    pub ignore_environment: bool,
+    /// Then search the commits of each change that is suspected, as `bisect` does: by measuring.
+    #[arg(long, conflicts_with = "format")]
+    pub bisect: bool,
     /// The format of the report on standard output.
     #[arg(long, default_value = "text")]
     pub format: ReportFormat,

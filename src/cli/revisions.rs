@@ -3,8 +3,8 @@
 use clap::Args;
 
 use crate::{
-    failure::{Exit, Failure, Result},
-    source::{is_range, range_ends},
+    error::{Error, Exit, Result},
+    git::{is_range, range_ends},
 };
 
 /// The base and the head of a comparison.
@@ -20,12 +20,12 @@ pub struct RevisionPair {
 
 impl RevisionPair {
     /// Base and head, as if they had been typed.
-    pub fn of([base, head]: [String; 2]) -> Self {
+    pub fn from_revisions([base, head]: [String; 2]) -> Self {
         Self { base: Some(base), head: Some(head) }
     }
 
     /// As if these words had been typed, of which there are two at most.
-    pub fn of_words(words: &[String]) -> Self {
+    pub fn parse_words(words: &[String]) -> Self {
         Self { base: words.first().cloned(), head: words.get(1).cloned() }
     }
 
@@ -41,8 +41,8 @@ impl RevisionPair {
             (Some(one), other) if is_range(one) || other.is_some_and(is_range) => {
                 let other = other.unwrap_or_default();
                 let what = format!("cannot compare `{one}` with `{other}`");
-                Err(Failure::new(Exit::Usage, what)
-                    .because("a range already names both versions")
+                Err(Error::new(Exit::Usage, what)
+                    .cause("a range already names both versions")
                     .hint("use either a range A..B or two revisions"))
             }
             (base, head) => Ok([base.unwrap_or("HEAD~1"), head.unwrap_or("HEAD")]),
@@ -107,7 +107,7 @@ mod tests {
         let failed = |base: Option<&str>, known: &str| {
             let resolve = |revision: &str| match revision {
                 _ if revision == known => Ok(()),
-                _ => Err(Failure::new(Exit::Usage, "unknown")),
+                _ => Err(Error::new(Exit::Usage, "unknown")),
             };
             let pair = RevisionPair { base: base.map(str::to_owned), head: None };
             pair.resolve(resolve, |words| format!("compare {}", words.join(" ")))

@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 
 use super::{ExperimentArgs, GivenOptions, ReportArgs, values};
-use crate::model::Interleave;
+use crate::model::Mode;
 
 /// `cargo rbench selftest`.
 #[derive(Debug, Args)]
@@ -20,10 +20,10 @@ pub struct SelftestArgs {
     pub repeat: Option<u32>,
     /// How the executions are interleaved [default: both ways, one beside the other]
     #[arg(long, value_name = "HOW", help_heading = "Experiment")]
-    pub interleave: Option<Interleave>,
+    pub mode: Option<Mode>,
     /// Also let this tool compare the same version with itself, as often.
     #[arg(long, value_name = "TOOL", help_heading = "Experiment")]
-    pub against: Option<Peer>,
+    pub against: Option<OtherTool>,
     /// What is measured, and how.
     #[command(flatten)]
     pub experiment: ExperimentArgs,
@@ -34,7 +34,7 @@ pub struct SelftestArgs {
 
 /// A tool that compares as well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Peer {
+pub enum OtherTool {
     /// The project's own benchmarks by Criterion.rs, with its own baselines and verdicts.
     Criterion,
 }

@@ -9,7 +9,7 @@ use jiff::{SpanRelativeTo, fmt::friendly::SpanParser};
 use serde::{Deserialize, Deserializer, de::Error};
 
 use crate::{
-    model::{Looks, MOST_LANES, Metric},
+    model::{InterimAnalyses, MOST_PARALLEL, Metric},
     stats::{Estimator, Rule},
 };
 
@@ -77,13 +77,15 @@ pub fn repeated(text: &str) -> Result<u32, String> {
 }
 
 /// How many builds of a version are measured: a number, or those at the first and at the last look.
-pub fn builds(text: &str) -> Result<Looks, String> {
+pub fn builds(text: &str) -> Result<InterimAnalyses, String> {
     let enough = |text: &str| match number(text.trim(), 0..=10_000)? {
         0 | 1 => Err("at least 2 builds are needed to know how layouts vary".to_owned()),
         builds => Ok(builds),
     };
-    let Some((first, most)) = text.split_once("..") else { return enough(text).map(Looks::fixed) };
-    let looks = Looks { first: enough(first)?, most: enough(most)? };
+    let Some((first, most)) = text.split_once("..") else {
+        return enough(text).map(InterimAnalyses::fixed);
+    };
+    let looks = InterimAnalyses { first: enough(first)?, most: enough(most)? };
     if looks.first > looks.most {
         return Err(format!("{} is more than {}", looks.first, looks.most));
     }
@@ -101,8 +103,8 @@ pub fn jobs(text: &str) -> Result<u32, String> {
 }
 
 /// How many benchmarks are executed at a time.
-pub fn lanes(text: &str) -> Result<u32, String> {
-    number(text, 1..=MOST_LANES)
+pub fn parallel(text: &str) -> Result<u32, String> {
+    number(text, 1..=MOST_PARALLEL)
 }
 
 /// Why a slowdown is accepted: not empty, and on one line.
@@ -152,7 +154,9 @@ fn parsed<T: FromStr<Err: ToString>>(text: &str) -> Result<T, String> {
 
 /// Keys of `bench.toml`, each read as the flag of the same name is.
 pub mod key {
-    use super::{Deserialize, Deserializer, Duration, Error, Estimator, Looks, Metric, Rule};
+    use super::{
+        Deserialize, Deserializer, Duration, Error, Estimator, InterimAnalyses, Metric, Rule,
+    };
 
     fn read<'de, D: Deserializer<'de>, T>(
         deserializer: D,
@@ -191,10 +195,10 @@ pub mod key {
         time: Duration = super::time,
         deadline: Duration = super::deadline,
         share: f64 = super::share,
-        builds: Looks = super::builds,
+        builds: InterimAnalyses = super::builds,
         count: u32 = super::count,
         jobs: u32 = super::jobs,
-        lanes: u32 = super::lanes,
+        parallel: u32 = super::parallel,
         profile: String = super::profile,
         estimator: Estimator = super::parsed,
         rule: Rule = super::parsed,

@@ -5,20 +5,20 @@ use std::collections::HashSet;
 use crate::{
     cli::{AcceptArgs, GateArgs},
     compare::archive,
+    config::{AcceptedEntry, AcceptedToml, Gate, VerdictSettings},
     console::Console,
-    failure::{Exit, Failure, Result},
+    error::{Error, Exit, Result},
+    escape::escape_untrusted,
     harness::Filter,
-    judge::{Judge, JudgeOptions, JudgedRow, Relation, Results, VersionRef},
     model::{Benchmark, Version},
     project::Project,
     report::{
         quantity::{changed, exact},
         sentence,
     },
-    settings::{AcceptedEntry, AcceptedToml, Gate, VerdictSettings},
     shell::CommandLine as _,
     stats::{Change, Verdict},
-    visible::visible,
+    verdict::{DecidedRow, DecisionOptions, Relation, Results, Verdicts, VersionRef},
 };
 
 /// Finds the regression, and writes it into the file.
@@ -29,8 +29,8 @@ pub fn run(args: &AcceptArgs) -> Result<Exit> {
     let head = project.repository.resolve(&args.revision)?;
     let Some(commit) = head.commit.clone().filter(|_| !head.dirty) else {
         let what = format!("cannot accept {head}: it is no commit");
-        return Err(Failure::new(Exit::Usage, what)
-            .because("an entry names the commit that made the benchmark slower")
+        return Err(Error::new(Exit::Usage, what)
+            .cause("an entry names the commit that made the benchmark slower")
             .hint("commit the change and compare it, then accept that commit"));
     };
     let verdicts = VerdictSettings::resolve(&project.file, &args.criteria)?;
@@ -49,11 +49,11 @@ pub fn run(args: &AcceptArgs) -> Result<Exit> {
     for row in &found.rows {
         let entry = entry(args, row, [&found.base, &commit])?;
         file = file.with(&entry)?;
-        text += &told(&entry, &found.base);
+        text += &message(&entry, &found.base);
     }
     file.write()?;
     let shown = file.path().strip_prefix(project.repository.root()).unwrap_or(file.path());
-    let shown = visible(&shown.display().to_string()).into_owned();
+    let shown = escape_untrusted(&shown.display().to_string()).into_owned();
     text += &format!("{shown} has it now: commit this file with the change\n");
     Console::result(&text)?;
     if project.repository.ignores(file.path()) {
@@ -75,19 +75,19 @@ fn benchmark(args: &AcceptArgs, stored: Vec<Benchmark>) -> Result<Benchmark> {
             let places = found.iter().chain(&last).map(|one| format!("`{}`", one.bench_target()));
             let places: Vec<String> = places.collect();
             let what = format!("several bench targets have a benchmark `{}`", args.benchmark);
-            Err(Failure::new(Exit::Usage, what)
-                .because(places.join(", "))
+            Err(Error::new(Exit::Usage, what)
+                .cause(places.join(", "))
                 .hint("choose one of them with --package and --bench"))
         }
     }
 }
 
 /// A comparison in which the benchmark regressed.
-struct Found {
+struct FoundChange {
     /// The commit that it was compared with, in hex.
     base: String,
     /// What regressed: a row for each metric.
-    rows: Vec<JudgedRow>,
+    rows: Vec<DecidedRow>,
 }
 
 /// The newest comparison whose head this version is, of those with each base, in which the benchmark regressed.
@@ -96,26 +96,26 @@ fn newest_regression(
     results: &Results<'_>,
     verdicts: &VerdictSettings,
     (head, benchmark): (&Version, &Benchmark),
-) -> Result<Found> {
-    let options = JudgeOptions { metrics: verdicts.metrics.clone(), allow_different: false };
-    let judge = Judge::new(results, options);
+) -> Result<FoundChange> {
+    let options = DecisionOptions { metrics: verdicts.metrics.clone(), ignore_environment: false };
+    let judge = Verdicts::new(results, options);
     let mut bases: HashSet<&str> = HashSet::new();
-    let mut others: Option<Vec<JudgedRow>> = None;
+    let mut others: Option<Vec<DecidedRow>> = None;
     for place in results.places_of(head).into_iter().rev().filter(|place| place.version == 1) {
         let base = VersionRef { version: 0, ..place };
         let Version { tree, commit, dirty, .. } = results.version(base);
-        let of_benchmark = results.of_benchmark(benchmark, [place.experiment])?;
+        let of_benchmark = results.benchmark(benchmark, [place.experiment])?;
         let is_measured = !of_benchmark.rows(place).is_empty();
         let Some(commit) = commit.clone().filter(|_| is_measured && !dirty) else { continue };
         if !bases.insert(tree) {
             continue;
         }
         let relation = Relation::SameExperiment([base, place]);
-        let rows = judge.rows(&of_benchmark, &relation, &verdicts.of(benchmark))?;
+        let rows = judge.rows(&of_benchmark, &relation, &verdicts.criteria(benchmark))?;
         let (regressed, rest): (Vec<_>, Vec<_>) =
             rows.into_iter().partition(|row| matches!(row.verdict, Verdict::Regressed { .. }));
         if !regressed.is_empty() {
-            return Ok(Found { base: commit, rows: regressed });
+            return Ok(FoundChange { base: commit, rows: regressed });
         }
         others.get_or_insert(rest);
     }
@@ -125,31 +125,31 @@ fn newest_regression(
     })
 }
 
-fn not_regressed(head: &Version, benchmark: &Benchmark, rows: &[JudgedRow]) -> Failure {
+fn not_regressed(head: &Version, benchmark: &Benchmark, rows: &[DecidedRow]) -> Error {
     let what = format!("`{}` did not regress in what is stored of {head}", benchmark.name.id);
-    let reason = |failure: Failure, row: &JudgedRow| {
+    let reason = |failure: Error, row: &DecidedRow| {
         let metric = row.metric.as_ref().map_or("", |metric| &metric.name);
-        failure.because(format!("{metric}: {}", sentence::row(row)))
+        failure.cause(format!("{metric}: {}", sentence::row(row)))
     };
-    let failure = rows.iter().fold(Failure::new(Exit::Usage, what), reason);
+    let failure = rows.iter().fold(Error::new(Exit::Usage, what), reason);
     failure.hint("only what `compare` reports as a regression needs to be accepted")
 }
 
-fn not_compared(args: &AcceptArgs, head: &Version, benchmark: &Benchmark) -> Failure {
-    let (id, revision) = (benchmark.name.id.as_str(), head.to_type());
+fn not_compared(args: &AcceptArgs, head: &Version, benchmark: &Benchmark) -> Error {
+    let (id, revision) = (benchmark.name.id.as_str(), head.revision_arg());
     let before = format!("{revision}~1");
     let only_it = [("exact", None), ("filter", Some(id))];
     let measure = args.given.suggest("compare", &[&before, &revision], &only_it);
     let what = format!("no comparison is stored that measured `{id}` with {head} as its head");
-    Failure::new(Exit::Usage, what)
-        .because("the size of the change is taken from there")
+    Error::new(Exit::Usage, what)
+        .cause("the size of the change is taken from there")
         .hint(format!("measure it with: {measure}"))
 }
 
 /// The entry of a row that regressed.
-fn entry(args: &AcceptArgs, row: &JudgedRow, [base, commit]: [&str; 2]) -> Result<AcceptedEntry> {
+fn entry(args: &AcceptArgs, row: &DecidedRow, [base, commit]: [&str; 2]) -> Result<AcceptedEntry> {
     let (Some(stage), Some(metric)) = (row.decisive(), &row.metric) else {
-        return Err(Failure::new(Exit::Internal, "a regression has no values"));
+        return Err(Error::new(Exit::Internal, "a regression has no values"));
     };
     let Change { estimate, high, .. } = stage.assessment.change;
     // The upper end, in hundredths of a percent; none of a change from 0.
@@ -157,8 +157,8 @@ fn entry(args: &AcceptArgs, row: &JudgedRow, [base, commit]: [&str; 2]) -> Resul
     if ceiling < estimate || ceiling.is_infinite() && estimate.is_finite() {
         let what =
             format!("cannot accept a change of {} up to {}", changed(estimate), exact(ceiling));
-        return Err(Failure::new(Exit::Usage, what)
-            .because("the ceiling has to be at least the change that was measured")
+        return Err(Error::new(Exit::Usage, what)
+            .cause("the ceiling has to be at least the change that was measured")
             .hint(if estimate.is_finite() {
                 format!("leave --ceiling out, or choose one above {}", changed(estimate))
             } else {
@@ -179,15 +179,15 @@ fn entry(args: &AcceptArgs, row: &JudgedRow, [base, commit]: [&str; 2]) -> Resul
     })
 }
 
-fn told(entry: &AcceptedEntry, base: &str) -> String {
+fn message(entry: &AcceptedEntry, base: &str) -> String {
     let AcceptedEntry { benchmark, metric, commit, change, ceiling, reason, .. } = entry;
     let [commit, base] = [commit, base].map(|id| id.get(..7).unwrap_or(id));
     format!(
         "accepted: {} ({}) {} in {commit} against {base}, up to {}: {}\n",
-        visible(benchmark),
+        escape_untrusted(benchmark),
         metric.name,
         changed(*change),
         exact(*ceiling),
-        visible(reason)
+        escape_untrusted(reason)
     )
 }

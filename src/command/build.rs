@@ -5,16 +5,16 @@ use std::time::SystemTime;
 use super::{output::Output, project_of};
 use crate::project::source_of;
 use crate::{
-    build::{BuildRequest, Compiled, VersionBuilds},
+    builds::{BuildRequest, Compiled, VersionBuilds},
     cli::{BuildArgs, MeasureArgs},
+    config::{self, BuildSettings, Purpose, SamplingConfigs},
     console::Console,
-    failure::{Exit, Result},
+    error::{Exit, Result},
     model::{LayoutSeed, Version},
     report::{
         build::{BuildReport, TargetAgreement},
         quantity,
     },
-    settings::{self, BuildSettings, Efforts, Purpose},
 };
 
 /// Builds the requested versions and reports.
@@ -24,15 +24,15 @@ pub fn run(args: &BuildArgs) -> Result<Exit> {
     project.check_tables(&args.revisions, &console)?;
     let settings = BuildSettings::resolve(&project.file, &args.compile, &args.layout);
     let measure = MeasureArgs::default();
-    let common = Efforts::resolve(&project.file, &measure, Purpose::OneVersion).common();
-    let builds = args.builds.unwrap_or(common.looks.most);
+    let common = SamplingConfigs::resolve(&project.file, &measure, Purpose::OneVersion).common();
+    let builds = args.builds.unwrap_or(common.interim_analyses.most);
     let versions = project.repository.resolve_all(&args.revisions)?;
     console.line(&plan(&versions, builds, &settings));
 
-    let workshop = project.workshop(settings.compile.clone(), &console)?;
+    let workshop = project.build_env(settings.compile.clone(), &console)?;
     let request = BuildRequest {
         only: None,
-        filter: settings::target_filter(&args.target),
+        filter: config::target_filter(&args.target),
         layout: settings.layout,
         strategy: settings.strategy,
         seeds: LayoutSeed::list(settings.seed, builds),

@@ -9,26 +9,26 @@ use crate::{
         Acceptances, AlsoAgainst, Archive, Benchmarks, Outcome, Request, Session, StoredRequest,
         archive, compare, compare_stored,
     },
+    config::{Gate, Purpose, StoppingRule, VerdictSettings, deciding},
     console::{Console, announcement},
-    experiment::{ExperimentSettings, Runner},
-    failure::{Exit, Result},
+    error::{Exit, Result},
     harness::Filter,
-    judge::ExitPolicy,
     machine::state::MachineState,
+    measure::{ExperimentSettings, Runner},
     model::{Benchmark, Version},
-    process::{Interrupt, Kept},
+    process::{Interrupt, SavedHandler},
     project::Project,
     report::compare::ComparisonReport,
-    settings::{Gate, Patience, Purpose, VerdictSettings, deciding},
     shell::CommandLine as _,
     store::Store,
+    verdict::ExitPolicy,
 };
 
 /// Measures or reads, judges, reports.
 pub fn run(args: &CompareArgs) -> Result<Exit> {
     let (console, start) = (Console::attach(), SystemTime::now());
     let output = Output::with_files(args.report.format, &args.report.output.files)?;
-    let kept = if args.stored { Kept::Nothing } else { Kept::Compilations };
+    let kept = if args.stored { SavedHandler::Nothing } else { SavedHandler::Compilations };
     let interrupt = Interrupt::on_signals(kept)?;
     let project = project_of(&args.experiment.target)?;
     project.check_tables(&args.versions.names()?, &console)?;
@@ -78,7 +78,7 @@ pub fn stored(project: &Project, args: &CompareArgs, console: &Console) -> Resul
         also,
         benchmarks: stored_benchmarks(&archive.store, args)?,
         verdicts: verdicts.shared_by(parts(args)),
-        allow_different: args.allow_different,
+        ignore_environment: args.ignore_environment,
     };
     compare_stored(&request, &archive)
 }
@@ -92,8 +92,8 @@ pub fn measured(
     interrupt: &Interrupt,
 ) -> Result<Option<Outcome>> {
     let start = SystemTime::now();
-    let (interleave, patience) = (project.file.interleave(args.interleave), patience(args));
-    let purpose = Purpose::Comparison { interleave, patience };
+    let (mode, patience) = (project.file.mode(args.mode), stopping_rule(args));
+    let purpose = Purpose::Comparison { mode, patience };
     let settings = ExperimentSettings::resolve(&project.file, &args.experiment, purpose);
     let verdicts = VerdictSettings::resolve(&project.file, &args.verdict.criteria)?;
     let acceptances = Acceptances::read(project)?;
@@ -106,7 +106,7 @@ pub fn measured(
     let outcome = versions(project, args).and_then(|versions| {
         let request = Request {
             gate: Gate::resolve(&project.file, &args.gate),
-            benchmarks: if args.measure_all { Benchmarks::All } else { Benchmarks::Affected },
+            benchmarks: if args.no_skip { Benchmarks::All } else { Benchmarks::Affected },
             patience,
             budget: args.budget,
             identifies: true,
@@ -123,13 +123,13 @@ pub fn measured(
 
 /// The report on an outcome, as it was asked for.
 pub fn report(outcome: Outcome, policy: ExitPolicy, args: &CompareArgs) -> ComparisonReport {
-    ComparisonReport::new(outcome, policy, args.command_line()).explaining_all(args.explain)
+    ComparisonReport::new(outcome, policy, args.command_line()).explaining_all(args.reasons)
 }
 
 /// Which verdicts make the command fail.
 pub fn policy(project: &Project, args: &VerdictArgs) -> ExitPolicy {
     ExitPolicy {
-        advisory: args.advisory,
+        ignores_regressions: args.fail_on == FailOn::Never,
         inconclusive: args.fail_on == FailOn::Inconclusive,
         metrics: deciding(&project.file, args.fail_on),
     }
@@ -144,11 +144,11 @@ fn versions(project: &Project, args: &CompareArgs) -> Result<[Version; 2]> {
 }
 
 /// How long a benchmark is measured that is not decided.
-const fn patience(args: &CompareArgs) -> Patience {
+const fn stopping_rule(args: &CompareArgs) -> StoppingRule {
     match (args.until_decided, args.budget) {
-        (true, _) => Patience::UntilDecided,
-        (false, Some(_)) => Patience::Budget,
-        (false, None) => Patience::Usual,
+        (true, _) => StoppingRule::UntilDecided,
+        (false, Some(_)) => StoppingRule::Budget,
+        (false, None) => StoppingRule::Usual,
     }
 }
 

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use crate::{
     cli::{CompletionsArgs, help},
     console::Console,
-    failure::{Exit, OrFail as _, Result},
+    error::{Context as _, Exit, Result},
 };
 
 /// Prints completions, or writes them where the shell looks for them.
@@ -20,8 +20,8 @@ pub fn run(args: &CompletionsArgs) -> Result<Exit> {
     let path = directory.join(help::completions_file(args.shell));
     let what = || format!("cannot write {}", path.display());
     fs::create_dir_all(directory)
-        .or_fail(Exit::Usage, || format!("cannot make {}", directory.display()))?;
-    let mut file = File::create(&path).or_fail(Exit::Usage, what)?;
+        .context(Exit::Usage, || format!("cannot make {}", directory.display()))?;
+    let mut file = File::create(&path).context(Exit::Usage, what)?;
     help::write_completions(args.shell, &mut file);
     Console::attach().line(&format!("wrote {}", path.display()));
     Ok(Exit::Success)

@@ -12,14 +12,14 @@ use super::compare;
 use crate::{
     cli::{Cli, Command, CompareArgs, DemoArgs},
     console::Console,
-    demo::{self, BASELINE, CHAPTERS, Chapter, Explanation, PACKAGE},
-    failure::{Exit, Failure, OrFail, Result},
-    judge::ExitPolicy,
+    demo::{self, BASELINE, CHAPTERS, DemoStep, Explanation, PACKAGE},
+    error::{Context, Error, Exit, Result},
+    git::NewRepository,
     process::Interrupt,
     project::Project,
     report::{Report, quantity, style},
     shell,
-    source::NewRepository,
+    verdict::ExitPolicy,
 };
 
 /// Tells the story from its beginning to its end.
@@ -29,20 +29,20 @@ pub fn run(args: &DemoArgs) -> Result<Exit> {
     let interrupt = Interrupt::on_signals_in_order()?;
     let scratch = scratch(args.keep)?;
     let told = Demo::set_up(&scratch, &console, &interrupt)
-        .and_then(|demo| demo.tell(args.keep, start))
+        .and_then(|demo| demo.run(args.keep, start))
         .map_err(|failure| if interrupt.is_set() { interrupted() } else { failure });
     if args.keep {
         console.line(&format!("kept: {}", scratch.path().display()));
     } else {
         let path = scratch.path().to_owned();
         let removed = scratch.close();
-        removed.or_fail(Exit::Internal, || format!("cannot remove {}", path.display()))?;
+        removed.context(Exit::Internal, || format!("cannot remove {}", path.display()))?;
     }
     told
 }
 
-fn interrupted() -> Failure {
-    Failure::new(Exit::Interrupted, "the demo was stopped")
+fn interrupted() -> Error {
+    Error::new(Exit::Interrupted, "the demo was stopped")
 }
 
 /// The directory of all that the demo writes; it goes away with the value unless it is kept.
@@ -51,7 +51,7 @@ fn scratch(keep: bool) -> Result<TempDir> {
         .prefix("rbench-demo-")
         .disable_cleanup(keep)
         .tempdir()
-        .or_fail(Exit::Usage, || "cannot make a directory for the demo")
+        .context(Exit::Usage, || "cannot make a directory for the demo")
 }
 
 /// The demo's project, ready to be compared.
@@ -69,7 +69,7 @@ impl<'a> Demo<'a> {
         let mut repository = NewRepository::create(&root)?;
         let baseline = BASELINE.files.iter().map(|(path, content)| ((*path).to_owned(), *content));
         repository.commit(BASELINE.message, baseline.chain(demo::harness()))?;
-        for Chapter { commit, .. } in CHAPTERS {
+        for DemoStep { commit, .. } in CHAPTERS {
             repository.commit(commit.message, commit.files.iter().copied())?;
         }
         let mut project = Project::find(Some(&root.join("Cargo.toml")))?;
@@ -79,7 +79,7 @@ impl<'a> Demo<'a> {
         Ok(Self { project, console, interrupt })
     }
 
-    fn tell(&self, kept: bool, start: Instant) -> Result<Exit> {
+    fn run(&self, kept: bool, start: Instant) -> Result<Exit> {
         Console::result(&introduction(&self.project.workspace, kept))?;
         let mut explanations = Vec::with_capacity(CHAPTERS.len());
         for (index, chapter) in CHAPTERS.iter().enumerate() {
@@ -91,11 +91,11 @@ impl<'a> Demo<'a> {
     }
 
     /// Compares a commit with the one before.
-    fn chapter(&self, index: usize, chapter: &Chapter) -> Result<Explanation> {
+    fn chapter(&self, index: usize, chapter: &DemoStep) -> Result<Explanation> {
         if self.interrupt.is_set() {
             return Err(interrupted());
         }
-        let Chapter { title, commit, does, expected } = chapter;
+        let DemoStep { title, commit, does, expected } = chapter;
         let behind = CHAPTERS.len() - index;
         let words = command(behind);
         let shown: Vec<String> = words.iter().map(shell::quoted).collect();
@@ -110,8 +110,7 @@ impl<'a> Demo<'a> {
         ))?;
         let args = parsed(&words)?;
         let outcome = compare::measured(&self.project, &args, false, self.console, self.interrupt)?;
-        let outcome =
-            outcome.ok_or_else(|| Failure::new(Exit::Internal, "nothing was compared"))?;
+        let outcome = outcome.ok_or_else(|| Error::new(Exit::Internal, "nothing was compared"))?;
         let explanation = demo::explain(*expected, &outcome.rows);
         let report = compare::report(outcome, ExitPolicy::default(), &args);
         Console::result(&report.text(Console::result_columns()))?;
@@ -134,9 +133,11 @@ fn command(behind: usize) -> Vec<String> {
 
 /// What those words mean to the command line.
 fn parsed(words: &[String]) -> Result<CompareArgs> {
-    match Cli::of_words(words).or_fail(Exit::Internal, || "cannot read the demo's own command")? {
+    match Cli::parse_words(words)
+        .context(Exit::Internal, || "cannot read the demo's own command")?
+    {
         Cli { command: Command::Compare(args), .. } => Ok(args),
-        Cli { .. } => Err(Failure::new(Exit::Internal, "the demo's command compares nothing")),
+        Cli { .. } => Err(Error::new(Exit::Internal, "the demo's command compares nothing")),
     }
 }
 
@@ -168,7 +169,7 @@ fn conclusion(explanations: &[Explanation], start: Instant) -> String {
             &format!("Summary, after {}", quantity::duration(start.elapsed()))
         )
     );
-    for (Chapter { title, .. }, explanation) in CHAPTERS.iter().zip(explanations) {
+    for (DemoStep { title, .. }, explanation) in CHAPTERS.iter().zip(explanations) {
         let (mark, style) = marked(explanation);
         let mark = style::paint(style, mark);
         text += &format!("  {title:width$}  {mark}: {}\n", explanation.summary);
@@ -199,7 +200,7 @@ fn wrapped(text: &str) -> String {
 }
 
 fn canonical(path: &Path) -> Result<PathBuf> {
-    path.canonicalize().or_fail(Exit::Internal, || format!("cannot find {}", path.display()))
+    path.canonicalize().context(Exit::Internal, || format!("cannot find {}", path.display()))
 }
 
 #[cfg(test)]

@@ -6,16 +6,16 @@ use std::time::SystemTime;
 use super::{output::Output, project_of};
 use crate::{
     cli::{DiffArgs, LayoutArgs},
-    code::FunctionDiff,
     compare::{Functions, benchmarks_only_in, common_benchmarks},
+    config::{self, BuildSettings},
     console::Console,
-    experiment::{ExperimentSettings, ListedVersion, Runner},
-    failure::{Exit, Result},
+    elf::FunctionDiff,
+    error::{Exit, Result},
+    measure::{ExperimentSettings, ListedVersion, Runner},
     model::{BenchTarget, Benchmark, Version},
-    process::{Interrupt, Kept},
+    process::{Interrupt, SavedHandler},
     project::{Project, source_of},
-    report::diff::{DiffReport, Reached, TargetDiff},
-    settings::{self, BuildSettings},
+    report::diff::{DiffReport, ExecutedFunctions, TargetDiff},
     shell::CommandLine as _,
 };
 
@@ -24,20 +24,20 @@ pub fn run(args: &DiffArgs) -> Result<Exit> {
     let console = Console::attach();
     let project = project_of(&args.target)?;
     let (report, exit) = if args.by_benchmark {
-        by_benchmark(&project, args, &console)?
+        diff_benchmarks(&project, args, &console)?
     } else {
-        (by_function(&project, args, &console)?, Exit::Success)
+        (diff_functions(&project, args, &console)?, Exit::Success)
     };
     Output::new(args.output.format)?.write(&report)?;
     Ok(exit)
 }
 
 /// Compares what is compiled, and executes nothing.
-fn by_function(project: &Project, args: &DiffArgs, console: &Console) -> Result<DiffReport> {
+fn diff_functions(project: &Project, args: &DiffArgs, console: &Console) -> Result<DiffReport> {
     let settings = BuildSettings::resolve(&project.file, &args.compile, &LayoutArgs::default());
-    let filter = settings::target_filter(&args.target);
+    let filter = config::target_filter(&args.target);
     let versions = versions(project, args)?;
-    let workshop = project.workshop(settings.compile, console)?;
+    let workshop = project.build_env(settings.compile, console)?;
     let functions = |version: &Version| {
         let checkout = project.checkout(version, console)?;
         let source = source_of(version, &checkout);
@@ -48,15 +48,15 @@ fn by_function(project: &Project, args: &DiffArgs, console: &Console) -> Result<
 }
 
 /// Traces the benchmarks of both versions too. Targets that cannot be listed are named, and make the run fail.
-fn by_benchmark(
+fn diff_benchmarks(
     project: &Project,
     args: &DiffArgs,
     console: &Console,
 ) -> Result<(DiffReport, Exit)> {
     let start = SystemTime::now();
-    let interrupt = Interrupt::on_signals(Kept::Compilations)?;
+    let interrupt = Interrupt::on_signals(SavedHandler::Compilations)?;
     project.check_tables(&args.versions.names()?, console)?;
-    let settings = ExperimentSettings::of_tracing(&project.file, &args.target, &args.compile);
+    let settings = ExperimentSettings::for_tracing(&project.file, &args.target, &args.compile);
     let runner = Runner::open(project, settings, &interrupt, console)?;
     let report = traced(project, &runner, args, console);
     runner.prune(start);
@@ -71,13 +71,13 @@ fn traced(
 ) -> Result<(DiffReport, Exit)> {
     let [base, head] = versions(project, args)?;
     let listed = [runner.list(base.clone())?, runner.list(head.clone())?];
-    let mut report = report([base, head], &Functions::of(runner, &listed)?);
+    let mut report = report([base, head], &Functions::load(runner, &listed)?);
     let differences: Vec<(BenchTarget, FunctionDiff)> =
         report.targets.iter().map(|one| (one.target.clone(), one.diff.clone())).collect();
     let common = common_benchmarks(&listed);
-    let reach = runner.reach(&listed, &differences, &common)?;
+    let reach = runner.impact(&listed, &differences, &common)?;
     let reached: Vec<_> = common.into_iter().zip(reach).collect();
-    let not_traced = of_one_version(&listed);
+    let not_traced = benchmarks_in_one_version(&listed);
     let mut failed = listed.iter().flat_map(|version| &version.listing.failures).peekable();
     let exit = if failed.peek().is_some() { Exit::Benchmark } else { Exit::Success };
     let mut without_list = Vec::new();
@@ -87,18 +87,18 @@ fn traced(
     }
     for target in &mut report.targets {
         let is_its = |benchmark: &Benchmark| benchmark.bench_target() == target.target;
-        let of_target = Reached {
+        let of_target = ExecutedFunctions {
             benchmarks: reached.iter().filter(|(one, _)| is_its(one)).cloned().collect(),
             not_traced: not_traced.iter().filter(|one| is_its(one)).cloned().collect(),
         };
         let is_listed = !without_list.contains(&&target.target);
-        target.reached = is_listed.then_some(of_target);
+        target.executed = is_listed.then_some(of_target);
     }
     Ok((report, exit))
 }
 
 /// The benchmarks that only one version has.
-fn of_one_version([base, head]: &[ListedVersion; 2]) -> Vec<Benchmark> {
+fn benchmarks_in_one_version([base, head]: &[ListedVersion; 2]) -> Vec<Benchmark> {
     [benchmarks_only_in(base, head), benchmarks_only_in(head, base)].concat()
 }
 
@@ -111,6 +111,12 @@ fn versions(project: &Project, args: &DiffArgs) -> Result<[Version; 2]> {
 
 /// The report without what benchmarks reach.
 fn report([base, head]: [Version; 2], functions: &Functions) -> DiffReport {
-    let [only_base, only_head] = functions.of_one();
-    DiffReport { base, head, targets: functions.of_both(TargetDiff::new), only_base, only_head }
+    let [only_base, only_head] = functions.unmatched_targets();
+    DiffReport {
+        base,
+        head,
+        targets: functions.compare_targets(TargetDiff::new),
+        only_base,
+        only_head,
+    }
 }

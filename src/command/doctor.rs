@@ -9,16 +9,16 @@ use std::{
 
 use super::output::Output;
 use crate::{
-    build::run_tool_or,
+    builds::run_tool_or,
     cli::DoctorArgs,
-    experiment::Trial,
-    failure::{Exit, Failure, Result},
+    error::{Error, Exit, Result},
     harness::Conditions,
     machine::{
-        doctor::{self, Finding, Grade, probe},
+        doctor::{self, Finding, Severity, probe},
         this_machine,
     },
-    process::{Interrupt, Kept, counting::find_valgrind},
+    measure::Trial,
+    process::{Interrupt, SavedHandler, counting::find_valgrind},
     project::Project,
     report::doctor::DoctorReport,
 };
@@ -26,9 +26,9 @@ use crate::{
 /// Less than this is soon full: a compilation of a large project takes some gigabytes.
 const LITTLE_SPACE: u64 = 2 << 30;
 
-/// Looks, tries and reports.
+/// InterimAnalyses, tries and reports.
 pub fn run(args: &DoctorArgs) -> Result<Exit> {
-    let interrupt = Interrupt::on_signals(Kept::Nothing)?;
+    let interrupt = Interrupt::on_signals(SavedHandler::Nothing)?;
     let output = Output::new(args.format)?;
     // Before this process itself keeps the machine busy.
     let of_machine = doctor::examine(Path::new("/"));
@@ -86,7 +86,7 @@ fn valgrind() -> Finding {
     const INSTALL: &str = "sudo apt-get install valgrind (or: sudo dnf install valgrind)";
     let path = find_valgrind().map_or_else(|_| CHECK.into(), OsString::from);
     let finding = tool(CHECK, &path, "--version", INSTALL);
-    if finding.grade == Grade::Ok {
+    if finding.grade == Severity::Ok {
         return finding;
     }
     let found = format!("{}; `--metric instructions` and `explain` need it", finding.found);
@@ -97,15 +97,15 @@ fn space(directory: &Path) -> Finding {
     const CHECK: &str = "disk-space";
     match rustix::fs::statvfs(directory) {
         Err(error) => Finding::ok(CHECK, format!("not known: {error}")),
-        Ok(system) => of_space(system.f_bavail.saturating_mul(system.f_frsize)),
+        Ok(system) => disk_space_finding(system.f_bavail.saturating_mul(system.f_frsize)),
     }
 }
 
-fn of_space(free: u64) -> Finding {
+fn disk_space_finding(free: u64) -> Finding {
     const CHECK: &str = "disk-space";
     let found = format!("{:.1} GiB are free", free as f64 / 2_f64.powi(30));
     if free < LITTLE_SPACE {
-        Finding::rbench(CHECK, found, "cargo rbench gc --max-size 1G").that_matters()
+        Finding::rbench(CHECK, found, "cargo rbench clean --max-size 1G").that_matters()
     } else {
         Finding::ok(CHECK, found)
     }
@@ -117,7 +117,7 @@ fn trials(conditions: Conditions<'_>) -> Result<Vec<Finding>> {
         Ok(trial) => trial,
         Err(failure) => return Ok(vec![installation(&failure)]),
     };
-    let turns = match trial.turns(&program("RUSTC", "rustc")) {
+    let turns = match trial.interleaving(&program("RUSTC", "rustc")) {
         Ok(None) => Finding::ok("turns", "two processes took turns"),
         Ok(Some(obstacle)) => never("turns", &format!("not possible: {obstacle}"), ALONE),
         Err(failure) => never("turns", &reason(failure)?, ALONE),
@@ -140,13 +140,13 @@ fn never(check: &'static str, found: &str, why: &str) -> Finding {
     Finding::never(check, found, why).that_matters()
 }
 
-fn installation(failure: &Failure) -> Finding {
+fn installation(failure: &Error) -> Finding {
     Finding::user("installation", failure.what(), "cargo install cargo-rbench --locked --force")
         .that_matters()
 }
 
 /// Why something could not be done, in one line; to be stopped is no answer.
-fn reason(failure: Failure) -> Result<String> {
+fn reason(failure: Error) -> Result<String> {
     if failure.exit() == Exit::Interrupted {
         return Err(failure);
     }
@@ -163,13 +163,13 @@ mod tests {
     #[test]
     fn a_tool_that_does_not_run_is_something_that_only_the_user_can_install() {
         let finding = tool("linker", "/does/not/exist".as_ref(), "--version", "install it");
-        assert_eq!(finding.grade, Grade::User("install it".to_owned()));
+        assert_eq!(finding.grade, Severity::User("install it".to_owned()));
         assert!(finding.matters);
     }
 
     #[test]
     fn rbench_can_make_space() {
-        assert!(matches!(of_space(1 << 20).grade, Grade::Rbench(_)));
-        assert_eq!(of_space(3 << 30), Finding::ok("disk-space", "3.0 GiB are free"));
+        assert!(matches!(disk_space_finding(1 << 20).grade, Severity::Rbench(_)));
+        assert_eq!(disk_space_finding(3 << 30), Finding::ok("disk-space", "3.0 GiB are free"));
     }
 }

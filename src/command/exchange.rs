@@ -11,7 +11,7 @@ use crate::{
     cli::{ExportArgs, ImportArgs},
     compare::archive,
     console::Console,
-    failure::{Exit, Failure, OrFail, Result},
+    error::{Context, Error, Exit, Result},
     process::Interrupt,
     project::Project,
     report::quantity::count,
@@ -40,20 +40,20 @@ fn export_to(store: &Store<'_>, path: &Path) -> Result<()> {
     let what = || format!("cannot write {}", path.display());
     let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     if Store::files(store.path()).iter().any(|file| same_file(file, &real)) {
-        return Err(Failure::new(Exit::Usage, what())
-            .because("it is where the results are stored")
+        return Err(Error::new(Exit::Usage, what())
+            .cause("it is where the results are stored")
             .hint("name another file"));
     }
     let mode = match fs::metadata(path) {
         // Whoever may not write it may not replace it either.
         Ok(earlier) if earlier.is_file() => {
-            OpenOptions::new().append(true).open(path).or_fail(Exit::Usage, what)?;
+            OpenOptions::new().append(true).open(path).context(Exit::Usage, what)?;
             earlier.permissions()
         }
         Err(_) if !path.is_symlink() => Permissions::from_mode(0o666),
         // A pipe, a device, or a link to a file that is to be made.
         _ => {
-            let file = File::create(path).or_fail(Exit::Usage, what)?;
+            let file = File::create(path).context(Exit::Usage, what)?;
             return store.export(&mut BufWriter::new(file));
         }
     };
@@ -76,14 +76,14 @@ fn export_whole(
     let unfinished = tempfile::Builder::new()
         .permissions(mode)
         .tempfile_in(directory)
-        .or_fail(Exit::Usage, what)?;
+        .context(Exit::Usage, what)?;
     let until_interrupted = UntilInterrupted { file: unfinished.as_file(), interrupt };
     let exported = store.export(&mut BufWriter::new(until_interrupted));
     if interrupt.is_set() {
-        return Err(Failure::new(Exit::Interrupted, "stopped before all results were exported"));
+        return Err(Error::new(Exit::Interrupted, "stopped before all results were exported"));
     }
     exported?;
-    unfinished.persist(path).or_fail(Exit::Usage, what)?;
+    unfinished.persist(path).context(Exit::Usage, what)?;
     Ok(())
 }
 
@@ -121,7 +121,7 @@ pub fn import(args: &ImportArgs) -> Result<Exit> {
         Box::new(io::stdin().lock())
     } else {
         let shown = || format!("cannot read {}", args.file.display());
-        Box::new(BufReader::new(File::open(&args.file).or_fail(Exit::Usage, shown)?))
+        Box::new(BufReader::new(File::open(&args.file).context(Exit::Usage, shown)?))
     };
     let path = project.store();
     let store = Store::open(&path, &console)?;

@@ -5,20 +5,20 @@ use std::slice;
 use super::project_of;
 use crate::{
     cli::{ExecArgs, LayoutArgs},
+    config::{self, BuildSettings},
     console::Console,
-    experiment::{ListedTarget, ListedVersion, Listing},
-    failure::{Exit, Failure, Result},
+    error::{Error, Exit, Result},
     harness::{Conditions, Filter, Outcome},
+    measure::{ListedTarget, ListedVersion, Listing},
     model::{Benchmark, ExecutionRequest, Name},
-    process::{Interrupt, Kept},
+    process::{Interrupt, SavedHandler},
     report::{exec::ExecReport, render},
-    settings::{self, BuildSettings},
 };
 
 /// Runs what the filters mean, in the executable as cargo made it.
 pub fn run(args: &ExecArgs) -> Result<Exit> {
     let console = Console::attach();
-    let interrupt = Interrupt::on_signals(Kept::Nothing)?;
+    let interrupt = Interrupt::on_signals(SavedHandler::Nothing)?;
     let conditions =
         Conditions { deadline: args.deadline, cpu: args.cpu, ..Conditions::new(&interrupt) };
     conditions.check()?;
@@ -28,11 +28,11 @@ pub fn run(args: &ExecArgs) -> Result<Exit> {
     let patterns = args.filter.patterns();
     let filter =
         Filter::new(&patterns, args.filter.exact, &args.target.package, &args.target.bench);
-    let targets = settings::target_filter(&args.target);
+    let targets = config::target_filter(&args.target);
     let hint = args.given.as_filter("exec", ".", &args.revision);
     let version = project.repository.resolve(&args.revision);
-    let version = version.map_err(|failure| hint.iter().fold(failure, Failure::hint))?;
-    let workshop = project.workshop(settings.compile, &console)?;
+    let version = version.map_err(|failure| hint.iter().fold(failure, Error::hint))?;
+    let workshop = project.build_env(settings.compile, &console)?;
     let version =
         ListedVersion::new(&project, &workshop, version, (&targets, &filter), &conditions)?;
     let listing = &version.listing;
@@ -42,7 +42,7 @@ pub fn run(args: &ExecArgs) -> Result<Exit> {
     let request = ExecutionRequest {
         measurements: args.measurements as usize,
         warm_up: args.warm_up,
-        floor: args.floor,
+        min_time: args.min_time,
         iterations: args.iterations,
         seed: args.seed,
     };
@@ -104,7 +104,7 @@ fn report_aside(console: &Console, benchmark: &Benchmark, result: &Result<Outcom
 }
 
 /// The failure, with the exact command of the process if the user wants all details.
-fn in_full(failure: Failure) -> Failure {
+fn in_full(failure: Error) -> Error {
     match failure.command().filter(|_| Console::is_verbose()).map(str::to_owned) {
         Some(command) => failure.hint(format!("or without rbench: {command}")),
         None => failure,
@@ -121,7 +121,7 @@ fn only_target(listing: &Listing) -> Result<(&ListedTarget, &[Benchmark])> {
                 "the benchmarks that match are in {} bench targets, not in one",
                 several.len()
             );
-            Err(with_first(Failure::new(Exit::Usage, what), &all.collect::<Vec<_>>())
+            Err(with_first(Error::new(Exit::Usage, what), &all.collect::<Vec<_>>())
                 .hint("select a bench target with -p and --bench"))
         }
     }
@@ -140,7 +140,7 @@ fn only_benchmark(listing: &Listing) -> Result<(&ListedTarget, &[Benchmark])> {
         (several, _) => {
             let all: Vec<_> = several.iter().flat_map(|target| &target.benchmarks).collect();
             let what = format!("{} benchmarks match, not one", all.len());
-            Err(with_first(Failure::new(Exit::Usage, what), &all)
+            Err(with_first(Error::new(Exit::Usage, what), &all)
                 .hint("use the whole id with --exact, and -p or --bench if needed")
                 .hint("or run all of them in one process with --whole-target"))
         }
@@ -148,14 +148,14 @@ fn only_benchmark(listing: &Listing) -> Result<(&ListedTarget, &[Benchmark])> {
 }
 
 /// The failure with the first few benchmarks.
-fn with_first(mut failure: Failure, benchmarks: &[&Benchmark]) -> Failure {
+fn with_first(mut failure: Error, benchmarks: &[&Benchmark]) -> Error {
     /// As many as one reads.
     const MOST: usize = 10;
     for benchmark in benchmarks.iter().take(MOST) {
-        failure = failure.because(format!("  {benchmark}"));
+        failure = failure.cause(format!("  {benchmark}"));
     }
     match benchmarks.len().saturating_sub(MOST) {
         0 => failure,
-        more => failure.because(format!("  and {more} more")),
+        more => failure.cause(format!("  and {more} more")),
     }
 }

@@ -6,13 +6,13 @@ use std::time::SystemTime;
 use super::{output::Output, project_of};
 use crate::{
     cli::ExplainArgs,
-    code::FunctionSet,
     compare::{self, ExplainedBenchmark, Functions, common_benchmarks},
     console::Console,
-    experiment::{ExperimentSettings, Runner},
-    failure::{Exit, Failure, Result},
+    elf::FunctionSet,
+    error::{Error, Exit, Result},
+    measure::{ExperimentSettings, Runner},
     model::{Benchmark, Version},
-    process::{Interrupt, Kept},
+    process::{Interrupt, SavedHandler},
     project::Project,
     shell::CommandLine as _,
 };
@@ -21,15 +21,15 @@ use crate::{
 pub fn run(args: &ExplainArgs) -> Result<Exit> {
     let (console, start) = (Console::attach(), SystemTime::now());
     let output = Output::with_files(args.report.format, &args.report.output.files)?;
-    let interrupt = Interrupt::on_signals(Kept::Compilations)?;
+    let interrupt = Interrupt::on_signals(SavedHandler::Compilations)?;
     if args.lacks_benchmark() {
         let what = format!("no benchmark is given behind `{}`", args.benchmark());
-        return Err(Failure::new(Exit::Usage, what)
+        return Err(Error::new(Exit::Usage, what)
             .hint("`cargo rbench list` lists the benchmarks of a version"));
     }
     let project = project_of(&args.target)?;
     project.check_tables(&args.versions().names()?, &console)?;
-    let settings = ExperimentSettings::of_explanation(&project.file, args);
+    let settings = ExperimentSettings::for_explanation(&project.file, args);
     let runner = Runner::open(&project, settings, &interrupt, &console)?;
     let report = explained(&project, &runner, args, &console);
     runner.prune(start);
@@ -49,10 +49,10 @@ fn explained(
         console.line(&format!("warning: {target}: {failure}"));
     }
     let benchmark = only(&common_benchmarks(&listed), args)?;
-    let functions = Functions::of(runner, &listed)?;
-    let differences =
-        functions.of_both(|target, base, head| (target.clone(), FunctionSet::diff(base, head)));
-    let reach = runner.reach(&listed, &differences, std::slice::from_ref(&benchmark))?;
+    let functions = Functions::load(runner, &listed)?;
+    let differences = functions
+        .compare_targets(|target, base, head| (target.clone(), FunctionSet::diff(base, head)));
+    let reach = runner.impact(&listed, &differences, std::slice::from_ref(&benchmark))?;
     let reach = reach.into_iter().next().unwrap_or_default();
     compare::explain(runner, &listed, &functions, &benchmark, reach)
 }
@@ -70,7 +70,7 @@ fn only(benchmarks: &[Benchmark], args: &ExplainArgs) -> Result<Benchmark> {
     const MOST: usize = 10;
     match benchmarks {
         [only] => Ok(only.clone()),
-        [] => Err(Failure::new(
+        [] => Err(Error::new(
             Exit::Usage,
             format!("no benchmark of both versions matches `{}`", args.benchmark()),
         )
@@ -81,12 +81,12 @@ fn only(benchmarks: &[Benchmark], args: &ExplainArgs) -> Result<Benchmark> {
                 several.len(),
                 args.benchmark()
             );
-            let mut failure = Failure::new(Exit::Usage, what);
+            let mut failure = Error::new(Exit::Usage, what);
             for benchmark in several.iter().take(MOST) {
-                failure = failure.because(format!("  {benchmark}"));
+                failure = failure.cause(format!("  {benchmark}"));
             }
             if several.len() > MOST {
-                failure = failure.because(format!("  and {} more", several.len() - MOST));
+                failure = failure.cause(format!("  and {} more", several.len() - MOST));
             }
             Err(failure.hint("use the whole id with --exact, and -p or --bench if needed"))
         }

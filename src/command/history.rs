@@ -1,7 +1,7 @@
 //! `cargo rbench history`: how benchmarks changed over the stored commits, in git order.
 
 mod changes;
-mod touched;
+mod path_filter;
 mod versions;
 
 use std::{
@@ -9,29 +9,29 @@ use std::{
     rc::Rc,
 };
 
-use changes::Course;
-use touched::Touched;
+use changes::BenchmarkSeries;
+use path_filter::PathFilter;
 use versions::chosen;
 
-use super::{find, output::Output};
+use super::{bisect, output::Output};
 use crate::{
-    cli::{CriteriaOptions, FindArgs, HistoryArgs},
+    cli::{BisectArgs, CriteriaOptions, HistoryArgs},
     compare::{Acceptances, archive},
+    config::VerdictSettings,
     console::Console,
-    failure::{Exit, Result},
+    error::{Exit, Result},
     harness::Filter,
-    judge::{
-        BenchmarkResults, Judge, JudgeOptions, Relation, Results, TimelineEntry, VersionRef,
-        obstacles,
-    },
     model::{Benchmark, Metric, Stage, Version},
     project::Project,
     report::{
         self,
-        history::{self, Against, BenchmarkHistory, HistoryReport, HistoryRow, Series},
+        history::{self, BenchmarkHistory, HistoryReport, HistoryRow, ReferenceVersion, Series},
     },
-    settings::VerdictSettings,
     stats::{Criteria, SessionVariance},
+    verdict::{
+        BenchmarkResults, DecisionOptions, Relation, Results, TimelineEntry, Verdicts, VersionRef,
+        obstacles,
+    },
 };
 
 /// How many of a version's newest results are looked at, unless it was measured together with another.
@@ -46,7 +46,7 @@ pub fn run(args: &HistoryArgs) -> Result<Exit> {
     if let Some(note) = note {
         console.line(&format!("note: {note}"));
     }
-    Ok(if args.search { confirm(args, &report, &console) } else { Exit::Success })
+    Ok(if args.bisect { confirm(args, &report, &console) } else { Exit::Success })
 }
 
 /// Reads and judges. Besides, what is to be said of slowdowns that were accepted.
@@ -72,7 +72,7 @@ fn confirm(args: &HistoryArgs, report: &HistoryReport, console: &Console) -> Exi
     }
     let mut exit = Exit::Success;
     for event in &report.events {
-        let [base, head] = event.place.possible.each_ref().map(Version::to_type_now);
+        let [base, head] = event.place.possible.each_ref().map(Version::current_revision_arg);
         if event.place.possible[1].dirty {
             let command = report.confirmation(event);
             console.line(&format!("the uncommitted files are compared with: {command}"));
@@ -87,10 +87,10 @@ fn confirm(args: &HistoryArgs, report: &HistoryReport, console: &Console) -> Exi
             let metrics = vec![metric.clone()];
             let criteria = CriteriaOptions { metrics, ..args.criteria.clone() };
             // What cannot be searched does not keep others from being searched.
-            let of_event = FindArgs::of(&range, benchmarks, path)
+            let of_event = BisectArgs::for_range(&range, benchmarks, path)
                 .and_then(|mut args| {
                     args.criteria = criteria;
-                    find::run(&args)
+                    bisect::run(&args)
                 })
                 .unwrap_or_else(|failure| {
                     console.line(&format!("error: {failure}"));
@@ -117,22 +117,24 @@ fn report(
     let repository = acceptances.repository;
     results.check_metrics(&verdicts.metrics, benchmarks)?;
     let (entries, hidden) = chosen(args, repository, results)?;
-    let touched = Touched::of(args, repository, &entries)?;
-    let options =
-        JudgeOptions { metrics: verdicts.metrics.clone(), allow_different: args.allow_different };
+    let touched = PathFilter::from_args(args, repository, &entries)?;
+    let options = DecisionOptions {
+        metrics: verdicts.metrics.clone(),
+        ignore_environment: args.ignore_environment,
+    };
     let histories = Histories {
         results,
-        judge: Judge::new(results, options),
+        judge: Verdicts::new(results, options),
         entries: &entries,
         acceptances,
-        allow_different: args.allow_different,
-        events_only: args.events,
+        ignore_environment: args.ignore_environment,
+        changes_only: args.changes_only,
     };
     let mut report = HistoryReport {
         criteria: verdicts.criteria,
         overview: args.filter.patterns().is_empty(),
-        events_only: args.events,
-        worst_only: args.worst.is_some(),
+        changes_only: args.changes_only,
+        worst_only: args.top.is_some(),
         paths: args.paths(),
         hidden,
         unfinished: results.unfinished,
@@ -143,17 +145,17 @@ fn report(
     };
     let mut courses = Vec::new();
     for benchmark in benchmarks {
-        for (history, course) in histories.of(benchmark, &verdicts.of(benchmark))? {
+        for (history, course) in histories.load(benchmark, &verdicts.criteria(benchmark))? {
             report.benchmarks.push(history);
             courses.push(course);
         }
     }
     let rate = verdicts.criteria.false_alarm_rate;
-    changes::judge(&mut report.benchmarks, &courses, &entries, rate);
+    changes::detect_changes(&mut report.benchmarks, &courses, &entries, rate);
     if let Some(touched) = touched {
         touched.keep(&mut report.benchmarks);
     }
-    if let Some(worst) = args.worst {
+    if let Some(worst) = args.top {
         keep_worst(&mut report.benchmarks, worst as usize);
     }
     report.events = changes::events(&report.benchmarks, &entries);
@@ -170,28 +172,28 @@ fn keep_worst(benchmarks: &mut Vec<BenchmarkHistory>, count: usize) {
 /// The histories of benchmarks over some versions.
 struct Histories<'r> {
     results: &'r Results<'r>,
-    judge: Judge<'r>,
+    judge: Verdicts<'r>,
     entries: &'r [TimelineEntry],
     acceptances: &'r Acceptances<'r>,
     /// Whether results of other machines, settings and compilers may be compared.
-    allow_different: bool,
+    ignore_environment: bool,
     /// Whether consecutive versions need not be judged.
-    events_only: bool,
+    changes_only: bool,
 }
 
 impl Histories<'_> {
     /// All versions of one benchmark, each against the nearest before it that was measured, in each metric.
-    fn of(
+    fn load(
         &self,
         benchmark: &Benchmark,
         criteria: &Criteria,
-    ) -> Result<Vec<(BenchmarkHistory, Course)>> {
+    ) -> Result<Vec<(BenchmarkHistory, BenchmarkSeries)>> {
         let executed = self.results.experiments_with(benchmark)?;
         let experiments =
             self.entries.iter().flat_map(|entry| self.experiments_for(entry, &executed));
-        let of_benchmark = self.results.of_benchmark(benchmark, experiments)?;
+        let of_benchmark = self.results.benchmark(benchmark, experiments)?;
         let places: Vec<Vec<VersionRef>> =
-            self.entries.iter().map(|entry| of_benchmark.among(&entry.measured)).collect();
+            self.entries.iter().map(|entry| of_benchmark.find_in(&entry.measured)).collect();
         let same = self.same(&of_benchmark)?;
         let sources = sources(&of_benchmark, &places, &same);
         let Some(newest) = places.iter().rev().find_map(|places| places.last()).copied() else {
@@ -213,7 +215,7 @@ impl Histories<'_> {
                 newest,
                 criteria,
             };
-            let course = history.course()?;
+            let course = history.series()?;
             let newest = course.newest.unwrap_or(newest);
             histories.push((History { newest, ..history }.report()?, course));
         }
@@ -227,7 +229,7 @@ impl Histories<'_> {
         for entry in self.entries {
             let mut places = Vec::new();
             for place in &entry.measured {
-                let known = self.results.sameness(place.experiment, &benchmark.benchmark)?;
+                let known = self.results.skip_reason(place.experiment, &benchmark.benchmark)?;
                 places.extend(known.map(|_| *place));
             }
             let mut before = entry.follows.filter(|_| !places.is_empty());
@@ -315,7 +317,7 @@ impl History<'_> {
     fn report(self) -> Result<BenchmarkHistory> {
         let mut versions = Vec::new();
         let mut across = Vec::new();
-        let shown = if self.all.events_only { 0 } else { self.places.len() };
+        let shown = if self.all.changes_only { 0 } else { self.places.len() };
         for index in 0..shown {
             let Some((place, row)) = self.row(index)? else { continue };
             let relation = row.against.as_ref().map(|against| against.relation);
@@ -335,21 +337,21 @@ impl History<'_> {
     fn sessions(&self, across: &[VersionRef]) -> Result<Option<SessionVariance>> {
         let experiments = &self.all.results.experiments;
         let newest = self.newest.experiment;
-        let interleave = |place: VersionRef| {
+        let mode = |place: VersionRef| {
             let all = self.benchmark.interleaving(&[place], Stage::First);
-            Some(all.ok()??.interleave)
+            Some(all.ok()??.mode)
         };
-        let of_newest = interleave(self.newest);
+        let of_newest = mode(self.newest);
         let is_like_newest = |place: &VersionRef| {
             let plan = &experiments[place.experiment].plan;
-            let obstacles = plan.obstacles(&experiments[newest].plan);
-            obstacles.is_empty() && interleave(*place) == of_newest
+            let obstacles = plan.incompatibilities(&experiments[newest].plan);
+            obstacles.is_empty() && mode(*place) == of_newest
         };
         if across.is_empty() || !across.iter().all(is_like_newest) {
             return Ok(None);
         }
-        let Some(interleave) = of_newest else { return Ok(None) };
-        self.benchmark.session_variance(newest, &self.metric, interleave, self.criteria)
+        let Some(mode) = of_newest else { return Ok(None) };
+        self.benchmark.session_variance(newest, &self.metric, mode, self.criteria)
     }
 
     /// The row of an entry, and where its value was measured; none if the benchmark was not measured there, nor in
@@ -422,7 +424,11 @@ impl History<'_> {
             .find(|before| is_measured(*before) || same == Some(*before))
     }
 
-    fn against(&self, relation: &Relation, [base, head]: [usize; 2]) -> Result<Option<Against>> {
+    fn against(
+        &self,
+        relation: &Relation,
+        [base, head]: [usize; 2],
+    ) -> Result<Option<ReferenceVersion>> {
         let compared = [base, head].map(|index| &self.all.entries[index].version);
         let mut rows = self.all.judge.rows(self.benchmark, relation, self.criteria)?;
         self.all.acceptances.apply(&mut rows, compared, |_| *self.criteria)?;
@@ -435,7 +441,7 @@ impl History<'_> {
             Relation::AcrossExperiments(_) => history::Relation::AcrossExperiments,
             Relation::Incomparable { .. } => history::Relation::DifferentConditions,
         };
-        Ok(row.map(|row| Against { version, relation, row }))
+        Ok(row.map(|row| ReferenceVersion { version, relation, row }))
     }
 }
 

@@ -3,19 +3,19 @@
 use super::{output::Output, project_of};
 use crate::{
     cli::{LayoutArgs, ListArgs},
+    config::{self, BuildSettings},
     console::Console,
-    experiment::{ListedVersion, Listing},
-    failure::{Exit, Failure, Result},
+    error::{Error, Exit, Result},
     harness::{Conditions, Filter},
-    process::{Interrupt, Kept},
+    measure::{ListedVersion, Listing},
+    process::{Interrupt, SavedHandler},
     report::list::ListReport,
-    settings::{self, BuildSettings},
 };
 
 /// Lists what the filters mean. Targets that cannot be listed are named, and make the run fail.
 pub fn run(args: &ListArgs) -> Result<Exit> {
     let console = Console::attach();
-    let interrupt = Interrupt::on_signals(Kept::Nothing)?;
+    let interrupt = Interrupt::on_signals(SavedHandler::Nothing)?;
     let conditions = Conditions::new(&interrupt);
     conditions.check()?;
     let project = project_of(&args.target)?;
@@ -24,11 +24,11 @@ pub fn run(args: &ListArgs) -> Result<Exit> {
     let patterns = args.filter.patterns();
     let filter =
         Filter::new(&patterns, args.filter.exact, &args.target.package, &args.target.bench);
-    let targets = settings::target_filter(&args.target);
+    let targets = config::target_filter(&args.target);
     let hint = args.given.as_filter("list", ".", &args.revision);
     let version = project.repository.resolve(&args.revision);
-    let version = version.map_err(|failure| hint.iter().fold(failure, Failure::hint))?;
-    let workshop = project.workshop(settings.compile, &console)?;
+    let version = version.map_err(|failure| hint.iter().fold(failure, Error::hint))?;
+    let workshop = project.build_env(settings.compile, &console)?;
     let version =
         ListedVersion::new(&project, &workshop, version, (&targets, &filter), &conditions)?;
     for (_, failure) in &version.listing.failures {

@@ -1,8 +1,10 @@
 //! The subcommands, one file each.
 
 mod accept;
+mod bisect;
 mod build;
 mod ci;
+mod clean;
 mod compare;
 mod completions;
 mod demo;
@@ -12,8 +14,6 @@ mod doctor;
 mod exchange;
 mod exec;
 mod explain;
-mod find;
-mod gc;
 mod history;
 mod init;
 mod list;
@@ -25,7 +25,7 @@ mod show;
 
 use crate::{
     cli::{Cli, Command, TargetArgs},
-    failure::{Exit, Result},
+    error::{Exit, Result},
     project::Project,
 };
 
@@ -43,7 +43,7 @@ pub fn run(cli: &Cli) -> Result<Exit> {
         Command::Build(args) => build::run(args),
         Command::Ci(args) => ci::run(args),
         Command::Compare(args) => compare::run(args),
-        Command::Find(args) => find::run(args),
+        Command::Bisect(args) => bisect::run(args),
         Command::Run(args) => run::run(args),
         Command::Plan(args) => plan::run(args),
         Command::Diagnose(args) => diagnose::run(args),
@@ -60,6 +60,6 @@ pub fn run(cli: &Cli) -> Result<Exit> {
         Command::Show(args) => show::run(args),
         Command::Export(args) => exchange::export(args),
         Command::Import(args) => exchange::import(args),
-        Command::Gc(args) => gc::run(args),
+        Command::Clean(args) => clean::run(args),
     }
 }

@@ -4,10 +4,10 @@ use tracing::info_span;
 
 use crate::{
     cli::{self, OutputFile, ReportFormat},
+    config::OutputFiles,
     console::Console,
-    failure::Result,
+    error::Result,
     report::{Format, PLAIN_COLUMNS, Report, style},
-    settings::OutputFiles,
 };
 
 /// The destinations of a report, checked before anything is measured.
@@ -38,11 +38,11 @@ impl<'p> Output<'p> {
 
 /// Writes the report to these files.
 pub fn write_files(files: &OutputFiles<'_>, report: &dyn Report) -> Result<()> {
-    files.write(|format| for_file(report, format.into()))
+    files.write(|format| render_file(report, format.into()))
 }
 
 /// The report without any style.
-fn for_file(report: &dyn Report, format: Format) -> Result<String> {
+fn render_file(report: &dyn Report, format: Format) -> Result<String> {
     Ok(style::plain(&format.render(report, PLAIN_COLUMNS)?))
 }
 
@@ -70,9 +70,9 @@ impl From<cli::Format> for Format {
 mod tests {
     use super::*;
     use crate::{
-        judge::testing::{benchmark, version},
         model::HarnessKind,
         report::list::ListReport,
+        verdict::testing::{benchmark, version},
     };
 
     #[test]
@@ -83,7 +83,7 @@ mod tests {
             targets: vec![(HarnessKind::Native, vec![benchmark(id)])],
             failed_targets: Vec::new(),
         };
-        let text = for_file(&report, Format::Json).unwrap();
+        let text = render_file(&report, Format::Json).unwrap();
         let json: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert!(json.pointer("/benchmarks/0/id").is_some_and(|told| told == id), "{text}");
     }

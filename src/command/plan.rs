@@ -6,26 +6,26 @@ mod levels;
 use std::time::SystemTime;
 
 use costs::Links;
-use levels::Found;
+use levels::StoredLevels;
 
 use super::{output::Output, project_of, run::measure};
 use crate::{
     cli::{CriteriaOptions, PlanArgs},
+    config::{Purpose, VerdictSettings},
     console::{Console, announcement},
-    experiment::{ExperimentSettings, ListedVersion, Runner},
-    failure::{Exit, Result},
-    judge::{Judge, JudgeOptions, Results},
-    model::{Benchmark, Interleave, Version},
-    process::{Interrupt, Kept},
+    error::{Exit, Result},
+    measure::{ExperimentSettings, ListedVersion, Runner},
+    model::{Benchmark, Mode, Version},
+    process::{Interrupt, SavedHandler},
     report::plan::{Expected, PlanReport, PlannedBenchmark, Unknown},
-    settings::{Purpose, VerdictSettings},
+    verdict::{DecisionOptions, Results, Verdicts},
 };
 
 /// Measures a pilot of what is not known yet, and reports what follows from it all.
 pub fn run(args: &PlanArgs) -> Result<Exit> {
     let (console, start) = (Console::attach(), SystemTime::now());
     let output = Output::with_files(args.report.format, &args.report.output.files)?;
-    let interrupt = Interrupt::on_signals(Kept::Compilations)?;
+    let interrupt = Interrupt::on_signals(SavedHandler::Compilations)?;
     let project = project_of(&args.target)?;
     project.check_tables(&[&args.revision], &console)?;
     let settings = ExperimentSettings::resolve(&project.file, &args.pilot(), Purpose::OneVersion);
@@ -33,7 +33,7 @@ pub fn run(args: &PlanArgs) -> Result<Exit> {
     let runner = Runner::open(&project, settings, &interrupt, &console)?;
     let planning = Planning { runner: &runner, verdicts: &verdicts, args, console: &console };
     let done = project.repository.resolve(&args.revision).and_then(|version| {
-        let compared = project.file.interleave(None);
+        let compared = project.file.mode(None);
         let report = planning.report(version, compared)?;
         output.write(&report)?;
         Ok(if report.has_failures() { Exit::Benchmark } else { Exit::Success })
@@ -55,7 +55,7 @@ struct Planning<'a> {
 
 impl Planning<'_> {
     /// The plan of a version, whose comparisons would be interleaved so.
-    fn report(&self, version: Version, compared: Interleave) -> Result<PlanReport> {
+    fn report(&self, version: Version, compared: Mode) -> Result<PlanReport> {
         let versions = [self.runner.list(version)?];
         let [listed] = &versions;
         let benchmarks = listed.benchmarks();
@@ -69,15 +69,18 @@ impl Planning<'_> {
         }
         // Those of before are found in the cache, with how long their links took.
         let seeds = self.runner.first_seeds(&versions, &benchmarks);
-        let links = Links::of(&self.runner.link(&versions, &benchmarks, seeds)?, &benchmarks);
+        let links =
+            Links::from_builds(&self.runner.link(&versions, &benchmarks, seeds)?, &benchmarks);
         let results = Results::finished(&self.runner.store)?;
         let mut planned = Vec::with_capacity(benchmarks.len());
         let mut failures: Vec<(Benchmark, String)> = Vec::new();
-        let judge = Judge::new(&results, JudgeOptions::default());
+        let judge = Verdicts::new(&results, DecisionOptions::default());
         for benchmark in &benchmarks {
-            let criteria = self.verdicts.of(benchmark);
-            if let Some(found) = Found::of(&results, &listed.version, benchmark, &criteria)? {
-                let outlook = found.outlook(&judge, &criteria)?;
+            let criteria = self.verdicts.criteria(benchmark);
+            if let Some(found) =
+                StoredLevels::load(&results, &listed.version, benchmark, &criteria)?
+            {
+                let outlook = found.expected_power(&judge, &criteria)?;
                 planned.push(self.planned(found, outlook, &links));
             } else {
                 let reason = levels::why_not(&results, &listed.version, benchmark)?;
@@ -99,8 +102,8 @@ impl Planning<'_> {
         let results = Results::finished(&self.runner.store)?;
         let mut unknown = Vec::new();
         for benchmark in benchmarks {
-            let criteria = self.verdicts.of(benchmark);
-            if Found::of(&results, &listed.version, benchmark, &criteria)?.is_none() {
+            let criteria = self.verdicts.criteria(benchmark);
+            if StoredLevels::load(&results, &listed.version, benchmark, &criteria)?.is_none() {
                 unknown.push(benchmark.clone());
             }
         }
@@ -109,12 +112,12 @@ impl Planning<'_> {
 
     fn planned(
         &self,
-        found: Found<'_>,
+        found: StoredLevels<'_>,
         expected: Option<Expected>,
         links: &Links,
     ) -> PlannedBenchmark {
         let costs = links.costs(&found);
-        let criteria = self.verdicts.of(&found.results.benchmark);
+        let criteria = self.verdicts.criteria(&found.results.benchmark);
         PlannedBenchmark::new(found.into_levels(), costs, expected, &criteria)
     }
 }

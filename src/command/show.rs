@@ -6,19 +6,19 @@ use super::output::Output;
 use crate::{
     cli::{GivenOptions, ShowArgs},
     compare::archive,
+    config::VerdictSettings,
     console::Console,
     diagnosis::{Hint, Options, hints},
-    failure::{Exit, Failure, Result},
+    error::{Error, Exit, Result},
+    git::Repository,
     harness::Filter,
-    judge::{BenchmarkResults, Judge, JudgeOptions, Results, VersionRef},
     model::{Benchmark, Execution, LayoutSeed, Metric, Stage, Unmeasured, Version},
     project::Project,
     report::show::{ImpactFactors, ShowReport, ShownBenchmark, ShownBuild, ShownExperiment},
-    settings::VerdictSettings,
     shell::CommandLine,
-    source::Repository,
     stats::{Criteria, Scratch, Summary, slow},
-    store::{Row, Store, StoredExperiment},
+    store::{Store, StoredExecution, StoredExperiment},
+    verdict::{BenchmarkResults, DecisionOptions, Results, Verdicts, VersionRef},
 };
 
 /// Reads and reports.
@@ -38,11 +38,11 @@ pub fn run(args: &ShowArgs) -> Result<Exit> {
     }
     let version = find(&args.revision, &project.repository, &experiments);
     let hint = args.given.as_filter("show", "HEAD", &args.revision);
-    let version = version.map_err(|failure| hint.iter().fold(failure, Failure::hint))?;
+    let version = version.map_err(|failure| hint.iter().fold(failure, Error::hint))?;
     let command_line = Rc::new(args.given.clone());
     let (mut reports, mut failure) = (Vec::new(), None);
     for verdicts in verdicts.kinds() {
-        let experiments = of_kind(experiments.clone(), &verdicts);
+        let experiments = with_kind(experiments.clone(), &verdicts);
         let shown = Shown::new(&store, &version, experiments, command_line.clone());
         let report = shown.require_places(&args.given).and_then(|()| {
             let benchmarks = shown.benchmarks(&filter)?;
@@ -68,7 +68,7 @@ pub fn run(args: &ShowArgs) -> Result<Exit> {
 }
 
 /// The experiments that measured what is judged here. A diagnosis is reported by `diagnose` alone.
-fn of_kind(
+fn with_kind(
     mut experiments: Vec<StoredExperiment>,
     verdicts: &VerdictSettings,
 ) -> Vec<StoredExperiment> {
@@ -79,7 +79,7 @@ fn of_kind(
 
 /// What is stored of these benchmarks of a version, for whoever measured it just now: that nothing has the
 /// metrics that are wanted is no failure then.
-pub fn of_version(
+pub fn show_version(
     store: &Store<'_>,
     version: &Version,
     benchmarks: &[Benchmark],
@@ -90,14 +90,14 @@ pub fn of_version(
     let experiments = store.experiments()?;
     let mut reports = Vec::new();
     for verdicts in verdicts.kinds() {
-        let experiments = of_kind(experiments.clone(), &verdicts);
+        let experiments = with_kind(experiments.clone(), &verdicts);
         let shown = Shown::new(store, version, experiments, given.clone());
         if let Err(failure) = shown.results.check_metrics(&verdicts.metrics, benchmarks) {
             console.line(&format!("warning: {failure}"));
         }
         reports.push(shown.report(benchmarks, false, &verdicts)?);
     }
-    let none = || Failure::new(Exit::Internal, "no metric is to be shown");
+    let none = || Error::new(Exit::Internal, "no metric is to be shown");
     ShowReport::together(reports).ok_or_else(none)
 }
 
@@ -188,7 +188,7 @@ impl<'s> Shown<'s> {
             command_line: self.command_line.clone(),
         };
         // One for all: it counts the verdicts of an experiment once.
-        let judge = Judge::new(&self.results, JudgeOptions::default());
+        let judge = Verdicts::new(&self.results, DecisionOptions::default());
         for benchmark in benchmarks {
             let rows = self.benchmark(benchmark, detailed, verdicts, &judge)?;
             report.benchmarks.extend(rows);
@@ -202,13 +202,13 @@ impl<'s> Shown<'s> {
         let others = plan.versions.iter().enumerate().filter(|(other, _)| *other != place.version);
         ShownExperiment {
             identity: stored.identity.clone(),
-            begun: stored.begun,
+            started: stored.begun,
             finished: stored.finished,
             rbench: plan.rbench.clone(),
             machine: (*plan.machine).clone(),
             toolchain: plan.versions[place.version].toolchain.clone(),
             settings: serde_json::from_str(&plan.settings).unwrap_or_default(),
-            dimensions: plan.dimensions,
+            sample_sizes: plan.sample_sizes,
             seed: plan.seed,
             others: others.map(|(_, planned)| planned.version.clone()).collect(),
             failure: stored.unbuildable[place.version].clone(),
@@ -222,15 +222,15 @@ impl<'s> Shown<'s> {
         benchmark: &Benchmark,
         detailed: bool,
         verdicts: &VerdictSettings,
-        judge: &Judge<'_>,
+        judge: &Verdicts<'_>,
     ) -> Result<Vec<ShownBenchmark>> {
         let experiments = 0..self.results.experiments.len();
-        let of_benchmark = self.results.of_benchmark(benchmark, experiments)?;
+        let of_benchmark = self.results.benchmark(benchmark, experiments)?;
         let Some((index, place)) = self.newest(&of_benchmark) else {
             return Ok(self.unmeasured(benchmark)?.into_iter().collect());
         };
-        let criteria = verdicts.of(benchmark);
-        let newest = Newest { results: &of_benchmark, judge, place, index };
+        let criteria = verdicts.criteria(benchmark);
+        let newest = NewestExperiment { results: &of_benchmark, judge, place, index };
         let all = of_benchmark.metrics(&[place]);
         let metrics: Vec<&Metric> = all.iter().filter(|metric| verdicts.includes(metric)).collect();
         // That it failed is reported whichever metrics are.
@@ -244,7 +244,7 @@ impl<'s> Shown<'s> {
     /// experiment that says so.
     fn unmeasured(&self, benchmark: &Benchmark) -> Result<Option<ShownBenchmark>> {
         for (index, place) in self.places.iter().enumerate().rev() {
-            if let Some(sameness) = self.results.sameness(place.experiment, benchmark)? {
+            if let Some(sameness) = self.results.skip_reason(place.experiment, benchmark)? {
                 return Ok(Some(ShownBenchmark::unmeasured(benchmark, index, sameness)));
             }
         }
@@ -263,15 +263,15 @@ impl<'s> Shown<'s> {
 }
 
 /// The newest results of a benchmark.
-struct Newest<'r> {
+struct NewestExperiment<'r> {
     results: &'r BenchmarkResults<'r>,
-    judge: &'r Judge<'r>,
+    judge: &'r Verdicts<'r>,
     place: VersionRef,
     /// The index of the experiment in the report.
     index: usize,
 }
 
-impl Newest<'_> {
+impl NewestExperiment<'_> {
     fn row(
         &self,
         metric: Option<&Metric>,
@@ -343,7 +343,7 @@ impl Newest<'_> {
         let estimator = self.results.estimator(self.place, stage, criteria);
         let data = self.results.measurements(self.place, stage, metric, estimator)?;
         Ok(data.map_or_else(ImpactFactors::default, |data| {
-            ImpactFactors::of(&data, estimator, criteria.seed)
+            ImpactFactors::estimate(&data, estimator, criteria.seed)
         }))
     }
 
@@ -354,7 +354,8 @@ impl Newest<'_> {
         metric: &Metric,
         criteria: &Criteria,
     ) -> Result<Vec<ShownBuild>> {
-        let mut by_seed: BTreeMap<LayoutSeed, Vec<(&Row, &Execution)>> = BTreeMap::new();
+        let mut by_seed: BTreeMap<LayoutSeed, Vec<(&StoredExecution, &Execution)>> =
+            BTreeMap::new();
         for (row, execution) in self.results.executions(self.place, stage) {
             by_seed.entry(row.slot.seed).or_default().push((row, execution));
         }

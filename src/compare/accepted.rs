@@ -1,13 +1,13 @@
 //! Judges regressions by what was accepted, and tells which entries no longer matter.
 
 use crate::{
-    failure::Result,
-    judge::JudgedRow,
+    config::{AcceptedEntry, AcceptedToml},
+    error::Result,
+    git::Repository,
     model::{Acceptance, AcceptedChange, Benchmark, Idle, IdleAcceptance, Metric, Name, Version},
     project::Project,
-    settings::{AcceptedEntry, AcceptedToml},
-    source::Repository,
     stats::{Criteria, Verdict},
+    verdict::DecidedRow,
 };
 
 /// What was accepted in a project.
@@ -27,7 +27,7 @@ impl<'p> Acceptances<'p> {
     /// Judges those of the rows that regressed by what was accepted between base and head.
     pub fn apply(
         &self,
-        rows: &mut [JudgedRow],
+        rows: &mut [DecidedRow],
         versions: [&Version; 2],
         criteria: impl Fn(&Benchmark) -> Criteria,
     ) -> Result<()> {
@@ -35,7 +35,7 @@ impl<'p> Acceptances<'p> {
             let (Verdict::Regressed { .. }, Some(metric)) = (&row.verdict, &row.metric) else {
                 continue;
             };
-            let acceptance = self.of(&row.benchmark, metric, versions)?;
+            let acceptance = self.find(&row.benchmark, metric, versions)?;
             if let (Some(acceptance), Some(stage)) = (acceptance, row.decisive()) {
                 let assessment = &stage.assessment;
                 let criteria = criteria(&row.benchmark);
@@ -47,14 +47,15 @@ impl<'p> Acceptances<'p> {
 
     /// What was accepted of a benchmark between base and head. Several slowdowns, one after the other, share one
     /// [`Ceiling`]; one whose commits include that of another contains it.
-    fn of(
+    fn find(
         &self,
         benchmark: &Benchmark,
         metric: &Metric,
         versions: [&Version; 2],
     ) -> Result<Option<Acceptance>> {
         let mut between: Vec<&AcceptedEntry> = Vec::new();
-        for entry in self.file.entries().iter().filter(|entry| entry.is_of(benchmark, metric)) {
+        for entry in self.file.entries().iter().filter(|entry| entry.applies_to(benchmark, metric))
+        {
             if self.repository.is_between(versions, &entry.commit)?
                 && self.is_measured_within(entry, versions[0])?
             {
@@ -80,13 +81,15 @@ impl<'p> Acceptances<'p> {
     /// Whether the base has none of the commits that an entry was measured over: one that was measured over more says
     /// nothing of the rest.
     fn is_measured_within(&self, entry: &AcceptedEntry, base: &Version) -> Result<bool> {
-        let common = self.repository.merge_base(base, &at(&entry.commit))?;
-        common.map_or(Ok(true), |common| self.repository.has_in_history(&at(&entry.base), &common))
+        let common = self.repository.merge_base(base, &version(&entry.commit))?;
+        common.map_or(Ok(true), |common| {
+            self.repository.has_in_history(&version(&entry.base), &common)
+        })
     }
 
     /// Whether a commit is one of those that an entry was measured over.
     fn contains(&self, entry: &AcceptedEntry, commit: &str) -> Result<bool> {
-        let [base, head] = [&entry.base, &entry.commit].map(|id| at(id));
+        let [base, head] = [&entry.base, &entry.commit].map(|id| version(id));
         self.repository.is_between([&base, &head], commit)
     }
 
@@ -94,7 +97,7 @@ impl<'p> Acceptances<'p> {
     /// the head, if that is known.
     pub fn idle(
         &self,
-        rows: &[JudgedRow],
+        rows: &[DecidedRow],
         [base, head]: [&Version; 2],
         listed: Option<&[Benchmark]>,
     ) -> Result<Vec<IdleAcceptance>> {
@@ -103,13 +106,13 @@ impl<'p> Acceptances<'p> {
             if !self.repository.has_in_history(head, &entry.commit)? {
                 continue;
             }
-            let is_there = |all: &[Benchmark]| all.iter().any(|one| entry.is_of_benchmark(one));
+            let is_there = |all: &[Benchmark]| all.iter().any(|one| entry.names_benchmark(one));
             if listed.is_some_and(|all| !is_there(all)) {
                 idle.push(named(entry, Idle::NoBenchmark));
                 continue;
             }
-            let is_of = |row: &&JudgedRow| {
-                row.metric.as_ref().is_some_and(|one| entry.is_of(&row.benchmark, one))
+            let is_of = |row: &&DecidedRow| {
+                row.metric.as_ref().is_some_and(|one| entry.applies_to(&row.benchmark, one))
             };
             let Some(row) = rows.iter().find(is_of) else { continue };
             if self.has_recovered(row, entry, base)? {
@@ -123,7 +126,7 @@ impl<'p> Acceptances<'p> {
     /// already, or with one that has nothing of what it was measured over.
     fn has_recovered(
         &self,
-        row: &JudgedRow,
+        row: &DecidedRow,
         entry: &AcceptedEntry,
         base: &Version,
     ) -> Result<bool> {
@@ -139,7 +142,7 @@ impl<'p> Acceptances<'p> {
                 }
             }
             Verdict::Improved { .. } | Verdict::Unchanged { .. } => match &base.commit {
-                Some(commit) => self.repository.has_in_history(&at(&entry.base), commit)?,
+                Some(commit) => self.repository.has_in_history(&version(&entry.base), commit)?,
                 None => false,
             },
             _ => false,
@@ -193,7 +196,7 @@ impl Ceiling {
 }
 
 /// The version of a commit of which nothing else matters.
-fn at(commit: &str) -> Version {
+fn version(commit: &str) -> Version {
     Version {
         revision: commit.to_owned(),
         commit: Some(commit.to_owned()),

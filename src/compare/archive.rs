@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use crate::{
-    failure::{Exit, Failure, Result},
+    error::{Error, Exit, Result},
     harness::Filter,
-    judge::Results,
     model::{Benchmark, Version},
     project::Project,
     shell::CommandLine,
     store::{self, Store},
+    verdict::Results,
 };
 
 /// The store. That there is none is a failure with commands that are like the present one; none is made.
@@ -37,8 +37,8 @@ pub fn finished<'s>(
             let what = format!("no experiment has finished yet in {}", store.path().display());
             let shown = given.suggest("show", &[], &[]);
             let s = if unfinished == 1 { "" } else { "s" };
-            Err(Failure::new(Exit::Usage, what)
-                .because(format!("unfinished: {unfinished} experiment{s}"))
+            Err(Error::new(Exit::Usage, what)
+                .cause(format!("unfinished: {unfinished} experiment{s}"))
                 .hint("rerun the interrupted command to resume")
                 .hint(format!("show what there is with: {shown}")))
         }
@@ -47,10 +47,10 @@ pub fn finished<'s>(
 }
 
 /// The failure of finding no results at all.
-pub fn nothing_stored(path: &Path, given: &dyn CommandLine) -> Failure {
+pub fn nothing_stored(path: &Path, given: &dyn CommandLine) -> Error {
     let run = given.suggest("run", &[], &[]);
     let compare = given.suggest("compare", &[], &[]);
-    Failure::new(Exit::Usage, format!("no results are stored yet in {}", path.display()))
+    Error::new(Exit::Usage, format!("no results are stored yet in {}", path.display()))
         .hint(format!("measure the latest commit with: {run}"))
         .hint(format!("or compare it with the one before: {compare}"))
 }
@@ -66,10 +66,10 @@ pub fn chosen(
 }
 
 /// The failure of finding results of a version, with commands that are like the present one.
-pub fn not_stored(version: &Version, given: &dyn CommandLine) -> Failure {
-    let measure = given.suggest("run", &[&version.to_type()], &[]);
+pub fn not_stored(version: &Version, given: &dyn CommandLine) -> Error {
+    let measure = given.suggest("run", &[&version.revision_arg()], &[]);
     let list = given.suggest("history", &[], &[]);
-    Failure::new(Exit::Usage, format!("no results are stored for {version}"))
+    Error::new(Exit::Usage, format!("no results are stored for {version}"))
         .hint(format!("measure it with: {measure}"))
         .hint(format!("list the stored results with: {list}"))
 }

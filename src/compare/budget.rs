@@ -3,9 +3,9 @@
 use std::{collections::HashMap, time::Duration};
 
 use crate::{
-    failure::Result,
-    model::{Benchmark, Turns},
-    store::{ExperimentId, Row, Store},
+    error::Result,
+    model::{Benchmark, Schedule},
+    store::{ExperimentId, Store, StoredExecution},
 };
 
 /// The time that the executions of an experiment may take together. It is counted from what is stored, so that a
@@ -14,12 +14,12 @@ pub struct Budget<'s> {
     store: &'s Store<'s>,
     experiment: ExperimentId,
     limit: Duration,
-    spent: HashMap<Benchmark, Spent>,
+    spent: HashMap<Benchmark, TimeSpent>,
 }
 
 /// What was measured of a benchmark.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Spent {
+struct TimeSpent {
     /// The time of its executions.
     time: Duration,
     /// How many builds of each version were executed.
@@ -36,7 +36,7 @@ impl<'s> Budget<'s> {
     pub fn count(&mut self, benchmarks: &[Benchmark]) -> Result<()> {
         for benchmark in benchmarks {
             let rows = self.store.rows(benchmark, &[self.experiment])?;
-            self.spent.insert(benchmark.clone(), Spent::of(&rows));
+            self.spent.insert(benchmark.clone(), TimeSpent::from_rows(&rows));
         }
         Ok(())
     }
@@ -52,7 +52,7 @@ impl<'s> Budget<'s> {
         let mut best: Option<(usize, f64)> = None;
         for (index, (benchmark, builds, chance)) in candidates.enumerate() {
             let known = self.spent.get(benchmark).copied().unwrap_or_default();
-            let time = known.of_build().saturating_mul(builds);
+            let time = known.per_build().saturating_mul(builds);
             let rate = chance / time.as_secs_f64().max(f64::MIN_POSITIVE);
             if time <= left && best.is_none_or(|(_, so_far)| rate > so_far) {
                 best = Some((index, rate));
@@ -62,13 +62,17 @@ impl<'s> Budget<'s> {
     }
 }
 
-impl Spent {
+impl TimeSpent {
     /// By all executions of a benchmark. Two that took turns were executed at once.
-    fn of(rows: &[Row]) -> Self {
-        let time = |row: &Row| {
+    fn from_rows(rows: &[StoredExecution]) -> Self {
+        let time = |row: &StoredExecution| {
             let execution = row.outcome.as_ref().ok()?;
             let wall = execution.resources.wall;
-            Some(if matches!(execution.turns, Turns::Taken(_)) { wall / 2 } else { wall })
+            Some(if matches!(execution.schedule, Schedule::Interleaved(_)) {
+                wall / 2
+            } else {
+                wall
+            })
         };
         let mut builds: Vec<_> = rows.iter().map(|row| (row.slot.stage, row.slot.seed)).collect();
         builds.sort_unstable();
@@ -78,7 +82,7 @@ impl Spent {
     }
 
     /// How long one build of each version takes.
-    fn of_build(self) -> Duration {
+    fn per_build(self) -> Duration {
         self.time / self.builds.max(1)
     }
 }
@@ -86,15 +90,15 @@ impl Spent {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::testing::benchmark;
+    use crate::verdict::testing::benchmark;
 
     /// A budget of so many seconds, of which benchmarks took these times for ten builds.
     fn budget<'s>(store: &'s Store<'s>, seconds: u64, spent: &[(&str, u64)]) -> Budget<'s> {
-        let plan = crate::judge::testing::plan(&["base", "head"], "key");
+        let plan = crate::verdict::testing::plan(&["base", "head"], "key");
         let limit = Duration::from_secs(seconds);
         let mut budget = Budget::new(store, store.begin(&plan).unwrap(), limit);
         for (id, time) in spent {
-            let spent = Spent { time: Duration::from_secs(*time), builds: 10 };
+            let spent = TimeSpent { time: Duration::from_secs(*time), builds: 10 };
             budget.spent.insert(benchmark(id), spent);
         }
         budget

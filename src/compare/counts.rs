@@ -1,15 +1,15 @@
 //! Counts what two versions execute or allocate, and judges that: first in one layout, what differs there in three, and what
 //! varies within a version in enough that ranges rarely lie apart by chance.
 
-use super::{Event, Observer, judged::judged};
+use super::{Event, Observer, decide::decide_rows};
 use crate::{
-    experiment::{Begun, Builds, COUNTED_LAYOUTS, Counter, ListedVersion, Runner},
-    failure::{Exit, Result},
-    judge::{JudgedRow, JudgedStage, Results, VersionRef},
-    model::{Benchmark, Metric, Sameness, Stage},
-    settings::VerdictSettings,
+    config::VerdictSettings,
+    error::{Exit, Result},
+    measure::{Builds, COUNTED_LAYOUTS, Counter, ListedVersion, Runner, StartedExperiment},
+    model::{Benchmark, Metric, SkipReason, Stage},
     stats::{Summary, counts_needed, times_counted, varies},
     store::ExperimentId,
+    verdict::{DecidedRow, DecidedStage, Results, VersionRef},
 };
 
 /// What is counted.
@@ -23,7 +23,7 @@ pub struct Counts<'e> {
     /// The benchmarks that are counted.
     pub measured: &'e [Benchmark],
     /// Those that are not, and why.
-    pub unmeasured: &'e [(Benchmark, Sameness)],
+    pub unmeasured: &'e [(Benchmark, SkipReason)],
     /// How they are judged: in metrics that are counted.
     pub verdicts: &'e VerdictSettings,
     /// Whom progress is reported to.
@@ -63,7 +63,7 @@ pub fn counter(
         Err(failure) if failure.exit() == Exit::Interrupted || is_alone => Err(failure),
         Err(failure) => {
             let rest = "only the other metrics are judged";
-            let failure = failure.because(rest).to_string();
+            let failure = failure.cause(rest).to_string();
             observer.compare_event(Event::Warning(&failure));
             Ok(None)
         }
@@ -72,16 +72,16 @@ pub fn counter(
 
 impl Counts<'_> {
     /// Counts all benchmarks and judges them. The experiment is still to be finished.
-    pub fn measure(&self) -> Result<(Begun, Vec<JudgedRow>)> {
+    pub fn measure(&self) -> Result<(StartedExperiment, Vec<DecidedRow>)> {
         let Self { runner, versions, measured, verdicts, .. } = *self;
         let builds = self.link(measured, 1)?;
         let mut begun = runner.begin_counting(&self.counter, versions, measured, &builds)?;
-        self.observer.compare_event(Event::Begun(&begun));
+        self.observer.compare_event(Event::Started(&begun));
         for (benchmark, sameness) in self.unmeasured {
             runner.store.record_unmeasured(begun.id, benchmark, *sameness)?;
         }
         runner.count(&begun, &self.counter, versions, &builds, measured)?;
-        let mut rows = judged(runner, verdicts, begun.id, measured)?;
+        let mut rows = decide_rows(runner, verdicts, begun.id, measured)?;
         let differing = differing(&rows);
         if differing.is_empty() {
             return Ok((begun, rows));
@@ -93,19 +93,24 @@ impl Counts<'_> {
             layouts: COUNTED_LAYOUTS,
         });
         self.count_in(&mut begun, &differing, COUNTED_LAYOUTS)?;
-        rows = judged(runner, verdicts, begun.id, measured)?;
+        rows = decide_rows(runner, verdicts, begun.id, measured)?;
         let varying = varying(&rows);
         if !varying.is_empty() {
             let layouts = counts_needed(of * self.counter.metrics().len());
             self.observer.compare_event(Event::CountsVary { varying: varying.len(), of, layouts });
             self.count_in(&mut begun, &varying, layouts)?;
-            rows = judged(runner, verdicts, begun.id, measured)?;
+            rows = decide_rows(runner, verdicts, begun.id, measured)?;
         }
         Ok((begun, rows))
     }
 
     /// Counts benchmarks in this number of layouts, the same in both versions.
-    fn count_in(&self, begun: &mut Begun, benchmarks: &[Benchmark], layouts: usize) -> Result<()> {
+    fn count_in(
+        &self,
+        begun: &mut StartedExperiment,
+        benchmarks: &[Benchmark],
+        layouts: usize,
+    ) -> Result<()> {
         let builds = self.link(benchmarks, layouts)?;
         self.runner.count_everywhere(begun, &self.counter, self.versions, &builds, benchmarks)
     }
@@ -117,8 +122,8 @@ impl Counts<'_> {
 
 /// The benchmarks whose counts differ by so much that their range matters; and those that were counted in more than the
 /// first layout before an interruption, so that both versions have the same layouts in the end.
-fn differing(rows: &[JudgedRow]) -> Vec<Benchmark> {
-    benchmarks_of(rows, |JudgedStage { summaries, assessment }| {
+fn differing(rows: &[DecidedRow]) -> Vec<Benchmark> {
+    benchmarks_of(rows, |DecidedStage { summaries, assessment }| {
         let change = assessment.change.estimate.abs();
         change > 0.0 && change >= assessment.min_effect / 2.0
             || summaries.iter().any(|version| times_counted(version) > 1)
@@ -126,8 +131,8 @@ fn differing(rows: &[JudgedRow]) -> Vec<Benchmark> {
 }
 
 /// The benchmarks of which the counts of one version vary, so that three are too few; likewise.
-fn varying(rows: &[JudgedRow]) -> Vec<Benchmark> {
-    benchmarks_of(rows, |JudgedStage { summaries, assessment }| {
+fn varying(rows: &[DecidedRow]) -> Vec<Benchmark> {
+    benchmarks_of(rows, |DecidedStage { summaries, assessment }| {
         summaries.iter().any(|version| needs_more_layouts(version, assessment.min_effect))
     })
 }
@@ -138,7 +143,7 @@ fn needs_more_layouts(version: &Summary, min_effect: f64) -> bool {
 }
 
 /// The benchmarks that have a row of which this holds.
-fn benchmarks_of(rows: &[JudgedRow], holds: impl Fn(&JudgedStage) -> bool) -> Vec<Benchmark> {
+fn benchmarks_of(rows: &[DecidedRow], holds: impl Fn(&DecidedStage) -> bool) -> Vec<Benchmark> {
     let chosen = rows.iter().filter(|row| row.decisive().is_some_and(&holds));
     let mut all: Vec<Benchmark> = chosen.map(|row| row.benchmark.clone()).collect();
     all.dedup();
@@ -179,14 +184,14 @@ fn varying_in_version(
     metrics: &[Metric],
     verdicts: &VerdictSettings,
 ) -> Result<Vec<Benchmark>> {
-    let results = Results::of_experiment(&runner.store, id)?;
+    let results = Results::load(&runner.store, id)?;
     let place = VersionRef { experiment: 0, version: 0 };
     let mut varying = Vec::new();
     for benchmark in benchmarks {
-        let counted = results.of_benchmark(benchmark, [0])?;
+        let counted = results.benchmark(benchmark, [0])?;
         let mut does_vary = false;
         for metric in metrics {
-            let criteria = verdicts.of(benchmark).of_metric(metric);
+            let criteria = verdicts.criteria(benchmark).for_metric(metric);
             let summary = counted.summary(place, Stage::First, metric, &criteria)?;
             does_vary |= summary.is_some_and(|one| needs_more_layouts(&one, criteria.min_effect));
         }

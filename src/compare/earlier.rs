@@ -3,25 +3,25 @@
 use std::collections::HashSet;
 
 use crate::{
-    experiment::{ListedVersion, Runner},
-    failure::Result,
-    judge::{Judge, JudgeOptions, JudgedRow, Relation, Results, VersionRef},
+    config::VerdictSettings,
+    error::Result,
+    measure::{ListedVersion, Runner},
     model::{Benchmark, ExperimentPlan},
-    settings::VerdictSettings,
-    stats::{Doubt, Verdict},
+    stats::{InconclusiveReason, Verdict},
+    verdict::{DecidedRow, DecisionOptions, Relation, Results, Verdicts, VersionRef},
 };
 
 /// The finished experiments on exactly two versions, measured as a runner measures.
-pub struct Earlier<'r> {
+pub struct EarlierResults<'r> {
     runner: &'r Runner<'r>,
     results: Results<'r>,
     /// Where the versions are in them, the newest first.
     places: Vec<[VersionRef; 2]>,
 }
 
-impl<'r> Earlier<'r> {
+impl<'r> EarlierResults<'r> {
     /// Reads which there are: those that timed, or those that counted.
-    pub fn of(
+    pub fn load(
         runner: &'r Runner<'r>,
         versions: &[ListedVersion; 2],
         verdicts: &VerdictSettings,
@@ -43,19 +43,19 @@ impl<'r> Earlier<'r> {
         &self,
         benchmarks: &[Benchmark],
         verdicts: &VerdictSettings,
-    ) -> Result<Vec<JudgedRow>> {
-        let options = JudgeOptions { metrics: verdicts.metrics.clone(), allow_different: false };
-        let judge = Judge::new(&self.results, options);
+    ) -> Result<Vec<DecidedRow>> {
+        let options =
+            DecisionOptions { metrics: verdicts.metrics.clone(), ignore_environment: false };
+        let judge = Verdicts::new(&self.results, options);
         let mut found = Vec::new();
         for benchmark in benchmarks {
             for versions in &self.places {
-                let of_benchmark =
-                    self.results.of_benchmark(benchmark, [versions[0].experiment])?;
+                let of_benchmark = self.results.benchmark(benchmark, [versions[0].experiment])?;
                 if versions.iter().any(|place| of_benchmark.rows(*place).is_empty()) {
                     continue;
                 }
                 let relation = Relation::SameExperiment(*versions);
-                let rows = judge.rows(&of_benchmark, &relation, &verdicts.of(benchmark))?;
+                let rows = judge.rows(&of_benchmark, &relation, &verdicts.criteria(benchmark))?;
                 if rows.iter().all(is_complete) {
                     found.extend(rows);
                     break;
@@ -98,13 +98,14 @@ fn places(
         let head = place_of(experiment, &versions[1], Some(base))?;
         Some([base, head])
     };
-    let is_alike =
-        |experiment: &usize| results.experiments[*experiment].plan.obstacles(wanted).is_empty();
+    let is_alike = |experiment: &usize| {
+        results.experiments[*experiment].plan.incompatibilities(wanted).is_empty()
+    };
     let places = (0..results.experiments.len()).rev().filter(is_alike).filter_map(both);
     places.collect()
 }
 
 /// Whether nothing more would be measured for this row.
-const fn is_complete(row: &JudgedRow) -> bool {
-    !matches!(row.verdict, Verdict::Inconclusive { doubt: Doubt::Unconfirmed, .. })
+const fn is_complete(row: &DecidedRow) -> bool {
+    !matches!(row.verdict, Verdict::Inconclusive { reason: InconclusiveReason::Unconfirmed, .. })
 }

@@ -1,7 +1,7 @@
 //! What goes on in a comparison, and whom that is reported to.
 
 use crate::{
-    experiment::{self, Begun, Outline},
+    measure::{self, Outline, StartedExperiment},
     model::{LayoutSeed, Version},
 };
 
@@ -27,13 +27,13 @@ pub enum Event<'e> {
     /// The head is compared with a release as well.
     AlsoAgainst(&'e Version),
     /// An experiment has begun, perhaps as the rest of an interrupted one.
-    Begun(&'e Begun),
+    Started(&'e StartedExperiment),
     /// There was an interim analysis of benchmarks.
-    Looked {
+    Analysed {
         /// After how many builds of each version.
         builds: u32,
         /// How many benchmarks were analysed.
-        judged: usize,
+        decided: usize,
         /// How many of them are measured further.
         undecided: usize,
     },
@@ -76,7 +76,7 @@ pub enum Event<'e> {
 }
 
 /// Observes comparisons, and the experiments that they make.
-pub trait Observer: experiment::Observer {
+pub trait Observer: measure::Observer {
     /// Something happens.
     fn compare_event(&self, event: Event<'_>);
 }

@@ -2,14 +2,14 @@
 
 use super::{Event, Observer, functions::Functions};
 use crate::{
-    build::changed_dependencies,
-    experiment::{ListedVersion, Runner},
-    failure::{Exit, Failure, Result},
-    judge::{JudgedRow, VerdictKind},
+    builds::changed_dependencies,
+    callgrind::{self, Explanation, Side},
+    error::{Error, Exit, Result},
+    impact::Impact,
+    measure::{ListedVersion, Runner},
     model::{Benchmark, DependencyChange, Metric, Version},
     process::counting::find_valgrind,
-    profile::{self, Explanation, Side},
-    reach::Reach,
+    verdict::{DecidedRow, VerdictKind},
 };
 
 /// Where the instructions went that a version of a benchmark executes more or less, function by function.
@@ -24,7 +24,7 @@ pub struct ExplainedBenchmark {
     /// What its functions executed.
     pub explanation: Explanation,
     /// What differs that it executes or reads, in its set-up as well.
-    pub reach: Reach,
+    pub reach: Impact,
     /// The packages of which the versions use other versions.
     pub dependencies: Vec<DependencyChange>,
 }
@@ -42,10 +42,10 @@ pub fn possible(version: &ListedVersion, benchmarks: &[Benchmark]) -> Vec<Benchm
 
 /// The explanations of those benchmarks whose instructions changed most. Where one cannot be explained, that is told, and
 /// the comparison is what it is.
-pub fn of_changed(
+pub fn explain_changed(
     runner: &Runner<'_>,
     versions: &[ListedVersion; 2],
-    rows: &[JudgedRow],
+    rows: &[DecidedRow],
     observer: &dyn Observer,
 ) -> Result<Vec<ExplainedBenchmark>> {
     let changed = changed(rows, |benchmark| versions[1].can_be_profiled(benchmark));
@@ -55,10 +55,10 @@ pub fn of_changed(
     let (shown, left_out) = changed.split_at(changed.len().min(MOST));
     let (benchmarks, left_out) = (shown.len(), left_out.len());
     observer.compare_event(Event::Explaining { benchmarks, left_out });
-    let functions = Functions::of(runner, versions)?;
+    let functions = Functions::load(runner, versions)?;
     let mut explained = Vec::new();
     for row in shown {
-        let reach = row.reach.clone().unwrap_or_default();
+        let reach = row.impact.clone().unwrap_or_default();
         match explain(runner, versions, &functions, &row.benchmark, reach) {
             Ok(report) => explained.push(report),
             Err(failure) if failure.exit() == Exit::Interrupted => return Err(failure),
@@ -74,11 +74,11 @@ pub fn explain(
     versions: &[ListedVersion; 2],
     functions: &Functions,
     benchmark: &Benchmark,
-    reach: Reach,
+    reach: Impact,
 ) -> Result<ExplainedBenchmark> {
     let target = benchmark.bench_target();
-    let sets = functions.of_target(&target).ok_or_else(|| {
-        Failure::new(Exit::Internal, format!("the functions of {target} are not known"))
+    let sets = functions.target_functions(&target).ok_or_else(|| {
+        Error::new(Exit::Internal, format!("the functions of {target} are not known"))
     })?;
     let profiles = runner.profiles(versions, benchmark)?;
     let side = |version: usize| Side { profile: &profiles[version], functions: sets[version] };
@@ -87,24 +87,24 @@ pub fn explain(
         base: base.version.clone(),
         head: head.version.clone(),
         benchmark: benchmark.clone(),
-        explanation: profile::explain([side(0), side(1)]),
+        explanation: callgrind::explain([side(0), side(1)]),
         reach,
         dependencies: changed_dependencies(&base.locked, &head.locked),
     })
 }
 
 /// The rows of instructions that changed, the largest change first.
-fn changed(rows: &[JudgedRow], can_be_profiled: impl Fn(&Benchmark) -> bool) -> Vec<&JudgedRow> {
-    let is_changed = |row: &&JudgedRow| {
+fn changed(rows: &[DecidedRow], can_be_profiled: impl Fn(&Benchmark) -> bool) -> Vec<&DecidedRow> {
+    let is_changed = |row: &&DecidedRow| {
         row.metric.as_ref() == Some(&Metric::instructions())
-            && VerdictKind::of(&row.verdict).is_change()
+            && VerdictKind::new(&row.verdict).is_change()
             && can_be_profiled(&row.benchmark)
     };
-    let mut changed: Vec<&JudgedRow> = rows.iter().filter(is_changed).collect();
+    let mut changed: Vec<&DecidedRow> = rows.iter().filter(is_changed).collect();
     changed.sort_by(|one, other| size(other).total_cmp(&size(one)));
     changed
 }
 
-fn size(row: &JudgedRow) -> f64 {
+fn size(row: &DecidedRow) -> f64 {
     row.decisive().map_or(0.0, |stage| stage.assessment.comparison.log_change.abs())
 }

@@ -1,9 +1,9 @@
 //! The functions of two versions, bench target by bench target.
 
 use crate::{
-    code::FunctionSet,
-    experiment::{ListedVersion, Runner},
-    failure::Result,
+    elf::FunctionSet,
+    error::Result,
+    measure::{ListedVersion, Runner},
     model::BenchTarget,
 };
 
@@ -12,12 +12,12 @@ pub struct Functions(pub [Vec<(BenchTarget, FunctionSet)>; 2]);
 
 impl Functions {
     /// The functions of two versions that are listed.
-    pub fn of(runner: &Runner<'_>, [base, head]: &[ListedVersion; 2]) -> Result<Self> {
+    pub fn load(runner: &Runner<'_>, [base, head]: &[ListedVersion; 2]) -> Result<Self> {
         Ok(Self([runner.functions(base)?, runner.functions(head)?]))
     }
 
     /// What `compare` says of each bench target that both versions have, with the functions of base and head.
-    pub fn of_both<T>(
+    pub fn compare_targets<T>(
         &self,
         compare: impl Fn(&BenchTarget, &FunctionSet, &FunctionSet) -> T,
     ) -> Vec<T> {
@@ -30,7 +30,7 @@ impl Functions {
     }
 
     /// The functions of a bench target that both versions have: those of base and head.
-    pub fn of_target(&self, target: &BenchTarget) -> Option<[&FunctionSet; 2]> {
+    pub fn target_functions(&self, target: &BenchTarget) -> Option<[&FunctionSet; 2]> {
         let Self([base, head]) = self;
         let of = |version: &'_ [(BenchTarget, FunctionSet)]| {
             version.iter().position(|(other, _)| other == target)
@@ -39,7 +39,7 @@ impl Functions {
     }
 
     /// The bench targets that only the base has, and those that only the head has.
-    pub fn of_one(&self) -> [Vec<BenchTarget>; 2] {
+    pub fn unmatched_targets(&self) -> [Vec<BenchTarget>; 2] {
         let Self([base, head]) = self;
         let only_in = |one: &[(BenchTarget, FunctionSet)], other: &[(BenchTarget, FunctionSet)]| {
             let is_alone = |target: &&BenchTarget| other.iter().all(|(known, _)| known != *target);

@@ -8,7 +8,7 @@ use std::{
 use super::{
     Event, Outcome, Warning,
     counts::{self, Counts},
-    earlier::Earlier,
+    earlier::EarlierResults,
     explanations,
     release::{AlsoAgainst, shared_verdicts},
     request::{Benchmarks, Request},
@@ -18,14 +18,14 @@ use super::{
     suspicious_builds,
 };
 use crate::{
-    build::changed_dependencies,
-    experiment::{Begun, Builds, Counter, ListedVersion, Runner},
-    failure::Result,
-    judge::JudgedRow,
+    builds::changed_dependencies,
+    config::VerdictSettings,
+    error::Result,
     machine::this_machine,
-    model::{BenchTarget, Benchmark, Sameness},
-    settings::VerdictSettings,
+    measure::{Builds, Counter, ListedVersion, Runner, StartedExperiment},
+    model::{BenchTarget, Benchmark, SkipReason},
     stats::Verdict,
+    verdict::DecidedRow,
 };
 
 /// The index of the head among the two versions.
@@ -49,13 +49,14 @@ pub fn compare(request: &Request, session: &mut Session<'_>) -> Result<Outcome> 
     let budget = request.budget.map(|budget| budget / (1 + u32::from(also.is_some())));
     let mut begun = Vec::new();
     let mut outcome = session.with([base, head], |session, versions| {
-        Comparison { request, session, budget, begun: &mut begun }.pair(versions, &verdicts)
+        PairMeasurement { request, session, budget, begun: &mut begun }.pair(versions, &verdicts)
     })?;
     if let Some(also) = &also {
         session.observer.compare_event(Event::AlsoAgainst(&also.release));
         let verdicts = also.verdicts(&verdicts);
         let also = session.with([&also.release, head], |session, versions| {
-            Comparison { request, session, budget, begun: &mut begun }.pair(versions, &verdicts)
+            PairMeasurement { request, session, budget, begun: &mut begun }
+                .pair(versions, &verdicts)
         })?;
         outcome.also = Some(Box::new(also));
     }
@@ -65,20 +66,20 @@ pub fn compare(request: &Request, session: &mut Session<'_>) -> Result<Outcome> 
 }
 
 /// A comparison that goes on.
-struct Comparison<'c, 's> {
+struct PairMeasurement<'c, 's> {
     request: &'c Request,
     session: &'c Session<'s>,
     /// How long all benchmarks of two versions are measured together.
     budget: Option<Duration>,
     /// The experiments that are still to be finished.
-    begun: &'c mut Vec<Begun>,
+    begun: &'c mut Vec<StartedExperiment>,
 }
 
 /// One kind of metrics, which the same executions measure.
-struct Part {
+struct Partial {
     verdicts: VerdictSettings,
     /// What is stored.
-    rows: Vec<JudgedRow>,
+    rows: Vec<DecidedRow>,
     /// The benchmarks that are measured.
     measured: Vec<Benchmark>,
     /// Those of which it is recorded that they are not, since nothing affects them.
@@ -87,7 +88,7 @@ struct Part {
     counter: Option<Counter>,
 }
 
-impl Comparison<'_, '_> {
+impl PairMeasurement<'_, '_> {
     /// Compares two versions that are listed.
     fn pair(
         &mut self,
@@ -116,14 +117,14 @@ impl Comparison<'_, '_> {
             self.note_conditions(versions, &chosen, verdicts, &mut outcome);
         }
         self.find_counters(&versions[HEAD], &mut parts)?;
-        let row = |(benchmark, sameness): &(Benchmark, Sameness)| {
-            JudgedRow::of_benchmark(benchmark, Verdict::from(*sameness))
+        let row = |(benchmark, sameness): &(Benchmark, SkipReason)| {
+            DecidedRow::without_metric(benchmark, Verdict::from(*sameness))
         };
-        let mut rows: Vec<JudgedRow> = unmeasured.iter().map(row).collect();
+        let mut rows: Vec<DecidedRow> = unmeasured.iter().map(row).collect();
         for mut part in parts {
             rows.append(&mut part.rows);
             if self.is_open(&part) {
-                let of_part: Vec<(Benchmark, Sameness)> = unmeasured
+                let of_part: Vec<(Benchmark, SkipReason)> = unmeasured
                     .iter()
                     .filter(|(one, _)| part.unmeasured.contains(one))
                     .cloned()
@@ -138,14 +139,15 @@ impl Comparison<'_, '_> {
             }
         }
         for row in &mut rows {
-            row.reach = chosen.reach_of(&row.benchmark).cloned();
+            row.impact = chosen.impact(&row.benchmark).cloned();
         }
         if request.explains {
-            outcome.explanations = explanations::of_changed(runner, versions, &rows, *observer)?;
+            outcome.explanations =
+                explanations::explain_changed(runner, versions, &rows, *observer)?;
         }
         if let Some(acceptances) = &self.session.acceptances {
             let compared = [&versions[0].version, &versions[HEAD].version];
-            acceptances.apply(&mut rows, compared, |benchmark| verdicts.of(benchmark))?;
+            acceptances.apply(&mut rows, compared, |benchmark| verdicts.criteria(benchmark))?;
             let listed = all_benchmarks(runner, &versions[HEAD]);
             outcome.idle = acceptances.idle(&rows, compared, listed.as_deref())?;
         }
@@ -185,7 +187,7 @@ impl Comparison<'_, '_> {
         match &self.request.benchmarks {
             Benchmarks::Affected => Selection::new(runner, versions, false, warnings),
             Benchmarks::All => Selection::new(runner, versions, true, warnings),
-            Benchmarks::These(benchmarks) => Ok(Selection::of(benchmarks.clone())),
+            Benchmarks::These(benchmarks) => Ok(Selection::from_benchmarks(benchmarks.clone())),
         }
     }
 
@@ -195,19 +197,19 @@ impl Comparison<'_, '_> {
         versions: &[ListedVersion; 2],
         chosen: &Selection,
         verdicts: &VerdictSettings,
-    ) -> Result<Vec<Part>> {
+    ) -> Result<Vec<Partial>> {
         let mut parts = Vec::new();
         for verdicts in verdicts.kinds() {
             let (mut rows, mut known) = (Vec::new(), HashSet::new());
             if self.request.reuses {
-                let earlier = Earlier::of(&self.session.runner, versions, &verdicts)?;
+                let earlier = EarlierResults::load(&self.session.runner, versions, &verdicts)?;
                 rows = earlier.rows(&chosen.measured, &verdicts)?;
                 known = earlier.unmeasured()?;
             }
             let (unmeasured, measured): (Vec<_>, Vec<_>) =
                 chosen.common.iter().cloned().partition(|one| !chosen.measured.contains(one));
             let is_stored = |one: &Benchmark| rows.iter().any(|row| row.benchmark == *one);
-            parts.push(Part {
+            parts.push(Partial {
                 measured: measured.into_iter().filter(|one| !is_stored(one)).collect(),
                 unmeasured: unmeasured.into_iter().filter(|one| !known.contains(one)).collect(),
                 rows,
@@ -219,11 +221,11 @@ impl Comparison<'_, '_> {
     }
 
     /// Whether there is something to measure. What is not measured is recorded too where that is looked up later.
-    const fn is_open(&self, part: &Part) -> bool {
+    const fn is_open(&self, part: &Partial) -> bool {
         !part.measured.is_empty() || self.request.reuses && !part.unmeasured.is_empty()
     }
 
-    fn announce(&self, versions: &[ListedVersion; 2], chosen: &Selection, parts: &[Part]) {
+    fn announce(&self, versions: &[ListedVersion; 2], chosen: &Selection, parts: &[Partial]) {
         let Session { runner, observer, .. } = self.session;
         if self.is_about_given_ones() {
             return;
@@ -250,7 +252,7 @@ impl Comparison<'_, '_> {
         &self,
         versions: &[ListedVersion; 2],
         chosen: &Selection,
-        parts: &[Part],
+        parts: &[Partial],
         warnings: &mut Vec<Warning>,
     ) -> Result<Option<Builds>> {
         let runner = &self.session.runner;
@@ -261,7 +263,7 @@ impl Comparison<'_, '_> {
             None => return Ok(None),
         };
         let seeds = match timed {
-            Some(_) => runner.first_look(versions, &linked),
+            Some(_) => runner.first_analysis_seeds(versions, &linked),
             None => runner.counted_seeds(1),
         };
         let builds = runner.link(versions, &linked, seeds)?;
@@ -280,18 +282,18 @@ impl Comparison<'_, '_> {
         let Session { project, runner, idle, .. } = self.session;
         // What another program does is not in the functions of a bench target.
         let runs_itself = |target: &BenchTarget| !project.file.runs_other_programs(target);
-        outcome.functions = chosen.functions_that_are_told(runs_itself);
+        outcome.functions = chosen.reported_functions(runs_itself);
         outcome.machine = Some(this_machine());
         outcome.explainable = explanations::possible(&versions[HEAD], &chosen.measured);
         if verdicts.times() {
             outcome.add_disturbances(idle.iter().cloned());
-            outcome.machine_state.clone_from(&runner.machine_state);
-            outcome.dimensions = Some(runner.outline(versions, &chosen.measured).dimensions);
+            outcome.environment.clone_from(&runner.machine_state);
+            outcome.sample_sizes = Some(runner.outline(versions, &chosen.measured).dimensions);
         }
     }
 
     /// Finds what counts, so that what is missing is known before anything is timed.
-    fn find_counters(&self, head: &ListedVersion, parts: &mut [Part]) -> Result<()> {
+    fn find_counters(&self, head: &ListedVersion, parts: &mut [Partial]) -> Result<()> {
         let Session { runner, observer, .. } = self.session;
         let is_alone = parts.len() == 1;
         for part in parts {
@@ -306,11 +308,11 @@ impl Comparison<'_, '_> {
     fn measure(
         &mut self,
         versions: &[ListedVersion; 2],
-        part: Part,
-        unmeasured: &[(Benchmark, Sameness)],
+        part: Partial,
+        unmeasured: &[(Benchmark, SkipReason)],
         builds: Option<&Builds>,
         outcome: &mut Outcome,
-    ) -> Result<Vec<JudgedRow>> {
+    ) -> Result<Vec<DecidedRow>> {
         let Session { runner, observer, .. } = self.session;
         let (verdicts, measured, observer) = (&part.verdicts, &*part.measured, *observer);
         let start = Instant::now();

@@ -4,15 +4,15 @@ use std::time::{Duration, SystemTime};
 
 use super::{explanations::ExplainedBenchmark, warning::Warning};
 use crate::{
-    code::FunctionDiff,
-    failure::{Exit, Failure},
-    judge::{Counts, ExitPolicy, JudgedRow, VerdictKind},
+    elf::FunctionDiff,
+    error::{Error, Exit},
     machine::disturbance::Disturbance,
     model::{
-        BenchTarget, Benchmark, DependencyChange, Dimensions, IdleAcceptance, Machine, Partition,
+        BenchTarget, Benchmark, DependencyChange, IdleAcceptance, Machine, Partition, SampleSizes,
         Version,
     },
     stats::Criteria,
+    verdict::{Counts, DecidedRow, ExitPolicy, VerdictKind},
 };
 
 /// The comparison of two versions.
@@ -26,11 +26,11 @@ pub struct Outcome {
     pub criteria: Criteria,
     /// What was requested of the experiment, as far as no benchmark has its own; absent where nothing was
     /// measured, and for stored results, which have their own in [`stored`](Self::stored).
-    pub dimensions: Option<Dimensions>,
+    pub sample_sizes: Option<SampleSizes>,
     /// The machine that measured.
     pub machine: Option<Machine>,
     /// What of the machine mattered to measurements before they began, for people.
-    pub machine_state: Option<String>,
+    pub environment: Option<String>,
     /// For stored results, the experiments that they are from, oldest first; empty where the results were
     /// just measured.
     pub stored: Vec<ComparedExperiment>,
@@ -46,7 +46,7 @@ pub struct Outcome {
     /// Which part of all benchmarks this is about; absent where it is about all.
     pub partition: Option<Partition>,
     /// The benchmarks of both versions, a row for each metric, in the order of definition.
-    pub rows: Vec<JudgedRow>,
+    pub rows: Vec<DecidedRow>,
     /// Where the instructions of benchmarks went that execute more or fewer, if that was to be found out.
     pub explanations: Vec<ExplainedBenchmark>,
     /// The benchmarks that can be explained on this machine.
@@ -58,7 +58,7 @@ pub struct Outcome {
     /// Slowdowns that were accepted, where that changes no verdict any more.
     pub idle: Vec<IdleAcceptance>,
     /// Bench targets whose benchmarks could not be listed.
-    pub failed_targets: Vec<(BenchTarget, Failure)>,
+    pub failed_targets: Vec<(BenchTarget, Error)>,
     /// The comparison of the same head with a release, if it was judged against one as well.
     pub also: Option<Box<Self>>,
 }
@@ -69,9 +69,9 @@ pub struct ComparedExperiment {
     /// By which it is known in every store: [`StoredExperiment::identity`](crate::store::StoredExperiment::identity).
     pub identity: String,
     /// When it began.
-    pub begun: SystemTime,
+    pub started: SystemTime,
     /// What was requested of it.
-    pub dimensions: Dimensions,
+    pub sample_sizes: SampleSizes,
 }
 
 impl Outcome {
@@ -81,9 +81,9 @@ impl Outcome {
             base,
             head,
             criteria,
-            dimensions: None,
+            sample_sizes: None,
             machine: None,
-            machine_state: None,
+            environment: None,
             stored: Vec::new(),
             spent: None,
             warnings: Vec::new(),
@@ -103,7 +103,7 @@ impl Outcome {
 
     /// Adds what was counted of the same versions: its rows stand behind those of the same benchmark.
     pub fn add_counts(&mut self, counted: Self) {
-        let place = |rows: &[JudgedRow], one: &JudgedRow| {
+        let place = |rows: &[DecidedRow], one: &DecidedRow| {
             rows.iter().rposition(|row| row.benchmark == one.benchmark)
         };
         for row in counted.rows.into_iter().filter(|row| row.metric.is_some()) {
@@ -125,14 +125,14 @@ impl Outcome {
         self.counts_of(|_| true)
     }
 
-    fn counts_of(&self, is_meant: impl Fn(&JudgedRow) -> bool) -> Counts {
+    fn counts_of(&self, is_meant: impl Fn(&DecidedRow) -> bool) -> Counts {
         let rows = self.rows.iter().filter(|row| is_meant(row));
-        let kinds: Vec<_> = rows.map(|row| VerdictKind::of(&row.verdict)).collect();
+        let kinds: Vec<_> = rows.map(|row| VerdictKind::new(&row.verdict)).collect();
         Counts {
             added: self.added.len(),
             removed: self.removed.len(),
             failed_targets: self.failed_targets.len(),
-            ..Counts::of(&kinds)
+            ..Counts::count(&kinds)
         }
     }
 
@@ -155,49 +155,50 @@ impl Outcome {
 mod tests {
     use super::*;
     use crate::{
-        judge::Repetition,
-        report::testing::{benchmark, inconclusive, judged, target, version},
+        report::testing::{benchmark, decided_row, inconclusive, target, version},
         stats::Verdict,
+        verdict::Repetition,
     };
 
-    fn of(rows: Vec<JudgedRow>) -> Outcome {
+    fn outcome(rows: Vec<DecidedRow>) -> Outcome {
         let versions = [version("main", 'a'), version("HEAD", 'b')];
         Outcome { rows, ..Outcome::new(versions, Criteria::default()) }
     }
 
     fn policy(advisory: bool, inconclusive: bool) -> ExitPolicy {
-        ExitPolicy { advisory, inconclusive, ..ExitPolicy::default() }
+        ExitPolicy { ignores_regressions: advisory, inconclusive, ..ExitPolicy::default() }
     }
 
     #[test]
     fn failed_benchmarks_and_targets_fail_the_command_and_skipped_ones_do_not() {
-        let row = |verdict| JudgedRow::of_benchmark(&benchmark("a"), verdict);
+        let row = |verdict| DecidedRow::without_metric(&benchmark("a"), verdict);
         let failed = || row(Verdict::Failed { reason: "x".to_owned() });
-        let strict = |rows| of(rows).exit(&policy(false, true));
+        let strict = |rows| outcome(rows).exit(&policy(false, true));
         let skipped = Verdict::Skipped { reason: String::new() };
-        let regressed = judged("a", 812.0, &[1.4, 1.38], 0.01, 0.01);
+        let regressed = decided_row("a", 812.0, &[1.4, 1.38], 0.01, 0.01);
         let inconclusive = inconclusive("a", Repetition::Builds, 30, 0.01);
         assert_eq!(strict(vec![row(skipped.clone()), row(Verdict::Identical)]), Exit::Success);
         for nothing_compared in [vec![], vec![row(skipped)]] {
             assert_eq!(strict(nothing_compared.clone()), Exit::Inconclusive);
-            assert_eq!(of(nothing_compared).exit(&policy(false, false)), Exit::Success);
+            assert_eq!(outcome(nothing_compared).exit(&policy(false, false)), Exit::Success);
         }
         assert_eq!(strict(vec![inconclusive.clone()]), Exit::Inconclusive);
         let not_comparable = Verdict::NotComparable { reason: "no common metric".to_owned() };
         assert_eq!(strict(vec![row(not_comparable)]), Exit::Inconclusive);
         assert_eq!(strict(vec![inconclusive, failed()]), Exit::Benchmark);
         assert_eq!(strict(vec![regressed.clone(), failed()]), Exit::Regression);
-        assert_eq!(of(vec![regressed]).exit(&policy(true, true)), Exit::Success);
-        let failure = Failure::new(Exit::Benchmark, "cannot list it");
-        let targets = Outcome { failed_targets: vec![(target("other"), failure)], ..of(vec![]) };
+        assert_eq!(outcome(vec![regressed]).exit(&policy(true, true)), Exit::Success);
+        let failure = Error::new(Exit::Benchmark, "cannot list it");
+        let targets =
+            Outcome { failed_targets: vec![(target("other"), failure)], ..outcome(vec![]) };
         assert_eq!(targets.exit(&policy(false, false)), Exit::Benchmark);
     }
 
     #[test]
     fn a_comparison_with_a_release_counts_as_much_as_that_with_the_base() {
-        let row = |factors: &[f64]| judged("parse/1", 812.0, factors, 0.01, 0.002);
-        let also = Some(Box::new(of(vec![row(&[1.083, 1.081])])));
-        let drifted = Outcome { also, ..of(vec![row(&[1.004])]) };
+        let row = |factors: &[f64]| decided_row("parse/1", 812.0, factors, 0.01, 0.002);
+        let also = Some(Box::new(outcome(vec![row(&[1.083, 1.081])])));
+        let drifted = Outcome { also, ..outcome(vec![row(&[1.004])]) };
         assert_eq!(drifted.exit(&policy(false, false)), Exit::Regression);
         assert_eq!(drifted.exit(&policy(true, false)), Exit::Success);
         assert_eq!(Outcome { also: None, ..drifted }.exit(&policy(false, true)), Exit::Success);

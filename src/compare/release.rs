@@ -2,10 +2,10 @@
 
 use super::{Event, Observer};
 use crate::{
-    failure::Result,
+    config::{Gate, Release, VerdictSettings},
+    error::Result,
     model::Version,
     project::Project,
-    settings::{Gate, Release, VerdictSettings},
 };
 
 /// A release that the head is compared with besides the base.
@@ -28,12 +28,12 @@ impl AlsoAgainst {
     ) -> Result<Option<Self>> {
         let Some(gate) = gate else { return Ok(None) };
         let repository = &project.repository;
-        let found = match &gate.against {
+        let found = match &gate.release {
             Release::Last => repository.last_release(head),
             Release::Revision(revision) => repository.resolve(revision),
         };
         let release = found.map_err(|failure| {
-            if gate.is_of_file { failure.because("[gate] in bench.toml names it") } else { failure }
+            if gate.is_of_file { failure.cause("[gate] in bench.toml names it") } else { failure }
         })?;
         if release.tree == base.tree {
             let note = format!("{release} has the files of the base: one comparison judges both");

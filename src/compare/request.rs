@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use crate::{
+    config::{Gate, StoppingRule, VerdictSettings},
     model::{Benchmark, Version},
-    settings::{Gate, Patience, VerdictSettings},
 };
 
 /// Two versions to compare, and how.
@@ -19,7 +19,7 @@ pub struct Request {
     /// How they are judged.
     pub verdicts: VerdictSettings,
     /// How long a benchmark is measured that is not decided.
-    pub patience: Patience,
+    pub patience: StoppingRule,
     /// How long all are measured together, if that is limited; with a release, in both comparisons together.
     pub budget: Option<Duration>,
     /// Whether finished experiments on the same versions with the same settings are taken instead of measuring again.
@@ -52,7 +52,7 @@ impl Request {
             gate: None,
             benchmarks: Benchmarks::Affected,
             verdicts,
-            patience: Patience::Usual,
+            patience: StoppingRule::Usual,
             budget: None,
             reuses: false,
             identifies: false,

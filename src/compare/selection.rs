@@ -2,12 +2,12 @@
 
 use super::{functions::Functions, warning::Warning};
 use crate::{
-    code::{FunctionDiff, FunctionSet},
-    experiment::{Builds, ListedVersion, Runner},
-    failure::Result,
-    judge::are_identical,
-    model::{BenchTarget, Benchmark, Sameness},
-    reach::Reach,
+    elf::{FunctionDiff, FunctionSet},
+    error::Result,
+    impact::Impact,
+    measure::{Builds, ListedVersion, Runner},
+    model::{BenchTarget, Benchmark, SkipReason},
+    verdict::are_identical,
 };
 
 /// The benchmarks of two versions, and which of them are measured.
@@ -17,7 +17,7 @@ pub struct Selection {
     /// Those of them that are measured.
     pub measured: Vec<Benchmark>,
     /// What each of the common ones reaches.
-    reach: Vec<Reach>,
+    reach: Vec<Impact>,
     /// How the functions of each bench target differ, as far as they can be compared.
     functions: Vec<(BenchTarget, FunctionDiff)>,
 }
@@ -31,11 +31,11 @@ impl Selection {
         all: bool,
         warnings: &mut Vec<Warning>,
     ) -> Result<Self> {
-        Self::among(runner, versions, common_benchmarks(versions), all, warnings)
+        Self::select(runner, versions, common_benchmarks(versions), all, warnings)
     }
 
     /// The same, of these benchmarks that both versions have.
-    pub fn among(
+    pub fn select(
         runner: &Runner<'_>,
         versions: &[ListedVersion; 2],
         common: Vec<Benchmark>,
@@ -43,21 +43,21 @@ impl Selection {
         warnings: &mut Vec<Warning>,
     ) -> Result<Self> {
         let functions = functions_that_differ(runner, versions, warnings);
-        let reach = runner.reach(versions, &functions, &common)?;
-        let is_measured = |(_, reach): &(&Benchmark, &Reach)| all || !reach.is_nothing();
+        let reach = runner.impact(versions, &functions, &common)?;
+        let is_measured = |(_, reach): &(&Benchmark, &Impact)| all || !reach.is_nothing();
         let measured = common.iter().zip(&reach).filter(is_measured);
         let measured = measured.map(|(benchmark, _)| benchmark.clone()).collect();
         Ok(Self { common, measured, reach, functions })
     }
 
     /// These benchmarks, all of which are measured, whatever they reach.
-    pub fn of(benchmarks: Vec<Benchmark>) -> Self {
+    pub fn from_benchmarks(benchmarks: Vec<Benchmark>) -> Self {
         let measured = benchmarks.clone();
         Self { common: benchmarks, measured, reach: Vec::new(), functions: Vec::new() }
     }
 
     /// What one of the common benchmarks reaches.
-    pub fn reach_of(&self, benchmark: &Benchmark) -> Option<&Reach> {
+    pub fn impact(&self, benchmark: &Benchmark) -> Option<&Impact> {
         let place = self.common.iter().position(|other| other == benchmark)?;
         self.reach.get(place)
     }
@@ -74,25 +74,25 @@ impl Selection {
     }
 
     /// The benchmarks that are not measured, since they reach nothing that differs.
-    pub fn unaffected(&self) -> Vec<(Benchmark, Sameness)> {
+    pub fn unaffected(&self) -> Vec<(Benchmark, SkipReason)> {
         let is_unmeasured = |benchmark: &&Benchmark| !self.measured.contains(benchmark);
         let unmeasured = self.common.iter().filter(is_unmeasured);
-        unmeasured.map(|benchmark| (benchmark.clone(), Sameness::Unaffected)).collect()
+        unmeasured.map(|benchmark| (benchmark.clone(), SkipReason::Unaffected)).collect()
     }
 
     /// The same, where it is known which of them are the same machine code. What was not linked is known to differ.
-    pub fn unmeasured(&self, builds: &Builds) -> Vec<(Benchmark, Sameness)> {
+    pub fn unmeasured(&self, builds: &Builds) -> Vec<(Benchmark, SkipReason)> {
         let sameness = |benchmark: &Benchmark| {
             let target = benchmark.bench_target();
             let [base, head] = [0, 1].map(|version| builds.programs(version, &target));
-            if are_identical(&base, &head) { Sameness::Identical } else { Sameness::Unaffected }
+            if are_identical(&base, &head) { SkipReason::Identical } else { SkipReason::Unaffected }
         };
         let unaffected = self.unaffected().into_iter();
         unaffected.map(|(one, _)| (one.clone(), sameness(&one))).collect()
     }
 
     /// How functions differ in the bench targets that are measured, of those that `is_told` wants.
-    pub fn functions_that_are_told(
+    pub fn reported_functions(
         &self,
         is_told: impl Fn(&BenchTarget) -> bool,
     ) -> Vec<(BenchTarget, FunctionDiff)> {
@@ -122,10 +122,9 @@ fn functions_that_differ(
     versions: &[ListedVersion; 2],
     warnings: &mut Vec<Warning>,
 ) -> Vec<(BenchTarget, FunctionDiff)> {
-    match Functions::of(runner, versions) {
-        Ok(functions) => {
-            functions.of_both(|target, base, head| (target.clone(), FunctionSet::diff(base, head)))
-        }
+    match Functions::load(runner, versions) {
+        Ok(functions) => functions
+            .compare_targets(|target, base, head| (target.clone(), FunctionSet::diff(base, head))),
         Err(failure) => {
             let reason = failure.what().to_owned();
             warnings.push(Warning::FunctionsUnknown { reason });

@@ -4,9 +4,9 @@ use std::rc::Rc;
 
 use super::{Acceptances, Observer};
 use crate::{
-    experiment::{ListedVersion, Runner},
-    failure::Result,
+    error::Result,
     machine::disturbance::Disturbance,
+    measure::{ListedVersion, Runner},
     model::Version,
     project::Project,
     shell::CommandLine,

@@ -4,19 +4,19 @@ use std::{collections::BTreeMap, time::Duration};
 
 use tracing::debug;
 
-use super::{Event, Observer, Outcome, budget::Budget, judged::judged, suspicious_builds};
+use super::{Event, Observer, Outcome, budget::Budget, decide::decide_rows, suspicious_builds};
 use crate::{
-    experiment::{Begun, Builds, ListedVersion, Runner},
-    failure::Result,
-    judge::{JudgedRow, Progress},
+    config::{StoppingRule, VerdictSettings},
+    error::Result,
     machine::{
         disturbance::Disturbance,
         state::{self, MachineState},
     },
-    model::{Benchmark, Resources, Sameness, Stage},
-    settings::{Patience, VerdictSettings},
-    stats::procedure::WORTHWHILE,
+    measure::{Builds, ListedVersion, Runner, StartedExperiment},
+    model::{Benchmark, Resources, SkipReason, Stage},
+    stats::sequential::WORTHWHILE,
     store::ExperimentId,
+    verdict::{DecidedRow, Progress},
 };
 
 /// What is measured, and for how long.
@@ -28,11 +28,11 @@ pub struct Stages<'e> {
     /// The benchmarks that are measured.
     pub measured: &'e [Benchmark],
     /// Those that are not, and why.
-    pub unmeasured: &'e [(Benchmark, Sameness)],
+    pub unmeasured: &'e [(Benchmark, SkipReason)],
     /// How they are judged: in metrics that are timed.
     pub verdicts: &'e VerdictSettings,
     /// How long a benchmark is measured that is not decided.
-    pub patience: Patience,
+    pub patience: StoppingRule,
     /// How long all are measured together, if that is limited.
     pub budget: Option<Duration>,
     /// Whom progress is reported to.
@@ -63,10 +63,10 @@ impl Stages<'_> {
         &self,
         builds: &Builds,
         outcome: &mut Outcome,
-    ) -> Result<(Begun, Vec<JudgedRow>)> {
+    ) -> Result<(StartedExperiment, Vec<DecidedRow>)> {
         let Self { runner, versions, measured, .. } = *self;
         let mut begun = runner.begin(versions, measured, builds)?;
-        self.observer.compare_event(Event::Begun(&begun));
+        self.observer.compare_event(Event::Started(&begun));
         for (benchmark, sameness) in self.unmeasured {
             runner.store.record_unmeasured(begun.id, benchmark, *sameness)?;
         }
@@ -99,8 +99,8 @@ impl Stages<'_> {
             undecided.extend(self.still_undecided(&begun, block)?);
         }
         outcome.add_disturbances(self.preempted(begun.id)?);
-        let rows = judged(runner, self.verdicts, begun.id, measured)?;
-        for JudgedRow { benchmark, metric, verdict, .. } in &rows {
+        let rows = decide_rows(runner, self.verdicts, begun.id, measured)?;
+        for DecidedRow { benchmark, metric, verdict, .. } in &rows {
             debug!(?metric, "{benchmark}: {verdict:?}");
         }
         Ok((begun, rows))
@@ -109,7 +109,7 @@ impl Stages<'_> {
     /// Measures some builds of some benchmarks.
     fn measure_block(
         &self,
-        begun: &Begun,
+        begun: &StartedExperiment,
         block: &Block<'_>,
         builds: &Builds,
         outcome: &mut Outcome,
@@ -166,23 +166,27 @@ impl Stages<'_> {
         if let Progress::Flagged { builds } = one.progress {
             return (Stage::Second, u32::try_from(builds).unwrap_or(u32::MAX));
         }
-        let looks = self.runner.looks(one.benchmark);
+        let looks = self.runner.interim_analyses(one.benchmark);
         (Stage::First, looks.after(one.builds).unwrap_or(looks.most))
     }
 
     /// What is still undecided after a block: nothing after the second stage, which is judged once.
-    fn still_undecided<'u>(&self, begun: &Begun, block: Block<'u>) -> Result<Vec<Undecided<'u>>> {
+    fn still_undecided<'u>(
+        &self,
+        begun: &StartedExperiment,
+        block: Block<'u>,
+    ) -> Result<Vec<Undecided<'u>>> {
         if block.stage == Stage::Second {
             return Ok(Vec::new());
         }
-        let rows = judged(self.runner, self.verdicts, begun.id, &block.benchmarks)?;
+        let rows = decide_rows(self.runner, self.verdicts, begun.id, &block.benchmarks)?;
         let mut progress: BTreeMap<&Benchmark, Progress> = BTreeMap::new();
         for row in &rows {
             debug!(metric = ?row.metric, builds = block.builds, "{}: {:?}", row.benchmark, row.progress);
             let of_metric = progress.entry(&row.benchmark).or_default();
-            *of_metric = of_metric.and(self.if_worthwhile(row.progress));
+            *of_metric = of_metric.combine(self.if_worthwhile(row.progress));
         }
-        let (builds, judged) = (block.builds, block.undecided.len());
+        let (builds, decided) = (block.builds, block.undecided.len());
         let after = block.undecided.into_iter().filter_map(|one| {
             let progress = progress.get(one.benchmark).copied().unwrap_or_default();
             let goes_on = progress != Progress::Ended;
@@ -190,7 +194,7 @@ impl Stages<'_> {
         });
         let after: Vec<Undecided<'_>> = after.collect();
         let undecided = after.len();
-        self.observer.compare_event(Event::Looked { builds, judged, undecided });
+        self.observer.compare_event(Event::Analysed { builds, decided, undecided });
         Ok(after)
     }
 
@@ -198,7 +202,7 @@ impl Stages<'_> {
     fn if_worthwhile(&self, progress: Progress) -> Progress {
         match progress {
             Progress::Open { chance }
-                if self.patience == Patience::Usual && chance < WORTHWHILE =>
+                if self.patience == StoppingRule::Usual && chance < WORTHWHILE =>
             {
                 Progress::Ended
             }

@@ -8,14 +8,14 @@ use super::{
     release::{AlsoAgainst, shared_verdicts},
 };
 use crate::{
-    failure::{Exit, Failure, Result},
-    judge::{Judge, JudgeOptions, JudgedRow, Relation, Results, VersionRef},
+    config::VerdictSettings,
+    error::{Error, Exit, Result},
     machine::state,
     model::{Benchmark, Resources, Version},
-    settings::VerdictSettings,
     shell::CommandLine,
     stats::Verdict,
     store::Store,
+    verdict::{DecidedRow, DecisionOptions, Relation, Results, Verdicts, VersionRef},
 };
 
 /// Two versions whose stored results are compared, and how.
@@ -30,7 +30,7 @@ pub struct StoredRequest {
     /// How they are judged.
     pub verdicts: VerdictSettings,
     /// Whether results of other machines, settings and compilers may be compared.
-    pub allow_different: bool,
+    pub ignore_environment: bool,
 }
 
 /// What is stored of a project, and what is accepted there.
@@ -80,37 +80,39 @@ fn kind(
     versions: &[Version; 2],
     verdicts: &VerdictSettings,
 ) -> Result<Outcome> {
-    let StoredRequest { benchmarks, allow_different, .. } = request;
+    let StoredRequest { benchmarks, ignore_environment, .. } = request;
     let Archive { store, acceptances, command_line, .. } = archive;
     let results = finished(store, verdicts.counts(), benchmarks, &**command_line)?;
     let results = results.only_for(verdicts.metrics.first());
     results.check_metrics(&verdicts.metrics, benchmarks)?;
-    let options =
-        JudgeOptions { metrics: verdicts.metrics.clone(), allow_different: *allow_different };
+    let options = DecisionOptions {
+        metrics: verdicts.metrics.clone(),
+        ignore_environment: *ignore_environment,
+    };
     let mut comparison =
-        Comparison::new(&results, versions.clone(), options, verdicts, &**command_line)?;
+        StoredPair::new(&results, versions.clone(), options, verdicts, &**command_line)?;
     for benchmark in benchmarks {
         comparison.add(benchmark)?;
     }
     let mut outcome = comparison.finish();
     let compared = [&outcome.base, &outcome.head];
-    acceptances.apply(&mut outcome.rows, compared, |one| verdicts.of(one))?;
+    acceptances.apply(&mut outcome.rows, compared, |one| verdicts.criteria(one))?;
     outcome.idle = acceptances.idle(&outcome.rows, compared, None)?;
     if outcome.is_empty() {
         let [base, head] = compared;
-        let revisions = [&*base.to_type(), &head.to_type()];
+        let revisions = [&*base.revision_arg(), &head.revision_arg()];
         let measure = command_line.suggest("compare", &revisions, &[]);
         let what = format!("nothing is stored of these benchmarks of {base} and {head}");
         let hint = format!("measure them with: {measure}");
-        return Err(Failure::new(Exit::Usage, what).hint(hint));
+        return Err(Error::new(Exit::Usage, what).hint(hint));
     }
     Ok(outcome)
 }
 
 /// A comparison that goes on.
-struct Comparison<'r> {
+struct StoredPair<'r> {
     results: &'r Results<'r>,
-    judge: Judge<'r>,
+    judge: Verdicts<'r>,
     verdicts: &'r VerdictSettings,
     /// Where the files of base and head were measured.
     measured: [Vec<VersionRef>; 2],
@@ -125,11 +127,11 @@ struct Comparison<'r> {
     different: Vec<String>,
 }
 
-impl<'r> Comparison<'r> {
+impl<'r> StoredPair<'r> {
     fn new(
         results: &'r Results<'r>,
         versions: [Version; 2],
-        options: JudgeOptions,
+        options: DecisionOptions,
         verdicts: &'r VerdictSettings,
         given: &dyn CommandLine,
     ) -> Result<Self> {
@@ -141,7 +143,7 @@ impl<'r> Comparison<'r> {
         }
         Ok(Self {
             results,
-            judge: Judge::new(results, options),
+            judge: Verdicts::new(results, options),
             verdicts,
             measured,
             outcome: Outcome::new(versions, verdicts.criteria),
@@ -155,9 +157,9 @@ impl<'r> Comparison<'r> {
 
     fn add(&mut self, benchmark: &Benchmark) -> Result<()> {
         let experiments = self.measured.iter().flatten().map(|place| place.experiment);
-        let of_benchmark = self.results.of_benchmark(benchmark, experiments)?;
+        let of_benchmark = self.results.benchmark(benchmark, experiments)?;
         let [mut base, mut head] =
-            self.measured.each_ref().map(|places| of_benchmark.among(places));
+            self.measured.each_ref().map(|places| of_benchmark.find_in(places));
         // A benchmark that fails in one version is not executed in the other any more.
         if base.is_empty() {
             base = self.planned_with(&head, benchmark, &self.measured[0]);
@@ -174,7 +176,7 @@ impl<'r> Comparison<'r> {
             }
             return Ok(());
         };
-        let rows = self.judge.rows(&of_benchmark, &relation, &self.verdicts.of(benchmark))?;
+        let rows = self.judge.rows(&of_benchmark, &relation, &self.verdicts.criteria(benchmark))?;
         self.used.extend(relation.versions().map(|place| place.experiment));
         let stored = relation.versions().map(|place| of_benchmark.rows(place));
         let executions = stored.iter().flat_map(|rows| rows.iter());
@@ -203,7 +205,7 @@ impl<'r> Comparison<'r> {
     }
 
     /// Notes how the benchmark was measured, for the warnings.
-    fn note(&mut self, relation: &Relation, rows: &[JudgedRow]) {
+    fn note(&mut self, relation: &Relation, rows: &[DecidedRow]) {
         let is_judged = rows.iter().any(|row| row.decisive().is_some());
         let is_refused =
             rows.iter().any(|row| matches!(row.verdict, Verdict::NotComparable { .. }));
@@ -240,13 +242,13 @@ impl<'r> Comparison<'r> {
         let mut states: Vec<&str> =
             used.iter().filter_map(|stored| stored.machine_state.as_deref()).collect();
         states.dedup();
-        outcome.machine_state = (!states.is_empty()).then(|| states.join("; then "));
+        outcome.environment = (!states.is_empty()).then(|| states.join("; then "));
         outcome.stored = used
             .into_iter()
             .map(|stored| ComparedExperiment {
                 identity: stored.identity.clone(),
-                begun: stored.begun,
-                dimensions: stored.plan.dimensions,
+                started: stored.begun,
+                sample_sizes: stored.plan.sample_sizes,
             })
             .collect();
         outcome
@@ -258,21 +260,21 @@ mod tests {
     use super::*;
     use crate::{
         cli::{CriteriaOptions, GivenOptions},
-        judge::testing::{Filling, benchmark, version},
+        config::BenchToml,
         machine::disturbance::Disturbance,
-        model::{Execution, Sameness, Stage},
-        settings::BenchToml,
+        model::{Execution, SkipReason, Stage},
+        verdict::testing::{Filling, benchmark, version},
     };
 
     /// What is said of `base` and `head` with these benchmarks, by what is stored.
-    fn compared(store: &Store, options: JudgeOptions, ids: &[&str]) -> Outcome {
+    fn compared(store: &Store, options: DecisionOptions, ids: &[&str]) -> Outcome {
         let results = Results::new(store, store.experiments().unwrap());
         let verdicts =
             VerdictSettings::resolve(&BenchToml::default(), &CriteriaOptions::default()).unwrap();
         let versions = [version("base"), version("head")];
         let given = GivenOptions::default();
         let mut comparison =
-            Comparison::new(&results, versions, options, &verdicts, &given).unwrap();
+            StoredPair::new(&results, versions, options, &verdicts, &given).unwrap();
         for id in ids {
             comparison.add(&benchmark(id)).unwrap();
         }
@@ -295,7 +297,7 @@ mod tests {
                 filling.measure(id, 0, Stage::First, &[("wall", value)]);
             }
         }
-        let options = JudgeOptions { allow_different: true, ..JudgeOptions::default() };
+        let options = DecisionOptions { ignore_environment: true, ..DecisionOptions::default() };
         let outcome = compared(&store, options, &["a", "b", "c", "d"]);
         let reasons = ["A", "B"].map(|cpu| format!("machine: CPU: {cpu}, not C"));
         let expected = Warning::DifferentConditions { reasons: reasons.into() };
@@ -306,12 +308,15 @@ mod tests {
     fn a_benchmark_that_was_not_measured_because_nothing_affects_it_is_no_new_one() {
         let store = Store::in_memory().unwrap();
         let filling = Filling::begin(&store, &["base", "head"], &["other"]);
-        store.record_unmeasured(filling.id, &benchmark("a"), Sameness::Unaffected).unwrap();
+        store.record_unmeasured(filling.id, &benchmark("a"), SkipReason::Unaffected).unwrap();
         // It is known in the head alone.
         let alone = Filling::begin(&store, &["head"], &["a"]);
         alone.measure("a", 0, Stage::First, &[("wall", 100.0)]);
-        let outcome = compared(&store, JudgeOptions::default(), &["a"]);
-        assert_eq!(outcome.rows, [JudgedRow::of_benchmark(&benchmark("a"), Verdict::Unaffected)]);
+        let outcome = compared(&store, DecisionOptions::default(), &["a"]);
+        assert_eq!(
+            outcome.rows,
+            [DecidedRow::without_metric(&benchmark("a"), Verdict::Unaffected)]
+        );
         assert_eq!((outcome.added, outcome.stored.len()), (vec![], 1));
     }
 
@@ -322,7 +327,7 @@ mod tests {
         let preempted = |one: &mut Execution| one.resources.involuntary_switches = 1000;
         filling.measure("a", 0, Stage::First, &[("wall", 100.0)]);
         filling.measure_with(preempted, "a", 1, Stage::First, &[("wall", 100.0)]);
-        let outcome = compared(&store, JudgeOptions::default(), &["a"]);
+        let outcome = compared(&store, DecisionOptions::default(), &["a"]);
         let expected = Warning::Disturbance(Disturbance::Preempted { share: 0.5 });
         assert_eq!(outcome.warnings, [expected]);
     }

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use super::Warning;
 use crate::{
-    code::Agreement,
-    experiment::Builds,
-    failure::Result,
-    judge::count_builds,
+    elf::Agreement,
+    error::Result,
+    measure::Builds,
     model::{BenchTarget, Benchmark, Layout},
     store::RecordedBuild,
+    verdict::count_builds,
 };
 
 /// Where less of the functions that two versions have in common stands at the same address, the layout is
@@ -33,7 +33,7 @@ pub fn warn_of_addresses(
     benchmarks: &[Benchmark],
     warnings: &mut Vec<Warning>,
 ) -> Result<()> {
-    if builds.layout != Layout::Twin {
+    if builds.layout != Layout::SameAddress {
         return Ok(());
     }
     let targets: BTreeSet<BenchTarget> = benchmarks.iter().map(Benchmark::bench_target).collect();
@@ -61,9 +61,9 @@ pub fn warn_of_addresses(
 mod tests {
     use super::*;
     use crate::{
-        code::Digest,
-        judge::testing::{seeds, target},
+        elf::Digest,
         model::{LayoutSeed, Stage},
+        verdict::testing::{seeds, target},
     };
 
     const BASE: usize = 0;
@@ -77,8 +77,8 @@ mod tests {
                 version,
                 target: target(),
                 seed: *seed,
-                layout: Layout::Matched,
-                digest: Digest::of(program.as_bytes()),
+                layout: Layout::SameOrder,
+                digest: Digest::compute(program.as_bytes()),
             };
             seeds.iter().zip(programs).map(build).collect()
         };

@@ -1,22 +1,21 @@
 //! Versions that could not be built when that was tried before.
 
 use crate::{
-    experiment::Runner, failure::Result, model::Version, shell::CommandLine,
-    store::StoredExperiment,
+    error::Result, measure::Runner, model::Version, shell::CommandLine, store::StoredExperiment,
 };
 
 /// Finished experiments that measured on this machine with these settings.
-pub struct Before {
+pub struct KnownBroken {
     experiments: Vec<StoredExperiment>,
 }
 
-impl Before {
+impl KnownBroken {
     /// Those that measured as a runner does.
     pub fn read(runner: &Runner<'_>) -> Result<Self> {
         let wanted = runner.plan(std::iter::empty(), &[]);
         let mut experiments = runner.store.experiments()?;
         experiments.retain(|stored| {
-            stored.finished.is_some() && stored.plan.obstacles(&wanted).is_empty()
+            stored.finished.is_some() && stored.plan.incompatibilities(&wanted).is_empty()
         });
         Ok(Self { experiments })
     }
@@ -27,7 +26,7 @@ impl Before {
         version: &Version,
         compiler: impl FnOnce() -> String,
     ) -> Option<&str> {
-        let mut tries: Vec<_> = self.of(version).collect();
+        let mut tries: Vec<_> = self.builds(version).collect();
         let failure =
             |(stored, index): &(&'_ StoredExperiment, usize)| stored.unbuildable[*index].is_some();
         if tries.iter().any(failure) {
@@ -39,7 +38,7 @@ impl Before {
     }
 
     /// Those on the files of a version, with its index in each.
-    fn of(&self, version: &Version) -> impl Iterator<Item = (&StoredExperiment, usize)> {
+    fn builds(&self, version: &Version) -> impl Iterator<Item = (&StoredExperiment, usize)> {
         self.experiments.iter().filter_map(|stored| {
             let mut versions = stored.plan.versions.iter();
             let index = versions.position(|planned| planned.version.tree == version.tree)?;
@@ -51,7 +50,7 @@ impl Before {
 /// That a version is passed over for that reason, with the command that tries it again: what it then measures has the
 /// settings of other comparisons, so it is known to be buildable after that.
 pub fn passed_over(version: &Version, given: &dyn CommandLine) -> String {
-    let head = version.to_type_now();
+    let head = version.current_revision_arg();
     let base = if version.dirty { "HEAD".to_owned() } else { format!("{head}~1") };
     let again = given.suggest("compare", &[&base, &head], &[]);
     format!("{version} is passed over: it could not be built before; try again with: {again}")
@@ -61,18 +60,18 @@ pub fn passed_over(version: &Version, given: &dyn CommandLine) -> String {
 mod tests {
     use super::*;
     use crate::{
-        failure::{Exit, Failure},
-        judge::testing::{plan, version},
+        error::{Error, Exit},
         store::Store,
+        verdict::testing::{plan, version},
     };
 
     #[test]
     fn what_a_compiler_never_could_build_is_tried_with_another() {
         let store = Store::in_memory().unwrap();
         let id = store.begin(&plan(&["head"], "key")).unwrap();
-        let failure = Failure::new(Exit::Build, "cannot compile");
+        let failure = Error::new(Exit::Build, "cannot compile");
         store.record_unbuildable(id, 0, &failure).unwrap();
-        let before = Before { experiments: store.experiments().unwrap() };
+        let before = KnownBroken { experiments: store.experiments().unwrap() };
         let compiler = &before.experiments[0].plan.versions[0].toolchain;
         let why =
             |name, compiler: &str| before.why_unbuildable(&version(name), || compiler.to_owned());
@@ -81,7 +80,7 @@ mod tests {
         assert_eq!(why("base", compiler), None);
 
         store.begin(&plan(&["head"], "key")).unwrap();
-        let before = Before { experiments: store.experiments().unwrap() };
+        let before = KnownBroken { experiments: store.experiments().unwrap() };
         assert_eq!(before.why_unbuildable(&version("head"), || compiler.clone()), None);
     }
 }

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use super::Console;
 use crate::{
     compare::{Event, Observer},
-    experiment::{Begun, Outline},
+    measure::{Outline, StartedExperiment},
     model::LayoutSeed,
     report::quantity::{self, count, duration},
 };
@@ -21,9 +21,9 @@ impl Observer for Console {
             }
             Event::AlreadyMeasured => self.line("what changed between them is already measured"),
             Event::AlsoAgainst(release) => self.line(&format!("also against {release}:")),
-            Event::Begun(begun) => resumed(self, begun),
-            Event::Looked { builds, judged, undecided } => {
-                self.line(&looked_line(builds, judged, undecided));
+            Event::Started(begun) => resumed(self, begun),
+            Event::Analysed { builds, decided, undecided } => {
+                self.line(&analysis_line(builds, decided, undecided));
             }
             Event::Confirming { benchmarks, seeds } => confirmation(self, benchmarks, seeds),
             Event::CountsDiffer { differing, of, layouts } => counted(self, differing, of, layouts),
@@ -46,7 +46,7 @@ pub fn plan(console: &Console, outline: &Outline, confirms: bool) {
         0 => String::new(),
         some => format!(" ({some} with their own numbers)"),
     };
-    let looks = dimensions.looks();
+    let looks = dimensions.interim_analyses();
     let (what, again) = if !looks.is_fixed() {
         let first = count(looks.first as usize, "build");
         (format!("measuring {first} of all of them"), String::new())
@@ -61,7 +61,7 @@ pub fn plan(console: &Console, outline: &Outline, confirms: bool) {
         "plan: {} of {}, {}{own}, layout {layout}; {what} takes at least {}{again}",
         count(benchmarks, "benchmark"),
         count(versions, "version"),
-        quantity::dimensions(dimensions),
+        quantity::sample_sizes(dimensions),
         duration(least_time),
     ));
 }
@@ -78,7 +78,7 @@ fn unaffected_line(not_measured: usize, of: usize) -> Option<String> {
 }
 
 /// What is left of an earlier run, and why nothing is, if that was interrupted.
-pub fn resumed(console: &Console, begun: &Begun) {
+pub fn resumed(console: &Console, begun: &StartedExperiment) {
     if begun.resumed() > 0 {
         let executions = count(begun.resumed(), "execution");
         console.line(&format!("resuming an interrupted run, after {executions}"));
@@ -98,14 +98,14 @@ pub fn finished(console: &Console, start: SystemTime) {
 }
 
 /// `after 5 builds: 16 of 19 benchmarks done, 3 are measured further`.
-fn looked_line(builds: u32, judged: usize, undecided: usize) -> String {
-    let (decided, judged) = (judged - undecided, count(judged, "benchmark"));
+fn analysis_line(builds: u32, decided: usize, undecided: usize) -> String {
+    let (done, all) = (decided - undecided, count(decided, "benchmark"));
     let further = match undecided {
         0 => String::new(),
         1 => ", 1 is measured further".to_owned(),
         some => format!(", {some} are measured further"),
     };
-    format!("after {}: {decided} of {judged} done{further}", count(builds as usize, "build"))
+    format!("after {}: {done} of {all} done{further}", count(builds as usize, "build"))
 }
 
 /// That benchmarks whose counts differ between versions are counted in more layouts.
@@ -149,11 +149,11 @@ mod tests {
 
     #[test]
     fn it_is_told_after_each_look_how_many_benchmarks_are_done() {
-        assert_eq!(looked_line(5, 19, 0), "after 5 builds: 19 of 19 benchmarks done");
+        assert_eq!(analysis_line(5, 19, 0), "after 5 builds: 19 of 19 benchmarks done");
         let line = "after 10 builds: 2 of 3 benchmarks done, 1 is measured further";
-        assert_eq!(looked_line(10, 3, 1), line);
+        assert_eq!(analysis_line(10, 3, 1), line);
         assert!(
-            looked_line(5, 19, 19).ends_with("0 of 19 benchmarks done, 19 are measured further")
+            analysis_line(5, 19, 19).ends_with("0 of 19 benchmarks done, 19 are measured further")
         );
     }
 

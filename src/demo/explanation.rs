@@ -2,10 +2,10 @@
 
 use super::{Expected, LayoutEffect, layout_effect::NOTICED};
 use crate::{
-    judge::{JudgedRow, VerdictKind},
-    model::{Interleave, Unit},
+    model::{Mode, Unit},
     report::{quantity, sentence},
     stats::{Change, Verdict},
+    verdict::{DecidedRow, VerdictKind},
 };
 
 /// Layouts that matter less than this are not worth mentioning.
@@ -26,7 +26,7 @@ pub struct Explanation {
 }
 
 /// Explains a comparison by its rows.
-pub fn explain(expected: Expected, rows: &[JudgedRow]) -> Explanation {
+pub fn explain(expected: Expected, rows: &[DecidedRow]) -> Explanation {
     let largest = largest_effect(rows);
     match expected {
         Expected::Identical => identical(rows),
@@ -36,8 +36,8 @@ pub fn explain(expected: Expected, rows: &[JudgedRow]) -> Explanation {
     }
 }
 
-fn identical(rows: &[JudgedRow]) -> Explanation {
-    let other: Vec<&JudgedRow> =
+fn identical(rows: &[DecidedRow]) -> Explanation {
+    let other: Vec<&DecidedRow> =
         rows.iter().filter(|row| row.verdict != Verdict::Identical).collect();
     if rows.is_empty() || !other.is_empty() {
         return unexpected(format!(
@@ -56,7 +56,7 @@ fn identical(rows: &[JudgedRow]) -> Explanation {
     }
 }
 
-fn nothing_flagged(rows: &[JudgedRow], largest: Option<&LayoutEffect>) -> Explanation {
+fn nothing_flagged(rows: &[DecidedRow], largest: Option<&LayoutEffect>) -> Explanation {
     if let Some(problem) = problem(rows, None) {
         return unexpected(problem);
     }
@@ -67,7 +67,7 @@ fn nothing_flagged(rows: &[JudgedRow], largest: Option<&LayoutEffect>) -> Explan
                    depend strongly on the code layout. Here, that effect is too small to tell \
                    from noise.)"
                 .to_owned()
-                + &about_turns(rows),
+                + &interleaving_text(rows),
             summary: "nothing flagged".to_owned(),
             as_expected: true,
         };
@@ -84,7 +84,7 @@ fn nothing_flagged(rows: &[JudgedRow], largest: Option<&LayoutEffect>) -> Explan
         size(effect.width()),
         100.0 * NOTICED,
         interval(change),
-    ) + &about_turns(rows);
+    ) + &interleaving_text(rows);
     let summary = format!(
         "nothing flagged, although layouts change `{benchmark}` by {}",
         size(effect.width())
@@ -93,10 +93,10 @@ fn nothing_flagged(rows: &[JudgedRow], largest: Option<&LayoutEffect>) -> Explan
 }
 
 /// What turns are, where benchmarks took them, and how many are shown to be unchanged with them.
-fn about_turns(rows: &[JudgedRow]) -> String {
-    let in_turns: Vec<&JudgedRow> = rows
+fn interleaving_text(rows: &[DecidedRow]) -> String {
+    let in_turns: Vec<&DecidedRow> = rows
         .iter()
-        .filter(|row| row.interleaving.is_some_and(|way| way.interleave == Interleave::Turns))
+        .filter(|row| row.interleaving.is_some_and(|way| way.mode == Mode::Interleaved))
         .collect();
     if in_turns.is_empty() {
         return String::new();
@@ -112,13 +112,13 @@ fn about_turns(rows: &[JudgedRow]) -> String {
 }
 
 fn one_flagged(
-    rows: &[JudgedRow],
+    rows: &[DecidedRow],
     wanted: &str,
     kind: VerdictKind,
     largest: Option<&LayoutEffect>,
 ) -> Explanation {
     let found = rows.iter().find(|row| id(row) == wanted);
-    let expected = found.filter(|row| VerdictKind::of(&row.verdict) == kind);
+    let expected = found.filter(|row| VerdictKind::new(&row.verdict) == kind);
     let verdict = kind.name();
     let Some((row, change)) = expected.and_then(|row| Some((row, change_of(row)?))) else {
         let reason = found.map_or("not measured".to_owned(), |row| sentence::verdict(&row.verdict));
@@ -157,19 +157,19 @@ const TOO_NOISY: &str = "On a busy machine, 20 builds may not be enough: close o
                          and run the demo again.";
 
 /// What should not have happened to a benchmark other than `expected`.
-fn problem(rows: &[JudgedRow], expected: Option<&str>) -> Option<String> {
+fn problem(rows: &[DecidedRow], expected: Option<&str>) -> Option<String> {
     let others = || rows.iter().filter(|row| Some(id(row)) != expected);
     if rows.is_empty() {
         return Some("No benchmark was found in both commits.".to_owned());
     }
-    let is_broken = |row: &&JudgedRow| {
+    let is_broken = |row: &&DecidedRow| {
         matches!(row.verdict, Verdict::Failed { .. } | Verdict::NotComparable { .. })
     };
     if let Some(broken) = others().find(is_broken) {
         let reason = sentence::verdict(&broken.verdict);
         return Some(format!("`{}` could not be judged: {reason}", id(broken)));
     }
-    let is_flagged = |row: &&JudgedRow| {
+    let is_flagged = |row: &&DecidedRow| {
         matches!(row.verdict, Verdict::Regressed { .. } | Verdict::Improved { .. })
     };
     let flagged = others().find(is_flagged)?;
@@ -177,7 +177,7 @@ fn problem(rows: &[JudgedRow], expected: Option<&str>) -> Option<String> {
         "`{}` is reported as {}, although its code is the same: a false alarm. False alarms are \
          rare, but possible. {TOO_NOISY}",
         id(flagged),
-        VerdictKind::of(&flagged.verdict).name()
+        VerdictKind::new(&flagged.verdict).name()
     ))
 }
 
@@ -186,10 +186,10 @@ fn unexpected(text: String) -> Explanation {
 }
 
 /// What layouts do to the benchmark that depends most on them, if any does.
-fn largest_effect(rows: &[JudgedRow]) -> Option<LayoutEffect> {
-    let effect = |row: &JudgedRow| {
+fn largest_effect(rows: &[DecidedRow]) -> Option<LayoutEffect> {
+    let effect = |row: &DecidedRow| {
         let [base, head] = &row.stages.first()?.summaries;
-        LayoutEffect::of(id(row), [base, head])
+        LayoutEffect::from_summaries(id(row), [base, head])
     };
     rows.iter()
         .filter_map(effect)
@@ -197,19 +197,19 @@ fn largest_effect(rows: &[JudgedRow]) -> Option<LayoutEffect> {
         .max_by(|one, other| one.spread.total_cmp(&other.spread))
 }
 
-fn id(row: &JudgedRow) -> &str {
+fn id(row: &DecidedRow) -> &str {
     &row.benchmark.name.id
 }
 
-fn change_of(row: &JudgedRow) -> Option<Change> {
+fn change_of(row: &DecidedRow) -> Option<Change> {
     Some(row.decisive()?.assessment.change)
 }
 
-fn changed(rows: &[JudgedRow], wanted: &str) -> Option<Change> {
+fn changed(rows: &[DecidedRow], wanted: &str) -> Option<Change> {
     change_of(rows.iter().find(|row| id(row) == wanted)?)
 }
 
-fn have(rows: &[&JudgedRow]) -> String {
+fn have(rows: &[&DecidedRow]) -> String {
     let names: Vec<String> = rows.iter().map(|row| format!("`{}`", id(row))).collect();
     let verb = if names.len() == 1 { "has" } else { "have" };
     format!("{} {verb}", names.join(", "))

@@ -25,7 +25,7 @@ pub struct LayoutEffect {
 impl LayoutEffect {
     /// The effect on a benchmark measured with the same layouts in two versions; `None` if fewer than
     /// three layouts are in both.
-    pub fn of(benchmark: &str, [base, head]: [&Summary; 2]) -> Option<Self> {
+    pub fn from_summaries(benchmark: &str, [base, head]: [&Summary; 2]) -> Option<Self> {
         let of_head = |seed| head.builds().iter().find(|build| build.seed == seed);
         let both: Vec<[f64; 2]> = base
             .builds()
@@ -85,11 +85,11 @@ mod tests {
 
     fn version(builds: &[f64]) -> Summary {
         let builds = builds.iter().enumerate().map(|(seed, value)| (seed as u64, [[*value]]));
-        Summary::of(&Measurements::new(Metric::wall(), builds).unwrap(), Estimator::Mean)
+        Summary::compute(&Measurements::new(Metric::wall(), builds).unwrap(), Estimator::Mean)
     }
 
     fn effect(base: &[f64], head: &[f64]) -> LayoutEffect {
-        LayoutEffect::of("x", [&version(base), &version(head)]).unwrap()
+        LayoutEffect::from_summaries("x", [&version(base), &version(head)]).unwrap()
     }
 
     #[test]
@@ -113,6 +113,9 @@ mod tests {
 
     #[test]
     fn two_layouts_tell_nothing() {
-        assert_eq!(LayoutEffect::of("x", [&version(&[1.0, 2.0]), &version(&[1.0, 2.0])]), None);
+        assert_eq!(
+            LayoutEffect::from_summaries("x", [&version(&[1.0, 2.0]), &version(&[1.0, 2.0])]),
+            None
+        );
     }
 }

@@ -8,4 +8,4 @@ mod story;
 
 pub use explanation::{Explanation, explain};
 pub use layout_effect::LayoutEffect;
-pub use story::{BASELINE, CHAPTERS, Chapter, Commit, Expected, PACKAGE, TARGET, harness};
+pub use story::{BASELINE, CHAPTERS, Commit, DemoStep, Expected, PACKAGE, TARGET, harness};

@@ -26,7 +26,7 @@ pub struct Commit {
 
 /// A commit after the first one.
 #[derive(Clone, Copy, Debug)]
-pub struct Chapter {
+pub struct DemoStep {
     /// In a few words.
     pub title: &'static str,
     /// The commit.
@@ -80,8 +80,8 @@ pub fn harness() -> impl Iterator<Item = (String, &'static str)> {
 }
 
 /// All that comes after the first commit.
-pub const CHAPTERS: [Chapter; 4] = [
-    Chapter {
+pub const CHAPTERS: [DemoStep; 4] = [
+    DemoStep {
         title: "documentation only",
         commit: Commit {
             message: "Say what the tools expect",
@@ -93,7 +93,7 @@ pub const CHAPTERS: [Chapter; 4] = [
         does: "rewords the README and the doc comments of two benchmarked functions",
         expected: Expected::Identical,
     },
-    Chapter {
+    DemoStep {
         title: "unrelated code",
         commit: Commit {
             message: "Write Roman numerals",
@@ -106,7 +106,7 @@ pub const CHAPTERS: [Chapter; 4] = [
         does: "adds a function, which moves the other functions to new addresses",
         expected: Expected::NothingFlagged,
     },
-    Chapter {
+    DemoStep {
         title: "10 % more work",
         commit: Commit {
             message: "Let the header seed the fingerprint",
@@ -115,7 +115,7 @@ pub const CHAPTERS: [Chapter; 4] = [
         does: "makes `fingerprint` read the first tenth of its document twice",
         expected: Expected::Regressed("fingerprint"),
     },
-    Chapter {
+    DemoStep {
         title: "repaired",
         commit: Commit {
             message: "Read documents only once again",
@@ -160,7 +160,7 @@ mod tests {
     #[test]
     fn what_is_named_is_what_the_project_has() {
         let bench = include_str!("../../demo/baseline/benches/speed.rs");
-        for Chapter { expected, .. } in CHAPTERS {
+        for DemoStep { expected, .. } in CHAPTERS {
             if let Expected::Regressed(id) | Expected::Improved(id) = expected {
                 assert!(bench.contains(&format!("suite.bench({id:?}")), "{id}");
             }

@@ -1,8 +1,8 @@
 //! How many builds, executions and measurements: 2005 (8), 2006 (18)-(23), with unbiased components.
 
-use super::{Lacking, Options, execution::interval_of_draws, variance::Known};
+use super::{InsufficientData, Options, execution::interval_of_draws, variance::EstimatedLevels};
 use crate::{
-    model::Dimensions,
+    model::SampleSizes,
     stats::{
         Levels, Measurements,
         plan::{
@@ -12,8 +12,8 @@ use crate::{
 };
 
 /// Where a level above does not vary, repetitions end somewhere.
-const MOST: Dimensions =
-    Dimensions { first_look: None, builds: 1_000, executions: 100, measurements: 100_000 };
+const MOST: SampleSizes =
+    SampleSizes { first_look: None, builds: 1_000, executions: 100, measurements: 100_000 };
 
 /// The dimensions that would give the most precision for the time.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,7 +28,7 @@ pub struct Advice {
     pub half_width: f64,
     /// `l0` builds of `m0` executions of `n0` measurements, in whole numbers. None if more than 1,000 builds
     /// would be needed.
-    pub dimensions: Option<Dimensions>,
+    pub dimensions: Option<SampleSizes>,
     /// The half-width that the dimensions of these data give, relative to the mean.
     pub half_width_now: f64,
 }
@@ -47,19 +47,19 @@ pub struct Repetitions {
 
 impl Advice {
     /// From the components of means.
-    pub(super) fn of(
+    pub(super) fn new(
         data: &Measurements,
-        means: &Known,
+        means: &EstimatedLevels,
         options: &Options,
-    ) -> Result<Self, Lacking> {
-        let cost = options.cost.ok_or(Lacking::Cost)?;
+    ) -> Result<Self, InsufficientData> {
+        let cost = options.cost.ok_or(InsufficientData::Cost)?;
         let now = shape(data);
         let components = all_known(&means.components.t, now)?;
         let drawn: Vec<Levels<f64>> =
             means.draws.iter().filter_map(|draw| all_known(draw, now).ok()).collect();
         let confidence = options.confidence;
         let repetitions = |best: fn(&Levels<f64>, &Cost) -> Optimum| {
-            Repetitions::of(best(&components, &cost), confidence, || {
+            Repetitions::new(best(&components, &cost), confidence, || {
                 drawn.iter().map(|components| number(best(components, &cost))).collect()
             })
         };
@@ -77,7 +77,7 @@ impl Advice {
             measurements,
             executions,
             half_width: relative,
-            dimensions: builds.map(|builds| Dimensions {
+            dimensions: builds.map(|builds| SampleSizes {
                 first_look: None,
                 builds,
                 executions: m,
@@ -89,7 +89,7 @@ impl Advice {
 }
 
 impl Repetitions {
-    fn of(best: Optimum, confidence: f64, drawn: impl Fn() -> Vec<f64>) -> Self {
+    fn new(best: Optimum, confidence: f64, drawn: impl Fn() -> Vec<f64>) -> Self {
         let interval = interval_of_draws(number(best), drawn(), confidence);
         Self { best, low: interval.low, high: interval.high }
     }
@@ -105,11 +105,11 @@ fn number(optimum: Optimum) -> f64 {
 }
 
 /// The dimensions of the data, rounded to whole numbers on average.
-fn shape(data: &Measurements) -> Dimensions {
+fn shape(data: &Measurements) -> SampleSizes {
     let builds = data.builds().len();
     let executions: usize = data.builds().map(|build| build.executions().len()).sum();
     let per = |total: usize, of: usize| ((total + of / 2) / of.max(1)).max(1);
-    Dimensions {
+    SampleSizes {
         first_look: None,
         builds,
         executions: per(executions, builds),
@@ -118,12 +118,15 @@ fn shape(data: &Measurements) -> Dimensions {
 }
 
 /// The components if all of them are known.
-fn all_known(components: &Levels<Option<f64>>, now: Dimensions) -> Result<Levels<f64>, Lacking> {
+fn all_known(
+    components: &Levels<Option<f64>>,
+    now: SampleSizes,
+) -> Result<Levels<f64>, InsufficientData> {
     let Levels { execution, build, version } = *components;
-    let lacking = Lacking::Measurements { needed: 2, found: now.measurements };
+    let lacking = InsufficientData::Measurements { needed: 2, found: now.measurements };
     let execution = execution.ok_or(lacking)?;
-    let build = build.ok_or(Lacking::Executions { needed: 2, found: now.executions })?;
-    let version = version.ok_or(Lacking::Builds { needed: 2, found: now.builds })?;
+    let build = build.ok_or(InsufficientData::Executions { needed: 2, found: now.executions })?;
+    let version = version.ok_or(InsufficientData::Builds { needed: 2, found: now.builds })?;
     Ok(Levels { execution, build, version })
 }
 
@@ -142,8 +145,8 @@ mod tests {
         let data = simulated(truth, [200, 5, 50], &mut Random::new(3));
         let cost = Cost { build: 300.0, execution: 100.0, repeat: 1.0 };
         let options = Options { cost: Some(cost), min_effect: 0.001, ..Options::default() };
-        let means = Known::of_means(&data, &options).unwrap();
-        let found = Advice::of(&data, &means, &options).unwrap();
+        let means = EstimatedLevels::from_means(&data, &options).unwrap();
+        let found = Advice::new(&data, &means, &options).unwrap();
         for (repetitions, truth) in [(found.measurements, 50.0), (found.executions, 3.0_f64.sqrt())]
         {
             let best = number(repetitions.best);
@@ -154,7 +157,7 @@ mod tests {
         let advised = found.dimensions.unwrap();
         // t · sqrt((1 + (1 + 25/50) / 2) / l) is .5 for about 27 builds.
         assert!((20..40).contains(&advised.builds), "{advised}");
-        let none = Advice::of(&data, &means, &Options::default()).unwrap_err();
-        assert_eq!(none, Lacking::Cost);
+        let none = Advice::new(&data, &means, &Options::default()).unwrap_err();
+        assert_eq!(none, InsufficientData::Cost);
     }
 }

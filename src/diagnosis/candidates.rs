@@ -1,7 +1,7 @@
 //! Which estimator would serve? The tables of Haveraaen & Hundvebakke 2001, of one's own benchmark.
 
 use super::{
-    Lacking, Options,
+    InsufficientData, Options,
     execution::{Execution, mean, shortest, sorted},
 };
 use crate::stats::{Estimator, Interval, Moments, Scratch, distribution::chi_squared_quantile};
@@ -91,12 +91,15 @@ fn slope(values: &[f64]) -> f64 {
 }
 
 impl Candidates {
-    pub(super) fn of(executions: &[Execution<'_>], options: &Options) -> Result<Self, Lacking> {
+    pub(super) fn compute(
+        executions: &[Execution<'_>],
+        options: &Options,
+    ) -> Result<Self, InsufficientData> {
         let measurements = shortest(executions, 1)?;
         let builds = executions.chunk_by(|a, b| a.build == b.build);
         let freedom: usize = builds.map(|build| build.len() - 1).sum();
         if freedom == 0 {
-            return Err(Lacking::Executions { needed: 2, found: 1 });
+            return Err(InsufficientData::Executions { needed: 2, found: 1 });
         }
         let counts = counts(measurements);
         let mut scratch = Scratch::default();
@@ -139,7 +142,7 @@ fn precision(
             let start = group * (measurements / groups);
             let values: Vec<f64> =
                 build.iter().map(|one| value(&one.values[start..start + count])).collect();
-            let moments = Moments::of(&values);
+            let moments = Moments::compute(&values);
             squares += moments.squares;
             total += values.iter().sum::<f64>();
         }
@@ -165,7 +168,7 @@ mod tests {
             let values: Vec<f64> = (0..count).map(|_| 100.0 + draw(&mut random)).collect();
             candidate.estimate(&values, &mut scratch)
         };
-        Moments::of(&(0..20_000).map(|_| value()).collect::<Vec<_>>()).variance().unwrap()
+        Moments::compute(&(0..20_000).map(|_| value()).collect::<Vec<_>>()).variance().unwrap()
     }
 
     #[test]
@@ -218,7 +221,7 @@ mod tests {
             .iter()
             .map(|(build, values)| Execution { position, build: *build, values })
             .collect();
-        let found = Candidates::of(&executions, &Options::default()).unwrap();
+        let found = Candidates::compute(&executions, &Options::default()).unwrap();
         let (_, mean) = &found.table[0];
         for (count, precision) in found.counts.iter().zip(mean) {
             let expected = 0.01 / (*count as f64).sqrt();
@@ -226,7 +229,7 @@ mod tests {
             assert!(low < center && center < high);
             assert!((center / expected - 1.0).abs() < 0.5, "{count} {center}");
         }
-        let alone = Candidates::of(&executions[..1], &Options::default()).unwrap_err();
-        assert_eq!(alone, Lacking::Executions { needed: 2, found: 1 });
+        let alone = Candidates::compute(&executions[..1], &Options::default()).unwrap_err();
+        assert_eq!(alone, InsufficientData::Executions { needed: 2, found: 1 });
     }
 }

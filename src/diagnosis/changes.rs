@@ -8,7 +8,7 @@ use crate::stats::{median, segmentation::Sums};
 /// Minimises `Σ (Σ (x − mean of its segment)² + penalty)` over all divisions into segments of at least
 /// `shortest` values. `penalty` is in the squared unit of the values.
 pub fn change_points(values: &[f64], penalty: f64, shortest: usize) -> Vec<usize> {
-    Sums::of(values, &vec![1.0; values.len()]).divide(penalty, shortest)
+    Sums::new(values, &vec![1.0; values.len()]).divide(penalty, shortest)
 }
 
 /// The long-run variance: `length` times the variance that the mean of a long stretch would have. It does not

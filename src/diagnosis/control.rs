@@ -1,7 +1,7 @@
 //! What a machine does, a benchmark does not do: a control that is known to be steady, measured in the same time,
 //! tells which warnings are of the machine.
 
-use super::{Diagnosis, Level, Neighbours, SIGNIFICANT, Warning};
+use super::{Autocorrelation, Diagnosis, Level, SIGNIFICANT, Warning};
 use crate::stats::{
     Estimator, Interval, Measurements, Summary, distribution::normal_quantile, median,
 };
@@ -37,7 +37,7 @@ impl Control {
             Warning::Influence { level, .. } => {
                 // As each of these warnings is found.
                 let by = if level == Level::Executions { Estimator::Mean } else { estimator };
-                let of = |data| deviations(&Summary::of(data, by), level);
+                let of = |data| deviations(&Summary::compute(data, by), level);
                 is_larger(&of(data), &of(&self.data))
             }
             Warning::WarmUp { .. } | Warning::SlowDown { .. } => self.trend_is_less(found),
@@ -48,10 +48,12 @@ impl Control {
                 };
                 is_larger(&of(found), &of(&self.findings))
             }
-            Warning::Leaps { leaping, executions, distance, .. } => {
+            Warning::LevelShifts { leaping, executions, distance, .. } => {
                 let of = |found: &Diagnosis| -> Vec<f64> {
                     let all = found.leaps.as_ref().map_or(&[][..], |found| &found.executions);
-                    all.iter().map(|one| if one.leaps() { one.distance() } else { 0.0 }).collect()
+                    all.iter()
+                        .map(|one| if one.has_shifts() { one.distance() } else { 0.0 })
+                        .collect()
                 };
                 is_less([leaping, executions], distance, [&of(found), &of(&self.findings)])
             }
@@ -65,8 +67,8 @@ impl Control {
                 };
                 is_less([executions, all], distance, [&of(found), &of(&self.findings)])
             }
-            Warning::Neighbours { .. } => self.neighbours_are_less_alike(found),
-            Warning::Prologue { .. } => true,
+            Warning::Autocorrelation { .. } => self.autocorrelation_is_lower(found),
+            Warning::OrderEffect { .. } => true,
         };
         !quiet
     }
@@ -76,11 +78,11 @@ impl Control {
         is_clearly_more(&one.effect, &control.effect)
     }
 
-    fn neighbours_are_less_alike(&self, found: &Diagnosis) -> bool {
+    fn autocorrelation_is_lower(&self, found: &Diagnosis) -> bool {
         let (Ok(one), Ok(control)) = (&found.neighbours, &self.findings.neighbours) else {
             return true;
         };
-        let excess = |found: &Neighbours| found.error - found.error_if_independent;
+        let excess = |found: &Autocorrelation| found.error - found.error_if_independent;
         is_clearly_more(&one.correlation, &control.correlation)
             && excess(one) >= ENOUGH * excess(control)
     }

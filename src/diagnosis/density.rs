@@ -45,7 +45,7 @@ struct Sample {
 }
 
 impl Sample {
-    fn of(execution: &Execution<'_>) -> Self {
+    fn from_execution(execution: &Execution<'_>) -> Self {
         let sorted = sorted(execution.values.to_vec());
         let r = sorted.len() as f64;
         let width = spread(&sorted) * (4.0 / (3.0 * r)).powf(0.2);
@@ -55,15 +55,15 @@ impl Sample {
 
 /// σ, or what the middle half says of it where that is less: outliers must not blur a curve (Silverman 1986, 3.31).
 fn spread(sorted: &[f64]) -> f64 {
-    let sd = Moments::of(sorted).standard_deviation().unwrap_or(0.0);
+    let sd = Moments::compute(sorted).standard_deviation().unwrap_or(0.0);
     let middle = (quantile(sorted, 0.75) - quantile(sorted, 0.25)) / 1.349;
     if middle > 0.0 { sd.min(middle) } else { sd }
 }
 
 impl Densities {
     /// The curves of all executions, of which there is at least one, with both choices of the width.
-    pub(super) fn of(executions: &[Execution<'_>]) -> [Self; 2] {
-        let samples: Vec<Sample> = executions.iter().map(Sample::of).collect();
+    pub(super) fn estimate(executions: &[Execution<'_>]) -> [Self; 2] {
+        let samples: Vec<Sample> = executions.iter().map(Sample::from_execution).collect();
         let common = samples.iter().map(|sample| sample.width).fold(f64::INFINITY, f64::min);
         [
             Self::with(&samples, Bandwidth::Common, |_| common),
@@ -136,7 +136,7 @@ mod tests {
         let position = Position { seed: 0, round: 0 };
         let executions: Vec<Execution<'_>> =
             all.iter().map(|values| Execution { position, build: 0, values }).collect();
-        Densities::of(&executions)
+        Densities::estimate(&executions)
     }
 
     fn normal(center: f64, sd: f64, seed: u64) -> Vec<f64> {

@@ -14,8 +14,8 @@ pub fn dip(sorted: &[f64]) -> f64 {
     // In counts, and doubled: the step of the empirical distribution at one value is the least.
     let mut dip = 1.0_f64;
     loop {
-        let minorant = Hull::of(sorted, low, high, false);
-        let majorant = Hull::of(sorted, low, high, true);
+        let minorant = Hull::new(sorted, low, high, false);
+        let majorant = Hull::new(sorted, low, high, true);
         let (apart, [next_low, next_high]) = furthest(&minorant, &majorant);
         if apart <= dip {
             break;
@@ -38,7 +38,7 @@ struct Hull<'a> {
 }
 
 impl<'a> Hull<'a> {
-    fn of(values: &'a [f64], low: usize, high: usize, upper: bool) -> Self {
+    fn new(values: &'a [f64], low: usize, high: usize, upper: bool) -> Self {
         let mut corners: Vec<usize> = vec![];
         for index in low..=high {
             while let [.., before, last] = corners[..] {
@@ -57,7 +57,7 @@ impl<'a> Hull<'a> {
     }
 
     /// The height of the curve at the value of an index, in counts.
-    fn at(&self, index: usize) -> f64 {
+    fn value_at(&self, index: usize) -> f64 {
         let after = self.corners.partition_point(|corner| *corner < index);
         let right = self.corners[after];
         let height = |corner: usize| corner as f64 + f64::from(u8::from(self.upper));
@@ -74,7 +74,7 @@ impl<'a> Hull<'a> {
     /// How far the other ends of the steps from one index to another are from the curve, at most.
     fn exceeded(&self, from: usize, to: usize) -> f64 {
         let other = |index: usize| index as f64 + f64::from(u8::from(!self.upper));
-        (from..=to).map(|index| (other(index) - self.at(index)).abs()).fold(0.0, f64::max)
+        (from..=to).map(|index| (other(index) - self.value_at(index)).abs()).fold(0.0, f64::max)
     }
 }
 
@@ -82,14 +82,14 @@ impl<'a> Hull<'a> {
 fn furthest(minorant: &Hull<'_>, majorant: &Hull<'_>) -> (f64, [usize; 2]) {
     let mut best = (0.0, [0, 0]);
     for &corner in &minorant.corners {
-        let apart = majorant.at(corner) - corner as f64;
+        let apart = majorant.value_at(corner) - corner as f64;
         if apart > best.0 {
             let next = majorant.corners.partition_point(|other| *other < corner);
             best = (apart, [corner, majorant.corners[next]]);
         }
     }
     for &corner in &majorant.corners {
-        let apart = corner as f64 + 1.0 - minorant.at(corner);
+        let apart = corner as f64 + 1.0 - minorant.value_at(corner);
         if apart > best.0 {
             let next = minorant.corners.partition_point(|other| *other <= corner);
             best = (apart, [minorant.corners[next - 1], corner]);

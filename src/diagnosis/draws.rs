@@ -50,7 +50,7 @@ mod tests {
         let mut random = Random::new(1);
         for freedom in [1.0, 2.0, 9.0, 90.0, 19_900.0] {
             let drawn: Vec<f64> = (0..20_000).map(|_| chi_squared(freedom, &mut random)).collect();
-            let moments = Moments::of(&drawn);
+            let moments = Moments::compute(&drawn);
             let error = (2.0 * freedom / 20_000.0_f64).sqrt();
             assert!((moments.mean - freedom).abs() < 4.0 * error, "{freedom} {}", moments.mean);
             let variance = moments.variance().unwrap() / (2.0 * freedom);

@@ -18,7 +18,7 @@ pub struct Position {
 
 /// Why a question has no answer from these data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lacking {
+pub enum InsufficientData {
     /// Too few builds.
     Builds {
         /// As many as it takes.
@@ -46,7 +46,7 @@ pub enum Lacking {
     Cost,
 }
 
-impl fmt::Display for Lacking {
+impl fmt::Display for InsufficientData {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Builds { needed, found } => {
@@ -88,21 +88,21 @@ pub fn executions(data: &Measurements) -> Vec<Execution<'_>> {
 }
 
 /// The number of measurements of the shortest execution, if it is enough.
-pub fn shortest(executions: &[Execution<'_>], needed: usize) -> Result<usize, Lacking> {
+pub fn shortest(executions: &[Execution<'_>], needed: usize) -> Result<usize, InsufficientData> {
     let found = executions.iter().map(|execution| execution.values.len()).min().unwrap_or(0);
-    if found < needed { Err(Lacking::Measurements { needed, found }) } else { Ok(found) }
+    if found < needed { Err(InsufficientData::Measurements { needed, found }) } else { Ok(found) }
 }
 
 /// The executions of at least `needed` measurements, if there are any.
 pub fn long_enough<'a>(
     executions: &[Execution<'a>],
     needed: usize,
-) -> Result<Vec<Execution<'a>>, Lacking> {
+) -> Result<Vec<Execution<'a>>, InsufficientData> {
     let enough = executions.iter().copied().filter(|execution| execution.values.len() >= needed);
     let enough: Vec<_> = enough.collect();
     if enough.is_empty() {
         let longest = executions.iter().map(|execution| execution.values.len()).max();
-        return Err(Lacking::Measurements { needed, found: longest.unwrap_or(0) });
+        return Err(InsufficientData::Measurements { needed, found: longest.unwrap_or(0) });
     }
     Ok(enough)
 }

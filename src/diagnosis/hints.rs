@@ -20,7 +20,7 @@ pub enum Hint {
 
 /// What these measurements and the values of their builds show.
 pub fn hints(data: &Measurements, builds: &[f64], options: &Options) -> Vec<Hint> {
-    let trend = Trend::of(&executions(data), options).ok().filter(|trend| {
+    let trend = Trend::test(&executions(data), options).ok().filter(|trend| {
         let agree = trend.correlation * trend.effect.center < 0.0;
         let is_sure = trend.p.max(trend.p_page) < SIGNIFICANT;
         agree && is_sure && trend.effect.center.abs() >= options.min_effect
@@ -46,7 +46,7 @@ pub fn two_groups(values: &[f64], min_effect: f64) -> Option<f64> {
     sorted.sort_by(f64::total_cmp);
     let divided = (2..=sorted.len() - 2).map(|at| {
         let (low, high) = sorted.split_at(at);
-        let (low, high) = (Moments::of(low), Moments::of(high));
+        let (low, high) = (Moments::compute(low), Moments::compute(high));
         (low.squares + high.squares, sorted[at] - sorted[at - 1], low.mean, high.mean)
     });
     let (squares, gap, low, high) = divided.min_by(|one, other| one.0.total_cmp(&other.0))?;

@@ -3,10 +3,12 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{FTest, Lacking, Options, execution::interval_of_draws, variance::Known};
+use super::{
+    FTest, InsufficientData, Options, execution::interval_of_draws, variance::EstimatedLevels,
+};
 use crate::stats::{
     Interval, Levels, Measurements, Random,
-    impact::{Bootstrap, Impact, NoImpact},
+    impact::{Bootstrap, ImpactFactor, NoImpact},
 };
 
 /// The streams of the seed from which the bootstraps draw.
@@ -18,7 +20,7 @@ pub struct Influence {
     /// The factor by bootstrap, and the factor without the shift of each data set: near 1 if the additive
     /// model fits (2005, section 5.2).
     #[serde(flatten)]
-    pub impact: Impact,
+    pub impact: ImpactFactor,
     /// `sqrt(1 + T_above² / T_below²)`, which the factor is near where the additive model holds, with its
     /// interval.
     #[serde(rename = "by_additive_model")]
@@ -33,47 +35,48 @@ pub struct Influence {
 
 impl Influence {
     /// Of starting the program again. `test` is of the executions.
-    pub(super) fn of_executions(
+    pub(super) fn execution_influence(
         data: &Measurements,
-        means: &Known,
+        means: &EstimatedLevels,
         test: Option<FTest>,
         options: &Options,
-    ) -> Result<Self, Lacking> {
+    ) -> Result<Self, InsufficientData> {
         let mut random = Random::stream(options.seed, STREAMS[0]);
-        let impact = Impact::of_executions(data, &bootstrap(options), &mut random);
+        let impact = ImpactFactor::execution_impact(data, &bootstrap(options), &mut random);
         let lacking = |sets, values| match sets {
-            0..3 => Lacking::Executions { needed: 3, found: sets },
-            _ => Lacking::Measurements { needed: 3, found: values },
+            0..3 => InsufficientData::Executions { needed: 3, found: sets },
+            _ => InsufficientData::Measurements { needed: 3, found: values },
         };
         let impact = impact.map_err(|reason| no_impact(reason, lacking))?;
-        Ok(Self::at(means, impact, test, options, |components| {
+        Ok(Self::new(means, impact, test, options, |components| {
             Some([components.build?, components.execution?])
         }))
     }
 
     /// Of building it again, by the estimator in use. `test` is of the layouts.
-    pub(super) fn of_builds(
+    pub(super) fn build_influence(
         data: &Measurements,
-        estimates: &Known,
+        estimates: &EstimatedLevels,
         test: Option<FTest>,
         options: &Options,
-    ) -> Result<Self, Lacking> {
+    ) -> Result<Self, InsufficientData> {
         let mut random = Random::stream(options.seed, STREAMS[1]);
-        let impact = Impact::of_builds(data, options.estimator, &bootstrap(options), &mut random);
+        let impact =
+            ImpactFactor::build_impact(data, options.estimator, &bootstrap(options), &mut random);
         let lacking = |sets, values| match sets {
-            0..3 => Lacking::Builds { needed: 3, found: sets },
-            _ => Lacking::Executions { needed: 3, found: values },
+            0..3 => InsufficientData::Builds { needed: 3, found: sets },
+            _ => InsufficientData::Executions { needed: 3, found: values },
         };
         let impact = impact.map_err(|reason| no_impact(reason, lacking))?;
-        Ok(Self::at(estimates, impact, test, options, |components| {
+        Ok(Self::new(estimates, impact, test, options, |components| {
             Some([components.version?, components.build?])
         }))
     }
 
     /// `level` gives the component of the level, and that of the one below.
-    fn at(
-        known: &Known,
-        impact: Impact,
+    fn new(
+        known: &EstimatedLevels,
+        impact: ImpactFactor,
         test: Option<FTest>,
         options: &Options,
         level: impl Fn(&Levels<Option<f64>>) -> Option<[f64; 2]>,
@@ -99,11 +102,14 @@ fn bootstrap(options: &Options) -> Bootstrap {
 }
 
 /// What of the shape a bootstrap lacks.
-fn no_impact(reason: NoImpact, lacking: impl Fn(usize, usize) -> Lacking) -> Lacking {
+fn no_impact(
+    reason: NoImpact,
+    lacking: impl Fn(usize, usize) -> InsufficientData,
+) -> InsufficientData {
     match reason {
         NoImpact::Choose { sets, values, .. } => lacking(sets, values),
         // There is at least one.
-        NoImpact::NoRepetition => Lacking::Variance,
+        NoImpact::NoRepetition => InsufficientData::Variance,
     }
 }
 
@@ -117,8 +123,8 @@ mod tests {
         let truth = Truth { version: 9.0, build: 1.0, execution: 1.0, ..Truth::default() };
         let data = simulated(truth, [12, 6, 40], &mut Random::new(8));
         let options = Options { repetitions: 1000, ..Options::default() };
-        let means = Known::of_means(&data, &options).unwrap();
-        let found = Influence::of_executions(&data, &means, None, &options).unwrap();
+        let means = EstimatedLevels::from_means(&data, &options).unwrap();
+        let found = Influence::execution_influence(&data, &means, None, &options).unwrap();
         // sqrt(1 + 1 / 1)
         assert!((found.impact.factor - 1.41).abs() < 0.2, "{found:?}");
         assert!((found.impact.without_shift - 1.0).abs() < 0.1, "{found:?}");
@@ -127,7 +133,7 @@ mod tests {
         );
         assert!((found.relative_sd - 0.001).abs() < 0.0003 && found.p.is_nan());
         let few = simulated(truth, [2, 6, 40], &mut Random::new(8));
-        let lacking = Influence::of_builds(&few, &means, None, &options).unwrap_err();
-        assert_eq!(lacking, Lacking::Builds { needed: 3, found: 2 });
+        let lacking = Influence::build_influence(&few, &means, None, &options).unwrap_err();
+        assert_eq!(lacking, InsufficientData::Builds { needed: 3, found: 2 });
     }
 }

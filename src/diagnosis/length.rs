@@ -31,7 +31,7 @@ pub struct LengthPoint {
 
 impl Length {
     /// From measurements as (iterations, value per iteration), in any order. None without any.
-    pub fn of(measurements: &[(u64, f64)]) -> Option<Self> {
+    pub fn from_measurements(measurements: &[(u64, f64)]) -> Option<Self> {
         let mut by_iterations: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
         for &(iterations, value) in measurements {
             by_iterations.entry(iterations).or_default().push(value);
@@ -39,14 +39,14 @@ impl Length {
         let reference = median(by_iterations.last_entry()?.get_mut());
         let points = by_iterations.into_iter();
         let points = points
-            .map(|(iterations, values)| LengthPoint::of(iterations, values, reference))
+            .map(|(iterations, values)| LengthPoint::new(iterations, values, reference))
             .collect();
         Some(Self { points, reference })
     }
 }
 
 impl LengthPoint {
-    fn of(iterations: u64, mut values: Vec<f64>, reference: f64) -> Self {
+    fn new(iterations: u64, mut values: Vec<f64>, reference: f64) -> Self {
         let squares = values.iter().map(|value| (value / reference - 1.0).powi(2));
         let error = (squares.sum::<f64>() / values.len() as f64).sqrt();
         let measurements = values.len();
@@ -61,7 +61,7 @@ mod tests {
     #[test]
     fn errors_are_relative_to_the_median_at_the_most_iterations() {
         let measurements = [(1, 15.0), (100, 10.0), (1, 5.0), (100, 9.0), (100, 11.0), (10, 11.0)];
-        let found = Length::of(&measurements).unwrap();
+        let found = Length::from_measurements(&measurements).unwrap();
         assert_eq!(found.reference, 10.0);
         let points: Vec<_> = found
             .points
@@ -71,6 +71,6 @@ mod tests {
         assert_eq!(points, [(1, 2, 10.0), (10, 1, 11.0), (100, 3, 10.0)]);
         assert!((found.points[0].error - 0.5).abs() < 1e-12);
         assert!((found.points[1].error - 0.1).abs() < 1e-12);
-        assert_eq!(Length::of(&[]), None);
+        assert_eq!(Length::from_measurements(&[]), None);
     }
 }

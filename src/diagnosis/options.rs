@@ -1,6 +1,6 @@
 //! What a diagnosis needs to know besides the measurements.
 
-use crate::stats::{Estimator, Refusal, plan::Cost};
+use crate::stats::{Estimator, StatsError, plan::Cost};
 
 /// A warning needs a p below this: so many tests are made of one benchmark.
 pub const SIGNIFICANT: f64 = 0.001;
@@ -37,12 +37,12 @@ impl Default for Options {
 }
 
 /// Refuses options that make no sense.
-pub(super) fn check(options: &Options) -> Result<(), Refusal> {
+pub(super) fn check(options: &Options) -> Result<(), StatsError> {
     let Options { min_effect, confidence, .. } = *options;
     if !(min_effect >= 0.0 && min_effect.is_finite()) {
-        Err(Refusal::NotAnEffect(min_effect))
+        Err(StatsError::NotAnEffect(min_effect))
     } else if !(confidence > 0.0 && confidence < 1.0) {
-        Err(Refusal::NotAProbability(confidence))
+        Err(StatsError::NotAProbability(confidence))
     } else {
         Ok(())
     }

@@ -10,7 +10,7 @@ pub struct Ranks {
 
 impl Ranks {
     /// Ranks the values.
-    pub fn of(values: &[f64]) -> Self {
+    pub fn new(values: &[f64]) -> Self {
         let mut order: Vec<(f64, usize)> = values.iter().copied().zip(0..).collect();
         order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
         let cube = |count: usize| (count as f64).powi(3) - count as f64;
@@ -34,7 +34,7 @@ mod tests {
 
     #[test]
     fn tied_values_share_the_mean_of_their_ranks() {
-        let Ranks { ranks, squares } = Ranks::of(&[3.0, 1.0, 3.0, 2.0, 3.0]);
+        let Ranks { ranks, squares } = Ranks::new(&[3.0, 1.0, 3.0, 2.0, 3.0]);
         assert_eq!(ranks, [4.0, 1.0, 4.0, 2.0, 4.0]);
         let expected: f64 = ranks.iter().map(|rank| (rank - 3.0).powi(2)).sum();
         assert_eq!(squares, expected);

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Densities, FTest, Lacking, Position,
+    Densities, FTest, InsufficientData, Position,
     execution::{Execution, parts, quantile, shortest, sorted},
 };
 use crate::stats::{Estimator, Moments, Scratch};
@@ -60,13 +60,13 @@ pub struct State {
 }
 
 impl SteadyStates {
-    pub(super) fn of(executions: &[Execution<'_>]) -> Result<Self, Lacking> {
+    pub(super) fn detect(executions: &[Execution<'_>]) -> Result<Self, InsufficientData> {
         shortest(executions, FEWEST)?;
         let states = states(executions);
         if states.is_empty() {
-            return Err(Lacking::Executions { needed: 2, found: 1 });
+            return Err(InsufficientData::Executions { needed: 2, found: 1 });
         }
-        let test = test(&states).ok_or(Lacking::Variance)?;
+        let test = test(&states).ok_or(InsufficientData::Variance)?;
         // Of their variance, 1 / F is the errors'.
         let true_share = (1.0 - 1.0 / test.f).max(0.0).sqrt();
         let deviations = sorted(states.iter().map(|state| state.deviation).collect());
@@ -76,7 +76,7 @@ impl SteadyStates {
         let lowest = (0..states.len()).min_by(by_deviation).unwrap_or(0);
         let highest = (0..states.len()).max_by(by_deviation).unwrap_or(0);
         let range = states[highest].deviation - states[lowest].deviation;
-        let [common, own] = Densities::of(executions);
+        let [common, own] = Densities::estimate(executions);
         let (spread, extremes) = (spread * true_share, [lowest, highest]);
         Ok(Self { states, test, spread, extremes, range, common, own })
     }
@@ -89,7 +89,7 @@ fn states(executions: &[Execution<'_>]) -> Vec<State> {
     for build in builds.filter(|build| build.len() > 1) {
         let settled: Vec<Moments> = build
             .iter()
-            .map(|execution| of_parts(execution.values, Estimator::LowerQuartile))
+            .map(|execution| estimate_parts(execution.values, Estimator::LowerQuartile))
             .collect();
         let m = settled.len() as f64;
         let center = settled.iter().map(|moments| moments.mean).sum::<f64>() / m;
@@ -105,10 +105,10 @@ fn states(executions: &[Execution<'_>]) -> Vec<State> {
 }
 
 /// The moments of the estimates of the parts of an execution.
-pub(super) fn of_parts(values: &[f64], estimator: Estimator) -> Moments {
+pub(super) fn estimate_parts(values: &[f64], estimator: Estimator) -> Moments {
     let mut scratch = Scratch::default();
     let estimate = |part: &[f64]| estimator.estimate(part, &mut scratch);
-    Moments::of(&parts(values, PARTS).map(estimate).collect::<Vec<_>>())
+    Moments::compute(&parts(values, PARTS).map(estimate).collect::<Vec<_>>())
 }
 
 /// Deviations of executions within builds, against their errors. A stretched square is `m / (m − 1)` times the
@@ -129,7 +129,7 @@ mod tests {
     use crate::stats::Random;
 
     /// One build whose executions have these means and standard deviations.
-    fn of(executions: &[(f64, f64)], measurements: usize) -> SteadyStates {
+    fn detect_in(executions: &[(f64, f64)], measurements: usize) -> SteadyStates {
         let mut random = Random::new(2011);
         let values: Vec<Vec<f64>> = executions
             .iter()
@@ -144,7 +144,7 @@ mod tests {
                 values,
             })
             .collect();
-        SteadyStates::of(&executions).unwrap()
+        SteadyStates::detect(&executions).unwrap()
     }
 
     /// Table 1 of Gil et al. 2011: means and standard deviations in ns per operation, 20,000 measurements each.
@@ -160,10 +160,10 @@ mod tests {
 
     #[test]
     fn the_invocations_of_the_papers_first_table_have_several_states() {
-        let found = of(&TABLE_1, 2_000);
+        let found = detect_in(&TABLE_1, 2_000);
         // The variance of the means is .0079, that of one mean .0064 / n.
         let variance = found.states.iter().map(|state| state.value).collect::<Vec<_>>();
-        let variance = Moments::of(&variance).variance().unwrap();
+        let variance = Moments::compute(&variance).variance().unwrap();
         assert!((variance - 0.0079).abs() < 0.0004, "{variance}");
         assert!(found.test.f > 1000.0 && found.test.p < 1e-9);
         assert_eq!(found.extremes, [5, 3]);
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn equal_executions_have_no_spread_beyond_their_errors() {
-        let found = of(&[(100.0, 1.0); 30], 200);
+        let found = detect_in(&[(100.0, 1.0); 30], 200);
         assert!(found.test.p > 0.001 && found.spread < 0.003, "{:?} {}", found.test, found.spread);
         assert!((found.states[0].error - 0.075).abs() < 0.05);
     }
@@ -187,7 +187,7 @@ mod tests {
             build,
             values: &values,
         };
-        let lacking = SteadyStates::of(&[execution(0), execution(1)]).unwrap_err();
-        assert_eq!(lacking, Lacking::Executions { needed: 2, found: 1 });
+        let lacking = SteadyStates::detect(&[execution(0), execution(1)]).unwrap_err();
+        assert_eq!(lacking, InsufficientData::Executions { needed: 2, found: 1 });
     }
 }

@@ -65,7 +65,7 @@ fn a_benchmark_that_warms_up_or_slows_down_is_named() {
 
 #[test]
 fn a_benchmark_that_leaps_is_named() {
-    let is = |warning: &Warning| matches!(warning, Warning::Leaps { .. });
+    let is = |warning: &Warning| matches!(warning, Warning::LevelShifts { .. });
     assert_named(|index, count, _| if index > count / 3 { 0.03 } else { 0.0 }, is);
     assert_named(|index, _, _| if (80..120).contains(&index) { 0.03 } else { 0.0 }, is);
 }
@@ -96,8 +96,8 @@ fn executions_and_layouts_that_differ_are_named() {
 fn small_data_say_what_they_lack_and_options_without_sense_are_refused() {
     let one = Measurements::new(Metric::wall(), [(1, vec![vec![5.0, 5.0]])]).unwrap();
     let found = diagnose(&one, &Options::default()).unwrap();
-    assert_eq!(found.variance, Err(Lacking::Variance));
-    assert_eq!(found.leaps, Err(Lacking::Measurements { needed: 200, found: 2 }));
+    assert_eq!(found.variance, Err(InsufficientData::Variance));
+    assert_eq!(found.leaps, Err(InsufficientData::Measurements { needed: 200, found: 2 }));
     assert_eq!(found.warnings, []);
     for options in [
         Options { min_effect: f64::NAN, ..quick() },

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Lacking, Options,
+    InsufficientData, Options,
     execution::{Execution, mean, parts, shortest, sorted},
     ranks::Ranks,
 };
@@ -63,13 +63,16 @@ pub struct Trend {
 }
 
 impl Trend {
-    pub(super) fn of(executions: &[Execution<'_>], options: &Options) -> Result<Self, Lacking> {
+    pub(super) fn test(
+        executions: &[Execution<'_>],
+        options: &Options,
+    ) -> Result<Self, InsufficientData> {
         let measurements = shortest(executions, FEWEST_MEASUREMENTS)?;
         let found = executions.len();
         if found < FEWEST_EXECUTIONS {
-            return Err(Lacking::Executions { needed: FEWEST_EXECUTIONS, found });
+            return Err(InsufficientData::Executions { needed: FEWEST_EXECUTIONS, found });
         }
-        let ranked = Ranked::of(executions, measurements);
+        let ranked = Ranked::new(executions, measurements);
         let effects =
             sorted(executions.iter().map(|one| start(&one.values[..measurements])).collect());
         let profile = profile(executions, measurements);
@@ -104,11 +107,11 @@ struct Ranked {
 }
 
 impl Ranked {
-    fn of(executions: &[Execution<'_>], measurements: usize) -> Self {
+    fn new(executions: &[Execution<'_>], measurements: usize) -> Self {
         let mut sums = vec![0.0; measurements];
         let center = f64::midpoint(measurements as f64, 1.0);
         let mut rank = |execution: &Execution<'_>| {
-            let ranked = Ranks::of(&execution.values[..measurements]);
+            let ranked = Ranks::new(&execution.values[..measurements]);
             let mut slope = 0.0;
             for (index, (sum, rank)) in sums.iter_mut().zip(&ranked.ranks).enumerate() {
                 *sum += rank;
@@ -148,7 +151,7 @@ impl Ranked {
         let of = |&(slope, squares): &(f64, f64)| {
             if squares > 0.0 { slope / (squares * squares_of_indices).sqrt() } else { 0.0 }
         };
-        let moments = Moments::of(&self.each.iter().map(of).collect::<Vec<_>>());
+        let moments = Moments::compute(&self.each.iter().map(of).collect::<Vec<_>>());
         (moments.mean, p_of_mean(&moments))
     }
 
@@ -227,7 +230,7 @@ mod tests {
         let position = Position { seed: 0, round: 0 };
         let executions: Vec<Execution<'_>> =
             blocks.iter().map(|values| Execution { position, build: 0, values }).collect();
-        Ranked::of(&executions, blocks[0].len())
+        Ranked::new(&executions, blocks[0].len())
     }
 
     fn normal(executions: usize, measurements: usize, seed: u64) -> Vec<Vec<f64>> {
@@ -290,12 +293,12 @@ mod tests {
         let position = Position { seed: 0, round: 0 };
         let executions: Vec<Execution<'_>> =
             blocks.iter().map(|values| Execution { position, build: 0, values }).collect();
-        let trend = Trend::of(&executions, &Options::default()).unwrap();
+        let trend = Trend::test(&executions, &Options::default()).unwrap();
         assert!((trend.effect.center - 0.2).abs() < 0.01, "{:?}", trend.effect);
         assert_eq!((trend.warm_up, trend.profile.len()), (10, 50));
         assert!(trend.p < 1e-6 && trend.p_page < 1e-6 && trend.p_friedman < 1e-6);
-        let lacking = Trend::of(&executions[..2], &Options::default()).unwrap_err();
-        assert_eq!(lacking, Lacking::Executions { needed: 3, found: 2 });
+        let lacking = Trend::test(&executions[..2], &Options::default()).unwrap_err();
+        assert_eq!(lacking, InsufficientData::Executions { needed: 3, found: 2 });
     }
 
     proptest! {

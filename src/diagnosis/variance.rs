@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Lacking, Options, draws::draws, execution::interval_of_draws};
+use super::{InsufficientData, Options, draws::draws, execution::interval_of_draws};
 use crate::stats::{
     Components, Estimator, Interval, LayoutTest, Levels, Measurements, Random, Scratch, Summary,
     distribution::f_survival,
@@ -67,21 +67,24 @@ impl From<LayoutTest> for FTest {
 }
 
 /// What is known of the components before anything is made of them, with draws of them.
-pub(super) struct Known {
+pub(super) struct EstimatedLevels {
     pub mean: f64,
     pub components: Components,
     pub draws: Vec<Levels<Option<f64>>>,
 }
 
-impl Known {
+impl EstimatedLevels {
     /// Of means. None where nothing varies.
-    pub fn of_means(data: &Measurements, options: &Options) -> Result<Self, Lacking> {
-        Self::of(data, &mut Random::stream(options.seed, STREAM))
+    pub fn from_means(data: &Measurements, options: &Options) -> Result<Self, InsufficientData> {
+        Self::estimate(data, &mut Random::stream(options.seed, STREAM))
     }
 
     /// Of the estimates of executions, each of which counts as one measurement: so `B` contains what measurements
     /// add to them, and `E` is not known.
-    pub fn of_estimates(data: &Measurements, options: &Options) -> Result<Self, Lacking> {
+    pub fn from_estimates(
+        data: &Measurements,
+        options: &Options,
+    ) -> Result<Self, InsufficientData> {
         let mut scratch = Scratch::default();
         let mut estimate = |values: &[f64]| [options.estimator.estimate(values, &mut scratch)];
         let builds: Vec<(u64, Vec<[f64; 1]>)> = data
@@ -89,32 +92,36 @@ impl Known {
             .map(|build| (build.seed(), build.executions().map(&mut estimate).collect()))
             .collect();
         let estimates = Measurements::new(data.metric().clone(), builds);
-        let estimates = estimates.map_err(|_| Lacking::Variance)?;
-        Self::of(&estimates, &mut Random::stream(options.seed, STREAM + 1))
+        let estimates = estimates.map_err(|_| InsufficientData::Variance)?;
+        Self::estimate(&estimates, &mut Random::stream(options.seed, STREAM + 1))
     }
 
-    fn of(data: &Measurements, random: &mut Random) -> Result<Self, Lacking> {
-        let summary = Summary::of(data, Estimator::Mean);
-        let components = Components::of(&summary);
+    fn estimate(data: &Measurements, random: &mut Random) -> Result<Self, InsufficientData> {
+        let summary = Summary::compute(data, Estimator::Mean);
+        let components = Components::estimate(&summary);
         let Levels { execution, build, version } = components.s;
         if [execution, build, version].iter().flatten().sum::<f64>() > 0.0 {
             let draws = draws(&components, random);
             Ok(Self { mean: summary.means().mean, components, draws })
         } else {
-            Err(Lacking::Variance)
+            Err(InsufficientData::Variance)
         }
     }
 }
 
 impl Variance {
     /// From the components of means, and of estimates if these vary.
-    pub(super) fn of(means: &Known, estimates: Option<&Known>, options: &Options) -> Self {
-        let Known { mean, components, draws } = means;
+    pub(super) fn new(
+        means: &EstimatedLevels,
+        estimates: Option<&EstimatedLevels>,
+        options: &Options,
+    ) -> Self {
+        let EstimatedLevels { mean, components, draws } = means;
         let Components { s, freedom, weights, .. } = components;
         let executions = s.execution.zip(s.build).and_then(|(below, above)| {
             FTest::new(above / (weights.e_in_b * below), [freedom.build, freedom.execution])
         });
-        let of_executions = |estimates: &Known| {
+        let of_executions = |estimates: &EstimatedLevels| {
             shares(&estimates.components.t, &estimates.draws, options.confidence).build
         };
         Self {
@@ -158,17 +165,17 @@ mod tests {
     use super::*;
     use crate::diagnosis::simulated::{Truth, simulated};
 
-    fn of(truth: Truth, options: &Options) -> Variance {
+    fn variance(truth: Truth, options: &Options) -> Variance {
         let data = simulated(truth, [10, 8, 20], &mut Random::new(6));
-        let means = Known::of_means(&data, options).unwrap();
-        let estimates = Known::of_estimates(&data, options);
-        Variance::of(&means, estimates.as_ref().ok(), options)
+        let means = EstimatedLevels::from_means(&data, options).unwrap();
+        let estimates = EstimatedLevels::from_estimates(&data, options);
+        Variance::new(&means, estimates.as_ref().ok(), options)
     }
 
     #[test]
     fn shares_add_up_to_1_and_lie_within_their_intervals() {
         let truth = Truth { version: 1.0, build: 1.0, execution: 1.0, ..Truth::default() };
-        let found = of(truth, &Options::default());
+        let found = variance(truth, &Options::default());
         let Levels { execution, build, version } = found.shares;
         let shares = [execution, build, version].map(Option::unwrap);
         assert!((shares.iter().map(|share| share.center).sum::<f64>() - 1.0).abs() < 1e-12);
@@ -181,7 +188,7 @@ mod tests {
 
     #[test]
     fn what_does_not_vary_has_no_significant_test() {
-        let found = of(Truth { execution: 1.0, ..Truth::default() }, &Options::default());
+        let found = variance(Truth { execution: 1.0, ..Truth::default() }, &Options::default());
         assert!(found.layout.unwrap().p > 0.001 && found.executions.unwrap().p > 0.001);
         assert!(found.shares.execution.unwrap().center > 0.95);
     }
@@ -190,7 +197,7 @@ mod tests {
     fn by_the_mean_both_tests_of_layouts_agree() {
         let truth = Truth { version: 1.0, build: 2.0, execution: 5.0, ..Truth::default() };
         let options = Options { estimator: Estimator::Mean, ..Options::default() };
-        let found = of(truth, &options);
+        let found = variance(truth, &options);
         let (one, other) = (found.layout.unwrap(), found.components.layout.unwrap());
         assert!((one.f / other.f - 1.0).abs() < 1e-9);
     }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Class, Influence, Leaps, Neighbours, Options, SIGNIFICANT, Segments, Simultaneous,
+    Autocorrelation, Class, Influence, LevelShifts, Multimodality, Options, SIGNIFICANT, Segments,
     SteadyStates, Trend,
 };
 use crate::stats::median;
@@ -68,7 +68,7 @@ pub enum Warning {
     },
     /// One execution in ten or more leaps by `min_effect / 2` or more. Executions that only warm up do not count where
     /// there is a warning of warm-up.
-    Leaps {
+    LevelShifts {
         /// Executions that leap.
         leaping: usize,
         /// All executions that were looked at.
@@ -101,7 +101,7 @@ pub enum Warning {
     },
     /// Neighbours in time are so alike that an execution's value is less sure by `min_effect / 2` or more than
     /// the number of its measurements suggests.
-    Neighbours {
+    Autocorrelation {
         /// The correlation of the ranks of neighbours.
         correlation: f64,
         /// The relative standard error of an execution's trimmed mean.
@@ -113,7 +113,7 @@ pub enum Warning {
         p: f64,
     },
     /// What ran before matters by `min_effect` or more.
-    Prologue {
+    OrderEffect {
         /// By how much slower after others; below 0: faster.
         change: f64,
         /// Of no change.
@@ -127,7 +127,7 @@ const FACTOR: f64 = 1.1;
 /// What only fewer executions show is as likely to be the machine's.
 const SHARE: f64 = 0.1;
 
-pub(super) fn of_influence(
+pub(super) fn influence_warning(
     influence: &Influence,
     level: Level,
     options: &Options,
@@ -138,7 +138,7 @@ pub(super) fn of_influence(
         .then_some(Warning::Influence { level, factor, relative_sd, p })
 }
 
-pub(super) fn of_trend(trend: &Trend, options: &Options) -> Option<Warning> {
+pub(super) fn trend_warning(trend: &Trend, options: &Options) -> Option<Warning> {
     let p = trend.p.max(trend.p_page);
     let effect = trend.effect.center;
     // Ranks and means may disagree about the direction where a few measurements are far out.
@@ -153,8 +153,8 @@ pub(super) fn of_trend(trend: &Trend, options: &Options) -> Option<Warning> {
 }
 
 /// A warm-up that is too short for ranks, but long enough to be a segment of most executions.
-pub(super) fn of_classes(leaps: &Leaps) -> Option<Warning> {
-    let warming_up = |execution: &&Segments| execution.leaps() && execution.warms_up();
+pub(super) fn class_warning(leaps: &LevelShifts) -> Option<Warning> {
+    let warming_up = |execution: &&Segments| execution.has_shifts() && execution.warms_up();
     let warming_up: Vec<&Segments> = leaps.executions.iter().filter(warming_up).collect();
     let last_start = |execution: &&Segments| execution.segments.last().map(|last| last.start);
     let mut starts: Vec<usize> = warming_up.iter().filter_map(last_start).collect();
@@ -167,7 +167,7 @@ pub(super) fn of_classes(leaps: &Leaps) -> Option<Warning> {
     })
 }
 
-pub(super) fn of_states(states: &SteadyStates, options: &Options) -> Option<Warning> {
+pub(super) fn state_warning(states: &SteadyStates, options: &Options) -> Option<Warning> {
     let SteadyStates { spread, range, test, .. } = *states;
     (test.p < SIGNIFICANT && spread >= options.min_effect).then_some(Warning::SeveralSteadyStates {
         spread,
@@ -176,9 +176,9 @@ pub(super) fn of_states(states: &SteadyStates, options: &Options) -> Option<Warn
     })
 }
 
-pub(super) fn of_leaps(leaps: &Leaps, warms_up: bool) -> Option<Warning> {
+pub(super) fn level_shift_warning(leaps: &LevelShifts, warms_up: bool) -> Option<Warning> {
     let counts = |execution: &&Segments| !(warms_up && execution.warms_up());
-    let leaping = leaps.executions.iter().filter(|execution| execution.leaps()).filter(counts);
+    let leaping = leaps.executions.iter().filter(|execution| execution.has_shifts()).filter(counts);
     let leaping: Vec<&Segments> = leaping.collect();
     let executions = leaps.executions.len();
     if leaping.is_empty() || (leaping.len() as f64) < SHARE * executions as f64 {
@@ -186,7 +186,7 @@ pub(super) fn of_leaps(leaps: &Leaps, warms_up: bool) -> Option<Warning> {
     }
     let count = |class| leaping.iter().filter(|execution| execution.class == class).count();
     let mut distances: Vec<f64> = leaping.iter().map(|execution| execution.distance()).collect();
-    Some(Warning::Leaps {
+    Some(Warning::LevelShifts {
         leaping: leaping.len(),
         executions,
         warm_up: count(Class::WarmUp),
@@ -197,7 +197,7 @@ pub(super) fn of_leaps(leaps: &Leaps, warms_up: bool) -> Option<Warning> {
     })
 }
 
-pub(super) fn of_simultaneous(modes: &Simultaneous) -> Option<Warning> {
+pub(super) fn multimodality_warning(modes: &Multimodality) -> Option<Warning> {
     let typical = modes.executions.get(modes.typical?)?;
     let of = modes.executions.len();
     (modes.several as f64 >= SHARE * of as f64).then_some(Warning::SimultaneousStates {
@@ -209,9 +209,17 @@ pub(super) fn of_simultaneous(modes: &Simultaneous) -> Option<Warning> {
     })
 }
 
-pub(super) fn of_neighbours(alike: &Neighbours, options: &Options) -> Option<Warning> {
-    let Neighbours { correlation, error, error_if_independent, p, .. } = *alike;
+pub(super) fn autocorrelation_warning(
+    alike: &Autocorrelation,
+    options: &Options,
+) -> Option<Warning> {
+    let Autocorrelation { correlation, error, error_if_independent, p, .. } = *alike;
     (p < SIGNIFICANT && error - error_if_independent >= options.min_effect / 2.0).then_some(
-        Warning::Neighbours { correlation: correlation.center, error, error_if_independent, p },
+        Warning::Autocorrelation {
+            correlation: correlation.center,
+            error,
+            error_if_independent,
+            p,
+        },
     )
 }

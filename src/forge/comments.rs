@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    Token, Trouble,
+    HttpError, Token,
     http::{Http, Method},
 };
 
@@ -38,7 +38,7 @@ pub struct Request {
 
 /// A comment that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundComment {
     /// Its number.
     pub id: u64,
     /// Its text.
@@ -91,7 +91,7 @@ impl Comments {
         address: &str,
         token: &Token,
         pause: impl Fn(Duration) + 'static,
-    ) -> Result<Self, Trouble> {
+    ) -> Result<Self, HttpError> {
         let pause = Box::new(pause);
         let http = match host {
             Host::Github => Http::new(address, ("authorization", "Bearer "), token, pause)?
@@ -103,13 +103,13 @@ impl Comments {
     }
 
     /// The comment of one's own that begins with this line. Others may write the line too; theirs is not touched.
-    pub fn find(&self, request: &Request, marker: &str) -> Result<Option<Found>, Trouble> {
+    pub fn find(&self, request: &Request, marker: &str) -> Result<Option<FoundComment>, HttpError> {
         let path = list(request);
         let mut candidates = Vec::new();
         self.pages(&path, |entry: Entry| {
             let body = entry.body.unwrap_or_default();
             if body.starts_with(marker.trim_end()) {
-                candidates.push((Found { id: entry.id, body }, entry.user.or(entry.author)));
+                candidates.push((FoundComment { id: entry.id, body }, entry.user.or(entry.author)));
             }
         })?;
         if candidates.is_empty() {
@@ -126,14 +126,19 @@ impl Comments {
     }
 
     /// Writes a new comment.
-    pub fn create(&self, request: &Request, body: &str) -> Result<Found, Trouble> {
+    pub fn create(&self, request: &Request, body: &str) -> Result<FoundComment, HttpError> {
         let answer =
             self.http.send(Method::Post, &list(request), Some(&json!({ "body": body })))?;
         found(&answer, body)
     }
 
     /// Replaces the text of a comment.
-    pub fn update(&self, request: &Request, id: u64, body: &str) -> Result<Found, Trouble> {
+    pub fn update(
+        &self,
+        request: &Request,
+        id: u64,
+        body: &str,
+    ) -> Result<FoundComment, HttpError> {
         let Request { project, number, .. } = request;
         let (method, path) = match self.host {
             Host::Github => (Method::Patch, format!("/repos/{project}/issues/comments/{id}")),
@@ -149,14 +154,14 @@ impl Comments {
     pub fn newest_commit(
         &self,
         Request { host, project, number }: &Request,
-    ) -> Result<String, Trouble> {
+    ) -> Result<String, HttpError> {
         let (path, place) = match host {
             Host::Github => (format!("/repos/{project}/pulls/{number}"), "/head/sha"),
             Host::Gitlab => (format!("/projects/{project}/merge_requests/{number}"), "/sha"),
         };
         let answer = self.http.send(Method::Get, &path, None)?;
         let commit = answer.pointer(place).and_then(Value::as_str);
-        commit.map(str::to_owned).ok_or_else(|| Trouble::Answer("it has no commit".to_owned()))
+        commit.map(str::to_owned).ok_or_else(|| HttpError::Answer("it has no commit".to_owned()))
     }
 
     /// The numbers of the open pull requests of GitHub whose newest commit is this one; `branch` is where they come
@@ -166,7 +171,7 @@ impl Comments {
         project: &str,
         commit: &str,
         branch: Option<(&str, &str)>,
-    ) -> Result<Vec<u64>, Trouble> {
+    ) -> Result<Vec<u64>, HttpError> {
         let branch = branch.map(|(owner, branch)| {
             format!("&head={}:{}", percent_encoded(owner), percent_encoded(branch))
         });
@@ -181,13 +186,13 @@ impl Comments {
     }
 
     /// The name of the account that the token belongs to, if it belongs to one.
-    fn own_name(&self) -> Result<Option<String>, Trouble> {
+    fn own_name(&self) -> Result<Option<String>, HttpError> {
         match self.http.send(Method::Get, "/user", None) {
             Ok(user) => {
                 let name = user["login"].as_str().or(user["username"].as_str());
                 Ok(name.map(str::to_owned))
             }
-            Err(Trouble::Status { status: 401 | 403 | 404, .. }) if self.host == Host::Github => {
+            Err(HttpError::Status { status: 401 | 403 | 404, .. }) if self.host == Host::Github => {
                 Ok(None)
             }
             Err(trouble) => Err(trouble),
@@ -199,20 +204,20 @@ impl Comments {
         &self,
         path: &str,
         mut each: impl FnMut(T),
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), HttpError> {
         let joint = if path.contains('?') { '&' } else { '?' };
         for page in 1..=MOST_PAGES {
             let path = format!("{path}{joint}per_page={PAGE}&page={page}");
             let answer = self.http.send(Method::Get, &path, None)?;
             let entries: Vec<T> = serde_json::from_value(answer)
-                .map_err(|error| Trouble::Answer(error.to_string()))?;
+                .map_err(|error| HttpError::Answer(error.to_string()))?;
             let is_last = entries.len() < PAGE;
             entries.into_iter().for_each(&mut each);
             if is_last {
                 return Ok(());
             }
         }
-        Err(Trouble::Answer(format!("there are more than {} entries", MOST_PAGES * PAGE)))
+        Err(HttpError::Answer(format!("there are more than {} entries", MOST_PAGES * PAGE)))
     }
 }
 
@@ -224,9 +229,9 @@ fn list(Request { host, project, number }: &Request) -> String {
     }
 }
 
-fn found(answer: &Value, body: &str) -> Result<Found, Trouble> {
-    let id = answer["id"].as_u64().ok_or_else(|| Trouble::Answer("it has no id".to_owned()))?;
-    Ok(Found { id, body: body.to_owned() })
+fn found(answer: &Value, body: &str) -> Result<FoundComment, HttpError> {
+    let id = answer["id"].as_u64().ok_or_else(|| HttpError::Answer("it has no id".to_owned()))?;
+    Ok(FoundComment { id, body: body.to_owned() })
 }
 
 fn percent_encoded(text: &str) -> String {

@@ -55,7 +55,7 @@ impl fmt::Debug for Token {
 
 /// Why a request came to nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Trouble {
+pub enum HttpError {
     /// The address is none that a token is sent to.
     Address(String),
     /// There was no answer.
@@ -73,7 +73,7 @@ pub enum Trouble {
     Answer(String),
 }
 
-impl fmt::Display for Trouble {
+impl fmt::Display for HttpError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Address(address) => {
@@ -127,12 +127,12 @@ impl Http {
         (name, scheme): (&'static str, &str),
         Token(token): &Token,
         pause: Box<dyn Fn(Duration)>,
-    ) -> Result<Self, Trouble> {
+    ) -> Result<Self, HttpError> {
         let address = address.trim_end_matches('/');
         let is_loopback = is_loopback(address);
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "/:._-[]".contains(c);
         if !(address.starts_with("https://") || is_loopback) || !address.chars().all(is_plain) {
-            return Err(Trouble::Address(address.to_owned()));
+            return Err(HttpError::Address(address.to_owned()));
         }
         let roots = TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).build();
         let mut config = Agent::config_builder()
@@ -157,24 +157,29 @@ impl Http {
     }
 
     /// Makes a request, again if the API asks for that and if it may be made twice.
-    pub fn send(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Value, Trouble> {
-        let mut trouble = Trouble::Limited;
+    pub fn send(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<Value, HttpError> {
+        let mut trouble = HttpError::Limited;
         for attempt in 1..=TRIES {
             let answer = self.once(method, path, body);
             // What is asked for, and no more: no headers, queries or bodies.
             let what = (method.name(), path.split('?').next().unwrap_or_default());
             match &answer {
-                Ok(Answer { status, wait, .. }) => debug!(status, ?wait, "{} {}", what.0, what.1),
+                Ok(Response { status, wait, .. }) => debug!(status, ?wait, "{} {}", what.0, what.1),
                 Err(trouble) => debug!("{} {}: {trouble}", what.0, what.1),
             }
             let answer = answer?;
             let wait = match answer.status {
                 200..300 => {
                     return serde_json::from_str(&answer.body)
-                        .map_err(|error| Trouble::Answer(error.to_string()));
+                        .map_err(|error| HttpError::Answer(error.to_string()));
                 }
                 429 => answer.wait.unwrap_or(LIMIT_WAIT),
-                403 if answer.wait.is_some() || answer.is_of_limit() => {
+                403 if answer.wait.is_some() || answer.is_rate_limit() => {
                     answer.wait.unwrap_or(LIMIT_WAIT)
                 }
                 // What was posted may be there in spite of the error.
@@ -192,8 +197,13 @@ impl Http {
         Err(trouble)
     }
 
-    fn once(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Answer, Trouble> {
-        let unreachable = |error: &dyn fmt::Display| Trouble::Unreachable(error.to_string());
+    fn once(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<Response, HttpError> {
+        let unreachable = |error: &dyn fmt::Display| HttpError::Unreachable(error.to_string());
         let mut request =
             Request::builder().method(method.name()).uri(format!("{}{path}", self.address));
         for (name, value) in &self.headers {
@@ -213,28 +223,28 @@ impl Http {
         };
         let (head, mut body) = sent.map_err(|error| unreachable(&error))?.into_parts();
         let body = body.with_config().limit(LARGEST).read_to_string();
-        let body = body.map_err(|error| Trouble::Answer(error.to_string()))?;
+        let body = body.map_err(|error| HttpError::Answer(error.to_string()))?;
         let (status, wait) = (head.status.as_u16(), wait(&head.headers));
-        Ok(Answer { status, wait, body })
+        Ok(Response { status, wait, body })
     }
 }
 
-struct Answer {
+struct Response {
     status: u16,
     /// How long the API wants to be left alone, where it says so.
     wait: Option<Duration>,
     body: String,
 }
 
-impl Answer {
+impl Response {
     /// Whether a limit is the reason for this answer, by its words: secondary limits of GitHub need not say when they
     /// end.
-    fn is_of_limit(&self) -> bool {
+    fn is_rate_limit(&self) -> bool {
         let text = self.body.to_lowercase();
         text.contains("rate limit") || text.contains("abuse detection")
     }
 
-    fn trouble(&self) -> Trouble {
+    fn trouble(&self) -> HttpError {
         let body: Value = serde_json::from_str(&self.body).unwrap_or_default();
         let message = match &body["message"] {
             Value::Null => String::new(),
@@ -242,7 +252,7 @@ impl Answer {
             other => other.to_string(),
         };
         let message = message.chars().take(LONGEST_MESSAGE).collect();
-        Trouble::Status { status: self.status, message }
+        HttpError::Status { status: self.status, message }
     }
 }
 

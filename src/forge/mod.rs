@@ -9,5 +9,5 @@ mod api;
 #[cfg(test)]
 mod tests;
 
-pub use comments::{Comments, Found, Host, Request};
-pub use http::{Token, Trouble};
+pub use comments::{Comments, FoundComment, Host, Request};
+pub use http::{HttpError, Token};

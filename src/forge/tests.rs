@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    Comments, Host, Request, Token, Trouble,
+    Comments, Host, HttpError, Request, Token,
     api::{Api, Fault},
 };
 
@@ -110,7 +110,7 @@ fn what_is_refused_is_told_with_the_words_of_the_api() {
     for status in [401, 403, 404, 410, 422, 301] {
         api.fails("POST", "", status);
         let trouble = comments.create(&request(Host::Github), "x").unwrap_err();
-        assert_eq!(trouble, Trouble::Status { status, message: "refused".to_owned() });
+        assert_eq!(trouble, HttpError::Status { status, message: "refused".to_owned() });
     }
     assert!(waited.borrow().is_empty());
     let long = "ä".repeat(65_537);
@@ -152,12 +152,12 @@ fn patience_with_limits_is_bounded() {
     let api = Api::start();
     let (comments, waited) = comments(&api, Host::Github);
     api.faults(fault("POST", 429, &[("retry-after", "3600")]));
-    assert_eq!(comments.create(&request(Host::Github), "x").unwrap_err(), Trouble::Limited);
+    assert_eq!(comments.create(&request(Host::Github), "x").unwrap_err(), HttpError::Limited);
     assert!(waited.borrow().is_empty());
     for _ in 0..5 {
         api.faults(fault("POST", 429, &[("retry-after", "1")]));
     }
-    assert_eq!(comments.create(&request(Host::Github), "x").unwrap_err(), Trouble::Limited);
+    assert_eq!(comments.create(&request(Host::Github), "x").unwrap_err(), HttpError::Limited);
     assert_eq!(waited.borrow().len(), 2);
 }
 
@@ -204,7 +204,7 @@ fn a_token_is_shown_nowhere_and_sent_to_no_address_without_protection() {
         "",
     ] {
         let refused = Comments::new(Host::Github, address, &token, |_| ());
-        assert!(matches!(refused, Err(Trouble::Address(_))), "{address}");
+        assert!(matches!(refused, Err(HttpError::Address(_))), "{address}");
     }
     assert!(Comments::new(Host::Github, "https://example.com/api/v3/", &token, |_| ()).is_ok());
 }
@@ -216,7 +216,7 @@ fn a_redirect_is_not_followed() {
     let elsewhere = other.address.clone();
     api.faults(fault("GET", 307, &[("location", &elsewhere)]));
     let trouble = comments.find(&request(Host::Github), MARKER).unwrap_err();
-    assert!(matches!(trouble, Trouble::Status { status: 307, .. }), "{trouble}");
+    assert!(matches!(trouble, HttpError::Status { status: 307, .. }), "{trouble}");
     assert!(other.asked().is_empty());
 }
 

@@ -5,7 +5,7 @@ use std::{path::Path, time::Duration};
 
 use super::{Conditions, Executable, Harness, Outcome};
 use crate::{
-    failure::Result,
+    error::Result,
     model::{Execution, ExecutionRequest, HarnessKind, Metric, Name, Series},
     process::counting::allocations::{Allocator, Counted, Counting, counted_in},
 };
@@ -28,7 +28,7 @@ pub fn allocations_request(kind: HarnessKind, seed: u64) -> ExecutionRequest {
         HarnessKind::Libtest | HarnessKind::Command => (1, None),
     };
     let (warm_up, floor) = (Duration::from_nanos(1), Duration::from_nanos(1));
-    ExecutionRequest { measurements, warm_up, floor, iterations, seed }
+    ExecutionRequest { measurements, warm_up, min_time: floor, iterations, seed }
 }
 
 /// Executes a benchmark twice: first to count its allocations, then their bytes. Both are in one execution, per
@@ -53,7 +53,7 @@ pub fn count_allocations(
             HarnessKind::Command => Some(vec![whole(&counting, counted)?]),
             _ => counts(&execution),
         };
-        let doubt = counting.doubt()?.map(|doubt| doubt.to_string());
+        let doubt = counting.doubt_about_counts()?.map(|doubt| doubt.to_string());
         let doubt = doubt.or_else(|| counts.is_none().then(|| OTHER_CLOCK.to_owned()));
         if let Some(doubt) = doubt {
             return Ok(Err(format!("its allocations cannot be counted: {doubt}")));
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
     use crate::model::testing;
 
-    fn of(values: &[f64], iterations: &[u64]) -> Option<Vec<Count>> {
+    fn counts_per_iteration(values: &[f64], iterations: &[u64]) -> Option<Vec<Count>> {
         let series = Series {
             metric: Metric::wall(),
             values: values.to_vec(),
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn measurements_of_several_iterations_are_counted_as_a_whole() {
         let values = [1e12 + 7.0, (1e12 + 9.0) / 3.0];
-        let counts = of(&values, &[1, 3]).unwrap();
+        let counts = counts_per_iteration(&values, &[1, 3]).unwrap();
         assert_eq!(counts, [(7, 1), (9, 3)]);
         let series = series(Metric::allocations(), &counts);
         assert_eq!((series.values, series.iterations), (vec![4.0], vec![4]));
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn times_of_another_clock_count_nothing() {
-        assert_eq!(of(&[1e12 + 7.0, 130.0], &[1, 1]), None);
-        assert_eq!(of(&[1e12], &[]), None, "iterations are not known");
+        assert_eq!(counts_per_iteration(&[1e12 + 7.0, 130.0], &[1, 1]), None);
+        assert_eq!(counts_per_iteration(&[1e12], &[]), None, "iterations are not known");
     }
 }

@@ -12,9 +12,9 @@ use super::{
     executable::{Process, incidents},
 };
 use crate::{
-    failure::Result,
+    error::Result,
     model::{
-        Execution, ExecutionRequest, HarnessKind, Metric, Name, Resources, Series, Turns, Unit,
+        Execution, ExecutionRequest, HarnessKind, Metric, Name, Resources, Schedule, Series, Unit,
     },
     process::MEMORY_ERROR,
 };
@@ -89,7 +89,7 @@ impl Harness for Command {
             series,
             throughput: Vec::new(),
             warm_up: None,
-            turns: Turns::NotAsked,
+            schedule: Schedule::NotRequested,
             incidents: incidents(&ended),
             resources: ended.resources,
         }))

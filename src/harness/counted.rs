@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::Conditions;
 use crate::{
-    failure::Result,
+    error::Result,
     model::{ExecutionRequest, HarnessKind, Metric, Series},
     process::counting::{self, Counting, STEP},
 };
@@ -26,7 +26,13 @@ pub fn counting_request(kind: HarnessKind, iterations: Option<u64>, seed: u64) -
         HarnessKind::Criterion => (10, Duration::from_nanos(10 * STEP.unsigned_abs())),
         _ => (3, Duration::ZERO),
     };
-    ExecutionRequest { measurements, warm_up: Duration::from_nanos(1), floor, iterations, seed }
+    ExecutionRequest {
+        measurements,
+        warm_up: Duration::from_nanos(1),
+        min_time: floor,
+        iterations,
+        seed,
+    }
 }
 
 /// How many iterations a measurement needs, if it needs others than these by which one was counted; 0 if it could not be
@@ -49,31 +55,35 @@ pub fn iterations_needed(kind: HarnessKind, iterations: u64, each: f64) -> Optio
 }
 
 /// The counts of measurements that a harness reports as time.
-pub(super) fn of_times(times: &Series) -> Vec<Count> {
+pub(super) fn counts_per_series(times: &Series) -> Vec<Count> {
     let all = times.values.iter().zip(&times.iterations);
-    all.map(|(value, iterations)| Count::of(value * *iterations as f64, *iterations)).collect()
+    all.map(|(value, iterations)| Count::new(value * *iterations as f64, *iterations)).collect()
 }
 
 /// The counts of as many measurements as the clock was read twice for in the end, each of so many iterations. The first
 /// one is left out: nothing was warmed up before it.
-pub(super) fn of_last_pairs(readings: &[i64], measurements: usize, iterations: u64) -> Vec<Count> {
+pub(super) fn counts_from_last_pairs(
+    readings: &[i64],
+    measurements: usize,
+    iterations: u64,
+) -> Vec<Count> {
     let first = readings.len().saturating_sub(2 * measurements);
     let pairs = readings[first..].as_chunks::<2>().0;
-    let count = |[start, end]: &[i64; 2]| Count::of((end - start) as f64, iterations);
+    let count = |[start, end]: &[i64; 2]| Count::new((end - start) as f64, iterations);
     pairs.iter().skip(1).map(count).collect()
 }
 
 /// The counts of libtest's measurements. It reads the clock around one iteration, around 50 measurements of one iteration
 /// each, around 50 of five each, and at other moments; and it prints the median of those of five, per iteration. So the
 /// measurements begin where most of those of five are about as large as that; none if none is.
-pub(super) fn of_libtest(readings: &[i64], median: f64) -> Vec<Count> {
+pub(super) fn counts_from_libtest(readings: &[i64], median: f64) -> Vec<Count> {
     const EACH: usize = 100;
     let pairs = |from: usize, iterations: u64| -> Vec<Count> {
         let readings = readings.get(from..from + EACH).unwrap_or_default();
         let pairs = readings.as_chunks::<2>().0.iter();
-        pairs.map(|[start, end]| Count::of((end - start) as f64, iterations)).collect()
+        pairs.map(|[start, end]| Count::new((end - start) as f64, iterations)).collect()
     };
-    let printed = Count::of(median * 5.0, 5).executed;
+    let printed = Count::new(median * 5.0, 5).executed;
     let fitting = |from: &usize| {
         let of_five = pairs(from + EACH, 5).into_iter();
         of_five.filter(|count| (count.executed - printed).abs() <= printed / 2.0).count()
@@ -92,7 +102,7 @@ pub(super) struct Count {
 
 impl Count {
     /// A measurement that took so long by the clock that counts.
-    fn of(time: f64, iterations: u64) -> Self {
+    fn new(time: f64, iterations: u64) -> Self {
         Self { iterations: iterations as f64, executed: time.round().rem_euclid(STEP as f64) }
     }
 }
@@ -126,7 +136,7 @@ pub(super) enum Clock<'c> {
 
 impl<'c> Clock<'c> {
     /// That of a process under these conditions.
-    pub(super) fn of(conditions: &Conditions<'c>) -> Self {
+    pub(super) fn new(conditions: &Conditions<'c>) -> Self {
         match (conditions.counting, conditions.allocations) {
             (Some(counting), _) => Self::Instructions(counting),
             (None, Some(_)) => Self::Allocations,
@@ -143,7 +153,7 @@ impl<'c> Clock<'c> {
     pub(super) fn counted(self, times: Series) -> Series {
         match self {
             Self::Real | Self::Allocations => times,
-            Self::Instructions(counting) => kept(counting, &of_times(&times)),
+            Self::Instructions(counting) => kept(counting, &counts_per_series(&times)),
         }
     }
 }
@@ -206,14 +216,14 @@ mod tests {
     #[test]
     fn what_every_measurement_executes_beside_its_iterations_is_not_counted() {
         let totals: Vec<_> = (1..=10).map(|n| (STEP + 17_973 * n + 62, n.unsigned_abs())).collect();
-        let series = series(&of_times(&times(&totals)));
+        let series = series(&counts_per_series(&times(&totals)));
         assert_eq!((series.values, series.iterations), (vec![17_973.0], vec![55]));
     }
 
     #[test]
     fn a_measurement_of_many_batches_reads_the_clock_for_each() {
         let totals = [(100 * STEP + 1234, 100), (100 * STEP + 1236, 100)];
-        assert_eq!(series(&of_times(&times(&totals))).values, [12.35]);
+        assert_eq!(series(&counts_per_series(&times(&totals))).values, [12.35]);
     }
 
     #[test]
@@ -222,7 +232,7 @@ mod tests {
         for number in 1..=4 {
             readings.extend([number * 3 * STEP, number * 3 * STEP + STEP + 100 * number]);
         }
-        assert_eq!(series(&of_last_pairs(&readings, 4, 10)).values, [30.0]);
+        assert_eq!(series(&counts_from_last_pairs(&readings, 4, 10)).values, [30.0]);
     }
 
     #[test]
@@ -236,8 +246,8 @@ mod tests {
         }
         readings.push(1000 * STEP);
         let median = (STEP as f64 + 430_128.0) / 5.0;
-        assert_eq!(series(&of_libtest(&readings, median)).values, [86_000.0]);
-        assert_eq!(series(&of_libtest(&[1, 2], median)).values, [0.0]);
+        assert_eq!(series(&counts_from_libtest(&readings, median)).values, [86_000.0]);
+        assert_eq!(series(&counts_from_libtest(&[1, 2], median)).values, [0.0]);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::{Criterion, Divan, Harness, Libtest, Native};
 use crate::{
-    failure::{Exit, Failure, OrFail, Result},
+    error::{Context, Error, Exit, Result},
     model::HarnessKind,
 };
 
@@ -129,7 +129,7 @@ impl<'t> TargetFacts<'t> {
     /// Whether the manifest leaves the target its default harness.
     fn has_libtest(&self) -> Result<bool> {
         let manifest: Manifest = toml::from_str(self.manifest)
-            .or_fail(Exit::Usage, || format!("cannot read {}", self.package.manifest_path))?;
+            .context(Exit::Usage, || format!("cannot read {}", self.package.manifest_path))?;
         let mut targets = manifest.bench.into_iter();
         let entry = targets.find(|entry| entry.name.as_deref() == Some(self.target.name.as_str()));
         Ok(entry.and_then(|entry| entry.harness).unwrap_or(true))
@@ -164,13 +164,13 @@ impl<'t> TargetFacts<'t> {
         })
     }
 
-    fn failure(&self, reason: &str) -> Failure {
+    fn failure(&self, reason: &str) -> Error {
         let (target, package) = (&self.target.name, &self.package.name);
-        Failure::new(
+        Error::new(
             Exit::Usage,
             format!("cannot determine the harness of bench target `{target}` of `{package}`"),
         )
-        .because(reason)
+        .cause(reason)
     }
 
     /// The lines that choose one of several harnesses.

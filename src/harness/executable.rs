@@ -15,13 +15,13 @@ use rustix::process::getuid;
 use tempfile::TempDir;
 
 use crate::{
-    failure::{Exit, Failure, Result},
+    error::{Error, Exit, Result},
     model::{Incident, Name},
     process::{
         self, Ended, Ending, Interrupt, Invocation, Limits, Output,
         counting::{Counting, allocations},
+        interleaving::InterleavedProcess,
         trace::Tracing,
-        turns::Member,
     },
     shell::{cargo, quoted},
 };
@@ -55,7 +55,7 @@ pub struct Conditions<'c> {
     /// The CPU to run on.
     pub cpu: Option<usize>,
     /// The place among processes that take turns, if the process is one of them.
-    pub member: Option<&'c Member>,
+    pub member: Option<&'c InterleavedProcess>,
     /// How the process is traced, if it is.
     pub tracing: Option<&'c Tracing>,
     /// How what the process executes is counted, if it is. Then what a harness measures is counts, and no time.
@@ -196,7 +196,7 @@ impl<'e> Process<'e> {
 
     /// Runs the process; an end by deadline or interrupt is a failure, any other is not.
     pub(super) fn run(&self, conditions: &Conditions<'_>) -> Result<Ended> {
-        self.run_within(Limits::for_work_of(self.work), conditions)
+        self.run_within(Limits::for_duration(self.work), conditions)
     }
 
     /// The same within other limits.
@@ -209,7 +209,9 @@ impl<'e> Process<'e> {
         let ended =
             process::run(&self.invocation, &limits, conditions.interrupt, conditions.member)
                 .map_err(|failure| match (failure.exit(), self.removed()) {
-                    (Exit::Benchmark | Exit::Internal, Some(removed)) => gone(removed),
+                    (Exit::Benchmark | Exit::Internal, Some(removed)) => {
+                        missing_executable(removed)
+                    }
                     (Exit::Benchmark, None) => self.with_reproduction(failure),
                     _ => failure,
                 })?;
@@ -222,7 +224,7 @@ impl<'e> Process<'e> {
             }
             Ending::Interrupted => {
                 let what = format!("stopped: {}", self.executable.description(self.purpose));
-                Err(Failure::new(Exit::Interrupted, what))
+                Err(Error::new(Exit::Interrupted, what))
             }
         }
     }
@@ -245,7 +247,7 @@ impl<'e> Process<'e> {
     pub(super) fn run_for_list(&self, conditions: &Conditions<'_>) -> Result<Ended> {
         /// Room for a hundred thousand benchmarks.
         const MOST: usize = 16 << 20;
-        self.run_within(Limits { output: MOST, ..Limits::for_work_of(self.work) }, conditions)
+        self.run_within(Limits { output: MOST, ..Limits::for_duration(self.work) }, conditions)
     }
 
     /// What a successful process prints, all of it.
@@ -265,31 +267,31 @@ impl<'e> Process<'e> {
     }
 
     /// A failure of this process, with the end of what it printed and how to see it again.
-    pub(super) fn failure(&self, reason: &str, ended: &Ended) -> Failure {
+    pub(super) fn failure(&self, reason: &str, ended: &Ended) -> Error {
         let what = format!("cannot {}", self.executable.description(self.purpose));
-        let mut failure = Failure::new(Exit::Benchmark, what).because(reason);
+        let mut failure = Error::new(Exit::Benchmark, what).cause(reason);
         failure = incidents(ended)
             .iter()
-            .fold(failure, |failure, incident| failure.because(incident.to_string()));
+            .fold(failure, |failure, incident| failure.cause(incident.to_string()));
         let tail = ended.output.last_lines(LINES);
         if !tail.trim().is_empty() {
-            failure = failure.because("the end of its output:");
+            failure = failure.cause("the end of its output:");
             for line in tail.lines() {
-                failure = failure.because(format!("  {}", printable(line)));
+                failure = failure.cause(format!("  {}", printable(line)));
             }
         }
         self.with_reproduction(failure)
     }
 
     /// A failure of one of several benchmarks that this process executed.
-    pub(super) fn failure_of(&self, benchmark: &Name, reason: &str, ended: &Ended) -> Failure {
+    pub(super) fn failure_of(&self, benchmark: &Name, reason: &str, ended: &Ended) -> Error {
         let purpose = Purpose::Execute(std::slice::from_ref(benchmark));
         let (invocation, typed) = (self.invocation.clone(), self.typed.clone());
         Process { executable: self.executable, purpose, invocation, typed, work: self.work }
             .failure(reason, ended)
     }
 
-    fn with_reproduction(&self, failure: Failure) -> Failure {
+    fn with_reproduction(&self, failure: Error) -> Error {
         let typed = self.typed.to_string();
         let command = self.executable.reproduction(self.purpose);
         let shown = command.as_ref().unwrap_or(&typed);
@@ -298,9 +300,9 @@ impl<'e> Process<'e> {
 }
 
 /// The failure of a process for which something has been removed.
-fn gone(path: &Path) -> Failure {
-    Failure::new(Exit::Build, format!("{} is no longer there", path.display()))
-        .because("something has removed it since it was built")
+fn missing_executable(path: &Path) -> Error {
+    Error::new(Exit::Build, format!("{} is no longer there", path.display()))
+        .cause("something has removed it since it was built")
 }
 
 /// Why a benchmark that was listed is not executed.
@@ -414,8 +416,8 @@ impl Scratch {
         Self::new_in(&place).map_err(|error| {
             // Without the name that was tried, which means nothing to anybody.
             let reason = io::Error::from(error.kind()).to_string();
-            Failure::new(Exit::Usage, format!("cannot create a directory in {}", place.display()))
-                .because(reason)
+            Error::new(Exit::Usage, format!("cannot create a directory in {}", place.display()))
+                .cause(reason)
                 .hint("set TMPDIR to a directory for temporary files")
         })
     }
@@ -444,8 +446,8 @@ impl Scratch {
         if self.path().exists() {
             return Ok(());
         }
-        Err(Failure::new(Exit::Usage, format!("{} is no longer there", self.path().display()))
-            .because("something has removed it while a benchmark was executed"))
+        Err(Error::new(Exit::Usage, format!("{} is no longer there", self.path().display()))
+            .cause("something has removed it while a benchmark was executed"))
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -488,7 +490,7 @@ mod tests {
         }
     }
 
-    fn failure(selection: Option<&str>, id: &str, ended: &Ended) -> Failure {
+    fn failure(selection: Option<&str>, id: &str, ended: &Ended) -> Error {
         let executable = Executable {
             target: "t".to_owned(),
             selection: selection.map(str::to_owned),

@@ -3,7 +3,7 @@
 use regex::Regex;
 
 use crate::{
-    failure::{Exit, Failure, Result},
+    error::{Error, Exit, Result},
     model::{Benchmark, Partition},
     shell::cargo,
 };
@@ -110,9 +110,9 @@ impl Filter {
         if chosen.is_empty() { Err(self.nothing_among(&others)) } else { Ok(chosen) }
     }
 
-    fn nothing_among(&self, others: &[Benchmark]) -> Failure {
+    fn nothing_among(&self, others: &[Benchmark]) -> Error {
         if others.is_empty() {
-            return Failure::new(Exit::Usage, "there is no benchmark to run")
+            return Error::new(Exit::Usage, "there is no benchmark to run")
                 .hint(format!("{} rbench list shows every benchmark and its harness", cargo()));
         }
         if let Some(failure) = self.unknown_place(others) {
@@ -130,26 +130,26 @@ impl Filter {
             [] => "no benchmark matches".to_owned(),
             quoted => format!("no benchmark matches {}", quoted.join(" or ")),
         };
-        let mut failure = Failure::new(Exit::Usage, what).because(match candidates.len() {
+        let mut failure = Error::new(Exit::Usage, what).cause(match candidates.len() {
             1 => "there is 1 benchmark".to_owned(),
             count => format!("there are {count} benchmarks"),
         });
         for pattern in &self.patterns {
             if let Matching::Part(error) = &pattern.matching {
                 failure = failure
-                    .because(format!(
+                    .cause(format!(
                         "`{}` was matched literally, because it is not a valid \
                                       regular expression:",
                         pattern.text
                     ))
-                    .because(error);
+                    .cause(error);
             }
         }
         with_near_names(failure, "benchmarks", &patterns, candidates)
     }
 
     /// A package that has no benchmark, or a target that is none.
-    fn unknown_place(&self, others: &[Benchmark]) -> Option<Failure> {
+    fn unknown_place(&self, others: &[Benchmark]) -> Option<Error> {
         let packages: Vec<_> = others.iter().map(|other| other.package.as_str()).collect();
         let targets: Vec<_> = others.iter().map(|other| other.target.as_str()).collect();
         let unknown = |names: &[String], known: &[&str]| {
@@ -161,14 +161,14 @@ impl Filter {
                 ("no bench target", "bench targets", unknown(&self.targets, &targets)?, targets)
             }
         };
-        let failure = Failure::new(Exit::Usage, format!("{what} is called `{name}`"));
+        let failure = Error::new(Exit::Usage, format!("{what} is called `{name}`"));
         Some(with_near_names(failure, kind, &[&name], known))
     }
 }
 
 /// Adds a hint with the names that are nearest to what was typed: one if it is a slip of the keyboard
 /// away, else a few.
-fn with_near_names(failure: Failure, kind: &str, typed: &[&str], names: Vec<&str>) -> Failure {
+fn with_near_names(failure: Error, kind: &str, typed: &[&str], names: Vec<&str>) -> Error {
     /// As many as one reads.
     const MOST: usize = 5;
     /// The Jaro-Winkler similarity from which on a name is probably meant.

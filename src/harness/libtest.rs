@@ -7,12 +7,12 @@ use std::{ffi::OsString, slice, time::Duration};
 
 use super::{
     Conditions, Executable, Harness, Outcome,
-    counted::{counted_by, of_libtest},
+    counted::{counted_by, counts_from_libtest},
     executable::{Process, incidents},
 };
 use crate::{
-    failure::Result,
-    model::{Execution, ExecutionRequest, HarnessKind, Metric, Name, Series, Turns},
+    error::Result,
+    model::{Execution, ExecutionRequest, HarnessKind, Metric, Name, Schedule, Series},
     process::Output,
 };
 
@@ -63,7 +63,9 @@ impl Harness for Libtest {
             failure("it printed no measurement; does a benchmark with this id exist?")
         })?;
         let series = match conditions.counting {
-            Some(counting) => counted_by(counting, |readings| of_libtest(readings, median))?,
+            Some(counting) => {
+                counted_by(counting, |readings| counts_from_libtest(readings, median))?
+            }
             None => Series {
                 metric: Metric::wall(),
                 values: vec![median],
@@ -79,7 +81,7 @@ impl Harness for Libtest {
             series: vec![series],
             throughput: Vec::new(),
             warm_up: None,
-            turns: Turns::NotAsked,
+            schedule: Schedule::NotRequested,
             incidents: incidents(&ended),
             resources: ended.resources,
         }))
@@ -135,7 +137,7 @@ mod tests {
 
     #[test]
     fn libtest_takes_its_own_time_whatever_is_requested() {
-        let least = |floor| Libtest.least_time(&ExecutionRequest { floor, ..request() });
+        let least = |floor| Libtest.least_time(&ExecutionRequest { min_time: floor, ..request() });
         assert_eq!(least(Duration::ZERO), least(Duration::from_secs(9)));
     }
 

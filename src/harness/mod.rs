@@ -26,7 +26,7 @@ pub use self::{
     native::Native,
 };
 use crate::{
-    failure::{Exit, Failure, Result},
+    error::{Error, Exit, Result},
     model::{Execution, ExecutionRequest, HarnessKind, Name},
 };
 
@@ -67,8 +67,8 @@ pub trait Harness: fmt::Debug + Send + Sync {
     ) -> Result<Vec<Result<Outcome>>> {
         let count = benchmarks.len();
         let what = format!("cannot execute {count} benchmarks of {} together", executable.target);
-        Err(Failure::new(Exit::Usage, what)
-            .because(format!(
+        Err(Error::new(Exit::Usage, what)
+            .cause(format!(
                 "rbench supports that for criterion and rbench-harness, not for {}",
                 self.kind()
             ))

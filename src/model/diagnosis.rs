@@ -30,7 +30,7 @@ pub enum DiagnosisPart {
     /// Measurements of more and more iterations: round i has executions of 2^i.
     Lengths,
     /// The benchmark in a process of its own, to be set against what it is after others.
-    Fresh,
+    OwnProcess,
     /// The benchmark in one process after these others of its bench target, by their ids.
     After {
         /// The ids.
@@ -68,7 +68,7 @@ impl ExperimentPlan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Dimensions, testing::machine};
+    use crate::model::{SampleSizes, testing::machine};
 
     fn plan(settings: &str) -> ExperimentPlan {
         ExperimentPlan {
@@ -78,7 +78,12 @@ mod tests {
             rbench: String::new(),
             settings: settings.into(),
             settings_key: "".into(),
-            dimensions: Dimensions { first_look: None, builds: 2, executions: 1, measurements: 1 },
+            sample_sizes: SampleSizes {
+                first_look: None,
+                builds: 2,
+                executions: 1,
+                measurements: 1,
+            },
             seed: 1,
         }
     }

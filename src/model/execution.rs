@@ -8,7 +8,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{Metric, Throughput, Turns, nanoseconds};
+use super::{Metric, Schedule, Throughput, nanoseconds};
 
 /// What an execution is asked to do.
 ///
@@ -22,8 +22,8 @@ pub struct ExecutionRequest {
     #[serde(rename = "warm_up_ns", with = "nanoseconds::duration")]
     pub warm_up: Duration,
     /// How long one measurement shall last at least, when iterations are tuned.
-    #[serde(rename = "floor_ns", with = "nanoseconds::duration")]
-    pub floor: Duration,
+    #[serde(rename = "min_time_ns", with = "nanoseconds::duration")]
+    pub min_time: Duration,
     /// Iterations of every measurement; tuned by the harness when absent.
     pub iterations: Option<u64>,
     /// The seed of the initial state: environment, stack, heap.
@@ -34,7 +34,7 @@ impl ExecutionRequest {
     /// The time that the requested measurements and warm-up take at least.
     pub fn least_time(&self) -> Duration {
         let measurements = u32::try_from(self.measurements).unwrap_or(u32::MAX);
-        self.warm_up.saturating_add(self.floor.saturating_mul(measurements))
+        self.warm_up.saturating_add(self.min_time.saturating_mul(measurements))
     }
 }
 
@@ -171,7 +171,7 @@ pub struct Execution {
     /// What the process took.
     pub resources: Resources,
     /// Whether it took turns with the execution of the other version.
-    pub turns: Turns,
+    pub schedule: Schedule,
     /// What else happened; usually nothing. Not stored.
     #[serde(skip)]
     pub incidents: Vec<Incident>,
@@ -190,7 +190,7 @@ impl Execution {
     /// The shortest measurement decides, in the first metric: what disturbs a measurement makes it
     /// longer, and says nothing about its iterations. Without a floor nothing can leave it.
     pub fn compared_with_floor(&self) -> Ordering {
-        let floor = self.asked.floor.as_nanos() as f64;
+        let floor = self.asked.min_time.as_nanos() as f64;
         let Some(series) = self.series.first() else { return Ordering::Equal };
         let totals = series.values.iter().zip(&series.iterations);
         let shortest = totals.min_by(|a, b| total(*a).total_cmp(&total(*b)));
@@ -250,7 +250,7 @@ mod tests {
         let asked = ExecutionRequest {
             measurements: values.len(),
             warm_up: Duration::ZERO,
-            floor: Duration::from_millis(floor),
+            min_time: Duration::from_millis(floor),
             iterations: Some(iterations),
             seed: 0,
         };
@@ -294,7 +294,7 @@ mod tests {
         let asked = ExecutionRequest {
             measurements: usize::MAX,
             warm_up: Duration::MAX,
-            floor: Duration::MAX,
+            min_time: Duration::MAX,
             iterations: None,
             seed: 0,
         };

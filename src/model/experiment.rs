@@ -6,12 +6,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Benchmark, LayoutSeed, Looks, Machine, Version, first_stage_seed, settings::settings_difference,
+    Benchmark, InterimAnalyses, LayoutSeed, Machine, Version, first_stage_seed,
+    settings::settings_difference,
 };
 
 /// `l × m × n`: builds, executions of each, measurements of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Dimensions {
+pub struct SampleSizes {
     /// The builds at the first interim analysis, where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_look: Option<usize>,
@@ -23,18 +24,18 @@ pub struct Dimensions {
     pub measurements: usize,
 }
 
-impl Dimensions {
+impl SampleSizes {
     /// After how many builds a benchmark is judged.
-    pub fn looks(&self) -> Looks {
+    pub fn interim_analyses(&self) -> InterimAnalyses {
         let number = |builds: usize| u32::try_from(builds).unwrap_or(u32::MAX);
         let most = number(self.builds);
-        Looks { first: self.first_look.map_or(most, number), most }
+        InterimAnalyses { first: self.first_look.map_or(most, number), most }
     }
 }
 
-impl fmt::Display for Dimensions {
+impl fmt::Display for SampleSizes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} × {} × {}", self.looks(), self.executions, self.measurements)
+        write!(f, "{} × {} × {}", self.interim_analyses(), self.executions, self.measurements)
     }
 }
 
@@ -84,7 +85,7 @@ pub struct PlannedBenchmark {
     /// The benchmark.
     pub benchmark: Benchmark,
     /// Its own l, m and n.
-    pub dimensions: Dimensions,
+    pub sample_sizes: SampleSizes,
 }
 
 /// What an experiment is: two with the same plan can be continued one by the other.
@@ -104,7 +105,7 @@ pub struct ExperimentPlan {
     /// comparable.
     pub settings_key: Arc<str>,
     /// l, m and n, as far as no benchmark has its own.
-    pub dimensions: Dimensions,
+    pub sample_sizes: SampleSizes,
     /// The seed in the settings, as it is typed: other seeds are drawn from it.
     pub seed: u64,
 }
@@ -123,7 +124,7 @@ impl ExperimentPlan {
         let mut differences = self.version_differences(other);
         let machine = self.machine.differences(&other.machine);
         differences.extend(machine.into_iter().map(|difference| format!("machine: {difference}")));
-        let dimensions = |plan: &Self| plan.dimensions.to_string();
+        let dimensions = |plan: &Self| plan.sample_sizes.to_string();
         let parts = [
             ("version of rbench", self.rbench.clone(), other.rbench.clone()),
             ("builds × executions × measurements", dimensions(self), dimensions(other)),
@@ -139,7 +140,7 @@ impl ExperimentPlan {
     }
 
     /// What forbids to compare results with those of another experiment, for people: machine and settings.
-    pub fn obstacles(&self, other: &Self) -> Vec<String> {
+    pub fn incompatibilities(&self, other: &Self) -> Vec<String> {
         if self.machine == other.machine && self.settings_key == other.settings_key {
             return Vec::new();
         }
@@ -161,7 +162,7 @@ impl ExperimentPlan {
         let (one, two) =
             self.benchmarks.iter().zip(&other.benchmarks).find(|(one, two)| one != two)?;
         Some(if one.benchmark == two.benchmark {
-            let (name, one, two) = (&one.benchmark, one.dimensions, two.dimensions);
+            let (name, one, two) = (&one.benchmark, one.sample_sizes, two.sample_sizes);
             format!("builds × executions × measurements of {name}: {one}, not {two}")
         } else {
             format!("benchmark: {}, not {}", one.benchmark, two.benchmark)
@@ -203,13 +204,13 @@ mod tests {
     use super::*;
     use crate::model::{Name, testing::machine};
 
-    const DIMENSIONS: Dimensions =
-        Dimensions { first_look: None, builds: 10, executions: 2, measurements: 10 };
+    const DIMENSIONS: SampleSizes =
+        SampleSizes { first_look: None, builds: 10, executions: 2, measurements: 10 };
 
     fn planned(id: &str) -> PlannedBenchmark {
         let (package, target) = ("p".to_owned(), "t".to_owned());
         let benchmark = Benchmark { package, target, name: Name::plain(id) };
-        PlannedBenchmark { benchmark, dimensions: DIMENSIONS }
+        PlannedBenchmark { benchmark, sample_sizes: DIMENSIONS }
     }
 
     fn plan() -> ExperimentPlan {
@@ -228,7 +229,7 @@ mod tests {
             rbench: "0.1.0".to_owned(),
             settings: "{}".into(),
             settings_key: "k".into(),
-            dimensions: DIMENSIONS,
+            sample_sizes: DIMENSIONS,
             seed: 1,
         }
     }
@@ -262,7 +263,7 @@ mod tests {
             "machine: number of CPUs: 2, not 4"
         );
         assert_eq!(
-            differing(&|plan| plan.dimensions.builds = 3),
+            differing(&|plan| plan.sample_sizes.builds = 3),
             "builds × executions × measurements: 10 × 2 × 10, not 3 × 2 × 10"
         );
         assert_eq!(
@@ -274,7 +275,7 @@ mod tests {
             "benchmark: p t print, not p t sort"
         );
         assert_eq!(
-            differing(&|plan| plan.benchmarks[1].dimensions.builds = 3),
+            differing(&|plan| plan.benchmarks[1].sample_sizes.builds = 3),
             "builds × executions × measurements of p t print: 10 × 2 × 10, not 3 × 2 × 10"
         );
         assert_eq!(differing(&|plan| plan.seed = 2), "seed: 1, not 2");

@@ -24,34 +24,34 @@ pub enum Layout {
     /// Each function has the same address in build k of every version that is built with others, wherever
     /// they have the same functions; of a version that is built alone, `matched`.
     #[default]
-    Twin,
+    SameAddress,
     /// A function's place depends only on its name and the seed, so that build k of every version has
     /// its functions in the same order, at the same offsets from cache lines.
-    Matched,
+    SameOrder,
     /// The linker's own shuffle of sections: random, but unrelated between versions.
-    Shuffle,
+    Shuffled,
     /// The linker's own random padding between sections: keeps neighbours together.
-    Pad,
+    Padded,
     /// Matched order with every function on a 64-byte boundary: less variance, but not the alignment
     /// that cargo builds.
-    Pin,
+    Aligned,
     /// As cargo links it: every build is the same executable; for comparing methods.
-    Natural,
+    Default,
     /// As cargo links it, each build compiled with other symbol hashes, which change the order of the
     /// crate's own functions: the fallback where no linker can arrange functions.
-    Salted,
+    Rehashed,
 }
 
 impl Layout {
     /// Every layout.
     pub const ALL: [Self; 7] = [
-        Self::Twin,
-        Self::Matched,
-        Self::Shuffle,
-        Self::Pad,
-        Self::Pin,
-        Self::Natural,
-        Self::Salted,
+        Self::SameAddress,
+        Self::SameOrder,
+        Self::Shuffled,
+        Self::Padded,
+        Self::Aligned,
+        Self::Default,
+        Self::Rehashed,
     ];
 
     /// The layout that is [shown](fmt::Display) by that name.
@@ -178,13 +178,13 @@ impl FromStr for LayoutSeed {
 impl fmt::Display for Layout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Twin => "twin",
-            Self::Matched => "matched",
-            Self::Shuffle => "shuffle",
-            Self::Pad => "pad",
-            Self::Pin => "pin",
-            Self::Natural => "natural",
-            Self::Salted => "salted",
+            Self::SameAddress => "same-address",
+            Self::SameOrder => "same-order",
+            Self::Shuffled => "shuffled",
+            Self::Padded => "padded",
+            Self::Aligned => "aligned",
+            Self::Default => "default",
+            Self::Rehashed => "rehashed",
         })
     }
 }
@@ -208,7 +208,7 @@ mod tests {
         for layout in Layout::ALL {
             assert_eq!(Layout::from_name(&layout.to_string()), Some(layout));
         }
-        assert_eq!(Layout::from_name("salted"), Some(Layout::Salted));
+        assert_eq!(Layout::from_name("rehashed"), Some(Layout::Rehashed));
     }
 
     #[test]

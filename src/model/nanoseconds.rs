@@ -15,7 +15,7 @@ pub fn from_time(time: SystemTime) -> i64 {
 }
 
 /// The point in time so many nanoseconds after 1970-01-01 UTC.
-pub fn to_time(nanoseconds: i64) -> SystemTime {
+pub fn system_time(nanoseconds: i64) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_nanos(nanoseconds.max(0).cast_unsigned())
 }
 
@@ -54,13 +54,13 @@ pub(super) mod optional_duration {
 pub(super) mod time {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    use super::{SystemTime, from_time, to_time};
+    use super::{SystemTime, from_time, system_time};
 
     pub fn serialize<S: Serializer>(time: &SystemTime, to: S) -> Result<S::Ok, S::Error> {
         from_time(*time).serialize(to)
     }
 
     pub fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<SystemTime, D::Error> {
-        i64::deserialize(from).map(to_time)
+        i64::deserialize(from).map(system_time)
     }
 }

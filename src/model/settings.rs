@@ -108,10 +108,10 @@ mod tests {
 
     #[test]
     fn other_settings_are_told_by_what_distinguishes_them() {
-        let plain = r#"{"floor_ns":1000000,"cpu":null}"#;
+        let plain = r#"{"min_time_ns":1000000,"cpu":null}"#;
         for (other, words) in [
-            (r#"{"floor_ns":2000000,"cpu":null}"#, "settings: floor 2ms, not floor 1ms"),
-            (r#"{"floor_ns":1000000,"cpu":3}"#, "settings: cpu 3"),
+            (r#"{"min_time_ns":2000000,"cpu":null}"#, "settings: min-time 2ms, not min-time 1ms"),
+            (r#"{"min_time_ns":1000000,"cpu":3}"#, "settings: cpu 3"),
             (r#"{"cpu":null}"#, "settings: not floor 1ms"),
         ] {
             assert_eq!(settings_difference(other, plain), words);

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use super::{Execution, ExecutionRequest, Machine, Resources, Series, Turns};
+use super::{Execution, ExecutionRequest, Machine, Resources, Schedule, Series};
 
 /// What a process needs that does nothing.
 pub fn resources() -> Resources {
@@ -22,7 +22,7 @@ pub fn request() -> ExecutionRequest {
     ExecutionRequest {
         measurements: 10,
         warm_up: Duration::from_millis(10),
-        floor: Duration::from_millis(5),
+        min_time: Duration::from_millis(5),
         iterations: None,
         seed: 0,
     }
@@ -36,7 +36,7 @@ pub fn execution(asked: ExecutionRequest, series: Vec<Series>) -> Execution {
         throughput: Vec::new(),
         warm_up: None,
         resources: resources(),
-        turns: Turns::NotAsked,
+        schedule: Schedule::NotRequested,
         incidents: Vec::new(),
     }
 }

@@ -39,12 +39,12 @@ impl Version {
 
     /// The revision for a command to type whenever the version was named: `.` for the uncommitted tree, or
     /// seven digits. What was typed then may mean another version now.
-    pub fn to_type_now(&self) -> String {
+    pub fn current_revision_arg(&self) -> String {
         if self.dirty { ".".to_owned() } else { self.short() }
     }
 
     /// The revision for a command to type: as it was typed, or seven digits of a whole hash.
-    pub fn to_type(&self) -> String {
+    pub fn revision_arg(&self) -> String {
         if self.commit.as_ref() == Some(&self.revision) {
             self.short()
         } else {
@@ -104,14 +104,14 @@ mod tests {
 
     #[test]
     fn a_command_has_what_was_typed_and_no_whole_hash() {
-        assert_eq!(version("HEAD~1", false).to_type(), "HEAD~1");
-        assert_eq!(version("1a2b3c4d5e", false).to_type(), "1a2b3c4");
+        assert_eq!(version("HEAD~1", false).revision_arg(), "HEAD~1");
+        assert_eq!(version("1a2b3c4d5e", false).revision_arg(), "1a2b3c4");
     }
 
     #[test]
     fn a_command_about_a_stored_version_has_its_hash_or_the_uncommitted_tree() {
-        assert_eq!(version("HEAD~1", false).to_type_now(), "1a2b3c4");
-        assert_eq!(version(".", true).to_type_now(), ".");
+        assert_eq!(version("HEAD~1", false).current_revision_arg(), "1a2b3c4");
+        assert_eq!(version(".", true).current_revision_arg(), ".");
     }
 
     #[test]

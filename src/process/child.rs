@@ -28,21 +28,24 @@ use rustix::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::turns::MEMBER_VARIABLE;
+use super::interleaving::MEMBER_VARIABLE;
 
 /// How long what was left behind has to end after it was killed.
 pub(super) const GRACE: Duration = Duration::from_secs(2);
 
 /// The children of this process that were not left behind by others. Locked while one is started, so
 /// that nobody takes it for such a one.
-static CHILDREN: Mutex<Children> =
-    Mutex::new(Children { running: Vec::new(), before: Vec::new(), left_behind: BTreeMap::new() });
+static CHILDREN: Mutex<Children> = Mutex::new(Children {
+    running: Vec::new(),
+    earlier_children: Vec::new(),
+    left_behind: BTreeMap::new(),
+});
 
 struct Children {
     /// Those that run.
     running: Vec<Running>,
     /// Those that were there before the first was started: of whoever became this process by an exec.
-    before: Vec<Pid>,
+    earlier_children: Vec<Pid>,
     /// What was left behind and is being ended, and by which child.
     left_behind: BTreeMap<i32, Pid>,
 }
@@ -62,7 +65,7 @@ impl Child {
     pub(super) fn spawn(command: &mut Command, member: Option<usize>) -> io::Result<Self> {
         let mut children = lock();
         if children.running.is_empty() {
-            children.before =
+            children.earlier_children =
                 children.adopted(None).into_iter().map(|process| process.id).collect();
             // Without it, what is left behind is only not noticed.
             let _ = set_child_subreaper(Some(getpid()));
@@ -184,7 +187,7 @@ impl Children {
         let (own_id, own_group) = (Some(getpid()), Some(getpgrp()));
         let mut all = processes();
         all.retain(|process| {
-            let is_known = self.runs(process.id) || self.before.contains(&process.id);
+            let is_known = self.runs(process.id) || self.earlier_children.contains(&process.id);
             let is_own = process.parent == own_id && process.group != own_group;
             is_own && !is_known && self.left_by(process).is_none_or(|child| Some(child) == group)
         });

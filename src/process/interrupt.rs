@@ -23,15 +23,15 @@ use signal_hook::{
 };
 
 use crate::{
-    failure::{Exit, OrFail, Result},
+    error::{Context, Exit, Result},
     log,
-    model::MOST_LANES,
+    model::MOST_PARALLEL,
 };
 
 /// What is kept of a command that a signal ends at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Kept {
+pub enum SavedHandler {
     /// Nothing.
     #[default]
     Nothing,
@@ -57,9 +57,9 @@ impl Interrupt {
     /// An interrupt that only [`set`](Self::set) sets.
     pub fn new() -> Result<Self> {
         let (reader, writer) =
-            UnixStream::pair().or_fail(Exit::Internal, || "cannot open a socket pair")?;
+            UnixStream::pair().context(Exit::Internal, || "cannot open a socket pair")?;
         // When the buffer is full it is set all the more: nobody must ever wait for room.
-        writer.set_nonblocking(true).or_fail(Exit::Internal, || "cannot set up a socket pair")?;
+        writer.set_nonblocking(true).context(Exit::Internal, || "cannot set up a socket pair")?;
         let (running, kept, ends_now) = Default::default();
         Ok(Self { reader, writer, running, kept, ends_now })
     }
@@ -70,17 +70,17 @@ impl Interrupt {
     ///
     /// While none runs there is nothing to end in order, and a signal ends this process at once. So
     /// does a second SIGINT, which kills the child's group. The last words tell what is kept.
-    pub fn on_signals(kept: Kept) -> Result<Self> {
+    pub fn on_signals(kept: SavedHandler) -> Result<Self> {
         Self::handling(false, kept)
     }
 
     /// The same, for a process that has something to tidy up even while no child runs: only a second
     /// SIGINT ends it at once.
     pub fn on_signals_in_order() -> Result<Self> {
-        Self::handling(true, Kept::Nothing)
+        Self::handling(true, SavedHandler::Nothing)
     }
 
-    fn handling(always_in_order: bool, kept: Kept) -> Result<Self> {
+    fn handling(always_in_order: bool, kept: SavedHandler) -> Result<Self> {
         let interrupt = Self::new()?;
         interrupt.kept.set(kept);
         let interrupted = Arc::new(AtomicBool::new(false));
@@ -103,16 +103,16 @@ impl Interrupt {
             let what = || format!("cannot handle signal {signal}");
             // SAFETY: it uses atomics and makes system calls, and neither allocates nor locks.
             #[expect(unsafe_code, reason = "no safe way has a process group killed by a handler")]
-            unsafe { low_level::register(signal, handler) }.or_fail(Exit::Internal, what)?;
+            unsafe { low_level::register(signal, handler) }.context(Exit::Internal, what)?;
             interrupt
                 .writer
                 .try_clone()
                 .and_then(|writer| low_level::pipe::register(signal, writer))
-                .or_fail(Exit::Internal, what)?;
+                .context(Exit::Internal, what)?;
         }
         // Beyond the limit of a file's size a write fails, as on a full disk, and does not end the process.
         signal_hook::flag::register(SIGXFSZ, Arc::default())
-            .or_fail(Exit::Internal, || "cannot handle signal SIGXFSZ")?;
+            .context(Exit::Internal, || "cannot handle signal SIGXFSZ")?;
         Ok(interrupt)
     }
 
@@ -128,13 +128,13 @@ impl Interrupt {
 
     /// From now on executions are kept too, where anything is.
     pub fn keep_executions(&self) {
-        if self.kept() != Kept::Nothing {
-            self.kept.set(Kept::Executions);
+        if self.kept() != SavedHandler::Nothing {
+            self.kept.set(SavedHandler::Executions);
         }
     }
 
     /// What is kept at present.
-    pub fn kept(&self) -> Kept {
+    pub fn kept(&self) -> SavedHandler {
         self.kept.get()
     }
 
@@ -171,13 +171,13 @@ impl AsFd for Interrupt {
 struct AtomicKept(AtomicU8);
 
 impl AtomicKept {
-    fn set(&self, kept: Kept) {
+    fn set(&self, kept: SavedHandler) {
         self.0.store(kept as u8, Ordering::SeqCst);
     }
 
-    fn get(&self) -> Kept {
+    fn get(&self) -> SavedHandler {
         let kept = self.0.load(Ordering::SeqCst);
-        let all = [Kept::Compilations, Kept::Executions];
+        let all = [SavedHandler::Compilations, SavedHandler::Executions];
         all.into_iter().find(|known| *known as u8 == kept).unwrap_or_default()
     }
 }
@@ -185,7 +185,7 @@ impl AtomicKept {
 /// The process groups of the children that run: one, or two of each benchmark that takes turns; or [`FREE`] or
 /// [`STARTING`]. A signal handler reads them, so there is a fixed number of them.
 #[derive(Debug)]
-struct Running([AtomicI32; 2 * MOST_LANES as usize]);
+struct Running([AtomicI32; 2 * MOST_PARALLEL as usize]);
 
 impl Default for Running {
     fn default() -> Self {
@@ -245,11 +245,11 @@ fn is_ignored(signal: libc::c_int) -> bool {
 }
 
 /// As much of an orderly end as a signal handler may do.
-fn end_this_process(kept: Kept) -> ! {
+fn end_this_process(kept: SavedHandler) -> ! {
     let message: &[u8] = match kept {
-        Kept::Nothing => b"\nerror: stopped\n",
-        Kept::Compilations => b"\nerror: stopped\n  every finished compilation is kept\n",
-        Kept::Executions => {
+        SavedHandler::Nothing => b"\nerror: stopped\n",
+        SavedHandler::Compilations => b"\nerror: stopped\n  every finished compilation is kept\n",
+        SavedHandler::Executions => {
             b"\nerror: stopped\n  every finished execution is kept\n\
               hint: run the same command again to resume\n"
         }
@@ -281,7 +281,7 @@ mod tests {
 
         use rustix::process::{getpid, kill_process};
 
-        let interrupt = Interrupt::on_signals(Kept::Nothing).unwrap();
+        let interrupt = Interrupt::on_signals(SavedHandler::Nothing).unwrap();
         assert!(!interrupt.is_set());
         let mut child = Command::new("sleep").arg("60").spawn().unwrap();
         let running = interrupt.starting().unwrap();

@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 use rustix::process::Signal;
 
 use super::child::end_with_this_process;
-use crate::failure::{Exit, OrFail, Result};
+use crate::error::{Context, Exit, Result};
 
 /// What keeps one CPU busy. Every system has it, and it does nothing else.
 const BUSY: &str = "while :; do :; done";
@@ -25,7 +25,7 @@ impl Load {
             command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
             end_with_this_process(&mut command, Signal::KILL);
             let child =
-                command.spawn().or_fail(Exit::Internal, || "cannot start a busy process")?;
+                command.spawn().context(Exit::Internal, || "cannot start a busy process")?;
             load.0.push(child);
         }
         Ok(load)

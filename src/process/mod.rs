@@ -3,6 +3,7 @@
 
 mod child;
 pub mod counting;
+pub mod interleaving;
 mod interrupt;
 mod invocation;
 mod launcher;
@@ -13,11 +14,10 @@ mod run;
 #[cfg(test)]
 mod testing;
 pub mod trace;
-pub mod turns;
 
 pub use self::{
     child::{Ending, MEMORY_ERROR, end_with_this_process, is_from_child},
-    interrupt::{Interrupt, Kept},
+    interrupt::{Interrupt, SavedHandler},
     invocation::{Invocation, PADDING_VARIABLE, padding_length},
     launcher::{launcher_beside, run_as_launcher},
     load::Load,

@@ -12,7 +12,7 @@ use std::{
 
 use rustix::io::fcntl_dupfd_cloexec;
 
-use crate::failure::{Exit, OrFail, Result};
+use crate::error::{Context, Exit, Result};
 
 /// A file of the process's own is open in it under this number. Small enough for usual limits of open files, and large
 /// enough that it is not among the first ones that a program opens.
@@ -27,7 +27,7 @@ const FIRST_FREE: RawFd = 253;
 /// The same file under a number that is not among those that a child gets: there it would be replaced before
 /// it is duplicated.
 pub(super) fn moved(file: impl AsFd) -> Result<OwnedFd> {
-    fcntl_dupfd_cloexec(file, FIRST_FREE).or_fail(Exit::Internal, || {
+    fcntl_dupfd_cloexec(file, FIRST_FREE).context(Exit::Internal, || {
         format!("cannot open a file under the number {FIRST_FREE} (see `ulimit -n`)")
     })
 }

@@ -20,15 +20,15 @@ use tracing::debug;
 
 use super::{
     child::{self, Child, Ending, ExitWatch, end_with_this_process},
+    interleaving::InterleavedProcess,
     interrupt::Interrupt,
     invocation::Invocation,
     launcher::{self, Account, ReportReader},
     output::{Capture, Output},
     trace,
-    turns::Member,
 };
 use crate::{
-    failure::{Exit, Failure, OrFail, Result},
+    error::{Context, Error, Exit, Result},
     log,
     model::Resources,
     shell::quoted,
@@ -49,7 +49,7 @@ impl Limits {
     /// Limits for a child whose work takes at least `work`: generous, since one iteration of a
     /// benchmark may take longer than was requested for all of them, and to end one that works costs
     /// more than to wait for one that hangs.
-    pub fn for_work_of(work: Duration) -> Self {
+    pub fn for_duration(work: Duration) -> Self {
         Self {
             deadline: work.saturating_mul(10).saturating_add(Duration::from_secs(300)),
             ..Self::default()
@@ -84,7 +84,7 @@ const LOGGED_LINES: usize = 20;
 /// left of the group, and what left the group.
 ///
 /// With `member`, it takes turns with another process, and the deadline is one for its own time, of which the
-/// other one has as much. At most two for each of [`MOST_LANES`](crate::model::MOST_LANES) may run at a time.
+/// other one has as much. At most two for each of [`MOST_PARALLEL`](crate::model::MOST_PARALLEL) may run at a time.
 ///
 /// Fails only if the child cannot be started or cannot be ended.
 ///
@@ -93,7 +93,7 @@ pub fn run(
     invocation: &Invocation,
     limits: &Limits,
     interrupt: &Interrupt,
-    member: Option<&Member>,
+    member: Option<&InterleavedProcess>,
 ) -> Result<Ended> {
     let program = invocation.program.display();
     let arguments: Vec<String> = invocation.arguments.iter().map(quoted).collect();
@@ -119,22 +119,22 @@ fn run_to_the_end(
     invocation: &Invocation,
     limits: &Limits,
     interrupt: &Interrupt,
-    member: Option<&Member>,
+    member: Option<&InterleavedProcess>,
 ) -> Result<Ended> {
     let mut capture =
-        Capture::new(limits.output).or_fail(Exit::Internal, || "cannot open a pipe")?;
+        Capture::new(limits.output).context(Exit::Internal, || "cannot open a pipe")?;
     let start = whole_millis(SystemTime::now());
     let clock = Instant::now();
     let own_before = own_time(member)?.unwrap_or_default();
     let running = interrupt
         .starting()
-        .ok_or_else(|| Failure::new(Exit::Internal, "cannot run more processes at a time"))?;
+        .ok_or_else(|| Error::new(Exit::Internal, "cannot run more processes at a time"))?;
     let (child, report) = spawn(invocation, member, &mut capture)?;
     running.started(child.id());
     let watch =
-        ExitWatch::start(child.id()).or_fail(Exit::Internal, || "cannot watch a process")?;
+        ExitWatch::start(child.id()).context(Exit::Internal, || "cannot watch a process")?;
     let wait = Wait { child: &child, watch, limits, interrupt, member, own_before, clock };
-    let ended_from_here = wait.for_the_end(&mut capture)?;
+    let ended_from_here = wait.wait_for_end(&mut capture)?;
     let wall = clock.elapsed();
     interrupt.leave_the_end_to_the_handler();
     // The child is a zombie now, so its id cannot have gone to another group.
@@ -143,7 +143,7 @@ fn run_to_the_end(
     capture.drain();
     let id = child.id();
     let (mut usage, left_behind) =
-        child.reap().or_fail(Exit::Internal, || format!("cannot wait for process {id}"))?;
+        child.reap().context(Exit::Internal, || format!("cannot wait for process {id}"))?;
     usage.peak_memory =
         usage.peak_memory.filter(|peak| child::own_peak().is_none_or(|own| *peak > own));
     let account = match report.map(ReportReader::account) {
@@ -171,12 +171,12 @@ fn whole_millis(time: SystemTime) -> SystemTime {
 /// process on return.
 fn spawn(
     invocation: &Invocation,
-    member: Option<&Member>,
+    member: Option<&InterleavedProcess>,
     capture: &mut Capture,
 ) -> Result<(Child, Option<ReportReader>)> {
     let what = || format!("cannot run {}", invocation.program.display());
-    let (out, err) = capture.take_writers().or_fail(Exit::Internal, what)?;
-    let (mut command, report) = command(invocation).or_fail(Exit::Internal, what)?;
+    let (out, err) = capture.take_writers().context(Exit::Internal, what)?;
+    let (mut command, report) = command(invocation).context(Exit::Internal, what)?;
     command.args(&invocation.arguments).current_dir(&invocation.directory).stdout(out).stderr(err);
     invocation.apply_environment(&mut command);
     if let Some(counting) = &invocation.counting {
@@ -191,8 +191,8 @@ fn spawn(
     // A group of its own: it is signalled as one, and a Ctrl-C at the terminal does not reach it.
     command.process_group(0);
     end_with_this_process(&mut command, Signal::KILL);
-    let pinned = Pinned::to(invocation.cpu)?;
-    let child = Child::spawn(&mut command, member.map(Member::index));
+    let pinned = Pinned::pin(invocation.cpu)?;
+    let child = Child::spawn(&mut command, member.map(InterleavedProcess::index));
     drop(pinned);
     Ok((child.map_err(|error| cannot_spawn(invocation, &error))?, report))
 }
@@ -217,12 +217,12 @@ fn command(invocation: &Invocation) -> std::io::Result<(Command, Option<ReportRe
 
 /// What started was the launcher, if there is one. With the launcher in its place, the reason is what it was
 /// given for the program: arguments or a directory.
-fn cannot_spawn(invocation: &Invocation, error: &std::io::Error) -> Failure {
+fn cannot_spawn(invocation: &Invocation, error: &std::io::Error) -> Error {
     let tracer = invocation.tracing.as_ref().map(|tracing| &tracing.tracer);
     match tracer.or(invocation.launcher.as_ref()) {
         Some(launcher) if is_shortage(error) || !launcher.exists() => {
-            Failure::new(Exit::Internal, format!("cannot run {}", launcher.display()))
-                .because(error.to_string())
+            Error::new(Exit::Internal, format!("cannot run {}", launcher.display()))
+                .cause(error.to_string())
         }
         _ => cannot_run(invocation, error),
     }
@@ -235,10 +235,10 @@ fn is_shortage(error: &std::io::Error) -> bool {
 }
 
 /// The program is to blame, unless the machine was short of something.
-fn cannot_run(invocation: &Invocation, error: &std::io::Error) -> Failure {
+fn cannot_run(invocation: &Invocation, error: &std::io::Error) -> Error {
     let exit = if is_shortage(error) { Exit::Internal } else { Exit::Benchmark };
-    Failure::new(exit, format!("cannot run {}", invocation.program.display()))
-        .because(error.to_string())
+    Error::new(exit, format!("cannot run {}", invocation.program.display()))
+        .cause(error.to_string())
 }
 
 /// Waiting for the end of a child.
@@ -247,7 +247,7 @@ struct Wait<'w> {
     watch: ExitWatch,
     limits: &'w Limits,
     interrupt: &'w Interrupt,
-    member: Option<&'w Member>,
+    member: Option<&'w InterleavedProcess>,
     /// What an earlier process of the same member had of its time.
     own_before: Duration,
     clock: Instant,
@@ -263,7 +263,7 @@ enum Woken {
 impl Wait<'_> {
     /// Sleeps until the child has ended; ends it at its deadline or on an interrupt, and returns which
     /// of the two it was.
-    fn for_the_end(&self, capture: &mut Capture) -> Result<Option<Ending>> {
+    fn wait_for_end(&self, capture: &mut Capture) -> Result<Option<Ending>> {
         let mut deadline = self.clock.checked_add(self.limits.deadline);
         let reason = loop {
             match self.sleep(deadline, true, capture)? {
@@ -282,8 +282,8 @@ impl Wait<'_> {
                 return Ok(Some(reason));
             }
         }
-        Err(Failure::new(Exit::Benchmark, format!("cannot end process {}", self.child.id()))
-            .because("it was killed, but has not ended"))
+        Err(Error::new(Exit::Benchmark, format!("cannot end process {}", self.child.id()))
+            .cause("it was killed, but has not ended"))
     }
 
     /// How much of its own time the child has left at its deadline, by the clock of the world. The partner has
@@ -319,7 +319,7 @@ impl Wait<'_> {
             let watched = if capture.is_open() { &mut fds[..] } else { &mut fds[..2] };
             match poll(watched, timeout.as_ref()) {
                 Ok(_) | Err(Errno::INTR) => {}
-                Err(error) => return Err(error).or_fail(Exit::Internal, || "cannot wait"),
+                Err(error) => return Err(error).context(Exit::Internal, || "cannot wait"),
             }
             let [exited, interrupted, printed] = fds.map(|fd| !fd.revents().is_empty());
             match () {
@@ -334,8 +334,8 @@ impl Wait<'_> {
 }
 
 /// How much of its own time a member has had, if it takes turns.
-fn own_time(member: Option<&Member>) -> Result<Option<Duration>> {
-    Ok(member.map(Member::own_time).transpose()?.flatten())
+fn own_time(member: Option<&InterleavedProcess>) -> Result<Option<Duration>> {
+    Ok(member.map(InterleavedProcess::own_time).transpose()?.flatten())
 }
 
 /// Checks that benchmarks can run on `cpu`, if one is given.
@@ -346,19 +346,19 @@ pub fn check_cpu(cpu: Option<usize>) -> Result<()> {
 /// The CPUs that this thread may run on.
 pub fn cpus() -> Result<Vec<usize>> {
     let what = || "cannot find out which CPUs there are";
-    let allowed = sched_getaffinity(None).or_fail(Exit::Internal, what)?;
+    let allowed = sched_getaffinity(None).context(Exit::Internal, what)?;
     Ok((0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)).collect())
 }
 
 /// The CPUs that this thread may run on, `cpu` among them.
 fn allowed(cpu: usize) -> Result<CpuSet> {
     let what = || format!("cannot pin to CPU {cpu}");
-    let allowed = sched_getaffinity(None).or_fail(Exit::Usage, what)?;
+    let allowed = sched_getaffinity(None).context(Exit::Usage, what)?;
     if cpu < CpuSet::MAX_CPU && allowed.is_set(cpu) {
         return Ok(allowed);
     }
-    Err(Failure::new(Exit::Usage, what())
-        .because("it does not exist, or this process may not run on it")
+    Err(Error::new(Exit::Usage, what())
+        .cause("it does not exist, or this process may not run on it")
         .hint("the CPUs it may run on: grep Cpus_allowed_list /proc/self/status"))
 }
 
@@ -368,13 +368,13 @@ pub(super) struct Pinned(Option<CpuSet>);
 
 impl Pinned {
     /// Pins to `cpu`, or to nothing.
-    pub(super) fn to(cpu: Option<usize>) -> Result<Self> {
+    pub(super) fn pin(cpu: Option<usize>) -> Result<Self> {
         let Some(cpu) = cpu else { return Ok(Self(None)) };
         let before = allowed(cpu)?;
         let mut one = CpuSet::new();
         one.set(cpu);
         sched_setaffinity(None, &one)
-            .or_fail(Exit::Usage, || format!("cannot pin to CPU {cpu}"))?;
+            .context(Exit::Usage, || format!("cannot pin to CPU {cpu}"))?;
         Ok(Self(Some(before)))
     }
 }

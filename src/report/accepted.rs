@@ -4,10 +4,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
+    escape::escape_untrusted,
     json::{FullName, OBJECT_ID},
     names::{Names, metric_name},
     table::shorten,
-    visible::visible,
 };
 use crate::model::{Idle, IdleAcceptance};
 
@@ -17,13 +17,13 @@ const LONGEST_NAME: usize = 60;
 
 /// A note that names these entries, with the reason of each.
 pub fn idle_note(idle: &[IdleAcceptance]) -> Option<String> {
-    let names = Names::of(idle.iter().map(|one| &one.benchmark));
+    let names = Names::new(idle.iter().map(|one| &one.benchmark));
     let of = |one: &IdleAcceptance| {
         let metric = match metric_name(Some(&one.metric)) {
             "" => String::new(),
             metric => format!(" ({metric})"),
         };
-        let name = shorten(&visible(&names.name(&one.benchmark)), LONGEST_NAME);
+        let name = shorten(&escape_untrusted(&names.name(&one.benchmark)), LONGEST_NAME);
         let commit = one.commit.get(..7).unwrap_or(&one.commit);
         format!("{name}{metric} of {commit}, {}", why(one.why))
     };

@@ -16,6 +16,16 @@ pub fn minute(time: SystemTime) -> String {
         .map_or_else(|_| String::new(), |time| time.strftime("%Y-%m-%d %H:%M UTC").to_string())
 }
 
+/// A time for programs, by RFC 3339, to the nanosecond: `2026-11-02T14:05:09.5Z`. One that no calendar has is the epoch.
+pub fn rfc3339(time: SystemTime) -> String {
+    Timestamp::try_from(time).unwrap_or_default().to_string()
+}
+
+/// A time in seconds since 1970, by RFC 3339; none for a time that no calendar has.
+pub fn rfc3339_of_seconds(seconds: i64) -> Option<String> {
+    Timestamp::from_second(seconds).ok().map(|time| time.to_string())
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -28,5 +38,8 @@ mod tests {
         assert_eq!(day(i64::MAX), "");
         let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000);
         assert_eq!(minute(time), "2023-11-14 22:13 UTC");
+        assert_eq!(rfc3339(time + Duration::from_millis(500)), "2023-11-14T22:13:20.5Z");
+        assert_eq!(rfc3339_of_seconds(1_700_000_000).as_deref(), Some("2023-11-14T22:13:20Z"));
+        assert_eq!(rfc3339_of_seconds(i64::MAX), None);
     }
 }

@@ -173,12 +173,12 @@ impl Text {
     }
 
     /// A name, and nothing else.
-    pub fn of_name(name: impl Into<String>) -> Self {
+    pub fn from_name(name: impl Into<String>) -> Self {
         Self::new().name(name)
     }
 
     /// A message, possibly of several lines, as a failure has them.
-    pub fn of_message(message: impl AsRef<str>) -> Self {
+    pub fn from_message(message: impl AsRef<str>) -> Self {
         Self::new().message(message)
     }
 

@@ -5,7 +5,7 @@ use super::{
     quantity::{self, count},
 };
 use crate::{
-    failure::Result,
+    error::Result,
     harness::Outcome,
     model::{Benchmark, Execution, ExecutionRequest, HarnessKind, Resources, Series, Version},
 };
@@ -42,11 +42,12 @@ impl ExecReport {
                 let requested = self.request.measurements;
                 Block::paragraph([format!("{taken} instead of {requested}: {reason}")])
             }));
-            let name = Text::of_name(benchmark.to_string());
+            let name = Text::from_name(benchmark.to_string());
             Item::new(name.then(format!(" ({}) of {}", self.harness, self.version)), blocks)
         });
         document.add(Block::list(items));
-        document.add(self.resources().map(|all| Block::Paragraph(vec![of_resources(all).into()])));
+        document
+            .add(self.resources().map(|all| Block::Paragraph(vec![resources_text(all).into()])));
         document
     }
 
@@ -79,7 +80,7 @@ fn values(Series { values, iterations, .. }: &Series) -> String {
     values.iter().enumerate().map(line).collect()
 }
 
-fn of_resources(resources: &Resources) -> String {
+fn resources_text(resources: &Resources) -> String {
     let [wall, user, system] =
         [resources.wall, resources.user, resources.system].map(quantity::duration);
     let memory = resources.peak_memory;
@@ -98,8 +99,8 @@ mod tests {
 
     use super::*;
     use crate::{
-        failure::{Exit, Failure},
-        model::{Incident, Metric, Throughput, Turns},
+        error::{Error, Exit},
+        model::{Incident, Metric, Schedule, Throughput},
         report::{
             render, style,
             testing::{benchmark, memory, version},
@@ -110,7 +111,7 @@ mod tests {
         let request = ExecutionRequest {
             measurements: 3,
             warm_up: Duration::from_millis(100),
-            floor: Duration::from_millis(5),
+            min_time: Duration::from_millis(5),
             iterations: None,
             seed: 7,
         };
@@ -128,7 +129,7 @@ mod tests {
             ],
             throughput: vec![Throughput::Bytes(4096)],
             warm_up: Some(Duration::from_millis(101)),
-            turns: Turns::NotAsked,
+            schedule: Schedule::NotRequested,
             incidents: vec![Incident::LeftBehind(vec!["sleep".to_owned()])],
             resources: Resources {
                 start: SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000),
@@ -140,7 +141,7 @@ mod tests {
                 involuntary_switches: 1,
             },
         };
-        let failed = Failure::new(Exit::Benchmark, format!("cannot execute `{id}`"));
+        let failed = Error::new(Exit::Benchmark, format!("cannot execute `{id}`"));
         ExecReport {
             version: version("HEAD", 'a'),
             harness: HarnessKind::Native,

@@ -1,17 +1,15 @@
 //! Values that the JSON of several reports has: everything in snake case, units in names, and intervals as
 //! `low` and `high`. A bound or number that is infinite or unknown is null.
 
-use std::time::SystemTime;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::visible::is_hidden;
+use super::{date, escape::is_hidden};
 use crate::{
-    failure::{Exit, Failure, OrFail, Result},
-    judge::{Interleaving, JudgedRow},
-    model::{self, BenchTarget, Benchmark, Interleave, Metric, Obstacle, Unit},
+    error::{Context, Error, Exit, Result},
+    model::{self, BenchTarget, Benchmark, InterleavingUnavailable, Metric, Mode, Unit},
     stats::{self, Assessment, Comparison, Estimator, Method, Rule, Summary},
+    verdict::{DecidedRow, Interleaving},
 };
 
 /// The version of the JSON of every report.
@@ -42,7 +40,7 @@ impl<T> From<T> for Versioned<T> {
 /// escaped: it neither steers one, nor is it taken for styles and removed.
 pub fn document(report: &impl Serialize) -> Result<String> {
     let text = serde_json::to_string_pretty(&Versioned::from(report));
-    let text = text.or_fail(Exit::Internal, || "cannot write the report as JSON")?;
+    let text = text.context(Exit::Internal, || "cannot write the report as JSON")?;
     Ok(escaped(&text) + "\n")
 }
 
@@ -65,11 +63,6 @@ pub fn or_infinite<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D:
     Ok(Option::deserialize(deserializer)?.unwrap_or(f64::INFINITY))
 }
 
-/// Seconds since 1970-01-01 UTC.
-pub fn seconds(time: SystemTime) -> f64 {
-    time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs_f64()
-}
-
 /// A version of the project.
 #[derive(Serialize, JsonSchema)]
 pub struct Version<'r> {
@@ -86,8 +79,9 @@ pub struct Version<'r> {
     dirty: bool,
     /// The first line of the commit's message.
     summary: &'r str,
-    /// When the commit was made, in seconds since 1970-01-01 UTC.
-    time_seconds: Option<i64>,
+    /// When the commit was made, in UTC.
+    #[schemars(extend("format" = "date-time"))]
+    committed_at: Option<String>,
 }
 
 impl<'r> From<&'r model::Version> for Version<'r> {
@@ -98,7 +92,7 @@ impl<'r> From<&'r model::Version> for Version<'r> {
             tree: &version.tree,
             dirty: version.dirty,
             summary: &version.summary,
-            time_seconds: version.time,
+            committed_at: version.time.and_then(date::rfc3339_of_seconds),
         }
     }
 }
@@ -195,8 +189,8 @@ pub struct FailedTarget<'r> {
     error: String,
 }
 
-impl<'r> From<&'r (BenchTarget, Failure)> for FailedTarget<'r> {
-    fn from((BenchTarget { package, target }, failure): &'r (BenchTarget, Failure)) -> Self {
+impl<'r> From<&'r (BenchTarget, Error)> for FailedTarget<'r> {
+    fn from((BenchTarget { package, target }, failure): &'r (BenchTarget, Error)) -> Self {
         Self { package, target, error: failure.to_string() }
     }
 }
@@ -238,7 +232,7 @@ pub struct Estimate {
 
 impl Estimate {
     /// The value with its interval at this confidence.
-    pub fn of(summary: &Summary, confidence: f64) -> Self {
+    pub fn new(summary: &Summary, confidence: f64) -> Self {
         let interval = stats::Interval::three_level(summary, confidence).ok();
         Self {
             value: summary.values().mean,
@@ -276,13 +270,13 @@ pub struct Change {
 
 impl Change {
     /// The change by the stage that decides, if there is one.
-    pub fn of(row: &JudgedRow) -> Option<Self> {
+    pub fn new(row: &DecidedRow) -> Option<Self> {
         row.decisive().map(|stage| Self::from(&stage.assessment))
     }
 }
 
 impl From<&Assessment> for Change {
-    fn from(Assessment { change, comparison, rates, .. }: &Assessment) -> Self {
+    fn from(Assessment { change, comparison, alpha: rates, .. }: &Assessment) -> Self {
         let Comparison { p, method, .. } = comparison;
         Self {
             estimate: change.estimate,
@@ -300,20 +294,20 @@ impl From<&Assessment> for Change {
 pub struct Measured {
     /// How its executions were interleaved with those of the other version; null: there is no value, or they were not
     /// all measured in one way.
-    interleave: Option<Interleave>,
+    mode: Option<Mode>,
     /// Why it was not measured in turns although that was requested.
-    obstacle: Option<Obstacle>,
+    interleaving_unavailable: Option<InterleavingUnavailable>,
     /// The estimator of the value; null: there is no value.
     estimator: Option<Estimator>,
 }
 
 impl Measured {
     /// What belongs to this value.
-    pub fn of(interleaving: Option<Interleaving>, summary: Option<&Summary>) -> Self {
+    pub fn new(interleaving: Option<Interleaving>, summary: Option<&Summary>) -> Self {
         let interleaving = interleaving.filter(|_| summary.is_some());
         Self {
-            interleave: interleaving.map(|all| all.interleave),
-            obstacle: interleaving.and_then(|all| all.obstacle),
+            mode: interleaving.map(|all| all.mode),
+            interleaving_unavailable: interleaving.and_then(|all| all.unavailable),
             estimator: summary.map(Summary::estimator),
         }
     }

@@ -1,6 +1,6 @@
 //! Pieces of Markdown in which foreign text is never markup, with limited length.
 
-use super::visible::{visible, visible_lines};
+use super::escape::{escape_untrusted, escape_untrusted_lines};
 
 /// A block of text as it is, whatever backticks it has.
 pub fn fenced(text: &str) -> String {
@@ -9,7 +9,7 @@ pub fn fenced(text: &str) -> String {
 
 /// The same in a language.
 pub fn fenced_as(language: &str, text: &str) -> String {
-    let text = visible_lines(text);
+    let text = escape_untrusted_lines(text);
     let fence = fence(&text);
     format!("\n{fence}{language}\n{text}{fence}\n")
 }
@@ -22,7 +22,7 @@ pub fn fence(text: &str) -> String {
 /// A span of text as it is: HTML and markup mean nothing in it. The fence is longer than any run of
 /// backticks in it.
 pub fn code(text: &str) -> String {
-    let text = visible(text);
+    let text = escape_untrusted(text);
     match longest_run(&text) {
         // Without anything in it, it would be no span.
         _ if text.is_empty() => "` `".to_owned(),
@@ -41,7 +41,7 @@ pub fn code_in_table(text: &str) -> String {
 
 /// Prose in which nothing is markup, on one line.
 pub fn escaped(text: &str) -> String {
-    let text = visible(text);
+    let text = escape_untrusted(text);
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
         match character {

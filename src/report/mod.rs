@@ -1,7 +1,9 @@
 //! Results as text and as JSON: each takes a value and gives a string, and prints nothing.
 
 mod accepted;
+pub mod bisect;
 pub mod build;
+pub mod clean;
 pub mod compare;
 mod date;
 pub mod diagnose;
@@ -10,10 +12,9 @@ pub mod doctor;
 pub mod document;
 pub mod exec;
 pub mod explain;
-pub mod find;
-pub mod gc;
 pub mod history;
 mod html;
+mod impact;
 mod json;
 pub mod list;
 pub mod markdown;
@@ -21,7 +22,6 @@ pub mod names;
 pub mod plan;
 mod prose;
 pub mod quantity;
-mod reach;
 mod reason;
 pub mod render;
 #[cfg(test)]
@@ -41,7 +41,7 @@ pub use json::SCHEMA_VERSION;
 
 use document::{Document, Medium};
 
-use crate::{failure::Result, visible};
+use crate::{error::Result, escape};
 
 /// What a command reports: one document for people, in three forms, and JSON for programs.
 pub trait Report {

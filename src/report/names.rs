@@ -12,7 +12,7 @@ pub struct Names<'b> {
 
 impl<'b> Names<'b> {
     /// The names of all benchmarks of a report.
-    pub fn of(benchmarks: impl IntoIterator<Item = &'b Benchmark>) -> Self {
+    pub fn new(benchmarks: impl IntoIterator<Item = &'b Benchmark>) -> Self {
         let mut targets: HashMap<&str, BTreeSet<(&str, &str)>> = HashMap::new();
         for Benchmark { package, target, name } in benchmarks {
             targets.entry(&name.id).or_default().insert((package, target));
@@ -20,7 +20,7 @@ impl<'b> Names<'b> {
         Self { targets }
     }
 
-    /// The name of a benchmark, not yet [visible](super::visible).
+    /// The name of a benchmark, not yet [visible](super::escape).
     pub fn name(&self, Benchmark { package, target, name }: &Benchmark) -> String {
         let is_unique = self.targets.get(&*name.id).is_none_or(|targets| targets.len() < 2);
         if is_unique { name.id.clone() } else { format!("{package}/{target} {}", name.id) }
@@ -53,7 +53,7 @@ mod tests {
             name: Name::plain(id),
         };
         let all = [benchmark("a", "x"), benchmark("b", "x"), benchmark("b", "y")];
-        let names = Names::of(all.iter().chain(&all));
+        let names = Names::new(all.iter().chain(&all));
         assert_eq!(all.each_ref().map(|one| names.name(one)), ["p/a x", "p/b x", "y"]);
     }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::{
-    model::{Dimensions, Throughput, Unit},
+    model::{SampleSizes, Throughput, Unit},
     stats::{Interval, Summary},
 };
 
@@ -34,9 +34,9 @@ pub fn count(number: usize, thing: &str) -> String {
 }
 
 /// The size of an experiment: `5 builds × 1 execution × 5 measurements`.
-pub fn dimensions(dimensions: Dimensions) -> String {
-    let Dimensions { builds, executions, measurements, .. } = dimensions;
-    let looks = dimensions.looks();
+pub fn sample_sizes(sizes: SampleSizes) -> String {
+    let SampleSizes { builds, executions, measurements, .. } = sizes;
+    let looks = sizes.interim_analyses();
     let builds = if looks.is_fixed() { count(builds, "build") } else { format!("{looks} builds") };
     let [executions, measurements] = [(executions, "execution"), (measurements, "measurement")]
         .map(|(number, thing)| count(number, thing));
@@ -263,7 +263,7 @@ mod tests {
 
     #[test]
     fn a_value_has_the_half_width_of_its_interval() {
-        let text = |half| value_with_interval(&Interval::about(4384.0, half), Unit::Nanoseconds);
+        let text = |half| value_with_interval(&Interval::around(4384.0, half), Unit::Nanoseconds);
         assert_eq!(text(43.84), "4.384 µs ± 1.0 %");
         assert_eq!(text(9000.0), "4.384 µs ± >99 %");
         let nothing = Interval { center: 0.0, low: 0.0, high: 0.0 };

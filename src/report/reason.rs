@@ -5,23 +5,23 @@ use serde::Serialize;
 
 use super::{json::OBJECT_ID, sentence};
 use crate::{
-    judge::JudgedRow,
     model,
-    stats::{Basis, Change, Doubt, Verdict},
+    stats::{Change, Evidence, InconclusiveReason, Verdict},
+    verdict::DecidedRow,
 };
 
 /// The reason for the verdict, as values and as a sentence. Changes are relative: 0.05 is 5 % more than the base.
 #[derive(Serialize, JsonSchema)]
 pub struct Reason {
     #[serde(flatten)]
-    ground: Ground,
+    ground: ChangeReason,
     text: String,
 }
 
 /// The reason as values.
 #[derive(Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-enum Ground {
+enum ChangeReason {
     /// This 95 % interval of the change is within the smallest change to report.
     Equivalent {
         low: f64,
@@ -194,67 +194,74 @@ impl From<&model::AcceptedChange> for AcceptedChange {
     }
 }
 
-impl From<Basis> for Shown {
-    fn from(basis: Basis) -> Self {
+impl From<Evidence> for Shown {
+    fn from(basis: Evidence) -> Self {
         match basis {
-            Basis::Confirmed { p, needed } => Self::Confirmed { p, needed },
-            Basis::OneStage => Self::OneStage,
-            Basis::Counted { by_chance } => Self::Counted { by_chance },
-            Basis::Stored { p, needed } => Self::TwoExperiments { p, needed },
-            Basis::Beyond { ceiling, p, needed } => Self::BeyondAccepted { ceiling, p, needed },
+            Evidence::Confirmed { p, needed } => Self::Confirmed { p, needed },
+            Evidence::OneStage => Self::OneStage,
+            Evidence::Counted { by_chance } => Self::Counted { by_chance },
+            Evidence::Stored { p, needed } => Self::TwoExperiments { p, needed },
+            Evidence::BeyondLimit { ceiling, p, needed } => {
+                Self::BeyondAccepted { ceiling, p, needed }
+            }
         }
     }
 }
 
 impl Reason {
     /// The reason of a row's verdict.
-    pub fn of(row: &JudgedRow) -> Self {
+    pub fn for_row(row: &DecidedRow) -> Self {
         let version = sentence::place(row);
         let ground = match &row.verdict {
-            Verdict::Accepted { basis, acceptance, .. } => Ground::Accepted {
+            Verdict::Accepted { evidence: basis, acceptance, .. } => ChangeReason::Accepted {
                 ceiling: acceptance.ceiling,
                 shown: (*basis).into(),
                 accepted: acceptance.changes.iter().map(AcceptedChange::from).collect(),
             },
-            Verdict::Regressed { basis, .. } | Verdict::Improved { basis, .. } => {
-                Ground::Shown((*basis).into())
-            }
-            Verdict::Unchanged { change, min_effect, difference } => Ground::Equivalent {
+            Verdict::Regressed { evidence: basis, .. }
+            | Verdict::Improved { evidence: basis, .. } => ChangeReason::Shown((*basis).into()),
+            Verdict::Unchanged { change, min_effect, difference } => ChangeReason::Equivalent {
                 low: change.low,
                 high: change.high,
                 min_effect: *min_effect,
                 difference: difference.map(Shown::from),
             },
-            Verdict::Inconclusive { doubt, .. } => match *doubt {
-                Doubt::NotFlagged => Ground::NotFlagged,
-                Doubt::Varies { by_chance } => Ground::Varies { by_chance },
-                Doubt::Small { min_effect } => Ground::Small { min_effect },
-                Doubt::SlowerChanged { by_mean: Change { estimate, low, high } } => {
-                    Ground::SlowerChanged { change_by_mean: estimate, low, high }
+            Verdict::Inconclusive { reason: doubt, .. } => match *doubt {
+                InconclusiveReason::NotFlagged => ChangeReason::NotFlagged,
+                InconclusiveReason::Varies { by_chance } => ChangeReason::Varies { by_chance },
+                InconclusiveReason::Small { min_effect } => ChangeReason::Small { min_effect },
+                InconclusiveReason::SlowerChanged { by_mean: Change { estimate, low, high } } => {
+                    ChangeReason::SlowerChanged { change_by_mean: estimate, low, high }
                 }
-                Doubt::MeanDisagrees { by_mean: Change { estimate, low, high } } => {
-                    Ground::MeanDisagrees { change_by_mean: estimate, low, high }
+                InconclusiveReason::MeanDisagrees { by_mean: Change { estimate, low, high } } => {
+                    ChangeReason::MeanDisagrees { change_by_mean: estimate, low, high }
                 }
-                Doubt::Unconfirmed => Ground::Unconfirmed,
-                Doubt::NeedsFresh { p, needed } => Ground::NeedsFreshBuilds { p, needed },
-                Doubt::Contradicted { first } => Ground::Contradicted { first_change: first },
-                Doubt::Weak { first, p, needed } => Ground::Weak { first_change: first, p, needed },
-                Doubt::Shrunk { first, min_effect } => {
-                    Ground::ConfirmedButSmall { first_change: first, min_effect }
+                InconclusiveReason::Unconfirmed => ChangeReason::Unconfirmed,
+                InconclusiveReason::NeedsFresh { p, needed } => {
+                    ChangeReason::NeedsFreshBuilds { p, needed }
+                }
+                InconclusiveReason::Contradicted { first } => {
+                    ChangeReason::Contradicted { first_change: first }
+                }
+                InconclusiveReason::Weak { first, p, needed } => {
+                    ChangeReason::Weak { first_change: first, p, needed }
+                }
+                InconclusiveReason::Shrunk { first, min_effect } => {
+                    ChangeReason::ConfirmedButSmall { first_change: first, min_effect }
                 }
             },
-            Verdict::Identical => Ground::SameMachineCode,
-            Verdict::Unaffected => Ground::NothingReached,
-            Verdict::Skipped { .. } => Ground::Skipped { version },
-            Verdict::Failed { .. } => Ground::Failed { version },
-            Verdict::NotComparable { .. } => Ground::NotComparable,
+            Verdict::Identical => ChangeReason::SameMachineCode,
+            Verdict::Unaffected => ChangeReason::NothingReached,
+            Verdict::Skipped { .. } => ChangeReason::Skipped { version },
+            Verdict::Failed { .. } => ChangeReason::Failed { version },
+            Verdict::NotComparable { .. } => ChangeReason::NotComparable,
         };
         Self { ground, text: text(row) }
     }
 }
 
 /// The sentence, in which nothing of a reason from elsewhere is escaped: JSON has strings as they are.
-fn text(row: &JudgedRow) -> String {
+fn text(row: &DecidedRow) -> String {
     match &row.verdict {
         Verdict::Skipped { reason }
         | Verdict::Failed { reason }

@@ -6,7 +6,7 @@ use schemars::{JsonSchema, Schema, generate::SchemaSettings, transform::transfor
 use serde_json::Value;
 
 use super::{
-    build, compare, diagnose, diff, doctor, explain, find, history, json::Versioned, list, plan,
+    bisect, build, compare, diagnose, diff, doctor, explain, history, json::Versioned, list, plan,
     selftest, show,
 };
 
@@ -19,7 +19,7 @@ fn all() -> [(&'static str, Schema); 13] {
         ("diff", schema::<diff::json::Diff<'_>>("diff")),
         ("doctor", schema::<doctor::json::Doctor<'_>>("doctor")),
         ("explain", schema::<explain::json::Explained<'_>>("explain")),
-        ("find", schema::<find::json::Find<'_>>("find")),
+        ("bisect", schema::<bisect::json::Bisect<'_>>("bisect")),
         ("history", schema::<history::json::History<'_>>("history")),
         ("list", schema::<list::json::List<'_>>("list")),
         ("plan", schema::<plan::json::Plan<'_>>("plan")),

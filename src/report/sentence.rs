@@ -1,13 +1,13 @@
 //! Verdicts as sentences for people. Programs read the values.
 
 use super::{
+    escape::{escape_untrusted, escape_untrusted_lines},
     quantity::{changed, exact, p_value, percent, probability, size},
-    visible::{visible, visible_lines},
 };
 use crate::{
-    judge::{ByMean, JudgedRow, JudgedStage, VerdictKind},
     model::{Acceptance, AcceptedChange},
-    stats::{Basis, Change, Doubt, Verdict},
+    stats::{Change, Evidence, InconclusiveReason, Verdict},
+    verdict::{ByMean, DecidedRow, DecidedStage, VerdictKind},
 };
 
 /// An estimate below so many times the smallest change that is flagged with 80 % power tends to be too large, given
@@ -21,16 +21,16 @@ pub fn verdict(verdict: &Verdict) -> String {
 }
 
 fn with_reason(verdict: &Verdict, place: Option<&str>) -> String {
-    let name = VerdictKind::of(verdict).name();
+    let name = VerdictKind::new(verdict).name();
     match (change_and_reason(verdict), place) {
-        ((Some(change), reason), _) => format!("{name}: {}, {reason}", of_change(change)),
+        ((Some(change), reason), _) => format!("{name}: {}, {reason}", change_text(change)),
         ((None, reason), Some(place)) => format!("{name} in {place}: {reason}"),
         ((None, reason), None) => format!("{name}: {reason}"),
     }
 }
 
 /// Where a benchmark failed or was skipped, if that is one of the versions: `base` or `head`.
-pub const fn place(row: &JudgedRow) -> Option<&'static str> {
+pub const fn place(row: &DecidedRow) -> Option<&'static str> {
     match row.unmeasured_in {
         Some(0) => Some("base"),
         Some(_) => Some("head"),
@@ -41,24 +41,23 @@ pub const fn place(row: &JudgedRow) -> Option<&'static str> {
 /// The change that a verdict is about, and its reason.
 fn change_and_reason(verdict: &Verdict) -> (Option<&Change>, String) {
     match verdict {
-        Verdict::Regressed { change, basis: why } | Verdict::Improved { change, basis: why } => {
-            (Some(change), of_basis(*why))
-        }
-        Verdict::Accepted { change, basis, acceptance } => {
-            (Some(change), format!("{}; {}", of_basis(*basis), of_acceptance(acceptance)))
+        Verdict::Regressed { change, evidence: why }
+        | Verdict::Improved { change, evidence: why } => (Some(change), evidence_text(*why)),
+        Verdict::Accepted { change, evidence: basis, acceptance } => {
+            (Some(change), format!("{}; {}", evidence_text(*basis), acceptance_text(acceptance)))
         }
         Verdict::Unchanged { change, min_effect, difference } => {
             let difference = difference.map(|basis| {
-                format!("; there is a difference below the min-effect, {}", of_basis(basis))
+                format!("; there is a difference below the min-effect, {}", evidence_text(basis))
             });
             let less = format!("less than {} either way", exact(*min_effect));
             (Some(change), less + &difference.unwrap_or_default())
         }
-        Verdict::Inconclusive { change, detectable, doubt } => {
-            let reason = of_doubt(*doubt);
+        Verdict::Inconclusive { change, detectable, reason: doubt } => {
+            let reason = inconclusive_text(*doubt);
             let reason = match doubt {
-                Doubt::Small { .. } | Doubt::Shrunk { .. } => reason,
-                _ => reason + &detectable.map(of_power).unwrap_or_default(),
+                InconclusiveReason::Small { .. } | InconclusiveReason::Shrunk { .. } => reason,
+                _ => reason + &detectable.map(power_text).unwrap_or_default(),
             };
             (Some(change), reason)
         }
@@ -68,17 +67,17 @@ fn change_and_reason(verdict: &Verdict) -> (Option<&Change>, String) {
         }
         Verdict::Skipped { reason }
         | Verdict::Failed { reason }
-        | Verdict::NotComparable { reason } => (None, visible_lines(reason).into_owned()),
+        | Verdict::NotComparable { reason } => (None, escape_untrusted_lines(reason).into_owned()),
     }
 }
 
 /// A verdict with its reason, and with what only the stages of judging know.
-pub fn row(row: &JudgedRow) -> String {
+pub fn row(row: &DecidedRow) -> String {
     with_reason(&row.verdict, place(row)) + &by_mean(row) + exaggeration(row)
 }
 
 /// The same without the verdict and the change.
-pub fn reason(row: &JudgedRow) -> String {
+pub fn reason(row: &DecidedRow) -> String {
     let reason = change_and_reason(&row.verdict).1 + &by_mean(row) + exaggeration(row);
     match place(row) {
         Some(place) => format!("in {place}: {reason}"),
@@ -91,11 +90,11 @@ pub const DECIDED_BY_MEAN: &str =
     "decided by the mean of all measurements, since the fastest do not show it";
 
 /// What the mean of all measurements has to do with the verdict.
-fn by_mean(row: &JudgedRow) -> String {
+fn by_mean(row: &DecidedRow) -> String {
     match row.by_mean {
-        Some(ByMean { decides: true, .. }) => format!("; {DECIDED_BY_MEAN}"),
+        Some(ByMean { primary: true, .. }) => format!("; {DECIDED_BY_MEAN}"),
         Some(ByMean { change, .. }) if mean_differs(row) => {
-            format!("; by the mean of all measurements {}", of_change(&change))
+            format!("; by the mean of all measurements {}", change_text(&change))
         }
         _ => String::new(),
     }
@@ -103,25 +102,26 @@ fn by_mean(row: &JudgedRow) -> String {
 
 /// Whether the change of the mean differs from the one reported, by more than the smallest change of interest or with
 /// 95 % confidence, and the reason does not say so already.
-pub fn mean_differs(row: &JudgedRow) -> bool {
+pub fn mean_differs(row: &DecidedRow) -> bool {
     let names_mean = matches!(
         row.verdict,
         Verdict::Inconclusive {
-            doubt: Doubt::SlowerChanged { .. } | Doubt::MeanDisagrees { .. },
+            reason: InconclusiveReason::SlowerChanged { .. }
+                | InconclusiveReason::MeanDisagrees { .. },
             ..
         }
     );
-    row.by_mean.zip(row.decisive()).is_some_and(|(by_mean, JudgedStage { assessment, .. })| {
+    row.by_mean.zip(row.decisive()).is_some_and(|(by_mean, DecidedStage { assessment, .. })| {
         let reported = assessment.comparison.log_change;
         let [estimate, low, high] =
             [by_mean.change.estimate, by_mean.change.low, by_mean.change.high].map(f64::ln_1p);
         let differs = (estimate - reported).abs() > assessment.min_effect.ln_1p()
             || !(low..=high).contains(&reported);
-        !names_mean && !by_mean.decides && differs
+        !names_mean && !by_mean.primary && differs
     })
 }
 
-fn exaggeration(row: &JudgedRow) -> &'static str {
+fn exaggeration(row: &DecidedRow) -> &'static str {
     if is_exaggerated(row) {
         "; an estimate so close to the smallest detectable change tends to be too large"
     } else {
@@ -131,9 +131,9 @@ fn exaggeration(row: &JudgedRow) -> &'static str {
 
 /// Whether a change is reported that is hardly larger than what can be detected at all: those that are seen
 /// are then mostly those that chance enlarged.
-pub fn is_exaggerated(row: &JudgedRow) -> bool {
+pub fn is_exaggerated(row: &DecidedRow) -> bool {
     matches!(row.verdict, Verdict::Regressed { .. } | Verdict::Improved { .. })
-        && row.decisive().is_some_and(|JudgedStage { assessment, .. }| {
+        && row.decisive().is_some_and(|DecidedStage { assessment, .. }| {
             let change = assessment.comparison.log_change.abs();
             let is_near = |detectable: f64| change < EXAGGERATED * detectable.ln_1p();
             assessment.smallest_flagged().is_some_and(is_near)
@@ -141,12 +141,12 @@ pub fn is_exaggerated(row: &JudgedRow) -> bool {
 }
 
 /// What would have been seen.
-fn of_power(detectable: f64) -> String {
+fn power_text(detectable: f64) -> String {
     format!("; a change of {} would be reported with 80 % power", size(detectable))
 }
 
 /// A change with its interval: `+5.00 % (+3.43 % to +6.60 %)`, or `from 0`.
-pub fn of_change(change: &Change) -> String {
+pub fn change_text(change: &Change) -> String {
     if change.low == f64::INFINITY {
         return changed(change.estimate);
     }
@@ -155,78 +155,80 @@ pub fn of_change(change: &Change) -> String {
 }
 
 /// What was accepted: `accepted up to 8 % (1a2b3c4: checks more input)`.
-fn of_acceptance(Acceptance { ceiling, changes }: &Acceptance) -> String {
+fn acceptance_text(Acceptance { ceiling, changes }: &Acceptance) -> String {
     let change = |change: &AcceptedChange| {
-        format!("{}: {}", visible(change.short()), visible(&change.reason))
+        format!("{}: {}", escape_untrusted(change.short()), escape_untrusted(&change.reason))
     };
     let changes: Vec<String> = changes.iter().map(change).collect();
     format!("accepted up to {} ({})", exact(*ceiling), changes.join("; "))
 }
 
-fn of_basis(basis: Basis) -> String {
+fn evidence_text(basis: Evidence) -> String {
     match basis {
-        Basis::Confirmed { p, needed } | Basis::Stored { p, needed } => {
+        Evidence::Confirmed { p, needed } | Evidence::Stored { p, needed } => {
             format!("{} ({})", shown_by(basis), reached(p, needed))
         }
-        Basis::OneStage | Basis::Counted { .. } => shown_by(basis).to_owned(),
-        Basis::Beyond { ceiling, p, needed } => {
+        Evidence::OneStage | Evidence::Counted { .. } => shown_by(basis).to_owned(),
+        Evidence::BeyondLimit { ceiling, p, needed } => {
             format!("more than the {} that were accepted ({})", exact(ceiling), reached(p, needed))
         }
     }
 }
 
 /// What shows a difference, without numbers.
-pub const fn shown_by(basis: Basis) -> &'static str {
+pub const fn shown_by(basis: Evidence) -> &'static str {
     match basis {
-        Basis::Confirmed { .. } => "confirmed by fresh builds",
-        Basis::OneStage => "flagged by one stage, without confirmation",
-        Basis::Counted { by_chance } if by_chance > 0.0 => {
+        Evidence::Confirmed { .. } => "confirmed by fresh builds",
+        Evidence::OneStage => "flagged by one stage, without confirmation",
+        Evidence::Counted { by_chance } if by_chance > 0.0 => {
             "counted, in ranges that lie apart by chance in at most 0.22 % of benchmarks"
         }
-        Basis::Counted { .. } => "counted, the same in every layout",
-        Basis::Stored { .. } => "shown by the results of two experiments",
-        Basis::Beyond { .. } => "more than what was accepted",
+        Evidence::Counted { .. } => "counted, the same in every layout",
+        Evidence::Stored { .. } => "shown by the results of two experiments",
+        Evidence::BeyondLimit { .. } => "more than what was accepted",
     }
 }
 
-fn of_doubt(doubt: Doubt) -> String {
+fn inconclusive_text(doubt: InconclusiveReason) -> String {
     match doubt {
-        Doubt::NotFlagged => "which chance can explain".to_owned(),
-        Doubt::Varies { by_chance: None } => {
+        InconclusiveReason::NotFlagged => "which chance can explain".to_owned(),
+        InconclusiveReason::Varies { by_chance: None } => {
             "but the counts of both versions vary so much that their ranges overlap".to_owned()
         }
-        Doubt::Varies { by_chance: Some(chance) } => format!(
+        InconclusiveReason::Varies { by_chance: Some(chance) } => format!(
             "but the counts vary with layout and initial state, and ranges of these few lie apart by \
              chance in {} of benchmarks: count them again",
             exact(chance)
         ),
-        Doubt::Small { min_effect } => {
+        InconclusiveReason::Small { min_effect } => {
             format!("flagged, but below the min-effect of {}", exact(min_effect))
         }
-        Doubt::SlowerChanged { by_mean } => format!(
+        InconclusiveReason::SlowerChanged { by_mean } => format!(
             "by the fastest measurements, but {} by the mean of all, which more builds may confirm",
-            of_change(&by_mean)
+            change_text(&by_mean)
         ),
-        Doubt::MeanDisagrees { by_mean } => format!(
+        InconclusiveReason::MeanDisagrees { by_mean } => format!(
             "by the fastest measurements, but the mean of all does not agree: {}",
-            of_change(&by_mean)
+            change_text(&by_mean)
         ),
-        Doubt::Unconfirmed => "flagged, but not yet confirmed by fresh builds".to_owned(),
-        Doubt::NeedsFresh { p, needed } => {
+        InconclusiveReason::Unconfirmed => {
+            "flagged, but not yet confirmed by fresh builds".to_owned()
+        }
+        InconclusiveReason::NeedsFresh { p, needed } => {
             format!(
                 "flagged, but the evidence is too weak without fresh builds ({})",
                 reached(p, needed)
             )
         }
-        Doubt::Contradicted { first } => {
+        InconclusiveReason::Contradicted { first } => {
             format!("which does not show the {} of the first stage", percent(first))
         }
-        Doubt::Weak { first, p, needed } => format!(
+        InconclusiveReason::Weak { first, p, needed } => format!(
             "which does not confirm the {} of the first stage ({})",
             percent(first),
             reached(p, needed)
         ),
-        Doubt::Shrunk { first, min_effect } => format!(
+        InconclusiveReason::Shrunk { first, min_effect } => format!(
             "confirmed by fresh builds, but below the min-effect of {}, after {} in the first stage",
             exact(min_effect),
             percent(first)
@@ -247,8 +249,8 @@ mod tests {
         Change { estimate, low: estimate - 0.01, high: estimate + 0.01 }
     }
 
-    fn inconclusive(doubt: Doubt) -> Verdict {
-        Verdict::Inconclusive { change: change(0.05), detectable: Some(0.0312), doubt }
+    fn inconclusive(doubt: InconclusiveReason) -> Verdict {
+        Verdict::Inconclusive { change: change(0.05), detectable: Some(0.0312), reason: doubt }
     }
 
     #[test]
@@ -256,29 +258,32 @@ mod tests {
         let (p, needed, first, min_effect) = (2e-5, 0.04, 0.08, 0.01);
         let reason = || "exited with code 101".to_owned();
         let verdicts = [
-            Verdict::Regressed { change: change(0.05), basis: Basis::Confirmed { p, needed } },
-            Verdict::Improved { change: change(-0.05), basis: Basis::OneStage },
             Verdict::Regressed {
                 change: change(0.05),
-                basis: Basis::Stored { p: 0.0, needed: 0.001 },
+                evidence: Evidence::Confirmed { p, needed },
+            },
+            Verdict::Improved { change: change(-0.05), evidence: Evidence::OneStage },
+            Verdict::Regressed {
+                change: change(0.05),
+                evidence: Evidence::Stored { p: 0.0, needed: 0.001 },
             },
             Verdict::Unchanged { change: change(0.001), min_effect: 0.02, difference: None },
             Verdict::Unchanged {
                 change: change(0.001),
                 min_effect: 0.02,
-                difference: Some(Basis::Confirmed { p, needed }),
+                difference: Some(Evidence::Confirmed { p, needed }),
             },
-            inconclusive(Doubt::NotFlagged),
-            inconclusive(Doubt::Small { min_effect }),
-            inconclusive(Doubt::SlowerChanged { by_mean: change(0.2) }),
-            inconclusive(Doubt::Unconfirmed),
-            inconclusive(Doubt::NeedsFresh { p: 0.012, needed: 0.001 }),
-            inconclusive(Doubt::Contradicted { first: -0.08 }),
-            inconclusive(Doubt::Weak { first, p: 0.241, needed }),
-            inconclusive(Doubt::Shrunk { first, min_effect }),
+            inconclusive(InconclusiveReason::NotFlagged),
+            inconclusive(InconclusiveReason::Small { min_effect }),
+            inconclusive(InconclusiveReason::SlowerChanged { by_mean: change(0.2) }),
+            inconclusive(InconclusiveReason::Unconfirmed),
+            inconclusive(InconclusiveReason::NeedsFresh { p: 0.012, needed: 0.001 }),
+            inconclusive(InconclusiveReason::Contradicted { first: -0.08 }),
+            inconclusive(InconclusiveReason::Weak { first, p: 0.241, needed }),
+            inconclusive(InconclusiveReason::Shrunk { first, min_effect }),
             Verdict::Accepted {
                 change: change(0.05),
-                basis: Basis::Confirmed { p, needed },
+                evidence: Evidence::Confirmed { p, needed },
                 acceptance: Acceptance {
                     ceiling: 0.08,
                     changes: vec![AcceptedChange {
@@ -289,7 +294,7 @@ mod tests {
             },
             Verdict::Regressed {
                 change: change(0.12),
-                basis: Basis::Beyond { ceiling: 0.08, p, needed: 0.0025 },
+                evidence: Evidence::BeyondLimit { ceiling: 0.08, p, needed: 0.0025 },
             },
             Verdict::Identical,
             Verdict::Unaffected,
@@ -304,8 +309,11 @@ mod tests {
     #[test]
     fn two_builds_see_almost_nothing_and_the_sentence_stays_readable() {
         let change = Change { estimate: 0.0634, low: -0.9677, high: 5000.0 };
-        let open =
-            Verdict::Inconclusive { change, detectable: Some(99.0), doubt: Doubt::NotFlagged };
+        let open = Verdict::Inconclusive {
+            change,
+            detectable: Some(99.0),
+            reason: InconclusiveReason::NotFlagged,
+        };
         assert_eq!(
             verdict(&open),
             "inconclusive: +6.34 % (-96.77 % to >+100000 %), which chance can explain; a change of \
@@ -315,8 +323,8 @@ mod tests {
 
     #[test]
     fn what_is_not_known_to_be_detectable_is_not_told() {
-        let doubt = Doubt::NotFlagged;
-        let open = Verdict::Inconclusive { change: change(0.05), detectable: None, doubt };
+        let doubt = InconclusiveReason::NotFlagged;
+        let open = Verdict::Inconclusive { change: change(0.05), detectable: None, reason: doubt };
         let text = verdict(&open);
         assert!(text.ends_with(", which chance can explain"), "{text}");
     }

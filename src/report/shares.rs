@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
-    judge::JudgedStage,
     stats::{DifferenceShares, Moments, Summary},
+    verdict::DecidedStage,
 };
 
 /// The head of a column of shares: of builds and of executions.
@@ -30,7 +30,7 @@ impl Shares {
 
     /// The shares of the variance of a change. None where no build was executed twice, which tells nothing,
     /// or nothing varies.
-    pub fn of_change(JudgedStage { summaries, assessment }: &JudgedStage) -> Option<Self> {
+    pub fn change_shares(DecidedStage { summaries, assessment }: &DecidedStage) -> Option<Self> {
         let DifferenceShares { builds, executions } = assessment.comparison.shares(summaries)?;
         Some(Self { builds, executions })
     }
@@ -39,11 +39,11 @@ impl Shares {
     /// variance of the build values, `S_B² · mean_k(1 / m_k)` comes from executions, where `S_B²` pools the
     /// variance of their estimates within builds ((15) and (16) of Kalibera et al. 2006). None where no build
     /// was executed twice, or nothing varies.
-    pub fn of_version(summary: &Summary) -> Option<Self> {
+    pub fn version_shares(summary: &Summary) -> Option<Self> {
         let (mut squares, mut freedom, mut inverses) = (0.0, 0, 0.0);
         for build in summary.builds() {
             let estimates: Vec<f64> = build.estimates.iter().map(|one| one.value).collect();
-            squares += Moments::of(&estimates).squares;
+            squares += Moments::compute(&estimates).squares;
             freedom += estimates.len().saturating_sub(1);
             inverses += 1.0 / estimates.len().max(1) as f64;
         }
@@ -72,22 +72,22 @@ mod tests {
         stats::{Estimator, Measurements},
     };
 
-    fn of(builds: [&[f64]; 2]) -> String {
+    fn share(builds: [&[f64]; 2]) -> String {
         let builds = (0..).zip(builds.map(|executions| executions.iter().map(|one| [*one])));
         let data = Measurements::new(Metric::wall(), builds).unwrap();
-        text(Shares::of_version(&Summary::of(&data, Estimator::Minimum)))
+        text(Shares::version_shares(&Summary::compute(&data, Estimator::Minimum)))
     }
 
     #[test]
     fn what_executions_explain_is_not_said_of_builds() {
         // Build values 2 and 8, so S_V² = 18; executions ±1 about them, so S_B² / m = 1.
-        assert_eq!(of([&[1.0, 3.0], &[7.0, 9.0]]), "94/6 %");
-        assert_eq!(of([&[1.0, 3.0], &[1.2, 3.0]]), "0/100 %");
+        assert_eq!(share([&[1.0, 3.0], &[7.0, 9.0]]), "94/6 %");
+        assert_eq!(share([&[1.0, 3.0], &[1.2, 3.0]]), "0/100 %");
     }
 
     #[test]
     fn one_execution_of_each_build_tells_nothing() {
-        assert_eq!(of([&[1.0], &[8.0]]), "?");
-        assert_eq!(of([&[1.0, 1.0], &[1.0, 1.0]]), "?");
+        assert_eq!(share([&[1.0], &[8.0]]), "?");
+        assert_eq!(share([&[1.0, 1.0], &[1.0, 1.0]]), "?");
     }
 }

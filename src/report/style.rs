@@ -5,7 +5,7 @@
 
 use anstyle::{AnsiColor, Style};
 
-use super::visible::visible;
+use super::escape::escape_untrusted;
 
 /// What a piece of text is, which decides its colour at a terminal and its emphasis elsewhere.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,7 +41,7 @@ impl Role {
 /// `text` in the colour of this role. Nothing in it steers the terminal.
 pub fn paint(role: Role, text: &str) -> String {
     let style = role.ansi();
-    format!("{style}{}{style:#}", visible(text))
+    format!("{style}{}{style:#}", escape_untrusted(text))
 }
 
 /// `text` without any colour.

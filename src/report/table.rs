@@ -11,8 +11,8 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::{
     document::Kind,
+    escape::escape_untrusted,
     style::{self, Role},
-    visible::visible,
 };
 
 /// Between two columns.
@@ -121,7 +121,7 @@ impl Column {
 impl Cell {
     /// A cell in a role.
     pub fn styled(role: Role, text: impl AsRef<str>) -> Self {
-        Self { text: visible(text.as_ref()).into_owned(), role, kind: Kind::Words }
+        Self { text: escape_untrusted(text.as_ref()).into_owned(), role, kind: Kind::Words }
     }
 
     /// A cell with the name of something: a benchmark, a function, a version.
@@ -212,7 +212,7 @@ impl Table {
 
     /// The table for a terminal with so many columns: lines, each with its end.
     pub fn fit(&self, width: usize) -> String {
-        let natural: Vec<usize> = (0..self.columns.len()).map(|at| self.natural(at)).collect();
+        let natural: Vec<usize> = (0..self.columns.len()).map(|at| self.full_width(at)).collect();
         let kept = self.kept(&natural, width);
         let excess = self.total(&kept, |at| natural[at]).saturating_sub(width);
         let is_dropped = |(at, column): (usize, &Column)| {
@@ -262,7 +262,7 @@ impl Table {
     }
 
     /// The width that a column would like to have.
-    fn natural(&self, at: usize) -> usize {
+    fn full_width(&self, at: usize) -> usize {
         let cells = self.rows.iter().map(|row| row[at].text.width());
         cells.fold(self.columns[at].head.width(), usize::max)
     }

@@ -2,16 +2,16 @@
 
 use std::{fs, path::Path, rc::Rc};
 
-use super::{Report, style, visible::is_hidden};
+use super::{Report, escape::is_hidden, style};
 use crate::{
     cli::{Cli, Command},
-    judge::{Advice, JudgedRow, JudgedStage, Progress, Repetition},
     model::{BenchTarget, Benchmark, Machine, Metric, Name, Unit, Version},
     shell::CommandLine,
     stats::{
-        Assessment, Criteria, Estimator, Measurements, Outlook, Pairing, Summary, Verdict,
-        judge_counts,
+        Assessment, Criteria, Estimator, Measurements, Pairing, Power, Summary, Verdict,
+        decide_counts,
     },
+    verdict::{Advice, DecidedRow, DecidedStage, Progress, Repetition},
 };
 
 /// What a hostile name may have: escape sequences, controls of both kinds, a line break, and characters that
@@ -21,7 +21,7 @@ pub const HOSTILE: &str = "a\u{1b}[2J\r\u{7}\0\u{9b}31m\n\u{202e}b\u{2066}|`<i>*
 /// What suggests commands beside the command of these words.
 pub fn given(words: &str) -> Rc<dyn CommandLine> {
     let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
-    match Cli::of_words(&words).unwrap().command {
+    match Cli::parse_words(&words).unwrap().command {
         Command::Compare(args) => args.command_line(),
         Command::History(args) => Rc::new(args.given),
         Command::Run(args) => Rc::new(args.given),
@@ -76,32 +76,32 @@ pub fn summary(metric: Metric, value: f64, layout: f64, noise: f64, phase: usize
         };
         (build as u64, [execution(0), execution(1)])
     });
-    Summary::of(&Measurements::new(metric, builds).unwrap(), Estimator::default())
+    Summary::compute(&Measurements::new(metric, builds).unwrap(), Estimator::default())
 }
 
 /// A benchmark judged by default criteria, among five: the head is `factor` times the base in each stage.
-pub fn judged_in(
+pub fn decided_row_in(
     metric: &Metric,
     id: &str,
     value: f64,
     factors: &[f64],
     layout: f64,
     noise: f64,
-) -> JudgedRow {
+) -> DecidedRow {
     let criteria = Criteria::default();
     let stage = |factor: &f64| {
         let base = summary(metric.clone(), value, layout, noise, 0);
         let head = summary(metric.clone(), value * factor, layout, noise, 4);
         let assessment = Assessment::new(&base, &head, Pairing::BySeed, &criteria).unwrap();
-        JudgedStage { summaries: [base, head], assessment }
+        DecidedStage { summaries: [base, head], assessment }
     };
-    let stages: Vec<JudgedStage> = factors.iter().map(stage).collect();
+    let stages: Vec<DecidedStage> = factors.iter().map(stage).collect();
     let second = stages.get(1).map(|stage| &stage.assessment);
     let decisive = second.unwrap_or(&stages[0].assessment);
-    let outlook = Outlook::of(decisive, 5, &criteria);
-    let verdict = Verdict::of(&stages[0].assessment, second, 5, &criteria);
+    let outlook = Power::estimate(decisive, 5, &criteria);
+    let verdict = Verdict::decide(&stages[0].assessment, second, 5, &criteria);
     let verdict = verdict.with_power(outlook.as_ref());
-    JudgedRow {
+    DecidedRow {
         benchmark: benchmark(id),
         metric: Some(metric.clone()),
         verdict,
@@ -112,41 +112,41 @@ pub fn judged_in(
         progress: Progress::Ended,
         by_mean: None,
         unmeasured_in: None,
-        reach: None,
+        impact: None,
     }
 }
 
 /// The same in wall time.
-pub fn judged(id: &str, value: f64, factors: &[f64], layout: f64, noise: f64) -> JudgedRow {
-    judged_in(&Metric::wall(), id, value, factors, layout, noise)
+pub fn decided_row(id: &str, value: f64, factors: &[f64], layout: f64, noise: f64) -> DecidedRow {
+    decided_row_in(&Metric::wall(), id, value, factors, layout, noise)
 }
 
 /// A benchmark of which this was counted in both versions, the same in two layouts.
-pub fn counted(metric: &Metric, id: &str, base: f64, head: f64) -> JudgedRow {
+pub fn counted(metric: &Metric, id: &str, base: f64, head: f64) -> DecidedRow {
     counted_in(metric, id, [&[base; 2], &[head; 2]])
 }
 
 /// A benchmark of which this was counted in both versions, a count for each layout.
-pub fn counted_in(metric: &Metric, id: &str, versions: [&[f64]; 2]) -> JudgedRow {
+pub fn counted_in(metric: &Metric, id: &str, versions: [&[f64]; 2]) -> DecidedRow {
     let summary = |counts: &[f64]| {
         let builds = (1..).zip(counts).map(|(seed, count)| (seed, [[*count]]));
         let builds: Vec<_> = builds.collect();
-        Summary::of(&Measurements::new(metric.clone(), builds).unwrap(), Estimator::Mean)
+        Summary::compute(&Measurements::new(metric.clone(), builds).unwrap(), Estimator::Mean)
     };
     let summaries = versions.map(summary);
-    let criteria = Criteria::default().of_metric(metric);
-    let (assessment, verdict) = judge_counts(&summaries[0], &summaries[1], &criteria).unwrap();
-    JudgedRow {
+    let criteria = Criteria::default().for_metric(metric);
+    let (assessment, verdict) = decide_counts(&summaries[0], &summaries[1], &criteria).unwrap();
+    DecidedRow {
         metric: Some(metric.clone()),
-        stages: vec![JudgedStage { summaries, assessment }],
-        ..JudgedRow::of_benchmark(&benchmark(id), verdict)
+        stages: vec![DecidedStage { summaries, assessment }],
+        ..DecidedRow::without_metric(&benchmark(id), verdict)
     }
 }
 
 /// An inconclusive benchmark, with advice.
-pub fn inconclusive(id: &str, what: Repetition, number: usize, detectable: f64) -> JudgedRow {
+pub fn inconclusive(id: &str, what: Repetition, number: usize, detectable: f64) -> DecidedRow {
     let advice = Advice { what, number, smallest_reported: detectable };
-    JudgedRow { advice: Some(advice), ..judged(id, 4384.0, &[1.004], 0.05, 0.02) }
+    DecidedRow { advice: Some(advice), ..decided_row(id, 4384.0, &[1.004], 0.05, 0.02) }
 }
 
 /// Asserts that nothing of a report steers a terminal or the direction of writing, in any form for people, nor is

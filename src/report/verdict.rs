@@ -1,7 +1,7 @@
 //! The roles of the kinds of verdicts in a report.
 
 use super::style::Role;
-use crate::judge::VerdictKind;
+use crate::verdict::VerdictKind;
 
 impl VerdictKind {
     /// Its name as a word of a style sheet.

@@ -17,14 +17,14 @@
 //! Nothing here measures or reads the store.
 
 use super::{
+    alpha_spending::AlphaSpending,
     assessment::Assessment,
     comparison::{Change, Direction},
     criteria::Criteria,
+    error::StatsError,
     matching::Pairing,
-    rates::Rates,
-    refusal::Refusal,
     summary::Summary,
-    verdict::{Doubt, Verdict},
+    verdict::{InconclusiveReason, Verdict},
 };
 
 /// The share of `α₁` at which the mean nominates. It looks for changes that are several times the smallest one of
@@ -59,15 +59,15 @@ pub enum Decider {
 impl Analysis {
     /// Compares the builds of one interim analysis that may err so often: base and head by the estimator, and by the
     /// mean where the estimator [needs it](super::Estimator::needs_mean).
-    pub fn at(
-        rates: Rates,
+    pub fn new(
+        alpha: AlphaSpending,
         own: &[Summary; 2],
         mean: Option<&[Summary; 2]>,
         pairing: Pairing,
         criteria: &Criteria,
-    ) -> Result<Self, Refusal> {
+    ) -> Result<Self, StatsError> {
         let assessed = |[base, head]: &[Summary; 2], share: f64| {
-            Assessment::at(rates.flagging_with(share), base, head, pairing, criteria)
+            Assessment::from_summaries(alpha.flagging_with(share), base, head, pairing, criteria)
         };
         Ok(match mean {
             None => Self { own: assessed(own, 1.0)?, mean: None },
@@ -79,7 +79,7 @@ impl Analysis {
     }
 
     /// The assessment by one of the two estimates; by the only one where there is no other.
-    pub fn by(&self, decider: Decider) -> &Assessment {
+    pub fn assessment(&self, decider: Decider) -> &Assessment {
         match (decider, &self.mean) {
             (Decider::Mean, Some(mean)) => mean,
             _ => &self.own,
@@ -113,7 +113,12 @@ impl Analysis {
 
     /// How likely the analysis after so many builds, which may err so often, decides the benchmark, if its change is
     /// what this one estimates: by the mean where that contradicts the estimator.
-    pub fn chance_to_be_decided(&self, builds: usize, rates: Rates, criteria: &Criteria) -> f64 {
+    pub fn chance_to_be_decided(
+        &self,
+        builds: usize,
+        rates: AlphaSpending,
+        criteria: &Criteria,
+    ) -> f64 {
         match &self.mean {
             None => self.own.chance_to_be_decided(builds, rates),
             Some(mean) if self.is_contested(criteria) => {
@@ -142,16 +147,16 @@ impl Analysis {
     pub fn decide(&self, second: Option<&Self>, judged: usize, criteria: &Criteria) -> Decision {
         let nominated_by = self.nominated_by(criteria);
         if nominated_by == Some(Decider::Mean) {
-            let mean = self.by(Decider::Mean);
+            let mean = self.assessment(Decider::Mean);
             let Some(fresh) = second else {
                 let by_mean = Some(mean.comparison.change_at(VETO_CONFIDENCE));
-                let verdict = Verdict::of(mean, None, judged, criteria);
+                let verdict = Verdict::decide(mean, None, judged, criteria);
                 return Decision { verdict, decider: Decider::Mean, by_mean };
             };
             return self.decide_by_fresh_mean(fresh, judged, criteria);
         }
         let second = second.filter(|_| nominated_by.is_some());
-        let verdict = Verdict::of(&self.own, second.map(|fresh| &fresh.own), judged, criteria);
+        let verdict = Verdict::decide(&self.own, second.map(|fresh| &fresh.own), judged, criteria);
         // What the estimator nominated is not selected by its mean, and more builds make a veto surer.
         let by_mean =
             self.mean.as_ref().map(|mean| match second.and_then(|fresh| fresh.mean.as_ref()) {
@@ -163,9 +168,9 @@ impl Analysis {
 
     /// What fresh builds say of a change that only the mean showed in the first stage.
     fn decide_by_fresh_mean(&self, fresh: &Self, judged: usize, criteria: &Criteria) -> Decision {
-        let [first, mean] = [self, fresh].map(|stage| stage.by(Decider::Mean));
+        let [first, mean] = [self, fresh].map(|stage| stage.assessment(Decider::Mean));
         let by_mean = Some(mean.comparison.change_at(VETO_CONFIDENCE));
-        let verdict = Verdict::of(first, Some(mean), judged, criteria);
+        let verdict = Verdict::decide(first, Some(mean), judged, criteria);
         if !verdict.is_change() && fresh.own.equivalent {
             // The mean is not confirmed, so the same builds are judged by the estimator.
             let verdict = Verdict::unchanged(&fresh.own, None, criteria);
@@ -173,8 +178,8 @@ impl Analysis {
         }
         let verdict = match verdict {
             Verdict::Unchanged { change, .. } => {
-                let doubt = Doubt::Contradicted { first: first.change.estimate };
-                Verdict::Inconclusive { change, detectable: None, doubt }
+                let doubt = InconclusiveReason::Contradicted { first: first.change.estimate };
+                Verdict::Inconclusive { change, detectable: None, reason: doubt }
             }
             verdict => verdict,
         };
@@ -204,16 +209,17 @@ impl Decision {
         let is_unchanged = low > -limit && high < limit;
         let is_better = high < 0.0 || estimate < -limit;
         let is_worse = low > 0.0 || estimate > limit;
-        let vetoed = |change, doubt| Verdict::Inconclusive { change, detectable: None, doubt };
+        let vetoed =
+            |change, doubt| Verdict::Inconclusive { change, detectable: None, reason: doubt };
         let verdict = match verdict {
             Verdict::Unchanged { change, .. } if low > limit || high < -limit => {
-                vetoed(change, Doubt::SlowerChanged { by_mean })
+                vetoed(change, InconclusiveReason::SlowerChanged { by_mean })
             }
             Verdict::Regressed { change, .. } if is_better || is_unchanged => {
-                vetoed(change, Doubt::MeanDisagrees { by_mean })
+                vetoed(change, InconclusiveReason::MeanDisagrees { by_mean })
             }
             Verdict::Improved { change, .. } if is_worse || is_unchanged => {
-                vetoed(change, Doubt::MeanDisagrees { by_mean })
+                vetoed(change, InconclusiveReason::MeanDisagrees { by_mean })
             }
             verdict => verdict,
         };

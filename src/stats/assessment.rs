@@ -1,12 +1,12 @@
 //! One stage of judging a benchmark: the comparison of its builds, and whether the rule flags it.
 
 use super::{
+    alpha_spending::AlphaSpending,
     comparison::{Change, Comparison, Direction},
     criteria::Criteria,
+    error::StatsError,
     matching::Pairing,
     power::smallest_flagged,
-    rates::Rates,
-    refusal::Refusal,
     rule::Rule,
     sessions::SessionVariance,
     summary::Summary,
@@ -20,7 +20,7 @@ pub struct Assessment {
     /// The change, with the interval that is reported.
     pub change: Change,
     /// How often this look may err.
-    pub rates: Rates,
+    pub alpha: AlphaSpending,
     /// The rule that was used.
     pub rule: Rule,
     /// Whether the builds are stored ones of two sessions.
@@ -41,24 +41,30 @@ impl Assessment {
         head: &Summary,
         pairing: Pairing,
         criteria: &Criteria,
-    ) -> Result<Self, Refusal> {
-        Self::at(Rates::of_only_look(criteria), base, head, pairing, criteria)
+    ) -> Result<Self, StatsError> {
+        Self::from_summaries(
+            AlphaSpending::single_analysis(criteria),
+            base,
+            head,
+            pairing,
+            criteria,
+        )
     }
 
     /// Compares the builds of a look that may err so often.
     ///
     /// The criteria are [checked](Criteria::checked) first.
-    pub fn at(
-        rates: Rates,
+    pub fn from_summaries(
+        rates: AlphaSpending,
         base: &Summary,
         head: &Summary,
         pairing: Pairing,
         criteria: &Criteria,
-    ) -> Result<Self, Refusal> {
+    ) -> Result<Self, StatsError> {
         let criteria = criteria.checked()?;
         let comparison = Comparison::new(base, head, pairing, rates.flag)?;
         let flag = criteria.rule.flags(base, head, &comparison, criteria.confidence)?;
-        Ok(Self::judging(comparison, flag, rates, false, &criteria))
+        Ok(Self::decide(comparison, flag, rates, false, &criteria))
     }
 
     /// Compares stored builds of two sessions.
@@ -70,18 +76,18 @@ impl Assessment {
         pairing: Pairing,
         sessions: &SessionVariance,
         criteria: &Criteria,
-    ) -> Result<Self, Refusal> {
+    ) -> Result<Self, StatsError> {
         let criteria = criteria.checked()?;
-        let rates = Rates::of_only_look(&criteria);
+        let rates = AlphaSpending::single_analysis(&criteria);
         let comparison = Comparison::across(base, head, pairing, sessions, rates.flag)?;
         let flag = comparison.differs();
-        Ok(Self::judging(comparison, flag, rates, true, &criteria))
+        Ok(Self::decide(comparison, flag, rates, true, &criteria))
     }
 
-    fn judging(
+    fn decide(
         comparison: Comparison,
         flag: Option<Direction>,
-        rates: Rates,
+        rates: AlphaSpending,
         is_across: bool,
         criteria: &Criteria,
     ) -> Self {
@@ -91,7 +97,7 @@ impl Assessment {
         let equivalent = tested.low.ln_1p() > -limit && tested.high.ln_1p() < limit;
         let rule = if is_across { Rule::Paired } else { criteria.rule };
         let min_effect = criteria.min_effect;
-        Self { comparison, change, rates, rule, is_across, flag, min_effect, equivalent }
+        Self { comparison, change, alpha: rates, rule, is_across, flag, min_effect, equivalent }
     }
 
     /// True if and only if the benchmark must be measured again, from fresh builds, before a change of
@@ -114,7 +120,7 @@ impl Assessment {
     pub fn smallest_flagged(&self) -> Option<f64> {
         let Comparison { freedom, false_alarm_rate, standard_error, .. } = self.comparison;
         // What was counted needs no power.
-        (self.rule == Rule::Paired && self.rates.flag > 0.0)
+        (self.rule == Rule::Paired && self.alpha.flag > 0.0)
             .then(|| smallest_flagged(freedom, standard_error, false_alarm_rate))
     }
 }

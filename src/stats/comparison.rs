@@ -25,11 +25,11 @@ use serde::Serialize;
 
 use super::{
     distribution::{t_quantile, t_survival},
+    error::StatsError,
     estimator::Estimator,
     interval::Interval,
     matching::{DifferenceShares, Matched, Method, Pairing},
     moments::Moments,
-    refusal::Refusal,
     sessions::SessionVariance,
     summary::Summary,
 };
@@ -100,7 +100,7 @@ pub struct Comparison {
     /// [`Interval::three_level`].
     pub head: Interval,
     /// How far an interval at `1 − α` reaches to each side of `D`.
-    reach: f64,
+    half_width: f64,
     rounding: Rounding,
     /// `SE_D` by the builds alone: without what differs between sessions, and whatever the steps of values.
     error_of_builds: f64,
@@ -117,7 +117,7 @@ impl Comparison {
         head: &Summary,
         pairing: Pairing,
         alpha: f64,
-    ) -> Result<Self, Refusal> {
+    ) -> Result<Self, StatsError> {
         Self::within(base, head, pairing, None, alpha)
     }
 
@@ -128,7 +128,7 @@ impl Comparison {
         pairing: Pairing,
         sessions: &SessionVariance,
         alpha: f64,
-    ) -> Result<Self, Refusal> {
+    ) -> Result<Self, StatsError> {
         Self::within(&base.by_itself(), &head.by_itself(), pairing, Some(sessions), alpha)
     }
 
@@ -138,12 +138,12 @@ impl Comparison {
         pairing: Pairing,
         sessions: Option<&SessionVariance>,
         alpha: f64,
-    ) -> Result<Self, Refusal> {
-        let alpha = Refusal::unless_probability(alpha)?;
+    ) -> Result<Self, StatsError> {
+        let alpha = StatsError::unless_probability(alpha)?;
         refuse_unlike(base, head)?;
-        let matched = Matched::of(base, head, pairing);
+        let matched = Matched::new(base, head, pairing);
         let logs = matched.logs();
-        let moments = logs.each_ref().map(|logs| Moments::of(logs));
+        let moments = logs.each_ref().map(|logs| Moments::compute(logs));
         let Difference { d, standard_error, freedom, gain, correlation } = match matched.method {
             Method::Paired { .. } => Difference::paired(&logs, &moments),
             Method::Welch(_) => Difference::welch(&moments),
@@ -152,13 +152,13 @@ impl Comparison {
         let (standard_error, freedom) = sessions.map_or((standard_error, freedom), |sessions| {
             sessions.added_to(standard_error, freedom)
         });
-        let rounding = Rounding::of([base, head], &moments);
+        let rounding = Rounding::compute([base, head], &moments);
         let standard_error = standard_error.max(rounding.standard_error);
         if standard_error <= NEGLIGIBLE && varies_by_nature(base.metric().unit) {
-            return Err(Refusal::NoVariance);
+            return Err(StatsError::NoVariance);
         }
         let log_change = if d.abs() <= NEGLIGIBLE { 0.0 } else { d };
-        let reach = rounding.reach(1.0 - alpha, standard_error, freedom);
+        let reach = rounding.half_width(1.0 - alpha, standard_error, freedom);
         let [base_interval, head_interval] = comparison_intervals(&moments, log_change, reach);
         let mut comparison = Self {
             method: matched.method,
@@ -167,13 +167,13 @@ impl Comparison {
             standard_error,
             freedom,
             false_alarm_rate: alpha,
-            change: Change::about(log_change, reach),
+            change: Change::around(log_change, reach),
             p: 1.0,
             gain,
             correlation,
             base: base_interval,
             head: head_interval,
-            reach,
+            half_width: reach,
             rounding,
             error_of_builds,
         };
@@ -182,7 +182,7 @@ impl Comparison {
     }
 
     /// Of counts, which are no estimates: their ranges, and a change that is certain if they lie apart.
-    pub(super) fn of_counts(
+    pub(super) fn from_counts(
         builds: [usize; 2],
         change: Change,
         log_change: f64,
@@ -202,7 +202,7 @@ impl Comparison {
             correlation: None,
             base,
             head,
-            reach: 0.0,
+            half_width: 0.0,
             rounding: Rounding { standard_error: 0.0, most: 0.0 },
             error_of_builds: 0.0,
         }
@@ -210,23 +210,24 @@ impl Comparison {
 
     /// The direction of the estimate, if it is more than the steps of the values explain.
     pub fn direction(&self) -> Option<Direction> {
-        Direction::of(self.log_change).filter(|_| self.log_change.abs() > self.rounding.most)
+        Direction::from_difference(self.log_change)
+            .filter(|_| self.log_change.abs() > self.rounding.most)
     }
 
     /// The direction of the change if the comparison intervals do not overlap.
     pub fn differs(&self) -> Option<Direction> {
-        self.direction().filter(|_| self.log_change.abs() > self.reach)
+        self.direction().filter(|_| self.log_change.abs() > self.half_width)
     }
 
     /// How far an interval of `D` at this confidence, strictly between 0 and 1 (else NaN), reaches to each side on the
     /// log scale. Counts have a range instead, which is the interval of their change: here it is 0.
     pub fn half_width(&self, confidence: f64) -> f64 {
-        self.rounding.reach(confidence, self.standard_error, self.freedom)
+        self.rounding.half_width(confidence, self.standard_error, self.freedom)
     }
 
     /// The change with its interval at another confidence, strictly between 0 and 1 (else NaN).
     pub(super) fn change_at(&self, confidence: f64) -> Change {
-        Change::about(self.log_change, self.half_width(confidence))
+        Change::around(self.log_change, self.half_width(confidence))
     }
 
     /// The change of all builds of two stages with its interval at a confidence. Both stages have other builds, whose
@@ -243,7 +244,7 @@ impl Comparison {
             |one: &Self| one.standard_error.powi(2) * one.builds[0].min(one.builds[1]) as f64;
         let variance = weighted(variance, [self.freedom, other.freedom]);
         let standard_error = (variance / all).sqrt().max(self.rounding.standard_error);
-        Change::about(log_change, self.rounding.reach(confidence, standard_error, freedom))
+        Change::around(log_change, self.rounding.half_width(confidence, standard_error, freedom))
     }
 
     /// Which share of the variance of `D` comes from builds, and which from their executions, without what
@@ -258,7 +259,7 @@ impl Comparison {
             Method::Paired { .. } => Pairing::BySeed,
             Method::Welch(_) => Pairing::Unpaired,
         };
-        DifferenceShares::of(&Matched::of(base, head, pairing), self.error_of_builds.powi(2))
+        DifferenceShares::estimate(&Matched::new(base, head, pairing), self.error_of_builds.powi(2))
     }
 
     /// The least that `SE_D` can be with any number of builds, because values come in steps.
@@ -293,7 +294,7 @@ impl Comparison {
 
 impl Direction {
     /// The direction of a difference, if there is one.
-    pub(super) fn of(difference: f64) -> Option<Self> {
+    pub(super) fn from_difference(difference: f64) -> Option<Self> {
         if difference > NEGLIGIBLE {
             Some(Self::Worse)
         } else if difference < -NEGLIGIBLE {
@@ -305,7 +306,7 @@ impl Direction {
 }
 
 impl Change {
-    fn about(log_change: f64, reach: f64) -> Self {
+    fn around(log_change: f64, reach: f64) -> Self {
         Self {
             estimate: log_change.exp_m1(),
             low: (log_change - reach).exp_m1(),
@@ -314,19 +315,19 @@ impl Change {
     }
 }
 
-fn refuse_unlike(base: &Summary, head: &Summary) -> Result<(), Refusal> {
+fn refuse_unlike(base: &Summary, head: &Summary) -> Result<(), StatsError> {
     if base.metric() != head.metric() {
         let metrics = [base.metric().clone(), head.metric().clone()];
-        return Err(Refusal::Metrics(Box::new(metrics)));
+        return Err(StatsError::Metrics(Box::new(metrics)));
     }
     if base.estimator() != head.estimator() {
-        return Err(Refusal::Estimators([base.estimator(), head.estimator()]));
+        return Err(StatsError::Estimators([base.estimator(), head.estimator()]));
     }
-    Refusal::unless_two(base.builds())?;
-    Refusal::unless_two(head.builds())?;
+    StatsError::unless_two(base.builds())?;
+    StatsError::unless_two(head.builds())?;
     let n = [base, head].map(Summary::measurements_per_execution);
     if base.estimator() != Estimator::Mean && n[0].max(n[1]) > UNEQUAL * n[0].min(n[1]) {
-        return Err(Refusal::UnequalMeasurements(n));
+        return Err(StatsError::UnequalMeasurements(n));
     }
     Ok(())
 }
@@ -349,7 +350,7 @@ struct Rounding {
 }
 
 impl Rounding {
-    fn of(versions: [&Summary; 2], moments: &[Moments; 2]) -> Self {
+    fn compute(versions: [&Summary; 2], moments: &[Moments; 2]) -> Self {
         let step = |version: usize| versions[version].resolution() / moments[version].mean.exp();
         let (base, head) = (step(0), step(1));
         Self {
@@ -359,7 +360,7 @@ impl Rounding {
     }
 
     /// How far an interval reaches to each side of the difference.
-    fn reach(&self, confidence: f64, standard_error: f64, freedom: f64) -> f64 {
+    fn half_width(&self, confidence: f64, standard_error: f64, freedom: f64) -> f64 {
         let reach = t_quantile(f64::midpoint(1.0, confidence), freedom) * standard_error;
         // Not `max`, which would hide a NaN.
         if reach < self.most { self.most } else { reach }
@@ -378,7 +379,7 @@ struct Difference {
 impl Difference {
     fn paired([base, head]: &[Vec<f64>; 2], [a, b]: &[Moments; 2]) -> Self {
         let differences: Vec<f64> = base.iter().zip(head).map(|(a, b)| b - a).collect();
-        let d = Moments::of(&differences);
+        let d = Moments::compute(&differences);
         let l = d.count as f64;
         let unpaired = a.squares + b.squares;
         let product = (a.squares * b.squares).sqrt();

@@ -77,7 +77,7 @@ pub struct LayoutTest {
 
 impl Components {
     /// The components of one version.
-    pub fn of(summary: &Summary) -> Self {
+    pub fn estimate(summary: &Summary) -> Self {
         let builds = summary.builds();
         let means = summary.means();
         let floor = (ROUNDING * means.mean).powi(2);
@@ -108,7 +108,7 @@ impl Components {
             version: variance(means.squares, l - 1.0),
         };
         let freedom = Levels { execution: within.1, build: between.1, version: l - 1.0 };
-        let layout = LayoutTest::of(&s, weights.b_in_v, [freedom.version, freedom.build]);
+        let layout = LayoutTest::new(&s, weights.b_in_v, [freedom.version, freedom.build]);
         Self { s, t: weights.unbiased(&s), layout, freedom, weights }
     }
 }
@@ -136,7 +136,7 @@ impl Weights {
 }
 
 impl LayoutTest {
-    fn of(s: &Levels<Option<f64>>, b_in_v: f64, freedom: [f64; 2]) -> Option<Self> {
+    fn new(s: &Levels<Option<f64>>, b_in_v: f64, freedom: [f64; 2]) -> Option<Self> {
         let (s_b, s_v) = (s.build?, s.version?);
         let f = s_v / (b_in_v * s_b);
         if f.is_nan() {

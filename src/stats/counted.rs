@@ -12,14 +12,14 @@
 use std::collections::BTreeMap;
 
 use super::{
+    alpha_spending::AlphaSpending,
     assessment::Assessment,
     comparison::{Change, Comparison, Direction},
     criteria::Criteria,
     interval::Interval,
-    rates::Rates,
     rule::Rule,
     summary::Summary,
-    verdict::{Basis, Doubt, Verdict},
+    verdict::{Evidence, InconclusiveReason, Verdict},
 };
 
 /// What stands for a count of nothing where a logarithm is needed: less than any count. So changes from and to nothing add
@@ -76,7 +76,7 @@ pub(super) fn relative(log_change: f64) -> f64 {
 }
 
 /// Compares the counts of two versions, and judges them by the smallest change of interest of the criteria.
-pub fn judge_counts(
+pub fn decide_counts(
     base: &Summary,
     head: &Summary,
     criteria: &Criteria,
@@ -98,7 +98,7 @@ pub fn judge_counts(
         0.0
     };
     let is_shown = apart && by_chance <= apart_by_chance([FEWEST_COUNTS; 2]);
-    let flag = Direction::of(log_change).filter(|_| is_shown);
+    let flag = Direction::from_difference(log_change).filter(|_| is_shown);
     // A decrease counts as much as the increase that undoes it, as with times.
     let least = -limit / (1.0 + limit);
     let equivalent = if limit > 0.0 {
@@ -106,7 +106,7 @@ pub fn judge_counts(
     } else {
         change.low == 0.0 && change.high == 0.0
     };
-    let comparison = Comparison::of_counts(
+    let comparison = Comparison::from_counts(
         [base, head].map(|one| one.builds().len()),
         change,
         log_change,
@@ -116,7 +116,7 @@ pub fn judge_counts(
     let assessment = Assessment {
         comparison,
         change,
-        rates: Rates { flag: 0.0, equivalence: 0.0, confidence: 1.0 },
+        alpha: AlphaSpending { flag: 0.0, equivalence: 0.0, confidence: 1.0 },
         rule: Rule::Paired,
         is_across: false,
         flag,
@@ -124,21 +124,21 @@ pub fn judge_counts(
         equivalent,
     };
     let is_small = change.estimate > least && change.estimate < limit;
-    let basis = Basis::Counted { by_chance };
+    let basis = Evidence::Counted { by_chance };
     let verdict = match flag {
         _ if equivalent => {
             Verdict::Unchanged { change, min_effect: limit, difference: flag.map(|_| basis) }
         }
-        Some(Direction::Worse) if !is_small => Verdict::Regressed { change, basis },
-        Some(Direction::Better) if !is_small => Verdict::Improved { change, basis },
+        Some(Direction::Worse) if !is_small => Verdict::Regressed { change, evidence: basis },
+        Some(Direction::Better) if !is_small => Verdict::Improved { change, evidence: basis },
         Some(_) => Verdict::Inconclusive {
             change,
             detectable: None,
-            doubt: Doubt::Small { min_effect: limit },
+            reason: InconclusiveReason::Small { min_effect: limit },
         },
         None => {
-            let doubt = Doubt::Varies { by_chance: apart.then_some(by_chance) };
-            Verdict::Inconclusive { change, detectable: None, doubt }
+            let doubt = InconclusiveReason::Varies { by_chance: apart.then_some(by_chance) };
+            Verdict::Inconclusive { change, detectable: None, reason: doubt }
         }
     };
     Some((assessment, verdict))
@@ -192,13 +192,13 @@ mod tests {
             (seed, build.iter().map(|count| vec![*count]).collect::<Vec<Vec<f64>>>())
         });
         let data = Measurements::new(Metric::allocations(), builds.collect::<Vec<_>>()).unwrap();
-        Summary::of(&data, Estimator::Mean)
+        Summary::compute(&data, Estimator::Mean)
     }
 
     fn judged(base: &[[f64; 2]], head: &[[f64; 2]], min_effect: f64) -> Verdict {
         // Those of the metric are chosen by whoever calls.
         let criteria = Criteria { min_effect, ..Criteria::default() };
-        judge_counts(&summary(base), &summary(head), &criteria).unwrap().1
+        decide_counts(&summary(base), &summary(head), &criteria).unwrap().1
     }
 
     #[test]
@@ -210,11 +210,17 @@ mod tests {
     #[test]
     fn a_change_of_the_limit_is_a_change_and_a_smaller_one_is_told_as_a_difference() {
         let head = |count: f64| judged(&[[1000.0, 1000.0]], &[[count, count]], 0.005);
-        assert!(matches!(head(1005.0), Verdict::Regressed { basis: Basis::Counted { .. }, .. }));
+        assert!(matches!(
+            head(1005.0),
+            Verdict::Regressed { evidence: Evidence::Counted { .. }, .. }
+        ));
         assert!(matches!(head(995.0), Verdict::Improved { .. }));
         let smaller = head(1004.0);
         assert!(
-            matches!(smaller, Verdict::Unchanged { difference: Some(Basis::Counted { .. }), .. }),
+            matches!(
+                smaller,
+                Verdict::Unchanged { difference: Some(Evidence::Counted { .. }), .. }
+            ),
             "{smaller:?}"
         );
     }
@@ -225,7 +231,10 @@ mod tests {
         assert!(
             matches!(
                 verdict,
-                Verdict::Inconclusive { doubt: Doubt::Varies { by_chance: None }, .. }
+                Verdict::Inconclusive {
+                    reason: InconclusiveReason::Varies { by_chance: None },
+                    ..
+                }
             ),
             "{verdict:?}"
         );
@@ -268,18 +277,20 @@ mod tests {
             let builds = (1..).zip(counts.iter().map(|count| vec![count.clone()]));
             let metric = Metric::instructions();
             let data = Measurements::new(metric, builds.collect::<Vec<_>>()).unwrap();
-            Summary::of(&data, Estimator::Mean)
+            Summary::compute(&data, Estimator::Mean)
         };
         let criteria = Criteria { min_effect: 0.005, ..Criteria::default() };
         let verdict = |[base, head]: [&[Vec<f64>]; 2]| {
-            judge_counts(&one_each(base), &one_each(head), &criteria).unwrap()
+            decide_counts(&one_each(base), &one_each(head), &criteria).unwrap()
         };
         let [low, high] = [three(1000.0), three(1100.0)];
         for pair in [[&low[..], &high[..]], [&high[..], &low[..]]] {
             let (assessment, verdict) = verdict(pair);
             assert_eq!(assessment.flag, None);
-            let Verdict::Inconclusive { doubt: Doubt::Varies { by_chance: Some(chance) }, .. } =
-                verdict
+            let Verdict::Inconclusive {
+                reason: InconclusiveReason::Varies { by_chance: Some(chance) },
+                ..
+            } = verdict
             else {
                 panic!("{verdict:?}");
             };
@@ -287,7 +298,7 @@ mod tests {
         }
         let six = |three: &[Vec<f64>; 3]| [&three[..], &three[..]].concat();
         let [base, head] = [six(&low), six(&high)];
-        let Verdict::Regressed { basis: Basis::Counted { by_chance }, .. } =
+        let Verdict::Regressed { evidence: Evidence::Counted { by_chance }, .. } =
             verdict([&base, &head]).1
         else {
             panic!("six counts of each version lie apart");
@@ -300,7 +311,10 @@ mod tests {
         let more = [vec![1100.0], vec![1100.0], vec![1101.0]];
         let verdict = verdict([&same, &more]).1;
         assert!(
-            matches!(verdict, Verdict::Regressed { basis: Basis::Counted { by_chance: 0.0 }, .. }),
+            matches!(
+                verdict,
+                Verdict::Regressed { evidence: Evidence::Counted { by_chance: 0.0 }, .. }
+            ),
             "{verdict:?}"
         );
     }
@@ -321,7 +335,7 @@ mod tests {
     fn changes_from_and_to_nothing_add_up_with_others() {
         let log = |base: f64, head: f64| {
             let [base, head] = [base, head].map(|count| summary(&[[count; 2]]));
-            judge_counts(&base, &head, &Criteria::default()).unwrap().0.comparison.log_change
+            decide_counts(&base, &head, &Criteria::default()).unwrap().0.comparison.log_change
         };
         for [first, second, third] in [[0.0, 1.0, 3.0], [3.0, 0.0, 5.0], [0.5, 0.0, 1e9]] {
             let whole = log(first, third);

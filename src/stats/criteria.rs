@@ -1,6 +1,6 @@
 //! The criteria of judging that users can set, with their defaults.
 
-use super::{estimator::Estimator, refusal::Refusal, rule::Rule};
+use super::{error::StatsError, estimator::Estimator, rule::Rule};
 use crate::model::Metric;
 
 /// How benchmarks are judged. The same for all benchmarks and both stages of an experiment.
@@ -45,7 +45,7 @@ impl CountLimits {
     pub const DEFAULT: Self = Self { instructions: 0.005, allocations: 0.0, allocated_bytes: 0.0 };
 
     /// The limit of a metric, if it is one that is counted.
-    pub fn of(&self, metric: &Metric) -> Option<f64> {
+    pub fn for_metric(&self, metric: &Metric) -> Option<f64> {
         [
             (Metric::instructions(), self.instructions),
             (Metric::allocations(), self.allocations),
@@ -75,20 +75,20 @@ impl Default for Criteria {
 
 impl Criteria {
     /// These criteria, if every number in them makes sense.
-    pub fn checked(self) -> Result<Self, Refusal> {
-        Refusal::unless_probability(self.false_alarm_rate)?;
-        Refusal::unless_probability(self.confidence)?;
+    pub fn checked(self) -> Result<Self, StatsError> {
+        StatsError::unless_probability(self.false_alarm_rate)?;
+        StatsError::unless_probability(self.confidence)?;
         if self.min_effect >= 0.0 && self.min_effect.is_finite() {
             Ok(self)
         } else {
-            Err(Refusal::NotAnEffect(self.min_effect))
+            Err(StatsError::NotAnEffect(self.min_effect))
         }
     }
 
     /// These criteria for a metric that is counted.
     #[must_use]
-    pub fn of_metric(self, metric: &Metric) -> Self {
-        let min_effect = self.counts.of(metric).unwrap_or(self.min_effect);
+    pub fn for_metric(self, metric: &Metric) -> Self {
+        let min_effect = self.counts.for_metric(metric).unwrap_or(self.min_effect);
         Self { min_effect, ..self }
     }
 
@@ -145,9 +145,9 @@ mod tests {
             change(&mut criteria);
             criteria.checked().unwrap_err()
         };
-        assert_eq!(with(|c| c.false_alarm_rate = 0.0), Refusal::NotAProbability(0.0));
-        assert_eq!(with(|c| c.confidence = 95.0), Refusal::NotAProbability(95.0));
-        assert_eq!(with(|c| c.min_effect = -0.01), Refusal::NotAnEffect(-0.01));
+        assert_eq!(with(|c| c.false_alarm_rate = 0.0), StatsError::NotAProbability(0.0));
+        assert_eq!(with(|c| c.confidence = 95.0), StatsError::NotAProbability(95.0));
+        assert_eq!(with(|c| c.min_effect = -0.01), StatsError::NotAnEffect(-0.01));
         assert_eq!(
             with(|c| c.min_effect = f64::NAN).to_string(),
             "NaN is not a smallest change of interest: a finite number from 0 up"

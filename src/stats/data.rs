@@ -56,7 +56,7 @@ impl Measurements {
     ///
     /// Refuses a value that is not a positive finite number (and not between 1e-100 and 1e100), a seed
     /// that comes twice, and data without any measurement.
-    pub fn new<B, E>(metric: Metric, builds: B) -> Result<Self, Misfit>
+    pub fn new<B, E>(metric: Metric, builds: B) -> Result<Self, InvalidMeasurement>
     where
         B: IntoIterator<Item = (u64, E)>,
         E: IntoIterator<Item: AsRef<[f64]>>,
@@ -73,11 +73,11 @@ impl Measurements {
         let mut seeds = HashSet::new();
         for (seed, executions) in builds {
             if !seeds.insert(seed) {
-                return Err(Misfit::SeedTwice { seed });
+                return Err(InvalidMeasurement::SeedTwice { seed });
             }
             data.push(seed, executions)?;
         }
-        if data.values.is_empty() { Err(Misfit::Nothing) } else { Ok(data) }
+        if data.values.is_empty() { Err(InvalidMeasurement::Nothing) } else { Ok(data) }
     }
 
     /// The same measurements, with the smallest step of a value in the metric's unit: 1 for times in whole
@@ -101,7 +101,7 @@ impl Measurements {
         Self { factors, ..self }
     }
 
-    fn push<E>(&mut self, seed: u64, executions: E) -> Result<(), Misfit>
+    fn push<E>(&mut self, seed: u64, executions: E) -> Result<(), InvalidMeasurement>
     where
         E: IntoIterator<Item: AsRef<[f64]>>,
     {
@@ -113,7 +113,7 @@ impl Measurements {
             let is_refused = |value: &f64| !ACCEPTED.contains(value) && !is_nothing(*value);
             if let Some(measurement) = values.iter().position(is_refused) {
                 let position = MeasurementPosition { seed, round, measurement };
-                return Err(Misfit::Value { value: values[measurement], position });
+                return Err(InvalidMeasurement::Value { value: values[measurement], position });
             }
             if !values.is_empty() {
                 self.values.extend_from_slice(values);
@@ -217,7 +217,7 @@ impl fmt::Display for MeasurementPosition {
 
 /// Why data cannot be taken as [`Measurements`].
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Misfit {
+pub enum InvalidMeasurement {
     /// A value is not a positive finite number, or beyond what any unit needs.
     Value {
         /// The value.
@@ -234,7 +234,7 @@ pub enum Misfit {
     Nothing,
 }
 
-impl fmt::Display for Misfit {
+impl fmt::Display for InvalidMeasurement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Value { value, position } => {
@@ -246,13 +246,13 @@ impl fmt::Display for Misfit {
     }
 }
 
-impl std::error::Error for Misfit {}
+impl std::error::Error for InvalidMeasurement {}
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn wall(builds: &[(u64, Vec<Vec<f64>>)]) -> Result<Measurements, Misfit> {
+    fn wall(builds: &[(u64, Vec<Vec<f64>>)]) -> Result<Measurements, InvalidMeasurement> {
         Measurements::new(
             Metric::wall(),
             builds.iter().map(|(seed, executions)| (*seed, executions)),
@@ -295,7 +295,7 @@ mod tests {
     fn a_value_that_is_no_positive_number_is_refused_with_where_it_stands() {
         for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, -0.0, -1.0, 1e-300, 1e300] {
             let refusal = wall(&[(1, vec![vec![1.0]]), (9, vec![vec![], vec![1.0, value]])]);
-            let Err(Misfit::Value { position, .. }) = refusal else {
+            let Err(InvalidMeasurement::Value { position, .. }) = refusal else {
                 panic!("{value} was accepted")
             };
             assert_eq!(position, MeasurementPosition { seed: 9, round: 1, measurement: 1 });
@@ -310,12 +310,12 @@ mod tests {
     #[test]
     fn a_seed_that_comes_twice_is_refused_even_where_one_build_is_empty() {
         let twice = wall(&[(4, vec![]), (4, vec![vec![1.0]])]);
-        assert_eq!(twice, Err(Misfit::SeedTwice { seed: 4 }));
+        assert_eq!(twice, Err(InvalidMeasurement::SeedTwice { seed: 4 }));
     }
 
     #[test]
     fn data_without_any_measurement_are_refused() {
-        assert_eq!(wall(&[]), Err(Misfit::Nothing));
-        assert_eq!(wall(&[(1, vec![vec![]])]), Err(Misfit::Nothing));
+        assert_eq!(wall(&[]), Err(InvalidMeasurement::Nothing));
+        assert_eq!(wall(&[(1, vec![vec![]])]), Err(InvalidMeasurement::Nothing));
     }
 }

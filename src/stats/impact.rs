@@ -87,7 +87,7 @@ pub fn impact_factor(
             }
             let one = random.below(sets.len());
             let all_of_one = random.choose_front(&mut sets[one], choose);
-            ratio(Moments::of(&one_of_each).squares, Moments::of(all_of_one).squares)
+            ratio(Moments::compute(&one_of_each).squares, Moments::compute(all_of_one).squares)
         })
         .collect();
     Ok(median(&mut ratios))
@@ -103,7 +103,7 @@ pub(super) fn impact_factor_without_shift(
     let centered: Vec<Vec<f64>> = sets
         .iter()
         .map(|set| {
-            let mean = Moments::of(set).mean;
+            let mean = Moments::compute(set).mean;
             set.iter().map(|value| value - mean).collect()
         })
         .collect();
@@ -112,7 +112,7 @@ pub(super) fn impact_factor_without_shift(
 
 /// Both impact factors of one level. In JSON, an infinite one is null.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Impact {
+pub struct ImpactFactor {
     /// As measured: 1 means that the level has no influence.
     #[schemars(with = "Option<f64>")]
     pub factor: f64,
@@ -121,23 +121,24 @@ pub struct Impact {
     pub without_shift: f64,
 }
 
-impl Impact {
+impl ImpactFactor {
     /// The impact of starting the program again: data sets are executions, values are measurements.
     ///
     /// The effect of the build is taken out first, or it would count as that of its executions: each
     /// execution is moved so that executions lie about the mean of all builds, their distance from the
     /// mean of their own build multiplied by `sqrt(m / (m − 1))`, which undoes the shrinking that
     /// estimating that mean brings. Builds with a single execution say nothing here and are left out.
-    pub fn of_executions(
+    pub fn execution_impact(
         data: &Measurements,
         bootstrap: &Bootstrap,
         random: &mut Random,
     ) -> Result<Self, NoImpact> {
         let mut sets: Vec<Vec<f64>> = vec![];
         for build in data.builds() {
-            let means: Vec<f64> = build.executions().map(|set| Moments::of(set).mean).collect();
+            let means: Vec<f64> =
+                build.executions().map(|set| Moments::compute(set).mean).collect();
             let m = means.len() as f64;
-            let center = Moments::of(&means).mean;
+            let center = Moments::compute(&means).mean;
             if means.len() < 2 {
                 continue;
             }
@@ -147,11 +148,11 @@ impl Impact {
                 sets.push(set.iter().map(|value| value + shift).collect());
             }
         }
-        Self::of_sets(&sets, bootstrap, random)
+        Self::estimate(&sets, bootstrap, random)
     }
 
     /// The impact of building again: data sets are builds, values are the estimates of their executions.
-    pub fn of_builds(
+    pub fn build_impact(
         data: &Measurements,
         estimator: Estimator,
         bootstrap: &Bootstrap,
@@ -164,10 +165,10 @@ impl Impact {
                 build.executions().map(|set| estimator.estimate(set, &mut scratch)).collect()
             })
             .collect();
-        Self::of_sets(&sets, bootstrap, random)
+        Self::estimate(&sets, bootstrap, random)
     }
 
-    fn of_sets(
+    fn estimate(
         sets: &[Vec<f64>],
         bootstrap: &Bootstrap,
         random: &mut Random,

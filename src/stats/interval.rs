@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::{
     components::Components,
     distribution::{normal_quantile, t_quantile},
-    refusal::Refusal,
+    error::StatsError,
     summary::Summary,
 };
 
@@ -32,12 +32,12 @@ impl Interval {
     /// `E[S_V²] / l`, so this one number carries all three levels, for any estimator and also where
     /// executions are not equally many (the builds then have unequal variances, and the interval
     /// is slightly conservative).
-    pub fn three_level(summary: &Summary, confidence: f64) -> Result<Self, Refusal> {
-        let confidence = Refusal::unless_probability(confidence)?;
-        let l = Refusal::unless_two(summary.builds())?.len() as f64;
+    pub fn three_level(summary: &Summary, confidence: f64) -> Result<Self, StatsError> {
+        let confidence = StatsError::unless_probability(confidence)?;
+        let l = StatsError::unless_two(summary.builds())?.len() as f64;
         let values = summary.values();
         let t = t_quantile(f64::midpoint(1.0, confidence), l - 1.0);
-        Ok(Self::about(values.mean, t * (values.squares / (l - 1.0) / l).sqrt()))
+        Ok(Self::around(values.mean, t * (values.squares / (l - 1.0) / l).sqrt()))
     }
 
     /// The interval (17) of Kalibera et al. 2006, verbatim and therefore of means, whatever the
@@ -48,19 +48,19 @@ impl Interval {
     /// are not equally many, `1/m` and `1/(mn)` are the variances of build means that they stand for,
     /// `mean_k(1/m_k)` and `mean_k(mean_j(1/n_kj)/m_k)`, and `Ȳ` is the mean of build means. A level of
     /// which nothing is known adds nothing.
-    pub fn paper(summary: &Summary, confidence: f64) -> Result<Self, Refusal> {
-        let confidence = Refusal::unless_probability(confidence)?;
-        let l = Refusal::unless_two(summary.builds())?.len() as f64;
-        let Components { s, weights, .. } = Components::of(summary);
+    pub fn paper(summary: &Summary, confidence: f64) -> Result<Self, StatsError> {
+        let confidence = StatsError::unless_probability(confidence)?;
+        let l = StatsError::unless_two(summary.builds())?.len() as f64;
+        let Components { s, weights, .. } = Components::estimate(summary);
         let variance = s.execution.unwrap_or(0.0) * weights.e_in_v / l
             + s.build.unwrap_or(0.0) * weights.b_in_v / l
             + s.version.unwrap_or(0.0) / l;
         let u = normal_quantile(f64::midpoint(1.0, confidence));
-        Ok(Self::about(summary.means().mean, u * variance.sqrt()))
+        Ok(Self::around(summary.means().mean, u * variance.sqrt()))
     }
 
     /// The interval that reaches `half_width` to both sides of `center`.
-    pub fn about(center: f64, half_width: f64) -> Self {
+    pub fn around(center: f64, half_width: f64) -> Self {
         Self { center, low: center - half_width, high: center + half_width }
     }
 
@@ -85,7 +85,7 @@ mod tests {
 
     fn summary(builds: &[&[&[f64]]], estimator: Estimator) -> Summary {
         let builds = (0..).zip(builds.iter().map(|executions| executions.iter()));
-        Summary::of(&Measurements::new(Metric::wall(), builds).unwrap(), estimator)
+        Summary::compute(&Measurements::new(Metric::wall(), builds).unwrap(), estimator)
     }
 
     fn assert_close(obtained: f64, expected: f64) {
@@ -124,7 +124,7 @@ mod tests {
     fn one_build_is_refused() {
         let data = summary(&[&[&[1.0, 2.0], &[3.0]]], Estimator::Mean);
         for interval in [Interval::three_level, Interval::paper] {
-            assert_eq!(interval(&data, 0.95), Err(Refusal::TooFewBuilds { builds: 1 }));
+            assert_eq!(interval(&data, 0.95), Err(StatsError::TooFewBuilds { builds: 1 }));
         }
     }
 
@@ -132,7 +132,7 @@ mod tests {
     fn a_confidence_that_is_no_probability_is_refused() {
         let data = summary(&[&[&[1.0]], &[&[2.0]]], Estimator::Mean);
         for confidence in [0.0, 1.0, -0.5, 95.0] {
-            let refusal = Refusal::NotAProbability(confidence);
+            let refusal = StatsError::NotAProbability(confidence);
             assert_eq!(Interval::three_level(&data, confidence), Err(refusal.clone()));
             assert_eq!(Interval::paper(&data, confidence), Err(refusal));
         }
@@ -141,9 +141,9 @@ mod tests {
 
     #[test]
     fn intervals_that_touch_overlap() {
-        let low = Interval::about(1.0, 0.5);
-        assert!(low.overlaps(&Interval::about(2.0, 0.5)));
-        assert!(!low.overlaps(&Interval::about(2.0, 0.49)));
+        let low = Interval::around(1.0, 0.5);
+        assert!(low.overlaps(&Interval::around(2.0, 0.5)));
+        assert!(!low.overlaps(&Interval::around(2.0, 0.49)));
         assert!(low.overlaps(&low));
     }
 }

@@ -50,7 +50,7 @@ pub(super) struct Matched<'s> {
 }
 
 impl<'s> Matched<'s> {
-    pub(super) fn of(base: &'s Summary, head: &'s Summary, pairing: Pairing) -> Self {
+    pub(super) fn new(base: &'s Summary, head: &'s Summary, pairing: Pairing) -> Self {
         if pairing == Pairing::Unpaired {
             return Self::unpaired(base, head, Unpaired::ByDesign);
         }
@@ -132,7 +132,7 @@ pub struct DifferenceShares {
 impl DifferenceShares {
     /// Of `squared_error`, the variance of the mean difference. None if no build has two executions, since
     /// nothing then tells the levels apart, and where there is no variance.
-    pub(super) fn of(matched: &Matched<'_>, squared_error: f64) -> Option<Self> {
+    pub(super) fn estimate(matched: &Matched<'_>, squared_error: f64) -> Option<Self> {
         let [base, head] = &matched.builds;
         let of_executions = match matched.method {
             Method::Paired { .. } => variance_of_mean(base.iter().zip(head).map(differences))?,
@@ -164,7 +164,7 @@ fn logs(build: &BuildSummary) -> Vec<f64> {
 fn variance_of_mean(builds: impl Iterator<Item = Vec<f64>>) -> Option<f64> {
     let (mut squares, mut freedom, mut inverses, mut count) = (0.0, 0, 0.0, 0.0);
     for executions in builds {
-        squares += Moments::of(&executions).squares;
+        squares += Moments::compute(&executions).squares;
         freedom += executions.len().saturating_sub(1);
         inverses += 1.0 / executions.len().max(1) as f64;
         count += 1.0;
@@ -183,17 +183,17 @@ mod tests {
     /// A version whose build of seed `s` has the value `e^s · scale`.
     fn version(seeds: &[u64], scale: f64) -> Summary {
         let builds = seeds.iter().map(|&seed| (seed, [[(seed as f64).exp() * scale]]));
-        Summary::of(&Measurements::new(Metric::wall(), builds).unwrap(), Estimator::Mean)
+        Summary::compute(&Measurements::new(Metric::wall(), builds).unwrap(), Estimator::Mean)
     }
 
     fn method(base: &[u64], head: &[u64]) -> Method {
-        Matched::of(&version(base, 1.0), &version(head, 1.0), Pairing::BySeed).method
+        Matched::new(&version(base, 1.0), &version(head, 1.0), Pairing::BySeed).method
     }
 
     #[test]
     fn equal_seeds_stand_against_each_other_in_whatever_order_they_came() {
         let (base, head) = (version(&[5, 1, 3], 1.0), version(&[3, 5, 2, 1], 1.0));
-        let matched = Matched::of(&base, &head, Pairing::BySeed);
+        let matched = Matched::new(&base, &head, Pairing::BySeed);
         assert_eq!(matched.method, Method::Paired { left_out: 1 });
         let seeds = |builds: &[&BuildSummary]| builds.iter().map(|b| b.seed).collect::<Vec<_>>();
         assert_eq!(matched.builds.map(|builds| seeds(&builds)), [[1, 3, 5], [1, 3, 5]]);
@@ -215,7 +215,7 @@ mod tests {
     #[test]
     fn all_builds_count_where_seeds_mean_nothing() {
         let (base, head) = (version(&[1, 2], 1.0), version(&[1, 2, 3], 1.0));
-        let matched = Matched::of(&base, &head, Pairing::Unpaired);
+        let matched = Matched::new(&base, &head, Pairing::Unpaired);
         assert_eq!(matched.method, Method::Welch(Unpaired::ByDesign));
         assert_eq!(matched.builds.map(|builds| builds.len()), [2, 3]);
     }
@@ -226,7 +226,7 @@ mod tests {
             build.map(|logs| logs.iter().map(|log| log.exp()).collect::<Vec<f64>>())
         };
         let builds = (0..).zip(builds.iter().map(executions));
-        Summary::of(&Measurements::new(Metric::wall(), builds).unwrap(), Estimator::Mean)
+        Summary::compute(&Measurements::new(Metric::wall(), builds).unwrap(), Estimator::Mean)
     }
 
     fn shares(base: &Summary, head: &Summary, pairing: Pairing) -> Option<DifferenceShares> {

@@ -40,6 +40,8 @@
     expect(clippy::float_cmp, reason = "where a test knows the exact result, it asks for that")
 )]
 
+mod achieved_power;
+mod alpha_spending;
 mod analysis;
 mod assessment;
 pub mod bisection;
@@ -50,47 +52,45 @@ mod counted;
 mod criteria;
 mod data;
 pub mod distribution;
+mod error;
 mod estimator;
 pub mod impact;
 mod interval;
 mod matching;
 mod moments;
-pub mod neighbours;
 pub mod noise;
-mod outlook;
+pub mod paired_ratio;
 pub mod plan;
 pub mod power;
-pub mod procedure;
 mod proportion;
 mod random;
-mod rates;
-mod refusal;
 mod rule;
 pub mod segmentation;
+pub mod sequential;
 mod sessions;
 mod summary;
 mod verdict;
 
+pub use achieved_power::{ABOVE_MIN_EFFECT, More, Power};
+pub use alpha_spending::{AlphaSpending, discoveries};
 pub use analysis::{Analysis, Decider, Decision};
 pub use assessment::Assessment;
 pub use comparison::{Change, Comparison, Direction};
 pub use components::{Components, LayoutTest, Levels, Weights};
-pub use counted::{apart_by_chance, counts_needed, judge_counts, times_counted, varies};
+pub use counted::{apart_by_chance, counts_needed, decide_counts, times_counted, varies};
 pub use criteria::{CountLimits, Criteria};
-pub use data::{BuildMeasurements, MeasurementPosition, Measurements, Misfit};
+pub use data::{BuildMeasurements, InvalidMeasurement, MeasurementPosition, Measurements};
+pub use error::StatsError;
 pub use estimator::{Estimator, Scratch, UnknownEstimator};
 pub use interval::Interval;
 pub use matching::{DifferenceShares, Method, Pairing, Unpaired};
 pub use moments::{Moments, median, slow};
-pub use outlook::{ABOVE_MIN_EFFECT, More, Outlook};
 pub use proportion::Proportion;
 pub use random::Random;
-pub use rates::{Rates, discoveries};
-pub use refusal::Refusal;
 pub use rule::{Rule, UnknownRule};
 pub use sessions::{Repeat, SessionVariance};
 pub use summary::{BuildSummary, ExecutionEstimate, Summary};
-pub use verdict::{Basis, Doubt, Verdict};
+pub use verdict::{Evidence, InconclusiveReason, Verdict};
 
 #[cfg(test)]
 mod properties;

@@ -3,7 +3,7 @@
 
 /// Sums run in this many independent accumulators, so that the processor can add vectors and need
 /// not wait for one addition before it starts the next.
-const LANES: usize = 8;
+const PARALLEL: usize = 8;
 
 /// Number, mean and sum of squared deviations from the mean of some values.
 ///
@@ -32,7 +32,7 @@ impl Moments {
     /// `(mean − s)² n / (n − 1)`, so the excess is at most `n − 1` times what remains: the relative
     /// rounding error is that of a sum times `n` at worst, however large the mean and whatever
     /// outlier comes first.
-    pub fn of(values: &[f64]) -> Self {
+    pub fn compute(values: &[f64]) -> Self {
         let count = values.len();
         let Some(&first) = values.first() else {
             return Self { count, mean: f64::NAN, squares: 0.0 };
@@ -55,23 +55,23 @@ impl Moments {
 
 /// The sum of `values`.
 pub(super) fn sum(values: &[f64]) -> f64 {
-    let (chunks, rest) = values.as_chunks::<LANES>();
-    let mut lanes = [0.0; LANES];
+    let (chunks, rest) = values.as_chunks::<PARALLEL>();
+    let mut parallel = [0.0; PARALLEL];
     for chunk in chunks {
-        for (lane, value) in lanes.iter_mut().zip(chunk) {
+        for (lane, value) in parallel.iter_mut().zip(chunk) {
             *lane += value;
         }
     }
-    fold(lanes) + rest.iter().sum::<f64>()
+    fold(parallel) + rest.iter().sum::<f64>()
 }
 
 /// `Σ (x − center)` and `Σ (x − center)²`.
 fn deviations(values: &[f64], center: f64) -> (f64, f64) {
-    let (chunks, rest) = values.as_chunks::<LANES>();
-    let mut plain = [0.0; LANES];
-    let mut squared = [0.0; LANES];
+    let (chunks, rest) = values.as_chunks::<PARALLEL>();
+    let mut plain = [0.0; PARALLEL];
+    let mut squared = [0.0; PARALLEL];
     for chunk in chunks {
-        for lane in 0..LANES {
+        for lane in 0..PARALLEL {
             let deviation = chunk[lane] - center;
             plain[lane] += deviation;
             squared[lane] += deviation * deviation;
@@ -86,9 +86,9 @@ fn deviations(values: &[f64], center: f64) -> (f64, f64) {
     total
 }
 
-/// Adds the lanes pairwise: fewer roundings than from left to right.
-fn fold(lanes: [f64; LANES]) -> f64 {
-    let [a, b, c, d, e, f, g, h] = lanes;
+/// Adds the parallel pairwise: fewer roundings than from left to right.
+fn fold(parallel: [f64; PARALLEL]) -> f64 {
+    let [a, b, c, d, e, f, g, h] = parallel;
     ((a + b) + (c + d)) + ((e + f) + (g + h))
 }
 
@@ -129,16 +129,16 @@ mod tests {
 
     #[test]
     fn nothing_has_no_mean_and_one_value_has_no_variance() {
-        assert!(Moments::of(&[]).mean.is_nan());
-        assert_eq!(Moments::of(&[]).variance(), None);
-        assert_eq!(Moments::of(&[3.0]), Moments { count: 1, mean: 3.0, squares: 0.0 });
-        assert_eq!(Moments::of(&[3.0]).variance(), None);
+        assert!(Moments::compute(&[]).mean.is_nan());
+        assert_eq!(Moments::compute(&[]).variance(), None);
+        assert_eq!(Moments::compute(&[3.0]), Moments { count: 1, mean: 3.0, squares: 0.0 });
+        assert_eq!(Moments::compute(&[3.0]).variance(), None);
     }
 
     #[test]
     fn values_beyond_the_last_full_chunk_count_too() {
         let values: Vec<f64> = (1..=19).map(f64::from).collect();
-        let moments = Moments::of(&values);
+        let moments = Moments::compute(&values);
         assert_eq!(moments.mean, 10.0);
         // Σ i² − 19·10² = 2470 − 1900
         assert_eq!(moments.squares, 570.0);
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn a_small_spread_on_a_large_value_is_not_cancelled_away() {
         let values: Vec<f64> = (0..1000).map(|i| 1e12 + f64::from(i % 2)).collect();
-        let moments = Moments::of(&values);
+        let moments = Moments::compute(&values);
         assert_eq!(moments.mean, 1e12 + 0.5);
         assert_eq!(moments.squares, 250.0);
     }
@@ -156,7 +156,7 @@ mod tests {
     fn an_outlier_that_comes_first_leaves_the_rest_accurate() {
         let mut values = vec![1.0; 1000];
         values[0] = 1e9;
-        let moments = Moments::of(&values);
+        let moments = Moments::compute(&values);
         assert!((moments.mean / (1e6 + 0.999) - 1.0).abs() < 1e-12);
         // (10^9 − 1)² · 999/1000
         let exact = 999_999_999.0f64.powi(2) * 0.999;
@@ -173,7 +173,7 @@ mod tests {
             // A power of two scales without rounding, so the results must be exactly equal.
             let c = 2f64.powi(exponent);
             let scaled: Vec<f64> = values.iter().map(|value| value * c).collect();
-            let (one, other) = (Moments::of(&values), Moments::of(&scaled));
+            let (one, other) = (Moments::compute(&values), Moments::compute(&scaled));
             prop_assert_eq!(other.mean, one.mean * c);
             prop_assert_eq!(other.squares, one.squares * c * c);
         }

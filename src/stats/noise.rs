@@ -23,7 +23,7 @@ pub fn pooled(deviations: &[f64]) -> Option<f64> {
 /// The mean of `o·e`, where `e` is the log ratio of head to base of a pair of executions, and `o` is 1 where the
 /// head went second and -1 where it went first.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct OrderEffect {
+pub struct PositionEffect {
     /// How much longer the second takes: 0.01 is 1 %, on the log scale.
     pub mean: f64,
     /// The mean divided by its standard error.
@@ -32,14 +32,14 @@ pub struct OrderEffect {
     pub pairs: usize,
 }
 
-impl OrderEffect {
+impl PositionEffect {
     /// Of pairs, each with its log ratio and whether the head went second. `None` of fewer than 2, and of pairs
     /// that do not vary.
-    pub fn of(pairs: impl IntoIterator<Item = (f64, bool)>) -> Option<Self> {
+    pub fn estimate(pairs: impl IntoIterator<Item = (f64, bool)>) -> Option<Self> {
         let signed =
             |(ratio, is_head_second): (f64, bool)| if is_head_second { ratio } else { -ratio };
         let products: Vec<f64> = pairs.into_iter().map(signed).collect();
-        let moments = Moments::of(&products);
+        let moments = Moments::compute(&products);
         let error = moments.standard_deviation()? / (moments.count as f64).sqrt();
         (error > 0.0).then(|| Self {
             mean: moments.mean,
@@ -57,17 +57,17 @@ impl OrderEffect {
 /// The autocorrelation at lag 1 of sequences that stand for themselves: the end of one is no neighbour of the
 /// beginning of the next.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Serial {
+pub struct Autocorrelation {
     /// From -1 to 1.
     pub correlation: f64,
     /// How many pairs of neighbours there are.
-    pub neighbours: usize,
+    pub pairs: usize,
 }
 
-impl Serial {
+impl Autocorrelation {
     /// `Σ (x[i] − mean) (x[i + 1] − mean) / Σ (x[i] − mean)²`, each sequence about its own mean. `None` where
     /// nothing has neighbours, or nothing varies.
-    pub fn of(sequences: &[Vec<f64>]) -> Option<Self> {
+    pub fn estimate(sequences: &[Vec<f64>]) -> Option<Self> {
         let (mut products, mut squares, mut neighbours) = (0.0, 0.0, 0);
         for sequence in sequences {
             let mean = sequence.iter().sum::<f64>() / sequence.len() as f64;
@@ -76,12 +76,12 @@ impl Serial {
             neighbours += sequence.len().saturating_sub(1);
         }
         let varies = neighbours > 0 && squares > 0.0;
-        varies.then(|| Self { correlation: products / squares, neighbours })
+        varies.then(|| Self { correlation: products / squares, pairs: neighbours })
     }
 
     /// How far from 0 chance brings it in 19 of 20 cases where neighbours have nothing in common, about.
     pub fn by_chance(&self) -> f64 {
-        1.96 / (self.neighbours as f64).sqrt()
+        1.96 / (self.pairs as f64).sqrt()
     }
 }
 
@@ -100,7 +100,7 @@ pub fn scaled(sample: &[f64]) -> Option<Vec<f64>> {
 /// absolute deviation do not count.
 pub fn far_from_median(samples: &[Vec<f64>]) -> Proportion {
     let scaled = samples.iter().filter_map(|sample| scaled(sample)).flatten();
-    Proportion::of(scaled, |x| x.abs() > FAR)
+    Proportion::count(scaled, |x| x.abs() > FAR)
 }
 
 /// How far the distribution of some p values is from the uniform one, by Kolmogorov and Smirnov.
@@ -119,7 +119,7 @@ impl Uniformity {
     pub const USUAL: f64 = 1.36;
 
     /// Of these p values; `None` of none.
-    pub fn of(values: &[f64]) -> Option<Self> {
+    pub fn test(values: &[f64]) -> Option<Self> {
         let mut sorted = values.to_vec();
         sorted.sort_by(f64::total_cmp);
         let count = sorted.len();
@@ -190,7 +190,7 @@ mod tests {
     #[test]
     fn the_second_that_takes_longer_is_found_whichever_version_it_is() {
         // o·e = 3, 1, 2: mean 2, sd 1, so t = 2·sqrt(3).
-        let effect = OrderEffect::of([(3.0, true), (-1.0, false), (2.0, true)]).unwrap();
+        let effect = PositionEffect::estimate([(3.0, true), (-1.0, false), (2.0, true)]).unwrap();
         assert!((effect.mean - 2.0).abs() < 1e-12);
         assert!((effect.t - 12.0_f64.sqrt()).abs() < 1e-12);
         // Two-sided, 2 degrees of freedom: 1 - t / sqrt(2 + t²).
@@ -199,10 +199,11 @@ mod tests {
 
     #[test]
     fn a_change_of_the_head_is_no_effect_of_the_order() {
-        let effect = OrderEffect::of([(5.0, true), (5.0, false), (4.0, true), (4.0, false)]);
+        let effect =
+            PositionEffect::estimate([(5.0, true), (5.0, false), (4.0, true), (4.0, false)]);
         assert_eq!(effect.unwrap().mean, 0.0);
-        assert_eq!(OrderEffect::of([(1.0, true)]), None);
-        assert_eq!(OrderEffect::of([(1.0, true), (1.0, true)]), None);
+        assert_eq!(PositionEffect::estimate([(1.0, true)]), None);
+        assert_eq!(PositionEffect::estimate([(1.0, true), (1.0, true)]), None);
     }
 
     proptest! {
@@ -211,7 +212,7 @@ mod tests {
             pairs in prop::collection::vec((-1.0..1.0_f64, any::<bool>()), 3..20),
         ) {
             let turned = pairs.iter().map(|(ratio, second)| (*ratio, !second));
-            let (one, other) = (OrderEffect::of(pairs.clone()), OrderEffect::of(turned));
+            let (one, other) = (PositionEffect::estimate(pairs.clone()), PositionEffect::estimate(turned));
             if let (Some(one), Some(other)) = (one, other) {
                 prop_assert!((one.mean + other.mean).abs() < 1e-12);
                 prop_assert!((one.p() - other.p()).abs() < 1e-12);
@@ -222,7 +223,7 @@ mod tests {
     #[test]
     fn a_ramp_and_an_alternation_have_the_correlations_of_the_textbooks() {
         let ramp = |end: u32| (1..=end).map(f64::from).collect::<Vec<_>>();
-        let of = |sequence| Serial::of(&[sequence]).unwrap().correlation;
+        let of = |sequence| Autocorrelation::estimate(&[sequence]).unwrap().correlation;
         assert!((of(ramp(5)) - 0.4).abs() < 1e-12);
         assert!((of(ramp(10)) - 0.7).abs() < 1e-12);
         assert!((of(vec![1.0, -1.0, 1.0, -1.0]) + 0.75).abs() < 1e-12);
@@ -230,11 +231,11 @@ mod tests {
 
     #[test]
     fn sequences_are_not_neighbours_of_each_other() {
-        let two = Serial::of(&[vec![1.0, -1.0], vec![7.0, 5.0]]).unwrap();
-        assert_eq!((two.correlation, two.neighbours), (-0.5, 2));
-        assert_eq!(Serial::of(&[vec![1.0], vec![2.0]]), None);
-        assert_eq!(Serial::of(&[vec![1.0, 1.0]]), None);
-        assert_eq!(Serial::of(&[]), None);
+        let two = Autocorrelation::estimate(&[vec![1.0, -1.0], vec![7.0, 5.0]]).unwrap();
+        assert_eq!((two.correlation, two.pairs), (-0.5, 2));
+        assert_eq!(Autocorrelation::estimate(&[vec![1.0], vec![2.0]]), None);
+        assert_eq!(Autocorrelation::estimate(&[vec![1.0, 1.0]]), None);
+        assert_eq!(Autocorrelation::estimate(&[]), None);
     }
 
     proptest! {
@@ -243,7 +244,7 @@ mod tests {
             sequence in prop::collection::vec(-1.0..1.0_f64, 3..30), scale in 0.1..9.0_f64,
         ) {
             let moved = sequence.iter().map(|x| scale * x + 3.0).collect();
-            if let (Some(one), Some(other)) = (Serial::of(&[sequence]), Serial::of(&[moved])) {
+            if let (Some(one), Some(other)) = (Autocorrelation::estimate(&[sequence]), Autocorrelation::estimate(&[moved])) {
                 prop_assert!((one.correlation - other.correlation).abs() < 1e-9);
                 prop_assert!(one.correlation.abs() <= 1.0 + 1e-12);
             }
@@ -287,7 +288,7 @@ mod tests {
     #[test]
     fn the_example_of_a_textbook_comes_out() {
         // Banks, Carson, Nelson and Nicol, Discrete-Event System Simulation: D+ = .26, D- = .21.
-        let found = Uniformity::of(&[0.44, 0.81, 0.14, 0.05, 0.93]).unwrap();
+        let found = Uniformity::test(&[0.44, 0.81, 0.14, 0.05, 0.93]).unwrap();
         assert!((found.too_small - 0.26).abs() < 1e-12, "{found:?}");
         assert!((found.too_large - 0.21).abs() < 1e-12, "{found:?}");
         assert!((found.statistic() - 5.0_f64.sqrt() * 0.26).abs() < 1e-12);
@@ -296,13 +297,13 @@ mod tests {
 
     #[test]
     fn p_values_that_are_all_small_or_all_one_are_told_apart() {
-        let small = Uniformity::of(&[0.01; 30]).unwrap();
+        let small = Uniformity::test(&[0.01; 30]).unwrap();
         assert!(small.statistic() > Uniformity::USUAL && small.has_small_ones());
         assert!(small.p_of_small_ones() < 1e-20);
-        let large = Uniformity::of(&[1.0; 30]).unwrap();
+        let large = Uniformity::test(&[1.0; 30]).unwrap();
         assert!(large.statistic() > Uniformity::USUAL && !large.has_small_ones());
         assert_eq!(large.p_of_small_ones(), 1.0);
-        assert_eq!(Uniformity::of(&[]), None);
+        assert_eq!(Uniformity::test(&[]), None);
     }
 
     proptest! {
@@ -310,7 +311,7 @@ mod tests {
         fn evenly_spread_values_are_as_near_as_any_can_be(count in 1..200_u32) {
             let values: Vec<f64> =
                 (0..count).map(|at| (f64::from(at) + 0.5) / f64::from(count)).collect();
-            let found = Uniformity::of(&values).unwrap();
+            let found = Uniformity::test(&values).unwrap();
             prop_assert!((found.too_small - 0.5 / f64::from(count)).abs() < 1e-12);
             prop_assert!((found.too_large - 0.5 / f64::from(count)).abs() < 1e-12);
         }

@@ -17,7 +17,7 @@ use super::{
     estimator::{Estimator, Scratch},
     moments::Moments,
 };
-use crate::model::Dimensions;
+use crate::model::SampleSizes;
 
 /// What an experiment costs, in the time of one measurement.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,8 +33,8 @@ pub struct Cost {
 
 impl Cost {
     /// `(b + (w + n)·m·q)·l`, equation (22).
-    pub fn of(&self, dimensions: Dimensions) -> f64 {
-        let Dimensions { builds, executions, measurements, .. } = dimensions;
+    pub fn total(&self, dimensions: SampleSizes) -> f64 {
+        let SampleSizes { builds, executions, measurements, .. } = dimensions;
         let per_build = (self.execution + measurements as f64) * executions as f64 * self.repeat;
         (self.build + per_build) * builds as f64
     }
@@ -56,7 +56,7 @@ impl Optimum {
     /// `sqrt(price · below / above)`: repetitions of a level with variance `below` under one with
     /// variance `above`, whose repetition costs `price` as much. Components that are not positive are
     /// none.
-    fn of(price: f64, below: f64, above: f64) -> Self {
+    fn new(price: f64, below: f64, above: f64) -> Self {
         match (below > 0.0, above > 0.0) {
             (_, true) => Self::About((price * below.max(0.0) / above).sqrt()),
             (true, false) => Self::Unlimited,
@@ -84,7 +84,7 @@ impl Optimum {
 /// `m0 = sqrt((b/w) · T_B² / T_V²) / sqrt(q)`, equation (23): executions per build.
 pub fn best_executions(components: &Levels<f64>, cost: &Cost) -> Optimum {
     let price = cost.build / cost.execution / cost.repeat;
-    Optimum::of(price, components.build, components.version)
+    Optimum::new(price, components.build, components.version)
 }
 
 /// `n0 = sqrt(w · T_E² / T_B²)`, equation (23): measurements per execution. Equation (8) of Kalibera et al.
@@ -98,16 +98,16 @@ pub fn best_measurements(components: &Levels<f64>, cost: &Cost) -> Optimum {
     match best_executions(components, cost) {
         Optimum::About(executions) if executions <= 1.0 => {
             let above = version.max(0.0) + build.max(0.0);
-            Optimum::of(cost.build / cost.repeat + cost.execution, execution, above)
+            Optimum::new(cost.build / cost.repeat + cost.execution, execution, above)
         }
-        _ => Optimum::of(cost.execution, execution, build),
+        _ => Optimum::new(cost.execution, execution, build),
     }
 }
 
 /// The variance that the mean of an experiment would have, `V/l + B/(lm) + E/(lmn)`: equation (19) with
 /// unbiased components. Components below 0 count as 0.
-pub fn variance(components: &Levels<f64>, dimensions: Dimensions) -> f64 {
-    let Dimensions { builds, executions, measurements, .. } = dimensions;
+pub fn variance(components: &Levels<f64>, dimensions: SampleSizes) -> f64 {
+    let SampleSizes { builds, executions, measurements, .. } = dimensions;
     let (l, m, n) = (builds as f64, executions as f64, measurements as f64);
     let Levels { execution, build, version } = *components;
     (version.max(0.0) + (build.max(0.0) + execution.max(0.0) / n) / m) / l
@@ -115,7 +115,7 @@ pub fn variance(components: &Levels<f64>, dimensions: Dimensions) -> f64 {
 
 /// The half-width that the three-level interval of an experiment would have, about:
 /// `t_{1−α/2, l−1} · sqrt(V/l + B/(lm) + E/(lmn))`. Infinite for fewer than 2 builds.
-pub fn half_width(components: &Levels<f64>, dimensions: Dimensions, confidence: f64) -> f64 {
+pub fn half_width(components: &Levels<f64>, dimensions: SampleSizes, confidence: f64) -> f64 {
     if dimensions.builds < 2 {
         return f64::INFINITY;
     }
@@ -136,7 +136,7 @@ pub fn builds_for_half_width(
     let reaches = |builds: usize| {
         half_width(
             components,
-            Dimensions { first_look: None, builds, executions, measurements },
+            SampleSizes { first_look: None, builds, executions, measurements },
             confidence,
         ) <= wanted
     };
@@ -239,7 +239,7 @@ fn within_builds(data: &Measurements, estimator: Estimator, n: usize) -> Option<
             let log =
                 |execution: &[f64]| estimator.estimate(&execution[part.clone()], &mut scratch).ln();
             let logs: Vec<f64> = build.executions().map(log).collect();
-            squares += Moments::of(&logs).squares;
+            squares += Moments::compute(&logs).squares;
             freedom += logs.len() - 1;
         }
     }
@@ -254,7 +254,7 @@ fn between_builds(data: &Measurements, estimator: Estimator) -> Option<f64> {
             .executions()
             .map(|execution| estimator.estimate(execution, &mut scratch).ln())
             .collect();
-        let moments = Moments::of(&logs);
+        let moments = Moments::compute(&logs);
         (moments.mean, moments.squares, logs.len())
     };
     let builds: Vec<(f64, f64, usize)> = data.builds().map(&mut mean_log).collect();
@@ -264,7 +264,7 @@ fn between_builds(data: &Measurements, estimator: Estimator) -> Option<f64> {
         return None;
     }
     let means: Vec<f64> = builds.iter().map(|(mean, _, _)| *mean).collect();
-    let of_means = Moments::of(&means).squares / (l as f64 - 1.0);
+    let of_means = Moments::compute(&means).squares / (l as f64 - 1.0);
     let within = builds.iter().map(|(_, squares, _)| squares).sum::<f64>() / freedom as f64;
     let inverse = builds.iter().map(|(_, _, m)| 1.0 / *m as f64).sum::<f64>() / l as f64;
     Some((of_means - within * inverse).max(0.0))
@@ -303,7 +303,7 @@ mod tests {
 
     const COST: Cost = Cost { build: 300.0, execution: 100.0, repeat: 1.0 };
 
-    fn about(optimum: Optimum) -> f64 {
+    fn rounded(optimum: Optimum) -> f64 {
         let Optimum::About(number) = optimum else { panic!("{optimum:?}") };
         number
     }
@@ -311,12 +311,12 @@ mod tests {
     #[test]
     fn unbiased_components_give_the_optimum_and_squares_would_not() {
         let unbiased = components(1.0, 1.0, 25.0);
-        assert!((about(best_measurements(&unbiased, &COST)) - 50.0).abs() < 1e-12);
-        assert!((about(best_executions(&unbiased, &COST)) - 3.0_f64.sqrt()).abs() < 1e-12);
+        assert!((rounded(best_measurements(&unbiased, &COST)) - 50.0).abs() < 1e-12);
+        assert!((rounded(best_executions(&unbiased, &COST)) - 3.0_f64.sqrt()).abs() < 1e-12);
         // With m = 2, n = 5: S_B² = 1 + 25/5, S_V² = 1 + 6/2.
         let squares = components(4.0, 6.0, 25.0);
-        assert!((about(best_measurements(&squares, &COST)) - 20.41).abs() < 0.005);
-        assert!((about(best_executions(&squares, &COST)) - 2.12).abs() < 0.005);
+        assert!((rounded(best_measurements(&squares, &COST)) - 20.41).abs() < 0.005);
+        assert!((rounded(best_executions(&squares, &COST)) - 2.12).abs() < 0.005);
     }
 
     #[test]
@@ -325,7 +325,7 @@ mod tests {
         let dearer = Cost { repeat: 4.0, ..costly };
         let unbiased = components(1.0, 1.0, 25.0);
         assert_eq!(best_measurements(&unbiased, &dearer), best_measurements(&unbiased, &costly));
-        let halved = about(best_executions(&unbiased, &dearer));
+        let halved = rounded(best_executions(&unbiased, &dearer));
         assert!((halved - 30.0_f64.sqrt() / 2.0).abs() < 1e-12);
     }
 
@@ -346,7 +346,7 @@ mod tests {
     fn two_levels_round_up_as_the_paper_of_2005_does() {
         let two_levels = components(0.0, 4.0, 9.0);
         let optimum = best_measurements(&two_levels, &Cost { execution: 10.0, ..COST });
-        assert!((about(optimum) - 22.5_f64.sqrt()).abs() < 1e-12);
+        assert!((rounded(optimum) - 22.5_f64.sqrt()).abs() < 1e-12);
         assert_eq!(optimum.at_most(1000), 5);
         assert_eq!(optimum.at_most(3), 3);
     }
@@ -357,19 +357,19 @@ mod tests {
         for build in [0.0, -0.3] {
             let equal_executions = components(1.0, build, 25.0);
             let optimum = best_measurements(&equal_executions, &COST);
-            assert!((about(optimum) - 100.0).abs() < 1e-12, "{optimum:?}");
+            assert!((rounded(optimum) - 100.0).abs() < 1e-12, "{optimum:?}");
         }
         // A build that is a link: b = 10, w = 100, so m0 = sqrt(.1).
         let link = Cost { build: 10.0, ..COST };
         let optimum = best_measurements(&components(1.0, 1.0, 25.0), &link);
-        assert!((about(optimum) - (110.0 * 25.0 / 2.0_f64).sqrt()).abs() < 1e-12);
+        assert!((rounded(optimum) - (110.0 * 25.0 / 2.0_f64).sqrt()).abs() < 1e-12);
     }
 
     #[test]
     fn cost_and_half_width_agree_with_a_case_computed_by_hand() {
         let dimensions =
-            Dimensions { first_look: None, builds: 5, executions: 3, measurements: 10 };
-        assert_eq!(Cost { repeat: 2.0, ..COST }.of(dimensions), (300.0 + 110.0 * 6.0) * 5.0);
+            SampleSizes { first_look: None, builds: 5, executions: 3, measurements: 10 };
+        assert_eq!(Cost { repeat: 2.0, ..COST }.total(dimensions), (300.0 + 110.0 * 6.0) * 5.0);
         let unbiased = components(1.0, 3.0, 60.0);
         // (1 + (3 + 6)/3)/5 = .8; t_{.975, 4} = 2.776445.
         assert!((variance(&unbiased, dimensions) - 0.8).abs() < 1e-12);
@@ -403,7 +403,7 @@ mod tests {
 
     #[test]
     fn one_build_has_no_half_width() {
-        let one = Dimensions { first_look: None, builds: 1, executions: 9, measurements: 9 };
+        let one = SampleSizes { first_look: None, builds: 1, executions: 9, measurements: 9 };
         assert_eq!(half_width(&components(1.0, 1.0, 1.0), one, 0.95), f64::INFINITY);
     }
 
@@ -417,8 +417,8 @@ mod tests {
         ) {
             let components = components(version, build, execution);
             let cost = Cost { build: b, execution: w, repeat: q };
-            let n = about(best_measurements(&components, &cost));
-            let m = about(best_executions(&components, &cost)).max(1.0);
+            let n = rounded(best_measurements(&components, &cost));
+            let m = rounded(best_executions(&components, &cost)).max(1.0);
             // Variance times cost of one build, which (20) minimises, for real m of 1 or more and real n.
             let loss = |m: f64, n: f64| {
                 (b + (w + n) * m * q) * (version + build / m + execution / (m * n))
@@ -432,7 +432,7 @@ mod tests {
         fn the_number_of_builds_is_the_smallest_that_reaches_the_width(wanted in 0.05..5.0) {
             let components = components(1.0, 0.5, 2.0);
             let width = |builds| {
-                half_width(&components, Dimensions { first_look: None, builds, executions: 2, measurements: 5 }, 0.95)
+                half_width(&components, SampleSizes { first_look: None, builds, executions: 2, measurements: 5 }, 0.95)
             };
             let builds = builds_for_half_width(&components, 2, 5, 0.95, wanted, 1_000_000).unwrap();
             prop_assert!(width(builds) <= wanted);

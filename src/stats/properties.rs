@@ -24,7 +24,7 @@ fn any_magnitude() -> impl Strategy<Value = f64> {
 
 fn summarise(nested: &Nested, estimator: Estimator) -> Summary {
     let data = Measurements::new(Metric::wall(), (0..).zip(nested)).unwrap();
-    Summary::of(&data, estimator)
+    Summary::compute(&data, estimator)
 }
 
 fn scaled(nested: &Nested, c: f64) -> Nested {
@@ -50,7 +50,7 @@ fn criteria(estimator: Estimator, rule: Rule) -> Criteria {
 fn verdict(base: &Nested, head: &Nested, pairing: Pairing, criteria: &Criteria) -> String {
     let [base, head] = [base, head].map(|nested| summarise(nested, criteria.estimator.unwrap()));
     match Assessment::new(&base, &head, pairing, criteria) {
-        Ok(stage) => Verdict::of(&stage, None, 1, criteria).name().to_owned(),
+        Ok(stage) => Verdict::decide(&stage, None, 1, criteria).name().to_owned(),
         Err(refusal) => refusal.to_string(),
     }
 }
@@ -76,8 +76,8 @@ proptest! {
             }
         }
         let reordered = Measurements::new(Metric::wall(), builds).unwrap();
-        let (one, other) = (summarise(&nested, estimator), Summary::of(&reordered, estimator));
-        let (a, b) = (Components::of(&one).t, Components::of(&other).t);
+        let (one, other) = (summarise(&nested, estimator), Summary::compute(&reordered, estimator));
+        let (a, b) = (Components::estimate(&one).t, Components::estimate(&other).t);
         for (a, b) in [(a.execution, b.execution), (a.build, b.build), (a.version, b.version)] {
             prop_assert_eq!(a.is_some(), b.is_some());
             prop_assert!(close(a.unwrap_or(0.0), b.unwrap_or(0.0), 1.0));
@@ -87,7 +87,7 @@ proptest! {
         for pairing in [Pairing::BySeed, Pairing::Unpaired] {
             match Comparison::new(&one, &other, pairing, 0.05) {
                 Ok(same) => prop_assert_eq!((same.log_change, same.differs()), (0.0, None)),
-                Err(refusal) => prop_assert_eq!(refusal, Refusal::NoVariance),
+                Err(refusal) => prop_assert_eq!(refusal, StatsError::NoVariance),
             }
         }
     }
@@ -114,7 +114,7 @@ proptest! {
             prop_assert!(close(large.half_width() / c, small.half_width(), 1.0));
         }
         if let (Some(small), Some(large)) =
-            (Components::of(&small).t.version, Components::of(&large).t.version)
+            (Components::estimate(&small).t.version, Components::estimate(&large).t.version)
         {
             prop_assert!(close(large / c / c, small, 1.0));
         }
@@ -157,7 +157,7 @@ proptest! {
         let s_e = nested.iter().flatten().map(|y| squares(y)).sum::<f64>() / (l * m * (n - 1.0));
         let s_b = means.iter().map(|build| squares(build)).sum::<f64>() / (l * (m - 1.0));
         let s_v = squares(&builds) / (l - 1.0);
-        let Components { s, t, .. } = Components::of(&summarise(&nested, Estimator::Minimum));
+        let Components { s, t, .. } = Components::estimate(&summarise(&nested, Estimator::Minimum));
         prop_assert!(close(s.execution.unwrap(), s_e, s_e));
         prop_assert!(close(s.build.unwrap(), s_b, s_b));
         prop_assert!(close(s.version.unwrap(), s_v, s_v));
@@ -184,7 +184,7 @@ proptest! {
         // Now and then a version against itself.
         let head = if copy.index(4) == 0 { base.clone() } else { head };
         let (base, head) = (summarise(&base, estimator), summarise(&head, estimator));
-        let Components { s, t, layout, .. } = Components::of(&base);
+        let Components { s, t, layout, .. } = Components::estimate(&base);
         for component in [s.execution, s.build, s.version, t.execution, t.build, t.version] {
             prop_assert!(component.is_none_or(f64::is_finite));
         }
@@ -199,7 +199,7 @@ proptest! {
             prop_assert!(change.low <= change.estimate && change.estimate <= change.high);
             prop_assert!(stage.smallest_flagged().is_none_or(|least| least >= 0.0));
             for second in [None, Some(&stage)] {
-                let verdict = format!("{:?}", Verdict::of(&stage, second, 3, &criteria));
+                let verdict = format!("{:?}", Verdict::decide(&stage, second, 3, &criteria));
                 prop_assert!(!verdict.contains("NaN"), "{}", verdict);
             }
         }

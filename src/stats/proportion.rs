@@ -15,7 +15,7 @@ pub struct Proportion {
 
 impl Proportion {
     /// How many of these things are so.
-    pub fn of<T>(things: impl IntoIterator<Item = T>, is_so: impl Fn(&T) -> bool) -> Self {
+    pub fn count<T>(things: impl IntoIterator<Item = T>, is_so: impl Fn(&T) -> bool) -> Self {
         things.into_iter().fold(Self::default(), |so_far, thing| Self {
             count: so_far.count + usize::from(is_so(&thing)),
             of: so_far.of + 1,
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn what_is_so_is_counted() {
-        assert_eq!(Proportion::of([1, 5, 7], |number| *number > 4), proportion(2, 3));
+        assert_eq!(Proportion::count([1, 5, 7], |number| *number > 4), proportion(2, 3));
     }
 
     /// P(K <= count) of the binomial distribution, term by term.

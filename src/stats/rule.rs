@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use super::{
     comparison::{Comparison, Direction},
+    error::StatsError,
     interval::Interval,
-    refusal::Refusal,
     summary::Summary,
 };
 
@@ -52,14 +52,14 @@ impl Rule {
         head: &Summary,
         comparison: &Comparison,
         confidence: f64,
-    ) -> Result<Option<Direction>, Refusal> {
+    ) -> Result<Option<Direction>, StatsError> {
         match self {
             Self::Paired => Ok(comparison.differs()),
             Self::Overlap => {
                 let base = Interval::paper(base, confidence)?;
                 let head = Interval::paper(head, confidence)?;
                 // The logarithm is not NaN: the estimates are means of positive values.
-                let direction = Direction::of((head.center / base.center).ln());
+                let direction = Direction::from_difference((head.center / base.center).ln());
                 let flagged = direction.filter(|_| !base.overlaps(&head));
                 Ok(flagged.filter(|direction| comparison.direction() == Some(*direction)))
             }
@@ -105,7 +105,7 @@ mod tests {
 
     fn version(values: &[f64]) -> Summary {
         let builds = (0..).zip(values.iter().map(|&value| [[value]]));
-        Summary::of(&Measurements::new(Metric::wall(), builds).unwrap(), Estimator::Mean)
+        Summary::compute(&Measurements::new(Metric::wall(), builds).unwrap(), Estimator::Mean)
     }
 
     fn flags(rule: Rule, base: &[f64], head: &[f64], pairing: Pairing) -> Option<Direction> {
@@ -141,7 +141,7 @@ mod tests {
         let bytes = |values: &[f64]| {
             let metric = Metric { name: "peak-memory".to_owned(), unit: Unit::Bytes };
             let builds = (0..).zip(values.iter().map(|&value| [[value]]));
-            Summary::of(&Measurements::new(metric, builds).unwrap(), Estimator::Mean)
+            Summary::compute(&Measurements::new(metric, builds).unwrap(), Estimator::Mean)
         };
         for rule in Rule::ALL {
             for pairing in [Pairing::BySeed, Pairing::Unpaired] {
@@ -160,7 +160,7 @@ mod tests {
             let factors = [least, most, most, most, most, most, most, most, most, most];
             let builds = (0..).zip(BASE.map(|value| [factors.map(|factor| value * factor)]));
             let data = Measurements::new(Metric::wall(), builds).unwrap();
-            Summary::of(&data, Estimator::Minimum)
+            Summary::compute(&data, Estimator::Minimum)
         };
         let versions = || [version(1.0, 1.0), version(0.9, 1.35)];
         let intervals =
@@ -175,7 +175,7 @@ mod tests {
         let nanoseconds = |value: f64| {
             let builds = (0..10).map(|seed| (seed, [[value]]));
             let data = Measurements::new(Metric::wall(), builds).unwrap();
-            Summary::of(&data.with_resolution(1.0), Estimator::Mean)
+            Summary::compute(&data.with_resolution(1.0), Estimator::Mean)
         };
         for rule in Rule::ALL {
             let versions = [nanoseconds(3.0), nanoseconds(4.0)];

@@ -37,7 +37,7 @@ struct Piece {
 
 impl Sums {
     /// The sums of values with positive weights, of which there are equally many.
-    pub fn of(values: &[f64], weights: &[f64]) -> Self {
+    pub fn new(values: &[f64], weights: &[f64]) -> Self {
         let total: f64 = weights.iter().sum();
         let center = values.iter().zip(weights).map(|(x, w)| w * x).sum::<f64>() / total;
         let center = if center.is_finite() { center } else { 0.0 };
@@ -206,7 +206,7 @@ mod tests {
     }
 
     fn divide(values: &[f64], penalty: f64, shortest: usize) -> Vec<usize> {
-        Sums::of(values, &vec![1.0; values.len()]).divide(penalty, shortest)
+        Sums::new(values, &vec![1.0; values.len()]).divide(penalty, shortest)
     }
 
     /// asv finds [3, 6, 9] and [9]: it names the ends of segments, and so the length of the series too. Its cost is the
@@ -233,7 +233,7 @@ mod tests {
         let values = [0.0, 0.0, 100.0, 0.0, 0.0, 5.0, 5.0, 5.0];
         let mut weights = [1.0; 8];
         weights[2] = 1e-6;
-        let sums = Sums::of(&values, &weights);
+        let sums = Sums::new(&values, &weights);
         assert_eq!(sums.divide(2.0, 2), [5]);
         assert!(sums.mean(0, 5) < 1e-4);
     }
@@ -246,7 +246,7 @@ mod tests {
             shortest in 1..4usize,
         ) {
             let (values, weights): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
-            let sums = Sums::of(&values, &weights);
+            let sums = Sums::new(&values, &weights);
             let changes = sums.divide(penalty, shortest);
             if values.len() >= shortest {
                 prop_assert!(lengths(values.len(), &changes).iter().all(|length| *length >= shortest));
@@ -262,7 +262,7 @@ mod tests {
             shortest in 1..4usize,
         ) {
             let values: Vec<f64> = values.into_iter().map(f64::from).collect();
-            let sums = Sums::of(&values, &vec![1.0; values.len()]);
+            let sums = Sums::new(&values, &vec![1.0; values.len()]);
             let changes = sums.divide(penalty, shortest);
             if values.len() >= shortest {
                 let best = by_trying(&sums, penalty, shortest);

@@ -63,11 +63,11 @@ pub struct SessionVariance {
 impl SessionVariance {
     /// The estimate from all repeats of a benchmark; `None` if there is no repeat with two builds in each
     /// of two experiments.
-    pub fn of(repeats: &[Repeat<'_>]) -> Option<Self> {
+    pub fn estimate(repeats: &[Repeat<'_>]) -> Option<Self> {
         let (mut squares, mut noise, mut weight, mut count) = (0.0, 0.0, 0.0, 0);
         let mut form = HashMap::new();
         for repeat in repeats {
-            let sessions = Logs::of(repeat);
+            let sessions = Logs::from_repeat(repeat);
             let r = sessions.len() as f64;
             if sessions.len() < 2 {
                 continue;
@@ -120,7 +120,7 @@ struct Logs {
 }
 
 impl Logs {
-    fn of(repeat: &Repeat<'_>) -> Vec<Self> {
+    fn from_repeat(repeat: &Repeat<'_>) -> Vec<Self> {
         let logs = |(session, summary): &(usize, &Summary)| Self {
             session: *session,
             seeds: summary.builds().iter().map(|build| build.seed).collect(),
@@ -133,9 +133,10 @@ impl Logs {
 /// `SS` and `N` of one repeat.
 fn spread(sessions: &[Logs], same_programs: bool) -> (f64, f64) {
     let r = sessions.len() as f64;
-    let of_sessions: Vec<Moments> = sessions.iter().map(|logs| Moments::of(&logs.values)).collect();
+    let of_sessions: Vec<Moments> =
+        sessions.iter().map(|logs| Moments::compute(&logs.values)).collect();
     let means: Vec<f64> = of_sessions.iter().map(|moments| moments.mean).collect();
-    let between = Moments::of(&means).squares;
+    let between = Moments::compute(&means).squares;
     let crossed = same_programs && sessions.iter().all(|logs| logs.seeds == sessions[0].seeds);
     if !crossed {
         let error = |m: &Moments| m.squares / (m.count as f64 - 1.0) / m.count as f64;
@@ -144,7 +145,7 @@ fn spread(sessions: &[Logs], same_programs: bool) -> (f64, f64) {
     // Σ over the table of (x − x̄[e] − x̄[k] + x̄)² = Σ within sessions − r Σ (x̄[k] − x̄)²
     let l = sessions[0].seeds.len();
     let of_seed = |k: usize| sessions.iter().map(|logs| logs.values[k]).sum::<f64>() / r;
-    let seeds = Moments::of(&(0..l).map(of_seed).collect::<Vec<_>>());
+    let seeds = Moments::compute(&(0..l).map(of_seed).collect::<Vec<_>>());
     let within: f64 = of_sessions.iter().map(|moments| moments.squares).sum();
     let residual = (within - r * seeds.squares).max(0.0);
     (between, residual / (l as f64 - 1.0) / l as f64)

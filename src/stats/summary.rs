@@ -63,7 +63,7 @@ pub struct ExecutionEstimate {
 
 impl Summary {
     /// Reads all measurements once.
-    pub fn of(data: &Measurements, estimator: Estimator) -> Self {
+    pub fn compute(data: &Measurements, estimator: Estimator) -> Self {
         let mut workspace = Workspace::default();
         let mut builds: Vec<BuildSummary> =
             data.builds().map(|build| workspace.summarise(&build, estimator)).collect();
@@ -124,7 +124,7 @@ impl Summary {
     }
 
     fn moments_of(&self, value: impl Fn(&BuildSummary) -> f64) -> Moments {
-        Moments::of(&self.builds.iter().map(value).collect::<Vec<_>>())
+        Moments::compute(&self.builds.iter().map(value).collect::<Vec<_>>())
     }
 }
 
@@ -142,7 +142,7 @@ impl Workspace {
         let mut estimates = Vec::with_capacity(build.executions().len());
         let (mut measurements, mut inverses, mut squares) = (0, 0.0, 0.0);
         for (round, values) in build.rounds().zip(build.executions()) {
-            let moments = Moments::of(values);
+            let moments = Moments::compute(values);
             measurements += moments.count;
             inverses += 1.0 / moments.count as f64;
             squares += moments.squares;
@@ -154,7 +154,7 @@ impl Workspace {
             let compared = value * build.factor(round);
             estimates.push(ExecutionEstimate { round, value, compared });
         }
-        let between = Moments::of(&self.means);
+        let between = Moments::compute(&self.means);
         let mean_of = |part: fn(&ExecutionEstimate) -> f64| {
             estimates.iter().map(part).sum::<f64>() / estimates.len() as f64
         };
@@ -183,7 +183,7 @@ mod tests {
             (8, vec![vec![5.0, 7.0], vec![1.0, 2.0, 2.0, 7.0]]),
             (2, vec![vec![1.0], vec![2.0], vec![6.0]]),
         ];
-        Summary::of(&Measurements::new(Metric::wall(), builds).unwrap(), estimator)
+        Summary::compute(&Measurements::new(Metric::wall(), builds).unwrap(), estimator)
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! The verdict on a benchmark, with its reason as a value.
 
 use super::{
+    achieved_power::Power,
     assessment::Assessment,
     comparison::{Change, Direction},
     criteria::Criteria,
-    outlook::Outlook,
-    refusal::Refusal,
+    error::StatsError,
 };
-use crate::model::{Acceptance, Sameness};
+use crate::model::{Acceptance, SkipReason};
 
 /// The verdict on one benchmark of two versions.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,14 +17,14 @@ pub enum Verdict {
         /// The change, by the stage that decides.
         change: Change,
         /// What makes it sure.
-        basis: Basis,
+        evidence: Evidence,
     },
     /// The head costs more, and that was accepted: it is not shown to cost more than what was.
     Accepted {
         /// The change, by the stage that decides.
         change: Change,
         /// What makes it sure.
-        basis: Basis,
+        evidence: Evidence,
         /// What was accepted, and why.
         acceptance: Acceptance,
     },
@@ -33,7 +33,7 @@ pub enum Verdict {
         /// The change, by the stage that decides.
         change: Change,
         /// What makes it sure.
-        basis: Basis,
+        evidence: Evidence,
     },
     /// The 95 % interval of the change lies inside ± the smallest change of interest.
     Unchanged {
@@ -43,7 +43,7 @@ pub enum Verdict {
         min_effect: f64,
         /// What shows that there is a difference all the same, smaller than the smallest of interest: many
         /// such commits add up. By [`Basis::OneStage`] it is flagged, and too small to be measured again.
-        difference: Option<Basis>,
+        difference: Option<Evidence>,
     },
     /// Neither a change nor its absence is shown.
     Inconclusive {
@@ -53,7 +53,7 @@ pub enum Verdict {
         /// [known](Verdict::with_power).
         detectable: Option<f64>,
         /// Why no change is reported.
-        doubt: Doubt,
+        reason: InconclusiveReason,
     },
     /// Both versions have the same machine code in every layout: nothing was measured.
     Identical,
@@ -78,7 +78,7 @@ pub enum Verdict {
 
 /// What makes a change sure.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Basis {
+pub enum Evidence {
     /// It was flagged, and fresh builds alone agree.
     Confirmed {
         /// The one-sided p value of the fresh builds.
@@ -102,7 +102,7 @@ pub enum Basis {
         by_chance: f64,
     },
     /// A slowdown was accepted, and this one is larger for sure.
-    Beyond {
+    BeyondLimit {
         /// The largest relative change that is accepted: 0.05 is 5 % more than the base.
         ceiling: f64,
         /// The one-sided p value of "not larger than that".
@@ -114,7 +114,7 @@ pub enum Basis {
 
 /// Why a change is not reported.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Doubt {
+pub enum InconclusiveReason {
     /// The rule does not flag it.
     NotFlagged,
     /// It was counted, and the counts of a version vary so much that both ranges overlap, or may lie apart by chance.
@@ -177,42 +177,44 @@ impl Verdict {
     /// `second` is the stage of fresh builds, where there is one. It counts only if the first stage
     /// [needs confirmation](Assessment::needs_confirmation); the change reported is then that of the fresh
     /// builds alone, since what is flagged tends to be overestimated.
-    pub fn of(
+    pub fn decide(
         first: &Assessment,
         second: Option<&Assessment>,
-        judged: usize,
+        decided: usize,
         criteria: &Criteria,
     ) -> Self {
         if first.equivalent {
-            return Self::unchanged(first, first.flag.map(|_| Basis::OneStage), criteria);
+            return Self::unchanged(first, first.flag.map(|_| Evidence::OneStage), criteria);
         }
         let Some(direction) = first.flag else {
-            return Self::inconclusive(first, Doubt::NotFlagged);
+            return Self::inconclusive(first, InconclusiveReason::NotFlagged);
         };
         let min_effect = criteria.min_effect;
         if !criteria.confirm {
             return if is_small(first, criteria) {
-                Self::inconclusive(first, Doubt::Small { min_effect })
+                Self::inconclusive(first, InconclusiveReason::Small { min_effect })
             } else {
-                Self::changed(direction, first, Basis::OneStage)
+                Self::changed(direction, first, Evidence::OneStage)
             };
         }
         let Some(second) = second else {
-            return Self::inconclusive(first, Doubt::Unconfirmed);
+            return Self::inconclusive(first, InconclusiveReason::Unconfirmed);
         };
         let first = first.change.estimate;
         let p = second.comparison.p_one_sided(direction);
-        let needed = criteria.confirmation_rate(judged);
+        let needed = criteria.confirmation_rate(decided);
         let agrees = second.comparison.direction() == Some(direction);
-        let confirmed = (agrees && p <= needed).then_some(Basis::Confirmed { p, needed });
+        let confirmed = (agrees && p <= needed).then_some(Evidence::Confirmed { p, needed });
         match confirmed {
             _ if second.equivalent => Self::unchanged(second, confirmed, criteria),
             Some(_) if is_small(second, criteria) => {
-                Self::inconclusive(second, Doubt::Shrunk { first, min_effect })
+                Self::inconclusive(second, InconclusiveReason::Shrunk { first, min_effect })
             }
             Some(basis) => Self::changed(direction, second, basis),
-            None if agrees => Self::inconclusive(second, Doubt::Weak { first, p, needed }),
-            None => Self::inconclusive(second, Doubt::Contradicted { first }),
+            None if agrees => {
+                Self::inconclusive(second, InconclusiveReason::Weak { first, p, needed })
+            }
+            None => Self::inconclusive(second, InconclusiveReason::Contradicted { first }),
         }
     }
 
@@ -221,25 +223,28 @@ impl Verdict {
     /// Nothing can be measured again, so a change that two stages would have to confirm must be as sure
     /// here as both together: one-sided p at most `α₁/2 · α₂`, the rate at which the two stages report a change
     /// where there is none.
-    pub fn of_stored(stage: &Assessment, judged: usize, criteria: &Criteria) -> Self {
+    pub fn decide_stored(stage: &Assessment, judged: usize, criteria: &Criteria) -> Self {
         if stage.equivalent {
-            return Self::unchanged(stage, stage.flag.map(|_| Basis::OneStage), criteria);
+            return Self::unchanged(stage, stage.flag.map(|_| Evidence::OneStage), criteria);
         }
         let Some(direction) = stage.flag else {
-            return Self::inconclusive(stage, Doubt::NotFlagged);
+            return Self::inconclusive(stage, InconclusiveReason::NotFlagged);
         };
         if is_small(stage, criteria) {
-            return Self::inconclusive(stage, Doubt::Small { min_effect: criteria.min_effect });
+            return Self::inconclusive(
+                stage,
+                InconclusiveReason::Small { min_effect: criteria.min_effect },
+            );
         }
         if !criteria.confirm {
-            return Self::changed(direction, stage, Basis::OneStage);
+            return Self::changed(direction, stage, Evidence::OneStage);
         }
         let p = stage.comparison.p_one_sided(direction);
         let needed = criteria.flag_rate() / 2.0 * criteria.confirmation_rate(judged);
         if p <= needed {
-            Self::changed(direction, stage, Basis::Stored { p, needed })
+            Self::changed(direction, stage, Evidence::Stored { p, needed })
         } else {
-            Self::inconclusive(stage, Doubt::NeedsFresh { p, needed })
+            Self::inconclusive(stage, InconclusiveReason::NeedsFresh { p, needed })
         }
     }
 
@@ -252,60 +257,60 @@ impl Verdict {
     /// did not change. What is not confirmed has the rate of the look that flagged it.
     #[must_use]
     pub fn under(self, acceptance: Acceptance, stage: &Assessment, criteria: &Criteria) -> Self {
-        let Self::Regressed { change, basis } = self else { return self };
+        let Self::Regressed { change, evidence: basis } = self else { return self };
         let needed = match basis {
-            Basis::Confirmed { needed, .. } => criteria.flag_rate() / 2.0 * needed,
-            Basis::OneStage => stage.rates.flag / 2.0,
-            Basis::Counted { .. } => 0.0,
-            Basis::Stored { needed, .. } | Basis::Beyond { needed, .. } => needed,
+            Evidence::Confirmed { needed, .. } => criteria.flag_rate() / 2.0 * needed,
+            Evidence::OneStage => stage.alpha.flag / 2.0,
+            Evidence::Counted { .. } => 0.0,
+            Evidence::Stored { needed, .. } | Evidence::BeyondLimit { needed, .. } => needed,
         };
         let ceiling = acceptance.ceiling;
         let p = stage.comparison.p_above(ceiling.ln_1p());
         if p <= needed {
-            Self::Regressed { change, basis: Basis::Beyond { ceiling, p, needed } }
+            Self::Regressed { change, evidence: Evidence::BeyondLimit { ceiling, p, needed } }
         } else {
-            Self::Accepted { change, basis, acceptance }
+            Self::Accepted { change, evidence: basis, acceptance }
         }
     }
 
     /// The verdict where an [`Assessment`] was refused: without two builds of each version there is nothing to
     /// judge, and all else must not be compared.
-    pub fn refused(refusal: &Refusal) -> Self {
+    pub fn refused(refusal: &StatsError) -> Self {
         let reason = refusal.to_string();
         match refusal {
-            Refusal::TooFewBuilds { .. } => Self::Failed { reason },
+            StatsError::TooFewBuilds { .. } => Self::Failed { reason },
             _ => Self::NotComparable { reason },
         }
     }
 
-    fn changed(direction: Direction, stage: &Assessment, basis: Basis) -> Self {
+    fn changed(direction: Direction, stage: &Assessment, basis: Evidence) -> Self {
         let change = stage.change;
         match direction {
-            Direction::Worse => Self::Regressed { change, basis },
-            Direction::Better => Self::Improved { change, basis },
+            Direction::Worse => Self::Regressed { change, evidence: basis },
+            Direction::Better => Self::Improved { change, evidence: basis },
         }
     }
 
     pub(super) fn unchanged(
         stage: &Assessment,
-        difference: Option<Basis>,
+        difference: Option<Evidence>,
         criteria: &Criteria,
     ) -> Self {
         let change = stage.change;
         Self::Unchanged { change, min_effect: criteria.min_effect, difference }
     }
 
-    fn inconclusive(stage: &Assessment, doubt: Doubt) -> Self {
-        Self::Inconclusive { change: stage.change, detectable: None, doubt }
+    fn inconclusive(stage: &Assessment, doubt: InconclusiveReason) -> Self {
+        Self::Inconclusive { change: stage.change, detectable: None, reason: doubt }
     }
 
     /// The same verdict, with the smallest change that such an experiment reports if it is inconclusive.
     #[must_use]
-    pub fn with_power(self, outlook: Option<&Outlook>) -> Self {
+    pub fn with_power(self, outlook: Option<&Power>) -> Self {
         match self {
-            Self::Inconclusive { change, doubt, .. } => {
-                let detectable = outlook.map(Outlook::smallest_reported);
-                Self::Inconclusive { change, detectable, doubt }
+            Self::Inconclusive { change, reason: doubt, .. } => {
+                let detectable = outlook.map(Power::smallest_reported);
+                Self::Inconclusive { change, detectable, reason: doubt }
             }
             other => other,
         }
@@ -324,8 +329,8 @@ impl Verdict {
             Self::Improved { .. } => "improved",
             Self::Unchanged { .. } => "unchanged",
             Self::Inconclusive { .. } => "inconclusive",
-            Self::Identical => Sameness::Identical.name(),
-            Self::Unaffected => Sameness::Unaffected.name(),
+            Self::Identical => SkipReason::Identical.name(),
+            Self::Unaffected => SkipReason::Unaffected.name(),
             Self::Skipped { .. } => "skipped",
             Self::Failed { .. } => "failed",
             Self::NotComparable { .. } => "not-comparable",
@@ -333,11 +338,11 @@ impl Verdict {
     }
 }
 
-impl From<Sameness> for Verdict {
-    fn from(sameness: Sameness) -> Self {
+impl From<SkipReason> for Verdict {
+    fn from(sameness: SkipReason) -> Self {
         match sameness {
-            Sameness::Identical => Self::Identical,
-            Sameness::Unaffected => Self::Unaffected,
+            SkipReason::Identical => Self::Identical,
+            SkipReason::Unaffected => Self::Unaffected,
         }
     }
 }

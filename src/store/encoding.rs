@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::Damage;
 use crate::model::{
-    Execution, ExecutionRequest, LayoutSeed, Metric, Resources, Series, Throughput, Turns,
+    Execution, ExecutionRequest, LayoutSeed, Metric, Resources, Schedule, Series, Throughput,
     Unmeasured, nanoseconds,
 };
 
@@ -56,7 +56,7 @@ struct Measured {
     differences: [i64; NUMBERS],
     series: Vec<Values>,
     throughput: Vec<Throughput>,
-    turns: Turns,
+    turns: Schedule,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -84,7 +84,7 @@ fn numbers(execution: &Execution) -> [u64; NUMBERS] {
     [
         asked.measurements as u64,
         nanoseconds::from_duration(asked.warm_up),
-        nanoseconds::from_duration(asked.floor),
+        nanoseconds::from_duration(asked.min_time),
         optional(asked.iterations),
         asked.seed,
         optional(warm_up.map(nanoseconds::from_duration)),
@@ -103,7 +103,7 @@ fn execution(
     numbers: [u64; NUMBERS],
     series: Vec<Series>,
     throughput: Vec<Throughput>,
-    turns: Turns,
+    turns: Schedule,
 ) -> Execution {
     let [
         measurements,
@@ -125,7 +125,7 @@ fn execution(
         asked: ExecutionRequest {
             measurements: usize::try_from(measurements).unwrap_or(usize::MAX),
             warm_up: Duration::from_nanos(warm_up),
-            floor: Duration::from_nanos(floor),
+            min_time: Duration::from_nanos(floor),
             iterations: optional(iterations),
             seed,
         },
@@ -133,7 +133,7 @@ fn execution(
         throughput,
         warm_up: optional(spent).map(Duration::from_nanos),
         resources: Resources {
-            start: nanoseconds::to_time(start.cast_signed()),
+            start: nanoseconds::system_time(start.cast_signed()),
             wall: Duration::from_nanos(wall),
             user: Duration::from_nanos(user),
             system: Duration::from_nanos(system),
@@ -141,7 +141,7 @@ fn execution(
             voluntary_switches,
             involuntary_switches,
         },
-        turns,
+        schedule: turns,
         incidents: Vec::new(),
     }
 }
@@ -169,7 +169,7 @@ pub(super) fn encode(entries: &[Entry]) -> Result<Vec<Vec<u8>>, Damage> {
                 let values = |series| Values::new(series, &mut head.metrics);
                 let series = execution.series.iter().map(values).collect();
                 let throughput = execution.throughput.clone();
-                Measured { differences, series, throughput, turns: execution.turns }
+                Measured { differences, series, throughput, turns: execution.schedule }
             });
             let record = Record { round: entry.round, seed: entry.seed, outcome };
             records = postcard::to_extend(&record, records)?;

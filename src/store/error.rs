@@ -6,14 +6,14 @@ use rusqlite::ErrorCode;
 
 use super::columns::ExperimentId;
 use crate::{
-    failure::{Exit, Failure},
+    error::{Error, Exit},
     model::Benchmark,
     shell::quoted,
 };
 
 /// An error in the middle of an operation on the store.
 #[derive(Debug)]
-pub(super) enum Error {
+pub(super) enum StoreError {
     /// SQLite's.
     Sql(rusqlite::Error),
     /// What is stored is not what was stored.
@@ -23,7 +23,7 @@ pub(super) enum Error {
     /// The store lies where nothing can be written.
     Unwritable(String),
     /// The file of the store is no longer where it was opened.
-    Gone,
+    Missing,
     /// A line of a file that is imported cannot be used.
     Line { number: usize, reason: String },
 }
@@ -46,7 +46,7 @@ impl From<postcard::Error> for Damage {
 
 impl Damage {
     /// The same, with whose executions these are.
-    pub(super) fn of(self, benchmark: &Benchmark, experiment: ExperimentId) -> Self {
+    pub(super) fn into_error(self, benchmark: &Benchmark, experiment: ExperimentId) -> Self {
         let reason = self.0;
         Self(format!(
             "executions of {benchmark} in experiment {experiment} cannot be read: {reason}"
@@ -54,31 +54,31 @@ impl Damage {
     }
 }
 
-impl From<Damage> for Error {
+impl From<Damage> for StoreError {
     fn from(Damage(reason): Damage) -> Self {
         Self::Damaged(reason)
     }
 }
 
-impl From<String> for Error {
+impl From<String> for StoreError {
     fn from(reason: String) -> Self {
         Self::Unusable(reason)
     }
 }
 
-impl From<&str> for Error {
+impl From<&str> for StoreError {
     fn from(reason: &str) -> Self {
         Self::Unusable(reason.to_owned())
     }
 }
 
-impl From<rusqlite::Error> for Error {
+impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
         Self::Sql(error)
     }
 }
 
-impl Error {
+impl StoreError {
     /// SQLite's code for it.
     pub(super) fn code(&self) -> Option<ErrorCode> {
         match self {
@@ -93,7 +93,7 @@ impl Error {
     }
 
     /// The error, if it is about what is imported, as one of a line of the file.
-    pub(super) fn of_line(self, number: usize) -> Self {
+    pub(super) fn at_line(self, number: usize) -> Self {
         match self {
             Self::Unusable(reason) => Self::Line { number, reason },
             // A number of the file that no column takes.
@@ -106,34 +106,34 @@ impl Error {
 
     /// The error as the user reads it: the operation `what`, which ends in a preposition if it needs one,
     /// failed on the store at `path`.
-    pub(super) fn failure(self, what: &str, path: &Path) -> Failure {
+    pub(super) fn failure(self, what: &str, path: &Path) -> Error {
         let shown = path.display();
-        let failed = |exit| Failure::new(exit, format!("cannot {what} {shown}"));
+        let failed = |exit| Error::new(exit, format!("cannot {what} {shown}"));
         let code = self.code();
         match self {
-            Self::Damaged(reason) => damaged(failed(Exit::Usage).because(reason), path),
-            Self::Unusable(reason) => failed(Exit::Internal).because(reason),
-            Self::Unwritable(reason) => failed(Exit::Usage).because(reason).hint(
+            Self::Damaged(reason) => damaged(failed(Exit::Usage).cause(reason), path),
+            Self::Unusable(reason) => failed(Exit::Internal).cause(reason),
+            Self::Unwritable(reason) => failed(Exit::Usage).cause(reason).hint(
                 "copy it, with the files beside it that begin with its name, and use the copy",
             ),
-            Self::Gone => failed(Exit::Usage)
-                .because("the file was removed, or replaced by another one, while it was in use")
+            Self::Missing => failed(Exit::Usage)
+                .cause("the file was removed, or replaced by another one, while it was in use")
                 .hint("run the same command again, and keep the file, also from `git clean -x`"),
             Self::Line { number, reason } => failed(Exit::Usage)
-                .because(format!("line {number}: {}", printable(&reason)))
+                .cause(format!("line {number}: {}", printable(&reason)))
                 .hint("nothing was imported; export the results again"),
             Self::Sql(error) if code == Some(ErrorCode::NotADatabase) => {
-                failed(Exit::Usage).because(error.to_string()).hint(
+                failed(Exit::Usage).cause(error.to_string()).hint(
                     "nothing was changed; name another file as `path` in [store] of bench.toml, or, \
                      if this one was a store, move it away to start over",
                 )
             }
             Self::Sql(error) if is_damage(&error) => {
-                damaged(failed(Exit::Usage).because(error.to_string()), path)
+                damaged(failed(Exit::Usage).cause(error.to_string()), path)
             }
             Self::Sql(error) => {
                 let (exit, hint) = advice(code, path);
-                let failure = failed(exit).because(error.to_string());
+                let failure = failed(exit).cause(error.to_string());
                 if let Some(hint) = hint { failure.hint(hint) } else { failure }
             }
         }
@@ -184,7 +184,7 @@ fn printable(text: &str) -> String {
     text.chars().map(escape).collect()
 }
 
-fn damaged(failure: Failure, path: &Path) -> Failure {
+fn damaged(failure: Error, path: &Path) -> Error {
     let shown = path.display();
     failure.hint(format!(
         "nothing was changed; move {shown} and the files beside it that begin with its name out \

@@ -10,15 +10,15 @@ use rusqlite::{Connection, Row, params};
 
 use super::{
     columns::{ExperimentId, MACHINE, machine_at},
-    error::Error,
+    error::StoreError,
     intern,
     open::Store,
     read,
 };
 use crate::{
-    failure::Result,
+    error::Result,
     model::{
-        Benchmark, Dimensions, ExperimentPlan, Machine, PlannedBenchmark, PlannedVersion, Slot,
+        Benchmark, ExperimentPlan, Machine, PlannedBenchmark, PlannedVersion, SampleSizes, Slot,
         Version, nanoseconds,
     },
 };
@@ -44,7 +44,7 @@ pub struct StoredExperiment {
 
 /// An experiment that can be continued.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unfinished {
+pub struct UnfinishedExperiment {
     /// The experiment.
     pub id: ExperimentId,
     /// The executions that gave measurements.
@@ -79,7 +79,7 @@ impl Store<'_> {
     /// The newest unfinished experiment that has this plan, with what is done of it. What
     /// [`differences`](ExperimentPlan::differences) a plan has to those of other unfinished
     /// [`experiments`](Self::experiments) tells why it continues none.
-    pub fn find_unfinished(&self, plan: &ExperimentPlan) -> Result<Option<Unfinished>> {
+    pub fn find_unfinished(&self, plan: &ExperimentPlan) -> Result<Option<UnfinishedExperiment>> {
         self.read("look for an unfinished experiment in", |connection| {
             let same = |other: &StoredExperiment| other.plan.differences(plan).is_empty();
             match select(connection, Which::Unfinished)?.into_iter().rfind(same) {
@@ -137,10 +137,10 @@ pub(super) fn insert(
     identity: &str,
     plan: &ExperimentPlan,
     begun: SystemTime,
-) -> Result<ExperimentId, Error> {
-    let Dimensions { first_look, builds, executions, measurements } = plan.dimensions;
+) -> Result<ExperimentId, StoreError> {
+    let SampleSizes { first_look, builds, executions, measurements } = plan.sample_sizes;
     let mut statement = connection.prepare_cached(
-        "INSERT INTO experiment (identity, begun_ns, machine, settings, rbench, builds, executions,
+        "INSERT INTO experiment (identity, started_ns, machine, settings, rbench, builds, executions,
              measurements, first_look, seed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     )?;
     statement.execute(params![
@@ -171,7 +171,8 @@ pub(super) fn insert(
     }
     let mut statement =
         connection.prepare_cached("INSERT INTO planned_benchmark VALUES (?, ?, ?, ?, ?, ?, ?)")?;
-    for (position, PlannedBenchmark { benchmark, dimensions }) in plan.benchmarks.iter().enumerate()
+    for (position, PlannedBenchmark { benchmark, sample_sizes: dimensions }) in
+        plan.benchmarks.iter().enumerate()
     {
         statement.execute(params![
             experiment,
@@ -190,7 +191,7 @@ pub(super) fn set_machine_state(
     connection: &Connection,
     experiment: ExperimentId,
     state: &str,
-) -> Result<(), Error> {
+) -> Result<(), StoreError> {
     connection
         .prepare_cached("UPDATE experiment SET machine_state = ? WHERE id = ?")?
         .execute(params![state, experiment.0])?;
@@ -201,7 +202,7 @@ pub(super) fn finish(
     connection: &Connection,
     experiment: ExperimentId,
     when: SystemTime,
-) -> Result<(), Error> {
+) -> Result<(), StoreError> {
     connection
         .prepare_cached(
             "UPDATE experiment SET finished_ns = ? WHERE id = ? AND finished_ns IS NULL",
@@ -211,7 +212,10 @@ pub(super) fn finish(
 }
 
 /// What is done of an experiment.
-fn unfinished(connection: &Connection, id: ExperimentId) -> Result<Unfinished, Error> {
+fn unfinished(
+    connection: &Connection,
+    id: ExperimentId,
+) -> Result<UnfinishedExperiment, StoreError> {
     let (mut done, mut failed) = (HashSet::new(), HashSet::new());
     for benchmark in read::benchmarks_of(connection, id)? {
         for row in read::rows(connection, &benchmark, &[id])? {
@@ -219,12 +223,12 @@ fn unfinished(connection: &Connection, id: ExperimentId) -> Result<Unfinished, E
             slots.insert((benchmark.clone(), row.slot));
         }
     }
-    Ok(Unfinished { id, done, failed })
+    Ok(UnfinishedExperiment { id, done, failed })
 }
 
 /// These experiments, in the order in which they began. One query each reads their versions and benchmarks: a thousand
 /// experiments would need thousands otherwise.
-fn select(connection: &Connection, which: Which<'_>) -> Result<Vec<StoredExperiment>, Error> {
+fn select(connection: &Connection, which: Which<'_>) -> Result<Vec<StoredExperiment>, StoreError> {
     let [of_experiment, of_plan] = match which {
         Which::All | Which::AllOn(_) => ["TRUE"; 2],
         Which::Unfinished => [
@@ -234,9 +238,9 @@ fn select(connection: &Connection, which: Which<'_>) -> Result<Vec<StoredExperim
     };
 
     let mut statement = connection.prepare_cached(&format!(
-        "SELECT experiment.id, begun_ns, finished_ns, rbench, builds, executions, measurements,
+        "SELECT experiment.id, started_ns, finished_ns, rbench, builds, executions, measurements,
              first_look, seed, machine, settings, identity, machine_state
-         FROM experiment WHERE {of_experiment} ORDER BY begun_ns, experiment.id"
+         FROM experiment WHERE {of_experiment} ORDER BY started_ns, experiment.id"
     ))?;
     let conditions = Conditions::read(connection)?;
     let experiments = statement.query_map((), |row| experiment_at(row, &conditions))?;
@@ -292,17 +296,19 @@ impl Conditions {
     fn read(connection: &Connection) -> rusqlite::Result<Self> {
         let machine = |row: &Row<'_>| Ok(Arc::new(machine_at(row, 1)?));
         Ok(Self {
-            machines: read::by_id(
+            machines: read::query_by_id(
                 connection,
                 &format!("SELECT id, {MACHINE} FROM machine"),
                 machine,
             )?,
-            settings: read::by_id(connection, "SELECT id, key, json FROM settings", |row| {
+            settings: read::query_by_id(connection, "SELECT id, key, json FROM settings", |row| {
                 Ok([row.get(1)?, row.get(2)?])
             })?,
-            toolchains: read::by_id(connection, "SELECT id, version FROM toolchain", |row| {
-                row.get(1)
-            })?,
+            toolchains: read::query_by_id(
+                connection,
+                "SELECT id, version FROM toolchain",
+                |row| row.get(1),
+            )?,
         })
     }
 }
@@ -323,14 +329,14 @@ fn experiment_at(row: &Row<'_>, conditions: &Conditions) -> rusqlite::Result<Sto
         id: ExperimentId(row.get(0)?),
         identity: row.get(11)?,
         machine_state: row.get(12)?,
-        begun: nanoseconds::to_time(row.get(1)?),
-        finished: row.get::<_, Option<i64>>(2)?.map(nanoseconds::to_time),
+        begun: nanoseconds::system_time(row.get(1)?),
+        finished: row.get::<_, Option<i64>>(2)?.map(nanoseconds::system_time),
         unbuildable: Vec::new(),
         plan: ExperimentPlan {
             versions: Vec::new(),
             benchmarks: Vec::new(),
             rbench: row.get(3)?,
-            dimensions: dimensions_at(row, 4)?,
+            sample_sizes: sample_sizes_at(row, 4)?,
             seed: row.get::<_, i64>(8)?.cast_unsigned(),
             machine: known(row, 9, &conditions.machines)?.clone(),
             settings_key,
@@ -361,11 +367,11 @@ fn planned_benchmark_at(
     benchmarks: &BTreeMap<i64, Benchmark>,
 ) -> rusqlite::Result<PlannedBenchmark> {
     let benchmark = known(row, 0, benchmarks)?.clone();
-    Ok(PlannedBenchmark { benchmark, dimensions: dimensions_at(row, 1)? })
+    Ok(PlannedBenchmark { benchmark, sample_sizes: sample_sizes_at(row, 1)? })
 }
 
-fn dimensions_at(row: &Row<'_>, first: usize) -> rusqlite::Result<Dimensions> {
-    Ok(Dimensions {
+fn sample_sizes_at(row: &Row<'_>, first: usize) -> rusqlite::Result<SampleSizes> {
+    Ok(SampleSizes {
         builds: row.get(first)?,
         executions: row.get(first + 1)?,
         measurements: row.get(first + 2)?,

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension, ToSql, params};
 
-use super::error::Error;
+use super::error::StoreError;
 use crate::model::{Benchmark, ExperimentPlan, Machine, Name, Version};
 
 /// The id of the row that has the first `keys` of the values in its `columns`; if there is none, of a
@@ -13,7 +13,7 @@ fn id(
     columns: &[&str],
     keys: usize,
     values: &[&dyn ToSql],
-) -> Result<i64, Error> {
+) -> Result<i64, StoreError> {
     let matches: Vec<String> =
         columns[..keys].iter().map(|column| format!("{column} = ?")).collect();
     let find = format!("SELECT id FROM {table} WHERE {}", matches.join(" AND "));
@@ -27,7 +27,7 @@ fn id(
     Ok(connection.last_insert_rowid())
 }
 
-pub(super) fn machine(connection: &Connection, machine: &Machine) -> Result<i64, Error> {
+pub(super) fn machine(connection: &Connection, machine: &Machine) -> Result<i64, StoreError> {
     let columns = ["installation", "cpu", "cores", "memory_bytes", "os", "architecture"];
     let Machine { cpu, cores, memory, os, architecture, id: installation } = machine;
     let memory = memory.cast_signed();
@@ -35,23 +35,23 @@ pub(super) fn machine(connection: &Connection, machine: &Machine) -> Result<i64,
     id(connection, "machine", &columns, columns.len(), values)
 }
 
-pub(super) fn toolchain(connection: &Connection, version: &str) -> Result<i64, Error> {
+pub(super) fn toolchain(connection: &Connection, version: &str) -> Result<i64, StoreError> {
     id(connection, "toolchain", &["version"], 1, params![version])
 }
 
-pub(super) fn settings(connection: &Connection, plan: &ExperimentPlan) -> Result<i64, Error> {
+pub(super) fn settings(connection: &Connection, plan: &ExperimentPlan) -> Result<i64, StoreError> {
     let values = params![plan.settings_key, plan.settings];
     id(connection, "settings", &["key", "json"], 2, values)
 }
 
-pub(super) fn version(connection: &Connection, version: &Version) -> Result<i64, Error> {
+pub(super) fn version(connection: &Connection, version: &Version) -> Result<i64, StoreError> {
     let columns = ["commit_hash", "tree", "dirty", "summary", "time_s"];
     let commit = version.commit.as_deref().unwrap_or_default();
     let values = params![commit, version.tree, version.dirty, version.summary, version.time];
     id(connection, "version", &columns, 3, values)
 }
 
-pub(super) fn benchmark(connection: &Connection, benchmark: &Benchmark) -> Result<i64, Error> {
+pub(super) fn benchmark(connection: &Connection, benchmark: &Benchmark) -> Result<i64, StoreError> {
     let columns = ["package", "target", "name", "\"group\"", "function", "parameter"];
     let Benchmark { package, target, name } = benchmark;
     let values = params![package, target, name.id, name.group, name.function, name.parameter];
@@ -59,7 +59,10 @@ pub(super) fn benchmark(connection: &Connection, benchmark: &Benchmark) -> Resul
 }
 
 /// The same, with what is for people brought up to date.
-pub(super) fn listed_benchmark(connection: &Connection, listed: &Benchmark) -> Result<i64, Error> {
+pub(super) fn listed_benchmark(
+    connection: &Connection,
+    listed: &Benchmark,
+) -> Result<i64, StoreError> {
     let id = benchmark(connection, listed)?;
     let Name { group, function, parameter, .. } = &listed.name;
     connection

@@ -20,9 +20,9 @@ mod tuning;
 pub use self::{
     columns::ExperimentId,
     exchange::Imported,
-    experiment::{StoredExperiment, Unfinished},
+    experiment::{StoredExperiment, UnfinishedExperiment},
     open::{Observer, Store, WaitNotice},
-    read::{MeasuredBenchmark, MeasuredVersion, RecordedBuild, Row},
+    read::{MeasuredBenchmark, MeasuredVersion, RecordedBuild, StoredExecution},
 };
 
 #[cfg(test)]

@@ -16,10 +16,10 @@ use std::{
 use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, Transaction, TransactionBehavior};
 
 use super::{
-    error::Error,
+    error::StoreError,
     schema::{self, Kind},
 };
-use crate::failure::{Exit, Failure, OrFail, Result};
+use crate::error::{Context, Error, Exit, Result};
 
 /// A part of a usual experiment takes 2 kB: so many fit a page that little of it is left over, and a
 /// history is read in few pieces.
@@ -97,11 +97,11 @@ impl<'a> Store<'a> {
             if let Some(directory) = path.parent() {
                 make_directory(directory)?;
             }
-            make_file(path).or_fail(Exit::Usage, || format!("cannot make {}", path.display()))?;
+            make_file(path).context(Exit::Usage, || format!("cannot make {}", path.display()))?;
         }
         let store = Self::connect(path, waiting, OpenFlags::SQLITE_OPEN_READ_WRITE)
             .map_err(|error| error.failure("open", path))?;
-        let kind = store.patiently(Kind::of);
+        let kind = store.patiently(Kind::detect);
         let (store, kind) = match kind {
             // Neither the write-ahead log nor its index can be made.
             Err(error)
@@ -109,13 +109,13 @@ impl<'a> Store<'a> {
             {
                 let store = Self::open_unchanging(path, waiting)
                     .map_err(|error| error.failure("open", path))?;
-                let kind = store.patiently(Kind::of);
+                let kind = store.patiently(Kind::detect);
                 (store, kind)
             }
             kind => (store, kind),
         };
         let kind = kind.map_err(|error| error.failure("read", path))?;
-        if let Some(refusal) = kind.refusal(&path.display().to_string()) {
+        if let Some(refusal) = kind.error(&path.display().to_string()) {
             return Err(refusal);
         }
         store.set_up(kind).map_err(|error| error.failure("set up", path))?;
@@ -137,24 +137,24 @@ impl<'a> Store<'a> {
             store.set_up(Kind::Empty)?;
             Ok(store)
         };
-        open().map_err(|error: Error| error.failure("open a store in", &path))
+        open().map_err(|error: StoreError| error.failure("open a store in", &path))
     }
 
-    fn connect(path: &Path, waiting: WaitNotice<'a>, flags: OpenFlags) -> Result<Self, Error> {
+    fn connect(path: &Path, waiting: WaitNotice<'a>, flags: OpenFlags) -> Result<Self, StoreError> {
         let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags)?;
         connection.busy_timeout(SILENT_WAIT)?;
         connection.set_prepared_statement_cache_capacity(64);
-        let file = FileId::of(path);
+        let file = FileId::read(path);
         Ok(Self { connection, path: path.to_owned(), file, waiting, patience: PATIENCE })
     }
 
     /// Opens a store on a medium where nothing can change, and so without locks.
-    fn open_unchanging(path: &Path, waiting: WaitNotice<'a>) -> Result<Self, Error> {
+    fn open_unchanging(path: &Path, waiting: WaitNotice<'a>) -> Result<Self, StoreError> {
         let mut log = path.as_os_str().to_owned();
         log.push("-wal");
         if fs::metadata(&log).is_ok_and(|log| log.len() > 0) {
-            return Err(Error::Unwritable(format!(
+            return Err(StoreError::Unwritable(format!(
                 "its newest results are in {}, and reading these needs a directory that can be \
                  written to",
                 Path::new(&log).display()
@@ -165,7 +165,7 @@ impl<'a> Store<'a> {
         Ok(Self { path: path.to_owned(), ..store })
     }
 
-    fn set_up(&self, kind: Kind) -> Result<(), Error> {
+    fn set_up(&self, kind: Kind) -> Result<(), StoreError> {
         if self.connection.is_readonly(MAIN_DB)? {
             return Ok(());
         }
@@ -185,7 +185,7 @@ impl Store<'_> {
     pub(super) fn read<T>(
         &self,
         what: &str,
-        work: impl FnOnce(&Connection) -> Result<T, Error>,
+        work: impl FnOnce(&Connection) -> Result<T, StoreError>,
     ) -> Result<T> {
         let attempt = || {
             let transaction = self.patiently(|connection| {
@@ -200,7 +200,7 @@ impl Store<'_> {
     pub(super) fn write<T>(
         &self,
         what: &str,
-        work: impl FnOnce(&Connection) -> Result<T, Error>,
+        work: impl FnOnce(&Connection) -> Result<T, StoreError>,
     ) -> Result<T> {
         let attempt = || {
             let transaction = self.patiently(|connection| {
@@ -209,19 +209,19 @@ impl Store<'_> {
             let done = work(&transaction)?;
             transaction.commit()?;
             // SQLite goes on writing to a file that was removed.
-            if self.file.is_some() && self.file != FileId::of(&self.path) {
-                return Err(Error::Gone);
+            if self.file.is_some() && self.file != FileId::read(&self.path) {
+                return Err(StoreError::Missing);
             }
             Ok(done)
         };
-        attempt().map_err(|error: Error| error.failure(what, &self.path))
+        attempt().map_err(|error: StoreError| error.failure(what, &self.path))
     }
 
     /// Tries again while another process writes, after notifying the user.
     fn patiently<'s, T>(
         &'s self,
-        mut attempt: impl FnMut(&'s Connection) -> Result<T, Error>,
-    ) -> Result<T, Error> {
+        mut attempt: impl FnMut(&'s Connection) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
         let start = Instant::now();
         let mut notified = false;
         loop {
@@ -240,7 +240,7 @@ impl Store<'_> {
 
 impl FileId {
     /// Of the file at a path, if there is one.
-    fn of(path: &Path) -> Option<Self> {
+    fn read(path: &Path) -> Option<Self> {
         let metadata = fs::metadata(path).ok()?;
         Some(Self { device: metadata.dev(), inode: metadata.ino() })
     }
@@ -251,7 +251,7 @@ fn is_there(path: &Path) -> Result<bool> {
     let refused = |reason| {
         let what = format!("cannot use {} as the store", path.display());
         let hint = "name another file as `path` in [store] of bench.toml";
-        Err(Failure::new(Exit::Usage, what).because(reason).hint(hint))
+        Err(Error::new(Exit::Usage, what).cause(reason).hint(hint))
     };
     match fs::metadata(path) {
         Ok(metadata) if metadata.is_file() => Ok(true),
@@ -266,8 +266,8 @@ fn make_directory(directory: &Path) -> Result<()> {
         return Ok(());
     }
     let what = || format!("cannot make the directory {}", directory.display());
-    fs::create_dir_all(directory).or_fail(Exit::Usage, what)?;
-    fs::write(directory.join(".gitignore"), "*\n").or_fail(Exit::Usage, what)
+    fs::create_dir_all(directory).context(Exit::Usage, what)?;
+    fs::write(directory.join(".gitignore"), "*\n").context(Exit::Usage, what)
 }
 
 /// Makes an empty file, if no other process has made it since. SQLite gives the files beside it the same

@@ -11,12 +11,12 @@ use super::{
         stage_at, stage_number,
     },
     encoding::{self, Entry},
-    error::Error,
+    error::StoreError,
     open::Store,
 };
 use crate::{
-    code::Digest,
-    failure::Result,
+    elf::Digest,
+    error::Result,
     model::{
         BenchTarget, Benchmark, Execution, Layout, LayoutSeed, Metric, Slot, Stage, Unmeasured,
     },
@@ -28,7 +28,7 @@ pub(super) const BENCHMARK_ID: &str =
 
 /// One execution of a benchmark, whether it gave measurements or failed.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Row {
+pub struct StoredExecution {
     /// The experiment that it belongs to.
     pub experiment: ExperimentId,
     /// Which of its executions it is.
@@ -74,7 +74,11 @@ pub struct RecordedBuild {
 impl Store<'_> {
     /// Every execution of a benchmark in these experiments, failed ones included, in the order of
     /// experiment ids and slots.
-    pub fn rows(&self, benchmark: &Benchmark, experiments: &[ExperimentId]) -> Result<Vec<Row>> {
+    pub fn rows(
+        &self,
+        benchmark: &Benchmark,
+        experiments: &[ExperimentId],
+    ) -> Result<Vec<StoredExecution>> {
         self.read("read executions from", |connection| rows(connection, benchmark, experiments))
     }
 
@@ -125,13 +129,15 @@ impl Store<'_> {
 }
 
 /// Every benchmark by its id, in the order in which the store met them.
-pub(super) fn benchmarks_by_id(connection: &Connection) -> Result<BTreeMap<i64, Benchmark>, Error> {
+pub(super) fn benchmarks_by_id(
+    connection: &Connection,
+) -> Result<BTreeMap<i64, Benchmark>, StoreError> {
     let query = format!("SELECT benchmark.id, {BENCHMARK} FROM benchmark");
-    Ok(by_id(connection, &query, |row| benchmark_at(row, 1))?)
+    Ok(query_by_id(connection, &query, |row| benchmark_at(row, 1))?)
 }
 
 /// What the query gives, by the number in its first column.
-pub(super) fn by_id<T>(
+pub(super) fn query_by_id<T>(
     connection: &Connection,
     query: &str,
     value: impl Fn(&SqlRow<'_>) -> rusqlite::Result<T>,
@@ -145,7 +151,7 @@ pub(super) fn rows(
     connection: &Connection,
     benchmark: &Benchmark,
     experiments: &[ExperimentId],
-) -> Result<Vec<Row>, Error> {
+) -> Result<Vec<StoredExecution>, StoreError> {
     let ids: Vec<String> = experiments.iter().map(ToString::to_string).collect();
     let ids = format!("[{}]", ids.join(","));
     let mut statement = connection.prepare_cached(&format!(
@@ -155,17 +161,17 @@ pub(super) fn rows(
     ))?;
     let Benchmark { package, target, name } = benchmark;
     let mut parts = statement.query(params![package, target, name.id, ids])?;
-    let mut rows: Vec<Row> = Vec::new();
+    let mut rows: Vec<StoredExecution> = Vec::new();
     while let Some(part) = parts.next()? {
         let (experiment, version, stage) =
             (ExperimentId(part.get(0)?), part.get(1)?, stage_at(part, 2)?);
-        let row = |Entry { round, seed, outcome }| Row {
+        let row = |Entry { round, seed, outcome }| StoredExecution {
             experiment,
             slot: Slot { version, stage, round, seed },
             outcome,
         };
         let entries = encoding::decode(bytes_at(part, 3)?)
-            .map_err(|damage| damage.of(benchmark, experiment))?;
+            .map_err(|damage| damage.into_error(benchmark, experiment))?;
         rows.extend(entries.into_iter().map(row));
     }
     rows.sort_by_key(|row| (row.experiment, row.slot));
@@ -184,7 +190,7 @@ pub(super) fn rows(
 pub(super) fn benchmarks_of(
     connection: &Connection,
     experiment: ExperimentId,
-) -> Result<Vec<Benchmark>, Error> {
+) -> Result<Vec<Benchmark>, StoreError> {
     let mut statement = connection.prepare_cached(&format!(
         "SELECT {BENCHMARK} FROM benchmark JOIN (
              SELECT benchmark, position FROM planned_benchmark WHERE experiment = ?1
@@ -200,7 +206,7 @@ fn measured(
     connection: &Connection,
     experiment: ExperimentId,
     benchmark: Benchmark,
-) -> Result<MeasuredBenchmark, Error> {
+) -> Result<MeasuredBenchmark, StoreError> {
     let mut statement =
         connection.prepare_cached("SELECT count(*) FROM planned_version WHERE experiment = ?")?;
     let versions: usize = statement.query_row([experiment.0], |row| row.get(0))?;
@@ -216,7 +222,7 @@ fn measured(
     while let Some(part) = parts.next()? {
         let Some(version) = versions.get_mut(part.get::<_, usize>(0)?) else { continue };
         let head = encoding::head(bytes_at(part, 1)?)
-            .map_err(|damage| damage.of(&benchmark, experiment))?;
+            .map_err(|damage| damage.into_error(&benchmark, experiment))?;
         let new = head.metrics.into_iter().filter(|metric| !version.metrics.contains(metric));
         version.metrics.extend(new.collect::<Vec<_>>());
         version.failed |= head.failures > 0;
@@ -265,7 +271,7 @@ impl Store<'_> {
     }
 }
 
-fn unreadable_executions(connection: &Connection) -> Result<Vec<String>, Error> {
+fn unreadable_executions(connection: &Connection) -> Result<Vec<String>, StoreError> {
     let mut findings = Vec::new();
     let mut statement = connection.prepare(&format!(
         "SELECT {BENCHMARK}, experiment, bytes
@@ -275,7 +281,7 @@ fn unreadable_executions(connection: &Connection) -> Result<Vec<String>, Error> 
     while let Some(row) = rows.next()? {
         if let Err(damage) = encoding::decode(bytes_at(row, BENCHMARK_WIDTH + 1)?) {
             let experiment = ExperimentId(row.get(BENCHMARK_WIDTH)?);
-            findings.push(damage.of(&benchmark_at(row, 0)?, experiment).0);
+            findings.push(damage.into_error(&benchmark_at(row, 0)?, experiment).0);
         }
     }
     Ok(findings)

@@ -8,14 +8,14 @@ use rusqlite::{Connection, OptionalExtension, params, types::Type};
 use super::{
     columns::{BENCHMARK, BENCHMARK_WIDTH, ExperimentId, benchmark_at, bytes_at, stage_number},
     encoding::{self, Entry},
-    error::Error,
+    error::StoreError,
     intern,
     open::Store,
     read::{BENCHMARK_ID, RecordedBuild},
 };
 use crate::{
-    failure::{Failure, Result},
-    model::{BenchTarget, Benchmark, Execution, Sameness, Slot, Stage, Unmeasured},
+    error::{Error, Result},
+    model::{BenchTarget, Benchmark, Execution, SkipReason, Slot, Stage, Unmeasured},
 };
 
 impl Store<'_> {
@@ -76,7 +76,7 @@ impl Store<'_> {
         &self,
         experiment: ExperimentId,
         version: usize,
-        failure: &Failure,
+        failure: &Error,
     ) -> Result<()> {
         self.write("store a failure in", |connection| {
             refuse_if_finished(connection, experiment)?;
@@ -121,7 +121,7 @@ impl Store<'_> {
 pub(super) fn refuse_if_finished(
     connection: &Connection,
     experiment: ExperimentId,
-) -> Result<(), Error> {
+) -> Result<(), StoreError> {
     let mut statement =
         connection.prepare_cached("SELECT finished_ns IS NULL FROM experiment WHERE id = ?")?;
     match statement.query_row([experiment.0], |row| row.get(0)).optional()? {
@@ -135,7 +135,7 @@ pub(super) fn insert_build(
     connection: &Connection,
     experiment: ExperimentId,
     build: &RecordedBuild,
-) -> Result<(), Error> {
+) -> Result<(), StoreError> {
     connection
         .prepare_cached("INSERT OR REPLACE INTO build VALUES (?, ?, ?, ?, ?, ?, ?)")?
         .execute(params![
@@ -155,7 +155,7 @@ pub(super) fn set_unbuildable(
     experiment: ExperimentId,
     version: usize,
     reason: &str,
-) -> Result<(), Error> {
+) -> Result<(), StoreError> {
     connection
         .prepare_cached(
             "UPDATE planned_version SET failure = ? WHERE experiment = ? AND position = ?",
@@ -170,7 +170,7 @@ pub(super) fn add_executions(
     experiment: ExperimentId,
     benchmark: &Benchmark,
     executions: Vec<(Slot, Result<Execution, Unmeasured>)>,
-) -> Result<(), Error> {
+) -> Result<(), StoreError> {
     let id = intern::benchmark(connection, benchmark)?;
     let mut groups: BTreeMap<(usize, Stage), Vec<Entry>> = BTreeMap::new();
     for (Slot { version, stage, round, seed }, outcome) in executions {
@@ -197,7 +197,7 @@ struct Group<'b> {
 
 impl Group<'_> {
     /// Adds executions to the last part, or to new ones once that is full.
-    fn add(self, connection: &Connection, new: Vec<Entry>) -> Result<(), Error> {
+    fn add(self, connection: &Connection, new: Vec<Entry>) -> Result<(), StoreError> {
         let (first, mut entries) = self.unfilled_part(connection)?;
         entries.retain(|old| !new.iter().any(|new| (new.round, new.seed) == (old.round, old.seed)));
         entries.extend(new);
@@ -213,7 +213,7 @@ impl Group<'_> {
     }
 
     /// The number of the part that takes what comes, and its executions.
-    fn unfilled_part(self, connection: &Connection) -> Result<(i64, Vec<Entry>), Error> {
+    fn unfilled_part(self, connection: &Connection) -> Result<(i64, Vec<Entry>), StoreError> {
         let Self { experiment, benchmark, id, version, stage } = self;
         let mut last = connection.prepare_cached(
             "SELECT part, bytes FROM executions
@@ -225,7 +225,7 @@ impl Group<'_> {
         let (part, bytes): (i64, _) = (last.get(0)?, bytes_at(last, 1)?);
         if bytes.len() < encoding::FULL {
             let entries = encoding::decode(bytes);
-            Ok((part, entries.map_err(|damage| damage.of(benchmark, experiment))?))
+            Ok((part, entries.map_err(|damage| damage.into_error(benchmark, experiment))?))
         } else {
             Ok((part + 1, Vec::new()))
         }
@@ -239,7 +239,7 @@ impl Store<'_> {
         &self,
         experiment: ExperimentId,
         benchmark: &Benchmark,
-        verdict: Sameness,
+        verdict: SkipReason,
     ) -> Result<()> {
         self.write("store what was not measured in", |connection| {
             refuse_if_finished(connection, experiment)?;
@@ -249,7 +249,7 @@ impl Store<'_> {
 
     /// The benchmarks of an experiment that were not measured, because they do the same in all versions, in
     /// the order in which the store met them.
-    pub fn unmeasured(&self, experiment: ExperimentId) -> Result<Vec<(Benchmark, Sameness)>> {
+    pub fn unmeasured(&self, experiment: ExperimentId) -> Result<Vec<(Benchmark, SkipReason)>> {
         self.read("read what was not measured from", |connection| {
             let mut statement = connection.prepare_cached(&format!(
                 "SELECT {BENCHMARK}, verdict
@@ -257,7 +257,7 @@ impl Store<'_> {
                  WHERE experiment = ? ORDER BY benchmark.id"
             ))?;
             let rows = statement.query_map([experiment.0], |row| {
-                Ok((benchmark_at(row, 0)?, sameness_at(row, BENCHMARK_WIDTH)?))
+                Ok((benchmark_at(row, 0)?, skip_reason_at(row, BENCHMARK_WIDTH)?))
             })?;
             Ok(rows.collect::<rusqlite::Result<_>>()?)
         })
@@ -268,8 +268,8 @@ pub(super) fn insert_unmeasured(
     connection: &Connection,
     experiment: ExperimentId,
     benchmark: &Benchmark,
-    verdict: Sameness,
-) -> Result<(), Error> {
+    verdict: SkipReason,
+) -> Result<(), StoreError> {
     let benchmark = intern::benchmark(connection, benchmark)?;
     connection
         .prepare_cached("INSERT OR REPLACE INTO unmeasured_benchmark VALUES (?, ?, ?)")?
@@ -277,9 +277,9 @@ pub(super) fn insert_unmeasured(
     Ok(())
 }
 
-fn sameness_at(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<Sameness> {
+fn skip_reason_at(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<SkipReason> {
     let name: String = row.get(column)?;
-    Sameness::from_name(&name).ok_or_else(|| {
+    SkipReason::from_name(&name).ok_or_else(|| {
         let unknown = format!("`{name}` is no reason not to measure");
         rusqlite::Error::FromSqlConversionFailure(column, Type::Text, unknown.into())
     })

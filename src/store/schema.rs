@@ -2,8 +2,8 @@
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use super::error::Error;
-use crate::failure::{Exit, Failure};
+use super::error::StoreError;
+use crate::error::{Error, Exit};
 
 const SCHEMA: &str = include_str!("schema.sql");
 
@@ -26,7 +26,7 @@ pub(super) enum Kind {
 
 impl Kind {
     /// Finds out. Only reads, and all of one moment: another process may be making the store.
-    pub(super) fn of(connection: &Connection) -> Result<Self, Error> {
+    pub(super) fn detect(connection: &Connection) -> Result<Self, StoreError> {
         let moment = Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?;
         let application: i32 =
             moment.pragma_query_value(None, "application_id", |row| row.get(0))?;
@@ -41,17 +41,17 @@ impl Kind {
     }
 
     /// Why this rbench cannot use such a file, named `shown`; `None` if it can.
-    pub(super) fn refusal(self, shown: &str) -> Option<Failure> {
-        let failure = Failure::new(Exit::Usage, format!("cannot use {shown} as the store"));
+    pub(super) fn error(self, shown: &str) -> Option<Error> {
+        let failure = Error::new(Exit::Usage, format!("cannot use {shown} as the store"));
         match self {
             Self::Empty | Self::Store(VERSION) => None,
             Self::Foreign => Some(
                 failure
-                    .because("it is an SQLite database of another program")
+                    .cause("it is an SQLite database of another program")
                     .hint("name another file as `path` in [store] of bench.toml, or move this one"),
             ),
             Self::Store(other) => {
-                let failure = failure.because(format!(
+                let failure = failure.cause(format!(
                     "another version of rbench wrote it: its schema is {other}, this rbench uses {VERSION}"
                 ));
                 let failure = if other > VERSION {
@@ -75,7 +75,7 @@ fn version(connection: &Connection) -> rusqlite::Result<i64> {
 }
 
 /// Makes the schema, unless another process has made it since.
-pub(super) fn create(connection: &Connection) -> Result<(), Error> {
+pub(super) fn create(connection: &Connection) -> Result<(), StoreError> {
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
     if version(&transaction)? == 0 {
         transaction.execute_batch(SCHEMA)?;

@@ -50,7 +50,7 @@ CREATE TABLE benchmark (
 CREATE TABLE experiment (
     id            INTEGER PRIMARY KEY,
     identity      TEXT NOT NULL UNIQUE, -- the same in every store that it is imported into
-    begun_ns      INTEGER NOT NULL,
+    started_ns      INTEGER NOT NULL,
     finished_ns   INTEGER,
     machine       INTEGER NOT NULL REFERENCES machine,
     machine_state TEXT, -- what of it mattered to measurements at the beginning, for people; null: nothing
@@ -125,7 +125,7 @@ CREATE INDEX executions_of_experiment ON executions (experiment);
 CREATE TABLE tuning (
     benchmark  INTEGER NOT NULL REFERENCES benchmark,
     machine    INTEGER NOT NULL REFERENCES machine,
-    floor_ns   INTEGER NOT NULL, -- how long a measurement was to last at least
+    min_time_ns   INTEGER NOT NULL, -- how long a measurement was to last at least
     iterations INTEGER NOT NULL,
-    PRIMARY KEY (benchmark, machine, floor_ns)
+    PRIMARY KEY (benchmark, machine, min_time_ns)
 ) STRICT, WITHOUT ROWID;

@@ -6,13 +6,13 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{
     columns::{BENCHMARK, BENCHMARK_WIDTH, MACHINE, benchmark_at, machine_at},
-    error::Error,
+    error::StoreError,
     intern,
     open::Store,
     read::BENCHMARK_ID,
 };
 use crate::{
-    failure::Result,
+    error::Result,
     model::{Benchmark, Machine, nanoseconds},
 };
 
@@ -37,7 +37,7 @@ impl Store<'_> {
         self.read("read the tuned iterations from", |connection| {
             let mut statement = connection.prepare_cached(&format!(
                 "SELECT iterations FROM tuning JOIN machine ON machine.id = machine
-                 WHERE benchmark = {BENCHMARK_ID} AND floor_ns = ?4
+                 WHERE benchmark = {BENCHMARK_ID} AND min_time_ns = ?4
                      AND (cpu, cores, memory_bytes, os, architecture, installation)
                          = (?5, ?6, ?7, ?8, ?9, ?10)",
             ))?;
@@ -72,15 +72,15 @@ impl Store<'_> {
     pub(super) fn all_tuned(&self) -> Result<Vec<Tuning>> {
         self.read("read the tuned iterations from", |connection| {
             let mut statement = connection.prepare(&format!(
-                "SELECT {BENCHMARK}, {MACHINE}, floor_ns, iterations FROM tuning
+                "SELECT {BENCHMARK}, {MACHINE}, min_time_ns, iterations FROM tuning
                      JOIN benchmark ON benchmark.id = benchmark JOIN machine ON machine.id = machine
-                 ORDER BY benchmark.id, machine.id, floor_ns"
+                 ORDER BY benchmark.id, machine.id, min_time_ns"
             ))?;
             let rows = statement.query_map((), |row| {
                 Ok(Tuning {
                     benchmark: benchmark_at(row, 0)?,
                     machine: machine_at(row, BENCHMARK_WIDTH)?,
-                    floor: Duration::from_nanos(row.get::<_, i64>("floor_ns")?.cast_unsigned()),
+                    floor: Duration::from_nanos(row.get::<_, i64>("min_time_ns")?.cast_unsigned()),
                     iterations: row.get::<_, i64>("iterations")?.cast_unsigned(),
                 })
             })?;
@@ -90,11 +90,11 @@ impl Store<'_> {
 }
 
 /// Stores tuned iterations, unless some are known.
-pub(super) fn insert_if_new(connection: &Connection, tuning: &Tuning) -> Result<(), Error> {
+pub(super) fn insert_if_new(connection: &Connection, tuning: &Tuning) -> Result<(), StoreError> {
     insert(connection, "IGNORE", tuning)
 }
 
-fn insert(connection: &Connection, on_conflict: &str, tuning: &Tuning) -> Result<(), Error> {
+fn insert(connection: &Connection, on_conflict: &str, tuning: &Tuning) -> Result<(), StoreError> {
     let benchmark = intern::benchmark(connection, &tuning.benchmark)?;
     let machine = intern::machine(connection, &tuning.machine)?;
     let (floor, iterations) = (stored_floor(tuning.floor), tuning.iterations.cast_signed());

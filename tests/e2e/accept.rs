@@ -20,7 +20,7 @@ const QUICK: [&str; 14] = [
     "5ms",
     "--filter",
     "changing",
-    "--measure-all",
+    "--no-skip",
 ];
 
 const FILE: &str = ".rbench/accepted.toml";
@@ -101,7 +101,7 @@ fn an_entry_can_be_changed_by_hand_and_what_is_wrong_with_it_is_told() {
     let commit = project.git(&["rev-parse", "HEAD~1"]);
     change(&commit, &"f".repeat(40));
     let report = stored(&project, 1);
-    assert_eq!(report["idle_acceptances"][0]["why"], "not_in_history");
+    assert_eq!(report["unused_acceptances"][0]["why"], "not_in_history");
     project.rbench(&["history"]).ok().assert_stderr_has(&[
         "note: an entry in .rbench/accepted.toml changes nothing any more: changing of fffffff",
     ]);

@@ -18,7 +18,7 @@ fn project() -> TestProject {
 #[ignore = "takes long"]
 fn a_benchmark_that_allocates_once_more_regressed_and_its_bytes_are_told() {
     let project = project();
-    let words = ["compare", "--measure-all", "HEAD~1", "HEAD", "--format", "json"];
+    let words = ["compare", "--no-skip", "HEAD~1", "HEAD", "--format", "json"];
     let metrics = ["--metric", "allocations,allocated-bytes"];
     let outcome = project.rbench(&[&words[..], &metrics].concat()).run().assert_exit(1);
     let report = outcome.json("compare");

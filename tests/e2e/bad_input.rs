@@ -220,7 +220,7 @@ fn values_that_make_no_sense_are_refused() {
         (["build", "--seed", "lucky"], "lucky"),
         (["build", "--jobs", "0"], "0"),
         (["build", "--format", "xml"], "xml"),
-        (["gc", "--max-size", "7 parsecs"], "parsecs"),
+        (["clean", "--max-size", "7 parsecs"], "parsecs"),
     ] {
         let outcome = project.rbench(&arguments).fails_with(2);
         outcome.assert_stderr_has(&[arguments[1], named]);

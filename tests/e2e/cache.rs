@@ -81,7 +81,7 @@ fn what_was_remembered_and_is_damaged_is_found_out_again() {
     project.commit("Leave the lock file out");
     let builds = project.build(&["--builds", "1"]);
     let remembered = only_entry(&project.storage().join("reproducibility"));
-    project.rbench(&["gc"]).ok();
+    project.rbench(&["clean"]).ok();
     let site = only_entry(&project.home().join("cache/cargo-rbench"));
     let locks = tree::paths(&site.join("resolved"));
     let lock = locks.into_iter().find(|path| path.extension().is_some_and(|end| end == "lock"));
@@ -158,7 +158,7 @@ fn gc_removes_everything_or_only_says_so_and_a_later_build_works() {
         paths
     };
     let before = all();
-    let dry = project.rbench(&["gc", "--max-size", "0", "--dry-run"]).ok();
+    let dry = project.rbench(&["clean", "--max-size", "0", "--dry-run"]).ok();
     let commit = project.git(&["rev-parse", "--short=7", "HEAD"]);
     dry.assert_stdout_has(&[
         "would remove",
@@ -170,11 +170,11 @@ fn gc_removes_everything_or_only_says_so_and_a_later_build_works() {
     ]);
     assert_eq!(all(), before, "a dry run removes nothing");
 
-    let kept = project.rbench(&["gc"]).ok();
+    let kept = project.rbench(&["clean"]).ok();
     kept.assert_stdout_has(&["removed 0 B of"]);
     assert_eq!(all(), before, "what is new and small is kept");
 
-    let gone = project.rbench(&["gc", "--max-size", "0"]).ok();
+    let gone = project.rbench(&["clean", "--max-size", "0"]).ok();
     gone.assert_stdout_has(&["0 B left"]);
     for executable in builds.executables(0) {
         assert!(!executable.exists());
@@ -191,11 +191,11 @@ fn gc_removes_everything_or_only_says_so_and_a_later_build_works() {
 #[test]
 fn a_dry_run_of_gc_does_not_wait_for_a_run() {
     let project = TestProject::of("sums");
-    project.rbench(&["gc"]).ok();
+    project.rbench(&["clean"]).ok();
     let site = only_entry(&project.home().join("cache/cargo-rbench"));
     let lock = fs::File::create(site.join("lock")).unwrap();
     lock.lock().unwrap();
-    project.rbench(&["60", PROGRAM, "gc", "--dry-run"]).program("timeout").ok();
+    project.rbench(&["60", PROGRAM, "clean", "--dry-run"]).program("timeout").ok();
 }
 
 #[test]
@@ -221,10 +221,10 @@ fn gc_leaves_what_another_project_keeps_in_the_same_target_dir() {
     let shared = project.beside("shared");
     let build = || project.build_command(&THREE).env("CARGO_TARGET_DIR", &shared).ok();
     Builds::of(build());
-    let gc = other.rbench(&["gc", "--max-size", "0"]).env("CARGO_TARGET_DIR", &shared);
+    let gc = other.rbench(&["clean", "--max-size", "0"]).env("CARGO_TARGET_DIR", &shared);
     gc.ok().assert_stdout_has(&["removed 0 B of 0 B"]);
     assert!(Builds::of(build()).nothing_was_made(0));
-    let gc = project.rbench(&["gc", "--max-size", "0"]).env("CARGO_TARGET_DIR", &shared);
+    let gc = project.rbench(&["clean", "--max-size", "0"]).env("CARGO_TARGET_DIR", &shared);
     gc.ok().assert_stdout_has(&["\n  build: 3, ", "0 B left"]);
 }
 
@@ -238,14 +238,14 @@ fn gc_keeps_what_was_used_last() {
     // Found again, the base is the one that was used last.
     project.build(&[&THREE[..], &["HEAD~1"]].concat());
     let size: u64 = head.executables(0).iter().map(|file| fs::metadata(file).unwrap().len()).sum();
-    let all = project.rbench(&["gc", "--dry-run", "--max-size", "0", "-v"]).ok().stderr();
+    let all = project.rbench(&["clean", "--dry-run", "--max-size", "0", "-v"]).ok().stderr();
     assert!(
         all.matches("would remove ").count() >= 8,
         "two versions have more entries than that:\n{all}"
     );
     let total: u64 = tree_size(&project);
     let limit = (total - size / 2).to_string();
-    project.rbench(&["gc", "--max-size", &limit]).ok();
+    project.rbench(&["clean", "--max-size", &limit]).ok();
     assert!(base.executables(0).iter().all(|file| file.exists()), "used last");
     let text = project.build(&[&THREE[..], &["HEAD~1"]].concat());
     assert!(text.nothing_was_made(0));
@@ -253,7 +253,7 @@ fn gc_keeps_what_was_used_last() {
 
 /// Bytes of what `gc` counts.
 fn tree_size(project: &TestProject) -> u64 {
-    let text = project.rbench(&["gc", "--dry-run"]).ok().stdout();
+    let text = project.rbench(&["clean", "--dry-run"]).ok().stdout();
     assert!(text.contains(" left"), "{text}");
     let homes = [project.home().join("cache"), project.storage()];
     let files = homes.iter().flat_map(|home| tree::paths(home));

@@ -119,12 +119,12 @@ fn a_program_that_is_no_build_is_measured_though_the_builds_are_identical() {
         project.write("run.sh", &format!("echo {word}\n"));
         project.commit("Say something");
     }
-    let outcome = project.rbench(&[&QUICK[..], &["--advisory"]].concat()).ok();
+    let outcome = project.rbench(&[&QUICK[..], &["--fail-on", "never"]].concat()).ok();
     outcome.assert_stderr_has(&["measured 8 of 8 executions"]);
     assert!(!outcome.stdout().contains("identical"), "{}", outcome.told());
     // The functions of the bench target, which is not executed, say nothing of it.
     assert!(!outcome.stdout().contains("machine code: "), "{}", outcome.told());
-    let stored = project.rbench(&["compare", "--stored", "--advisory"]).ok();
+    let stored = project.rbench(&["compare", "--stored", "--fail-on", "never"]).ok();
     stored.assert_stdout_has(&["script"]);
     assert!(!stored.stdout().contains("identical"), "{}", stored.told());
 }
@@ -189,7 +189,7 @@ fn an_interrupted_comparison_is_resumed_by_the_same_command() {
 #[ignore = "takes long"]
 fn a_filtered_comparison_neither_continues_nor_finishes_an_interrupted_full_one() {
     let project = project("30_000");
-    let slow = [&SHORT[..], &["--warm-up", "60ms", "--measure-all"]].concat();
+    let slow = [&SHORT[..], &["--warm-up", "60ms", "--no-skip"]].concat();
     interrupted(&project, &slow);
     let filtered = [&slow[..], &["--filter", "steady"]].concat();
     let outcome = project.rbench(&filtered).ok();
@@ -201,17 +201,17 @@ fn a_filtered_comparison_neither_continues_nor_finishes_an_interrupted_full_one(
 #[test]
 fn results_that_were_measured_in_turns_are_of_another_kind_than_those_of_a_run() {
     let project = project("2_000");
-    let little = [&QUICK[1..], &["--floor", "1ms"]].concat();
+    let little = [&QUICK[1..], &["--min-time", "1ms"]].concat();
     project.rbench(&[&["run", "HEAD"], &little[..]].concat()).ok();
-    for how in [&["--interleave", "executions"][..], &[]] {
-        let confirmed = ["--advisory", "--no-confirm"];
+    for how in [&["--mode", "sequential"][..], &[]] {
+        let confirmed = ["--fail-on", "never", "--no-confirm"];
         project.rbench(&[&["compare"], &little[..], &confirmed, how].concat()).ok();
     }
     let store = Store::open(&project.root().join(".rbench/results.sqlite"), &|| {}).unwrap();
     let plans: Vec<_> = store.experiments().unwrap().into_iter().map(|one| one.plan).collect();
     let [run, alone, in_turns] = &plans[..] else { panic!("{} experiments", plans.len()) };
-    assert_eq!(alone.obstacles(run), [""; 0]);
-    assert_eq!(in_turns.obstacles(run), ["settings: interleave turns"]);
+    assert_eq!(alone.incompatibilities(run), [""; 0]);
+    assert_eq!(in_turns.incompatibilities(run), ["settings: mode interleaved"]);
 }
 
 #[test]
@@ -288,7 +288,7 @@ fn a_caller_may_be_stopped_by_what_is_inconclusive_or_by_nothing() {
 
     project.replace("src/lib.rs", "u64 = 1_010", "u64 = 30_000");
     project.commit("Do far more");
-    project.rbench(&[&QUICK[..], &["--advisory"]].concat()).ok();
+    project.rbench(&[&QUICK[..], &["--fail-on", "never"]].concat()).ok();
 }
 
 #[test]

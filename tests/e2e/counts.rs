@@ -67,8 +67,7 @@ fn more_work_in_one_of_ten_benchmarks_is_named_in_one_run_and_the_counts_are_the
 #[ignore = "takes long"]
 fn hash_maps_are_counted_in_the_same_states_so_that_equal_work_has_equal_counts() {
     let project = project("map", "400 + 0");
-    let outcome =
-        project.rbench(&[&COUNT[..], &["--measure-all", "--format", "json"]].concat()).ok();
+    let outcome = project.rbench(&[&COUNT[..], &["--no-skip", "--format", "json"]].concat()).ok();
     for one in rows(&outcome) {
         assert_eq!(one["verdict"], "unchanged", "{one:#}");
         assert_eq!(one["change"]["estimate"], 0.0, "{one:#}");
@@ -110,8 +109,8 @@ fn a_history_of_counts_has_exact_steps_and_a_search_by_counts_names_the_commit()
     more_work(&project, "fold", "420");
     more_work(&project, "fold", "420 + 0");
     let only = ["--metric", "instructions", "--filter", "^fold$", "--format", "json"];
-    let search = [&["find", "HEAD~3..HEAD", "--strategy", "relink"], &only[..]].concat();
-    let found = project.rbench(&search).ok().json("find");
+    let search = [&["bisect", "HEAD~3..HEAD", "--strategy", "relink"], &only[..]].concat();
+    let found = project.rbench(&search).ok().json("bisect");
     let one = &found["line"]["benchmarks"][0];
     assert_eq!(one["id"], "fold");
     let named = &one["places"][0]["commits"][0]["summary"];
@@ -153,10 +152,10 @@ fn several_kinds_of_metrics_are_measured_in_one_run_and_searched_for_one_by_one(
     let timed = project.rbench(&[&timed[..], &only[..]].concat()).ok().json("show");
     assert_eq!(metrics(&timed["benchmarks"]), ["wall", "allocations"]);
 
-    let search = [&["find", "HEAD~1..HEAD"], &both[..]].concat();
+    let search = [&["bisect", "HEAD~1..HEAD"], &both[..]].concat();
     project.rbench(&search).fails_with(2).assert_stderr_has(&[
         "cannot search for changes of instructions, allocations at once",
-        "find HEAD~1..HEAD --metric instructions",
-        "find HEAD~1..HEAD --metric allocations",
+        "bisect HEAD~1..HEAD --metric instructions",
+        "bisect HEAD~1..HEAD --metric allocations",
     ]);
 }

@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::support::{TestProject, rbench::Outcome};
 
 /// Few executions, each of as many measurements as leaps are looked for in; and short ones.
-const FEW: [&str; 8] = ["-l", "2", "-m", "3", "-n", "200", "--floor", "100us"];
+const FEW: [&str; 8] = ["-l", "2", "-m", "3", "-n", "200", "--min-time", "100us"];
 
 fn project() -> TestProject {
     TestProject::shared("diagnosed", "diagnosed", |_| {})
@@ -52,7 +52,7 @@ fn a_benchmark_is_measured_and_told_again_from_what_is_stored() {
     ]);
     let written: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
     let found = only(&written);
-    assert_eq!(found["prologue"]["others"], serde_json::json!(["registers"]));
+    assert_eq!(found["order_effect"]["others"], serde_json::json!(["registers"]));
     assert_eq!(found["has_control"], true);
     assert!(found["length"]["points"].as_array().unwrap().len() > 3);
     let names = ["density", "normal", "sequence", "variance", "estimators", "prologue", "length"];
@@ -92,7 +92,7 @@ fn what_was_measured_for_a_comparison_answers_in_part() {
     project.rbench(&run).ok();
     let found = diagnose(&project, &["--from-stored", "--format", "json"]).json("diagnose");
     let found = only(&found);
-    assert!(found["variance"].is_object() && found["leaps"].is_null(), "{found:#}");
+    assert!(found["variance"].is_object() && found["level_shifts"].is_null(), "{found:#}");
     let unanswered = found["unanswered"].as_object().unwrap();
     assert!(unanswered.contains_key("leaps") && unanswered.contains_key("prologue"));
     assert!(unanswered["length"].as_str().unwrap().contains("measured for a comparison"));
@@ -164,7 +164,7 @@ fn starts(project: &TestProject) -> BTreeSet<SystemTime> {
 fn an_interrupted_diagnosis_goes_on_where_it_was() {
     let project = TestProject::of("diagnosed");
     let arguments = ["diagnose", "HEAD", "--exact", "steady", "-l", "2", "-m", "20", "-n", "200"];
-    let arguments = [&arguments[..], &["--floor", "200us"]].concat();
+    let arguments = [&arguments[..], &["--min-time", "200us"]].concat();
     let mut child = project.rbench(&arguments).start();
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
     let has_begun =

@@ -274,7 +274,7 @@ const WITH_CYCLES: [&str; 12] = [
     "src/cli",
     "src/command",
     "src/command/ci",
-    "src/command/find",
+    "src/command/bisect",
     "src/command/history",
     "src/command/run",
     "src/report",
@@ -444,8 +444,12 @@ fn the_model_and_the_statistics_know_no_edge() {
 #[test]
 fn only_three_files_of_a_build_and_the_process_of_a_measurement_spawn() {
     let spawning = [".spawn()", ".output()", ".status()", ".exec()", "posix_spawn", "fork("];
-    let allowed =
-        ["src/build/tool.rs", "src/build/run_cargo.rs", "src/build/supervisor.rs", "src/process"];
+    let allowed = [
+        "src/builds/tool.rs",
+        "src/builds/run_cargo.rs",
+        "src/builds/supervisor.rs",
+        "src/process",
+    ];
     assert_none(&uses(&["src"], &spawning, &allowed));
 }
 
@@ -457,9 +461,9 @@ fn only_the_console_and_what_runs_in_place_of_a_tool_print() {
         "src/log.rs",
         "src/main.rs",
         // Processes of their own, started by cargo and rustc: standard error is all they have.
-        "src/build/wrapper.rs",
-        "src/build/supervisor.rs",
-        "src/build/tool.rs",
+        "src/builds/wrapper.rs",
+        "src/builds/supervisor.rs",
+        "src/builds/tool.rs",
         // The last words of a signal handler, which may call nothing that locks or allocates.
         "src/process/interrupt.rs",
     ];

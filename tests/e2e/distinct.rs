@@ -46,21 +46,21 @@ fn a_clone_in_another_directory_gives_the_same_builds() {
 #[test]
 fn every_layout_gives_programs_that_work_and_all_but_the_natural_one_differ_by_seed() {
     let project = TestProject::of("sums");
-    let natural = ["--strategy", "relink", "--builds", "3", "--layout", "natural"];
+    let natural = ["--strategy", "relink", "--builds", "3", "--layout", "default"];
     let natural = project.build(&natural);
     assert_eq!(natural.distinct(0), (1, 1));
-    let text = project.rbench(&["build", "--layout", "natural", "--builds", "3"]).ok();
+    let text = project.rbench(&["build", "--layout", "default", "--builds", "3"]).ok();
     text.assert_stdout_has(&["1 of 3 builds distinct", "only 1 of 3 builds differ"]);
 
     let mut seen = natural.digests(0);
-    for layout in ["twin", "shuffle", "pad", "pin"] {
+    for layout in ["same-address", "shuffled", "padded", "aligned"] {
         let arguments = ["--strategy", "relink", "--builds", "3", "--layout", layout];
         let builds = project.build(&arguments);
         assert_eq!(builds.distinct(0), (3, 3), "{layout}");
         assert_eq!(builds.printed(0), natural.printed(0), "{layout}");
         assert_eq!(builds.report["layout"], layout);
         // It takes another version to have the same addresses as this one.
-        let made = if layout == "twin" { "matched" } else { layout };
+        let made = if layout == "same-address" { "same-order" } else { layout };
         assert_eq!(builds.target(0)["layout"], made);
         assert_eq!(builds.version(0)["compiled"], false, "one compilation serves all layouts");
         assert!(builds.digests(0).iter().all(|digest| !seen.contains(digest)), "{layout}");

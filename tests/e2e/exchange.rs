@@ -38,15 +38,15 @@ fn what_took_turns_is_judged_shown_and_told_as_such_wherever_it_is() {
     project.replace("src/lib.rs", "u64 = 1_000", "u64 = 2_000");
     project.commit("Change the work");
     let short = ["--strategy", "relink", "-l", "4", "-m", "1", "-n", "5", "--warm-up", "1ms"];
-    let compare = ["compare", "--no-confirm", "--advisory", "--measure-all"];
+    let compare = ["compare", "--no-confirm", "--fail-on", "never", "--no-skip"];
     project.rbench(&[&compare, &short[..]].concat()).ok();
     let exported = project.rbench(&["export"]).ok().stdout();
     // The fixture reads no clock, so neither can take turns. One has, as far as the file says.
-    let alone = r#""turns":{"impossible":"no_clock"}"#;
+    let alone = r#""schedule":{"impossible":"no_clock"}"#;
     assert!(exported.contains(alone), "{exported}");
     let told = |line: &str| {
         let changes = line.contains(r#""id":"changing""#);
-        let turns = if changes { r#""turns":{"taken":98}"# } else { alone };
+        let turns = if changes { r#""schedule":{"taken":98}"# } else { alone };
         line.replacen(alone, turns, 1)
     };
     let exported: String = exported.split_inclusive('\n').map(told).collect();
@@ -56,18 +56,18 @@ fn what_took_turns_is_judged_shown_and_told_as_such_wherever_it_is() {
     elsewhere.rbench(&["import", file.to_str().unwrap()]).ok();
     assert_eq!(elsewhere.rbench(&["export"]).ok().stdout(), exported);
 
-    let stored = ["compare", "--stored", "--no-confirm", "--advisory"];
+    let stored = ["compare", "--stored", "--no-confirm", "--fail-on", "never"];
     elsewhere.rbench(&stored).ok().assert_stdout_has(&[
         "estimator pairwise in turns and minimum otherwise, ",
         "not in turns, because its first thread does not",
     ]);
     let compared = elsewhere.rbench(&[&stored[..], &["--format", "json"]].concat());
     let measured = |benchmark: &serde_json::Value| {
-        ["id", "interleave", "obstacle", "estimator"].map(|key| benchmark[key].clone())
+        ["id", "mode", "interleaving_unavailable", "estimator"].map(|key| benchmark[key].clone())
     };
     let expected = [
-        ["changing".into(), "turns".into(), serde_json::Value::Null, "pairwise".into()],
-        ["steady", "executions", "no_clock", "minimum"].map(serde_json::Value::from),
+        ["changing".into(), "interleaved".into(), serde_json::Value::Null, "pairwise".into()],
+        ["steady", "sequential", "no_clock", "minimum"].map(serde_json::Value::from),
     ];
     let reports = [
         compared.ok().json("compare")["benchmarks"].clone(),

@@ -9,7 +9,7 @@ use crate::support::{
 
 /// Little warm-up and short measurements, and the working tree.
 fn exec(project: &TestProject, arguments: &[&str]) -> Rbench {
-    project.rbench(&[&["exec", ".", "--warm-up", "2ms", "--floor", "0ms"], arguments].concat())
+    project.rbench(&[&["exec", ".", "--warm-up", "2ms", "--min-time", "0ms"], arguments].concat())
 }
 
 /// What is printed.

@@ -20,7 +20,7 @@ fn a_new_project_gets_a_configuration_that_changes_nothing_and_a_workflow() {
     outcome.assert_stdout_has(&["wrote bench.toml", workflow, "next:"]);
     let shown = crate::support::sources::project().join("docs/workflows/pull-request.yml");
     assert_eq!(project.read(workflow), fs::read_to_string(shown).unwrap());
-    assert!(project.read("bench.toml").contains("# layout = \"twin\"\n"));
+    assert!(project.read("bench.toml").contains("# layout = \"same-address\"\n"));
     project.rbench(&["list", "--command", "word-count"]).ok();
 
     project.write("bench.toml", "# mine\n");
@@ -77,9 +77,9 @@ fn a_quiet_command_prints_its_report_alone_and_still_its_errors() {
     let list = project.rbench(&["list", "-q", "--command", "word-count"]).ok();
     assert_eq!(list.stderr(), "");
     list.assert_stdout_has(&["word-count"]);
-    let words = ["compare", "HEAD", ".", "--quiet", "--measure-all", "--command", "word-count"];
+    let words = ["compare", "HEAD", ".", "--quiet", "--no-skip", "--command", "word-count"];
     let compared =
-        project.rbench(&[&words[..], &["-l", "2", "--no-confirm", "--advisory"]].concat());
+        project.rbench(&[&words[..], &["-l", "2", "--no-confirm", "--fail-on", "never"]].concat());
     assert_eq!(compared.ok().stderr(), "");
     let failed = project.rbench(&["-q", "list", "nonsense~1"]).fails_with(2);
     failed.assert_stderr_has(&["error: cannot find revision"]);

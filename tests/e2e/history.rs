@@ -63,17 +63,17 @@ impl Lines {
         let dimensions = json!({"builds": 3, "executions": 1, "measurements": 2});
         let planned = std::iter::once(self.id).chain(self.also);
         let planned: Vec<Value> = planned
-            .map(|id| json!({"benchmark": benchmark(id), "dimensions": dimensions}))
+            .map(|id| json!({"benchmark": benchmark(id), "sample_sizes": dimensions}))
             .collect();
         self.push(&json!({"experiment": {
             "identity": format!("{:0>32}", session.identity),
-            "begun_ns": begun, "finished_ns": begun + 5,
+            "started_ns": begun, "finished_ns": begun + 5,
             "machine": {
                 "cpu": session.machine, "cores": 2, "memory": 8_589_934_592_u64, "os": "linux",
                 "architecture": "x86_64", "id": "0123",
             },
             "rbench": "0.1.0", "settings": "{}", "settings_key": "k",
-            "dimensions": dimensions, "seed": 1, "versions": versions, "benchmarks": planned,
+            "sample_sizes": dimensions, "seed": 1, "versions": versions, "benchmarks": planned,
         }}));
         for (version, (_, _, value)) in session.versions.iter().enumerate() {
             for (index, seed) in SEEDS.iter().enumerate() {
@@ -89,13 +89,13 @@ impl Lines {
             "benchmark": benchmark(self.id),
             "slot": {"version": version, "stage": "first", "round": 0, "seed": seed},
             "request": {
-                "measurements": 2, "warm_up_ns": 1, "floor_ns": 1, "iterations": null, "seed": 0,
+                "measurements": 2, "warm_up_ns": 1, "min_time_ns": 1, "iterations": null, "seed": 0,
             },
             "metrics": [{
                 "name": "wall", "unit": "ns", "measurements": [value, value], "iterations": [1, 1],
                 "resolution": 0.0,
             }],
-            "throughput": [], "warm_up_ns": null, "turns": "not_asked",
+            "throughput": [], "warm_up_ns": null, "schedule": "not_asked",
             "resources": {
                 "start_ns": 1_700_000_000_000_000_000_u64, "wall_ns": 1000, "user_ns": 900,
                 "system_ns": 0, "peak_memory_bytes": null, "voluntary_switches": 0,
@@ -300,8 +300,8 @@ fn results_of_another_machine_are_shown_and_not_compared_unless_asked_for() {
     assert_eq!(field(&versions, "/against/verdict"), ["-", "not_comparable"]);
     assert_eq!(field(&versions, "/machine/cpu"), ["A", "B"]);
     let text = project.rbench(&["history", "parse"]).ok();
-    text.assert_stdout_has(&["machine: CPU: A, not B", "--allow-different"]);
-    let allowed = project.rbench(&["history", "--allow-different"]).ok();
+    text.assert_stdout_has(&["machine: CPU: A, not B", "--ignore-environment"]);
+    let allowed = project.rbench(&["history", "--ignore-environment"]).ok();
     let top = allowed.stdout().lines().next().unwrap().to_owned();
     assert!(
         top.contains(
@@ -312,7 +312,7 @@ fn results_of_another_machine_are_shown_and_not_compared_unless_asked_for() {
 
     let compare = ["compare", "HEAD~1", "HEAD", "--stored"];
     project.rbench(&compare).ok().assert_stdout_has(&["not comparable", "CPU: A, not B"]);
-    let allowed = project.rbench(&[&compare[..], &["--allow-different"]].concat()).run();
+    let allowed = project.rbench(&[&compare[..], &["--ignore-environment"]].concat()).run();
     allowed.assert_stdout_has(&["warning: compared despite different conditions", "CPU: A, not B"]);
 }
 
@@ -433,7 +433,7 @@ fn what_compare_said_is_what_is_said_later() {
         rows.sort_by_key(|row| row["id"].to_string());
         // What a benchmark executes is not stored.
         for row in &mut rows {
-            row["reach"] = Value::Null;
+            row["impact"] = Value::Null;
         }
         rows
     };

@@ -430,7 +430,7 @@ fn verbose_shows_the_commands_of_cargo_and_the_linker() {
     let project = TestProject::of("sums");
     let quiet = project.rbench(&[&["build"], &ONE[..]].concat()).ok();
     assert!(!quiet.stderr().contains("running: "), "{}", quiet.told());
-    project.rbench(&["gc", "--max-size", "0"]).ok();
+    project.rbench(&["clean", "--max-size", "0"]).ok();
     let verbose = project.rbench(&[&["build", "--verbose"], &ONE[..]].concat()).ok();
     let stderr = verbose.stderr();
     let commands: Vec<_> = stderr.lines().filter(|line| line.contains("running: ")).collect();

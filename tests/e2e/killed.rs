@@ -47,7 +47,7 @@ fn the_next_run_is_as_if_nothing_had_happened(variable: &str, pattern: &str, val
     gate.open();
     let undisturbed = Builds::of(command().ok());
     let left = leftovers(&project);
-    project.rbench(&["gc", "--max-size", "0"]).ok();
+    project.rbench(&["clean", "--max-size", "0"]).ok();
     gate.shut();
 
     let mut killed = command().start();

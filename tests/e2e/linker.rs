@@ -20,11 +20,11 @@ fn a_linker_that_cannot_arrange_functions_gives_way_to_one_that_can_and_it_is_sa
         let flags = "-Clink-arg=-fuse-ld=bfd";
         Builds::of(project.build_command(&arguments).env("RUSTFLAGS", flags).ok())
     };
-    let natural = build("natural");
+    let natural = build("default");
     assert!(!linked_by_lld(&natural), "the user's linker is not LLD");
     assert_eq!(natural.distinct(0), (1, 1));
 
-    let matched = build("matched");
+    let matched = build("same-order");
     let note = "your linker cannot make the layout `matched`; linking with LLD";
     matched.outcome.assert_stderr_has(&[note]);
     assert!(linked_by_lld(&matched));
@@ -45,7 +45,7 @@ fn without_any_such_linker_every_build_is_compiled_with_a_salt_and_the_distinct_
     let builds = Builds::of(builds.ok());
     builds.outcome.assert_stderr_has(&["warning: ", "no linker here can make the layout `twin`"]);
     assert_eq!(builds.version(0)["strategy"], "rebuild");
-    assert_eq!(builds.target(0)["layout"], "salted");
+    assert_eq!(builds.target(0)["layout"], "rehashed");
     assert_eq!(builds.printed(0).lines().count(), 1);
     let (distinct, said) = builds.distinct(0);
     assert_eq!(u64::try_from(distinct), Ok(said));

@@ -30,8 +30,8 @@ fn nothing_is_measured_twice_and_the_lines_for_bench_toml_are_accepted() {
     let report = plan(&project, &[]);
     let [one, other] = &report["benchmarks"].as_array().unwrap()[..] else { panic!("not two") };
     for benchmark in [one, other] {
-        assert_eq!(benchmark["basis"], "one-version");
-        assert_eq!(benchmark["dimensions"]["executions"], 2);
+        assert_eq!(benchmark["evidence"], "one-version");
+        assert_eq!(benchmark["sample_sizes"]["executions"], 2);
         assert_eq!(benchmark["costs"]["link_shared_by"], 2);
         for cost in ["link_seconds", "start_seconds", "measurement_seconds"] {
             assert!(benchmark["costs"][cost].as_f64().unwrap() > 0.0, "{cost}: {benchmark:#}");
@@ -43,7 +43,7 @@ fn nothing_is_measured_twice_and_the_lines_for_bench_toml_are_accepted() {
     }
 
     let lines = report["suggestion"]["toml"].as_str().unwrap();
-    let whole = lines.replacen("[experiment]\n", "[experiment]\nfloor = \"100us\"\n", 1);
+    let whole = lines.replacen("[experiment]\n", "[experiment]\nmin-time = \"100us\"\n", 1);
     project.write("bench.toml", &whole);
     let builds = format!("{} builds × ", report["suggestion"]["builds"]);
     project.rbench(&["run", "--dry-run"]).ok().assert_stderr_has(&[&builds]);
@@ -55,18 +55,18 @@ fn a_stored_comparison_tells_how_pairs_differ() {
     project.replace("src/lib.rs", "u64 = 1_000", "u64 = 1_100");
     project.commit("Do more");
     let compare = ["compare", "--strategy", "relink", "-l", "4", "-m", "2", "-n", "5"];
-    project.rbench(&[&compare[..], &["--no-confirm", "--advisory"]].concat()).ok();
+    project.rbench(&[&compare[..], &["--no-confirm", "--fail-on", "never"]].concat()).ok();
     let report = plan(&project, &["HEAD", "--filter", "changing"]);
     let [changing] = &report["benchmarks"].as_array().unwrap()[..] else { panic!("not one") };
-    assert_eq!(changing["basis"], "compared");
-    assert_eq!(changing["dimensions"]["builds"], 4);
+    assert_eq!(changing["evidence"], "compared");
+    assert_eq!(changing["sample_sizes"]["builds"], 4);
     // Nothing is stored of what the comparison did not measure.
     let report = plan(&project, &["HEAD"]);
     let bases: Vec<&str> = report["benchmarks"]
         .as_array()
         .unwrap()
         .iter()
-        .map(|one| one["basis"].as_str().unwrap())
+        .map(|one| one["evidence"].as_str().unwrap())
         .collect();
     assert_eq!(bases, ["compared", "one-version"]);
 }

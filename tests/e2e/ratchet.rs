@@ -51,7 +51,7 @@ fn steps_that_pass_by_themselves_are_caught_by_what_they_add_up_to() {
         project.rbench(&[&QUICK[..], &words].concat()).ok();
     }
     let markdown = project.beside("report.md");
-    let also = ["--also-against", "v1.0.0", "--output", markdown.to_str().unwrap()];
+    let also = ["--also-base", "v1.0.0", "--output", markdown.to_str().unwrap()];
     let outcome = project.rbench(&[&QUICK[..], &also].concat()).run().assert_exit(1);
     outcome.assert_stdout_has(&["HEAD (", "also against v1.0.0 (", "1 regressed"]);
     outcome.assert_stderr_has(&["also against v1.0.0 ("]);
@@ -67,51 +67,51 @@ fn steps_that_pass_by_themselves_are_caught_by_what_they_add_up_to() {
         let outcome = project.rbench(&[&stored[..], words].concat()).run();
         outcome.assert_exit(exit).json("compare")
     };
-    let report = also(&["--also-against", "last-release"], 1);
+    let report = also(&["--also-base", "last-release"], 1);
     assert_ne!(verdict(&report), "regressed");
-    let release = &report["also_against"];
+    let release = &report["also_base"];
     assert_eq!(verdict(release), "regressed");
     assert_eq!(
-        (&release["base"]["revision"], &release["also_against"]),
+        (&release["base"]["revision"], &release["also_base"]),
         (&"v1.0.0".into(), &Value::Null)
     );
-    let lenient = also(&["--also-against", "v1.0.0", "--also-min-effect", "900%"], 0);
-    assert_eq!(lenient["also_against"]["criteria"]["min_effect"], 9.0);
-    assert_eq!(also(&[], 0)["also_against"], Value::Null);
+    let lenient = also(&["--also-base", "v1.0.0", "--also-min-effect", "900%"], 0);
+    assert_eq!(lenient["also_base"]["criteria"]["min_effect"], 9.0);
+    assert_eq!(also(&[], 0)["also_base"], Value::Null);
 
     // It can be accepted like any other regression.
     let accept = ["accept", "HEAD", "changing", "--min-effect", "150%", "--reason", "by design"];
     project.rbench(&accept).ok();
-    let accepted = also(&["--also-against", "v1.0.0"], 0);
-    assert_eq!(verdict(&accepted["also_against"]), "accepted");
+    let accepted = also(&["--also-base", "v1.0.0"], 0);
+    assert_eq!(verdict(&accepted["also_base"]), "accepted");
 }
 
 #[test]
 #[ignore = "takes long"]
 fn the_release_can_be_named_by_the_file_and_left_out_by_a_flag() {
     let project = project();
-    project.write("bench.toml", "[gate]\nagainst = \"last-release\"\nmin-effect = \"160%\"\n");
+    project.write("bench.toml", "[gate]\nbase = \"last-release\"\nmin-effect = \"160%\"\n");
     let outcome =
         project.rbench(&[&QUICK[..], &["--format", "json"]].concat()).run().assert_exit(1);
-    let release = &outcome.json("compare")["also_against"];
+    let release = &outcome.json("compare")["also_base"];
     assert_eq!(
         (&release["base"]["revision"], verdict(release)),
         (&"v1.0.0".into(), &"regressed".into())
     );
     assert_eq!(release["criteria"]["min_effect"], 1.6);
-    project.rbench(&[&QUICK[..], &["--also-against", "none"]].concat()).ok();
+    project.rbench(&[&QUICK[..], &["--also-base", "none"]].concat()).ok();
     // Where the base is the release, one comparison judges both.
     let same = project.rbench(&[&QUICK[..], &["v1.0.0", "HEAD~1"]].concat()).ok();
     same.assert_stderr_has(&["note: v1.0.0 (", "has the files of the base"]);
 
-    project.write("bench.toml", "[gate]\nagainst = \"v1.1.0\"\n");
+    project.write("bench.toml", "[gate]\nbase = \"v1.1.0\"\n");
     project.rbench(&QUICK).fails_with(2).assert_stderr_has(&[
         "cannot find revision `v1.1.0`",
         "[gate] in bench.toml names it",
         "did you mean `v1.0.0`",
     ]);
     // What is no ancestor of an old head has nothing to say of it.
-    project.write("bench.toml", "[gate]\nagainst = \"HEAD\"\n");
+    project.write("bench.toml", "[gate]\nbase = \"HEAD\"\n");
     let old = project.rbench(&[&QUICK[..], &["v1.0.0", "HEAD~1"]].concat()).ok();
     old.assert_stderr_has(&["note: not judged against HEAD (", "does not descend from it"]);
     project.write("bench.toml", "[gate]\nagaints = \"v1.0.0\"\n");
@@ -122,10 +122,10 @@ fn the_release_can_be_named_by_the_file_and_left_out_by_a_flag() {
 fn without_a_release_what_to_type_is_told_before_anything_is_built() {
     let project = project();
     project.git(&["tag", "--delete", "v1.0.0"]);
-    let also = ["--also-against", "last-release"];
+    let also = ["--also-base", "last-release"];
     for words in [&QUICK[..], &["compare", "--stored"]] {
         let outcome = project.rbench(&[words, &also].concat()).fails_with(2);
-        outcome.assert_stderr_has(&["there is no release before HEAD (", "--also-against REV"]);
+        outcome.assert_stderr_has(&["there is no release before HEAD (", "--also-base REV"]);
         assert!(!outcome.stderr().contains("compil"), "{}", outcome.told());
     }
 }
@@ -134,7 +134,7 @@ fn without_a_release_what_to_type_is_told_before_anything_is_built() {
 #[ignore = "takes long"]
 fn an_interrupted_command_goes_on_with_both_comparisons() {
     let project = project();
-    let slow = ["--warm-up", "80ms", "--also-against", "v1.0.0", "--measure-all"];
+    let slow = ["--warm-up", "80ms", "--also-base", "v1.0.0", "--no-skip"];
     let words: Vec<&str> =
         QUICK.iter().copied().filter(|word| !["--warm-up", "5ms"].contains(word)).collect();
     let words = [&words[..], &slow].concat();

@@ -193,7 +193,7 @@ fn the_sample_size_of_divan_is_found_once_and_then_told_to_every_execution() {
     let (package, target) = ("fixture-divan".to_owned(), "same".to_owned());
     let sum = Benchmark { package, target, name: Name::plain("same::sum") };
     let floor = Duration::from_micros(100);
-    let effort = ["-l", "2", "-m", "2", "-n", "20", "--floor", "100us", "--strategy", "relink"];
+    let effort = ["-l", "2", "-m", "2", "-n", "20", "--min-time", "100us", "--strategy", "relink"];
     let iterations = |filter: &str| {
         let run =
             project.rbench(&[&["run", "HEAD", "--filter", filter], &effort[..]].concat()).ok();

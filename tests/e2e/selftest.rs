@@ -25,7 +25,7 @@ const QUICK: [&str; 13] = [
 #[ignore = "takes long"]
 fn a_version_is_compared_with_itself_as_often_and_in_the_ways_that_are_asked_for() {
     let project = TestProject::of("compared");
-    project.write("bench.toml", "[experiment]\nfloor = \"100us\"\n");
+    project.write("bench.toml", "[experiment]\nmin-time = \"100us\"\n");
     project.commit("Measure shortly");
     let outcome = project.rbench(&[&QUICK[..], &["--format", "json"]].concat()).run();
     assert!(matches!(outcome.status().code(), Some(0 | 1)), "{}", outcome.told());
@@ -41,25 +41,25 @@ fn a_version_is_compared_with_itself_as_often_and_in_the_ways_that_are_asked_for
         0,
         "the function is in the program"
     );
-    let ways = json["ways"].as_array().unwrap();
-    let names: Vec<_> = ways.iter().map(|way| way["interleave"].as_str().unwrap()).collect();
-    assert_eq!(names, ["turns", "executions"]);
+    let ways = json["modes"].as_array().unwrap();
+    let names: Vec<_> = ways.iter().map(|way| way["mode"].as_str().unwrap()).collect();
+    assert_eq!(names, ["interleaved", "sequential"]);
     for way in ways {
         assert_eq!(way["rows"], 2 * benchmarks);
         assert_eq!(way["flagged"]["of"], 2 * benchmarks);
-        assert_eq!(way["dimensions"]["builds"], 3);
+        assert_eq!(way["sample_sizes"]["builds"], 3);
         assert_eq!(way["p_values"]["count"], 2 * benchmarks);
         // In each of two repetitions, three pairs of executions of each benchmark.
         assert_eq!(way["order"]["pairs"], 2 * 3 * benchmarks);
         // On a quiet machine, most pairs of a benchmark may be equal to the nanosecond: it has no scale then.
         let neighbours: usize =
-            way["serial"]["neighbours"].as_u64().unwrap_or(0).try_into().unwrap();
+            way["autocorrelation"]["autocorrelation"].as_u64().unwrap_or(0).try_into().unwrap();
         let of_varying = |varying: usize| 2 * (3 * varying).saturating_sub(1);
         assert!((0..=benchmarks).any(|varying| neighbours == of_varying(varying)), "{neighbours}");
         assert_eq!(way["noise_floors"].as_array().unwrap().len(), benchmarks);
     }
-    assert_eq!(ways[0]["rows_in_turns"], 2 * benchmarks);
-    assert_eq!(ways[1]["rows_in_turns"], 0);
+    assert_eq!(ways[0]["rows_interleaved"], 2 * benchmarks);
+    assert_eq!(ways[1]["rows_interleaved"], 0);
     outcome.assert_stderr_has(&["compared with itself 2 times", "repetition 2 of 2: in turns"]);
 }
 
@@ -67,7 +67,7 @@ fn a_version_is_compared_with_itself_as_often_and_in_the_ways_that_are_asked_for
 #[ignore = "takes long"]
 fn a_self_test_leaves_neither_results_nor_changes_in_the_project() {
     let project = TestProject::of("compared");
-    project.write("bench.toml", "[experiment]\nfloor = \"100us\"\n");
+    project.write("bench.toml", "[experiment]\nmin-time = \"100us\"\n");
     project.commit("Measure shortly");
     project.append("src/lib.rs", "// Not committed.\n");
     project.write("target/of-the-user", "ignored by git");
@@ -75,7 +75,7 @@ fn a_self_test_leaves_neither_results_nor_changes_in_the_project() {
     let snapshot = || tree::everything(project.root(), |path| path != own);
     let before = snapshot();
     let file = project.beside("report.md");
-    let arguments = ["--interleave", "executions", "--output", file.to_str().unwrap()];
+    let arguments = ["--mode", "sequential", "--output", file.to_str().unwrap()];
     let outcome =
         project.rbench(&[&QUICK[..], &[".", "--filter", "steady"], &arguments].concat()).run();
     assert!(matches!(outcome.status().code(), Some(0 | 1)), "{}", outcome.told());
@@ -97,9 +97,9 @@ fn criterion_is_asked_the_same_about_its_own_benchmarks() {
         "short",
         "--bench",
         "same",
-        "--interleave",
-        "turns",
-        "--floor",
+        "--mode",
+        "interleaved",
+        "--min-time",
         "100us",
         "--format",
         "json",

@@ -31,7 +31,7 @@ fn a_version_is_shown_with_its_experiments_components_and_builds() {
     let written: serde_json::Value =
         serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
     assert_eq!(written, report);
-    detail.assert_stdout_has(&["layout effect: F", &seed, "matched", "executions"]);
+    detail.assert_stdout_has(&["layout effect: F", &seed, "same-order", "executions"]);
     assert!(!detail.stdout().contains("changing"), "{}", detail.told());
 }
 

@@ -17,11 +17,11 @@ use std::{
 
 use cargo_metadata::{Message, TargetKind, semver::Version};
 use cargo_rbench::{
-    experiment::allocator_of,
     harness::{
         AllocationCounter, Conditions, Criterion, Divan, Executable, Harness, Libtest, Native,
         Outcome, allocations_request, count_allocations,
     },
+    measure::allocator_of,
     model::Name,
     process::{
         Interrupt,
@@ -64,7 +64,7 @@ fn run() -> Result<bool, Box<dyn Error>> {
     for (allocator, countable) in ALLOCATORS {
         for lto in ["off", "thin", "fat"] {
             for executable in build(&project, allocator, lto)? {
-                let counted = Counted::of(&executable, &library, times)?;
+                let counted = Counted::count_allocations(&executable, &library, times)?;
                 let is_expected = countable.contains(&lto);
                 let is_reached =
                     counted.exact == if is_expected { times } else { 0 } && counted.wrong == 0;
@@ -96,7 +96,11 @@ struct Counted {
 }
 
 impl Counted {
-    fn of(executable: &Executable, library: &Path, times: usize) -> Result<Self, Box<dyn Error>> {
+    fn count_allocations(
+        executable: &Executable,
+        library: &Path,
+        times: usize,
+    ) -> Result<Self, Box<dyn Error>> {
         let harness: Box<dyn Harness> = match executable.target.as_str() {
             "by_criterion" => Box::new(Criterion { version: Version::new(0, 8, 0) }),
             "by_divan" => Box::new(Divan { version: Version::new(0, 1, 21) }),

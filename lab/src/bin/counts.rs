@@ -61,10 +61,10 @@ fn run() -> Result<bool, Box<dyn Error>> {
             took.as_secs_f64(),
         );
     }
-    let (first, _) = rbench.compare(&["--measure-all"])?;
+    let (first, _) = rbench.compare(&["--no-skip"])?;
     let mut equal = 0;
     for _ in 0..TIMES {
-        let (again, took) = rbench.compare(&["--measure-all"])?;
+        let (again, took) = rbench.compare(&["--no-skip"])?;
         times.push(took);
         let same = |(one, other): (&Value, &Value)| {
             one["base"]["value"] == other["base"]["value"]

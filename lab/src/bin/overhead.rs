@@ -16,12 +16,12 @@ use std::{
 
 use cargo_rbench::{
     cli::{Cli, Command},
+    config::Purpose,
     console::Console,
-    experiment::{ExperimentSettings, Runner},
+    measure::{ExperimentSettings, Runner},
     model::Stage,
-    process::{Interrupt, Kept},
+    process::{Interrupt, SavedHandler},
     project::Project,
-    settings::Purpose,
 };
 
 /// The most that the measuring may take, in times of the processes alone.
@@ -40,16 +40,16 @@ fn run() -> Result<bool, Box<dyn Error>> {
     let manifest = compared.tree.path().join("Cargo.toml");
     let project = Project::find(Some(&manifest))?;
     let words = format!(
-        "compare --exact --filter steady -l {BUILDS} -m {} -n 5 --warm-up 50ms --floor 10ms",
+        "compare --exact --filter steady -l {BUILDS} -m {} -n 5 --warm-up 50ms --min-time 10ms",
         executions.div_ceil(2 * BUILDS)
     );
     let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
-    let Command::Compare(args) = Cli::of_words(&words)?.command else {
+    let Command::Compare(args) = Cli::parse_words(&words)?.command else {
         return Err("the words are not those of a comparison".into());
     };
     let settings =
         ExperimentSettings::resolve(&project.file, &args.experiment, Purpose::OneVersion);
-    let (interrupt, console) = (Interrupt::on_signals(Kept::Nothing)?, Console::attach());
+    let (interrupt, console) = (Interrupt::on_signals(SavedHandler::Nothing)?, Console::attach());
     let runner = Runner::open(&project, settings, &interrupt, &console)?;
     let resolve = |revision| project.repository.resolve(revision);
     let versions = [runner.list(resolve("HEAD~1")?)?, runner.list(resolve("HEAD")?)?];

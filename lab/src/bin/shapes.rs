@@ -72,7 +72,7 @@ fn compare(
 ) -> Result<Vec<(String, Said)>, Box<dyn Error>> {
     let markdown = scratch.join("report.md");
     let output = Command::new(rbench)
-        .args(["compare", "HEAD~1", "HEAD", "--measure-all", "--format", "json"])
+        .args(["compare", "HEAD~1", "HEAD", "--no-skip", "--format", "json"])
         .args(["--seed", &seed.to_string(), "--output"])
         .arg(&markdown)
         .current_dir(project)
@@ -92,7 +92,7 @@ fn compare(
             verdict: row["verdict"].as_str().ok_or("a benchmark without a verdict")?.to_owned(),
             change: ends(&row["change"]).ok_or_else(|| format!("{id} has no change"))?,
             by_mean: ends(&row["by_mean"]),
-            is_by_mean: row["by_mean"]["decides"] == true,
+            is_by_mean: row["by_mean"]["primary"] == true,
             is_mean_beside: differs.contains(&format!("{id} (")),
         };
         Ok((id.to_owned(), one))

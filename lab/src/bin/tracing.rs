@@ -17,7 +17,7 @@ use std::{
 
 use cargo_metadata::semver;
 use cargo_rbench::{
-    code::kept_functions,
+    elf::kept_functions,
     harness::{Conditions, Criterion, Divan, Executable, Harness, Native, Outcome},
     model::{ExecutionRequest, Layout, Series},
     process::{
@@ -52,7 +52,7 @@ fn run() -> Result<bool, Box<dyn Error>> {
 /// Executes benchmarks of a fixture by each of its harnesses, alone and traced.
 fn benchmarks(tracer: &Path) -> Result<bool, Box<dyn Error>> {
     let project = lab::Project::of_fixture("truth")?;
-    let versions = project.build(&["HEAD"], Layout::Natural, 1)?;
+    let versions = project.build(&["HEAD"], Layout::Default, 1)?;
     let directory = project.tree.path().to_owned();
     let harnesses: [(&str, Box<dyn Harness>); 3] = [
         ("by_criterion", Box::new(Criterion { version: semver::Version::new(0, 8, 0) })),
@@ -87,7 +87,7 @@ fn of_harness(
     let request = ExecutionRequest {
         measurements: 50,
         warm_up: Duration::from_millis(20),
-        floor: Duration::from_millis(1),
+        min_time: Duration::from_millis(1),
         iterations: None,
         seed: 1,
     };

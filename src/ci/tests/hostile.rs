@@ -5,13 +5,13 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use super::{
     super::{
-        Annotation, COMMENT_ROOM, Comment, Comparison, Links, Place, Places, annotations, junit,
-        page,
+        Annotation, COMMENT_ROOM, Comment, Comparison, Definition, Links, Places, annotations,
+        junit, page,
         testing::{HOSTILE, hostile},
     },
     comment,
 };
-use crate::failure::Exit;
+use crate::error::Exit;
 
 const RUN: &str = "https://github.com/o/r/actions/runs/1";
 
@@ -78,10 +78,10 @@ fn command(line: &str) -> (String, Vec<(String, String)>, String) {
 }
 
 fn check_all(comparison: &Comparison, text: &str) {
-    let links = Links::to_run(Some(RUN));
-    check_markdown(&Comment::of(comparison, Exit::Success, "default", &links).body);
+    let links = Links::new(Some(RUN));
+    check_markdown(&Comment::compose(comparison, Exit::Success, "default", &links).body);
     check_markdown(&page(comparison, &links, COMMENT_ROOM));
-    let place = Some(Place { path: text.to_owned(), line: 1 });
+    let place = Some(Definition { path: text.to_owned(), line: 1 });
     for annotation in annotations(comparison, false, &Places::default()) {
         let annotation = Annotation { place: place.clone(), ..annotation };
         let line = annotation.to_string();

@@ -7,8 +7,8 @@ use super::super::{
     testing::{document, row, version},
 };
 use crate::{
-    failure::Exit,
-    judge::{Counts, ExitPolicy},
+    error::Exit,
+    verdict::{Counts, ExitPolicy},
 };
 
 /// A part with these rows.
@@ -109,6 +109,6 @@ fn parts_of_different_versions_are_not_joined() {
     other["criteria"]["min_effect"] = json!(0.05);
     assert!(merged(&[first.clone(), other]).unwrap_err().contains("`criteria` differs"));
     let mut other = part(2, 2, &[]);
-    other["also_against"] = part(2, 2, &[]);
+    other["also_base"] = part(2, 2, &[]);
     assert!(merged(&[first, other]).unwrap_err().contains("not all parts"));
 }

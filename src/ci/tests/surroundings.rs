@@ -1,22 +1,22 @@
 //! Variables of services.
 
-use super::super::{Base, Event, Provider, Surroundings};
-use crate::failure::Result;
+use super::super::{Base, CiEnvironment, Event, Provider};
+use crate::error::Result;
 
 fn commit(digit: char) -> String {
     digit.to_string().repeat(40)
 }
 
-fn read(provider: Provider, variables: &[(&str, &str)], event: &str) -> Result<Surroundings> {
+fn read(provider: Provider, variables: &[(&str, &str)], event: &str) -> Result<CiEnvironment> {
     let variable = |name: &str| {
         let found = variables.iter().find(|(known, _)| *known == name);
         found.map(|(_, value)| (*value).to_owned())
     };
     let event = (!event.is_empty()).then(|| Event::parse(event)).transpose()?;
-    Surroundings::read(provider, variable, event)
+    CiEnvironment::read(provider, variable, event)
 }
 
-fn github(event: &str) -> Surroundings {
+fn github(event: &str) -> CiEnvironment {
     let variables = [
         ("GITHUB_REPOSITORY", "owner/name"),
         ("GITHUB_SHA", "cccccccccccccccccccccccccccccccccccccccc"),
@@ -84,7 +84,7 @@ fn a_job_that_follows_another_is_about_its_commit() {
         r#"{{"workflow_run":{{"head_sha":"{head}","head_branch":"topic",
             "head_repository":{{"owner":{{"login":"stranger"}}}}}}}}"#
     ));
-    assert_eq!((it.judged(), it.request), (Some(head.as_str()), None));
+    assert_eq!((it.head_sha(), it.request), (Some(head.as_str()), None));
     assert_eq!(it.branch(), Some(("stranger", "topic")));
 }
 

@@ -3,14 +3,14 @@
 use super::*;
 use crate::{
     cli::{Command as Subcommand, CompareArgs},
-    model::{Looks, Metric},
+    model::{InterimAnalyses, Metric},
 };
 
 /// The command line as the shell and the command line definition understand it.
 fn parsed(line: &str) -> Subcommand {
     let words = shlex::split(line).unwrap();
     let words = words.strip_prefix(&["cargo".to_owned(), "rbench".to_owned()]).unwrap();
-    Cli::of_words(words).unwrap_or_else(|error| panic!("{line}: {error}")).command
+    Cli::parse_words(words).unwrap_or_else(|error| panic!("{line}: {error}")).command
 }
 
 fn compare(line: &str) -> CompareArgs {
@@ -97,7 +97,7 @@ fn another_command_gets_the_options_that_it_has() {
 fn every_suggestion_is_understood_as_it_was_meant() {
     let ids =
         ["-v", "--exact", "-", "it's", "a b", "\"q\"", "größe/1", "$(x)`y`\\", "a\nb", "=ls", ""];
-    let options = "--exact --filter=-x -l 12 -m 1 --features a,b --min-effect 2% --floor 10ms \
+    let options = "--exact --filter=-x -l 12 -m 1 --features a,b --min-effect 2% --min-time 10ms \
                    --cargo-arg=-Zno-parallel --cargo-arg '--config a=\"b c\"' --metric wall";
     let given = given(options);
     for id in ids {
@@ -126,7 +126,10 @@ fn every_suggestion_is_understood_as_it_was_meant() {
             assert_eq!(patterns, [id], "{line}");
             if let Subcommand::Compare(args) = command {
                 let effort = args.experiment.measure.effort;
-                assert_eq!((effort.builds, effort.executions), (Some(Looks::fixed(12)), Some(1)));
+                assert_eq!(
+                    (effort.builds, effort.executions),
+                    (Some(InterimAnalyses::fixed(12)), Some(1))
+                );
                 let compile = args.experiment.compile;
                 assert_eq!(compile.features, ["a", "b"]);
                 assert_eq!(compile.cargo_args, ["-Zno-parallel", "--config a=\"b c\""]);

@@ -57,8 +57,8 @@ fn a_share_of_one_or_more_needs_its_sign() {
 
 #[test]
 fn too_few_builds_are_refused_with_the_reason() {
-    assert_eq!(builds("2"), Ok(Looks::fixed(2)));
-    assert_eq!(builds("5..20"), Ok(Looks { first: 5, most: 20 }));
+    assert_eq!(builds("2"), Ok(InterimAnalyses::fixed(2)));
+    assert_eq!(builds("5..20"), Ok(InterimAnalyses { first: 5, most: 20 }));
     assert_eq!(builds("20..5"), Err("20 is more than 5".to_owned()));
     assert!(builds("1..5").is_err() && builds("5..").is_err());
     let reason = "at least 2 builds are needed to know how layouts vary";

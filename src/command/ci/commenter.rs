@@ -3,7 +3,7 @@
 use crate::{
     ci::{Comment, Links, Provider, marker},
     console::Console,
-    forge::{Comments, Found, Request, Token, Trouble},
+    forge::{Comments, FoundComment, HttpError, Request, Token},
 };
 
 /// The comment of one name on one request.
@@ -24,7 +24,7 @@ enum Known {
     /// There is none.
     Absent,
     /// There is one.
-    There(Found),
+    There(FoundComment),
 }
 
 impl<'c> Commenter<'c> {
@@ -54,7 +54,7 @@ impl<'c> Commenter<'c> {
             let stale = Comment::stale(&found.body, commit, &self.links);
             match comments.update(&self.request, found.id, &stale) {
                 // Somebody has just removed it.
-                Err(Trouble::Status { status: 404, .. }) => self.known = Known::Absent,
+                Err(HttpError::Status { status: 404, .. }) => self.known = Known::Absent,
                 other => drop(other?),
             }
             Ok(())
@@ -79,7 +79,7 @@ impl<'c> Commenter<'c> {
         self.known = Known::Nothing;
         let result = self.written(comment, &comment.body).or_else(|trouble| match trouble {
             // It was refused as it is, whatever the reason is.
-            Trouble::Status { status: 413 | 422, .. } => self.written(comment, &comment.short),
+            HttpError::Status { status: 413 | 422, .. } => self.written(comment, &comment.short),
             other => Err(other),
         });
         if let Err(trouble) = result {
@@ -93,13 +93,13 @@ impl<'c> Commenter<'c> {
         commit.is_some_and(|commit| newest().is_some_and(|newest| newest != commit))
     }
 
-    fn written(&mut self, comment: &Comment, body: &str) -> Result<(), Trouble> {
+    fn written(&mut self, comment: &Comment, body: &str) -> Result<(), HttpError> {
         let found = self.found()?;
         let Some(comments) = &self.comments else { return Ok(()) };
         if let Some(found) = found {
             match comments.update(&self.request, found.id, body) {
                 // Somebody has removed it.
-                Err(Trouble::Status { status: 404, .. }) => {}
+                Err(HttpError::Status { status: 404, .. }) => {}
                 other => return other.map(drop),
             }
         }
@@ -109,7 +109,7 @@ impl<'c> Commenter<'c> {
         Ok(())
     }
 
-    fn found(&mut self) -> Result<Option<Found>, Trouble> {
+    fn found(&mut self) -> Result<Option<FoundComment>, HttpError> {
         if let (Known::Nothing, Some(comments)) = (&self.known, &self.comments) {
             let found = comments.find(&self.request, &marker(&self.name))?;
             self.known = found.map_or(Known::Absent, Known::There);
@@ -121,7 +121,7 @@ impl<'c> Commenter<'c> {
     }
 
     /// Says why there is no comment, and tries no more.
-    fn give_up(&mut self, trouble: &Trouble) {
+    fn give_up(&mut self, trouble: &HttpError) {
         self.comments = None;
         let number = self.request.number;
         self.console
@@ -133,6 +133,6 @@ impl<'c> Commenter<'c> {
 }
 
 /// Whether the API would answer the same later.
-const fn is_final(trouble: &Trouble) -> bool {
-    matches!(trouble, Trouble::Status { status: 401 | 403 | 404, .. })
+const fn is_final(trouble: &HttpError) -> bool {
+    matches!(trouble, HttpError::Status { status: 401 | 403 | 404, .. })
 }

@@ -11,16 +11,16 @@ use std::{
 use super::{Commenter, host};
 use crate::{
     ci::{
-        Annotation, Comment, Comparison, Event, Outputs, Places, Provider, SUMMARY_ROOM,
-        Surroundings, annotations, junit, outputs, page, resume, stop,
+        Annotation, CiEnvironment, Comment, Comparison, Event, Outputs, Places, Provider,
+        SUMMARY_ROOM, annotations, junit, outputs, page, resume, stop,
     },
     cli::{CiPlaceArgs, CiProvider, OutputFile},
+    config::OutputFiles,
     console::Console,
-    failure::{Exit, Failure, OrFail as _, Result},
+    error::{Context as _, Error, Exit, Result},
     forge::{Request, Token},
     log,
     report::{Report, markdown::fenced},
-    settings::OutputFiles,
 };
 
 /// The files that a report is written to in every format that there is.
@@ -36,7 +36,7 @@ const FILES: [&str; 3] = [COMPARISON, JUNIT, LOG];
 
 /// Where a comparison is told.
 pub struct Job<'c> {
-    pub surroundings: Surroundings,
+    pub environment: CiEnvironment,
     console: &'c Console,
     place: &'c CiPlaceArgs,
     commenter: Option<Commenter<'c>>,
@@ -45,7 +45,7 @@ pub struct Job<'c> {
 }
 
 /// The variables of a service, and the token, which no child gets to see.
-pub fn surroundings(provider: Option<CiProvider>) -> Result<(Surroundings, Option<Token>)> {
+pub fn environment(provider: Option<CiProvider>) -> Result<(CiEnvironment, Option<Token>)> {
     let variable = |name: &str| env::var(name).ok();
     let provider = match provider {
         None => Provider::detect(variable),
@@ -63,12 +63,12 @@ pub fn surroundings(provider: Option<CiProvider>) -> Result<(Surroundings, Optio
     let event = match variable("GITHUB_EVENT_PATH") {
         Some(path) if provider == Provider::Github => {
             let text = fs::read_to_string(&path);
-            let text = text.or_fail(Exit::Usage, || format!("cannot read the event {path}"))?;
+            let text = text.context(Exit::Usage, || format!("cannot read the event {path}"))?;
             Some(Event::parse(&text)?)
         }
         _ => None,
     };
-    Ok((Surroundings::read(provider, variable, event)?, token))
+    Ok((CiEnvironment::read(provider, variable, event)?, token))
 }
 
 /// Takes a variable from the environment that children get: what is compiled and measured needs no token.
@@ -93,15 +93,15 @@ pub fn stop_commands(provider: Provider) -> Result<Option<String>> {
 impl<'c> Job<'c> {
     /// Reads the variables, and checks that the reports can be written.
     pub fn new(place: &'c CiPlaceArgs, console: &'c Console) -> Result<Self> {
-        let (surroundings, token) = surroundings(place.provider)?;
+        let (environment, token) = environment(place.provider)?;
         let directory = &place.output_dir;
         fs::create_dir_all(directory)
-            .or_fail(Exit::Usage, || format!("cannot create {}", directory.display()))?;
-        let mut job = Self { surroundings, console, place, commenter: None, silence: None };
+            .context(Exit::Usage, || format!("cannot create {}", directory.display()))?;
+        let mut job = Self { environment, console, place, commenter: None, silence: None };
         if !place.no_comment {
             job.commenter = token.as_ref().and_then(|token| job.commenter(token));
-            if token.is_none() && job.surroundings.request.is_some() {
-                let variables = job.surroundings.provider.token_variables().join(" or ");
+            if token.is_none() && job.environment.request.is_some() {
+                let variables = job.environment.provider.token_variables().join(" or ");
                 console.line(&format!("note: there is no comment, since {variables} is not set"));
             }
         }
@@ -109,7 +109,7 @@ impl<'c> Job<'c> {
     }
 
     fn commenter(&self, token: &Token) -> Option<Commenter<'c>> {
-        let Surroundings { provider, project, request, api, links, .. } = &self.surroundings;
+        let CiEnvironment { provider, project, request, api, links, .. } = &self.environment;
         let (host, project, number) = (host(*provider)?, project.clone()?, (*request)?);
         let request = Request { host, project, number };
         let name = &self.place.comment_name;
@@ -120,7 +120,7 @@ impl<'c> Job<'c> {
     /// From now on the runner takes nothing that is printed for a command: neither what benchmarks are called, nor
     /// what they print.
     pub fn stop_commands(&mut self) -> Result<()> {
-        self.silence = stop_commands(self.surroundings.provider)?;
+        self.silence = stop_commands(self.environment.provider)?;
         Ok(())
     }
 
@@ -141,7 +141,7 @@ impl<'c> Job<'c> {
             match fs::remove_file(&path) {
                 Err(error) if error.kind() != ErrorKind::NotFound => {
                     let what = format!("cannot remove {}", path.display());
-                    return Err(Failure::new(Exit::Usage, what).because(error.to_string()));
+                    return Err(Error::new(Exit::Usage, what).cause(error.to_string()));
                 }
                 _ => {}
             }
@@ -151,7 +151,7 @@ impl<'c> Job<'c> {
 
     /// Marks the comment of an earlier run.
     pub fn mark_stale(&mut self) {
-        let commit = self.surroundings.head.clone().unwrap_or_default();
+        let commit = self.environment.head.clone().unwrap_or_default();
         if let Some(commenter) = &mut self.commenter {
             commenter.mark_stale(&commit);
         }
@@ -167,7 +167,7 @@ impl<'c> Job<'c> {
     }
 
     /// Tells a comparison everywhere.
-    pub fn tell(
+    pub fn publish(
         &mut self,
         document: &str,
         exit: Exit,
@@ -178,22 +178,22 @@ impl<'c> Job<'c> {
         let comparison = &comparison;
         self.write(COMPARISON, document)?;
         self.write(JUNIT, &junit(comparison)?)?;
-        if self.surroundings.provider == Provider::Github {
+        if self.environment.provider == Provider::Github {
             self.command(&annotations(comparison, advisory, places))?;
         }
-        let links = self.surroundings.links.clone();
+        let links = self.environment.links.clone();
         self.summarize(|room| page(comparison, &links, room))?;
         self.write_outputs(Ok(comparison), exit)?;
         if let Some(commenter) = &mut self.commenter {
-            let comment = Comment::of(comparison, exit, &self.place.comment_name, &links);
-            commenter.write(&comment, self.surroundings.judged());
+            let comment = Comment::compose(comparison, exit, &self.place.comment_name, &links);
+            commenter.write(&comment, self.environment.head_sha());
         }
         Ok(())
     }
 
     /// Tells that there is no comparison.
-    pub fn tell_failure(&mut self, failure: &Failure) -> Result<()> {
-        let links = self.surroundings.links.clone();
+    pub fn publish_failure(&mut self, failure: &Error) -> Result<()> {
+        let links = self.environment.links.clone();
         let path = log::path().map(|_| self.place.output_dir.join(LOG));
         let log = path.map_or_else(String::new, |path| format!("log: {}\n", path.display()));
         let text =
@@ -201,8 +201,8 @@ impl<'c> Job<'c> {
         self.summarize(|room| if text.len() <= room { text.clone() } else { String::new() })?;
         self.write_outputs(Err(failure), failure.exit())?;
         if let Some(commenter) = &mut self.commenter {
-            let comment = Comment::of_failure(failure, &self.place.comment_name, &links);
-            commenter.write(&comment, self.surroundings.judged());
+            let comment = Comment::compose_failure(failure, &self.place.comment_name, &links);
+            commenter.write(&comment, self.environment.head_sha());
         }
         Ok(())
     }
@@ -218,19 +218,19 @@ impl<'c> Job<'c> {
     /// Writes a file into the directory of the reports.
     pub fn write(&self, name: &str, text: &str) -> Result<()> {
         let path = self.place.output_dir.join(name);
-        fs::write(&path, text).or_fail(Exit::Usage, || format!("cannot write {}", path.display()))
+        fs::write(&path, text).context(Exit::Usage, || format!("cannot write {}", path.display()))
     }
 
     /// Adds to the step's summary what `text` gives for the room that is left.
     fn summarize(&self, text: impl Fn(usize) -> String) -> Result<()> {
-        let Some(path) = &self.surroundings.summary else { return Ok(()) };
+        let Some(path) = &self.environment.summary else { return Ok(()) };
         let taken = fs::metadata(path).map_or(0, |metadata| metadata.len());
         let taken = usize::try_from(taken).unwrap_or(SUMMARY_ROOM);
         append(path, &text(SUMMARY_ROOM.saturating_sub(taken)))
     }
 
-    fn write_outputs(&self, result: Result<&Comparison, &Failure>, exit: Exit) -> Result<()> {
-        let Some(path) = &self.surroundings.outputs else { return Ok(()) };
+    fn write_outputs(&self, result: Result<&Comparison, &Error>, exit: Exit) -> Result<()> {
+        let Some(path) = &self.environment.outputs else { return Ok(()) };
         let report = &self.place.output_dir;
         append(path, &outputs(&Outputs { result, exit, report }))
     }
@@ -239,5 +239,5 @@ impl<'c> Job<'c> {
 fn append(path: &Path, text: &str) -> Result<()> {
     let file = OpenOptions::new().append(true).create(true).open(path);
     file.and_then(|mut file| file.write_all(text.as_bytes()))
-        .or_fail(Exit::Usage, || format!("cannot write {}", path.display()))
+        .context(Exit::Usage, || format!("cannot write {}", path.display()))
 }

@@ -20,11 +20,11 @@ use crate::{
     cli::{CiArgs, CiCommand, CiMergeArgs, CiRunArgs, CompareArgs, FailOn, RevisionPair},
     compare::Outcome,
     console::{Console, announcement},
-    failure::{Exit, Result},
-    judge::ExitPolicy,
-    process::{Interrupt, Kept},
+    error::{Exit, Result},
+    process::{Interrupt, SavedHandler},
     project::Project,
     report::Report as _,
+    verdict::ExitPolicy,
 };
 
 /// Compares, or does what else was asked for.
@@ -40,28 +40,28 @@ pub fn run(args: &CiArgs) -> Result<Exit> {
 fn compared(CiRunArgs { compare: args, place }: &CiRunArgs) -> Result<Exit> {
     let console = Console::attach();
     let mut job = Job::new(place, &console)?;
-    job.surroundings.may_run()?;
+    job.environment.may_run()?;
     job.stop_commands()?;
-    let result = told(args, &mut job, &console);
+    let result = compare_and_publish(args, &mut job, &console);
     if let Err(failure) = &result {
         debug!("not compared: {failure}");
-        job.tell_failure(failure)?;
+        job.publish_failure(failure)?;
     }
     job.keep_log();
     result
 }
 
-fn told(args: &CompareArgs, job: &mut Job<'_>, console: &Console) -> Result<Exit> {
+fn compare_and_publish(args: &CompareArgs, job: &mut Job<'_>, console: &Console) -> Result<Exit> {
     let start = SystemTime::now();
     let manifest = args.experiment.target.manifest_path.as_deref();
-    let versions = versions::find(&job.surroundings, args.versions.typed(), manifest, console)?;
-    let args = CompareArgs { versions: RevisionPair::of(versions), ..args.clone() };
+    let versions = versions::find(&job.environment, args.versions.typed(), manifest, console)?;
+    let args = CompareArgs { versions: RevisionPair::from_revisions(versions), ..args.clone() };
     let output = Output::with_files(args.report.format, &args.report.output.files)?;
     if !args.experiment.dry_run {
         job.clear()?;
         job.mark_stale();
     }
-    let interrupt = Interrupt::on_signals(Kept::Compilations)?;
+    let interrupt = Interrupt::on_signals(SavedHandler::Compilations)?;
     let project = project_of(&args.experiment.target)?;
     project.check_tables(&args.versions.names()?, console)?;
     let Some(outcome) = compare::compared(&project, &args, true, console, &interrupt)? else {
@@ -76,7 +76,7 @@ fn told(args: &CompareArgs, job: &mut Job<'_>, console: &Console) -> Result<Exit
     if !args.stored {
         announcement::finished(console, start);
     }
-    job.tell(&report.json()?, exit, args.verdict.advisory, &places)?;
+    job.publish(&report.json()?, exit, args.verdict.fail_on == FailOn::Never, &places)?;
     Ok(exit)
 }
 
@@ -102,18 +102,18 @@ fn merged(args: &CiMergeArgs) -> Result<Exit> {
         let document = ci::merge(&parts)?;
         let comparison = Comparison::parse(&document)?;
         let exit = comparison.exit(&ExitPolicy {
-            advisory: args.advisory,
+            ignores_regressions: args.fail_on == FailOn::Never,
             inconclusive: args.fail_on == FailOn::Inconclusive,
             ..ExitPolicy::default()
         });
-        let page = ci::page(&comparison, &job.surroundings.links, ci::SUMMARY_ROOM);
+        let page = ci::page(&comparison, &job.environment.links, ci::SUMMARY_ROOM);
         Console::result(&page)?;
         job.write(REPORT, &page)?;
-        job.tell(&document, exit, args.advisory, &Places::default())?;
+        job.publish(&document, exit, args.fail_on == FailOn::Never, &Places::default())?;
         Ok(exit)
     })();
     if let Err(failure) = &result {
-        job.tell_failure(failure)?;
+        job.publish_failure(failure)?;
     }
     result
 }

@@ -3,12 +3,12 @@
 use std::{path::Path, process::Command};
 
 use crate::{
-    build::run_tool_or,
-    ci::{Base, Provider, Surroundings},
+    builds::run_tool_or,
+    ci::{Base, CiEnvironment, Provider},
     console::Console,
-    failure::{Exit, Failure, OrFail as _, Result},
+    error::{Context as _, Error, Exit, Result},
+    git::Repository,
     model::Version,
-    source::Repository,
 };
 
 /// How the history is deepened, step by step.
@@ -19,23 +19,23 @@ const OTHER_BASE: &str = "name what to compare with: --base REV";
 
 /// The revisions of base and head: those that were typed, else what the variables of the service say.
 pub fn find(
-    surroundings: &Surroundings,
+    environment: &CiEnvironment,
     [base, head]: [Option<&str>; 2],
     manifest: Option<&Path>,
     console: &Console,
 ) -> Result<[String; 2]> {
     let here =
-        std::env::current_dir().or_fail(Exit::Usage, || "cannot find the current directory")?;
+        std::env::current_dir().context(Exit::Usage, || "cannot find the current directory")?;
     let directory =
         manifest.and_then(Path::parent).map_or(here.clone(), |parent| here.join(parent));
-    let clone = LocalClone { surroundings, directory: &directory, console };
-    let head = match (head, &surroundings.head) {
+    let clone = LocalClone { environment, directory: &directory, console };
+    let head = match (head, &environment.head) {
         (Some(typed), _) => typed.to_owned(),
         (None, Some(commit)) => commit.clone(),
         (None, None) => "HEAD".to_owned(),
     };
     clone.ensure(&head)?;
-    let base = match (base, &surroundings.base) {
+    let base = match (base, &environment.base) {
         (Some(typed), _) => typed.to_owned(),
         (None, Base::Commit(commit)) => {
             clone.ensure(commit)?;
@@ -50,8 +50,8 @@ pub fn find(
             parent
         }
         (None, Base::Unknown) => {
-            return Err(Failure::new(Exit::Usage, "it is not known what to compare with")
-                .because("the event of this job names no earlier commit")
+            return Err(Error::new(Exit::Usage, "it is not known what to compare with")
+                .cause("the event of this job names no earlier commit")
                 .hint("name it: --base REV, for example --base HEAD~1"));
         }
     };
@@ -66,7 +66,7 @@ pub fn find(
 
 /// The clone of the job, which may lack commits.
 struct LocalClone<'c> {
-    surroundings: &'c Surroundings,
+    environment: &'c CiEnvironment,
     directory: &'c Path,
     console: &'c Console,
 }
@@ -81,7 +81,7 @@ impl LocalClone<'_> {
     fn ensure(&self, revision: &str) -> Result<()> {
         let known = || self.repository()?.resolve(revision).map(drop);
         let Err(failure) = known() else { return Ok(()) };
-        if self.surroundings.provider == Provider::None {
+        if self.environment.provider == Provider::None {
             return Err(failure);
         }
         let commit = revision.trim_end_matches("~1");
@@ -97,7 +97,7 @@ impl LocalClone<'_> {
     /// What to do if a commit cannot be fetched.
     fn remedy(&self) -> &'static str {
         let is_shallow = self.repository().is_ok_and(|repository| repository.is_shallow());
-        if is_shallow { self.surroundings.provider.whole_history() } else { OTHER_BASE }
+        if is_shallow { self.environment.provider.whole_history() } else { OTHER_BASE }
     }
 
     /// Where the head left a branch.
@@ -121,13 +121,13 @@ impl LocalClone<'_> {
                 }
             }
             let what = format!("cannot find where {head} left the branch {branch}");
-            let failure = Failure::new(Exit::Usage, what);
+            let failure = Error::new(Exit::Usage, what);
             if !repository.is_shallow() {
-                return Err(failure.because("they have no commit in common").hint(OTHER_BASE));
+                return Err(failure.cause("they have no commit in common").hint(OTHER_BASE));
             }
             let failure = failure
-                .because("the clone is shallow")
-                .hint(self.surroundings.provider.whole_history());
+                .cause("the clone is shallow")
+                .hint(self.environment.provider.whole_history());
             let Some(step) = steps.next() else { return Err(failure) };
             self.fetch(&[*step, "origin", &refspec, head]).map_err(|_| failure)?;
         }

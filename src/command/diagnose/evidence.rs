@@ -3,18 +3,19 @@
 use std::{collections::HashMap, time::Duration};
 
 use crate::{
-    diagnosis::{Control, Length, Options, Prologue, SIGNIFICANT, Warning, diagnose},
-    failure::{Exit, OrFail, Result},
+    diagnosis::{Control, Length, Options, OrderEffect, SIGNIFICANT, Warning, diagnose},
+    error::{Context, Exit, Result},
     machine::state,
     model::{
-        Benchmark, Dimensions, Execution, LayoutSeed, Metric, Slot, Stage, Turns, Unit, Unmeasured,
+        Benchmark, Execution, LayoutSeed, Metric, SampleSizes, Schedule, Slot, Stage, Unit,
+        Unmeasured,
     },
     report::diagnose::{Conditions, Examination, ExaminedLength, ExaminedPrologue, NotExamined},
     stats::{
         Criteria, Estimator, Measurements, Scratch, median,
         plan::{Cost, oracle},
     },
-    store::{ExperimentId, Row, Store},
+    store::{ExperimentId, Store, StoredExecution},
 };
 
 /// A build takes so long where nobody measured it: about as long as a link.
@@ -57,7 +58,7 @@ pub struct PrologueSources {
 
 /// What is known besides the measurements.
 #[derive(Clone, Debug, Default)]
-pub struct Circumstances {
+pub struct MeasuredConditions {
     /// How long making a build took.
     pub build: Option<Duration>,
     /// Busy processes that ran beside.
@@ -74,7 +75,7 @@ pub fn examine(
     benchmark: &Benchmark,
     sources: &Sources,
     criteria: &Criteria,
-    circumstances: Circumstances,
+    circumstances: MeasuredConditions,
 ) -> Result<Result<Box<Examination>, NotExamined>> {
     let rows = rows(store, benchmark, &sources.executions)?;
     if let Some(not) = not_examined(&rows) {
@@ -92,7 +93,7 @@ pub fn examine(
     conditions.experiments.push(sources.executions.identity.clone());
     let options = options(criteria, &conditions, &executions, circumstances.build);
     let findings = diagnose(&data, &options);
-    let findings = findings.or_fail(Exit::Usage, || format!("cannot diagnose {benchmark}"))?;
+    let findings = findings.context(Exit::Usage, || format!("cannot diagnose {benchmark}"))?;
     let control = match &sources.control {
         Some(source) => control(store, benchmark, source, &options)?,
         None => None,
@@ -157,7 +158,7 @@ pub fn paired(
     benchmark: &Benchmark,
     [fresh, after]: [&Source; 2],
     criteria: &Criteria,
-) -> Result<Option<Prologue>> {
+) -> Result<Option<OrderEffect>> {
     let options = plain_options(criteria);
     let all = [rows(store, benchmark, fresh)?, rows(store, benchmark, after)?];
     let first: Vec<&Execution> = executions(&all[0]).map(|(_, execution)| execution).collect();
@@ -167,10 +168,10 @@ pub fn paired(
 }
 
 /// Whether a change after others is to be warned of.
-pub fn warning_of(found: &Prologue, options: &Options) -> Option<Warning> {
+pub fn warning_of(found: &OrderEffect, options: &Options) -> Option<Warning> {
     let (change, p) = (found.change.center, found.p);
     let is_there = p < SIGNIFICANT && change.abs() >= options.min_effect;
-    is_there.then_some(Warning::Prologue { change, p })
+    is_there.then_some(Warning::OrderEffect { change, p })
 }
 
 /// The options that do not depend on what was measured.
@@ -185,17 +186,17 @@ pub fn plain_options(criteria: &Criteria) -> Options {
 }
 
 /// The executions of the first stage of the version: those of a second stage are of other builds, on other terms.
-fn rows(store: &Store<'_>, benchmark: &Benchmark, source: &Source) -> Result<Vec<Row>> {
+fn rows(store: &Store<'_>, benchmark: &Benchmark, source: &Source) -> Result<Vec<StoredExecution>> {
     let mut rows = store.rows(benchmark, &[source.id])?;
     rows.retain(|row| row.slot.version == source.version && row.slot.stage == Stage::First);
     Ok(rows)
 }
 
-fn executions(rows: &[Row]) -> impl Iterator<Item = (Slot, &Execution)> {
+fn executions(rows: &[StoredExecution]) -> impl Iterator<Item = (Slot, &Execution)> {
     rows.iter().filter_map(|row| Some((row.slot, row.outcome.as_ref().ok()?)))
 }
 
-fn not_examined(rows: &[Row]) -> Option<NotExamined> {
+fn not_examined(rows: &[StoredExecution]) -> Option<NotExamined> {
     let unmeasured = rows.iter().find_map(|row| row.outcome.as_ref().err());
     match unmeasured {
         Some(Unmeasured::Failed(reason)) => Some(NotExamined::Failed(reason.clone())),
@@ -214,7 +215,7 @@ fn metric(executions: &[&Execution]) -> Option<Metric> {
     first.series.iter().map(|series| &series.metric).find(is_common).cloned()
 }
 
-fn measurements(rows: &[Row], metric: &Metric) -> Result<Measurements> {
+fn measurements(rows: &[StoredExecution], metric: &Metric) -> Result<Measurements> {
     let mut builds: Vec<(u64, Vec<Vec<f64>>)> = Vec::new();
     let mut resolution = 0.0_f64;
     for (slot, execution) in executions(rows) {
@@ -234,7 +235,7 @@ fn measurements(rows: &[Row], metric: &Metric) -> Result<Measurements> {
         of_build[round].clone_from(&series.values);
     }
     let data = Measurements::new(metric.clone(), builds);
-    let data = data.or_fail(Exit::Internal, || "cannot use what is stored")?;
+    let data = data.context(Exit::Internal, || "cannot use what is stored")?;
     Ok(data.with_resolution(resolution))
 }
 
@@ -259,7 +260,7 @@ fn conditions(
     };
     Conditions {
         experiments: Vec::new(),
-        dimensions: Dimensions {
+        dimensions: SampleSizes {
             first_look: None,
             builds: data.builds().len(),
             executions: data.builds().map(|build| build.executions().len()).max().unwrap_or(0),
@@ -298,9 +299,12 @@ fn options(
 }
 
 /// The executions of one build and round of both.
-fn pairs<'r>([fresh, after]: &'r [Vec<Row>; 2], metric: &Metric) -> Vec<[&'r [f64]; 2]> {
+fn pairs<'r>(
+    [fresh, after]: &'r [Vec<StoredExecution>; 2],
+    metric: &Metric,
+) -> Vec<[&'r [f64]; 2]> {
     type Place = (LayoutSeed, u32);
-    let values = |rows: &'r [Row]| -> HashMap<Place, &'r [f64]> {
+    let values = |rows: &'r [StoredExecution]| -> HashMap<Place, &'r [f64]> {
         let of_one = |(slot, execution): (Slot, &'r Execution)| {
             Some(((slot.seed, slot.round), &*execution.series_of(metric)?.values))
         };
@@ -312,13 +316,13 @@ fn pairs<'r>([fresh, after]: &'r [Vec<Row>; 2], metric: &Metric) -> Vec<[&'r [f6
     places.into_iter().map(|place| [fresh[place], after[place]]).collect()
 }
 
-fn change_of(pairs: &[[&[f64]; 2]], options: &Options) -> Option<Prologue> {
+fn change_of(pairs: &[[&[f64]; 2]], options: &Options) -> Option<OrderEffect> {
     let mut scratch = Scratch::default();
     let estimator: Estimator = options.estimator;
     let mut estimate = |values: &[f64]| estimator.estimate(values, &mut scratch);
     let values: Vec<[f64; 2]> =
         pairs.iter().map(|[fresh, after]| [estimate(fresh), estimate(after)]).collect();
-    Prologue::of(&values, options).ok()
+    OrderEffect::estimate(&values, options).ok()
 }
 
 fn prologue(
@@ -374,7 +378,7 @@ fn length(
             all.extend(series.iterations.iter().copied().zip(series.values.iter().copied()));
         }
     }
-    let Some(curve) = Length::of(&all) else {
+    let Some(curve) = Length::from_measurements(&all) else {
         return Ok(Err("no measurements of other lengths are stored".to_owned()));
     };
     let least = all.iter().map(|(_, value)| *value).fold(f64::INFINITY, f64::min);
@@ -401,7 +405,7 @@ fn own_notes(executions: &[&Execution], metric: &Metric) -> Vec<String> {
                 .to_owned(),
         );
     }
-    if executions.iter().any(|one| matches!(one.turns, Turns::Taken(_))) {
+    if executions.iter().any(|one| matches!(one.schedule, Schedule::Interleaved(_))) {
         notes.push(
             "it took turns with another version, whose memory and caches it shared: a diagnosis of its own tells \
              more"

@@ -8,16 +8,16 @@ use super::{
     scale,
 };
 use crate::{
-    cli::{DiagnosisEffort, EffortOptions},
+    cli::{DiagnosisSampling, SamplingOptions},
+    config::{Purpose, SamplingConfigs},
     console::{Console, announcement},
-    experiment::{
-        Begun, Builds, ControlRun, ExperimentSettings, ListedVersion, Probe, ProloguePair, Runner,
-        control_program,
+    error::Result,
+    measure::{
+        Builds, ControlRun, ExperimentSettings, ListedVersion, Probe, ProloguePair, Runner,
+        StartedExperiment, control_program,
     },
-    failure::Result,
-    model::{Benchmark, DiagnosisPart, DiagnosisSettings, Looks, Name, Unmeasured},
+    model::{Benchmark, DiagnosisPart, DiagnosisSettings, InterimAnalyses, Name, Unmeasured},
     report::diagnose::NotExamined,
-    settings::{Efforts, Purpose},
     stats::Criteria,
 };
 
@@ -43,10 +43,10 @@ pub struct Measuring<'m, 'r> {
     pub settings: ExperimentSettings,
     pub versions: &'m [ListedVersion],
     pub builds: &'m Builds,
-    pub effort: &'m DiagnosisEffort,
+    pub effort: &'m DiagnosisSampling,
     pub console: &'m Console,
     /// All that was begun, to be finished together: what is interrupted is resumed as a whole.
-    pub begun: Vec<Begun>,
+    pub begun: Vec<StartedExperiment>,
 }
 
 impl Measuring<'_, '_> {
@@ -82,9 +82,9 @@ impl Measuring<'_, '_> {
     fn executions(
         &mut self,
         benchmark: &Benchmark,
-        begun: Begun,
+        begun: StartedExperiment,
         probe: &Probe,
-        effort: EffortOptions,
+        effort: SamplingOptions,
     ) -> Result<(Source, Option<Source>)> {
         let control = if control_program().is_some() {
             self.set(DiagnosisPart::Control, effort);
@@ -110,8 +110,8 @@ impl Measuring<'_, '_> {
     fn left_of(
         &mut self,
         benchmark: &Benchmark,
-        candidates: &[EffortOptions],
-    ) -> Result<Option<EffortOptions>> {
+        candidates: &[SamplingOptions],
+    ) -> Result<Option<SamplingOptions>> {
         for candidate in candidates {
             self.set(DiagnosisPart::Executions, *candidate);
             let with_compiler = |version: &ListedVersion| {
@@ -127,14 +127,14 @@ impl Measuring<'_, '_> {
     }
 
     /// From now on this part is measured, with this effort.
-    fn set(&mut self, part: DiagnosisPart, effort: EffortOptions) {
+    fn set(&mut self, part: DiagnosisPart, effort: SamplingOptions) {
         let (load, uninterrupted) = (self.effort.load, self.runner.leaves_out_interruptions());
         let diagnosis = DiagnosisSettings { part, load, uninterrupted };
-        let efforts = Efforts::of_all(effort, Purpose::OneVersion);
-        self.runner.set_settings(self.settings.of_part(diagnosis, efforts));
+        let efforts = SamplingConfigs::uniform(effort, Purpose::OneVersion);
+        self.runner.set_settings(self.settings.for_part(diagnosis, efforts));
     }
 
-    fn begin(&self, benchmark: &Benchmark) -> Result<Begun> {
+    fn begin(&self, benchmark: &Benchmark) -> Result<StartedExperiment> {
         self.runner.begin(self.versions, std::slice::from_ref(benchmark), self.builds)
     }
 
@@ -143,7 +143,7 @@ impl Measuring<'_, '_> {
         &mut self,
         benchmark: &Benchmark,
         probe: &Probe,
-        effort: EffortOptions,
+        effort: SamplingOptions,
     ) -> Result<Result<Source, String>> {
         /// Measurements of each execution, at most and at least, and executions of each length.
         const MOST: u32 = 30;
@@ -165,8 +165,8 @@ impl Measuring<'_, '_> {
             let reason = "a single iteration takes so long that the clock's error does not matter";
             return Ok(Err(reason.to_owned()));
         }
-        let effort = EffortOptions {
-            builds: effort.builds.map(|looks| Looks::fixed(looks.most.min(EACH))),
+        let effort = SamplingOptions {
+            builds: effort.builds.map(|looks| InterimAnalyses::fixed(looks.most.min(EACH))),
             executions: Some(last + 1),
             measurements: Some(measurements),
             ..effort
@@ -185,7 +185,7 @@ impl Measuring<'_, '_> {
     fn prologue(
         &mut self,
         benchmark: &Benchmark,
-        effort: EffortOptions,
+        effort: SamplingOptions,
         criteria: &Criteria,
     ) -> Result<Result<PrologueSources, String>> {
         let others = self.runner.before_in_target(&self.versions[0], benchmark)?;
@@ -197,12 +197,12 @@ impl Measuring<'_, '_> {
             let reason = "only Criterion.rs and rbench-harness execute several benchmarks in one process for rbench";
             return Ok(Err(reason.to_owned()));
         }
-        let effort = EffortOptions {
+        let effort = SamplingOptions {
             executions: Some(PAIRS.1),
             measurements: Some(AFTER_MEASUREMENTS.min(effort.measurements.unwrap_or(1)).max(2)),
             ..effort
         };
-        self.set(DiagnosisPart::Fresh, effort);
+        self.set(DiagnosisPart::OwnProcess, effort);
         let fresh = self.begin(benchmark)?;
         self.console.line(&format!(
             "measuring in fresh processes, and after the benchmarks before it: {}",
@@ -246,9 +246,9 @@ impl Measuring<'_, '_> {
     fn after(
         &mut self,
         benchmark: &Benchmark,
-        fresh: &Begun,
+        fresh: &StartedExperiment,
         others: &[Name],
-        effort: EffortOptions,
+        effort: SamplingOptions,
         pairs: (usize, usize, Duration),
     ) -> Result<Result<Source, String>> {
         let ids = others.iter().map(|name| name.id.clone()).collect();
@@ -276,7 +276,7 @@ impl Measuring<'_, '_> {
     fn matters(
         &self,
         benchmark: &Benchmark,
-        fresh: &Begun,
+        fresh: &StartedExperiment,
         after: &Source,
         criteria: &Criteria,
     ) -> Result<bool> {
@@ -287,6 +287,6 @@ impl Measuring<'_, '_> {
     }
 }
 
-fn source(begun: &Begun) -> Source {
+fn source(begun: &StartedExperiment) -> Source {
     Source { id: begun.id, identity: begun.identity.clone(), version: 0 }
 }

@@ -7,21 +7,21 @@ mod stored;
 
 use std::{fs, path::Path, rc::Rc, time::SystemTime};
 
-use self::{evidence::Circumstances, measure::Measuring};
+use self::{evidence::MeasuredConditions, measure::Measuring};
 use super::{output::Output, project_of};
 use crate::{
     cli::{CriteriaOptions, DiagnoseArgs},
     compare::archive,
+    config::VerdictSettings,
     console::{Console, announcement},
-    experiment::{ExperimentSettings, Runner},
-    failure::{Exit, Failure, OrFail, Result},
+    error::{Context, Error, Exit, Result},
     harness::Filter,
     machine::{state::MachineState, this_machine},
+    measure::{ExperimentSettings, Runner},
     model::{Benchmark, Machine, Version},
-    process::{Interrupt, Kept, Load},
+    process::{Interrupt, Load, SavedHandler},
     project::Project,
     report::diagnose::{DiagnosisReport, ExaminedBenchmark},
-    settings::VerdictSettings,
 };
 
 /// Measures or reads, examines, reports.
@@ -31,7 +31,7 @@ pub fn run(args: &DiagnoseArgs) -> Result<Exit> {
     if let Some(directory) = &args.plots {
         make(directory)?;
     }
-    let kept = if args.from_stored { Kept::Nothing } else { Kept::Compilations };
+    let kept = if args.from_stored { SavedHandler::Nothing } else { SavedHandler::Compilations };
     let interrupt = Interrupt::on_signals(kept)?;
     let report = if args.from_stored {
         read(args, &console)?
@@ -50,19 +50,19 @@ pub fn run(args: &DiagnoseArgs) -> Result<Exit> {
 
 /// Reads and examines what is stored.
 fn read(args: &DiagnoseArgs, console: &Console) -> Result<DiagnosisReport> {
-    let Asked { project, version, verdicts } = Asked::of(args, console)?;
+    let DiagnoseOptions { project, version, verdicts } = DiagnoseOptions::from_args(args, console)?;
     from_stored(&project, args, version, &verdicts, console)
 }
 
 /// What is asked for, as far as no results are needed to tell.
-struct Asked {
+struct DiagnoseOptions {
     project: Project,
     version: Version,
     verdicts: VerdictSettings,
 }
 
-impl Asked {
-    fn of(args: &DiagnoseArgs, console: &Console) -> Result<Self> {
+impl DiagnoseOptions {
+    fn from_args(args: &DiagnoseArgs, console: &Console) -> Result<Self> {
         let project = project_of(&args.target)?;
         project.check_tables(&[&args.revision], console)?;
         let criteria = CriteriaOptions {
@@ -73,7 +73,7 @@ impl Asked {
         let verdicts = VerdictSettings::resolve(&project.file, &criteria)?;
         let hint = args.given.as_filter("diagnose", "HEAD", &args.revision);
         let version = project.repository.resolve(&args.revision);
-        let version = version.map_err(|failure| hint.iter().fold(failure, Failure::hint))?;
+        let version = version.map_err(|failure| hint.iter().fold(failure, Error::hint))?;
         Ok(Self { project, version, verdicts })
     }
 }
@@ -84,9 +84,9 @@ fn measured(
     console: &Console,
     interrupt: &Interrupt,
 ) -> Result<DiagnosisReport> {
-    let Asked { project, version, verdicts } = Asked::of(args, console)?;
+    let DiagnoseOptions { project, version, verdicts } = DiagnoseOptions::from_args(args, console)?;
     let start = SystemTime::now();
-    let settings = ExperimentSettings::of_diagnosis(&project.file, args);
+    let settings = ExperimentSettings::for_diagnosis(&project.file, args);
     let mut runner = Runner::open(&project, settings.clone(), interrupt, console)?;
     let examined = examine(&mut runner, settings, args, &version, &verdicts, console);
     runner.prune(start);
@@ -130,9 +130,9 @@ fn examine(
     for benchmark in &benchmarks {
         console.line(&format!("examining {benchmark}"));
         let before = MachineState::now();
-        let sources = measuring.benchmark(benchmark, &verdicts.of(benchmark))?;
+        let sources = measuring.benchmark(benchmark, &verdicts.criteria(benchmark))?;
         if !load.is_running() {
-            return Err(Failure::new(Exit::Internal, "a busy process has ended"));
+            return Err(Error::new(Exit::Internal, "a busy process has ended"));
         }
         let others = MachineState::now().others_since(&before);
         all.push((benchmark, sources, others));
@@ -144,7 +144,7 @@ fn examine(
     }
     let mut examined = Vec::with_capacity(all.len());
     for (benchmark, sources, others) in all {
-        let circumstances = Circumstances {
+        let circumstances = MeasuredConditions {
             build: builds.link_time(&benchmark.bench_target()),
             load: args.effort.load,
             others,
@@ -152,7 +152,7 @@ fn examine(
         };
         let outcome = match sources {
             Ok(sources) => {
-                let criteria = verdicts.of(benchmark);
+                let criteria = verdicts.criteria(benchmark);
                 evidence::examine(&runner.store, benchmark, &sources, &criteria, circumstances)?
             }
             Err(not) => Err(not),
@@ -170,12 +170,12 @@ fn check_few(benchmarks: &[Benchmark], args: &DiagnoseArgs) -> Result<()> {
         return Ok(());
     }
     let what = format!("there are {} benchmarks, and no filter chooses some", benchmarks.len());
-    let mut failure = Failure::new(Exit::Usage, what);
+    let mut failure = Error::new(Exit::Usage, what);
     for benchmark in benchmarks.iter().take(SHOWN) {
-        failure = failure.because(format!("  {benchmark}"));
+        failure = failure.cause(format!("  {benchmark}"));
     }
     if let Some(more) = benchmarks.len().checked_sub(SHOWN).filter(|more| *more > 0) {
-        failure = failure.because(format!("  and {more} more"));
+        failure = failure.cause(format!("  and {more} more"));
     }
     Err(failure.hint("name one or a few after the revision: each takes up to a minute"))
 }
@@ -208,9 +208,12 @@ fn from_stored(
     let machine = found.last().map(|(_, stored)| (*stored.newest.plan.machine).clone());
     let mut examined = Vec::with_capacity(found.len());
     for (benchmark, stored) in found {
-        let circumstances =
-            Circumstances { load: stored.load, notes: stored.notes, ..Circumstances::default() };
-        let criteria = verdicts.of(&benchmark);
+        let circumstances = MeasuredConditions {
+            load: stored.load,
+            notes: stored.notes,
+            ..MeasuredConditions::default()
+        };
+        let criteria = verdicts.criteria(&benchmark);
         let outcome =
             evidence::examine(&store, &benchmark, &stored.sources, &criteria, circumstances)?;
         examined.push(ExaminedBenchmark { benchmark, outcome });
@@ -231,7 +234,7 @@ fn report(
 /// Makes the directory for plots, before anything is measured.
 fn make(directory: &Path) -> Result<()> {
     fs::create_dir_all(directory)
-        .or_fail(Exit::Usage, || format!("cannot make the directory {}", directory.display()))
+        .context(Exit::Usage, || format!("cannot make the directory {}", directory.display()))
 }
 
 fn write_plots(directory: &Path, report: &DiagnosisReport, console: &Console) -> Result<()> {
@@ -239,7 +242,7 @@ fn write_plots(directory: &Path, report: &DiagnosisReport, console: &Console) ->
     for plot in &plots {
         let path = directory.join(&plot.name);
         fs::write(&path, &plot.svg)
-            .or_fail(Exit::Usage, || format!("cannot write {}", path.display()))?;
+            .context(Exit::Usage, || format!("cannot write {}", path.display()))?;
     }
     console.line(&format!("{} plots are in {}", plots.len(), directory.display()));
     Ok(())

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::{cli::EffortOptions, experiment::Probe, model::Looks};
+use crate::{cli::SamplingOptions, measure::Probe, model::InterimAnalyses};
 
 /// What the executions of one benchmark may take, of a whole minute with all else.
 const BUDGET: Duration = Duration::from_secs(38);
@@ -33,20 +33,20 @@ const LONG_LADDER: [[u32; 3]; 3] = [[10, 10, 2000], [10, 10, 1000], [10, 10, 500
 const FLOOR: Duration = Duration::from_millis(1);
 
 /// All efforts that may be chosen, from the most on: what was typed is in each of them.
-pub fn candidates(typed: EffortOptions, long: bool) -> Vec<EffortOptions> {
+pub fn candidates(typed: SamplingOptions, long: bool) -> Vec<SamplingOptions> {
     let of = |[builds, executions, measurements]: &[u32; 3]| {
-        typed.or(EffortOptions {
-            builds: Some(Looks::fixed(*builds)),
+        typed.or_else(SamplingOptions {
+            builds: Some(InterimAnalyses::fixed(*builds)),
             executions: Some(*executions),
             measurements: Some(*measurements),
             warm_up: Some(Duration::ZERO),
-            floor: Some(FLOOR),
+            min_time: Some(FLOOR),
             deadline: None,
-            lanes: None,
-            interleave: None,
+            parallel: None,
+            mode: None,
         })
     };
-    let mut all: Vec<EffortOptions> = if long {
+    let mut all: Vec<SamplingOptions> = if long {
         LONG_LADDER.iter().chain(&LADDER).map(of).collect()
     } else {
         LADDER.iter().map(of).collect()
@@ -56,14 +56,14 @@ pub fn candidates(typed: EffortOptions, long: bool) -> Vec<EffortOptions> {
 }
 
 /// The most of these that there is time for, or the least.
-pub fn chosen(candidates: &[EffortOptions], probe: &Probe, long: bool) -> EffortOptions {
+pub fn chosen(candidates: &[SamplingOptions], probe: &Probe, long: bool) -> SamplingOptions {
     let budget = if long { LONG_BUDGET } else { BUDGET };
-    let fits = |effort: &&EffortOptions| time(effort, probe) <= budget;
+    let fits = |effort: &&SamplingOptions| time(effort, probe) <= budget;
     candidates.iter().find(fits).or(candidates.last()).copied().unwrap_or_default()
 }
 
 /// How long the executions take.
-fn time(effort: &EffortOptions, probe: &Probe) -> Duration {
+fn time(effort: &SamplingOptions, probe: &Probe) -> Duration {
     let number = |number: Option<u32>| number.unwrap_or(1);
     let each = probe.measurement.saturating_mul(number(effort.measurements));
     let executions =
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
     use crate::model::HarnessKind;
 
-    fn chosen_for(milliseconds: u64, typed: EffortOptions, long: bool) -> [u32; 3] {
+    fn chosen_for(milliseconds: u64, typed: SamplingOptions, long: bool) -> [u32; 3] {
         let probe = Probe {
             measurement: Duration::from_millis(milliseconds),
             beyond: Duration::from_millis(10),
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn slow_benchmarks_are_measured_less_often() {
-        let none = EffortOptions::default();
+        let none = SamplingOptions::default();
         assert_eq!(chosen_for(1, none, false), [10, 10, 200]);
         assert_eq!(chosen_for(2, none, false), [10, 5, 200]);
         assert_eq!(chosen_for(100, none, false), [10, 2, 5]);
@@ -103,14 +103,14 @@ mod tests {
 
     #[test]
     fn what_was_typed_is_measured_whatever_it_takes() {
-        let typed = EffortOptions {
-            builds: Some(Looks::fixed(3)),
+        let typed = SamplingOptions {
+            builds: Some(InterimAnalyses::fixed(3)),
             measurements: Some(700),
-            ..EffortOptions::default()
+            ..SamplingOptions::default()
         };
         assert_eq!(chosen_for(1, typed, false), [3, 10, 700]);
         assert_eq!(chosen_for(1000, typed, false), [3, 2, 700]);
-        let all = EffortOptions { executions: Some(4), ..typed };
+        let all = SamplingOptions { executions: Some(4), ..typed };
         assert_eq!(chosen_for(100_000, all, false), [3, 4, 700]);
         assert_eq!(candidates(all, false).len(), 1);
     }

@@ -2,7 +2,7 @@
 
 use super::evidence::{PrologueSources, Source, Sources};
 use crate::{
-    failure::Result,
+    error::Result,
     model::{Benchmark, DiagnosisPart, DiagnosisSettings, Version},
     store::{Store, StoredExperiment},
 };
@@ -56,7 +56,7 @@ fn diagnosis(all: &[(&StoredExperiment, usize)]) -> Option<Stored> {
         match of_load(stored) {
             Some(DiagnosisPart::Control) => control = Some(found),
             Some(DiagnosisPart::Lengths) => lengths = Some(found),
-            Some(DiagnosisPart::Fresh) => prologue.0 = Some(found),
+            Some(DiagnosisPart::OwnProcess) => prologue.0 = Some(found),
             Some(DiagnosisPart::After { others }) => {
                 let is_longest =
                     prologue.1.as_ref().is_none_or(|(ids, _)| ids.len() < others.len());

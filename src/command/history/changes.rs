@@ -4,19 +4,19 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::History;
 use crate::{
-    failure::Result,
-    judge::{TimelineEntry, VersionRef, obstacles},
-    model::{Interleave, Stage, Version},
-    report::history::{BenchmarkHistory, Event, Place, Series, SuspectedChange},
+    error::Result,
+    model::{Mode, Stage, Version},
+    report::history::{BenchmarkHistory, CommitPlace, Event, Series, SuspectedChange},
     stats::{
         Change, Summary, Verdict,
         changes::{self, FEWEST, LARGEST_P, Observation, Span},
-        discoveries, judge_counts,
+        decide_counts, discoveries,
     },
+    verdict::{TimelineEntry, VersionRef, obstacles},
 };
 
 /// The course of a benchmark's values in one metric, not yet judged.
-pub struct Course {
+pub struct BenchmarkSeries {
     /// What can be judged, or why nothing can.
     series: Result<changes::Series, String>,
     /// The steps of what was counted, which needs no statistics, and over how many versions.
@@ -33,7 +33,7 @@ pub struct Course {
 struct Candidate {
     entry: usize,
     place: VersionRef,
-    interleave: Interleave,
+    mode: Mode,
 }
 
 /// A change of counts between two entries of the timeline that follow each other.
@@ -47,7 +47,7 @@ impl History<'_> {
     /// The steps of what was counted: wherever the ranges of a version and of the first one behind the last step lie
     /// apart, by at least the smallest change of interest. So many small changes become a step, too.
     fn steps(&self, candidates: &[Candidate]) -> Result<(usize, Vec<Step>)> {
-        let criteria = self.criteria.of_metric(&self.metric);
+        let criteria = self.criteria.for_metric(&self.metric);
         let mut newest: BTreeMap<usize, VersionRef> = BTreeMap::new();
         newest.extend(candidates.iter().map(|one| (one.entry, one.place)));
         let mut level: Option<Summary> = None;
@@ -56,7 +56,7 @@ impl History<'_> {
             let (_, summary) =
                 self.all.judge.value(self.benchmark, *place, &self.metric, &criteria)?;
             let Some(summary) = summary else { continue };
-            let judged = level.as_ref().and_then(|level| judge_counts(level, &summary, &criteria));
+            let judged = level.as_ref().and_then(|level| decide_counts(level, &summary, &criteria));
             let step = match judged {
                 Some((_, Verdict::Regressed { change, .. } | Verdict::Improved { change, .. })) => {
                     Some(Step { between: [before, *entry], change })
@@ -73,7 +73,7 @@ impl History<'_> {
     }
 
     /// The values of the newest version and of its ancestors that can be compared with it.
-    pub(super) fn course(&self) -> Result<Course> {
+    pub(super) fn series(&self) -> Result<BenchmarkSeries> {
         let chain = chain(self.all.entries);
         let sources = self.sources_along(&chain);
         // Commits with the same files have the same measurements, which count once.
@@ -82,20 +82,20 @@ impl History<'_> {
         let newest = candidates.last().map(|one| one.place);
         if self.metric.is_counted() && self.all.results.is_counting(self.newest.experiment) {
             let (series, steps) = (Err(String::new()), Some(self.steps(&candidates)?));
-            return Ok(Course { series, steps, chain, sources, newest });
+            return Ok(BenchmarkSeries { series, steps, chain, sources, newest });
         }
         let mut observations = Vec::new();
         for Candidate { entry, place, .. } in &candidates {
             let (_, summary) =
                 self.all.judge.value(self.benchmark, *place, &self.metric, self.criteria)?;
-            let of = |summary| Observation::of(*entry, place.experiment, summary);
+            let of = |summary| Observation::new(*entry, place.experiment, summary);
             observations.extend(summary.as_ref().and_then(of));
         }
         let repeats = match candidates.last() {
-            Some(Candidate { place, interleave, .. }) => self.benchmark.session_variance(
+            Some(Candidate { place, mode, .. }) => self.benchmark.session_variance(
                 place.experiment,
                 &self.metric,
-                *interleave,
+                *mode,
                 self.criteria,
             )?,
             None => None,
@@ -106,7 +106,7 @@ impl History<'_> {
             versions.dedup();
             too_few(versions.len(), others)
         });
-        Ok(Course { series, steps: None, chain, sources, newest })
+        Ok(BenchmarkSeries { series, steps: None, chain, sources, newest })
     }
 
     /// For each entry, the one whose measurements are its value, where those of the same files are the value of the
@@ -130,8 +130,8 @@ impl History<'_> {
                 let interleaving = self.benchmark.interleaving(&[*place], Stage::First).ok()??;
                 let is_measured = self.benchmark.unmeasured(*place).is_none()
                     && self.benchmark.metrics(&[*place]).contains(&self.metric);
-                let interleave = interleaving.interleave;
-                is_measured.then_some(Candidate { entry, place: *place, interleave })
+                let mode = interleaving.mode;
+                is_measured.then_some(Candidate { entry, place: *place, mode })
             });
             usable.collect()
         };
@@ -155,7 +155,7 @@ impl History<'_> {
     }
 
     fn are_comparable(&self, one: VersionRef, other: VersionRef) -> bool {
-        self.all.allow_different
+        self.all.ignore_environment
             || one.experiment == other.experiment
             || obstacles(&self.all.results.experiments, [one, other]).is_empty()
     }
@@ -170,14 +170,13 @@ fn versions(candidates: &[Candidate]) -> usize {
 
 /// Times of executions that took turns are not like times of those that ran alone.
 fn interleaved_like_most(mut all: Vec<Candidate>) -> Vec<Candidate> {
-    let mut kinds: BTreeMap<String, (usize, Interleave)> = BTreeMap::new();
+    let mut kinds: BTreeMap<String, (usize, Mode)> = BTreeMap::new();
     for one in &all {
-        let (count, _) =
-            kinds.entry(format!("{:?}", one.interleave)).or_insert((0, one.interleave));
+        let (count, _) = kinds.entry(format!("{:?}", one.mode)).or_insert((0, one.mode));
         *count += 1;
     }
     let usual = kinds.values().max_by_key(|(count, _)| *count).map(|(_, kind)| *kind);
-    all.retain(|one| Some(one.interleave) == usual);
+    all.retain(|one| Some(one.mode) == usual);
     all
 }
 
@@ -205,9 +204,9 @@ fn too_few(versions: usize, others: usize) -> String {
 }
 
 /// Judges all courses together, and tells each benchmark's; the events are those of all.
-pub(super) fn judge(
+pub(super) fn detect_changes(
     benchmarks: &mut [BenchmarkHistory],
-    courses: &[Course],
+    courses: &[BenchmarkSeries],
     entries: &[TimelineEntry],
     false_alarm_rate: f64,
 ) {
@@ -219,7 +218,7 @@ pub(super) fn judge(
             let changes: Vec<SuspectedChange> =
                 steps.iter().map(|step| course.suspected(step, entries)).collect();
             let p = if changes.is_empty() { 1.0 } else { 0.0 };
-            benchmark.series = Series::Judged { versions: *versions, p, changes };
+            benchmark.series = Series::Decided { versions: *versions, p, changes };
             continue;
         }
         benchmark.series = match (&course.series, p) {
@@ -232,7 +231,7 @@ pub(super) fn judge(
                     high: change.high.exp_m1(),
                 };
                 let changes = found.iter().map(change).collect();
-                Series::Judged { versions: series.versions(), p, changes }
+                Series::Decided { versions: series.versions(), p, changes }
             }
             (Ok(_), None) => Series::NotJudged { reason: String::new() },
             (Err(reason), _) => Series::NotJudged { reason: reason.clone() },
@@ -262,12 +261,12 @@ pub(super) fn events(benchmarks: &[BenchmarkHistory], entries: &[TimelineEntry])
     changes::groups(&spans).into_iter().map(event).collect()
 }
 
-fn place(span: &Span, entries: &[TimelineEntry]) -> Place {
+fn place(span: &Span, entries: &[TimelineEntry]) -> CommitPlace {
     let versions = |range: [usize; 2]| range.map(|index| entries[index].version.clone());
-    Place { best: versions(span.best), possible: versions(span.possible) }
+    CommitPlace { best: versions(span.best), possible: versions(span.possible) }
 }
 
-impl Course {
+impl BenchmarkSeries {
     /// A step as a change that is told.
     fn suspected(&self, step: &Step, entries: &[TimelineEntry]) -> SuspectedChange {
         let at = step.between;

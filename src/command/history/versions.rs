@@ -4,10 +4,10 @@ use std::collections::HashSet;
 
 use crate::{
     cli::HistoryArgs,
-    failure::{Exit, Failure, Result},
-    judge::{KnownCommit, Results, TimelineEntry, timeline},
+    error::{Error, Exit, Result},
+    git::{Placed, Repository},
     shell::CommandLine as _,
-    source::{Placed, Repository},
+    verdict::{KnownCommit, Results, TimelineEntry, timeline},
 };
 
 /// How many versions are shown unless something else is asked for.
@@ -28,7 +28,9 @@ pub(super) fn chosen(
     let shown = match (args.last, &args.since) {
         (Some(last), _) => last as usize,
         (None, Some(_)) => usize::MAX,
-        (None, None) if args.events || args.worst.is_some() || !args.path.is_empty() => LOOKED_AT,
+        (None, None) if args.changes_only || args.top.is_some() || !args.path.is_empty() => {
+            LOOKED_AT
+        }
         (None, None) => SHOWN,
     };
     let commits = commits_by_date(results);
@@ -56,7 +58,7 @@ pub(super) fn chosen(
         let measure = args.given.suggest("run", &[&format!("{revision}..HEAD")], &[]);
         let what = format!("no results are stored since `{revision}`");
         return Err(
-            Failure::new(Exit::Usage, what).hint(format!("measure newer commits with: {measure}"))
+            Error::new(Exit::Usage, what).hint(format!("measure newer commits with: {measure}"))
         );
     }
     let skipped = count.saturating_sub(shown);

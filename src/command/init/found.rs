@@ -7,8 +7,8 @@ use cargo_metadata::{Metadata, MetadataCommand, Package, Target};
 use toml::Table;
 
 use crate::{
-    build::run_tool_or,
-    failure::{Exit, OrFail as _, Result},
+    builds::run_tool_or,
+    error::{Context as _, Exit, Result},
     harness::{TargetFacts, detect},
     project::Project,
     shell::{option, quoted},
@@ -16,7 +16,7 @@ use crate::{
 
 /// What was found.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct ProjectSummary {
     /// The workspace.
     place: String,
     /// Each bench target, and its harness, or why it cannot be run.
@@ -27,10 +27,13 @@ pub struct Found {
     notes: Vec<String>,
 }
 
-/// Looks at the working tree.
-pub fn look(project: &Project) -> Result<Found> {
+/// InterimAnalyses at the working tree.
+pub fn inspect(project: &Project) -> Result<ProjectSummary> {
     let metadata = metadata(project)?;
-    let mut found = Found { place: project.workspace.display().to_string(), ..Found::default() };
+    let mut found = ProjectSummary {
+        place: project.workspace.display().to_string(),
+        ..ProjectSummary::default()
+    };
     for package in metadata.workspace_packages() {
         let manifest = fs::read_to_string(&package.manifest_path).unwrap_or_default();
         for target in &package.targets {
@@ -52,10 +55,10 @@ fn metadata(project: &Project) -> Result<Metadata> {
     command.current_dir(&project.workspace);
     let what = || format!("cannot read the packages of {}", project.workspace.display());
     let output = run_tool_or(&mut command.cargo_command(), Exit::Usage, what)?;
-    MetadataCommand::parse(String::from_utf8_lossy(&output.stdout)).or_fail(Exit::Usage, what)
+    MetadataCommand::parse(String::from_utf8_lossy(&output.stdout)).context(Exit::Usage, what)
 }
 
-impl Found {
+impl ProjectSummary {
     fn add_bench(
         &mut self,
         project: &Project,
@@ -187,9 +190,10 @@ mod tests {
 
     #[test]
     fn a_project_without_bench_targets_begins_with_its_program() {
-        let found = Found { programs: vec!["word count".to_owned()], ..Found::default() };
+        let found =
+            ProjectSummary { programs: vec!["word count".to_owned()], ..ProjectSummary::default() };
         assert_eq!(found.command().unwrap(), " --command \"'word count'\"");
         assert!(found.text().contains("no bench target\n  program word count"));
-        assert_eq!(Found::default().command(), None);
+        assert_eq!(ProjectSummary::default().command(), None);
     }
 }

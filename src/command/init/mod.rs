@@ -10,12 +10,12 @@ use std::{
 
 use crate::{
     cli::{InitArgs, Service},
+    config::commented_bench_toml,
     console::Console,
-    failure::{Exit, Failure, OrFail as _, Result},
+    error::{Context as _, Error, Exit, Result},
+    escape::escape_untrusted_lines,
     project::Project,
-    settings::commented_bench_toml,
     shell::cargo,
-    visible::visible_lines,
 };
 
 /// A file to begin with.
@@ -28,10 +28,10 @@ struct NewFile {
     purpose: &'static str,
 }
 
-/// Looks, writes and tells.
+/// InterimAnalyses, writes and tells.
 pub fn run(args: &InitArgs) -> Result<Exit> {
     let project = Project::find(args.manifest_path.as_deref())?;
-    let found = found::look(&project)?;
+    let found = found::inspect(&project)?;
     let files = files(&project, args.ci);
     let mut text = found.text();
     let is_there = |file: &&NewFile| fs::symlink_metadata(&file.path).is_ok();
@@ -55,7 +55,7 @@ pub fn run(args: &InitArgs) -> Result<Exit> {
         text += "  in .gitlab-ci.yml: include: { local: .gitlab/rbench.yml }\n";
     }
     text += &next(&project, &found, args);
-    Console::result(&visible_lines(&text))?;
+    Console::result(&escape_untrusted_lines(&text))?;
     Ok(Exit::Success)
 }
 
@@ -91,15 +91,15 @@ fn write(file: &NewFile) -> Result<()> {
     let what = || format!("cannot write {}", file.path.display());
     // What a link leads to is not ours to replace.
     if fs::symlink_metadata(&file.path).is_ok_and(|metadata| !metadata.is_file()) {
-        return Err(Failure::new(Exit::Usage, what()).because("it is not a file"));
+        return Err(Error::new(Exit::Usage, what()).cause("it is not a file"));
     }
     let directory = file.path.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(directory).or_fail(Exit::Usage, what)?;
-    fs::write(&file.path, &file.text).or_fail(Exit::Usage, what)
+    fs::create_dir_all(directory).context(Exit::Usage, what)?;
+    fs::write(&file.path, &file.text).context(Exit::Usage, what)
 }
 
 /// What to type next.
-fn next(project: &Project, found: &found::Found, args: &InitArgs) -> String {
+fn next(project: &Project, found: &found::ProjectSummary, args: &InitArgs) -> String {
     let cargo = cargo();
     let mut text = "\nnext:\n".to_owned();
     match found.command() {

@@ -2,10 +2,10 @@
 
 use std::{collections::HashMap, time::Duration};
 
-use super::levels::Found;
+use super::levels::StoredLevels;
 use crate::{
-    experiment::Builds,
-    model::{BenchTarget, Benchmark, Execution, Strategy, Turns},
+    measure::Builds,
+    model::{BenchTarget, Benchmark, Execution, Schedule, Strategy},
     report::plan::Costs,
 };
 
@@ -17,7 +17,7 @@ pub struct Links {
 
 impl Links {
     /// The mean over these builds, which were linked now or before, of one version.
-    pub fn of(builds: &Builds, benchmarks: &[Benchmark]) -> Self {
+    pub fn from_builds(builds: &Builds, benchmarks: &[Benchmark]) -> Self {
         let mut targets = HashMap::new();
         for version in &builds.versions {
             let compiled = match version.strategy {
@@ -40,7 +40,7 @@ impl Links {
     }
 
     /// What a benchmark's repetitions cost, by the executions that were found.
-    pub fn costs(&self, found: &Found<'_>) -> Costs {
+    pub fn costs(&self, found: &StoredLevels<'_>) -> Costs {
         let target = self.targets.get(&found.results.target());
         let (link, sharing) = target.copied().unwrap_or((Duration::ZERO, 1));
         let executions: Vec<(f64, f64)> = found.executions().map(start_and_measurement).collect();
@@ -62,10 +62,10 @@ impl Links {
 /// How long an execution took for all but its measurements, and for one of them, in seconds.
 fn start_and_measurement(execution: &Execution) -> (f64, f64) {
     let resources = &execution.resources;
-    let whole = match execution.turns {
+    let whole = match execution.schedule {
         // Its process also waited for the other one.
-        Turns::Taken(_) => resources.user + resources.system,
-        Turns::NotAsked | Turns::Impossible(_) => resources.wall,
+        Schedule::Interleaved(_) => resources.user + resources.system,
+        Schedule::NotRequested | Schedule::Unavailable(_) => resources.wall,
     };
     let measured = match execution.measured_time() {
         // A harness that does not tell its iterations.

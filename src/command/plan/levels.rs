@@ -3,15 +3,15 @@
 use std::cmp::Reverse;
 
 use crate::{
-    failure::Result,
-    judge::{BenchmarkResults, Judge, JudgedRow, Relation, Results, VersionRef},
+    error::Result,
     machine::this_machine,
     model::{Benchmark, Execution, Metric, Stage, Version},
     report::{
-        plan::{Basis, Expected, LevelsFound},
+        plan::{Expected, LevelsFound, PlanBasis},
         show::ImpactFactors,
     },
-    stats::{Assessment, Components, Criteria, Measurements, Outlook, Pairing, Summary},
+    stats::{Assessment, Components, Criteria, Measurements, Pairing, Power, Summary},
+    verdict::{BenchmarkResults, DecidedRow, Relation, Results, Verdicts, VersionRef},
 };
 
 /// So many pairs of builds tell how they vary.
@@ -19,7 +19,7 @@ const ENOUGH: usize = 5;
 
 /// The newest results of a benchmark with two builds or more of which some was executed twice, in the metric that
 /// its harness names first.
-pub struct Found<'r> {
+pub struct StoredLevels<'r> {
     /// All that was measured of the benchmark on this machine, in experiments with the version.
     pub results: BenchmarkResults<'r>,
     all: &'r Results<'r>,
@@ -32,16 +32,16 @@ pub struct Found<'r> {
     seed: u64,
 }
 
-impl<'r> Found<'r> {
+impl<'r> StoredLevels<'r> {
     /// What there is; none if nothing tells the levels apart.
-    pub fn of(
+    pub fn load(
         all: &'r Results<'r>,
         version: &Version,
         benchmark: &Benchmark,
         criteria: &Criteria,
     ) -> Result<Option<Self>> {
         let places = places_here(all, version);
-        let results = all.of_benchmark(benchmark, places.iter().map(|place| place.experiment))?;
+        let results = all.benchmark(benchmark, places.iter().map(|place| place.experiment))?;
         for place in places.iter().copied().rev() {
             let is_usable = results.unmeasured(place).is_none()
                 && results.interleaving(&[place], Stage::First).is_ok();
@@ -49,8 +49,8 @@ impl<'r> Found<'r> {
             let estimator = results.estimator(place, Stage::First, criteria);
             let data = results.measurements(place, Stage::First, &metric, estimator)?;
             let Some(data) = data.filter(|_| is_usable) else { continue };
-            let summary = Summary::of(&data, estimator);
-            let known = Components::of(&summary).t;
+            let summary = Summary::compute(&data, estimator);
+            let known = Components::estimate(&summary).t;
             if known.build.is_some() && known.version.is_some() {
                 let seed = criteria.seed;
                 return Ok(Some(Self { results, all, places, place, metric, data, summary, seed }));
@@ -66,21 +66,25 @@ impl<'r> Found<'r> {
 
     /// What a comparison would see: by the differences of a stored comparison, of this version if there is one, or
     /// else as if pairing gained nothing. None where nothing varies.
-    pub fn outlook(&self, judge: &Judge<'_>, criteria: &Criteria) -> Result<Option<Expected>> {
+    pub fn expected_power(
+        &self,
+        judge: &Verdicts<'_>,
+        criteria: &Criteria,
+    ) -> Result<Option<Expected>> {
         if let Some(outlook) = self.compared(judge, criteria)? {
-            return Ok(Some(Expected { outlook, basis: Basis::Compared }));
+            return Ok(Some(Expected { power: outlook, basis: PlanBasis::Compared }));
         }
         // A version against itself, with the variances of both: as unpaired versions would be.
         let summaries = [self.summary.clone(), self.summary.clone()];
         let [base, head] = &summaries;
         let assessment = Assessment::new(base, head, Pairing::Unpaired, criteria);
-        let outlook = assessment.ok().and_then(|one| outlook(&one, &summaries, criteria));
-        Ok(outlook.map(|outlook| Expected { outlook, basis: Basis::OneVersion }))
+        let outlook = assessment.ok().and_then(|one| expected_power(&one, &summaries, criteria));
+        Ok(outlook.map(|outlook| Expected { power: outlook, basis: PlanBasis::OneVersion }))
     }
 
     /// By the newest comparison on this machine, those of this version first, that has enough pairs of builds to
     /// tell how they vary; if none has, by the newest.
-    fn compared(&self, judge: &Judge<'_>, criteria: &Criteria) -> Result<Option<Outlook>> {
+    fn compared(&self, judge: &Verdicts<'_>, criteria: &Criteria) -> Result<Option<Power>> {
         let benchmark = &self.results.benchmark;
         let here = this_machine();
         let with_benchmark = self.all.experiments_with(benchmark)?;
@@ -95,12 +99,13 @@ impl<'r> Found<'r> {
         comparisons.sort_by_key(|experiment| Reverse((is_of_version(*experiment), *experiment)));
         let mut newest = None;
         for experiment in comparisons {
-            let results = self.all.of_benchmark(benchmark, [experiment])?;
+            let results = self.all.benchmark(benchmark, [experiment])?;
             let versions = [0, 1].map(|version| VersionRef { experiment, version });
             let rows = judge.rows(&results, &Relation::SameExperiment(versions), criteria)?;
             let of_metric = rows.iter().find(|row| row.metric.as_ref() == Some(&self.metric));
-            let Some(stage) = of_metric.and_then(JudgedRow::decisive) else { continue };
-            let Some(outlook) = outlook(&stage.assessment, &stage.summaries, criteria) else {
+            let Some(stage) = of_metric.and_then(DecidedRow::decisive) else { continue };
+            let Some(outlook) = expected_power(&stage.assessment, &stage.summaries, criteria)
+            else {
                 continue;
             };
             if outlook.builds() >= ENOUGH {
@@ -118,9 +123,9 @@ impl<'r> Found<'r> {
         LevelsFound {
             benchmark: self.results.benchmark.clone(),
             experiment: stored.identity.clone(),
-            begun: stored.begun,
+            started: stored.begun,
             interleaving,
-            impact: ImpactFactors::of(&self.data, self.summary.estimator(), self.seed),
+            impact: ImpactFactors::estimate(&self.data, self.summary.estimator(), self.seed),
             summary: self.summary,
             data: self.data,
         }
@@ -130,7 +135,7 @@ impl<'r> Found<'r> {
 /// Why nothing tells the levels of a benchmark apart, although it was to be measured.
 pub fn why_not(results: &Results<'_>, version: &Version, benchmark: &Benchmark) -> Result<String> {
     let places = places_here(results, version);
-    let found = results.of_benchmark(benchmark, places.iter().map(|place| place.experiment))?;
+    let found = results.benchmark(benchmark, places.iter().map(|place| place.experiment))?;
     let reason = places.iter().rev().find_map(|place| found.unmeasured(*place));
     Ok(reason.map_or_else(
         || "it has fewer than two builds that are different programs".to_owned(),
@@ -147,11 +152,11 @@ fn places_here(results: &Results<'_>, version: &Version) -> Vec<VersionRef> {
 }
 
 /// What a comparison of one benchmark shows, by builds that were assessed so.
-fn outlook(
+fn expected_power(
     assessment: &Assessment,
     summaries: &[Summary; 2],
     criteria: &Criteria,
-) -> Option<Outlook> {
-    let outlook = Outlook::of(assessment, 1, criteria)?;
+) -> Option<Power> {
+    let outlook = Power::estimate(assessment, 1, criteria)?;
     Some(outlook.with_executions_of(assessment, summaries))
 }

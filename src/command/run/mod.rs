@@ -2,36 +2,33 @@
 
 use std::{rc::Rc, time::SystemTime};
 
-mod agenda;
+mod pair_queue;
 mod range;
 
 use super::{output::Output, project_of, show};
 use crate::{
     cli::{CriteriaOptions, GivenOptions, RunArgs},
     compare::{Session, count_version},
+    config::{Purpose, StoppingRule, VerdictSettings},
     console::{Console, announcement},
-    experiment::{Builds, ExperimentSettings, ListedVersion, Runner},
-    failure::{Exit, Result},
+    error::{Exit, Result},
+    git::is_range,
+    measure::{Builds, ExperimentSettings, ListedVersion, Runner},
     model::{Benchmark, Stage, Version},
-    process::{Interrupt, Kept},
+    process::{Interrupt, SavedHandler},
     report::show::ShowReport,
-    settings::{Patience, Purpose, VerdictSettings},
-    source::is_range,
 };
 
 /// Measures what was asked for, and reports what is stored of it then.
 pub fn run(args: &RunArgs) -> Result<Exit> {
     let (console, start) = (Console::attach(), SystemTime::now());
     let output = Output::with_files(args.report.format, &args.report.output.files)?;
-    let interrupt = Interrupt::on_signals(Kept::Compilations)?;
+    let interrupt = Interrupt::on_signals(SavedHandler::Compilations)?;
     let project = project_of(&args.experiment.target)?;
     project.check_tables(&args.revisions, &console)?;
     let purpose = match args.revisions.as_slice() {
         [revision] if !is_range(revision) => Purpose::OneVersion,
-        _ => Purpose::Comparison {
-            interleave: project.file.interleave(None),
-            patience: Patience::Usual,
-        },
+        _ => Purpose::Comparison { mode: project.file.mode(None), patience: StoppingRule::Usual },
     };
     let settings = ExperimentSettings::resolve(&project.file, &args.experiment, purpose);
     let criteria = CriteriaOptions { metrics: args.metrics.clone(), ..CriteriaOptions::default() };
@@ -71,12 +68,12 @@ struct Run<'a> {
 }
 
 /// A version that is measured.
-struct Measured {
+struct MeasuredRun {
     report: ShowReport,
     has_failures: bool,
 }
 
-impl Measured {
+impl MeasuredRun {
     const fn exit(&self) -> Exit {
         if self.has_failures { Exit::Benchmark } else { Exit::Success }
     }
@@ -84,14 +81,14 @@ impl Measured {
 
 impl Run<'_> {
     /// Reports one version that was measured.
-    fn finish(output: &Output<'_>, measured: Option<Measured>) -> Result<Exit> {
+    fn finish(output: &Output<'_>, measured: Option<MeasuredRun>) -> Result<Exit> {
         let Some(measured) = measured else { return Ok(Exit::Success) };
         output.write(&measured.report)?;
         Ok(measured.exit())
     }
 
     /// Measures one version; `None` if only the plan is wanted.
-    fn one(&self, version: &Version) -> Result<Option<Measured>> {
+    fn one(&self, version: &Version) -> Result<Option<MeasuredRun>> {
         let (runner, console) = (&self.session.runner, self.console);
         let versions = [runner.list(version.clone())?];
         let benchmarks = versions[0].benchmarks();
@@ -114,9 +111,10 @@ impl Run<'_> {
             count_version(runner, &versions, &benchmarks, &self.verdicts, console)?;
         }
         let (store, given) = (&runner.store, &self.given);
-        let report = show::of_version(store, version, &benchmarks, &self.verdicts, given, console)?;
+        let report =
+            show::show_version(store, version, &benchmarks, &self.verdicts, given, console)?;
         let has_failures = !failures.is_empty() || report.has_failures();
-        Ok(Some(Measured { report, has_failures }))
+        Ok(Some(MeasuredRun { report, has_failures }))
     }
 }
 

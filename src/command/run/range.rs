@@ -7,20 +7,20 @@ use std::{
 
 use super::{
     Run,
-    agenda::{Agenda, Order},
+    pair_queue::{Order, PairQueue},
 };
 use crate::{
     command::show,
-    compare::{Before, Request, benchmarks_only_in, compare, passed_over},
-    failure::{Exit, Failure, Result},
-    judge::ExitPolicy,
+    compare::{KnownBroken, Request, benchmarks_only_in, compare, passed_over},
+    error::{Error, Exit, Result},
+    git::{Repository, is_range, range_ends},
     model::{Benchmark, Version},
     report::{
         compare::ComparisonReport,
         quantity::{count, duration},
         show::{RangeComparison, RangeReport},
     },
-    source::{Repository, is_range, range_ends},
+    verdict::ExitPolicy,
 };
 
 /// A range that was measured.
@@ -53,7 +53,7 @@ struct Versions {
     /// The benchmarks that are asked for, of those that were listed.
     benchmarks: Vec<Vec<Benchmark>>,
     /// Why those cannot be compared that were tried and cannot.
-    failures: Vec<Failure>,
+    failures: Vec<Error>,
     /// What the comparisons say.
     comparisons: Vec<RangeComparison>,
 }
@@ -66,15 +66,15 @@ impl Run<'_> {
         versions: Vec<Version>,
         budget: Option<Duration>,
     ) -> Result<RangeDone> {
-        let order = if budget.is_some() { Order::MostInformative } else { Order::Neighbours };
-        let mut agenda = Agenda::new(order, versions.len());
+        let order = if budget.is_some() { Order::MostInformative } else { Order::Adjacent };
+        let mut agenda = PairQueue::new(order, versions.len());
         let mut versions = Versions {
             benchmarks: vec![Vec::new(); versions.len()],
             failures: Vec::new(),
             comparisons: Vec::new(),
             all: versions,
         };
-        let before = Before::read(&self.session.runner)?;
+        let before = KnownBroken::read(&self.session.runner)?;
         self.leave_out_unbuildable(&versions, &before, &mut agenda);
         let (begin, mut previous, mut done) = (Instant::now(), SystemTime::now(), 0);
         while let Some(pair) = agenda.next() {
@@ -99,7 +99,7 @@ impl Run<'_> {
             versions.comparisons.push(comparison);
             // All versions of a long range may not fit on the disk together. The older one of two neighbours is
             // needed once more.
-            if order == Order::Neighbours {
+            if order == Order::Adjacent {
                 self.session.forget(&head);
                 self.session.runner.prune(previous);
                 previous = start;
@@ -109,7 +109,12 @@ impl Run<'_> {
     }
 
     /// Leaves out what could not be built before.
-    fn leave_out_unbuildable(&self, versions: &Versions, before: &Before, agenda: &mut Agenda) {
+    fn leave_out_unbuildable(
+        &self,
+        versions: &Versions,
+        before: &KnownBroken,
+        agenda: &mut PairQueue,
+    ) {
         for (index, version) in versions.all.iter().enumerate() {
             if before.why_unbuildable(version, || self.session.runner.compiler(version)).is_some() {
                 self.console.line(&passed_over(version, &*self.given));
@@ -195,7 +200,7 @@ impl Run<'_> {
             let (store, given) = (&self.session.runner.store, &self.given);
             let wanted = &versions.benchmarks[index];
             let shown =
-                show::of_version(store, version, wanted, &self.verdicts, given, self.console)?;
+                show::show_version(store, version, wanted, &self.verdicts, given, self.console)?;
             if shown.has_failures() {
                 exit = Exit::Benchmark;
             }

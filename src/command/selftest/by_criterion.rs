@@ -6,10 +6,10 @@ use std::{
 };
 
 use crate::{
-    build::files,
-    experiment::{ListedVersion, Runner},
-    failure::{Exit, Failure, Result},
+    builds::files,
+    error::{Error, Exit, Result},
     harness::{Baseline, Said},
+    measure::{ListedVersion, Runner},
     model::{Benchmark, Version},
     project::Project,
     report::selftest::CriterionResult,
@@ -39,13 +39,13 @@ impl ByCriterion {
         let by_criterion = base.benchmarks_by_criterion();
         if by_criterion.is_empty() {
             let what = format!("no benchmark of {version} uses criterion");
-            return Err(Failure::new(Exit::Usage, what)
-                .because("there is nothing that criterion could compare")
+            return Err(Error::new(Exit::Usage, what)
+                .cause("there is nothing that criterion could compare")
                 .hint("leave out --against: the self-test itself works with every harness"));
         }
         measured.retain(|benchmark| by_criterion.contains(benchmark));
         // What a killed run left is no baseline of this one. No other rbench process works here now.
-        let home = project.site()?.outside().join("criterion");
+        let home = project.cache_dirs()?.outside().join("criterion");
         files::remove_directory(&home)?;
         files::create_directory(&home)?;
         Ok(Self { home, benchmarks: measured.len(), took: Duration::ZERO, said: Vec::new() })
@@ -64,8 +64,8 @@ impl ByCriterion {
         benchmarks: &[Benchmark],
     ) -> Result<()> {
         let begun = Instant::now();
-        runner.by_criterion_itself(base, benchmarks, &self.home, Baseline::Save)?;
-        let said = runner.by_criterion_itself(head, benchmarks, &self.home, Baseline::Compare)?;
+        runner.run_criterion(base, benchmarks, &self.home, Baseline::Save)?;
+        let said = runner.run_criterion(head, benchmarks, &self.home, Baseline::Compare)?;
         self.took += begun.elapsed();
         self.said.extend(said.into_iter().map(|(_, said)| said));
         Ok(())
@@ -75,10 +75,10 @@ impl ByCriterion {
     pub fn finish(&self) -> CriterionResult {
         let count = |what| self.said.iter().filter(|said| **said == what).count();
         CriterionResult {
-            changed: Proportion::of(&self.said, |said| **said != Said::NoChange),
+            changed: Proportion::count(&self.said, |said| **said != Said::NoChange),
             regressed: count(Said::Regressed),
             improved: count(Said::Improved),
-            took: self.took,
+            duration: self.took,
         }
     }
 }

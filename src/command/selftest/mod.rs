@@ -11,27 +11,27 @@ use std::{
 use self::by_criterion::ByCriterion;
 use super::{output::Output, project_of};
 use crate::{
-    cli::{CriteriaOptions, Peer, SelftestArgs},
+    cli::{CriteriaOptions, OtherTool, SelftestArgs},
     compare::{Benchmarks, Request, Selection, Session, Warning, compare},
+    config::{Purpose, StoppingRule, VerdictSettings},
     console::{Console, announcement},
-    experiment::{ExperimentSettings, Runner},
-    failure::{Exit, Failure, Result},
-    judge::{
-        JudgedRow,
-        fitness::{Fitness, Observed},
-    },
+    error::{Error, Exit, Result},
+    impact::Impact,
     machine::{state::MachineState, this_machine},
-    model::{BenchTarget, Benchmark, Dimensions, Interleave, Version},
-    process::{Interrupt, Kept},
+    measure::{ExperimentSettings, Runner},
+    model::{BenchTarget, Benchmark, Mode, SampleSizes, Version},
+    process::{Interrupt, SavedHandler},
     project::Project,
-    reach::Reach,
     report::{
         quantity::{count, duration},
-        selftest::{SelftestReport, Way, name_of},
+        selftest::{ModeResult, SelftestReport, name_of},
     },
-    settings::{Patience, Purpose, VerdictSettings},
     stats::Rule,
     store::RecordedBuild,
+    verdict::{
+        DecidedRow,
+        fitness::{Fitness, Observed},
+    },
 };
 
 /// How long measuring shall take, unless the number of repetitions is given.
@@ -48,7 +48,7 @@ pub fn run(args: &SelftestArgs) -> Result<Exit> {
     let (console, start) = (Console::attach(), SystemTime::now());
     let output = Output::with_files(args.report.format, &args.report.output.files)?;
     // What is measured is of this moment, and of no use later.
-    let interrupt = Interrupt::on_signals(Kept::Nothing)?;
+    let interrupt = Interrupt::on_signals(SavedHandler::Nothing)?;
     let project = project_of(&args.experiment.target)?;
     project.check_tables(&[&args.revision], &console)?;
     // Before rbench itself keeps the machine busy.
@@ -70,9 +70,9 @@ pub fn run(args: &SelftestArgs) -> Result<Exit> {
 }
 
 /// One way of measuring, and what it has measured by now.
-struct Measured {
+struct MeasuredMode {
     settings: ExperimentSettings,
-    dimensions: Dimensions,
+    dimensions: SampleSizes,
     least_time: Duration,
     took: Duration,
     rows: Vec<Observed>,
@@ -88,12 +88,12 @@ struct Selftest<'a> {
     versions: [Version; 2],
     measured: Vec<Benchmark>,
     left_out: Vec<Benchmark>,
-    ways: Vec<Measured>,
+    ways: Vec<MeasuredMode>,
     peer: Option<ByCriterion>,
     /// What makes the comparisons less sure.
     warnings: Vec<Warning>,
     /// Bench targets whose benchmarks could not be listed.
-    failed_targets: Vec<(BenchTarget, Failure)>,
+    failed_targets: Vec<(BenchTarget, Error)>,
 }
 
 impl<'a> Selftest<'a> {
@@ -104,7 +104,7 @@ impl<'a> Selftest<'a> {
         interrupt: &'a Interrupt,
         console: &'a Console,
     ) -> Result<Self> {
-        let ways = ways(project, args);
+        let ways = modes(project, args);
         // It is the default rule that promises a rate, and reports are of changes that fresh builds confirm.
         let criteria = CriteriaOptions {
             rule: Some(Rule::Paired),
@@ -122,11 +122,11 @@ impl<'a> Selftest<'a> {
                 failed_targets.extend(version.listing.failures.iter().cloned());
             }
             let chosen = Selection::new(&session.runner, listed, true, &mut warnings)?;
-            let is_same = |benchmark: &Benchmark| !chosen.reach_of(benchmark).is_some_and(differs);
+            let is_same = |benchmark: &Benchmark| !chosen.impact(benchmark).is_some_and(differs);
             let (mut measured, left_out): (Vec<Benchmark>, Vec<Benchmark>) =
                 chosen.common.iter().cloned().partition(is_same);
             let peer = match args.against {
-                Some(Peer::Criterion) => {
+                Some(OtherTool::Criterion) => {
                     Some(ByCriterion::new(project, &version, listed, &mut measured)?)
                 }
                 None => None,
@@ -149,17 +149,18 @@ impl<'a> Selftest<'a> {
             warnings,
             failed_targets,
         };
-        test.ways = ways.into_iter().map(|settings| test.way(settings)).collect::<Result<_>>()?;
+        test.ways =
+            ways.into_iter().map(|settings| test.run_mode(settings)).collect::<Result<_>>()?;
         Ok(test)
     }
 
     /// A way of measuring.
-    fn way(&mut self, settings: ExperimentSettings) -> Result<Measured> {
+    fn run_mode(&mut self, settings: ExperimentSettings) -> Result<MeasuredMode> {
         self.session.runner.measure_by(settings.clone());
         let outline = self.session.with(self.versions.each_ref(), |session, listed| {
             Ok(session.runner.outline(listed, &self.measured))
         })?;
-        Ok(Measured {
+        Ok(MeasuredMode {
             settings,
             dimensions: outline.dimensions,
             least_time: outline.least_time,
@@ -188,8 +189,7 @@ impl<'a> Selftest<'a> {
     }
 
     fn announce(&self, repeat: u32) {
-        let ways: Vec<&str> =
-            self.ways.iter().map(|way| name_of(way.settings.interleave)).collect();
+        let ways: Vec<&str> = self.ways.iter().map(|way| name_of(way.settings.mode)).collect();
         self.console.line(&format!(
             "plan: {} of {}, compared with itself {}, {}; measuring takes at least {}",
             count(self.measured.len(), "benchmark"),
@@ -204,7 +204,7 @@ impl<'a> Selftest<'a> {
     fn once(&mut self, repetition: u32, repeat: u32) -> Result<()> {
         for index in 0..self.ways.len() {
             let mut settings = self.ways[index].settings.clone();
-            let way = name_of(settings.interleave);
+            let way = name_of(settings.mode);
             self.console.line(&format!("repetition {} of {repeat}: {way}", repetition + 1));
             // No layout of one repetition is one of another.
             settings.builds.seed = settings.builds.seed.wrapping_add(u64::from(repetition));
@@ -212,7 +212,7 @@ impl<'a> Selftest<'a> {
             let begun = Instant::now();
             let request = Request {
                 benchmarks: Benchmarks::These(self.measured.clone()),
-                patience: Patience::OneLook,
+                patience: StoppingRule::OneLook,
                 // Counts do not depend on the machine.
                 ..Request::new(self.versions.clone(), self.verdicts.only(false))
             };
@@ -233,7 +233,7 @@ impl<'a> Selftest<'a> {
     }
 
     /// What the newest comparison says of each benchmark, in its first metric: others are of the same executions.
-    fn observed(&mut self, rows: &[JudgedRow], repetition: usize) -> Result<Vec<Observed>> {
+    fn observed(&mut self, rows: &[DecidedRow], repetition: usize) -> Result<Vec<Observed>> {
         let experiments = self.session.runner.store.experiments()?;
         let Some(newest) = experiments.last() else { return Ok(Vec::new()) };
         let went_first = self.session.with(self.versions.each_ref(), |session, listed| {
@@ -245,7 +245,7 @@ impl<'a> Selftest<'a> {
             let executions = self.session.runner.store.rows(benchmark, &[newest.id])?;
             let first = |round, seed| went_first.get(&(index, round, seed)).copied();
             let rate = self.verdicts.criteria.false_alarm_rate;
-            observed.push(Observed::of(row, &executions, (repetition, rate), first));
+            observed.push(Observed::new(row, &executions, (repetition, rate), first));
         }
         Ok(observed)
     }
@@ -253,11 +253,11 @@ impl<'a> Selftest<'a> {
     fn finish(self, repeat: u32) -> Result<SelftestReport> {
         let same_programs = self.same_programs()?;
         let rate = self.verdicts.criteria.false_alarm_rate;
-        let way = |way: Measured| Way {
-            interleave: way.settings.interleave,
-            dimensions: way.dimensions,
-            took: way.took,
-            fitness: Fitness::of(&way.rows, repeat as usize, rate),
+        let way = |way: MeasuredMode| ModeResult {
+            mode: way.settings.mode,
+            sample_sizes: way.dimensions,
+            duration: way.took,
+            fitness: Fitness::evaluate(&way.rows, repeat as usize, rate),
         };
         Ok(SelftestReport {
             version: self.version,
@@ -267,7 +267,7 @@ impl<'a> Selftest<'a> {
             benchmarks: self.measured,
             left_out: self.left_out,
             same_programs,
-            ways: self.ways.into_iter().map(way).collect(),
+            modes: self.ways.into_iter().map(way).collect(),
             criterion: self.peer.as_ref().map(ByCriterion::finish),
             warnings: self.warnings,
             failed_targets: self.failed_targets,
@@ -285,21 +285,21 @@ impl<'a> Selftest<'a> {
 }
 
 /// The ways of measuring: the one that was asked for, or both, the project's own first.
-fn ways(project: &Project, args: &SelftestArgs) -> Vec<ExperimentSettings> {
-    let ways = match (args.interleave, project.file.interleave(None)) {
+fn modes(project: &Project, args: &SelftestArgs) -> Vec<ExperimentSettings> {
+    let ways = match (args.mode, project.file.mode(None)) {
         (Some(asked), _) => vec![asked],
-        (None, Interleave::Turns) => vec![Interleave::Turns, Interleave::Executions],
-        (None, Interleave::Executions) => vec![Interleave::Executions, Interleave::Turns],
+        (None, Mode::Interleaved) => vec![Mode::Interleaved, Mode::Sequential],
+        (None, Mode::Sequential) => vec![Mode::Sequential, Mode::Interleaved],
     };
-    let settings = |interleave| {
-        let purpose = Purpose::Comparison { interleave, patience: Patience::OneLook };
+    let settings = |mode| {
+        let purpose = Purpose::Comparison { mode, patience: StoppingRule::OneLook };
         ExperimentSettings::resolve(&project.file, &args.experiment, purpose)
     };
     ways.into_iter().map(settings).collect()
 }
 
 /// Whether a benchmark is known to execute or read something that differs.
-const fn differs(reach: &Reach) -> bool {
+const fn differs(reach: &Impact) -> bool {
     !(reach.functions.is_empty() && reach.files.is_empty() && reach.variables.is_empty())
 }
 
@@ -322,12 +322,12 @@ fn same_programs(builds: &[RecordedBuild]) -> Vec<BenchTarget> {
     targets.into_iter().filter(|target| of(target, 0) == of(target, 1)).cloned().collect()
 }
 
-fn nothing_to_measure(version: &Version, left_out: &[Benchmark]) -> Failure {
+fn nothing_to_measure(version: &Version, left_out: &[Benchmark]) -> Error {
     if left_out.is_empty() {
-        return Failure::new(Exit::Usage, format!("there is no benchmark to measure in {version}"));
+        return Error::new(Exit::Usage, format!("there is no benchmark to measure in {version}"));
     }
     let what = format!("cannot make two versions like {version} whose benchmarks do the same");
-    Failure::new(Exit::Usage, what).because(
+    Error::new(Exit::Usage, what).cause(
         "with another function that nothing calls, the compiler makes other code of something that each benchmark \
          executes",
     )
@@ -337,9 +337,9 @@ fn nothing_to_measure(version: &Version, left_out: &[Benchmark]) -> Failure {
 mod tests {
     use super::*;
     use crate::{
-        code::Digest,
-        judge::testing::{seeds, target},
+        elf::Digest,
         model::{Layout, Stage},
+        verdict::testing::{seeds, target},
     };
 
     #[test]
@@ -354,8 +354,8 @@ mod tests {
             version,
             target: target(),
             seed: seeds(Stage::First)[at],
-            layout: Layout::Twin,
-            digest: Digest::of(program.as_bytes()),
+            layout: Layout::SameAddress,
+            digest: Digest::compute(program.as_bytes()),
         };
         let both =
             |second| [build(0, 0, "a"), build(0, 1, "b"), build(1, 0, "a"), build(1, 1, second)];
@@ -365,9 +365,11 @@ mod tests {
 
     #[test]
     fn a_doubt_alone_is_no_difference() {
-        let doubt =
-            Reach { doubts: vec!["it starts other programs".to_owned()], ..Reach::default() };
+        let doubt = Impact {
+            uncertainties: vec!["it starts other programs".to_owned()],
+            ..Impact::default()
+        };
         assert!(!differs(&doubt));
-        assert!(differs(&Reach { files: vec!["data".to_owned()], ..doubt }));
+        assert!(differs(&Impact { files: vec!["data".to_owned()], ..doubt }));
     }
 }

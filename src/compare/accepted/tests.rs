@@ -6,13 +6,13 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::{
-    judge::{
-        Judge, JudgeOptions, Relation,
+    git::NewRepository,
+    model::Stage,
+    store::Store,
+    verdict::{
+        DecisionOptions, Relation, Verdicts,
         testing::{Filling, benchmark, place},
     },
-    model::Stage,
-    source::NewRepository,
-    store::Store,
 };
 
 /// Commits `c0` to `c4`, one after the other.
@@ -59,10 +59,10 @@ impl Commits {
 
     /// The ceiling between two commits, in percent with one decimal.
     fn ceiling(&self, entries: &[AcceptedEntry], [base, head]: [usize; 2]) -> Option<String> {
-        let versions = [base, head].map(|index| at(&self.ids[index]));
+        let versions = [base, head].map(|index| version(&self.ids[index]));
         let accepted = self.accepted(entries);
         let [base, head] = versions.each_ref();
-        let found = accepted.of(&benchmark("a"), &Metric::wall(), [base, head]).unwrap();
+        let found = accepted.find(&benchmark("a"), &Metric::wall(), [base, head]).unwrap();
         found.map(|found| format!("{:.1}", 100.0 * found.ceiling))
     }
 }
@@ -133,7 +133,7 @@ fn a_ceiling_that_was_set_below_the_change_holds_and_one_of_any_size_is_of_any_s
 }
 
 /// Rows of `a`, whose head takes so many times as long.
-fn rows(factor: f64) -> Vec<JudgedRow> {
+fn rows(factor: f64) -> Vec<DecidedRow> {
     let store = Store::in_memory().unwrap();
     let filling = Filling::begin(&store, &["base", "head"], &["a"]);
     for stage in [Stage::First, Stage::Second] {
@@ -141,8 +141,8 @@ fn rows(factor: f64) -> Vec<JudgedRow> {
         filling.measure("a", 1, stage, &[("wall", 100.0 * factor)]);
     }
     let results = filling.results();
-    let judge = Judge::new(&results, JudgeOptions::default());
-    let benchmark = results.of_benchmark(&benchmark("a"), [0]).unwrap();
+    let judge = Verdicts::new(&results, DecisionOptions::default());
+    let benchmark = results.benchmark(&benchmark("a"), [0]).unwrap();
     let relation = Relation::SameExperiment([place(0, 0), place(0, 1)]);
     judge.rows(&benchmark, &relation, &Criteria::default()).unwrap()
 }
@@ -152,7 +152,7 @@ fn a_regression_is_accepted_up_to_its_ceiling() {
     let commits = Commits::new();
     let accepted = commits.accepted(&[commits.entry([1, 2], 0.08)]);
     let verdict = |factor, compared: [usize; 2]| {
-        let [base, head] = compared.map(|index| at(&commits.ids[index]));
+        let [base, head] = compared.map(|index| version(&commits.ids[index]));
         let mut rows = rows(factor);
         accepted.apply(&mut rows, [&base, &head], |_| Criteria::default()).unwrap();
         rows[0].verdict.name()
@@ -168,8 +168,8 @@ fn a_regression_is_accepted_up_to_its_ceiling() {
 fn entries_that_no_longer_matter_are_told_with_the_reason() {
     let commits = Commits::new();
     let idle =
-        |entries: &[AcceptedEntry], rows: &[JudgedRow], compared: [usize; 2], listed: &[&str]| {
-            let [base, head] = compared.map(|index| at(&commits.ids[index]));
+        |entries: &[AcceptedEntry], rows: &[DecidedRow], compared: [usize; 2], listed: &[&str]| {
+            let [base, head] = compared.map(|index| version(&commits.ids[index]));
             let listed: Vec<Benchmark> = listed.iter().map(|id| benchmark(id)).collect();
             let accepted = commits.accepted(entries);
             let idle = accepted.idle(rows, [&base, &head], Some(&listed)).unwrap();

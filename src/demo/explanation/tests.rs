@@ -2,9 +2,12 @@
 
 use super::*;
 use crate::{
-    judge::{Interleaving, JudgedStage, VerdictKind},
     model::{Benchmark, Metric, Name},
-    stats::{Assessment, Basis, Criteria, Doubt, Estimator, Measurements, Pairing, Summary},
+    stats::{
+        Assessment, Criteria, Estimator, Evidence, InconclusiveReason, Measurements, Pairing,
+        Summary,
+    },
+    verdict::{DecidedStage, Interleaving, VerdictKind},
 };
 
 const CHANGE: Change = Change { estimate: 0.1, low: 0.09, high: 0.11 };
@@ -12,20 +15,20 @@ const CHANGE: Change = Change { estimate: 0.1, low: 0.09, high: 0.11 };
 /// A version whose builds take these times, in microseconds.
 fn version(builds: &[f64]) -> Summary {
     let builds = builds.iter().enumerate().map(|(seed, value)| (seed as u64, [[1000.0 * value]]));
-    Summary::of(&Measurements::new(Metric::wall(), builds).unwrap(), Estimator::Mean)
+    Summary::compute(&Measurements::new(Metric::wall(), builds).unwrap(), Estimator::Mean)
 }
 
 /// A benchmark with that verdict, whose builds take these times in both versions.
-fn row(id: &str, verdict: Verdict, builds: Option<[&[f64]; 2]>) -> JudgedRow {
+fn row(id: &str, verdict: Verdict, builds: Option<[&[f64]; 2]>) -> DecidedRow {
     let (package, target) = ("p".to_owned(), "t".to_owned());
     let benchmark = Benchmark { package, target, name: Name::plain(id) };
-    let mut row = JudgedRow::of_benchmark(&benchmark, verdict);
+    let mut row = DecidedRow::without_metric(&benchmark, verdict);
     if let Some(builds) = builds {
         let summaries = builds.map(version);
         let [base, head] = &summaries;
         let criteria = Criteria::default();
         let assessment = Assessment::new(base, head, Pairing::BySeed, &criteria).unwrap();
-        row.stages.push(JudgedStage { summaries, assessment });
+        row.stages.push(DecidedStage { summaries, assessment });
     }
     row
 }
@@ -38,7 +41,7 @@ fn unchanged() -> Verdict {
 }
 
 fn regressed() -> Verdict {
-    Verdict::Regressed { change: CHANGE, basis: Basis::OneStage }
+    Verdict::Regressed { change: CHANGE, evidence: Evidence::OneStage }
 }
 
 fn failed() -> Verdict {
@@ -60,12 +63,15 @@ fn identical_code_is_explained_with_the_number_of_benchmarks() {
 
 #[test]
 fn turns_are_explained_where_benchmarks_took_them() {
-    let taken = |row: JudgedRow| {
-        let interleaving = Interleaving { interleave: Interleave::Turns, obstacle: None };
-        JudgedRow { interleaving: Some(interleaving), ..row }
+    let taken = |row: DecidedRow| {
+        let interleaving = Interleaving { mode: Mode::Interleaved, unavailable: None };
+        DecidedRow { interleaving: Some(interleaving), ..row }
     };
-    let doubt =
-        Verdict::Inconclusive { change: CHANGE, detectable: None, doubt: Doubt::NotFlagged };
+    let doubt = Verdict::Inconclusive {
+        change: CHANGE,
+        detectable: None,
+        reason: InconclusiveReason::NotFlagged,
+    };
     let rows = [row("a", unchanged(), Some(STEADY)), row("b", doubt, Some(STEADY))];
     let without = explain(Expected::NothingFlagged, &rows).text;
     assert!(!without.contains("turns"), "{without}");
@@ -127,11 +133,12 @@ fn the_planted_change_is_explained_with_its_interval() {
 
 #[test]
 fn a_planted_change_that_is_not_found_or_goes_the_wrong_way_is_not_as_expected() {
-    let improved = Verdict::Improved { change: CHANGE, basis: Basis::OneStage };
-    let doubt = Doubt::NotFlagged;
-    let inconclusive = Verdict::Inconclusive { change: CHANGE, detectable: Some(0.2), doubt };
+    let improved = Verdict::Improved { change: CHANGE, evidence: Evidence::OneStage };
+    let doubt = InconclusiveReason::NotFlagged;
+    let inconclusive =
+        Verdict::Inconclusive { change: CHANGE, detectable: Some(0.2), reason: doubt };
     for verdict in [inconclusive, unchanged(), improved, failed(), Verdict::Identical] {
-        let name = VerdictKind::of(&verdict).name();
+        let name = VerdictKind::new(&verdict).name();
         let rows = [row("a", verdict, Some(STEADY)), row("b", unchanged(), Some(STEADY))];
         let explanation = explain(Expected::Regressed("a"), &rows);
         assert!(!explanation.as_expected, "{name}");

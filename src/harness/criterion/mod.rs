@@ -4,15 +4,15 @@
 //! 0.3.3, 0.3.4, 0.3.5, 0.3.6, 0.4.0, 0.5.1 and 0.8.2 were tried and connect. Versions that do not
 //! (0.3.0 to 0.3.2) fail with that reason; Criterion.rs's files are not read instead.
 
-mod by_itself;
 mod message;
 mod runner;
+mod standalone;
 
 use std::{ffi::OsString, slice, time::Duration};
 
 use cargo_metadata::semver::Version;
 
-pub use self::by_itself::{Baseline, Said, criterion_by_itself};
+pub use self::standalone::{Baseline, Said, criterion_by_itself};
 use self::{
     message::Complete,
     runner::{Received, Runner},
@@ -23,9 +23,9 @@ use super::{
     executable::{NO_SUCH_ID, Process, Scratch, incidents, unsuccessful},
 };
 use crate::{
-    failure::{Exit, OrFail, Result},
+    error::{Context, Exit, Result},
     model::{
-        Execution, ExecutionRequest, HarnessKind, Incident, Metric, Name, Series, Turns, Unit,
+        Execution, ExecutionRequest, HarnessKind, Incident, Metric, Name, Schedule, Series, Unit,
     },
     process::{Ended, Ending, is_from_child},
 };
@@ -125,7 +125,7 @@ impl<'e> Run<'e> {
     fn start(mut process: Process<'e>, conditions: &Conditions<'e>) -> Result<Self> {
         let scratch = Scratch::new()?;
         let runner = Runner::start(is_from_child)
-            .or_fail(Exit::Internal, || "cannot listen for messages of Criterion.rs")?;
+            .context(Exit::Internal, || "cannot listen for messages of Criterion.rs")?;
         // Whatever it may still write is not to land in the user's target directory.
         let home = || ("CRITERION_HOME".into(), scratch.path().into());
         // Whoever types the command has no runner that listens.
@@ -135,7 +135,7 @@ impl<'e> Run<'e> {
         let ended = process.run(conditions);
         let received = runner.finish();
         let ended = ended?;
-        let clock = Clock::of(conditions);
+        let clock = Clock::new(conditions);
         Ok(Self { incidents: incidents(&ended), process, ended, received, clock })
     }
 
@@ -202,7 +202,7 @@ impl Criterion {
             throughput: complete.throughput.clone(),
             warm_up: Some(complete.warm_up),
             resources: run.ended.resources.clone(),
-            turns: Turns::NotAsked,
+            schedule: Schedule::NotRequested,
             incidents: run.incidents.clone(),
         }))
     }
@@ -241,7 +241,7 @@ impl Criterion {
     /// The time for warming up, and that for all measurements.
     fn times(&self, request: &ExecutionRequest) -> [Duration; 2] {
         let measurements = u32::try_from(request.measurements).unwrap_or(u32::MAX);
-        let measuring = request.floor.saturating_mul(measurements);
+        let measuring = request.min_time.saturating_mul(measurements);
         [request.warm_up, measuring].map(|time| self.possible(time))
     }
 
@@ -330,7 +330,7 @@ mod tests {
         ExecutionRequest {
             measurements,
             warm_up: Duration::from_millis(1200),
-            floor: Duration::from_millis(5),
+            min_time: Duration::from_millis(5),
             iterations: None,
             seed: 1,
         }

@@ -23,14 +23,14 @@ use cargo_metadata::semver::Version;
 use self::table::{Leaf, Row, leaves, row};
 use super::{
     Conditions, Executable, Harness, Outcome,
-    counted::{counted_by, of_last_pairs},
+    counted::{counted_by, counts_from_last_pairs},
     executable::{Process, incidents},
     libtest::listed,
 };
 use crate::{
-    failure::{Exit, Failure, Result},
-    model::{Execution, ExecutionRequest, HarnessKind, Name, Series, Turns},
-    process::{Ended, Output, turns::Member},
+    error::{Error, Exit, Result},
+    model::{Execution, ExecutionRequest, HarnessKind, Name, Schedule, Series},
+    process::{Ended, Output, interleaving::InterleavedProcess},
 };
 
 /// Divan of one version.
@@ -101,7 +101,7 @@ impl Harness for Divan {
             );
             let ended = process.run_to_success(conditions)?;
             let row = row(&ended.output).map_err(|reason| process.failure(&reason, &ended))?;
-            Ok::<_, Failure>((process, ended, row))
+            Ok::<_, Error>((process, ended, row))
         };
         let (mut process, mut ended, mut row) = run(request.iterations)?;
         if request.iterations.is_none() && is_timed {
@@ -122,8 +122,9 @@ impl Harness for Divan {
         }
         if let Some(counting) = conditions.counting {
             let iterations = row.iterations;
-            let series =
-                counted_by(counting, |readings| of_last_pairs(readings, samples, iterations))?;
+            let series = counted_by(counting, |readings| {
+                counts_from_last_pairs(readings, samples, iterations)
+            })?;
             return Ok(Outcome::Measured(measured(request, series, ended)));
         }
         if let Some(counting) = conditions.allocations {
@@ -131,7 +132,8 @@ impl Harness for Divan {
             let unseen = || process.failure("its samples cannot be told by the clock", &ended);
             return Ok(Outcome::Measured(measured(request, series.ok_or_else(unseen)?, ended)));
         }
-        let readings = conditions.member.map(Member::readings).transpose()?.unwrap_or_default();
+        let readings =
+            conditions.member.map(InterleavedProcess::readings).transpose()?.unwrap_or_default();
         let series = samples::samples(&readings, samples, &row);
         let series = series.unwrap_or_else(|| row.series(samples));
         if let Some(defect) = series.defect() {
@@ -148,7 +150,7 @@ fn measured(request: &ExecutionRequest, series: Series, ended: Ended) -> Executi
         series: vec![series],
         throughput: Vec::new(),
         warm_up: None,
-        turns: Turns::NotAsked,
+        schedule: Schedule::NotRequested,
         incidents: incidents(&ended),
         resources: ended.resources,
     }
@@ -235,7 +237,7 @@ fn in_divan(name: &Name) -> (&str, Option<&str>) {
 /// than what is measured. So iterations grow step by step, and no further once that shows.
 fn larger(request: &ExecutionRequest, row: &Row, cost: Duration, first: Duration) -> Option<u64> {
     const STEP: u32 = 4;
-    let (wanted, has) = (row.iterations_for(request.floor), row.iterations);
+    let (wanted, has) = (row.iterations_for(request.min_time), row.iterations);
     // Nearly enough is enough: the next trial would find another number that is nearly enough.
     let is_enough = has.saturating_mul(5) >= wanted.saturating_mul(4);
     let affordable = request.least_time().saturating_mul(10).saturating_add(Duration::from_secs(1));
@@ -306,7 +308,7 @@ mod tests {
         let request = ExecutionRequest {
             measurements: 3,
             warm_up: Duration::ZERO,
-            floor: Duration::from_micros(100),
+            min_time: Duration::from_micros(100),
             iterations: None,
             seed: 0,
         };

@@ -19,8 +19,8 @@ use super::{
     executable::{NO_SUCH_ID, Process, Scratch, incidents, printable_lines, unsuccessful},
 };
 use crate::{
-    failure::Result,
-    model::{Execution, ExecutionRequest, HarnessKind, Metric, Name, Series, Turns},
+    error::Result,
+    model::{Execution, ExecutionRequest, HarnessKind, Metric, Name, Schedule, Series},
     process::{Ended, Invocation},
 };
 
@@ -52,9 +52,9 @@ impl Harness for Native {
         request: &ExecutionRequest,
         conditions: &Conditions<'_>,
     ) -> Result<Outcome> {
-        let query = Query::to_execute(executable, slice::from_ref(benchmark), request, conditions)?;
+        let query = Query::execution(executable, slice::from_ref(benchmark), request, conditions)?;
         let (answer, ended) = query.run(conditions)?;
-        outcome(&answer, benchmark, request, (&ended, Clock::of(conditions)))
+        outcome(&answer, benchmark, request, (&ended, Clock::new(conditions)))
             .map_err(|reason| query.process.failure(&reason, &ended))
     }
 
@@ -66,10 +66,10 @@ impl Harness for Native {
         request: &ExecutionRequest,
         conditions: &Conditions<'_>,
     ) -> Result<Vec<Result<Outcome>>> {
-        let query = Query::to_execute(executable, benchmarks, request, conditions)?;
+        let query = Query::execution(executable, benchmarks, request, conditions)?;
         let (answer, ended) = query.run(conditions)?;
         let result = |benchmark| {
-            outcome(&answer, benchmark, request, (&ended, Clock::of(conditions)))
+            outcome(&answer, benchmark, request, (&ended, Clock::new(conditions)))
                 .map_err(|reason| query.process.failure_of(benchmark, &reason, &ended))
         };
         Ok(benchmarks.iter().map(result).collect())
@@ -84,7 +84,7 @@ struct Query<'e> {
 
 impl<'e> Query<'e> {
     /// A query for the measurements of benchmarks.
-    fn to_execute(
+    fn execution(
         executable: &'e Executable,
         benchmarks: &'e [Name],
         request: &ExecutionRequest,
@@ -168,7 +168,7 @@ fn arguments(benchmarks: &[Name], request: &ExecutionRequest) -> Vec<OsString> {
     }
     add("--rbench-measurements", request.measurements.to_string());
     add("--rbench-warm-up", request.warm_up.as_nanos().to_string());
-    add("--rbench-floor", request.floor.as_nanos().to_string());
+    add("--rbench-floor", request.min_time.as_nanos().to_string());
     add("--rbench-seed", request.seed.to_string());
     arguments.into_iter().map(OsString::from).collect()
 }
@@ -201,7 +201,7 @@ fn outcome(
             // Nobody needs the nanoseconds of a warm-up, and each would be kept for ever.
             warm_up: Some(Duration::from_micros(measured.warm_up / 1000)),
             resources: ended.resources.clone(),
-            turns: Turns::NotAsked,
+            schedule: Schedule::NotRequested,
             incidents: incidents(ended),
         })),
         protocol::Outcome::Skipped(reason) => Ok(Outcome::Skipped(printable_lines(reason))),
@@ -264,7 +264,7 @@ mod tests {
         process::{Ending, Output},
     };
 
-    fn of(values: &[f64], iterations: u64) -> Series {
+    fn series_from(values: &[f64], iterations: u64) -> Series {
         Series {
             metric: Metric::wall(),
             values: values.to_vec(),
@@ -320,17 +320,17 @@ mod tests {
     #[test]
     fn measurements_longer_than_their_process_are_implausible() {
         let wall = Duration::from_secs(4);
-        assert_eq!(implausible(&of(&[1e9, 2.9e9], 1), wall), None);
-        let reason = implausible(&of(&[18_446_744_073.7e9], 1), wall).unwrap();
+        assert_eq!(implausible(&series_from(&[1e9, 2.9e9], 1), wall), None);
+        let reason = implausible(&series_from(&[18_446_744_073.7e9], 1), wall).unwrap();
         assert_eq!(reason, "it gave measurements of 18446744073.7 s in all, but ran for 4.0 s");
-        assert!(implausible(&of(&[1e9; 5], 1), wall).unwrap().contains("of 5.0 s in all"));
+        assert!(implausible(&series_from(&[1e9; 5], 1), wall).unwrap().contains("of 5.0 s in all"));
     }
 
     #[test]
     fn iterations_faster_than_any_cpu_are_implausible() {
         let value = 4e9 / 2_f64.powi(64);
-        let reason = implausible(&of(&[value], u64::MAX), Duration::from_secs(4)).unwrap();
+        let reason = implausible(&series_from(&[value], u64::MAX), Duration::from_secs(4)).unwrap();
         assert!(reason.contains("which no CPU can do"), "{reason}");
-        assert_eq!(implausible(&of(&[0.2], 1 << 40), Duration::from_secs(4000)), None);
+        assert_eq!(implausible(&series_from(&[0.2], 1 << 40), Duration::from_secs(4000)), None);
     }
 }

@@ -10,7 +10,7 @@ pub struct Finding {
     /// What is there: `powersave (driver intel_pstate)`.
     pub found: String,
     /// What follows.
-    pub grade: Grade,
+    pub grade: Severity,
     /// Whether it may change or blur what a comparison says, as rbench makes comparisons.
     pub matters: bool,
 }
@@ -18,22 +18,22 @@ pub struct Finding {
 impl Finding {
     /// All is well.
     pub fn ok(check: &'static str, found: impl Into<String>) -> Self {
-        Self { check, found: found.into(), grade: Grade::Ok, matters: false }
+        Self { check, found: found.into(), grade: Severity::Ok, matters: false }
     }
 
     /// rbench deals with it.
     pub fn rbench(check: &'static str, found: impl Into<String>, how: impl Into<String>) -> Self {
-        Self { grade: Grade::Rbench(how.into()), ..Self::ok(check, found) }
+        Self { grade: Severity::Rbench(how.into()), ..Self::ok(check, found) }
     }
 
     /// Only the user can deal with it.
     pub fn user(check: &'static str, found: impl Into<String>, what: impl Into<String>) -> Self {
-        Self { grade: Grade::User(what.into()), ..Self::ok(check, found) }
+        Self { grade: Severity::User(what.into()), ..Self::ok(check, found) }
     }
 
     /// Nobody can deal with it here.
     pub fn never(check: &'static str, found: impl Into<String>, why: impl Into<String>) -> Self {
-        Self { grade: Grade::Never(why.into()), ..Self::ok(check, found) }
+        Self { grade: Severity::Never(why.into()), ..Self::ok(check, found) }
     }
 
     /// The same, and it matters to comparisons.
@@ -45,7 +45,7 @@ impl Finding {
 
 /// What can be done about what was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Grade {
+pub enum Severity {
     /// Nothing has to be.
     Ok,
     /// rbench can, or does: how.

@@ -11,7 +11,7 @@ pub mod probe;
 use std::path::Path;
 
 use self::finding::Root;
-pub use self::finding::{Finding, Grade};
+pub use self::finding::{Finding, Severity};
 use super::state::MachineState;
 
 /// All checks of the machine that the files below `root` describe.

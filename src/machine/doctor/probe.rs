@@ -100,7 +100,7 @@ pub(super) fn clock_finding(step: Duration) -> Finding {
     const CHECK: &str = "clock-step";
     let found = format!("{} ns", step.as_nanos());
     if step > Duration::from_micros(1) {
-        Finding::never(CHECK, found, "measurements must be long: use a larger --floor")
+        Finding::never(CHECK, found, "measurements must be long: use a larger --min-time")
             .that_matters()
     } else {
         Finding::ok(CHECK, found)

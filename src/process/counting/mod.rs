@@ -19,12 +19,12 @@ use std::{
 use tempfile::TempDir;
 
 pub use self::step::STEP;
-use crate::failure::{Exit, Failure, OrFail, Result};
+use crate::error::{Context, Error, Exit, Result};
 
 /// The source of the library that stands in for the clock: for rustc with the flags of
 /// [that for turns](super::turns::LIBRARY_FLAGS), without any dependency.
 pub const COUNTING_LIBRARY_SOURCE: &str = concat!(
-    include_str!("stand_in.rs"),
+    include_str!("interpose.rs"),
     "mod step {\n",
     include_str!("step.rs"),
     "}\nmod random {\n",
@@ -32,7 +32,7 @@ pub const COUNTING_LIBRARY_SOURCE: &str = concat!(
     "}\nmod valgrind {\n",
     include_str!("valgrind.rs"),
     "}\nmod system {\n",
-    include_str!("../turns/system.rs"),
+    include_str!("../interleaving/system.rs"),
     "}\n"
 );
 
@@ -93,7 +93,7 @@ pub struct CountedProcess {
     place: PathBuf,
     seed: u64,
     by_function: bool,
-    /// Whether many readings in close succession are not counted one by one: see `stand_in.rs`.
+    /// Whether many readings in close succession are not counted one by one: see `interpose.rs`.
     pub is_frugal: bool,
 }
 
@@ -105,8 +105,8 @@ pub fn find_valgrind() -> Result<PathBuf> {
 fn find_valgrind_in(paths: &OsStr) -> Result<PathBuf> {
     let mut all = env::split_paths(paths).map(|directory| directory.join("valgrind"));
     all.find(|path| path.is_file()).ok_or_else(|| {
-        Failure::new(Exit::Usage, "cannot count instructions: valgrind is not installed")
-            .because("no directory of PATH has it")
+        Error::new(Exit::Usage, "cannot count instructions: valgrind is not installed")
+            .cause("no directory of PATH has it")
             .hint(
                 "install it, for example with: apt-get install valgrind, or: dnf install valgrind",
             )
@@ -117,8 +117,8 @@ impl Counting {
     /// What counts one process, whose random numbers follow from `seed`.
     pub fn new(counter: &Counter, seed: u64) -> Result<Self> {
         let what = || "cannot make a directory for counts";
-        let place = tempfile::Builder::new().prefix(PREFIX).tempdir().or_fail(Exit::Usage, what)?;
-        let lock = File::open(place.path()).or_fail(Exit::Usage, what)?;
+        let place = tempfile::Builder::new().prefix(PREFIX).tempdir().context(Exit::Usage, what)?;
+        let lock = File::open(place.path()).context(Exit::Usage, what)?;
         // Where the file system knows no locks, nothing is removed either.
         let _ = lock.lock();
         Ok(Self {
@@ -133,7 +133,7 @@ impl Counting {
 
     /// The same, and what is executed between two readings is kept by function: see [`parts`](Self::parts).
     #[must_use]
-    pub fn by_function(self) -> Self {
+    pub fn per_function(self) -> Self {
         Self { by_function: true, ..self }
     }
 
@@ -163,7 +163,7 @@ impl Counting {
     /// What the process read from the clock: `STEP` for each reading, and the instructions up to there.
     pub fn readings(&self) -> Result<Vec<i64>> {
         let bytes = fs::read(self.place.path().join("readings"));
-        let bytes = bytes.or_fail(Exit::Internal, || "cannot read what was counted")?;
+        let bytes = bytes.context(Exit::Internal, || "cannot read what was counted")?;
         Ok(bytes.as_chunks::<8>().0.iter().map(|word| i64::from_ne_bytes(*word)).collect())
     }
 
@@ -182,9 +182,9 @@ impl Counting {
     /// All instructions of the process, which has ended: also those before and after all readings.
     pub fn total(&self) -> Result<u64> {
         let log = fs::read_to_string(self.place.path().join("log"));
-        let log = log.or_fail(Exit::Internal, || "cannot read what valgrind says")?;
+        let log = log.context(Exit::Internal, || "cannot read what valgrind says")?;
         total_of(&log)
-            .ok_or_else(|| Failure::new(Exit::Benchmark, "valgrind did not say what it counted"))
+            .ok_or_else(|| Error::new(Exit::Benchmark, "valgrind did not say what it counted"))
     }
 }
 

@@ -51,7 +51,7 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    pub(super) const fn of(process: Tid, times: u32) -> Self {
+    pub(super) const fn new(process: Tid, times: u32) -> Self {
         Self { process, times, read: None, readings: 0, of_reading: i64::MAX }
     }
 
@@ -63,7 +63,7 @@ impl Clock {
     /// What one of the kernel's clocks shows to the program; none of those that count CPU time.
     pub(super) fn reading(&mut self, id: u64) -> Option<Point> {
         let id = libc::clockid_t::try_from(id & u64::from(u32::MAX)).ok()?;
-        let is_of_the_world = matches!(
+        let is_wall_clock = matches!(
             id,
             libc::CLOCK_REALTIME
                 | libc::CLOCK_MONOTONIC
@@ -73,7 +73,7 @@ impl Clock {
                 | libc::CLOCK_BOOTTIME
                 | libc::CLOCK_TAI
         );
-        let now = is_of_the_world.then(|| nanoseconds(id))?.ok()?;
+        let now = is_wall_clock.then(|| nanoseconds(id))?.ok()?;
         self.note_reading();
         Some(point(now.saturating_add(self.ahead())))
     }

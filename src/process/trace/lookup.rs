@@ -105,11 +105,11 @@ pub(super) fn lookup(tid: Tid, memory: &Memory, registers: &Registers) -> Lookup
         Asks::Cpus => Lookup::Cpus,
         Asks::Files => Lookup::Unnamed,
         Asks::Whether { path, counts_from } => {
-            at_path(tid, memory, arguments[path], from(counts_from), Lookup::Named)
+            lookup_path(tid, memory, arguments[path], from(counts_from), Lookup::Named)
         }
         Asks::ToOpen { flags: Some(flags), .. } if only_writes(arguments[flags]) => Lookup::Nothing,
         Asks::ToOpen { path, counts_from, .. } => {
-            at_path(tid, memory, arguments[path], from(counts_from), Lookup::Opened)
+            lookup_path(tid, memory, arguments[path], from(counts_from), Lookup::Opened)
         }
     }
 }
@@ -120,7 +120,7 @@ fn only_writes(flags: u64) -> bool {
 }
 
 /// What is looked for at the path whose address is given, from an open directory or the working directory.
-fn at_path(
+fn lookup_path(
     tid: Tid,
     memory: &Memory,
     address: u64,
@@ -138,7 +138,7 @@ fn at_path(
     }
     let path = PathBuf::from(OsString::from_vec(path));
     let path = if path.is_absolute() {
-        Some(of_process(tid, path))
+        Some(process_path(tid, path))
     } else {
         opened_directory(tid, directory).map(|from| from.join(path))
     };
@@ -162,7 +162,7 @@ fn opened_directory(tid: Tid, directory: Option<u64>) -> Option<PathBuf> {
 }
 
 /// A path below `/proc/self` is another one for each process.
-fn of_process(tid: Tid, path: PathBuf) -> PathBuf {
+fn process_path(tid: Tid, path: PathBuf) -> PathBuf {
     match path.strip_prefix("/proc/self") {
         Ok(rest) => Path::new("/proc").join(tid.to_string()).join(rest),
         Err(_) => path,

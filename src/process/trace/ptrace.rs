@@ -119,7 +119,7 @@ fn check(result: libc::c_long) -> io::Result<()> {
 pub(super) struct Memory(File);
 
 impl Memory {
-    pub(super) fn of(tid: Tid) -> io::Result<Self> {
+    pub(super) fn open(tid: Tid) -> io::Result<Self> {
         let path = format!("/proc/{tid}/mem");
         Ok(Self(File::options().read(true).write(true).open(path)?))
     }
@@ -176,7 +176,7 @@ pub(super) struct OwnCpu {
 
 impl OwnCpu {
     /// Keeps this thread and a process that has stopped on one CPU. Where that is not possible, they run on any.
-    pub(super) fn of(process: Tid) -> Self {
+    pub(super) fn pin(process: Tid) -> Self {
         let (mut one, cpu) = (CpuSet::new(), sched_getcpu());
         one.set(cpu);
         let all = sched_getaffinity(Pid::from_raw(process)).ok();

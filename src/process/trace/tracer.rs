@@ -92,7 +92,7 @@ struct Tracer {
 impl Tracer {
     /// A tracer of a process that has stopped at its exec. All breakpoints are set.
     fn new(process: Tid, plan: &Plan, ahead: u32) -> io::Result<Self> {
-        let memory = Memory::of(process)?;
+        let memory = Memory::open(process)?;
         let (entry, base) = entry_and_base(process)?;
         let program = fs::read_link(format!("/proc/{process}/exe"))?;
         let is_other = program != plan.executable;
@@ -109,7 +109,7 @@ impl Tracer {
             entry,
             clocks: placed(&plan.clocks, base, is_other),
             answered: placed(&plan.clock, base, is_other || ahead == 0),
-            clock: Clock::of(process, ahead),
+            clock: Clock::new(process, ahead),
             variables: placed(&plan.variables, base, is_other),
             is_measuring: false,
             threads: HashSet::from([process]),
@@ -117,7 +117,7 @@ impl Tracer {
             memories: HashMap::from([(process, Rc::new(memory))]),
             ended_in_step: None,
             observed,
-            own_cpu: OwnCpu::of(process),
+            own_cpu: OwnCpu::pin(process),
         })
     }
 
@@ -210,7 +210,7 @@ impl Tracer {
         if let Some(known) = self.memories.get(&tid) {
             return Ok(Rc::clone(known));
         }
-        let memory = Rc::new(Memory::of(tid)?);
+        let memory = Rc::new(Memory::open(tid)?);
         self.memories.insert(tid, Rc::clone(&memory));
         Ok(memory)
     }
@@ -241,7 +241,7 @@ impl Tracer {
             }
         }
         if self.answered.contains(&address) {
-            return self.tell_time(tid, registers, address);
+            return self.return_time(tid, registers, address);
         }
         if self.variables.contains(&address) {
             self.note_variable(tid, &registers);
@@ -255,7 +255,7 @@ impl Tracer {
     }
 
     /// Answers a thread that asks for the time, in place of the C library, if it asks for one that the tracer knows.
-    fn tell_time(&mut self, tid: Tid, mut registers: Registers, address: u64) -> io::Result<i32> {
+    fn return_time(&mut self, tid: Tid, mut registers: Registers, address: u64) -> io::Result<i32> {
         let memory = self.memory(tid)?;
         let [clock, place] = arguments(&registers);
         let told = self.clock.reading(clock).is_some_and(|time| memory.write(place, &time).is_ok());

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{BuildReport, TargetAgreement, compiled_now, linked_now};
 use crate::{
-    build::{LinkedBuild, TargetBuilds, VersionBuilds},
+    builds::{LinkedBuild, TargetBuilds, VersionBuilds},
     model::Version,
     report::{
         document::{Block, Document, Item, Text},
@@ -15,14 +15,14 @@ use crate::{
 impl BuildReport {
     pub(super) fn write_document(&self) -> Document {
         let mut document = Document::new("build");
-        let versions = self.versions.iter().map(|(version, builds)| of_version(version, builds));
+        let versions = self.versions.iter().map(|(version, builds)| version_item(version, builds));
         document.add(Block::list(versions));
         document.add(Block::list(self.agreements.iter().map(TargetAgreement::text)));
         document
     }
 }
 
-fn of_version(version: &Version, builds: &VersionBuilds) -> Item {
+fn version_item(version: &Version, builds: &VersionBuilds) -> Item {
     let cached = if compiled_now(builds) { "" } else { ", from the cache" };
     let times = match builds.compilations.len() {
         0 | 1 => String::new(),
@@ -31,17 +31,17 @@ fn of_version(version: &Version, builds: &VersionBuilds) -> Item {
     let took = builds.compilations.first().map(|first| first.record.took()).unwrap_or_default();
     let took = format!("compiled in {times}{}{cached}", quantity::duration(took));
     let head = format!("{version}: {}: {}", builds.strategy, builds.reason);
-    let targets = builds.targets.iter().flat_map(of_target);
+    let targets = builds.targets.iter().flat_map(target_text);
     let below = Block::Paragraph(std::iter::once(took.into()).chain(targets).collect());
     Item::new(head, [below])
 }
 
-fn of_target(target: &TargetBuilds) -> Vec<Text> {
+fn target_text(target: &TargetBuilds) -> Vec<Text> {
     let (distinct, all) = (target.distinct(), target.builds.len());
     let took = |build: &LinkedBuild| build.record.took();
     let total: Duration = target.builds.iter().map(took).sum();
     let size = target.builds.iter().map(|build| build.record.size).max().unwrap_or(0);
-    let text = Text::of_name(target.target.to_string()).then(format!(
+    let text = Text::from_name(target.target.to_string()).then(format!(
         ": {distinct} of {all} builds distinct, {} per link ({} linked now), {}, digest {}",
         quantity::duration(total.div_f64(all.max(1) as f64)),
         linked_now(&target.builds),

@@ -5,9 +5,9 @@ use serde::Serialize;
 
 use super::{BuildReport, TargetAgreement, compiled_now};
 use crate::{
-    build::{LinkedBuild, TargetBuilds, VersionBuilds},
-    code::{self, Digest},
-    failure::Result,
+    builds::{LinkedBuild, TargetBuilds, VersionBuilds},
+    elf::{self, Digest},
+    error::Result,
     model::{self, BenchTarget, Layout, Strategy},
     report::json::{Version, document},
 };
@@ -168,7 +168,7 @@ impl<'r> From<&'r TargetAgreement> for Agreement<'r> {
             same_phase_between_seeds: agreement
                 .between_seeds
                 .as_ref()
-                .map(code::Agreement::same_phase_share),
+                .map(elf::Agreement::same_phase_share),
         }
     }
 }

@@ -8,9 +8,9 @@ use super::{
     document::{Document, Medium},
 };
 use crate::{
-    build::{LinkedBuild, VersionBuilds},
-    code::Agreement,
-    failure::Result,
+    builds::{LinkedBuild, VersionBuilds},
+    elf::Agreement,
+    error::Result,
     model::{BenchTarget, Layout, Version},
 };
 
@@ -106,7 +106,7 @@ mod tests {
             same_order,
         };
         BuildReport {
-            layout: Layout::Matched,
+            layout: Layout::SameOrder,
             seed: 1,
             versions: Vec::new(),
             agreements: vec![TargetAgreement {

@@ -2,14 +2,14 @@
 
 use super::{
     ComparisonReport,
-    counted::{is_instructions, is_of, is_time},
+    counted::{has_metric, is_instructions, is_time},
     summary,
 };
 use crate::{
     diagnosis::two_groups,
-    judge::{Advice, JudgedRow, Repetition, VerdictKind},
     model::{Benchmark, Version},
     report::{document::Step, quantity},
+    verdict::{Advice, DecidedRow, Repetition, VerdictKind},
 };
 
 /// Up to so many benchmarks are named in a command; beyond, it is about all.
@@ -27,8 +27,8 @@ impl ComparisonReport {
             });
         }
         steps.extend(self.explain());
-        let is_open = |row: &&&JudgedRow| {
-            let kind = VerdictKind::of(&row.verdict);
+        let is_open = |row: &&&DecidedRow| {
+            let kind = VerdictKind::new(&row.verdict);
             matches!(kind, VerdictKind::Regressed | VerdictKind::Inconclusive)
         };
         if let Some(row) = rows.iter().find(is_open) {
@@ -37,7 +37,7 @@ impl ComparisonReport {
             steps.push(Step {
                 command: self.command_line.suggest(
                     "show",
-                    &[&self.outcome.head.to_type()],
+                    &[&self.outcome.head.revision_arg()],
                     &options,
                 ),
                 purpose: format!("the values of {} in every build", self.name(row)),
@@ -61,12 +61,12 @@ impl ComparisonReport {
     fn explain(&self) -> Option<Step> {
         let executes_as_many = |benchmark: &Benchmark| {
             self.with_verdict(VerdictKind::Unchanged)
-                .any(|row| row.benchmark == *benchmark && is_of(row, is_instructions))
+                .any(|row| row.benchmark == *benchmark && has_metric(row, is_instructions))
         };
-        let is_meant = |row: &&JudgedRow| {
-            let reaches = row.reach.as_ref().is_some_and(|reach| !reach.functions.is_empty());
+        let is_meant = |row: &&DecidedRow| {
+            let reaches = row.impact.as_ref().is_some_and(|reach| !reach.functions.is_empty());
             reaches
-                && (is_of(row, is_time) || is_of(row, is_instructions))
+                && (has_metric(row, is_time) || has_metric(row, is_instructions))
                 && self.outcome.explainable.contains(&row.benchmark)
                 && !executes_as_many(&row.benchmark)
         };
@@ -81,7 +81,7 @@ impl ComparisonReport {
         if has_namesake || self.outcome.partition.is_some() {
             options.extend([("package", Some(package.as_str())), ("bench", Some(target.as_str()))]);
         }
-        let [base, head] = [&self.outcome.base, &self.outcome.head].map(Version::to_type);
+        let [base, head] = [&self.outcome.base, &self.outcome.head].map(Version::revision_arg);
         Some(Step {
             command: self.command_line.suggest("explain", &[&base, &head, &name.id], &options),
             purpose: format!(
@@ -95,7 +95,7 @@ impl ComparisonReport {
     fn acceptable(&self) -> Option<Step> {
         let mut rows = self.with_verdict(VerdictKind::Regressed);
         let row = rows.find(|row| row.work.is_none()).filter(|_| !self.outcome.head.dirty)?;
-        let head = self.outcome.head.to_type();
+        let head = self.outcome.head.revision_arg();
         let arguments = [head.as_str(), row.benchmark.name.id.as_str()];
         let reason = [("reason", Some("WHY"))];
         Some(Step {
@@ -106,7 +106,7 @@ impl ComparisonReport {
 
     /// A benchmark whose builds fall into two groups, of which no verdict tells.
     fn examine(&self) -> Option<Step> {
-        let has_two = |row: &JudgedRow| {
+        let has_two = |row: &DecidedRow| {
             let stages = row.stages.iter().flat_map(|stage| &stage.summaries);
             let min_effect = self.min_effect_of(row);
             let mut builds = stages.map(|summary| {
@@ -121,7 +121,7 @@ impl ComparisonReport {
         Some(Step {
             command: self.command_line.suggest(
                 "diagnose",
-                &[&self.outcome.head.to_type()],
+                &[&self.outcome.head.revision_arg()],
                 &options,
             ),
             purpose: format!("why the builds of {} fall into two groups", self.name(row)),
@@ -134,22 +134,22 @@ impl ComparisonReport {
         subcommand: &str,
         options: &[(&str, Option<&str>)],
     ) -> String {
-        let [base, head] = [&self.outcome.base, &self.outcome.head].map(Version::to_type);
+        let [base, head] = [&self.outcome.base, &self.outcome.head].map(Version::revision_arg);
         self.command_line.suggest(subcommand, &[&base, &head], options)
     }
 
-    fn name(&self, row: &JudgedRow) -> String {
+    fn name(&self, row: &DecidedRow) -> String {
         summary::name(&self.names(), row)
     }
 
     /// Whether hardly more than the smallest change of interest in this benchmark would be reported.
-    fn is_enough(&self, row: &JudgedRow, advice: Advice) -> bool {
-        advice.reaches(self.min_effect_of(row))
+    fn is_enough(&self, row: &DecidedRow, advice: Advice) -> bool {
+        advice.detects(self.min_effect_of(row))
     }
 
     /// More builds, or more executions, for those rows that lack them: enough for all of them to show the
     /// smallest change of interest, or for all of them to show half of what they show now.
-    fn more(&self, lacking: &[(&JudgedRow, Advice)]) -> Option<Step> {
+    fn more(&self, lacking: &[(&DecidedRow, Advice)]) -> Option<Step> {
         let (_, most) = *lacking.iter().max_by_key(|(_, advice)| advice.number)?;
         let whom = match lacking {
             [(only, _)] => self.name(only),

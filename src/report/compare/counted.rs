@@ -2,10 +2,10 @@
 
 use super::{ComparisonReport, summary::name};
 use crate::{
-    judge::{JudgedRow, JudgedStage},
     model::{Metric, Unit},
     report::quantity::{changed, count, exact, percent, size},
     stats::Verdict,
+    verdict::{DecidedRow, DecidedStage},
 };
 
 impl ComparisonReport {
@@ -13,24 +13,24 @@ impl ComparisonReport {
     /// say that nothing changed: `sort: time unchanged (± 0.30 %), instructions +2.10 %`.
     pub(super) fn time_and_counts(&self) -> Vec<String> {
         let names = self.names();
-        let note = |counted: &JudgedRow| {
+        let note = |counted: &DecidedRow| {
             let (timed, said) = self.time_and_count(counted)?;
             Some(format!("{}: {said}", name(&names, timed)))
         };
         self.outcome
             .rows
             .iter()
-            .filter(|row| is_of(row, is_instructions))
+            .filter(|row| has_metric(row, is_instructions))
             .filter_map(note)
             .collect()
     }
 
     /// The same of the benchmark of a row, with the row of its time; nothing where the row is about neither.
-    pub(super) fn time_and_count(&self, row: &JudgedRow) -> Option<(&JudgedRow, String)> {
+    pub(super) fn time_and_count(&self, row: &DecidedRow) -> Option<(&DecidedRow, String)> {
         let of_benchmark = |is_meant: fn(&Metric) -> bool| {
             let mut rows =
                 self.outcome.rows.iter().filter(|other| other.benchmark == row.benchmark);
-            rows.find(|other| is_of(other, is_meant))
+            rows.find(|other| has_metric(other, is_meant))
         };
         let (timed, counted) = (of_benchmark(is_time)?, of_benchmark(is_instructions)?);
         let is_about = row.metric == timed.metric || row.metric == counted.metric;
@@ -47,7 +47,7 @@ impl ComparisonReport {
         metrics.dedup();
         stages().next()?;
         let limits = metrics.iter().map(|metric| {
-            let limit = self.outcome.criteria.of_metric(metric).min_effect;
+            let limit = self.outcome.criteria.for_metric(metric).min_effect;
             format!("{} (min-effect {})", metric.name, exact(limit))
         });
         let limits = limits.collect::<Vec<_>>().join(", ");
@@ -60,12 +60,12 @@ impl ComparisonReport {
         Some(format!("counted: {limits}, in 1 layout{more}; nothing of that depends on time"))
     }
 
-    fn counted_stages(&self) -> impl Iterator<Item = &JudgedStage> {
+    fn counted_stages(&self) -> impl Iterator<Item = &DecidedStage> {
         self.outcome
             .rows
             .iter()
-            .filter(|row| is_of(row, Metric::is_counted))
-            .filter_map(JudgedRow::decisive)
+            .filter(|row| has_metric(row, Metric::is_counted))
+            .filter_map(DecidedRow::decisive)
     }
 }
 
@@ -78,21 +78,21 @@ pub(super) fn is_instructions(metric: &Metric) -> bool {
 }
 
 /// Whether a row is about such a metric.
-pub(super) fn is_of(row: &JudgedRow, wanted: impl Fn(&Metric) -> bool) -> bool {
+pub(super) fn has_metric(row: &DecidedRow, wanted: impl Fn(&Metric) -> bool) -> bool {
     row.metric.as_ref().is_some_and(wanted)
 }
 
 /// What time and instructions of a benchmark say together; nothing where neither changed, or one is unknown.
-fn together(timed: &JudgedRow, counted: &JudgedRow) -> Option<String> {
-    let change = |row: &JudgedRow| Some(row.decisive()?.assessment.change);
+fn together(timed: &DecidedRow, counted: &DecidedRow) -> Option<String> {
+    let change = |row: &DecidedRow| Some(row.decisive()?.assessment.change);
     let (time, executed) = (change(timed)?, change(counted)?);
-    let is_changed = |row: &JudgedRow| {
+    let is_changed = |row: &DecidedRow| {
         matches!(
             row.verdict,
             Verdict::Regressed { .. } | Verdict::Improved { .. } | Verdict::Accepted { .. }
         )
     };
-    let is_same = |row: &JudgedRow| matches!(row.verdict, Verdict::Unchanged { .. });
+    let is_same = |row: &DecidedRow| matches!(row.verdict, Verdict::Unchanged { .. });
     let executed = changed(executed.estimate);
     if is_changed(timed) && is_same(counted) {
         let time = percent(time.estimate);

@@ -6,7 +6,7 @@ use crate::model::DependencyChange;
 const MOST: usize = 5;
 
 /// The packages of which the versions use other versions, if there are any, not yet
-/// [visible](crate::visible): `serde 1.0.1 -> 1.0.2, new: foo 0.3.0`.
+/// [visible](crate::escape): `serde 1.0.1 -> 1.0.2, new: foo 0.3.0`.
 pub fn dependencies_note(dependencies: &[DependencyChange]) -> Option<String> {
     let versions = |versions: &[String]| versions.join(" and ");
     let (mut changed, mut added, mut removed) = (Vec::new(), Vec::new(), Vec::new());

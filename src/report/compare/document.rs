@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     ComparisonReport,
-    counted::is_of,
+    counted::has_metric,
     dependencies_note,
     notes::{ground, list},
     summary::name,
@@ -12,21 +12,21 @@ use super::{
 };
 use crate::{
     compare::{ComparedExperiment, Warning},
-    judge::{JudgedRow, JudgedStage, VerdictKind},
-    model::{Benchmark, Interleave, Metric},
+    model::{Benchmark, Metric, Mode},
     report::{
         accepted::idle_note,
         date,
         document::{Block, Document, Item, Medium, Text},
+        escape::escape_untrusted,
         names::{Names, metric_name},
         quantity::{self, changed, exact},
         sentence,
         shares::{self, Shares},
         style::Role,
         table::{Cell, Column, Table},
-        visible::visible,
     },
     stats::{Interval, Method, Rule, Summary},
+    verdict::{DecidedRow, DecidedStage, VerdictKind},
 };
 
 /// The confidence of the interval of a change by fresh builds, or by the first interim analysis. Those of later ones
@@ -35,7 +35,7 @@ const INTERVAL: f64 = 0.95;
 
 impl ComparisonReport {
     pub(super) fn write_document(&self, medium: Medium) -> Document {
-        let versions = Text::of_name(self.outcome.head.to_string()).then(" against ");
+        let versions = Text::from_name(self.outcome.head.to_string()).then(" against ");
         let versions = versions.name(self.outcome.base.to_string());
         let mut document = Document::new("compare");
         if medium == Medium::Markdown {
@@ -92,7 +92,7 @@ impl ComparisonReport {
             blocks.push(Block::Table(self.table(&rows, metric.is_none())));
         }
         let mut notes = self.reasons(&rows);
-        let reach = self.reach_notes().into_iter();
+        let reach = self.impact_notes().into_iter();
         let (changed, others): (Vec<_>, Vec<_>) = reach.partition(|note| note.is_changed);
         let others = if self.explains_all { others } else { Vec::new() };
         notes.extend(changed.into_iter().chain(others).map(|note| Item::from(note.text)));
@@ -104,11 +104,11 @@ impl ComparisonReport {
     /// A table of what needs attention, the reasons folded, and what needs none folded as a whole.
     fn rows_by_attention(&self) -> Vec<Block> {
         let quiet = [VerdictKind::Inconclusive, VerdictKind::Unchanged];
-        let is_quiet = |row: &&JudgedRow| quiet.contains(&VerdictKind::of(&row.verdict));
-        let (calm, loud): (Vec<&JudgedRow>, Vec<&JudgedRow>) =
+        let is_quiet = |row: &&DecidedRow| quiet.contains(&VerdictKind::new(&row.verdict));
+        let (calm, loud): (Vec<&DecidedRow>, Vec<&DecidedRow>) =
             self.ordered().into_iter().partition(is_quiet);
         let (changed, others): (Vec<_>, Vec<_>) =
-            self.reach_notes().into_iter().partition(|note| note.is_changed);
+            self.impact_notes().into_iter().partition(|note| note.is_changed);
         let mut blocks = Vec::new();
         blocks.extend(Block::table(self.table(&loud, true)));
         blocks.extend(Block::list(changed.into_iter().map(|note| note.text)));
@@ -129,14 +129,14 @@ impl ComparisonReport {
     }
 
     /// What the table does not say of the benchmarks in it: why they have their verdicts.
-    fn reasons(&self, rows: &[&JudgedRow]) -> Vec<Item> {
+    fn reasons(&self, rows: &[&DecidedRow]) -> Vec<Item> {
         use VerdictKind::{Accepted, Failed, Improved, NotComparable, Regressed};
         let names = self.names();
         let grounds = self.ground_notes().into_iter();
         let mut texts: Vec<Text> =
             grounds.map(|(head, note)| Text::from(format!("{head}: {note}"))).collect();
         for row in rows {
-            let kind = VerdictKind::of(&row.verdict);
+            let kind = VerdictKind::new(&row.verdict);
             let is_told = matches!(kind, Regressed | Accepted | Improved | Failed | NotComparable);
             if is_told && ground(row).is_none() || self.explains_all && !is_told {
                 let name = Text::new().styled_name(kind.role(), name(&names, row));
@@ -165,7 +165,7 @@ impl ComparisonReport {
     fn remarks(&self) -> Vec<String> {
         let mut remarks = self.time_and_counts();
         remarks.extend(self.mean_notes());
-        remarks.extend(self.obstacle_notes());
+        remarks.extend(self.interleaving_notes());
         remarks
     }
 
@@ -177,17 +177,17 @@ impl ComparisonReport {
 
     /// How the results came about.
     pub(super) fn measured(&self) -> Vec<String> {
-        let stored = |ComparedExperiment { identity, begun, dimensions }: &ComparedExperiment| {
-            let (begun, shape) = (date::minute(*begun), quantity::dimensions(*dimensions));
-            format!("stored results of experiment {}, {begun}: {shape}", visible(identity))
+        let stored = |ComparedExperiment { identity, started: begun, sample_sizes: dimensions }: &ComparedExperiment| {
+            let (begun, shape) = (date::minute(*begun), quantity::sample_sizes(*dimensions));
+            format!("stored results of experiment {}, {begun}: {shape}", escape_untrusted(identity))
         };
         let mut lines: Vec<String> =
-            self.outcome.dimensions.map(quantity::dimensions).into_iter().collect();
+            self.outcome.sample_sizes.map(quantity::sample_sizes).into_iter().collect();
         lines.extend(self.outcome.stored.iter().map(stored));
-        let is_counted = |row: &JudgedRow| is_of(row, Metric::is_counted);
+        let is_counted = |row: &DecidedRow| has_metric(row, Metric::is_counted);
         if !self.outcome.rows.iter().any(is_counted) || self.outcome.rows.iter().any(is_timed) {
             lines.extend(self.taken());
-            lines.extend(self.judged());
+            lines.extend(self.decided_text());
         }
         lines.extend(self.counted_line());
         lines
@@ -196,9 +196,9 @@ impl ComparisonReport {
     /// How many measurements the executions gave, where it was another number than was requested: many
     /// harnesses have limits, and benchmarks have settings of their own.
     fn taken(&self) -> Option<String> {
-        let stored = self.outcome.stored.iter().map(|experiment| experiment.dimensions);
+        let stored = self.outcome.stored.iter().map(|experiment| experiment.sample_sizes);
         let requested: Vec<usize> =
-            stored.chain(self.outcome.dimensions).map(|asked| asked.measurements).collect();
+            stored.chain(self.outcome.sample_sizes).map(|asked| asked.measurements).collect();
         let mut benchmarks: BTreeMap<usize, BTreeSet<&Benchmark>> = BTreeMap::new();
         for row in self.outcome.rows.iter().filter(|row| is_timed(row)) {
             let summaries = row.stages.iter().flat_map(|stage| &stage.summaries);
@@ -219,9 +219,9 @@ impl ComparisonReport {
     }
 
     /// How the results were judged.
-    fn judged(&self) -> Vec<String> {
+    fn decided_text(&self) -> Vec<String> {
         let criteria = &self.outcome.criteria;
-        let stages = || self.outcome.rows.iter().filter_map(JudgedRow::decisive);
+        let stages = || self.outcome.rows.iter().filter_map(DecidedRow::decisive);
         let rule = |rule: Rule, across: bool| {
             let mut of_these = stages().filter(|stage| stage.assessment.is_across == across);
             let what = match rule {
@@ -262,11 +262,11 @@ impl ComparisonReport {
     /// one that suits it.
     fn estimators(&self) -> Option<String> {
         let used = self.outcome.rows.iter().filter(|row| is_timed(row)).filter_map(|row| {
-            let took = row.interleaving.map(|all| all.interleave);
+            let took = row.interleaving.map(|all| all.mode);
             let estimator = row.decisive()?.summaries[0].estimator();
             // A note names the benchmarks that the mean decided.
-            let is_own = !row.by_mean.is_some_and(|by_mean| by_mean.decides);
-            is_own.then_some((took == Some(Interleave::Turns), estimator.name()))
+            let is_own = !row.by_mean.is_some_and(|by_mean| by_mean.primary);
+            is_own.then_some((took == Some(Mode::Interleaved), estimator.name()))
         });
         // What took turns is last.
         let used: BTreeSet<(bool, &str)> = used.collect();
@@ -280,13 +280,13 @@ impl ComparisonReport {
         }
     }
 
-    fn table(&self, rows: &[&JudgedRow], names_metrics: bool) -> Table {
+    fn table(&self, rows: &[&DecidedRow], names_metrics: bool) -> Table {
         let names = self.names();
         let of_value = format!("± ({})", exact(self.outcome.criteria.confidence));
         // What is counted has no interval of confidence.
         let is_counted = !rows.is_empty() && !rows.iter().any(|row| is_timed(row));
-        let is_wider = |row: &&JudgedRow| {
-            row.decisive().is_some_and(|stage| stage.assessment.rates.confidence > INTERVAL + 1e-9)
+        let is_wider = |row: &&DecidedRow| {
+            row.decisive().is_some_and(|stage| stage.assessment.alpha.confidence > INTERVAL + 1e-9)
         };
         let at_least = if rows.iter().any(is_wider) { "≥ " } else { "" };
         let of_change = if is_counted {
@@ -314,8 +314,8 @@ impl ComparisonReport {
         table
     }
 
-    fn cells(&self, names: &Names<'_>, row: &JudgedRow, names_metrics: bool) -> Vec<Cell> {
-        let kind = VerdictKind::of(&row.verdict);
+    fn cells(&self, names: &Names<'_>, row: &DecidedRow, names_metrics: bool) -> Vec<Cell> {
+        let kind = VerdictKind::new(&row.verdict);
         let metric = row.metric.as_ref().filter(|_| names_metrics);
         let mut cells =
             vec![Cell::name(names.name(&row.benchmark)), Cell::from(metric_name(metric))];
@@ -351,39 +351,39 @@ impl ComparisonReport {
             }
         }
         for row in self.with_verdict(VerdictKind::Skipped) {
-            lines.push(format!("{}: {}", visible(&name(&names, row)), sentence::row(row)));
+            lines.push(format!("{}: {}", escape_untrusted(&name(&names, row)), sentence::row(row)));
         }
         for (benchmarks, version) in
             [(&self.outcome.added, &self.outcome.head), (&self.outcome.removed, &self.outcome.base)]
         {
             let only = list(benchmarks.iter().map(|benchmark| names.name(benchmark)));
             if !only.is_empty() {
-                lines.push(format!("only in {}: {only}", visible(&version.to_string())));
+                lines.push(format!("only in {}: {only}", escape_untrusted(&version.to_string())));
             }
         }
         lines.extend(idle_note(&self.outcome.idle).map(|note| format!("note: {note}")));
         if let Some(functions) = self.functions_note() {
-            lines.push(format!("machine code: {}", visible(&functions)));
+            lines.push(format!("machine code: {}", escape_untrusted(&functions)));
         }
         if let Some(dependencies) = dependencies_note(&self.outcome.dependencies) {
-            lines.push(format!("dependencies: {}", visible(&dependencies)));
+            lines.push(format!("dependencies: {}", escape_untrusted(&dependencies)));
         }
         lines
     }
 }
 
 /// Whether a row has what was timed, or anything else that is not counted.
-fn is_timed(row: &JudgedRow) -> bool {
-    is_of(row, |metric| !metric.is_counted())
+fn is_timed(row: &DecidedRow) -> bool {
+    has_metric(row, |metric| !metric.is_counted())
 }
 
 /// Whether the builds of the versions could not be set against each other in pairs.
-fn is_unpaired(stage: &JudgedStage) -> bool {
+fn is_unpaired(stage: &DecidedStage) -> bool {
     matches!(stage.assessment.comparison.method, Method::Welch(_))
 }
 
 /// The metric of all rows, where a reader must be told it and there is one alone.
-fn only_metric<'r>(rows: &[&'r JudgedRow]) -> Option<&'r str> {
+fn only_metric<'r>(rows: &[&'r DecidedRow]) -> Option<&'r str> {
     let metrics: BTreeSet<&str> =
         rows.iter().filter_map(|row| Some(metric_name(Some(row.metric.as_ref()?)))).collect();
     let only = metrics.first().filter(|metric| metrics.len() == 1 && !metric.is_empty());
@@ -391,8 +391,8 @@ fn only_metric<'r>(rows: &[&'r JudgedRow]) -> Option<&'r str> {
 }
 
 /// The builds that decided: those of the first stage, and those of the second where there was one: `10+6`.
-fn builds(row: &JudgedRow) -> String {
-    let of_stage = |stage: &JudgedStage| {
+fn builds(row: &DecidedRow) -> String {
+    let of_stage = |stage: &DecidedStage| {
         let [base, head] = stage.assessment.comparison.builds;
         base.min(head).to_string()
     };
@@ -400,8 +400,8 @@ fn builds(row: &JudgedRow) -> String {
 }
 
 /// Where the variance of the change lies.
-fn shares_cell(stage: &JudgedStage) -> Cell {
-    Cell::from(shares::text(Shares::of_change(stage)))
+fn shares_cell(stage: &DecidedStage) -> Cell {
+    Cell::from(shares::text(Shares::change_shares(stage)))
 }
 
 fn half_width(interval: &Interval) -> Cell {

@@ -6,21 +6,22 @@ use serde::Serialize;
 use super::{ComparisonReport, WarningFields, overall::GeometricMean};
 use crate::{
     compare::{ComparedExperiment, Warning},
-    failure::Result,
-    judge::{Advice, ByMean, Counts, JudgedRow, JudgedStage, Repetition, VerdictKind},
-    model::{Dimensions, Partition},
+    error::Result,
+    model::{Partition, SampleSizes},
     report::{
         accepted::IdleFields,
+        date,
         document::Step,
+        impact::ReachFields,
         json::{
             self, Change, Criteria, Dependency, Estimate, FailedTarget, FullName, Interval,
             Machine, Measured, MetricFields, Version, Versioned,
         },
-        reach::ReachFields,
         reason::Reason,
         shares::Shares,
     },
     stats::{self, Direction, Method},
+    verdict::{Advice, ByMean, Counts, DecidedRow, DecidedStage, Repetition, VerdictKind},
 };
 
 /// A comparison of two versions.
@@ -32,11 +33,11 @@ pub(in crate::report) struct Comparison<'r> {
     head: Version<'r>,
     criteria: Criteria,
     /// For benchmarks without settings of their own; null if nothing was measured, and for stored results.
-    dimensions: Option<Dimensions>,
+    sample_sizes: Option<SampleSizes>,
     machine: Option<Machine<'r>>,
     /// The state of the machine before measuring, where it matters to measurements, for people: see `cargo rbench
     /// doctor`.
-    machine_state: Option<&'r str>,
+    environment: Option<&'r str>,
     /// The experiments that stored results are from, oldest first; empty where the results were just measured.
     stored: Vec<Stored<'r>>,
     /// What makes the results less certain.
@@ -58,11 +59,11 @@ pub(in crate::report) struct Comparison<'r> {
     /// Benchmarks that only the base has.
     removed: Vec<FullName<'r>>,
     failed_targets: Vec<FailedTarget<'r>>,
-    idle_acceptances: Vec<IdleFields<'r>>,
+    unused_acceptances: Vec<IdleFields<'r>>,
     /// Suggested commands.
     next_steps: Vec<Step>,
     /// The comparison of the same head with a release; null if there is none, and in itself.
-    also_against: Option<Box<Versioned<Self>>>,
+    also_base: Option<Box<Versioned<Self>>>,
 }
 
 /// An experiment that stored results are from.
@@ -70,9 +71,10 @@ pub(in crate::report) struct Comparison<'r> {
 struct Stored<'r> {
     /// The identity of the experiment.
     identity: &'r str,
-    /// When it began, in seconds since 1970-01-01 UTC.
-    begun_seconds: f64,
-    dimensions: Dimensions,
+    /// When it began, in UTC.
+    #[schemars(extend("format" = "date-time"))]
+    started_at: String,
+    sample_sizes: SampleSizes,
 }
 
 /// The number of functions of a bench target that differ in their machine code.
@@ -108,9 +110,9 @@ struct Row<'r> {
     /// Present where the row does not affect the exit code: counts beside times, unless that was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("const" = false))]
-    decides: Option<bool>,
+    primary: Option<bool>,
     /// null: not known, or not measured because of it.
-    reach: Option<ReachFields<'r>>,
+    impact: Option<ReachFields<'r>>,
     /// If the verdict is inconclusive.
     advice: Option<AdviceFields>,
     /// The first stage, and the second on fresh builds where there was one. The last one decides: base, head and change
@@ -129,7 +131,7 @@ struct ByMeanFields {
     #[schemars(with = "Option<f64>")]
     high: f64,
     /// Whether the verdict is by the mean, since only the mean shows a change.
-    decides: bool,
+    primary: bool,
 }
 
 /// How much more to measure.
@@ -184,9 +186,9 @@ impl ComparisonReport {
             base: (&self.outcome.base).into(),
             head: (&self.outcome.head).into(),
             criteria: (&self.outcome.criteria).into(),
-            dimensions: self.outcome.dimensions,
+            sample_sizes: self.outcome.sample_sizes,
             machine: self.outcome.machine.as_ref().map(Machine::from),
-            machine_state: self.outcome.machine_state.as_deref(),
+            environment: self.outcome.environment.as_deref(),
             stored: self.outcome.stored.iter().map(Stored::from).collect(),
             warnings: self.warning_fields(),
             counts: self.outcome.counts(),
@@ -198,9 +200,9 @@ impl ComparisonReport {
             added: self.outcome.added.iter().map(FullName::from).collect(),
             removed: self.outcome.removed.iter().map(FullName::from).collect(),
             failed_targets: self.outcome.failed_targets.iter().map(FailedTarget::from).collect(),
-            idle_acceptances: self.outcome.idle.iter().map(IdleFields::from).collect(),
+            unused_acceptances: self.outcome.idle.iter().map(IdleFields::from).collect(),
             next_steps: self.next_steps(),
-            also_against: self.also.as_ref().map(|also| Box::new(also.fields().into())),
+            also_base: self.also.as_ref().map(|also| Box::new(also.fields().into())),
         }
     }
 
@@ -224,38 +226,38 @@ impl ComparisonReport {
         counts.collect()
     }
 
-    fn row<'r>(&self, row: &'r JudgedRow) -> Row<'r> {
+    fn row<'r>(&self, row: &'r DecidedRow) -> Row<'r> {
         let value = |version: usize| {
             let summary = &row.decisive()?.summaries[version];
-            Some(Estimate::of(summary, self.outcome.criteria.confidence))
+            Some(Estimate::new(summary, self.outcome.criteria.confidence))
         };
         Row {
             id: (&row.benchmark).into(),
             metric: row.metric.as_ref().into(),
-            verdict: VerdictKind::of(&row.verdict),
-            reason: Reason::of(row),
-            measured: Measured::of(
+            verdict: VerdictKind::new(&row.verdict),
+            reason: Reason::for_row(row),
+            measured: Measured::new(
                 row.interleaving,
                 row.decisive().map(|stage| &stage.summaries[1]),
             ),
             min_effect: row.decisive().map(|stage| stage.assessment.min_effect),
             base: value(0),
             head: value(1),
-            change: Change::of(row),
+            change: Change::new(row),
             by_mean: row.by_mean.map(ByMeanFields::from),
-            decides: (!self.policy.decides(row, &self.outcome.rows)).then_some(false),
-            reach: row.reach.as_ref().map(ReachFields::from),
+            primary: (!self.policy.decides(row, &self.outcome.rows)).then_some(false),
+            impact: row.impact.as_ref().map(ReachFields::from),
             advice: row.advice.map(AdviceFields::from),
             stages: row.stages.iter().map(|stage| self.stage(stage)).collect(),
         }
     }
 
-    fn stage(&self, stage: &JudgedStage) -> Stage {
-        let JudgedStage { summaries: [base, head], assessment } = stage;
+    fn stage(&self, stage: &DecidedStage) -> Stage {
+        let DecidedStage { summaries: [base, head], assessment } = stage;
         let comparison = &assessment.comparison;
         Stage {
-            base: Estimate::of(base, self.outcome.criteria.confidence),
-            head: Estimate::of(head, self.outcome.criteria.confidence),
+            base: Estimate::new(base, self.outcome.criteria.confidence),
+            head: Estimate::new(head, self.outcome.criteria.confidence),
             change: assessment.into(),
             base_comparison_interval: comparison.base.into(),
             head_comparison_interval: comparison.head.into(),
@@ -270,21 +272,25 @@ impl ComparisonReport {
             },
             pairing_gain: comparison.gain,
             correlation: comparison.correlation,
-            variance: Shares::of_change(stage),
+            variance: Shares::change_shares(stage),
             smallest_flagged: assessment.smallest_flagged(),
         }
     }
 }
 
 impl<'r> From<&'r ComparedExperiment> for Stored<'r> {
-    fn from(ComparedExperiment { identity, begun, dimensions }: &'r ComparedExperiment) -> Self {
-        Self { identity, begun_seconds: json::seconds(*begun), dimensions: *dimensions }
+    fn from(
+        ComparedExperiment { identity, started, sample_sizes }: &'r ComparedExperiment,
+    ) -> Self {
+        Self { identity, started_at: date::rfc3339(*started), sample_sizes: *sample_sizes }
     }
 }
 
 impl From<ByMean> for ByMeanFields {
-    fn from(ByMean { change: stats::Change { estimate, low, high }, decides }: ByMean) -> Self {
-        Self { estimate, low, high, decides }
+    fn from(
+        ByMean { change: stats::Change { estimate, low, high }, primary: decides }: ByMean,
+    ) -> Self {
+        Self { estimate, low, high, primary: decides }
     }
 }
 

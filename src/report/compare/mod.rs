@@ -5,10 +5,10 @@ mod counted;
 mod dependencies;
 mod document;
 mod html;
+mod impact;
 pub(super) mod json;
 mod notes;
 mod overall;
-mod reach;
 mod summary;
 mod warning;
 
@@ -23,7 +23,7 @@ use super::{
     Report,
     document::{Document, Medium},
 };
-use crate::{compare::Outcome, failure::Result, judge::ExitPolicy, shell::CommandLine};
+use crate::{compare::Outcome, error::Result, shell::CommandLine, verdict::ExitPolicy};
 
 /// The report on a comparison of two versions.
 #[derive(Clone, Debug)]

@@ -4,18 +4,18 @@ use std::collections::BTreeMap;
 
 use super::{ComparisonReport, summary::name};
 use crate::{
-    code::{ChangedFunction, FunctionDiff, SizedFunction},
-    judge::{ByMean, JudgedRow, VerdictKind},
-    model::{Benchmark, Obstacle},
+    elf::{ChangedFunction, FunctionDiff, SizedFunction},
+    model::{Benchmark, InterleavingUnavailable},
     report::{
         diff::label,
+        escape::escape_untrusted,
         quantity::{change_of_stack, changed, count, size},
         sentence,
         table::shorten,
-        visible::visible,
     },
     shell::cargo,
-    stats::{Basis, Doubt, Verdict},
+    stats::{Evidence, InconclusiveReason, Verdict},
+    verdict::{ByMean, DecidedRow, VerdictKind},
 };
 
 /// Up to so many names of a list are shown, each in so many columns at most.
@@ -30,14 +30,14 @@ impl ComparisonReport {
     /// `confirmed by fresh builds`, `a, b (largest one-sided p 0.001, needed 0.050)`.
     pub(super) fn ground_notes(&self) -> Vec<(&'static str, String)> {
         let names = self.names();
-        let mut grounds: Vec<Vec<(Basis, &JudgedRow)>> = Vec::new();
+        let mut grounds: Vec<Vec<(Evidence, &DecidedRow)>> = Vec::new();
         for shown in self.ordered().into_iter().filter_map(|row| Some((ground(row)?, row))) {
             match grounds.iter_mut().find(|alike| are_alike(alike[0].0, shown.0)) {
                 Some(alike) => alike.push(shown),
                 None => grounds.push(vec![shown]),
             }
         }
-        let note = |alike: Vec<(Basis, &JudgedRow)>| {
+        let note = |alike: Vec<(Evidence, &DecidedRow)>| {
             let largest = if alike.len() > 1 { "largest " } else { "" };
             let reached = alike.iter().filter_map(|(basis, _)| p_and_needed(*basis));
             let reached = reached.max_by(|(one, _), (other, _)| one.total_cmp(other));
@@ -52,22 +52,24 @@ impl ComparisonReport {
 
     /// What of the machine mattered to measurements, in one line.
     pub(super) fn machine_line(&self) -> Option<String> {
-        let state = self.outcome.machine_state.as_ref()?;
+        let state = self.outcome.environment.as_ref()?;
         Some(format!("machine: {state} (what to do: {} rbench doctor)", cargo()))
     }
 
     /// Why what is inconclusive is so: `chance can explain 3; …`.
     pub(super) fn inconclusive_note(&self) -> Option<String> {
         let names = self.names();
-        let (mut by_chance, mut others) = (Vec::new(), BTreeMap::<&str, Vec<&JudgedRow>>::new());
+        let (mut by_chance, mut others) = (Vec::new(), BTreeMap::<&str, Vec<&DecidedRow>>::new());
         for row in self.with_verdict(VerdictKind::Inconclusive) {
-            let Verdict::Inconclusive { detectable, doubt, .. } = row.verdict else { continue };
-            match of_doubt(doubt) {
+            let Verdict::Inconclusive { detectable, reason: doubt, .. } = row.verdict else {
+                continue;
+            };
+            match inconclusive_note(doubt) {
                 None => by_chance.push((detectable, row)),
                 Some(reason) => others.entry(reason).or_default().push(row),
             }
         }
-        let whom = |row: &JudgedRow| shorten(&visible(&name(&names, row)), LONGEST_NAME);
+        let whom = |row: &DecidedRow| shorten(&escape_untrusted(&name(&names, row)), LONGEST_NAME);
         let what = match &by_chance[..] {
             [] => None,
             [(_, only)] => Some(whom(only)),
@@ -88,9 +90,9 @@ impl ComparisonReport {
         let changes = self.outcome.rows.iter().filter_map(|row| {
             let Verdict::Unchanged { change, difference, .. } = &row.verdict else { return None };
             let confirmed = match difference.as_ref()? {
-                Basis::Confirmed { .. } => ", confirmed",
-                Basis::Counted { .. } => ", counted",
-                Basis::OneStage | Basis::Stored { .. } | Basis::Beyond { .. } => "",
+                Evidence::Confirmed { .. } => ", confirmed",
+                Evidence::Counted { .. } => ", counted",
+                Evidence::OneStage | Evidence::Stored { .. } | Evidence::BeyondLimit { .. } => "",
             };
             Some(format!("{} ({}{confirmed})", name(&names, row), changed(change.estimate)))
         });
@@ -102,7 +104,7 @@ impl ComparisonReport {
     /// more than the smallest change of interest.
     pub(super) fn mean_notes(&self) -> Vec<String> {
         let names = self.names();
-        let named = |of: &dyn Fn(&JudgedRow, ByMean) -> Option<String>| {
+        let named = |of: &dyn Fn(&DecidedRow, ByMean) -> Option<String>| {
             list(
                 self.outcome
                     .rows
@@ -110,9 +112,9 @@ impl ComparisonReport {
                     .filter_map(|row| Some(name(&names, row) + &of(row, row.by_mean?)?)),
             )
         };
-        let decided = named(&|_, by_mean| by_mean.decides.then(String::new));
+        let decided = named(&|_, by_mean| by_mean.primary.then(String::new));
         let differs = named(&|row, ByMean { change, .. }| {
-            sentence::mean_differs(row).then(|| format!(" ({})", sentence::of_change(&change)))
+            sentence::mean_differs(row).then(|| format!(" ({})", sentence::change_text(&change)))
         });
         let notes = [
             (sentence::DECIDED_BY_MEAN, decided),
@@ -124,18 +126,18 @@ impl ComparisonReport {
 
     /// Why benchmarks were not measured in turns, although that was asked for: each obstacle with those that
     /// it is for.
-    pub(super) fn obstacle_notes(&self) -> Vec<String> {
+    pub(super) fn interleaving_notes(&self) -> Vec<String> {
         let names = self.names();
-        let mut benchmarks: BTreeMap<Obstacle, Vec<&Benchmark>> = BTreeMap::new();
+        let mut benchmarks: BTreeMap<InterleavingUnavailable, Vec<&Benchmark>> = BTreeMap::new();
         for row in &self.outcome.rows {
-            let Some(obstacle) = row.interleaving.and_then(|all| all.obstacle) else { continue };
+            let Some(obstacle) = row.interleaving.and_then(|all| all.unavailable) else { continue };
             let of_obstacle = benchmarks.entry(obstacle).or_default();
             // Each metric has a row.
             if !of_obstacle.contains(&&row.benchmark) {
                 of_obstacle.push(&row.benchmark);
             }
         }
-        let note = |(obstacle, benchmarks): (Obstacle, Vec<&Benchmark>)| {
+        let note = |(obstacle, benchmarks): (InterleavingUnavailable, Vec<&Benchmark>)| {
             let names = list(benchmarks.into_iter().map(|benchmark| names.name(benchmark)));
             format!(
                 "measured one execution after the other, not in turns, because {obstacle}: {names}"
@@ -222,10 +224,10 @@ fn few_functions(diff: &FunctionDiff) -> Vec<String> {
 }
 
 /// What shows the change of a row, where nothing but that is left to say of it.
-pub(super) fn ground(row: &JudgedRow) -> Option<Basis> {
+pub(super) fn ground(row: &DecidedRow) -> Option<Evidence> {
     match row.verdict {
-        Verdict::Regressed { basis, .. } | Verdict::Improved { basis, .. } => {
-            let says_more = matches!(basis, Basis::Beyond { .. });
+        Verdict::Regressed { evidence: basis, .. } | Verdict::Improved { evidence: basis, .. } => {
+            let says_more = matches!(basis, Evidence::BeyondLimit { .. });
             (!says_more && !sentence::is_exaggerated(row)).then_some(basis)
         }
         _ => None,
@@ -233,50 +235,50 @@ pub(super) fn ground(row: &JudgedRow) -> Option<Basis> {
 }
 
 /// Whether both are of one kind and have the same p value to reach.
-fn are_alike(one: Basis, other: Basis) -> bool {
+fn are_alike(one: Evidence, other: Evidence) -> bool {
     let needed = |basis| p_and_needed(basis).map(|(_, needed)| needed.to_bits());
     sentence::shown_by(one) == sentence::shown_by(other) && needed(one) == needed(other)
 }
 
 /// The p value, and the one that it had to reach.
-const fn p_and_needed(basis: Basis) -> Option<(f64, f64)> {
+const fn p_and_needed(basis: Evidence) -> Option<(f64, f64)> {
     match basis {
-        Basis::Confirmed { p, needed }
-        | Basis::Stored { p, needed }
-        | Basis::Beyond { p, needed, .. } => Some((p, needed)),
-        Basis::OneStage | Basis::Counted { .. } => None,
+        Evidence::Confirmed { p, needed }
+        | Evidence::Stored { p, needed }
+        | Evidence::BeyondLimit { p, needed, .. } => Some((p, needed)),
+        Evidence::OneStage | Evidence::Counted { .. } => None,
     }
 }
 
 /// Why what more than chance seems to have changed is inconclusive. `None`: chance can explain it.
-fn of_doubt(doubt: Doubt) -> Option<&'static str> {
+fn inconclusive_note(doubt: InconclusiveReason) -> Option<&'static str> {
     match doubt {
-        Doubt::NotFlagged => None,
-        Doubt::Small { .. } | Doubt::Shrunk { .. } => {
+        InconclusiveReason::NotFlagged => None,
+        InconclusiveReason::Small { .. } | InconclusiveReason::Shrunk { .. } => {
             Some("changed, but by less than the min-effect")
         }
-        Doubt::SlowerChanged { .. } => Some(
+        InconclusiveReason::SlowerChanged { .. } => Some(
             "unchanged by the fastest measurements, but changed by the mean of all; more builds may \
              confirm it",
         ),
-        Doubt::MeanDisagrees { .. } => {
+        InconclusiveReason::MeanDisagrees { .. } => {
             Some("changed by the fastest measurements, but the mean of all does not agree")
         }
-        Doubt::Unconfirmed | Doubt::NeedsFresh { .. } => {
+        InconclusiveReason::Unconfirmed | InconclusiveReason::NeedsFresh { .. } => {
             Some("flagged, but no fresh builds were measured")
         }
-        Doubt::Contradicted { .. } | Doubt::Weak { .. } => {
+        InconclusiveReason::Contradicted { .. } | InconclusiveReason::Weak { .. } => {
             Some("flagged, but fresh builds do not confirm it")
         }
-        Doubt::Varies { by_chance: None } => Some("counts that overlap"),
-        Doubt::Varies { by_chance: Some(_) } => {
+        InconclusiveReason::Varies { by_chance: None } => Some("counts that overlap"),
+        InconclusiveReason::Varies { by_chance: Some(_) } => {
             Some("counts that vary, in too few layouts and initial states to rule out chance")
         }
     }
 }
 
 /// What would be flagged in these rows, if that is known of all of them.
-fn power(rows: &[(Option<f64>, &JudgedRow)], whom: impl Fn(&JudgedRow) -> String) -> String {
+fn power(rows: &[(Option<f64>, &DecidedRow)], whom: impl Fn(&DecidedRow) -> String) -> String {
     let known = rows.iter().map(|(detectable, row)| Some(((*detectable)?, *row)));
     let Some(mut known) = known.collect::<Option<Vec<_>>>() else { return String::new() };
     known.sort_by(|one, other| one.0.total_cmp(&other.0));
@@ -295,7 +297,8 @@ fn power(rows: &[(Option<f64>, &JudgedRow)], whom: impl Fn(&JudgedRow) -> String
 /// The first names of a list, and how many more there are.
 pub(super) fn list(names: impl Iterator<Item = String>) -> String {
     let names: Vec<String> = names.collect();
-    let shown = names.iter().take(MOST_NAMES).map(|name| shorten(&visible(name), LONGEST_NAME));
+    let shown =
+        names.iter().take(MOST_NAMES).map(|name| shorten(&escape_untrusted(name), LONGEST_NAME));
     let shown: Vec<String> = shown.collect();
     let more = names.len() - shown.len();
     if more == 0 { shown.join(", ") } else { format!("{} and {more} more", shown.join(", ")) }

@@ -26,13 +26,13 @@ use serde::{Deserialize, Serialize};
 
 use super::ComparisonReport;
 use crate::{
-    judge::JudgedStage,
     model::Metric,
     report::{
         json::or_infinite,
         quantity::{bare_percent, exact, percent},
     },
     stats::Verdict,
+    verdict::DecidedStage,
 };
 
 /// The confidence of the interval.
@@ -86,7 +86,7 @@ impl Sums {
         self.left_out += mean.left_out;
     }
 
-    fn add(&mut self, metric: &Metric, stage: &JudgedStage) {
+    fn add(&mut self, metric: &Metric, stage: &DecidedStage) {
         let [base, head] = stage.summaries.each_ref().map(|one| one.values().mean);
         if (base > 0.0) != (head > 0.0) {
             self.left_out += 1;
@@ -129,7 +129,7 @@ impl GeometricMean {
     ///
     /// The logarithms of the ends of intervals are averaged as those of the changes are, because the parts may share
     /// errors, as benchmarks of one part do.
-    pub fn of_parts(parts: &[(&[Self], usize)]) -> Vec<Self> {
+    pub fn from_parts(parts: &[(&[Self], usize)]) -> Vec<Self> {
         let mut sums: BTreeMap<&str, Sums> = BTreeMap::new();
         for mean in parts.iter().flat_map(|(means, _)| *means) {
             sums.entry(&mean.metric).or_default().add_mean(mean);

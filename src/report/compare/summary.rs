@@ -2,12 +2,12 @@
 
 use super::ComparisonReport;
 use crate::{
-    judge::{JudgedRow, VerdictKind},
     model::Metric,
     report::{
         names::{Names, with_metric},
         quantity,
     },
+    verdict::{DecidedRow, VerdictKind},
 };
 
 impl ComparisonReport {
@@ -22,7 +22,7 @@ impl ComparisonReport {
     }
 
     /// The smallest change of interest in a benchmark: its own, if it was judged by one.
-    pub(super) fn min_effect_of(&self, row: &JudgedRow) -> f64 {
+    pub(super) fn min_effect_of(&self, row: &DecidedRow) -> f64 {
         row.decisive().map_or(self.outcome.criteria.min_effect, |stage| stage.assessment.min_effect)
     }
 
@@ -30,8 +30,8 @@ impl ComparisonReport {
     /// `1 % (some benchmarks have their own)`.
     pub(super) fn min_effect_text(&self) -> String {
         let common = self.outcome.criteria.min_effect;
-        let is_counted = |row: &JudgedRow| row.metric.as_ref().is_some_and(Metric::is_counted);
-        let has_own = |row: &JudgedRow| {
+        let is_counted = |row: &DecidedRow| row.metric.as_ref().is_some_and(Metric::is_counted);
+        let has_own = |row: &DecidedRow| {
             !is_counted(row) && self.min_effect_of(row).total_cmp(&common).is_ne()
         };
         let own = if self.outcome.rows.iter().any(has_own) {
@@ -46,7 +46,7 @@ impl ComparisonReport {
     pub(super) fn headline(&self) -> &'static str {
         let worst = |report: &Self| {
             let failed = (!report.outcome.failed_targets.is_empty()).then_some(VerdictKind::Failed);
-            let kinds = report.outcome.rows.iter().map(|row| VerdictKind::of(&row.verdict));
+            let kinds = report.outcome.rows.iter().map(|row| VerdictKind::new(&row.verdict));
             kinds.chain(failed).min()
         };
         self.both().filter_map(worst).min().map_or("nothing to compare", VerdictKind::name)
@@ -70,16 +70,16 @@ impl ComparisonReport {
     }
 
     /// The rows with this verdict, in the order of definition.
-    pub(super) fn with_verdict(&self, kind: VerdictKind) -> impl Iterator<Item = &JudgedRow> {
-        self.outcome.rows.iter().filter(move |row| VerdictKind::of(&row.verdict) == kind)
+    pub(super) fn with_verdict(&self, kind: VerdictKind) -> impl Iterator<Item = &DecidedRow> {
+        self.outcome.rows.iter().filter(move |row| VerdictKind::new(&row.verdict) == kind)
     }
 
     /// The rows of the table: what regressed, then all others in the order of definition, but none where
     /// there was nothing to measure.
-    pub(super) fn ordered(&self) -> Vec<&JudgedRow> {
+    pub(super) fn ordered(&self) -> Vec<&DecidedRow> {
         use VerdictKind::{Identical, Regressed, Skipped, Unaffected};
         let others = self.outcome.rows.iter().filter(|row| {
-            let kind = VerdictKind::of(&row.verdict);
+            let kind = VerdictKind::new(&row.verdict);
             !matches!(kind, Regressed | Unaffected | Identical | Skipped)
         });
         self.with_verdict(Regressed).chain(others).collect()
@@ -88,11 +88,11 @@ impl ComparisonReport {
     /// The names of all benchmarks.
     pub(super) fn names(&self) -> Names<'_> {
         let compared = self.outcome.rows.iter().map(|row| &row.benchmark);
-        Names::of(compared.chain(&self.outcome.added).chain(&self.outcome.removed))
+        Names::new(compared.chain(&self.outcome.added).chain(&self.outcome.removed))
     }
 }
 
 /// The name of a row: of its benchmark, and of its metric where that is not wall time.
-pub(super) fn name(names: &Names<'_>, row: &JudgedRow) -> String {
+pub(super) fn name(names: &Names<'_>, row: &DecidedRow) -> String {
     with_metric(names.name(&row.benchmark), row.metric.as_ref())
 }

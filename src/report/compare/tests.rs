@@ -4,10 +4,10 @@ mod accepted;
 mod advice;
 mod comment;
 mod counts;
+mod impact;
 mod notes;
 mod overall;
 mod page;
-mod reach;
 mod release;
 
 use std::time::{Duration, SystemTime};
@@ -16,31 +16,35 @@ use accepted::{accepted, idle};
 
 use super::*;
 use crate::{
-    code::{Cause, ChangedFunction, FunctionDiff, Name, SizedFunction},
     compare::{ComparedExperiment, Warning},
-    failure::{Exit, Failure},
-    judge::{ByMean, Interleaving, JudgedRow, Repetition},
+    elf::{Cause, ChangedFunction, FunctionDiff, Name, SizedFunction},
+    error::{Error, Exit},
     machine::disturbance::Disturbance,
-    model::{Benchmark, Dimensions, Interleave, Metric, Obstacle, Throughput, Version},
+    model::{Benchmark, InterleavingUnavailable, Metric, Mode, SampleSizes, Throughput, Version},
     report::{
         PLAIN_COLUMNS, style,
         testing::{
-            HOSTILE, assert_harmless, assert_keeps, benchmark, counted, given, inconclusive,
-            judged, judged_in, machine, memory, target, version,
+            HOSTILE, assert_harmless, assert_keeps, benchmark, counted, decided_row,
+            decided_row_in, given, inconclusive, machine, memory, target, version,
         },
     },
     stats::{Criteria, Estimator, Measurements, Method, Rule, Summary, Unpaired, Verdict},
+    verdict::{ByMean, DecidedRow, Interleaving, Repetition},
 };
 
 fn diff() -> FunctionDiff {
-    let sized =
-        |name: &str| SizedFunction { name: Name::of(name), instance: 1, size: 10, stack: None };
+    let sized = |name: &str| SizedFunction {
+        name: Name::demangle(name),
+        instance: 1,
+        size: 10,
+        stack: None,
+    };
     FunctionDiff {
         added: vec![sized("new")],
         removed: vec![],
         changed: ["a", "b"]
             .map(|name| ChangedFunction {
-                name: Name::of(name),
+                name: Name::demangle(name),
                 instance: 1,
                 base_instance: 1,
                 base_size: 8,
@@ -66,18 +70,18 @@ fn shown(outcome: Outcome) -> ComparisonReport {
     ComparisonReport::new(outcome, ExitPolicy::default(), given("compare main HEAD"))
 }
 
-fn identical(id: &str) -> JudgedRow {
-    JudgedRow::of_benchmark(&benchmark(id), Verdict::Identical)
+fn identical(id: &str) -> DecidedRow {
+    DecidedRow::without_metric(&benchmark(id), Verdict::Identical)
 }
 
-fn failed(id: &str, reason: impl Into<String>) -> JudgedRow {
-    JudgedRow::of_benchmark(&benchmark(id), Verdict::Failed { reason: reason.into() })
+fn failed(id: &str, reason: impl Into<String>) -> DecidedRow {
+    DecidedRow::without_metric(&benchmark(id), Verdict::Failed { reason: reason.into() })
 }
 
 /// Unchanged, and measured so, although turns were asked for.
-fn interleaved(id: &str, interleave: Interleave, obstacle: Option<Obstacle>) -> JudgedRow {
-    let interleaving = Some(Interleaving { interleave, obstacle });
-    JudgedRow { interleaving, ..judged(id, 240.8, &[1.0], 0.02, 0.003) }
+fn interleaved(id: &str, mode: Mode, obstacle: Option<InterleavingUnavailable>) -> DecidedRow {
+    let interleaving = Some(Interleaving { mode, unavailable: obstacle });
+    DecidedRow { interleaving, ..decided_row(id, 240.8, &[1.0], 0.02, 0.003) }
 }
 
 /// Every verdict, and everything that is told beside them.
@@ -86,51 +90,51 @@ fn report() -> ComparisonReport {
 }
 
 fn everything() -> Outcome {
-    let failure = Failure::new(Exit::Benchmark, "cannot execute `broken`")
-        .because("it ended with exit status: 101; the end of its output:\nthe table | is <missing>")
+    let failure = Error::new(Exit::Benchmark, "cannot execute `broken`")
+        .cause("it ended with exit status: 101; the end of its output:\nthe table | is <missing>")
         .hint("reproduce with: cargo rbench exec HEAD --exact broken");
     let odd = Verdict::NotComparable {
         reason: "base and head have other metrics: wall [ns] and cycles [cycles]".to_owned(),
     };
     let skipped = Verdict::Skipped { reason: "no GPU here".to_owned() };
     let mut outcome = Outcome {
-        dimensions: Some(Dimensions {
+        sample_sizes: Some(SampleSizes {
             first_look: None,
             builds: 10,
             executions: 2,
             measurements: 3,
         }),
         machine: Some(machine()),
-        machine_state: Some("load: 1.51 per core; swap: 512 MiB in use".to_owned()),
+        environment: Some("load: 1.51 per core; swap: 512 MiB in use".to_owned()),
         warnings: vec![Warning::EqualBuilds { target: target("work"), distinct: 9, requested: 10 }],
         functions: vec![(target("work"), diff())],
         rows: vec![
-            judged("numbers/decimal", 240.8, &[1.0], 0.02, 0.003),
-            judged("numbers/float", 240.8, &[1.004], 0.02, 0.003),
+            decided_row("numbers/decimal", 240.8, &[1.0], 0.02, 0.003),
+            decided_row("numbers/float", 240.8, &[1.004], 0.02, 0.003),
             identical("same/1"),
             identical("same/2"),
             identical("same/3"),
             inconclusive("split", Repetition::Builds, 30, 0.0099),
-            judged(
+            decided_row(
                 "tokens/of_a_whole_file_with_comments/1024",
                 7.352e6,
                 &[1.02, 1.031],
                 0.04,
                 0.008,
             ),
-            judged("tokens/small", 812.0, &[1.4, 1.38], 0.01, 0.01),
-            judged_in(&memory(), "tokens/small", 3.2e6, &[1.0], 0.0, 0.001),
-            judged("escape", 96.4, &[0.91, 0.93], 0.01, 0.004),
+            decided_row("tokens/small", 812.0, &[1.4, 1.38], 0.01, 0.01),
+            decided_row_in(&memory(), "tokens/small", 3.2e6, &[1.0], 0.0, 0.001),
+            decided_row("escape", 96.4, &[0.91, 0.93], 0.01, 0.004),
             failed("broken", failure.to_string()),
-            JudgedRow::of_benchmark(&benchmark("odd"), odd),
-            JudgedRow::of_benchmark(&benchmark("gpu"), skipped),
+            DecidedRow::without_metric(&benchmark("odd"), odd),
+            DecidedRow::without_metric(&benchmark("gpu"), skipped),
         ],
         added: vec![benchmark("new")],
         removed: vec![benchmark("old")],
         failed_targets: vec![(
             target("other"),
-            Failure::new(Exit::Benchmark, "cannot list the benchmarks of `other`")
-                .because("it printed nothing"),
+            Error::new(Exit::Benchmark, "cannot list the benchmarks of `other`")
+                .cause("it printed nothing"),
         )],
         ..nothing()
     };
@@ -145,7 +149,11 @@ fn everything() -> Outcome {
 
 /// How a command ends with this outcome.
 fn exit(outcome: &Outcome, advisory: bool, inconclusive: bool) -> Exit {
-    outcome.exit(&ExitPolicy { advisory, inconclusive, ..ExitPolicy::default() })
+    outcome.exit(&ExitPolicy {
+        ignores_regressions: advisory,
+        inconclusive,
+        ..ExitPolicy::default()
+    })
 }
 
 fn plain(report: &ComparisonReport) -> String {
@@ -193,10 +201,10 @@ fn a_program_reads_everything() {
 fn every_verdict_and_every_warning_keeps_the_schema() {
     let mut all = report();
     all.outcome.rows.extend([
-        judged("contradicted", 812.0, &[1.04, 0.97], 0.01, 0.002),
-        judged("shrunk", 812.0, &[1.04, 1.008], 0.01, 0.002),
-        judged("weak", 812.0, &[1.04, 1.02], 0.01, 0.04),
-        judged("unconfirmed", 812.0, &[1.04], 0.01, 0.002),
+        decided_row("contradicted", 812.0, &[1.04, 0.97], 0.01, 0.002),
+        decided_row("shrunk", 812.0, &[1.04, 1.008], 0.01, 0.002),
+        decided_row("weak", 812.0, &[1.04, 1.02], 0.01, 0.04),
+        decided_row("unconfirmed", 812.0, &[1.04], 0.01, 0.002),
         notes::slower_changed("slower", 812.0),
         failed(HOSTILE, HOSTILE),
     ]);
@@ -230,8 +238,8 @@ fn every_verdict_and_every_warning_keeps_the_schema() {
 fn stored_experiment() -> ComparedExperiment {
     ComparedExperiment {
         identity: "1a2b3c4d".to_owned(),
-        begun: SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000),
-        dimensions: Dimensions { first_look: None, builds: 10, executions: 1, measurements: 20 },
+        started: SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000),
+        sample_sizes: SampleSizes { first_look: None, builds: 10, executions: 1, measurements: 20 },
     }
 }
 
@@ -259,15 +267,17 @@ fn stored_results_are_reported_with_their_experiment_and_its_dimensions() {
 #[test]
 fn measurements_that_were_taken_instead_of_those_requested_are_told() {
     let line = "taken in each execution: 3 measurements of 2 benchmarks\n";
-    let rows =
-        ["a", "b", "a"].map(|id| judged(id, 240.8, &[1.0, 1.0], 0.02, 0.003)).into_iter().collect();
+    let rows = ["a", "b", "a"]
+        .map(|id| decided_row(id, 240.8, &[1.0, 1.0], 0.02, 0.003))
+        .into_iter()
+        .collect();
     let requested =
-        |measurements| Dimensions { first_look: None, builds: 10, executions: 2, measurements };
-    let mut report = shown(Outcome { dimensions: Some(requested(5)), rows, ..nothing() });
+        |measurements| SampleSizes { first_look: None, builds: 10, executions: 2, measurements };
+    let mut report = shown(Outcome { sample_sizes: Some(requested(5)), rows, ..nothing() });
     assert!(plain(&report).contains(line), "{}", plain(&report));
-    report.outcome.dimensions = Some(requested(3));
+    report.outcome.sample_sizes = Some(requested(3));
     assert!(!plain(&report).contains("taken in each execution"), "{}", plain(&report));
-    report.outcome.dimensions = None;
+    report.outcome.sample_sizes = None;
     report.outcome.stored = vec![stored_experiment()];
     assert!(plain(&report).contains(line), "{}", plain(&report));
 }
@@ -301,12 +311,12 @@ fn the_head_names_the_rule_that_was_used_and_its_level() {
         let report = shown(Outcome { criteria: criteria(rule), rows, ..nothing() });
         assert_eq!(line(&report), format!("rule {words}, {confirmed}"));
     }
-    let mut across = judged("a", 240.8, &[1.0], 0.02, 0.003);
+    let mut across = decided_row("a", 240.8, &[1.0], 0.02, 0.003);
     across.stages[0].assessment.is_across = true;
     let mut report =
         shown(Outcome { criteria: criteria(Rule::Overlap), rows: vec![across], ..nothing() });
     assert_eq!(line(&report), "rule paired (t test), false-alarm-rate 0.1 %, min-effect 1 %");
-    let mut within = judged("b", 240.8, &[1.0], 0.02, 0.003);
+    let mut within = decided_row("b", 240.8, &[1.0], 0.02, 0.003);
     within.stages[0].assessment.rule = Rule::Overlap;
     report.outcome.rows.push(within);
     let between = "between experiments: rule paired (t test), not confirmed on fresh builds";
@@ -325,14 +335,14 @@ fn the_head_names_the_estimators_that_were_used() {
         let text = plain(report);
         text.lines().find(|line| line.contains("rule ")).unwrap().to_owned()
     };
-    let alone = judged("a", 240.8, &[1.0], 0.02, 0.003);
-    let mut in_turns = interleaved("b", Interleave::Turns, None);
+    let alone = decided_row("a", 240.8, &[1.0], 0.02, 0.003);
+    let mut in_turns = interleaved("b", Mode::Interleaved, None);
     for summary in in_turns.stages.iter_mut().flat_map(|stage| &mut stage.summaries) {
         let builds = (1..3).map(|seed| (seed, [[100.0, 101.0]]));
         let measurements = Measurements::new(Metric::wall(), builds).unwrap();
-        *summary = Summary::of(&measurements, Estimator::Pairwise);
+        *summary = Summary::compute(&measurements, Estimator::Pairwise);
     }
-    let of = |rows: Vec<JudgedRow>| line(&shown(Outcome { rows, ..nothing() }));
+    let of = |rows: Vec<DecidedRow>| line(&shown(Outcome { rows, ..nothing() }));
     assert!(of(vec![alone.clone()]).starts_with("estimator minimum, rule "));
     assert!(of(vec![in_turns.clone()]).starts_with("estimator pairwise, rule "));
     let both = "estimator pairwise in turns and minimum otherwise, rule ";
@@ -378,7 +388,7 @@ fn what_regressed_comes_first_and_all_else_in_the_order_of_definition() {
 fn an_estimate_near_the_smallest_detectable_change_is_said_to_tend_to_be_too_large() {
     let words = "tends to be too large";
     let text = |factors: &[f64]| {
-        let row = judged("a", 812.0, factors, 0.01, 0.02);
+        let row = decided_row("a", 812.0, factors, 0.01, 0.02);
         plain(&shown(Outcome { rows: vec![row], ..nothing() }))
     };
     assert!(text(&[1.022, 1.02]).contains(words), "{}", text(&[1.022, 1.02]));
@@ -389,7 +399,7 @@ fn an_estimate_near_the_smallest_detectable_change_is_said_to_tend_to_be_too_lar
 fn nothing_from_elsewhere_steers_the_terminal() {
     let hostile = || HOSTILE.to_owned();
     let named = |id: &str| Version { revision: hostile(), ..version(id, 'c') };
-    let failure = Failure::new(Exit::Benchmark, HOSTILE).because(HOSTILE).hint(HOSTILE);
+    let failure = Error::new(Exit::Benchmark, HOSTILE).cause(HOSTILE).hint(HOSTILE);
     let mut report = shown(Outcome {
         base: named("a"),
         head: named("b"),
@@ -407,16 +417,16 @@ fn nothing_from_elsewhere_steers_the_terminal() {
         ..everything()
     });
     let metric = Metric { name: hostile(), ..memory() };
-    report.outcome.functions[0].1.changed[0].name = Name::of(HOSTILE);
+    report.outcome.functions[0].1.changed[0].name = Name::demangle(HOSTILE);
     report.outcome.rows.extend([
         inconclusive(HOSTILE, Repetition::Builds, 30, 0.0099),
-        judged(HOSTILE, 812.0, &[1.4, 1.38], 0.01, 0.01),
-        judged_in(&metric, HOSTILE, 812.0, &[1.0], 0.01, 0.001),
+        decided_row(HOSTILE, 812.0, &[1.4, 1.38], 0.01, 0.01),
+        decided_row_in(&metric, HOSTILE, 812.0, &[1.0], 0.01, 0.001),
         identical(HOSTILE),
         accepted(HOSTILE, 0.5, HOSTILE),
         accepted(HOSTILE, 0.02, HOSTILE),
         failed(HOSTILE, HOSTILE),
-        JudgedRow::of_benchmark(&benchmark(HOSTILE), Verdict::Skipped { reason: hostile() }),
+        DecidedRow::without_metric(&benchmark(HOSTILE), Verdict::Skipped { reason: hostile() }),
     ]);
     assert_harmless(&report);
 }
@@ -425,8 +435,8 @@ fn nothing_from_elsewhere_steers_the_terminal() {
 fn benchmarks_of_one_id_are_told_apart_by_their_targets() {
     let mut report = report();
     let other = Benchmark { target: "other".to_owned(), ..benchmark("split") };
-    let row = judged("split", 4384.0, &[1.0], 0.01, 0.001);
-    report.outcome.rows.push(JudgedRow { benchmark: other, ..row });
+    let row = decided_row("split", 4384.0, &[1.0], 0.01, 0.001);
+    report.outcome.rows.push(DecidedRow { benchmark: other, ..row });
     let text = plain(&report);
     assert!(text.contains("parser/work split") && text.contains("parser/other split"), "{text}");
 }
@@ -434,7 +444,7 @@ fn benchmarks_of_one_id_are_told_apart_by_their_targets() {
 #[test]
 fn nothing_compared_is_a_warning() {
     let skipped = Verdict::Skipped { reason: String::new() };
-    for rows in [vec![], vec![JudgedRow::of_benchmark(&benchmark("a"), skipped)]] {
+    for rows in [vec![], vec![DecidedRow::without_metric(&benchmark("a"), skipped)]] {
         let report = shown(Outcome { rows, ..nothing() });
         assert!(report.markdown().contains("> **Warning:** nothing was compared, so a regression"));
         assert!(report.json().unwrap().contains("\"kind\": \"nothing_compared\""));

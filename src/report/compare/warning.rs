@@ -9,9 +9,9 @@ use crate::{
     machine::{disturbance::Disturbance, state::MANY_SWITCHES},
     model::{Benchmark, Throughput},
     report::{
+        escape::escape_untrusted,
         quantity::{count, percent},
         table::shorten,
-        visible::visible,
     },
 };
 
@@ -148,7 +148,7 @@ pub(in crate::report) fn sentence(warning: &Warning) -> String {
             were(*benchmarks)
         ),
         Warning::DifferentConditions { reasons } => format!(
-            "compared despite different conditions (--allow-different): {}",
+            "compared despite different conditions (--ignore-environment): {}",
             reasons.join("; ")
         ),
     }
@@ -158,7 +158,7 @@ pub(in crate::report) fn sentence(warning: &Warning) -> String {
 fn different_work(benchmarks: &[(String, [Throughput; 2])]) -> String {
     let amounts = |(name, work): &(String, [Throughput; 2])| {
         let [(base, _), (head, unit)] = work.map(Throughput::amount);
-        let name = shorten(&visible(name), LONGEST_NAME);
+        let name = shorten(&escape_untrusted(name), LONGEST_NAME);
         let change = percent(head as f64 / base as f64 - 1.0);
         format!("{name} processes {head} instead of {base} {unit} per iteration ({change})")
     };
@@ -289,12 +289,12 @@ mod tests {
 
     #[test]
     fn functions_at_other_addresses_are_told_with_their_share() {
-        let (target, layout) = (target("work"), Layout::Matched);
+        let (target, layout) = (target("work"), Layout::SameOrder);
         let warning = Warning::OtherAddresses { target, layout, share: 0.031 };
         assert_eq!(
             sentence(&warning),
             "parser/work: 3.1 % of the functions in both versions have the same address in both (layout \
-             `matched`), so the layout is a larger part of their difference"
+             `same-order`), so the layout is a larger part of their difference"
         );
         assert_eq!((warning.kind(), warning.value()), (WarningKind::OtherAddresses, Some(0.031)));
     }

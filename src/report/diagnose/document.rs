@@ -42,7 +42,7 @@ impl DiagnosisReport {
     fn again(&self, benchmark: &Benchmark) -> String {
         let filter = ("filter", Some(benchmark.name.id.as_str()));
         let options = [filter, ("exact", None), ("from-stored", None)];
-        self.command_line.suggest("diagnose", &[&self.version.to_type()], &options)
+        self.command_line.suggest("diagnose", &[&self.version.revision_arg()], &options)
     }
 }
 
@@ -70,7 +70,7 @@ impl Examination {
             blocks.extend(Block::paragraph([NOTHING]));
         }
         let machine = self.machine.iter();
-        let machine = machine.map(|one| format!("no warning: {}", self.of_machine(one)));
+        let machine = machine.map(|one| format!("no warning: {}", self.machine_warning(one)));
         blocks.extend(Block::list(machine));
         let columns = match medium {
             Medium::Terminal { columns } => columns.min(LONGEST),
@@ -89,7 +89,7 @@ impl Examination {
     }
 
     /// What the machine may have done as well, in a sentence.
-    fn of_machine(&self, warning: &Warning) -> String {
+    fn machine_warning(&self, warning: &Warning) -> String {
         format!(
             "{}; but the control, a loop in registers that is steady, was measured in turns with it and shows the \
              same, so this may well be the machine",
@@ -115,7 +115,7 @@ impl Examination {
         let mean = mean.map_or(String::new(), |mean| {
             format!(", {} for an iteration on average", quantity::value(mean, unit))
         });
-        format!("{}{each}{iterations}{load}{mean}", quantity::dimensions(*dimensions))
+        format!("{}{each}{iterations}{load}{mean}", quantity::sample_sizes(*dimensions))
     }
 }
 

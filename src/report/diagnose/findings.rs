@@ -5,8 +5,10 @@ use serde::Serialize;
 
 use super::ExaminedPrologue;
 use crate::{
-    diagnosis::{Advice, Candidates, FTest, Modes, Prologue, Repetitions, Simultaneous, Variance},
-    model::Dimensions,
+    diagnosis::{
+        Advice, Candidates, FTest, Modes, Multimodality, OrderEffect, Repetitions, Variance,
+    },
+    model::SampleSizes,
     stats::{Interval, plan::Optimum},
 };
 
@@ -40,7 +42,7 @@ pub(super) struct AdviceFields {
     /// The relative half-width that `dimensions` is for: half of the smallest change of interest.
     half_width: f64,
     /// null if more than 1,000 builds would be needed.
-    dimensions: Option<Dimensions>,
+    dimensions: Option<SampleSizes>,
     /// The relative half-width of these data.
     half_width_now: Option<f64>,
     build_cost: f64,
@@ -79,7 +81,7 @@ pub(super) struct PrologueFields<'r> {
     /// Their ids, in order.
     others: &'r [String],
     #[serde(flatten)]
-    after_all: &'r Prologue,
+    after_all: &'r OrderEffect,
     /// By how much each measurement is slower after the others, relative: medians over the pairs.
     by_index: &'r [f64],
     /// After each of them alone, where that was measured.
@@ -92,7 +94,7 @@ struct AfterOne<'r> {
     /// Its id.
     other: &'r str,
     #[serde(flatten)]
-    paired: &'r Prologue,
+    paired: &'r OrderEffect,
 }
 
 /// The precision of estimators at growing numbers of measurements.
@@ -156,8 +158,8 @@ impl From<&Repetitions> for RepetitionFields {
     }
 }
 
-impl From<&Simultaneous> for SimultaneousFields {
-    fn from(found: &Simultaneous) -> Self {
+impl From<&Multimodality> for SimultaneousFields {
+    fn from(found: &Multimodality) -> Self {
         let typical = found.typical.and_then(|index| found.executions.get(index));
         Self {
             executions: found.executions.len(),

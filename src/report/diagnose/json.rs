@@ -11,8 +11,8 @@ use super::{
     findings::{AdviceFields, EstimatorFields, PrologueFields, SimultaneousFields, VarianceFields},
 };
 use crate::{
-    diagnosis::{Influence, Leaps, Neighbours, SteadyStates, Trend, Warning},
-    model::Dimensions,
+    diagnosis::{Autocorrelation, Influence, LevelShifts, SteadyStates, Trend, Warning},
+    model::SampleSizes,
     report::json::{FullName, Machine, MetricFields, Version},
     stats::Estimator,
 };
@@ -48,7 +48,7 @@ struct ExaminationFields<'r> {
     warnings: Vec<WarningFields<'r>>,
     /// Warnings that a control which is known to be steady shows as well: they are about the machine, and not about the
     /// benchmark.
-    of_machine: Vec<WarningFields<'r>>,
+    machine_warnings: Vec<WarningFields<'r>>,
     /// Whether a control was measured.
     has_control: bool,
     notes: &'r [String],
@@ -58,10 +58,10 @@ struct ExaminationFields<'r> {
     advice: Option<AdviceFields>,
     trend: Option<&'r Trend>,
     states: Option<&'r SteadyStates>,
-    leaps: Option<&'r Leaps>,
-    simultaneous: Option<SimultaneousFields>,
-    prologue: Option<PrologueFields<'r>>,
-    neighbours: Option<Neighbours>,
+    level_shifts: Option<&'r LevelShifts>,
+    multimodality: Option<SimultaneousFields>,
+    order_effect: Option<PrologueFields<'r>>,
+    autocorrelation: Option<Autocorrelation>,
     estimators: Option<EstimatorFields>,
     length: Option<&'r ExaminedLength>,
     /// For each question without an answer, why.
@@ -74,7 +74,7 @@ struct ConditionFields<'r> {
     /// The identities of their experiments.
     experiments: &'r [String],
     /// The largest numbers, where they vary.
-    dimensions: Dimensions,
+    sample_sizes: SampleSizes,
     /// The smallest change of interest.
     min_effect: f64,
     /// The estimator of the value of an execution.
@@ -135,7 +135,7 @@ impl Examination {
         let mut why = |question, lacking: Option<String>| {
             unanswered.extend(lacking.map(|reason| (question, reason)));
         };
-        let text = |lacking: &crate::diagnosis::Lacking| format!("this {lacking}");
+        let text = |lacking: &crate::diagnosis::InsufficientData| format!("this {lacking}");
         why("variance", found.variance.as_ref().err().map(text));
         why("executions", found.executions.as_ref().err().map(text));
         why("builds", found.builds.as_ref().err().map(text));
@@ -152,7 +152,11 @@ impl Examination {
             metric: Some(self.data.metric()).into(),
             conditions: (&self.conditions).into(),
             warnings: self.warnings.iter().map(|warning| self.warning_fields(warning)).collect(),
-            of_machine: self.machine.iter().map(|warning| self.warning_fields(warning)).collect(),
+            machine_warnings: self
+                .machine
+                .iter()
+                .map(|warning| self.warning_fields(warning))
+                .collect(),
             has_control: self.control.is_some(),
             notes: &self.notes,
             variance: found.variance.as_ref().ok().map(VarianceFields::from),
@@ -161,10 +165,10 @@ impl Examination {
             advice: found.advice.as_ref().ok().map(AdviceFields::from),
             trend: found.trend.as_ref().ok(),
             states: found.states.as_ref().ok(),
-            leaps: found.leaps.as_ref().ok(),
-            simultaneous: found.simultaneous.as_ref().ok().map(SimultaneousFields::from),
-            prologue: self.prologue.as_ref().ok().map(PrologueFields::from),
-            neighbours: found.neighbours.ok(),
+            level_shifts: found.leaps.as_ref().ok(),
+            multimodality: found.simultaneous.as_ref().ok().map(SimultaneousFields::from),
+            order_effect: self.prologue.as_ref().ok().map(PrologueFields::from),
+            autocorrelation: found.neighbours.ok(),
             estimators: found.candidates.as_ref().ok().map(EstimatorFields::from),
             length: self.length.as_ref().ok(),
             unanswered,
@@ -181,7 +185,7 @@ impl<'r> From<&'r Conditions> for ConditionFields<'r> {
     fn from(conditions: &'r Conditions) -> Self {
         Self {
             experiments: &conditions.experiments,
-            dimensions: conditions.dimensions,
+            sample_sizes: conditions.dimensions,
             min_effect: conditions.min_effect,
             estimator: conditions.estimator,
             confidence: conditions.confidence,

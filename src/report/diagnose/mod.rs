@@ -23,9 +23,9 @@ use super::{
     json as of_json,
 };
 use crate::{
-    diagnosis::{Diagnosis, Length, Prologue, Warning},
-    failure::Result,
-    model::{Benchmark, Dimensions, Machine, Version},
+    diagnosis::{Diagnosis, Length, OrderEffect, Warning},
+    error::Result,
+    model::{Benchmark, Machine, SampleSizes, Version},
     shell::CommandLine,
     stats::{Estimator, Measurements},
 };
@@ -90,7 +90,7 @@ pub struct Conditions {
     /// The experiments that they are of, by which they are known in every store.
     pub experiments: Vec<String>,
     /// Builds, executions of each and measurements of each; the most of each, where they are not equally many.
-    pub dimensions: Dimensions,
+    pub dimensions: SampleSizes,
     /// The smallest change of interest: .01 is 1 %.
     pub min_effect: f64,
     /// By which executions are compared.
@@ -118,11 +118,11 @@ pub struct ExaminedPrologue {
     /// The others, in their order.
     pub others: Vec<String>,
     /// After all of them.
-    pub after_all: Prologue,
+    pub after_all: OrderEffect,
     /// For each index of a measurement, how much slower it is after the others: medians over the pairs.
     pub by_index: Vec<f64>,
     /// After each of them alone, where that was measured.
-    pub after_each: Vec<(String, Prologue)>,
+    pub after_each: Vec<(String, OrderEffect)>,
 }
 
 /// Relative errors against iterations.
@@ -146,7 +146,7 @@ impl DiagnosisReport {
 
     /// The plots of all benchmarks.
     pub fn plots(&self) -> Vec<PlotFile> {
-        plots::of(&self.benchmarks)
+        plots::plots(&self.benchmarks)
     }
 }
 

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     diagnosis::{Densities, Segments},
     model::Unit,
-    report::visible::visible,
+    report::escape::escape_untrusted,
     stats::Moments,
 };
 
@@ -30,7 +30,7 @@ pub struct PlotFile {
 }
 
 /// All plots of these benchmarks.
-pub(super) fn of(benchmarks: &[ExaminedBenchmark]) -> Vec<PlotFile> {
+pub(super) fn plots(benchmarks: &[ExaminedBenchmark]) -> Vec<PlotFile> {
     let mut used = BTreeSet::new();
     let mut files = Vec::new();
     for ExaminedBenchmark { benchmark, outcome } in benchmarks {
@@ -78,7 +78,7 @@ impl Examination {
             ("sequence", "measurements in the order of time", self.sequences()),
             ("variance", "where the variance comes from", self.variance()),
             ("estimators", "estimators by the number of measurements", self.estimators()),
-            ("prologue", "after other benchmarks, against a fresh process", self.prologues()),
+            ("prologue", "after other benchmarks, against a fresh process", self.order_effects()),
             ("length", "error of a measurement by its iterations", self.lengths()),
         ]
     }
@@ -140,7 +140,7 @@ impl Examination {
         let (Some(state), Some(curve)) = (found.states.first(), found.own.curves.first()) else {
             return Vec::new();
         };
-        let moments = Moments::of(self.execution(state.position));
+        let moments = Moments::compute(self.execution(state.position));
         let variance = moments.squares / (moments.count.max(2) - 1) as f64;
         let (label, divisor) = self.unit();
         let points = |density: &dyn Fn(usize, f64) -> f64| {
@@ -244,7 +244,7 @@ impl Examination {
     }
 
     /// Figures 10 and 11.
-    fn prologues(&self) -> Vec<Panel> {
+    fn order_effects(&self) -> Vec<Panel> {
         let Ok(found) = &self.prologue else { return Vec::new() };
         let all = ("all".to_owned(), found.after_all);
         let bars: Vec<_> = std::iter::once(&all).chain(&found.after_each).collect();
@@ -260,7 +260,10 @@ impl Examination {
             Panel {
                 title: "how much slower after others".to_owned(),
                 x: Axis {
-                    names: bars.iter().map(|(name, _)| visible(name).into_owned()).collect(),
+                    names: bars
+                        .iter()
+                        .map(|(name, _)| escape_untrusted(name).into_owned())
+                        .collect(),
                     ..Axis::linear("what ran before")
                 },
                 y: Axis::linear("%"),

@@ -19,7 +19,7 @@ pub struct Scale {
 
 impl Scale {
     /// A scale that has room for all these values, as far as they can be drawn.
-    pub fn of(values: impl Iterator<Item = f64>, axis: &Axis, places: [f64; 2]) -> Self {
+    pub fn fit(values: impl Iterator<Item = f64>, axis: &Axis, places: [f64; 2]) -> Self {
         let logarithmic = axis.logarithmic;
         let shown = values.filter(|value| can_be_drawn(*value, logarithmic));
         let shown = shown.map(|value| if logarithmic { value.log10() } else { value });
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     fn scale(values: &[f64], axis: &Axis) -> Scale {
-        Scale::of(values.iter().copied(), axis, [0.0, 100.0])
+        Scale::fit(values.iter().copied(), axis, [0.0, 100.0])
     }
 
     #[test]

@@ -8,8 +8,8 @@ use super::{
 };
 use crate::{
     diagnosis::{
-        Advice, Class, FTest, Influence, Lacking, Leaps, Neighbours, Segments, Simultaneous,
-        SteadyStates, Trend, Variance,
+        Advice, Autocorrelation, Class, FTest, Influence, InsufficientData, LevelShifts,
+        Multimodality, Segments, SteadyStates, Trend, Variance,
     },
     model::Unit,
     report::quantity::{self, count, p_value, size},
@@ -64,10 +64,10 @@ impl Examination {
             or_lacking(found.advice.as_ref(), advice),
             or_lacking(found.trend.as_ref(), trend),
             or_lacking(found.states.as_ref(), |states| self.states(states)),
-            or_lacking(found.leaps.as_ref(), |leaps| self.leaps(leaps)),
-            or_lacking(found.simultaneous.as_ref(), |found| self.simultaneous(found)),
-            self.prologue.as_ref().map_or_else(unanswered, prologue),
-            or_lacking(found.neighbours.as_ref(), neighbours),
+            or_lacking(found.leaps.as_ref(), |leaps| self.level_shifts(leaps)),
+            or_lacking(found.simultaneous.as_ref(), |found| self.multimodality(found)),
+            self.prologue.as_ref().map_or_else(unanswered, order_effect),
+            or_lacking(found.neighbours.as_ref(), autocorrelation),
             or_lacking(found.candidates.as_ref(), |found| {
                 estimators(found, &self.conditions, columns)
             }),
@@ -107,7 +107,7 @@ impl Examination {
         lines
     }
 
-    fn leaps(&self, found: &Leaps) -> Vec<Line> {
+    fn level_shifts(&self, found: &LevelShifts) -> Vec<Line> {
         let of = |class| found.executions.iter().filter(|one| one.class == class).count();
         let all = found.executions.len();
         let classes = [
@@ -162,7 +162,7 @@ impl Examination {
         all.find(|(round, _)| *round == position.round).map_or(&[], |(_, values)| values)
     }
 
-    fn simultaneous(&self, found: &Simultaneous) -> Vec<Line> {
+    fn multimodality(&self, found: &Multimodality) -> Vec<Line> {
         let all = found.executions.len();
         if all == 0 {
             return vec![prose("every execution leaps: its states come one after the other")];
@@ -237,7 +237,7 @@ fn advice(advice: &Advice) -> Vec<Line> {
     };
     let best = advice.dimensions.map_or_else(
         || "more than 1000 builds would be needed".to_owned(),
-        |best| format!("it takes {}", quantity::dimensions(best)),
+        |best| format!("it takes {}", quantity::sample_sizes(best)),
     );
     vec![
         prose(format!(
@@ -259,7 +259,7 @@ fn advice(advice: &Advice) -> Vec<Line> {
 }
 
 /// The execution with the clearest leap, or the first.
-fn clearest(found: &Leaps) -> Option<&Segments> {
+fn clearest(found: &LevelShifts) -> Option<&Segments> {
     let leaping = found.executions.iter().filter(|one| one.segments.len() > 1);
     leaping.min_by(|a, b| a.p.total_cmp(&b.p)).or(found.executions.first())
 }
@@ -295,10 +295,10 @@ fn variance(found: &Variance) -> Vec<Line> {
 }
 
 fn influence(
-    executions: &Result<Influence, Lacking>,
-    builds: &Result<Influence, Lacking>,
+    executions: &Result<Influence, InsufficientData>,
+    builds: &Result<Influence, InsufficientData>,
 ) -> Vec<Line> {
-    let line = |what: &str, found: &Result<Influence, Lacking>| match found {
+    let line = |what: &str, found: &Result<Influence, InsufficientData>| match found {
         Ok(found) => prose(format!(
             "{what}: impact factor {} ({} without shift; {:.2} .. {:.2} by the additive model), standard deviation \
              {}",
@@ -335,7 +335,7 @@ fn trend(found: &Trend) -> Vec<Line> {
     ]
 }
 
-fn prologue(found: &ExaminedPrologue) -> Vec<Line> {
+fn order_effect(found: &ExaminedPrologue) -> Vec<Line> {
     let all = &found.after_all;
     let others = match &found.others[..] {
         [only] => format!("after `{only}`"),
@@ -361,7 +361,7 @@ fn prologue(found: &ExaminedPrologue) -> Vec<Line> {
     lines
 }
 
-fn neighbours(found: &Neighbours) -> Vec<Line> {
+fn autocorrelation(found: &Autocorrelation) -> Vec<Line> {
     vec![
         prose(format!(
             "correlation of neighbours {:+.3} ({:+.3} .. {:+.3}), von Neumann's ratio of ranks {:.3} where 2 is \
@@ -381,7 +381,10 @@ fn neighbours(found: &Neighbours) -> Vec<Line> {
     ]
 }
 
-fn or_lacking<T>(found: Result<&T, &Lacking>, lines: impl FnOnce(&T) -> Vec<Line>) -> Vec<Line> {
+fn or_lacking<T>(
+    found: Result<&T, &InsufficientData>,
+    lines: impl FnOnce(&T) -> Vec<Line>,
+) -> Vec<Line> {
     match found {
         Ok(found) => lines(found),
         Err(lacking) => unanswered(format!("this {lacking}")),

@@ -64,7 +64,7 @@ fn finding(warning: &Warning, of: &Examination) -> String {
             p_value(p),
             of.findings.states.as_ref().map_or(0, |states| states.states.len())
         ),
-        Warning::Leaps {
+        Warning::LevelShifts {
             leaping,
             executions,
             warm_up,
@@ -95,15 +95,15 @@ fn finding(warning: &Warning, of: &Examination) -> String {
             size(distance),
             at_most(p)
         ),
-        Warning::Neighbours { correlation, error, error_if_independent, p } => format!(
+        Warning::Autocorrelation { correlation, error, error_if_independent, p } => format!(
             "measurements depend on the one before: their correlation is {correlation:.2}, so the value of an \
              execution is sure to {} and not to {} ({}, {})",
             size(error),
             size(error_if_independent),
             p_value(p),
-            of.neighbour_evidence()
+            of.autocorrelation_evidence()
         ),
-        Warning::Prologue { change, p } => {
+        Warning::OrderEffect { change, p } => {
             let (after, pairs) = match &of.prologue {
                 Ok(prologue) => (culprits(prologue), prologue.after_all.pairs),
                 Err(_) => ("others".to_owned(), 0),
@@ -143,10 +143,10 @@ fn advice(warning: &Warning, conditions: &Conditions) -> String {
         Warning::SeveralSteadyStates { .. } => {
             "take more executions (-m) rather than more measurements; one execution tells little".to_owned()
         }
-        Warning::Leaps { warm_up, leaping, .. } if 2 * warm_up > leaping => {
+        Warning::LevelShifts { warm_up, leaping, .. } if 2 * warm_up > leaping => {
             "measure it with a longer --warm-up, behind the last leap".to_owned()
         }
-        Warning::Leaps { .. } => {
+        Warning::LevelShifts { .. } => {
             "look for what happens once in a while, such as memory that grows; give each call an input of its \
              own, or make that part of every call"
                 .to_owned()
@@ -155,13 +155,13 @@ fn advice(warning: &Warning, conditions: &Conditions) -> String {
             "the minimum sees only the faster state: use --estimator mean, or a benchmark for each state"
                 .to_owned()
         }
-        Warning::Neighbours { correlation, .. } if correlation < 0.0 => {
+        Warning::Autocorrelation { correlation, .. } if correlation < 0.0 => {
             "slow and fast measurements take turns: make one call do both".to_owned()
         }
-        Warning::Neighbours { .. } => {
+        Warning::Autocorrelation { .. } => {
             "more measurements of one execution tell less than it seems: take more executions (-m)".to_owned()
         }
-        Warning::Prologue { .. } => {
+        Warning::OrderEffect { .. } => {
             "execute it in a process of its own, as rbench does; with `cargo bench` alone, change what the \
              others leave behind"
                 .to_owned()
@@ -172,7 +172,7 @@ fn advice(warning: &Warning, conditions: &Conditions) -> String {
 /// What ran before and matters: those that matter each alone, or all.
 fn culprits(prologue: &ExaminedPrologue) -> String {
     let limit = prologue.after_all.change.center.abs() / 2.0;
-    let is_one = |one: &&(String, crate::diagnosis::Prologue)| one.1.change.center.abs() > limit;
+    let is_one = |one: &&(String, crate::diagnosis::OrderEffect)| one.1.change.center.abs() > limit;
     let found: Vec<String> =
         prologue.after_each.iter().filter(is_one).map(|(id, _)| format!("`{id}`")).collect();
     match (&found[..], &prologue.others[..]) {
@@ -222,7 +222,7 @@ impl Examination {
         format!("{executions} executions")
     }
 
-    fn neighbour_evidence(&self) -> String {
+    fn autocorrelation_evidence(&self) -> String {
         let executions = self.findings.neighbours.as_ref().map_or(0, |found| found.executions);
         format!("{executions} executions")
     }

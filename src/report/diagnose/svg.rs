@@ -1,7 +1,7 @@
 //! Charts as SVG: lines, dots and marks in panels, with axes. Nothing of what is drawn is markup.
 
 use super::scale::{Scale, decimals};
-use crate::report::{table::shorten, visible::visible};
+use crate::report::{escape::escape_untrusted, table::shorten};
 
 /// How wide a document is, in pixels: little, so that its text can be read where a telephone shows it whole.
 const WIDTH: f64 = 480.0;
@@ -99,7 +99,7 @@ pub fn document(title: &str, panels: &[Panel]) -> String {
 /// Text in which nothing is markup, and nothing steers.
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for character in visible(text).chars() {
+    for character in escape_untrusted(text).chars() {
         match character {
             '&' => out += "&amp;",
             '<' => out += "&lt;",
@@ -121,8 +121,8 @@ impl Panel {
         let has_bars = self.shapes.iter().any(|shape| shape.kind == Kind::Bars);
         let zero = has_bars.then_some(0.0);
         let marked = self.marks.iter().map(|(x, _)| *x);
-        let x = Scale::of(points().map(|p| p[0]).chain(marked), &self.x, [left, WIDTH - right]);
-        let y = Scale::of(points().map(|p| p[1]).chain(zero), &self.y, [PANEL - below, above]);
+        let x = Scale::fit(points().map(|p| p[0]).chain(marked), &self.x, [left, WIDTH - right]);
+        let y = Scale::fit(points().map(|p| p[1]).chain(zero), &self.y, [PANEL - below, above]);
         let mut svg = format!("<text x=\"{left}\" y=\"20\">{}</text>\n", escaped(&self.title));
         svg += &self.axes(&x, &y);
         for shape in &self.shapes {

@@ -23,8 +23,8 @@ fn data(factor: impl Fn(usize) -> f64) -> Measurements {
     Measurements::new(Metric::wall(), builds).unwrap()
 }
 
-fn paired(change: f64) -> Prologue {
-    Prologue { pairs: 20, change: Interval::about(change, 0.004), p: 1e-9 }
+fn paired(change: f64) -> OrderEffect {
+    OrderEffect { pairs: 20, change: Interval::around(change, 0.004), p: 1e-9 }
 }
 
 fn examined(id: &str, factor: impl Fn(usize) -> f64, others: &[&str]) -> ExaminedBenchmark {
@@ -36,7 +36,7 @@ fn examined(id: &str, factor: impl Fn(usize) -> f64, others: &[&str]) -> Examine
     let prologue = if others.is_empty() {
         Err("it comes first".to_owned())
     } else {
-        warnings.push(Warning::Prologue { change: 0.3, p: 1e-9 });
+        warnings.push(Warning::OrderEffect { change: 0.3, p: 1e-9 });
         Ok(ExaminedPrologue {
             others: others.iter().map(|&id| id.to_owned()).collect(),
             after_all: paired(0.3),
@@ -46,11 +46,11 @@ fn examined(id: &str, factor: impl Fn(usize) -> f64, others: &[&str]) -> Examine
     };
     let lengths: Vec<(u64, f64)> =
         (0..8).flat_map(|power| [(1 << power, 1000.0 + 40.0 / f64::from(1 << power)); 3]).collect();
-    let length = Length::of(&lengths).ok_or_else(String::new);
+    let length = Length::from_measurements(&lengths).ok_or_else(String::new);
     let length = length.map(|curve| ExaminedLength { curve, oracle: 11, in_use: 32 });
     let conditions = Conditions {
         experiments: vec!["0123".to_owned()],
-        dimensions: Dimensions { first_look: None, builds: 4, executions: 4, measurements: 200 },
+        dimensions: SampleSizes { first_look: None, builds: 4, executions: 4, measurements: 200 },
         min_effect: 0.01,
         estimator: Estimator::Minimum,
         confidence: 0.95,

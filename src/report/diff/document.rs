@@ -1,11 +1,12 @@
 //! The difference between two versions for people: an entry for each function that differs.
 
 use super::{
-    DiffReport, TargetDiff, label,
-    reached::{Has, Reached},
+    DiffReport, TargetDiff,
+    executed::{ExecutedFunctions, InVersions},
+    label,
 };
 use crate::{
-    code::{Cause, ChangedFunction, FunctionDiff, Name, SizedFunction},
+    elf::{Cause, ChangedFunction, FunctionDiff, Name, SizedFunction},
     report::{
         document::{Block, Document, Item, Text},
         quantity::{change_of_stack, count},
@@ -24,18 +25,18 @@ impl DiffReport {
         }
         for (version, targets) in [(&self.base, &self.only_base), (&self.head, &self.only_head)] {
             for target in targets {
-                let name = Text::of_name(target.to_string());
+                let name = Text::from_name(target.to_string());
                 document.add(Block::list([name.then(format!(": only in {version}"))]));
             }
         }
-        document.add(self.reaching_nothing().map(|text| Block::Paragraph(vec![text.into()])));
+        document.add(self.without_impact().map(|text| Block::Paragraph(vec![text.into()])));
         document
     }
 
     /// How many benchmarks of all bench targets reach nothing, if there are any benchmarks.
-    fn reaching_nothing(&self) -> Option<String> {
-        let reached = || self.targets.iter().filter_map(|target| target.reached.as_ref());
-        let nothing: usize = reached().map(Reached::reaching_nothing).sum();
+    fn without_impact(&self) -> Option<String> {
+        let reached = || self.targets.iter().filter_map(|target| target.executed.as_ref());
+        let nothing: usize = reached().map(ExecutedFunctions::count_without_impact).sum();
         let all: usize = reached().map(|reached| reached.benchmarks.len()).sum();
         let verbs = if nothing == 1 { "executes and reads" } else { "execute and read" };
         let of = count(all, "benchmark");
@@ -62,29 +63,29 @@ impl TargetDiff {
             };
             sizes += &change_of_stack(function.base_stack, function.head_stack);
             let what = what_differs(function).map(Text::from);
-            let who = self.who_executes(&function.name, function.instance, Has::Both);
+            let who = self.executed_by(&function.name, function.instance, InVersions::Both);
             let name = label(&function.name, function.instance, &shared);
-            items.push(of_function("~", &name, &sizes, what.into_iter().chain(who)));
+            items.push(function_item("~", &name, &sizes, what.into_iter().chain(who)));
         }
-        let of_one = [("+", added, Has::OnlyHead), ("-", removed, Has::OnlyBase)];
+        let of_one = [("+", added, InVersions::OnlyHead), ("-", removed, InVersions::OnlyBase)];
         for (sign, functions, has) in of_one {
             for SizedFunction { name, instance, size, .. } in functions {
-                let who = self.who_executes(name, *instance, has);
+                let who = self.executed_by(name, *instance, has);
                 let name = label(name, *instance, &shared);
-                items.push(of_function(sign, &name, &format!("{size} bytes"), who));
+                items.push(function_item(sign, &name, &format!("{size} bytes"), who));
             }
         }
         items.extend(self.diff.elsewhere.iter().map(|what| Item::from(format!("~ {what}"))));
         let unknown = self.not_comparable.iter();
         items.extend(unknown.map(|one| Item::from(format!("? {}: {}", one.input, one.reason))));
-        let benchmarks = self.reached.as_ref().map(Reached::lines).unwrap_or_default();
+        let benchmarks = self.executed.as_ref().map(ExecutedFunctions::lines).unwrap_or_default();
         items.extend(Block::list(benchmarks).map(|list| Item::new("benchmarks:", [list])));
-        Item::new(Text::of_name(self.target.to_string()).then(summary), Block::list(items))
+        Item::new(Text::from_name(self.target.to_string()).then(summary), Block::list(items))
     }
 
     /// Which benchmarks execute a function, if that is known.
-    fn who_executes(&self, name: &Name, instance: u64, has: Has) -> Option<Text> {
-        Some(self.reached.as_ref()?.who_executes(name, instance, has))
+    fn executed_by(&self, name: &Name, instance: u64, has: InVersions) -> Option<Text> {
+        Some(self.executed.as_ref()?.executed_by(name, instance, has))
     }
 }
 
@@ -108,7 +109,12 @@ fn what_differs(function: &ChangedFunction) -> Option<String> {
     }
 }
 
-fn of_function(sign: &str, name: &str, size: &str, below: impl IntoIterator<Item = Text>) -> Item {
+fn function_item(
+    sign: &str,
+    name: &str,
+    size: &str,
+    below: impl IntoIterator<Item = Text>,
+) -> Item {
     let text = Text::from(format!("{sign} ")).name(name).then(format!("  ({size})"));
     Item::new(text, Block::list(below))
 }

@@ -3,15 +3,15 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{DiffReport, TargetDiff, reached::Has};
+use super::{DiffReport, TargetDiff, executed::InVersions};
 use crate::{
-    code::{ChangedFunction, SizedFunction},
-    failure::Result,
+    elf::{ChangedFunction, SizedFunction},
+    error::Result,
+    impact::Impact,
     model::{BenchTarget, Benchmark},
-    reach::Reach,
     report::{
+        impact::{Difference, ReachFields},
         json::{HASH, Version, document},
-        reach::{Difference, ReachFields},
     },
 };
 
@@ -95,7 +95,7 @@ struct Sized<'r> {
 #[derive(Serialize, JsonSchema)]
 struct Reaching<'r> {
     id: &'r str,
-    reach: ReachFields<'r>,
+    impact: ReachFields<'r>,
 }
 
 /// A link input that could not be compared, and why.
@@ -118,7 +118,9 @@ impl DiffReport {
 }
 
 impl<'r> From<&'r TargetDiff> for TargetFields<'r> {
-    fn from(TargetDiff { target, diff, not_comparable, reached }: &'r TargetDiff) -> Self {
+    fn from(
+        TargetDiff { target, diff, not_comparable, executed: reached }: &'r TargetDiff,
+    ) -> Self {
         let executed_by = |instance, has| Some(ids(reached.as_ref()?.executing(instance, has)));
         let changed = |function: &'r ChangedFunction| Changed {
             name: function.name.as_str(),
@@ -133,7 +135,7 @@ impl<'r> From<&'r TargetDiff> for TargetFields<'r> {
                 &function.callees_gained,
                 &function.callees_lost,
             ),
-            executed_by: executed_by(function.instance, Has::Both),
+            executed_by: executed_by(function.instance, InVersions::Both),
         };
         let sized = |functions: &'r [SizedFunction], has| {
             let sized = |SizedFunction { name, instance, size, stack }: &'r SizedFunction| Sized {
@@ -145,16 +147,16 @@ impl<'r> From<&'r TargetDiff> for TargetFields<'r> {
             };
             functions.iter().map(sized).collect()
         };
-        let reaching = |(benchmark, reach): &'r (Benchmark, Reach)| Reaching {
+        let reaching = |(benchmark, reach): &'r (Benchmark, Impact)| Reaching {
             id: &benchmark.name.id,
-            reach: reach.into(),
+            impact: reach.into(),
         };
         let inputs = not_comparable.iter();
         Self {
             target,
             changed: diff.changed.iter().map(changed).collect(),
-            added: sized(&diff.added, Has::OnlyHead),
-            removed: sized(&diff.removed, Has::OnlyBase),
+            added: sized(&diff.added, InVersions::OnlyHead),
+            removed: sized(&diff.removed, InVersions::OnlyBase),
             unchanged: diff.unchanged,
             benchmarks: reached.as_ref().map(|all| all.benchmarks.iter().map(reaching).collect()),
             not_traced: reached.as_ref().map(|all| ids(&all.not_traced)),

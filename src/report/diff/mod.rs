@@ -1,20 +1,20 @@
 //! The report of `diff`: functions whose machine code was added, removed or changed.
 
 mod document;
+mod executed;
 pub(super) mod json;
-mod reached;
 
 use std::collections::BTreeSet;
 
-pub use reached::Reached;
+pub use executed::ExecutedFunctions;
 
 use super::{
     Report,
     document::{Document, Medium},
 };
 use crate::{
-    code::{FunctionDiff, FunctionSet, Name, NotComparable},
-    failure::Result,
+    elf::{FunctionDiff, FunctionSet, Name, NotComparable},
+    error::Result,
     model::{BenchTarget, Version},
 };
 
@@ -43,7 +43,7 @@ pub struct TargetDiff {
     /// Link inputs of either version that nothing is known about.
     pub not_comparable: Vec<NotComparable>,
     /// What its benchmarks reach; absent if that was not asked for, or they could not be listed.
-    pub reached: Option<Reached>,
+    pub executed: Option<ExecutedFunctions>,
 }
 
 impl TargetDiff {
@@ -54,7 +54,7 @@ impl TargetDiff {
         not_comparable.sort();
         not_comparable.dedup();
         let diff = FunctionSet::diff(base, head);
-        Self { target: target.clone(), diff, not_comparable, reached: None }
+        Self { target: target.clone(), diff, not_comparable, executed: None }
     }
 }
 
@@ -81,8 +81,8 @@ impl Report for DiffReport {
 mod tests {
     use super::*;
     use crate::{
-        code::{Cause, ChangedFunction, SizedFunction},
-        reach::{Reach, ReachedFunction},
+        elf::{Cause, ChangedFunction, SizedFunction},
+        impact::{Impact, ReachedFunction},
         report::{
             style,
             testing::{HOSTILE, assert_harmless, assert_keeps, benchmark, target, version},
@@ -91,7 +91,7 @@ mod tests {
 
     fn report(name: &str) -> DiffReport {
         let changed = |name: &str, head_size| ChangedFunction {
-            name: Name::of(name),
+            name: Name::demangle(name),
             instance: 0x1a2b_3c4d << 32,
             base_instance: 0x1a2b_3c4d << 32,
             base_size: 2316,
@@ -103,17 +103,17 @@ mod tests {
             callees_lost: vec![],
         };
         let reads = |name: &str, data: Option<&str>| ChangedFunction {
-            cause: Cause::Data(data.map(Name::of)),
+            cause: Cause::Data(data.map(Name::demangle)),
             ..changed(name, 2316)
         };
         let inlines = ChangedFunction {
-            callees_gained: ["a", "b", "c", "d", "e", "f", "g"].map(Name::of).into(),
-            callees_lost: vec![Name::of(name)],
+            callees_gained: ["a", "b", "c", "d", "e", "f", "g"].map(Name::demangle).into(),
+            callees_lost: vec![Name::demangle(name)],
             head_stack: Some(4120),
             ..changed("inlines", 5000)
         };
         let sized = |name: &str| SizedFunction {
-            name: Name::of(name),
+            name: Name::demangle(name),
             instance: 1,
             size: 10,
             stack: Some(8),
@@ -137,7 +137,7 @@ mod tests {
             target: target(name),
             diff,
             not_comparable: vec![],
-            reached: None,
+            executed: None,
         };
         DiffReport {
             base: version("main", 'a'),
@@ -160,7 +160,7 @@ mod tests {
             function.instance = 0x100 + number as u64;
         }
         let function = |name: &str, instance, sizes: [Option<u64>; 2]| ReachedFunction {
-            name: Name::of(name),
+            name: Name::demangle(name),
             instance,
             base_size: sizes[0],
             head_size: sizes[1],
@@ -175,16 +175,16 @@ mod tests {
             function(name, 0x1a2b_3c4d << 32, [Some(2316), Some(2352)]),
             function("new", 1, [None, Some(10)]),
         ];
-        let fast = Reach { functions: vec![parse.clone()], ..Reach::default() };
-        let reads = Reach {
+        let fast = Impact { functions: vec![parse.clone()], ..Impact::default() };
+        let reads = Impact {
             functions: vec![parse, new],
             files: vec![name.to_owned()],
             variables: vec![name.to_owned()],
-            doubts: vec![],
+            uncertainties: vec![],
         };
-        let of = |id: &str, reach: &Reach| (benchmark(id), reach.clone());
-        let nothing = Reach::default();
-        report.targets[0].reached = Some(Reached {
+        let of = |id: &str, reach: &Impact| (benchmark(id), reach.clone());
+        let nothing = Impact::default();
+        report.targets[0].executed = Some(ExecutedFunctions {
             benchmarks: vec![
                 of(name, &fast),
                 of("fast", &fast),
@@ -195,8 +195,8 @@ mod tests {
             ],
             not_traced: vec![],
         });
-        let doubtful = Reach { doubts: vec![name.to_owned()], ..nothing.clone() };
-        report.targets[1].reached = Some(Reached {
+        let doubtful = Impact { uncertainties: vec![name.to_owned()], ..nothing.clone() };
+        report.targets[1].executed = Some(ExecutedFunctions {
             benchmarks: vec![of("x", &nothing), of("y", &doubtful)],
             not_traced: vec![benchmark(name)],
         });
@@ -212,7 +212,7 @@ mod tests {
     #[test]
     fn many_benchmarks_that_all_reach_the_same_are_counted() {
         let mut report = by_benchmark("parse");
-        let reached = report.targets[0].reached.as_mut().unwrap();
+        let reached = report.targets[0].executed.as_mut().unwrap();
         let (_, reach) = reached.benchmarks[0].clone();
         reached.benchmarks =
             (0..9).map(|index| (benchmark(&format!("b{index}")), reach.clone())).collect();
@@ -228,16 +228,18 @@ mod tests {
     #[test]
     fn that_nobody_executes_a_function_is_certain_only_if_all_is_known() {
         let certain = "no benchmark executes it";
-        let said = |change: fn(&mut Reached)| {
-            let mut reached = Reached::default();
-            reached.benchmarks.push((benchmark("a"), Reach::default()));
+        let said = |change: fn(&mut ExecutedFunctions)| {
+            let mut reached = ExecutedFunctions::default();
+            reached.benchmarks.push((benchmark("a"), Impact::default()));
             change(&mut reached);
-            reached.who_executes(&Name::of("f"), 1, reached::Has::Both).plain()
+            reached.executed_by(&Name::demangle("f"), 1, executed::InVersions::Both).plain()
         };
         assert_eq!(said(|_| ()), certain);
-        let doubt = |reached: &mut Reached| reached.benchmarks[0].1.doubts.push("x".to_owned());
-        let unknown = |reached: &mut Reached| reached.not_traced.push(benchmark("b"));
-        for change in [doubt as fn(&mut Reached), unknown] {
+        let doubt = |reached: &mut ExecutedFunctions| {
+            reached.benchmarks[0].1.uncertainties.push("x".to_owned())
+        };
+        let unknown = |reached: &mut ExecutedFunctions| reached.not_traced.push(benchmark("b"));
+        for change in [doubt as fn(&mut ExecutedFunctions), unknown] {
             assert_eq!(said(change), "no benchmark is known to execute it");
         }
     }
@@ -253,7 +255,7 @@ mod tests {
         assert_eq!(executed_by("added", 0), serde_json::json!(["slow"]));
         assert_eq!(executed_by("removed", 0), serde_json::json!([]), "another version's");
         assert_eq!(target["benchmarks"][3]["id"], "slow");
-        let reach = &target["benchmarks"][3]["reach"];
+        let reach = &target["benchmarks"][3]["impact"];
         assert_eq!(reach["functions"][1]["name"], "new");
         assert_eq!(reach["functions"][1]["instance"], target["added"][0]["instance"]);
         assert_eq!([&reach["files"][0], &reach["variables"][0]], ["parse", "parse"]);
@@ -271,7 +273,7 @@ mod tests {
     fn functions_of_one_name_are_told_apart_by_their_symbols() {
         let mut report = report("iter");
         report.targets[0].diff.added = vec![SizedFunction {
-            name: Name::of("iter"),
+            name: Name::demangle("iter"),
             instance: 0x0005_6789 << 32,
             size: 10,
             stack: None,

@@ -2,7 +2,7 @@
 
 use super::DoctorReport;
 use crate::{
-    machine::doctor::{Finding, Grade},
+    machine::doctor::{Finding, Severity},
     report::{
         document::{Block, Document, Item, Text},
         quantity::count,
@@ -13,7 +13,7 @@ use crate::{
 impl DoctorReport {
     pub(super) fn write_document(&self) -> Document {
         let mut document = Document::new("doctor").titled(self.machine.to_string());
-        let matter = self.of(|finding| finding.matters);
+        let matter = self.findings_where(|finding| finding.matters);
         let checks = count(self.findings.len(), "check");
         let result = match matter.len() {
             0 => format!("nothing here matters to comparisons ({checks})"),
@@ -21,21 +21,22 @@ impl DoctorReport {
             several => format!("{several} of {checks} matter to comparisons"),
         };
         document.add(Block::paragraph([Text::new().styled(Role::Head, result)]));
-        let rest = |is: fn(&Grade) -> bool| self.of(|one| !one.matters && is(&one.grade));
+        let rest =
+            |is: fn(&Severity) -> bool| self.findings_where(|one| !one.matters && is(&one.grade));
         for (head, findings) in [
             ("matters to comparisons", matter),
             (
                 "you can change it, but comparisons hardly need it",
-                rest(|grade| matches!(grade, Grade::User(_))),
+                rest(|grade| matches!(grade, Severity::User(_))),
             ),
-            ("rbench deals with it", rest(|grade| matches!(grade, Grade::Rbench(_)))),
-            ("nobody can change it here", rest(|grade| matches!(grade, Grade::Never(_)))),
+            ("rbench deals with it", rest(|grade| matches!(grade, Severity::Rbench(_)))),
+            ("nobody can change it here", rest(|grade| matches!(grade, Severity::Never(_)))),
         ] {
             if let Some(list) = Block::list(findings.into_iter().map(explained)) {
                 document.add([Block::heading(head), list]);
             }
         }
-        let fine = self.of(|finding| !finding.matters && finding.grade == Grade::Ok);
+        let fine = self.findings_where(|finding| !finding.matters && finding.grade == Severity::Ok);
         let fine: Vec<String> =
             fine.iter().map(|Finding { check, found, .. }| format!("{check}: {found}")).collect();
         if !fine.is_empty() {
@@ -44,7 +45,7 @@ impl DoctorReport {
         document
     }
 
-    fn of(&self, is_wanted: impl Fn(&Finding) -> bool) -> Vec<&Finding> {
+    fn findings_where(&self, is_wanted: impl Fn(&Finding) -> bool) -> Vec<&Finding> {
         self.findings.iter().filter(|finding| is_wanted(finding)).collect()
     }
 }
@@ -54,8 +55,12 @@ fn explained(Finding { check, found, grade, matters }: &Finding) -> Item {
     let role = if *matters { Role::Doubtful } else { Role::Head };
     let found = Text::new().styled(role, *check).then(format!(": {found}"));
     match grade {
-        Grade::Ok => found.into(),
-        Grade::User(command) => Item::new(found, Block::paragraph([Text::new().command(command)])),
-        Grade::Rbench(advice) | Grade::Never(advice) => found.then(format!("; {advice}")).into(),
+        Severity::Ok => found.into(),
+        Severity::User(command) => {
+            Item::new(found, Block::paragraph([Text::new().command(command)]))
+        }
+        Severity::Rbench(advice) | Severity::Never(advice) => {
+            found.then(format!("; {advice}")).into()
+        }
     }
 }

@@ -5,8 +5,8 @@ use serde::Serialize;
 
 use super::DoctorReport;
 use crate::{
-    failure::Result,
-    machine::doctor::{Finding, Grade, summary},
+    error::Result,
+    machine::doctor::{Finding, Severity, summary},
     report::json::{Machine, document},
 };
 
@@ -16,12 +16,12 @@ pub(in crate::report) struct Doctor<'r> {
     machine: Machine<'r>,
     /// What matters to comparisons, in a few words; null if nothing does.
     summary: Option<String>,
-    findings: Vec<OfCheck<'r>>,
+    findings: Vec<CheckFields<'r>>,
 }
 
 /// The result of a check.
 #[derive(Serialize, JsonSchema)]
-struct OfCheck<'r> {
+struct CheckFields<'r> {
     /// The name of the check.
     check: &'r str,
     found: &'r str,
@@ -40,19 +40,19 @@ impl DoctorReport {
         document(&Doctor {
             machine: Machine::from(&self.machine),
             summary: summary(&self.findings),
-            findings: self.findings.iter().map(OfCheck::from).collect(),
+            findings: self.findings.iter().map(CheckFields::from).collect(),
         })
     }
 }
 
-impl<'r> From<&'r Finding> for OfCheck<'r> {
+impl<'r> From<&'r Finding> for CheckFields<'r> {
     fn from(finding: &'r Finding) -> Self {
         let Finding { check, found, grade, matters } = finding;
         let (grade, advice) = match grade {
-            Grade::Ok => ("ok", None),
-            Grade::Rbench(how) => ("rbench", Some(how.as_str())),
-            Grade::User(what) => ("user", Some(what.as_str())),
-            Grade::Never(why) => ("never", Some(why.as_str())),
+            Severity::Ok => ("ok", None),
+            Severity::Rbench(how) => ("rbench", Some(how.as_str())),
+            Severity::User(what) => ("user", Some(what.as_str())),
+            Severity::Never(why) => ("never", Some(why.as_str())),
         };
         Self { check, found, grade, matters: *matters, advice }
     }

@@ -7,7 +7,7 @@ use super::{
     Report,
     document::{Document, Medium},
 };
-use crate::{failure::Result, machine::doctor::Finding, model::Machine};
+use crate::{error::Result, machine::doctor::Finding, model::Machine};
 
 /// What was found on a machine.
 #[derive(Clone, Debug)]

@@ -2,14 +2,14 @@
 
 use super::words::{behaviour, calls, code, signed};
 use crate::{
+    callgrind::{FunctionDifference, Place},
     compare::ExplainedBenchmark,
-    profile::{FunctionDifference, Place},
-    reach::ReachedFunction,
+    impact::ReachedFunction,
     report::{
         compare::dependencies_note,
         document::{Block, Document, Text},
+        impact,
         quantity::count,
-        reach,
         style::Role,
         table::{Cell, Column, Table},
     },
@@ -18,7 +18,7 @@ use crate::{
 impl ExplainedBenchmark {
     pub(super) fn write_document(&self) -> Document {
         let Self { base, head, benchmark, .. } = self;
-        let title = Text::of_name(benchmark.to_string()).then(format!(" in {base} and {head}"));
+        let title = Text::from_name(benchmark.to_string()).then(format!(" in {base} and {head}"));
         let mut document = Document::new("explain").titled(title);
         let totals = Text::new().styled(Role::Head, self.totals());
         let remarks = self.remarks().into_iter().map(Text::from);
@@ -72,7 +72,7 @@ impl ExplainedBenchmark {
         }
         let mut lines = Vec::new();
         if !reach.is_nothing() {
-            let words = reach::words(&reach, "may reach more, because");
+            let words = impact::words(&reach, "may reach more, because");
             lines.push(Text::from("also: ").append(words));
         }
         if let Some(note) = dependencies_note(&self.dependencies) {
@@ -103,5 +103,5 @@ fn note(function: &FunctionDifference) -> Option<Text> {
     }
     let mut parts = vec![code(function)];
     parts.extend(behaviour);
-    Some(Text::of_name(function.name.as_str()).then(format!(": {}", parts.join("; "))))
+    Some(Text::from_name(function.name.as_str()).then(format!(": {}", parts.join("; "))))
 }

@@ -4,14 +4,14 @@ use askama::Template;
 
 use super::words::{behaviour, calls, code, signed};
 use crate::{
+    callgrind::FunctionDifference,
     compare::ExplainedBenchmark,
-    failure::Result,
-    profile::FunctionDifference,
+    error::Result,
     report::{
+        escape::escape_untrusted,
         html::{page, rendered},
         prose::capitalised,
         quantity::count,
-        visible::visible,
     },
 };
 
@@ -54,7 +54,7 @@ impl ExplainedBenchmark {
     pub(super) fn write_html(&self) -> Result<String> {
         let Self { base, head, benchmark, .. } = self;
         let [id, of_base, of_head] = [&benchmark.name.id, &base.to_string(), &head.to_string()]
-            .map(|text| visible(text).into_owned());
+            .map(|text| escape_untrusted(text).into_owned());
         let body = Page {
             benchmark: &id,
             base: &of_base,
@@ -69,12 +69,12 @@ impl ExplainedBenchmark {
 
     /// The table of functions, as a part of a page.
     pub(in crate::report) fn functions_html(&self) -> Result<String> {
-        let sentence = |text: &String| visible(&capitalised(text)).into_owned();
+        let sentence = |text: &String| escape_untrusted(&capitalised(text)).into_owned();
         let (others, own) = self.others();
         let part = Functions {
-            name: visible(&self.benchmark.name.id).into_owned(),
+            name: escape_untrusted(&self.benchmark.name.id).into_owned(),
             remarks: self.remarks().iter().map(sentence).collect(),
-            functions: self.shown().map(Row::of).collect(),
+            functions: self.shown().map(Row::new).collect(),
             others: (others > 0).then(|| (count(others, "other function"), signed(own))),
             all: signed(self.explanation.difference()),
             also: self.also().iter().map(|text| sentence(&text.plain())).collect(),
@@ -84,7 +84,7 @@ impl ExplainedBenchmark {
 }
 
 impl Row {
-    fn of(function: &FunctionDifference) -> Self {
+    fn new(function: &FunctionDifference) -> Self {
         let is_reason = function.code.differs();
         let mut what = vec![code(function)];
         what.extend(behaviour(function));
@@ -94,12 +94,12 @@ impl Row {
                 less if is_reason && less < 0.0 => "faster",
                 _ => "none",
             },
-            name: visible(function.name.as_str()).into_owned(),
+            name: escape_untrusted(function.name.as_str()).into_owned(),
             caused: if is_reason { signed(function.attributed()) } else { String::new() },
             own: signed(function.own()),
             inclusive: signed(function.inclusive()),
             calls: calls(function),
-            what: visible(&what.join("; ")).into_owned(),
+            what: escape_untrusted(&what.join("; ")).into_owned(),
         }
     }
 }

@@ -4,13 +4,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
-    code::{ChangedFunction, Name, SizedFunction},
+    callgrind::{Callee, Code, Executed, FunctionDifference, Place},
     compare::ExplainedBenchmark,
-    failure::Result,
-    profile::{Callee, Code, Executed, FunctionDifference, Place},
+    elf::{ChangedFunction, Name, SizedFunction},
+    error::Result,
     report::{
+        impact::{Difference, ReachFields},
         json::{Dependency, FullName, HASH, Version, document},
-        reach::{Difference, ReachFields},
     },
 };
 
@@ -29,12 +29,12 @@ pub(in crate::report) struct Explained<'r> {
     head_instructions: f64,
     /// The additional instructions that no function with other machine code accounts for: other input, or another
     /// environment.
-    without_reason: f64,
+    unattributed: f64,
     /// The functions that either version executed while it was measured, those that explain most first. All numbers are
     /// of one iteration.
     functions: Vec<FunctionFields<'r>>,
     /// Its set-up included.
-    reach: ReachFields<'r>,
+    impact: ReachFields<'r>,
     /// The packages from elsewhere that the two versions use in different versions.
     dependencies: Vec<Dependency<'r>>,
 }
@@ -121,9 +121,9 @@ impl ExplainedBenchmark {
             benchmark: (&self.benchmark).into(),
             base_instructions: self.explanation.base,
             head_instructions: self.explanation.head,
-            without_reason: self.without_reason(),
+            unattributed: self.without_reason(),
             functions: self.explanation.functions.iter().map(FunctionFields::from).collect(),
-            reach: (&self.reach).into(),
+            impact: (&self.reach).into(),
             dependencies: self.dependencies.iter().map(Dependency::from).collect(),
         })
     }

@@ -11,7 +11,7 @@ use super::{
     Report,
     document::{Document, Medium},
 };
-use crate::{compare::ExplainedBenchmark, failure::Result, profile::FunctionDifference};
+use crate::{callgrind::FunctionDifference, compare::ExplainedBenchmark, error::Result};
 
 /// So many functions are shown to people.
 const MOST: usize = 20;

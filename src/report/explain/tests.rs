@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::{
-    code::{Cause, ChangedFunction, Name, SizedFunction},
+    callgrind::{Callee, Code, Executed, Explanation, Place},
+    elf::{Cause, ChangedFunction, Name, SizedFunction},
+    impact::{Impact, ReachedFunction},
     model::DependencyChange,
-    profile::{Callee, Code, Executed, Explanation, Place},
-    reach::{Reach, ReachedFunction},
     report::{
         style,
         testing::{HOSTILE, assert_harmless, assert_keeps, benchmark, version},
@@ -19,7 +19,7 @@ fn executed(own: f64, inclusive: f64, calls: f64, attributed: f64) -> Option<Exe
 
 fn same(name: &str, base: Option<Executed>, head: Option<Executed>) -> FunctionDifference {
     FunctionDifference {
-        name: Name::of(name),
+        name: Name::demangle(name),
         place: Place::Program(7),
         code: Code::Same,
         base,
@@ -32,7 +32,7 @@ fn same(name: &str, base: Option<Executed>, head: Option<Executed>) -> FunctionD
 
 fn changed(name: &str, cause: Cause) -> Code {
     Code::Changed(Box::new(ChangedFunction {
-        name: Name::of(name),
+        name: Name::demangle(name),
         instance: 7,
         base_instance: 7,
         base_size: 212,
@@ -40,15 +40,20 @@ fn changed(name: &str, cause: Cause) -> Code {
         base_stack: Some(24),
         head_stack: Some(88),
         cause,
-        callees_gained: vec![Name::of("digit")],
+        callees_gained: vec![Name::demangle("digit")],
         callees_lost: Vec::new(),
     }))
 }
 
 fn report(name: &str) -> ExplainedBenchmark {
-    let callee = |name: &str, calls, inclusive| Callee { name: Name::of(name), calls, inclusive };
-    let sized =
-        |name: &str| SizedFunction { name: Name::of(name), instance: 7, size: 96, stack: None };
+    let callee =
+        |name: &str, calls, inclusive| Callee { name: Name::demangle(name), calls, inclusive };
+    let sized = |name: &str| SizedFunction {
+        name: Name::demangle(name),
+        instance: 7,
+        size: 96,
+        stack: None,
+    };
     let functions = vec![
         FunctionDifference {
             code: changed(name, Cause::Code),
@@ -61,12 +66,12 @@ fn report(name: &str) -> ExplainedBenchmark {
             )
         },
         FunctionDifference {
-            code: changed("table", Cause::Data(Some(Name::of(name)))),
+            code: changed("table", Cause::Data(Some(Name::demangle(name)))),
             ..same("table", executed(20.0, 20.0, 1.0, 20.0), executed(40.5, 40.5, 1.0, 40.5))
         },
         FunctionDifference {
             code: Code::OnlyHead(sized("digit")),
-            inlined_into: Some(Name::of(name)),
+            inlined_into: Some(Name::demangle(name)),
             ..same("digit", None, executed(520.0, 520.0, 64.0, 0.0))
         },
         FunctionDifference {
@@ -83,7 +88,7 @@ fn report(name: &str) -> ExplainedBenchmark {
         same("still", executed(5.0, 12_500.0, 1.0, 5.0), executed(5.0, 12_500.0, 1.0, 5.0)),
     ];
     let set_up = ReachedFunction {
-        name: Name::of(&format!("prepare {name}")),
+        name: Name::demangle(&format!("prepare {name}")),
         instance: 1,
         base_size: None,
         head_size: Some(90),
@@ -103,7 +108,7 @@ fn report(name: &str) -> ExplainedBenchmark {
         head: version("HEAD", 'b'),
         benchmark: benchmark(name),
         explanation: Explanation { base, head, functions },
-        reach: Reach { functions: vec![set_up], ..Reach::default() },
+        reach: Impact { functions: vec![set_up], ..Impact::default() },
         dependencies: vec![DependencyChange {
             name: name.to_owned(),
             base: vec!["1.0.0".to_owned()],

@@ -2,9 +2,9 @@
 
 use super::NOTHING;
 use crate::{
-    code::{Cause, ChangedFunction},
+    callgrind::{Callee, Code, FunctionDifference, Place},
     compare::ExplainedBenchmark,
-    profile::{Callee, Code, FunctionDifference, Place},
+    elf::{Cause, ChangedFunction},
     report::quantity::{change_of_stack, percent},
 };
 
@@ -60,7 +60,7 @@ impl ExplainedBenchmark {
 pub(super) fn code(function: &FunctionDifference) -> String {
     match &function.code {
         Code::Same => "same code".to_owned(),
-        Code::Changed(changed) => of_changed(changed),
+        Code::Changed(changed) => changed_text(changed),
         Code::OnlyBase(sized) => format!("only in the base, {} bytes", sized.size),
         Code::OnlyHead(sized) => format!("only in the head, {} bytes", sized.size),
         Code::Unknown => match &function.place {
@@ -70,7 +70,7 @@ pub(super) fn code(function: &FunctionDifference) -> String {
     }
 }
 
-fn of_changed(changed: &ChangedFunction) -> String {
+fn changed_text(changed: &ChangedFunction) -> String {
     let ChangedFunction { base_size, head_size, base_stack, head_stack, cause, .. } = changed;
     let what = match cause {
         Cause::Code => "changed".to_owned(),

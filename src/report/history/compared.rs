@@ -1,8 +1,7 @@
 //! What comparisons of two versions showed to have changed.
 
-use super::{Against, BenchmarkHistory, HistoryReport, HistoryRow, Relation};
+use super::{BenchmarkHistory, HistoryReport, HistoryRow, ReferenceVersion, Relation};
 use crate::{
-    judge::{JudgedRow, VerdictKind},
     model::Version,
     report::{
         document::{Block, Text},
@@ -11,6 +10,7 @@ use crate::{
         style::Role,
         table::{Cell, Column, Table},
     },
+    verdict::{DecidedRow, VerdictKind},
 };
 
 /// A change of a benchmark between two versions that were measured in one experiment.
@@ -18,7 +18,7 @@ pub(super) struct Shown<'r> {
     pub(super) history: &'r BenchmarkHistory,
     pub(super) base: &'r Version,
     pub(super) head: &'r Version,
-    pub(super) row: &'r JudgedRow,
+    pub(super) row: &'r DecidedRow,
 }
 
 impl HistoryReport {
@@ -60,7 +60,7 @@ impl HistoryReport {
             Column::left("verdict"),
         ]);
         for Shown { history, row, .. } in shown {
-            let kind = VerdictKind::of(&row.verdict);
+            let kind = VerdictKind::new(&row.verdict);
             let change = row.decisive().map(|stage| &stage.assessment.change);
             let estimate = change.map_or_else(String::new, |change| changed(change.estimate));
             let interval = change
@@ -88,8 +88,8 @@ impl BenchmarkHistory {
     /// The changes that comparisons within one experiment showed.
     pub(super) fn shown(&self) -> impl Iterator<Item = Shown<'_>> {
         self.versions.iter().filter_map(|HistoryRow { version: head, against, .. }| {
-            let Against { version: base, relation, row } = against.as_ref()?;
-            let has_changed = VerdictKind::of(&row.verdict).is_change();
+            let ReferenceVersion { version: base, relation, row } = against.as_ref()?;
+            let has_changed = VerdictKind::new(&row.verdict).is_change();
             let is_shown = has_changed && *relation == Relation::SameExperiment;
             is_shown.then_some(Shown { history: self, base, head, row })
         })

@@ -1,9 +1,10 @@
 //! The history for people.
 
-use super::{Against, BenchmarkHistory, HistoryReport, HistoryRow, Relation, sparkline::sparkline};
+use super::{
+    BenchmarkHistory, HistoryReport, HistoryRow, ReferenceVersion, Relation, sparkline::sparkline,
+};
 use crate::{
-    judge::{Interleaving, MIXED, VerdictKind},
-    model::{Interleave, Metric, Version},
+    model::{Metric, Mode, Version},
     report::{
         date,
         document::{Block, Document, Text},
@@ -14,6 +15,7 @@ use crate::{
         table::{Cell, Column, Table},
     },
     stats::{SessionVariance, Verdict},
+    verdict::{Interleaving, MIXED, VerdictKind},
 };
 
 /// Behind a verdict on versions that were measured in different experiments.
@@ -30,7 +32,7 @@ impl HistoryReport {
         let nothing = || self.benchmarks.iter().all(|benchmark| benchmark.versions.is_empty());
         let why_empty = if self.benchmarks.is_empty() && self.worst_only {
             "no benchmark is suspected to have become slower in the versions that are shown"
-        } else if self.benchmarks.is_empty() || !self.events_only && nothing() {
+        } else if self.benchmarks.is_empty() || !self.changes_only && nothing() {
             "none of these benchmarks was measured in the versions that are shown"
         } else {
             ""
@@ -39,11 +41,11 @@ impl HistoryReport {
             document.add(Block::paragraph([why_empty]));
             return document;
         }
-        if !self.events_only && self.overview {
+        if !self.changes_only && self.overview {
             document.add(self.compared());
         }
         document.add(self.event_blocks());
-        if !self.events_only {
+        if !self.changes_only {
             document.add(if self.overview { self.overview() } else { self.tables() });
         }
         if self.hidden > 0 {
@@ -167,8 +169,9 @@ impl HistoryReport {
         if self.rows().any(|row| !row.in_repository) {
             lines.push("( ) no longer in this repository".to_owned());
         }
-        let is_refused =
-            |against: &&Against| matches!(against.row.verdict, Verdict::NotComparable { .. });
+        let is_refused = |against: &&ReferenceVersion| {
+            matches!(against.row.verdict, Verdict::NotComparable { .. })
+        };
         let refused = || {
             let rows = self.rows().rev();
             rows.filter_map(|row| Some((row.against.as_ref().filter(is_refused)?, row)))
@@ -178,7 +181,7 @@ impl HistoryReport {
         reasons.sort_unstable();
         reasons.dedup();
         lines.extend(reasons);
-        let is_across = |(against, _): &(&Against, &HistoryRow)| {
+        let is_across = |(against, _): &(&ReferenceVersion, &HistoryRow)| {
             against.relation == Relation::AcrossExperiments
         };
         let mut texts: Vec<Text> = lines.into_iter().map(Text::from).collect();
@@ -186,13 +189,14 @@ impl HistoryReport {
             |what: &str, command: String| Text::from(format!("hint: {what}: ")).command(command);
         if let Some((against, row)) = refused().find(is_across) {
             let version = &row.version;
-            let (base, head) = (against.version.to_type_now(), version.to_type_now());
+            let (base, head) =
+                (against.version.current_revision_arg(), version.current_revision_arg());
             // Uncommitted files may have changed since, and be another version now.
             let same = if version.dirty { &base } else { &head };
             let again = self.command_line.suggest("run", &[same], &[]);
             let together = self.command_line.suggest("compare", &[&base, &head], &[]);
             // `run` measures a version alone, which repeats nothing that was to be measured in turns.
-            let alone = Interleaving { interleave: Interleave::Executions, obstacle: None };
+            let alone = Interleaving { mode: Mode::Sequential, unavailable: None };
             if row.interleaving.is_none_or(|all| all == alone) {
                 texts
                     .push(hint("measure one of them a second time, with the same settings", again));
@@ -203,13 +207,13 @@ impl HistoryReport {
         }
         // What is not alike cannot be compared whatever is allowed.
         let mixed = Verdict::NotComparable { reason: MIXED.to_owned() };
-        let would_be_allowed = |against: &Against| {
+        let would_be_allowed = |against: &ReferenceVersion| {
             against.relation == Relation::DifferentConditions && against.row.verdict != mixed
         };
         if refused().any(|(against, _)| would_be_allowed(against)) {
             texts.push(Text::from(
                 "hint: results from different machines, compilers or settings are compared only with \
-                 --allow-different",
+                 --ignore-environment",
             ));
         }
         texts
@@ -250,7 +254,7 @@ impl HistoryRow {
             let range = range_in_brackets(change.low, change.high);
             [changed(change.estimate), range].map(Cell::from)
         });
-        let kind = VerdictKind::of(&against.row.verdict);
+        let kind = VerdictKind::new(&against.row.verdict);
         let sign = if against.is_across() { ACROSS } else { "" };
         [change, range, Cell::styled(kind.role(), kind.name()), Cell::from(sign)]
     }
@@ -259,14 +263,14 @@ impl HistoryRow {
     fn sentence(&self, name: String) -> Option<Text> {
         use VerdictKind::{Accepted, Failed, Improved, Regressed, Skipped};
         let reason = match &self.against {
-            Some(Against { row, .. }) => {
-                let kind = VerdictKind::of(&row.verdict);
+            Some(ReferenceVersion { row, .. }) => {
+                let kind = VerdictKind::new(&row.verdict);
                 matches!(kind, Regressed | Accepted | Improved | Failed | Skipped)
                     .then(|| sentence::row(row))
             }
             None => self.failure.as_ref().map(ToString::to_string),
         };
-        Some(Text::of_name(name).then(": ").message(reason?))
+        Some(Text::from_name(name).then(": ").message(reason?))
     }
 }
 

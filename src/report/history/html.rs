@@ -10,17 +10,17 @@ use super::{
     html_row::{Limits, Row},
 };
 use crate::{
-    failure::Result,
-    judge::VerdictKind,
+    error::Result,
     model::Version,
     report::{
         date,
+        escape::escape_untrusted,
         html::{page, rendered},
         names::with_metric,
         prose::capitalised,
         quantity::{changed, count, range},
-        visible::visible,
     },
+    verdict::VerdictKind,
 };
 
 /// Up to so many events are shown: the newest.
@@ -98,15 +98,15 @@ impl HistoryReport {
         for benchmark in benchmarks {
             let history: &BenchmarkHistory = benchmark.borrow();
             all += history.versions.len();
-            let ends = Ends::of(&history.versions);
+            let ends = Ends::from_rows(&history.versions);
             if ends.as_ref().map_or(0, |ends| ends.count)
                 > longest.as_ref().map_or(0, |ends| ends.count)
             {
                 longest = ends;
             }
             let name = with_metric(names.name(&history.benchmark), Some(&history.metric));
-            shown.extend(history.shown().map(|one| shown_fields(&one, &visible(&name))));
-            rows.push(Row::of(history, &visible(&name), &limits));
+            shown.extend(history.shown().map(|one| shown_fields(&one, &escape_untrusted(&name))));
+            rows.push(Row::new(history, &escape_untrusted(&name), &limits));
         }
         shown.sort_by_key(|one| std::cmp::Reverse(one.time));
         shown.truncate(MOST_EVENTS);
@@ -126,15 +126,19 @@ impl HistoryReport {
         let events = self.events.iter().rev();
         let body = Page {
             lead: longest.map_or_else(String::new, |ends| ends.text()),
-            warnings: self.warnings().iter().map(|warning| visible(warning).into_owned()).collect(),
-            judged: visible(&capitalised(&self.judged())).into_owned(),
+            warnings: self
+                .warnings()
+                .iter()
+                .map(|warning| escape_untrusted(warning).into_owned())
+                .collect(),
+            judged: escape_untrusted(&capitalised(&self.decided_text())).into_owned(),
             shown,
             events: events.take(MOST_EVENTS).map(|event| self.event_html(event)).collect(),
             hidden_events: self.events.len().saturating_sub(MOST_EVENTS),
             confirm: self
                 .events
                 .last()
-                .map(|event| visible(&self.confirmation(event)).into_owned()),
+                .map(|event| escape_untrusted(&self.confirmation(event)).into_owned()),
             rows,
             hidden: self.hidden,
             is_whole,
@@ -155,7 +159,7 @@ impl HistoryReport {
         Self {
             criteria: self.criteria,
             overview: self.overview,
-            events_only: self.events_only,
+            changes_only: self.changes_only,
             worst_only: self.worst_only,
             paths: self.paths.clone(),
             hidden: self.hidden,
@@ -174,15 +178,19 @@ impl HistoryReport {
         let members = self.members(event).into_iter().take(MOST_MEMBERS);
         let member = |(history, change): (&BenchmarkHistory, &super::SuspectedChange)| Member {
             class: if change.estimate > 0.0 { "slower" } else { "faster" },
-            name: visible(&with_metric(names.name(&history.benchmark), Some(&history.metric)))
-                .into_owned(),
+            name: escape_untrusted(&with_metric(
+                names.name(&history.benchmark),
+                Some(&history.metric),
+            ))
+            .into_owned(),
             change: changed(change.estimate),
             range: range(change.low, change.high),
-            possible: visible(&change.place.possible_range().unwrap_or_default()).into_owned(),
+            possible: escape_untrusted(&change.place.possible_range().unwrap_or_default())
+                .into_owned(),
         };
         EventFields {
-            range: visible(&event.place.best_range()).into_owned(),
-            subject: visible(format!("{day} {}", until.summary).trim()).into_owned(),
+            range: escape_untrusted(&event.place.best_range()).into_owned(),
+            subject: escape_untrusted(format!("{day} {}", until.summary).trim()).into_owned(),
             members: members.map(member).collect(),
         }
     }
@@ -191,12 +199,12 @@ impl HistoryReport {
 fn shown_fields(Shown { base, head, row, .. }: &Shown<'_>, name: &str) -> ShownFields {
     let change = row.decisive().map(|stage| stage.assessment.change);
     ShownFields {
-        class: VerdictKind::of(&row.verdict).class(),
+        class: VerdictKind::new(&row.verdict).class(),
         name: name.to_owned(),
         change: change.map_or_else(String::new, |change| changed(change.estimate)),
         range: change.map_or_else(String::new, |change| range(change.low, change.high)),
-        versions: visible(&format!("{}..{}", base.short(), head.short())).into_owned(),
-        subject: visible(&head.summary).into_owned(),
+        versions: escape_untrusted(&format!("{}..{}", base.short(), head.short())).into_owned(),
+        subject: escape_untrusted(&head.summary).into_owned(),
         time: head.time.unwrap_or_default(),
     }
 }
@@ -209,7 +217,7 @@ struct Ends {
 }
 
 impl Ends {
-    fn of(rows: &[HistoryRow]) -> Option<Self> {
+    fn from_rows(rows: &[HistoryRow]) -> Option<Self> {
         let [first, last] = [rows.first()?, rows.last()?].map(|row| row.version.clone());
         Some(Self { first, last, count: rows.len() })
     }
@@ -223,14 +231,14 @@ impl Ends {
 /// A version at the end of an axis: `1a2b3c4, 2026-11-02`.
 pub(super) fn end_text(version: &Version) -> String {
     let day = version.time.map_or_else(String::new, |time| format!(", {}", date::day(time)));
-    visible(&(version.short() + &day)).into_owned()
+    escape_untrusted(&(version.short() + &day)).into_owned()
 }
 
 impl Series {
     /// Why nothing is said, if nothing is.
-    pub(super) fn not_judged(&self) -> Option<&str> {
+    pub(super) fn undecided_reason(&self) -> Option<&str> {
         match self {
-            Self::Judged { .. } => None,
+            Self::Decided { .. } => None,
             Self::NotJudged { reason } => Some(reason),
         }
     }

@@ -2,18 +2,18 @@
 
 use std::cmp::Ordering;
 
-use super::{Against, BenchmarkHistory, HistoryRow, html::end_text};
+use super::{BenchmarkHistory, HistoryRow, ReferenceVersion, html::end_text};
 use crate::{
-    judge::VerdictKind,
     model::{Unit, Version},
     report::{
         date,
+        escape::{escape_untrusted, escape_untrusted_lines},
         html::{Course, Point, sortable},
         quantity::{self, changed, changed_within, count},
         sentence,
-        visible::{visible, visible_lines},
     },
     stats::Interval,
+    verdict::VerdictKind,
 };
 
 /// A course has so many steps at most: in a line of the table, and for itself.
@@ -78,11 +78,11 @@ pub(super) struct VersionFields {
 }
 
 impl Row {
-    pub(super) fn of(history: &BenchmarkHistory, name: &str, limits: &Limits) -> Self {
+    pub(super) fn new(history: &BenchmarkHistory, name: &str, limits: &Limits) -> Self {
         let rows = &history.versions;
         let changes = history.series.changes();
         let total = history.series.total();
-        let (class, state) = match (changes.is_empty(), history.series.not_judged()) {
+        let (class, state) = match (changes.is_empty(), history.series.undecided_reason()) {
             (false, _) if total > 0.0 => ("slower", "slower"),
             (false, _) => ("faster", "faster"),
             (true, None) => ("steady", "steady"),
@@ -153,7 +153,7 @@ fn drawing(history: &BenchmarkHistory, points: &[Point], steps: usize) -> Option
         return None;
     }
     let rows = &history.versions;
-    let course = Course::of(points, rows.len(), steps);
+    let course = Course::new(points, rows.len(), steps);
     let place = |version: &Version| rows.iter().position(|row| row.version == *version);
     let (mut marks, mut possible) = (String::new(), Vec::new());
     for change in history.series.changes() {
@@ -178,7 +178,7 @@ fn caption(versions: usize, points: &[Point]) -> String {
 fn label(history: &BenchmarkHistory, versions: usize) -> String {
     let changes = history.series.changes();
     let since = changes.iter().map(|change| {
-        format!("{} in {}", changed(change.estimate), visible(&change.place.best_range()))
+        format!("{} in {}", changed(change.estimate), escape_untrusted(&change.place.best_range()))
     });
     let since = since.collect::<Vec<_>>().join(", ");
     let since = if since.is_empty() { "no change is suspected".to_owned() } else { since };
@@ -191,21 +191,24 @@ fn notes(history: &BenchmarkHistory) -> Vec<String> {
     for change in history.series.changes() {
         notes.push(format!(
             "Suspected in {}: {}",
-            visible(&change.place.best_range()),
+            escape_untrusted(&change.place.best_range()),
             changed_within(change.estimate, change.low, change.high)
         ));
     }
     notes.extend(
-        history.series.not_judged().map(|reason| format!("Not judged: {}", visible(reason))),
+        history
+            .series
+            .undecided_reason()
+            .map(|reason| format!("Not judged: {}", escape_untrusted(reason))),
     );
     let said = history.versions.iter().rev().filter_map(|row| {
         let against = row.against.as_ref()?;
-        let kind = VerdictKind::of(&against.row.verdict);
+        let kind = VerdictKind::new(&against.row.verdict);
         let is_told = kind.is_change() || kind == VerdictKind::Failed;
         let across = if against.is_across() { ", across experiments" } else { "" };
         is_told.then(|| {
-            let sentence = visible_lines(&sentence::row(&against.row)).into_owned();
-            format!("{} {sentence}{across}", visible(&row.version.short()))
+            let sentence = escape_untrusted_lines(&sentence::row(&against.row)).into_owned();
+            format!("{} {sentence}{across}", escape_untrusted(&row.version.short()))
         })
     });
     notes.extend(said.take(MOST_SENTENCES));
@@ -224,17 +227,17 @@ fn value_of(row: &HistoryRow, limits: &Limits, unit: Unit) -> (String, String) {
 
 fn version_fields(row: &HistoryRow, limits: &Limits, unit: Unit) -> VersionFields {
     let against = row.against.as_ref();
-    let kind = against.map(|against| VerdictKind::of(&against.row.verdict));
+    let kind = against.map(|against| VerdictKind::new(&against.row.verdict));
     let change = against.and_then(|against| against.row.decisive());
-    let across = if against.is_some_and(Against::is_across) { " ~" } else { "" };
+    let across = if against.is_some_and(ReferenceVersion::is_across) { " ~" } else { "" };
     let (value, half_width) = value_of(row, limits, unit);
     VersionFields {
         class: kind.map_or("none", VerdictKind::class),
-        short: visible(&row.version.short()).into_owned(),
+        short: escape_untrusted(&row.version.short()).into_owned(),
         date: row.version.time.map_or_else(String::new, date::day),
         value: format!("{value} {half_width}").trim().to_owned(),
         change: change.map_or_else(String::new, |stage| changed(stage.assessment.change.estimate)),
         verdict: kind.map_or_else(String::new, |kind| format!("{}{across}", kind.name())),
-        subject: visible(&row.version.summary).into_owned(),
+        subject: escape_untrusted(&row.version.summary).into_owned(),
     }
 }

@@ -4,19 +4,21 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Against, BenchmarkHistory, HistoryReport, HistoryRow, Relation, Series, SuspectedChange,
+    BenchmarkHistory, HistoryReport, HistoryRow, ReferenceVersion, Relation, Series,
+    SuspectedChange,
 };
 use crate::{
-    failure::Result,
-    judge::VerdictKind,
+    error::Result,
     model::Unmeasured,
     report::{
+        date,
         json::{
             self, Change, Criteria, Estimate, FullName, Machine, Measured, MetricFields, Version,
         },
         reason::Reason,
     },
     stats::SessionVariance,
+    verdict::VerdictKind,
 };
 
 /// The benchmarks over the stored versions.
@@ -113,7 +115,7 @@ struct Benchmark<'r> {
     metric: MetricFields<'r>,
     sessions: Option<Sessions>,
     series: SeriesFields<'r>,
-    /// Oldest first, in the order of the repository; none with --events.
+    /// Oldest first, in the order of the repository; none with --changes-only.
     versions: Vec<Row<'r>>,
 }
 
@@ -135,8 +137,9 @@ struct Row<'r> {
     version: Version<'r>,
     /// Whether the repository still has its commit.
     in_repository: bool,
-    /// When its experiment began, in seconds since 1970-01-01 UTC.
-    measured_seconds: f64,
+    /// When its experiment began, in UTC.
+    #[schemars(extend("format" = "date-time"))]
+    measured_at: String,
     machine: Machine<'r>,
     /// The first line of `rustc -vV`.
     toolchain: &'r str,
@@ -195,7 +198,7 @@ impl HistoryReport {
     }
 
     fn row<'r>(&self, row: &'r HistoryRow) -> Row<'r> {
-        let value = |summary| Estimate::of(summary, self.criteria.confidence);
+        let value = |summary| Estimate::new(summary, self.criteria.confidence);
         let (failure, skipped) = match &row.failure {
             Some(Unmeasured::Failed(reason)) => (Some(reason.as_str()), None),
             Some(Unmeasured::Skipped(reason)) => (None, Some(reason.as_str())),
@@ -204,10 +207,10 @@ impl HistoryReport {
         Row {
             version: (&row.version).into(),
             in_repository: row.in_repository,
-            measured_seconds: json::seconds(row.measured),
+            measured_at: date::rfc3339(row.measured),
             machine: (&row.machine).into(),
             toolchain: row.toolchain.lines().next().unwrap_or_default(),
-            measured: Measured::of(row.interleaving, row.summary.as_ref()),
+            measured: Measured::new(row.interleaving, row.summary.as_ref()),
             result: row.summary.as_ref().map(value),
             failure,
             skipped,
@@ -216,8 +219,8 @@ impl HistoryReport {
     }
 }
 
-impl<'r> From<&'r super::Place> for Place<'r> {
-    fn from(place: &'r super::Place) -> Self {
+impl<'r> From<&'r super::CommitPlace> for Place<'r> {
+    fn from(place: &'r super::CommitPlace) -> Self {
         let ([after, until], [possible_after, possible_until]) = (&place.best, &place.possible);
         Self {
             after: after.into(),
@@ -243,7 +246,7 @@ impl<'r> From<&'r Series> for SeriesFields<'r> {
         };
         let changes = changes.map(change).collect();
         let (versions, p, reason) = match series {
-            Series::Judged { versions, p, .. } => (Some(*versions), Some(*p), None),
+            Series::Decided { versions, p, .. } => (Some(*versions), Some(*p), None),
             Series::NotJudged { reason } => (None, None, Some(reason.as_str())),
         };
         Self { versions, p, reason, changes }
@@ -260,14 +263,14 @@ impl From<&SessionVariance> for Sessions {
     }
 }
 
-impl<'r> From<&'r Against> for AgainstFields<'r> {
-    fn from(Against { version, relation, row }: &'r Against) -> Self {
+impl<'r> From<&'r ReferenceVersion> for AgainstFields<'r> {
+    fn from(ReferenceVersion { version, relation, row }: &'r ReferenceVersion) -> Self {
         Self {
             version: version.into(),
             relation: *relation,
-            verdict: VerdictKind::of(&row.verdict),
-            reason: Reason::of(row),
-            change: Change::of(row),
+            verdict: VerdictKind::new(&row.verdict),
+            reason: Reason::for_row(row),
+            change: Change::new(row),
         }
     }
 }

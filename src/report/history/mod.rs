@@ -13,7 +13,7 @@ use std::{rc::Rc, time::SystemTime};
 
 use schemars::JsonSchema;
 use serde::Serialize;
-pub use series::{Event, Place, Series, SuspectedChange};
+pub use series::{CommitPlace, Event, Series, SuspectedChange};
 
 use super::{
     Report,
@@ -22,11 +22,11 @@ use super::{
     quantity::count,
 };
 use crate::{
-    failure::Result,
-    judge::{Interleaving, JudgedRow, VerdictKind},
+    error::Result,
     model::{Benchmark, Machine, Metric, Unmeasured, Version},
     shell::CommandLine,
     stats::{Criteria, SessionVariance, Summary, Verdict},
+    verdict::{DecidedRow, Interleaving, VerdictKind},
 };
 
 /// Benchmarks over the stored versions.
@@ -37,7 +37,7 @@ pub struct HistoryReport {
     /// Whether people get one line for each benchmark, or all of its versions.
     pub overview: bool,
     /// Whether only events are shown.
-    pub events_only: bool,
+    pub changes_only: bool,
     /// Whether only benchmarks are shown that are suspected to have become slower.
     pub worst_only: bool,
     /// The paths, as typed, to which the report is limited: to what changed where files there did; none for all.
@@ -95,18 +95,18 @@ pub struct HistoryRow {
     /// Whether it was measured on the same machine and with the same settings as the newest version.
     pub like_newest: bool,
     /// How it differs from the version before it; absent where there is none.
-    pub against: Option<Against>,
+    pub against: Option<ReferenceVersion>,
 }
 
 /// A version compared with the one before it.
 #[derive(Clone, Debug)]
-pub struct Against {
+pub struct ReferenceVersion {
     /// The version before it.
     pub version: Version,
     /// How the two were measured.
     pub relation: Relation,
     /// How they differ.
-    pub row: JudgedRow,
+    pub row: DecidedRow,
 }
 
 /// How two versions were measured. Conditions are the machine, the settings and the compiler.
@@ -132,7 +132,7 @@ impl HistoryReport {
         };
         let different = self.rows().any(is_different).then(|| {
             "results from different machines, compilers or settings are compared, because of \
-             --allow-different"
+             --ignore-environment"
                 .to_owned()
         });
         let shallow = self.shallow.then(|| {
@@ -154,7 +154,7 @@ impl HistoryReport {
     }
 
     fn names(&self) -> Names<'_> {
-        Names::of(self.benchmarks.iter().map(|history| &history.benchmark))
+        Names::new(self.benchmarks.iter().map(|history| &history.benchmark))
     }
 }
 
@@ -168,7 +168,7 @@ impl HistoryRow {
     }
 }
 
-impl Against {
+impl ReferenceVersion {
     /// Whether the verdict is about results of two experiments.
     fn is_across(&self) -> bool {
         self.relation != Relation::SameExperiment

@@ -18,7 +18,7 @@ use crate::{
 #[derive(Clone, Debug)]
 pub enum Series {
     /// By change points.
-    Judged {
+    Decided {
         /// How many versions it has.
         versions: usize,
         /// The probability that a series without a change looks as much as if it had one; 1 if that is more than
@@ -38,7 +38,7 @@ pub enum Series {
 #[derive(Clone, Debug)]
 pub struct SuspectedChange {
     /// Where.
-    pub place: Place,
+    pub place: CommitPlace,
     /// The relative change of the level: 0.05 is 5 % more than before.
     pub estimate: f64,
     /// The lower limit of its 95 % interval.
@@ -49,7 +49,7 @@ pub struct SuspectedChange {
 
 /// The commits that may have changed something, as ranges `A..B` in the sense of git: those after `A`, up to `B`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct CommitPlace {
     /// The most likely range: `A` and `B` were measured, and nothing between them.
     pub best: [Version; 2],
     /// The range of all commits that are likely, with 95 % confidence.
@@ -60,7 +60,7 @@ pub struct Place {
 #[derive(Clone, Debug)]
 pub struct Event {
     /// Where.
-    pub place: Place,
+    pub place: CommitPlace,
     /// The index of each benchmark in the report, and of its change.
     pub members: Vec<[usize; 2]>,
 }
@@ -69,14 +69,14 @@ impl Series {
     /// What is suspected.
     pub fn changes(&self) -> &[SuspectedChange] {
         match self {
-            Self::Judged { changes, .. } => changes,
+            Self::Decided { changes, .. } => changes,
             Self::NotJudged { .. } => &[],
         }
     }
 
     /// Keeps some of what is suspected.
     pub fn retain(&mut self, is_kept: impl FnMut(&SuspectedChange) -> bool) {
-        if let Self::Judged { changes, .. } = self {
+        if let Self::Decided { changes, .. } = self {
             changes.retain(is_kept);
         }
     }
@@ -92,7 +92,7 @@ impl Series {
     }
 }
 
-impl Place {
+impl CommitPlace {
     /// The most likely range, as git has it.
     pub(super) fn best_range(&self) -> String {
         text_of(&self.best)
@@ -135,14 +135,14 @@ impl HistoryReport {
             .events
             .last()
             .map(|event| Text::from("confirm the newest: ").command(self.confirmation(event)));
-        let judged = std::iter::once(Text::from(self.judged()));
+        let judged = std::iter::once(Text::from(self.decided_text()));
         blocks.extend(Block::list(confirmation.into_iter().chain(judged)));
         blocks
     }
 
     /// What decides whether there was a change: a comparison of the ends of the range that has it.
     pub fn confirmation(&self, event: &Event) -> String {
-        let [base, head] = event.place.possible.each_ref().map(Version::to_type_now);
+        let [base, head] = event.place.possible.each_ref().map(Version::current_revision_arg);
         self.command_line.suggest("compare", &[&base, &head], &[])
     }
 
@@ -169,13 +169,13 @@ impl HistoryReport {
     }
 
     /// How many benchmarks were judged by the course of their values, and why others were not.
-    pub(super) fn judged(&self) -> String {
+    pub(super) fn decided_text(&self) -> String {
         let all = self.benchmarks.len();
         let mut reasons: Vec<(&str, usize)> = Vec::new();
         let mut most = 0;
         for benchmark in &self.benchmarks {
             match &benchmark.series {
-                Series::Judged { versions, .. } => most = most.max(*versions),
+                Series::Decided { versions, .. } => most = most.max(*versions),
                 Series::NotJudged { reason } => {
                     match reasons.iter_mut().find(|(known, _)| known == reason) {
                         Some((_, count)) => *count += 1,

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::*;
 use crate::{
-    model::{Interleave, Obstacle, Unit},
+    model::{InterleavingUnavailable, Mode, Unit},
     report::{
         style,
         testing::{HOSTILE, assert_harmless, assert_keeps, benchmark, given, machine, memory},
@@ -14,7 +14,7 @@ use crate::{
     stats::{Assessment, Estimator, Measurements, Pairing},
 };
 
-use crate::judge::{JudgedStage, MIXED};
+use crate::verdict::{DecidedStage, MIXED};
 
 const CRITERIA: Criteria = Criteria {
     estimator: Some(Estimator::Mean),
@@ -44,32 +44,32 @@ fn summary(value: f64) -> Summary {
     let mut noise = [0.0, 0.002, -0.001, 0.001, -0.002, 0.0005];
     noise.rotate_left([4000.0, 4400.0, 4401.0].into_iter().take_while(|&v| v < value).count());
     let builds = (0..).zip(noise.map(|noise| [[value * (1.0 + noise)]]));
-    Summary::of(&Measurements::new(Metric::wall(), builds).unwrap(), Estimator::Mean)
+    Summary::compute(&Measurements::new(Metric::wall(), builds).unwrap(), Estimator::Mean)
 }
 
-fn judged(id: &str, base: f64, head: f64) -> JudgedRow {
+fn judged(id: &str, base: f64, head: f64) -> DecidedRow {
     let summaries = [summary(base), summary(head)];
     let [base, head] = &summaries;
     let assessment = Assessment::new(base, head, Pairing::BySeed, &CRITERIA).unwrap();
-    JudgedRow {
-        progress: crate::judge::Progress::Ended,
+    DecidedRow {
+        progress: crate::verdict::Progress::Ended,
         by_mean: None,
         benchmark: benchmark(id),
         metric: Some(Metric::wall()),
-        verdict: Verdict::of(&assessment, None, 1, &CRITERIA),
-        stages: vec![JudgedStage { summaries, assessment }],
+        verdict: Verdict::decide(&assessment, None, 1, &CRITERIA),
+        stages: vec![DecidedStage { summaries, assessment }],
         advice: None,
         work: None,
         interleaving: None,
         unmeasured_in: None,
-        reach: None,
+        impact: None,
     }
 }
 
 fn row(
     version: Version,
     value: Option<f64>,
-    against: Option<(&Version, Relation, JudgedRow)>,
+    against: Option<(&Version, Relation, DecidedRow)>,
 ) -> HistoryRow {
     HistoryRow {
         in_repository: version.summary != "Begin",
@@ -78,12 +78,12 @@ fn row(
         machine: machine(),
         toolchain: "rustc 1.90.0\nhost: x86_64".to_owned(),
         summary: value.map(summary),
-        interleaving: Some(Interleaving { interleave: Interleave::Executions, obstacle: None }),
+        interleaving: Some(Interleaving { mode: Mode::Sequential, unavailable: None }),
         failure: None,
         like_newest: true,
         against: against.map(|(version, relation, row)| {
             let version = version.clone();
-            Against { version, relation, row }
+            ReferenceVersion { version, relation, row }
         }),
     }
 }
@@ -92,7 +92,7 @@ fn row(
 /// be compared.
 fn history(id: &str) -> BenchmarkHistory {
     use Relation::{AcrossExperiments, SameExperiment};
-    let without = |verdict| JudgedRow::of_benchmark(&benchmark(id), verdict);
+    let without = |verdict| DecidedRow::without_metric(&benchmark(id), verdict);
     let failed = Verdict::Failed { reason: "it ended with exit code 101".to_owned() };
     let refused = Verdict::NotComparable { reason: "measured in two experiments".to_owned() };
     let subject = "Parse every word of a line twice, for good measure";
@@ -107,11 +107,11 @@ fn history(id: &str) -> BenchmarkHistory {
             freedom: 3.2,
             repeats: 4,
         }),
-        series: Series::Judged {
+        series: Series::Decided {
             versions: 7,
             p: 0.0002,
             changes: vec![SuspectedChange {
-                place: Place {
+                place: CommitPlace {
                     best: [begin.clone(), slower.clone()],
                     possible: [begin.clone(), version("bbbb333", "Break it", false)],
                 },
@@ -156,7 +156,7 @@ fn report(overview: bool) -> HistoryReport {
         members: (0..benchmarks.len()).map(|index| [index, 0]).collect(),
     };
     HistoryReport {
-        events_only: false,
+        changes_only: false,
         worst_only: false,
         paths: Vec::new(),
         events: vec![event(&benchmarks[0])],
@@ -213,28 +213,28 @@ fn a_program_reads_a_skip_apart_from_a_failure() {
 #[test]
 fn a_program_reads_how_each_version_was_measured() {
     let mut report = report(false);
-    let obstacle = Some(Obstacle::NotLoaded);
+    let obstacle = Some(InterleavingUnavailable::NotLoaded);
     report.benchmarks[0].versions[1].interleaving =
-        Some(Interleaving { interleave: Interleave::Executions, obstacle });
+        Some(Interleaving { mode: Mode::Sequential, unavailable: obstacle });
     assert_keeps("history", &report);
     let json: Value = serde_json::from_str(&report.json().unwrap()).unwrap();
     let measured = |row: usize| {
         let row = &json["benchmarks"][0]["versions"][row];
-        ["interleave", "obstacle", "estimator"].map(|name| row[name].clone())
+        ["mode", "interleaving_unavailable", "estimator"].map(|name| row[name].clone())
     };
-    assert_eq!(measured(0), ["executions".into(), Value::Null, "mean".into()]);
-    assert_eq!(measured(1), ["executions", "not_loaded", "mean"]);
+    assert_eq!(measured(0), ["sequential".into(), Value::Null, "mean".into()]);
+    assert_eq!(measured(1), ["sequential", "not_loaded", "mean"]);
     assert_eq!(measured(3), [Value::Null, Value::Null, Value::Null], "it failed");
 }
 
 #[test]
 fn no_run_is_advised_to_repeat_what_was_to_be_measured_in_turns() {
-    for (interleave, obstacle) in
-        [(Interleave::Turns, None), (Interleave::Executions, Some(Obstacle::NoClock))]
+    for (mode, obstacle) in
+        [(Mode::Interleaved, None), (Mode::Sequential, Some(InterleavingUnavailable::NoClock))]
     {
         let mut report = report(false);
         let refused = report.benchmarks[0].versions.last_mut().unwrap();
-        refused.interleaving = Some(Interleaving { interleave, obstacle });
+        refused.interleaving = Some(Interleaving { mode, unavailable: obstacle });
         let text = style::plain(&report.text(140));
         assert!(text.contains("hint: measure both together: cargo rbench compare "), "{text}");
         assert!(!text.contains("cargo rbench run "), "{text}");
@@ -282,15 +282,16 @@ fn results_of_different_conditions_are_said_to_be_compared_or_how_they_can_be() 
         style::plain(&report.text(140))
     };
     let refused = Verdict::NotComparable { reason: "machine: number of CPUs: 2, not 4".to_owned() };
-    let refused = JudgedRow::of_benchmark(&benchmark("a"), refused);
+    let refused = DecidedRow::without_metric(&benchmark("a"), refused);
     let text = with(Relation::DifferentConditions, refused);
     assert!(text.contains("not comparable: machine: number of CPUs: 2, not 4\n"), "{text}");
-    assert!(text.contains("compared only with --allow-different\n"), "{text}");
+    assert!(text.contains("compared only with --ignore-environment\n"), "{text}");
     let mixed = Verdict::NotComparable { reason: MIXED.to_owned() };
-    let text = with(Relation::DifferentConditions, JudgedRow::of_benchmark(&benchmark("a"), mixed));
-    assert!(!text.contains("--allow-different"), "it would not help: {text}");
+    let text =
+        with(Relation::DifferentConditions, DecidedRow::without_metric(&benchmark("a"), mixed));
+    assert!(!text.contains("--ignore-environment"), "it would not help: {text}");
     let text = with(Relation::DifferentConditions, judged("a", 4000.0, 4400.0));
-    assert!(text.contains("are compared, because of --allow-different\n"), "{text}");
+    assert!(text.contains("are compared, because of --ignore-environment\n"), "{text}");
 }
 
 #[test]
@@ -321,7 +322,7 @@ fn the_sign_of_two_experiments_says_nothing_of_verdicts_where_nothing_was_judged
 
 #[test]
 fn only_events_are_shown_where_nothing_else_is_wanted() {
-    let report = HistoryReport { events_only: true, ..report(true) };
+    let report = HistoryReport { changes_only: true, ..report(true) };
     insta::assert_snapshot!("events_80", style::plain(&report.text(80)));
     let markdown = report.markdown();
     assert!(
@@ -339,12 +340,12 @@ fn why_benchmarks_were_not_judged_is_told_once_for_each_reason() {
     report.benchmarks.push(BenchmarkHistory { series: few("other"), ..history("a") });
     report.benchmarks.push(BenchmarkHistory { series: few("other"), ..history("b") });
     assert_eq!(
-        report.judged(),
+        report.decided_text(),
         "judged 1 of 4 benchmarks over up to 7 versions; not judged: 1 with 3 comparable versions of at \
          least 5, 2 other"
     );
     report.events.clear();
-    assert!(report.judged().starts_with("no change is suspected: judged 1 of 4"));
+    assert!(report.decided_text().starts_with("no change is suspected: judged 1 of 4"));
 }
 
 #[test]
@@ -358,7 +359,7 @@ fn nothing_from_elsewhere_steers_the_terminal() {
             row.failure = Some(Unmeasured::Failed(hostile()));
         }
         let failed =
-            JudgedRow::of_benchmark(&benchmark(HOSTILE), Verdict::Failed { reason: hostile() });
+            DecidedRow::without_metric(&benchmark(HOSTILE), Verdict::Failed { reason: hostile() });
         let refused = Verdict::NotComparable { reason: hostile() };
         history.versions[1].against.as_mut().unwrap().row = failed;
         history.versions[4].against.as_mut().unwrap().row.verdict = refused;

@@ -61,7 +61,7 @@ pub struct Linear {
 
 impl Linear {
     /// An axis with a little more room than these values need.
-    pub fn of(values: impl Iterator<Item = f64>) -> Self {
+    pub fn fit(values: impl Iterator<Item = f64>) -> Self {
         let finite = values.filter(|value| value.is_finite());
         let (low, high) = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
             (low.min(value), high.max(value))
@@ -107,7 +107,7 @@ impl Pairs {
 
     /// Of the seeds and values of builds of base and head, and the intervals of their values. Nothing is joined
     /// unless equal seeds are a pair.
-    pub fn of(
+    pub fn new(
         values: &[Vec<(u64, f64)>; 2],
         intervals: &[Option<[f64; 2]>; 2],
         are_paired: bool,
@@ -160,9 +160,9 @@ impl Times {
     const SIZE: [f64; 2] = [340.0, 64.0];
 
     /// Of changes in their order. Between those before and after each place of `parted` is a line.
-    pub fn of(changes: &[f64], parted: &[usize]) -> Self {
+    pub fn new(changes: &[f64], parted: &[usize]) -> Self {
         let [width, height] = Self::SIZE;
-        let axis = Linear::of(changes.iter().copied().chain([0.0]));
+        let axis = Linear::fit(changes.iter().copied().chain([0.0]));
         let x = |at: f64| (width * (at + 0.5) / changes.len().max(1) as f64).round();
         let y = |change: f64| height - axis.place(change, height);
         let places = changes.iter().enumerate().map(|(at, change)| [x(at as f64), y(*change)]);
@@ -214,13 +214,13 @@ const MOST_DOTS: usize = 160;
 
 impl Course {
     /// Of the points of `count` versions, in their order, in at most so many steps.
-    pub fn of(points: &[Point], count: usize, steps: usize) -> Self {
+    pub fn new(points: &[Point], count: usize, steps: usize) -> Self {
         let is_few = points.len() <= MOST_DOTS;
         let ends = points.iter().flat_map(|point| {
             let [low, high] = if is_few { point.interval } else { [point.value; 2] };
             [low, point.value, high]
         });
-        let axis = Linear::of(ends);
+        let axis = Linear::fit(ends);
         let mut course = Self {
             line: String::new(),
             gaps: String::new(),

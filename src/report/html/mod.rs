@@ -3,7 +3,7 @@
 //!
 //! The script only filters, sorts and saves. A policy in the page forbids everything but the one style and the one
 //! script that it has, by their digests; foreign text is escaped by the templates, and is made
-//! [visible](super::visible) before.
+//! [visible](super::escape) before.
 
 mod figure;
 
@@ -15,8 +15,8 @@ use data_encoding::BASE64;
 pub use figure::{Course, Linear, Pairs, Point, Symmetric, Times};
 use sha2::{Digest as _, Sha256};
 
-use super::visible::visible;
-use crate::failure::{Exit, OrFail as _, Result};
+use super::escape::escape_untrusted;
+use crate::error::{Context as _, Exit, Result};
 
 const STYLE: &str = include_str!("../../../templates/style.css");
 const SCRIPT: &str = include_str!("../../../templates/script.js");
@@ -47,7 +47,7 @@ pub fn page(title: &str, body: &str, file: &str, json: Option<&str>) -> Result<S
     let page = Page {
         version: env!("CARGO_PKG_VERSION"),
         policy: policy(&style, &script),
-        title: &visible(title),
+        title: &escape_untrusted(title),
         style: &style,
         script: &script,
         body,
@@ -81,7 +81,7 @@ pub fn breakable(name: &str) -> String {
 
 /// A template with its values.
 pub fn rendered(template: &impl Template) -> Result<String> {
-    template.render().or_fail(Exit::Internal, || "cannot write the report as a web page")
+    template.render().context(Exit::Internal, || "cannot write the report as a web page")
 }
 
 /// A text without what only its writers need: indentation, and lines that are comments.

@@ -8,8 +8,8 @@ impl ListReport {
         let mut document = Document::new("list");
         let targets = self.targets.iter().filter_map(|(harness, benchmarks)| {
             let target = benchmarks.first()?.bench_target().to_string();
-            let ids = benchmarks.iter().map(|benchmark| Text::of_name(&*benchmark.name.id));
-            Some(Item::new(Text::of_name(target).then(format!(" ({harness})")), Block::list(ids)))
+            let ids = benchmarks.iter().map(|benchmark| Text::from_name(&*benchmark.name.id));
+            Some(Item::new(Text::from_name(target).then(format!(" ({harness})")), Block::list(ids)))
         });
         document.add(Block::list(targets));
         document

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::ListReport;
 use crate::{
-    failure::Result,
+    error::Result,
     model::{self, HarnessKind},
     report::json::{FailedTarget, FullName, Version, document},
 };

@@ -8,7 +8,7 @@ use super::{
     document::{Document, Medium},
 };
 use crate::{
-    failure::{Failure, Result},
+    error::{Error, Result},
     model::{BenchTarget, Benchmark, HarnessKind, Version},
 };
 
@@ -20,7 +20,7 @@ pub struct ListReport {
     /// The benchmarks of each bench target in the order of definition, with their harness.
     pub targets: Vec<(HarnessKind, Vec<Benchmark>)>,
     /// Bench targets whose benchmarks could not be listed.
-    pub failed_targets: Vec<(BenchTarget, Failure)>,
+    pub failed_targets: Vec<(BenchTarget, Error)>,
 }
 
 impl Report for ListReport {
@@ -37,7 +37,7 @@ impl Report for ListReport {
 mod tests {
     use super::*;
     use crate::{
-        failure::Exit,
+        error::Exit,
         report::{
             style,
             testing::{HOSTILE, assert_harmless, assert_keeps, benchmark, target, version},
@@ -45,7 +45,7 @@ mod tests {
     };
 
     fn report(id: &str) -> ListReport {
-        let failure = Failure::new(Exit::Benchmark, format!("cannot list `{id}`"));
+        let failure = Error::new(Exit::Benchmark, format!("cannot list `{id}`"));
         ListReport {
             version: version("HEAD", 'a'),
             targets: vec![(HarnessKind::Native, vec![benchmark("parse/1"), benchmark(id)])],

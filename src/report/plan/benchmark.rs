@@ -7,16 +7,16 @@ use serde::Serialize;
 
 use super::MOST_EXECUTIONS;
 use crate::{
-    judge::Interleaving,
-    model::{Benchmark, Dimensions, Interleave},
+    model::{Benchmark, Mode, SampleSizes},
     report::show::ImpactFactors,
     stats::{
-        ABOVE_MIN_EFFECT, Components, Criteria, Levels, Measurements, Outlook, Summary,
+        ABOVE_MIN_EFFECT, Components, Criteria, Levels, Measurements, Power, Summary,
         plan::{
             Cost, Optimum, best_executions, best_measurements, best_measurements_by_subsampling,
             builds_by_stein,
         },
     },
+    verdict::Interleaving,
 };
 
 /// What was measured of a benchmark.
@@ -27,7 +27,7 @@ pub struct LevelsFound {
     /// The experiment that measured it, as it is known in every store.
     pub experiment: String,
     /// When that began.
-    pub begun: SystemTime,
+    pub started: SystemTime,
     /// How executions were interleaved with those of another version.
     pub interleaving: Option<Interleaving>,
     /// Every measurement.
@@ -55,15 +55,15 @@ pub struct Costs {
 #[derive(Clone, Copy, Debug)]
 pub struct Expected {
     /// How much a build contributes to the variance of a change.
-    pub outlook: Outlook,
+    pub power: Power,
     /// What that is estimated from.
-    pub basis: Basis,
+    pub basis: PlanBasis,
 }
 
 /// What the variance of a change is estimated from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Basis {
+pub enum PlanBasis {
     /// The differences of a stored comparison, of this version or of others.
     Compared,
     /// One version alone: the variances of two versions together, as if pairing gained nothing. Paired
@@ -71,7 +71,7 @@ pub enum Basis {
     OneVersion,
 }
 
-impl Basis {
+impl PlanBasis {
     /// What programs and tables call it.
     pub const fn name(self) -> &'static str {
         match self {
@@ -89,7 +89,7 @@ pub struct PlannedBenchmark {
     /// The experiment that measured it, as it is known in every store.
     pub experiment: String,
     /// When that began.
-    pub begun: SystemTime,
+    pub started: SystemTime,
     /// How executions were interleaved with those of another version.
     pub interleaving: Option<Interleaving>,
     /// The builds.
@@ -131,8 +131,8 @@ impl Costs {
     }
 
     /// How long an experiment of one version takes.
-    pub fn of(&self, dimensions: Dimensions) -> Duration {
-        let seconds = self.in_measurements().of(dimensions) * self.measurement.as_secs_f64();
+    pub fn duration(&self, dimensions: SampleSizes) -> Duration {
+        let seconds = self.in_measurements().total(dimensions) * self.measurement.as_secs_f64();
         Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
     }
 }
@@ -145,12 +145,19 @@ impl PlannedBenchmark {
         expected: Option<Expected>,
         criteria: &Criteria,
     ) -> Self {
-        let LevelsFound { benchmark, experiment, begun, interleaving, data, summary, impact } =
-            found;
-        let components = Components::of(&summary);
+        let LevelsFound {
+            benchmark,
+            experiment,
+            started: begun,
+            interleaving,
+            data,
+            summary,
+            impact,
+        } = found;
+        let components = Components::estimate(&summary);
         let cost = costs.in_measurements();
         let of_means = known(components.t);
-        let alone = interleaving.is_some_and(|all| all.interleave == Interleave::Executions);
+        let alone = interleaving.is_some_and(|all| all.mode == Mode::Sequential);
         let measurements = alone
             .then(|| {
                 let estimator = summary.estimator();
@@ -160,13 +167,13 @@ impl PlannedBenchmark {
         let taken = summary.measurements_per_execution();
         let taken = measurements.map_or(taken, |number| number as f64);
         let of_execution = Cost { execution: cost.execution + taken, ..cost };
-        let levels = expected.and_then(|expected| expected.outlook.levels());
+        let levels = expected.and_then(|expected| expected.power.levels());
         let executions =
             levels.map(|levels| best_executions(&levels, &of_execution).at_most(MOST_EXECUTIONS));
         Self {
             benchmark,
             experiment,
-            begun,
+            started: begun,
             interleaving,
             components,
             impact,
@@ -186,8 +193,8 @@ impl PlannedBenchmark {
 
     /// What is expected with so many executions of each build; with as many as there were, where it is not known
     /// what executions add.
-    pub fn expected_with(&self, executions: usize) -> Option<Outlook> {
-        let outlook = self.expected?.outlook;
+    pub fn expected_with(&self, executions: usize) -> Option<Power> {
+        let outlook = self.expected?.power;
         Some(outlook.at_executions(executions).unwrap_or(outlook))
     }
 

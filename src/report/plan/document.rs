@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
-use super::{BUILDS, Basis, PlanReport, PlannedBenchmark};
+use super::{BUILDS, PlanBasis, PlanReport, PlannedBenchmark};
 use crate::{
-    model::{Dimensions, Unit},
+    model::{SampleSizes, Unit},
     report::{
         document::{Block, Document, Item, Text, Verbatim},
         names::Names,
         quantity::{self, count, duration, exact, size},
         table::{Cell, Column, Table},
     },
-    stats::{ABOVE_MIN_EFFECT, Levels, impact::Impact, plan::Optimum},
+    stats::{ABOVE_MIN_EFFECT, Levels, impact::ImpactFactor, plan::Optimum},
 };
 
 impl PlanReport {
@@ -40,23 +40,23 @@ impl PlanReport {
 
     /// What nothing is known about, and why.
     fn unknown(&self) -> Vec<Text> {
-        let names = Names::of(self.unknown.benchmarks.iter().map(|(benchmark, _)| benchmark));
+        let names = Names::new(self.unknown.benchmarks.iter().map(|(benchmark, _)| benchmark));
         let benchmarks = self.unknown.benchmarks.iter().map(|(benchmark, reason)| {
-            let name = Text::of_name(names.name(benchmark));
+            let name = Text::from_name(names.name(benchmark));
             name.then(": nothing is known: ").message(reason)
         });
         let targets = self.unknown.targets.iter().map(|(target, failure)| {
-            Text::of_name(target.to_string()).then(": ").message(failure.to_string())
+            Text::from_name(target.to_string()).then(": ").message(failure.to_string())
         });
         benchmarks.chain(targets).collect()
     }
 
     /// What no number of builds makes visible.
     fn beyond(&self) -> Option<Text> {
-        let beyond = &self.suggestion.beyond;
-        let names = Names::of(self.benchmarks.iter().map(|one| &one.benchmark));
+        let beyond = &self.suggestion.excess;
+        let names = Names::new(self.benchmarks.iter().map(|one| &one.benchmark));
         let all = beyond.iter().map(|index| names.name(&self.benchmarks[*index].benchmark));
-        let all: Vec<Text> = all.map(Text::of_name).collect();
+        let all: Vec<Text> = all.map(Text::from_name).collect();
         (!all.is_empty()).then(|| {
             let text = format!(
                 "{} {} more than {} builds, which is not suggested: ",
@@ -72,7 +72,7 @@ impl PlanReport {
     fn measured(&self) -> String {
         let mut sizes: Vec<String> = Vec::new();
         for one in &self.benchmarks {
-            let size = quantity::dimensions(one.dimensions());
+            let size = quantity::sample_sizes(one.sample_sizes());
             if !sizes.contains(&size) {
                 sizes.push(size);
             }
@@ -173,11 +173,11 @@ impl PlanReport {
 
     fn notes_on_detectable(&self) -> Vec<String> {
         let mut notes = Vec::new();
-        let has = |basis: Basis| {
+        let has = |basis: PlanBasis| {
             let mut known = self.benchmarks.iter().filter_map(|one| one.expected);
             known.any(|expected| expected.basis == basis)
         };
-        if has(Basis::OneVersion) {
+        if has(PlanBasis::OneVersion) {
             notes.push(
                 "one-version: how pairs of builds differ is not known of one version. This is a bound, as if \
                  pairing gained nothing; comparisons in turns usually see much smaller changes, and after one, \
@@ -185,7 +185,7 @@ impl PlanReport {
                     .to_owned(),
             );
         }
-        if has(Basis::Compared) {
+        if has(PlanBasis::Compared) {
             notes.push(
                 "compared: by the pairs of builds in the newest stored comparison of the benchmark, of this \
                  version if there is one."
@@ -216,7 +216,7 @@ impl PlanReport {
         row: impl Fn(&PlannedBenchmark) -> Vec<String>,
         notes: Vec<String>,
     ) -> [Block; 3] {
-        let names = Names::of(self.benchmarks.iter().map(|one| &one.benchmark));
+        let names = Names::new(self.benchmarks.iter().map(|one| &one.benchmark));
         let columns = head.iter().map(|head| Column::right((*head).to_owned()));
         let mut table =
             Table::new(std::iter::once(Column::left("benchmark").names()).chain(columns));
@@ -236,12 +236,12 @@ impl PlannedBenchmark {
         clippy::cast_sign_loss,
         reason = "averages of small numbers, rounded"
     )]
-    pub(super) fn dimensions(&self) -> Dimensions {
+    pub(super) fn sample_sizes(&self) -> SampleSizes {
         let builds = self.summary.builds();
         let executions: usize = builds.iter().map(|build| build.executions).sum();
         let executions = (executions as f64 / builds.len().max(1) as f64).round() as usize;
         let measurements = self.summary.measurements_per_execution().round() as usize;
-        Dimensions { first_look: None, builds: builds.len(), executions, measurements }
+        SampleSizes { first_look: None, builds: builds.len(), executions, measurements }
     }
 }
 
@@ -254,7 +254,7 @@ pub(super) fn shares(planned: &PlannedBenchmark) -> [f64; 3] {
     parts.map(|part| if whole > 0.0 { part / whole } else { 0.0 })
 }
 
-fn factor(impact: Option<Impact>) -> String {
+fn factor(impact: Option<ImpactFactor>) -> String {
     match impact {
         None => "?".to_owned(),
         Some(impact) if impact.factor.is_finite() => format!("{:.2}", impact.factor),

@@ -3,13 +3,14 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{BUILDS, Basis, Costs, PlanReport, PlannedBenchmark, Suggestion, document::shares};
+use super::{BUILDS, Costs, PlanBasis, PlanReport, PlannedBenchmark, Suggestion, document::shares};
 use crate::{
-    model::Dimensions,
-    report::json::{
-        self, Criteria, Estimate, FailedTarget, FullName, Measured, MetricFields, Version,
+    model::SampleSizes,
+    report::{
+        date,
+        json::{Criteria, Estimate, FailedTarget, FullName, Measured, MetricFields, Version},
     },
-    stats::{Levels, impact::Impact, plan::Optimum},
+    stats::{Levels, impact::ImpactFactor, plan::Optimum},
 };
 
 /// The sizes of experiments that follow from stored results.
@@ -35,10 +36,11 @@ struct Benchmark<'r> {
     metric: MetricFields<'r>,
     /// The identity of the experiment that measured it.
     experiment: &'r str,
-    /// When that began, in seconds since 1970-01-01 UTC.
-    begun_seconds: f64,
+    /// When that began, in UTC.
+    #[schemars(extend("format" = "date-time"))]
+    started_at: String,
     /// Of each build and execution, on average.
-    dimensions: Dimensions,
+    sample_sizes: SampleSizes,
     #[serde(flatten)]
     measured: Measured,
     result: Estimate,
@@ -54,7 +56,7 @@ struct Benchmark<'r> {
     /// For the estimator in use; null where it is unknown.
     best: Best<Option<usize>>,
     /// The basis of `detectable`.
-    basis: Option<Basis>,
+    basis: Option<PlanBasis>,
     /// With the suggested number of executions.
     detectable: Vec<Detectable>,
     /// The number of builds that is needed; null if it is more than is ever suggested.
@@ -132,9 +134,9 @@ struct Suggested<'r> {
     #[schemars(range(min = 1))]
     measurements: Option<usize>,
     /// Benchmarks that need more builds than most.
-    own: Vec<Own<'r>>,
+    individual: Vec<Own<'r>>,
     /// Benchmarks that need more builds than are ever suggested.
-    beyond: Vec<FullName<'r>>,
+    excess: Vec<FullName<'r>>,
     /// About how long one version takes.
     #[schemars(range(min = 0))]
     seconds: f64,
@@ -182,7 +184,7 @@ impl PlanReport {
         let outlook = one.expected_with(executions);
         let Levels { execution, build, version } = one.components.t;
         let [of_builds, of_executions, of_measurements] = shares(one);
-        let factor = |impact: Option<Impact>| impact.map(|impact| impact.factor);
+        let factor = |impact: Option<ImpactFactor>| impact.map(|impact| impact.factor);
         let detectable = BUILDS.map(|builds| {
             let change = outlook.map(|outlook| outlook.with_builds(builds));
             Detectable { builds, change }
@@ -191,10 +193,10 @@ impl PlanReport {
             id: (&one.benchmark).into(),
             metric: Some(one.summary.metric()).into(),
             experiment: &one.experiment,
-            begun_seconds: json::seconds(one.begun),
-            dimensions: one.dimensions(),
-            measured: Measured::of(one.interleaving, Some(&one.summary)),
-            result: Estimate::of(&one.summary, self.criteria.confidence),
+            started_at: date::rfc3339(one.started),
+            sample_sizes: one.sample_sizes(),
+            measured: Measured::new(one.interleaving, Some(&one.summary)),
+            result: Estimate::new(&one.summary, self.criteria.confidence),
             components: ByLevel { builds: version, executions: build, measurements: execution },
             shares: ByLevel {
                 builds: of_builds,
@@ -218,17 +220,18 @@ impl PlanReport {
     }
 
     fn suggested(&self) -> Suggested<'_> {
-        let Suggestion { builds, executions, measurements, own, beyond, time } = &self.suggestion;
+        let Suggestion { builds, executions, measurements, individual: own, excess: beyond, time } =
+            &self.suggestion;
         let id = |index: usize| FullName::from(&self.benchmarks[index].benchmark);
         Suggested {
             builds: *builds,
             executions: *executions,
             measurements: *measurements,
-            own: own
+            individual: own
                 .iter()
                 .map(|(index, builds)| Own { id: id(*index), builds: *builds })
                 .collect(),
-            beyond: beyond.iter().map(|index| id(*index)).collect(),
+            excess: beyond.iter().map(|index| id(*index)).collect(),
             seconds: time.as_secs_f64(),
             toml: self.toml(),
         }

@@ -7,7 +7,7 @@ pub(super) mod json;
 mod suggestion;
 mod toml;
 
-pub use benchmark::{Basis, Costs, Expected, LevelsFound, PlannedBenchmark};
+pub use benchmark::{Costs, Expected, LevelsFound, PlanBasis, PlannedBenchmark};
 pub use suggestion::Suggestion;
 
 use super::{
@@ -16,8 +16,8 @@ use super::{
     json as of_json,
 };
 use crate::{
-    failure::{Failure, Result},
-    model::{BenchTarget, Benchmark, Interleave, Version},
+    error::{Error, Result},
+    model::{BenchTarget, Benchmark, Mode, Version},
     stats::Criteria,
 };
 
@@ -42,7 +42,7 @@ pub struct PlanReport {
     /// min-effect are to be seen.
     pub half_width: Option<f64>,
     /// How the project's comparisons are interleaved.
-    pub compared: Interleave,
+    pub compared: Mode,
     /// The benchmarks, in the order of definition.
     pub benchmarks: Vec<PlannedBenchmark>,
     /// What to write into `bench.toml`.
@@ -57,7 +57,7 @@ pub struct Unknown {
     /// Benchmarks that gave no measurements.
     pub benchmarks: Vec<(Benchmark, String)>,
     /// Bench targets whose benchmarks could not be listed.
-    pub targets: Vec<(BenchTarget, Failure)>,
+    pub targets: Vec<(BenchTarget, Error)>,
 }
 
 impl PlanReport {
@@ -65,11 +65,11 @@ impl PlanReport {
     pub fn new(
         version: Version,
         criteria: Criteria,
-        (half_width, compared): (Option<f64>, Interleave),
+        (half_width, compared): (Option<f64>, Mode),
         benchmarks: Vec<PlannedBenchmark>,
         unknown: Unknown,
     ) -> Self {
-        let suggestion = Suggestion::of(&benchmarks, half_width);
+        let suggestion = Suggestion::new(&benchmarks, half_width);
         Self { version, criteria, half_width, compared, benchmarks, suggestion, unknown }
     }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::PlannedBenchmark;
-use crate::model::Dimensions;
+use crate::model::SampleSizes;
 
 /// The share of the benchmarks for which the common number of builds is enough.
 const MOST: f64 = 0.75;
@@ -18,16 +18,16 @@ pub struct Suggestion {
     /// In each execution that runs alone.
     pub measurements: Option<usize>,
     /// Benchmarks that need more builds than most, by their index, and how many.
-    pub own: Vec<(usize, usize)>,
+    pub individual: Vec<(usize, usize)>,
     /// Benchmarks for which no number of builds is enough, by their index.
-    pub beyond: Vec<usize>,
+    pub excess: Vec<usize>,
     /// How long measuring and linking one version takes then, about.
     pub time: Duration,
 }
 
 impl Suggestion {
     /// The median of what pays best for each benchmark, and the builds that they need then.
-    pub fn of(benchmarks: &[PlannedBenchmark], half_width: Option<f64>) -> Self {
+    pub fn new(benchmarks: &[PlannedBenchmark], half_width: Option<f64>) -> Self {
         let executions = median(benchmarks.iter().filter_map(|one| one.executions));
         let measurements = median(benchmarks.iter().filter_map(|one| one.measurements));
         let each = executions.unwrap_or(1);
@@ -54,11 +54,11 @@ impl Suggestion {
             let taken = measurements.unwrap_or(taken as usize);
             let builds = needed.map_or(common, |needed| needed.max(common));
             let dimensions =
-                Dimensions { first_look: None, builds, executions: each, measurements: taken };
-            benchmark.costs.of(dimensions)
+                SampleSizes { first_look: None, builds, executions: each, measurements: taken };
+            benchmark.costs.duration(dimensions)
         });
         let time = time.fold(Duration::ZERO, Duration::saturating_add);
-        Self { builds, executions, measurements, own, beyond, time }
+        Self { builds, executions, measurements, individual: own, excess: beyond, time }
     }
 }
 

@@ -4,15 +4,15 @@ use std::time::{Duration, SystemTime};
 
 use super::*;
 use crate::{
-    failure::Exit,
-    judge::Interleaving,
+    error::Exit,
     model::Metric,
     report::{
         show::ImpactFactors,
         style,
         testing::{HOSTILE, assert_harmless, assert_keeps, benchmark, target, version},
     },
-    stats::{Assessment, Estimator, Measurements, Outlook, Pairing, Summary, impact::Impact},
+    stats::{Assessment, Estimator, Measurements, Pairing, Power, Summary, impact::ImpactFactor},
+    verdict::Interleaving,
 };
 
 /// A benchmark of five builds of four executions of twenty measurements, in which builds differ by `layout`,
@@ -32,23 +32,23 @@ fn planned(id: &str, layout: f64, start: f64, noise: f64) -> PlannedBenchmark {
         (build as u64 + 1, (0..4).map(execution).collect::<Vec<_>>())
     });
     let data = Measurements::new(Metric::wall(), builds).unwrap();
-    let summary = Summary::of(&data, Estimator::Minimum);
+    let summary = Summary::compute(&data, Estimator::Minimum);
     let criteria = Criteria::default();
     let both = [summary.clone(), summary.clone()];
     let expected = Assessment::new(&both[0], &both[1], Pairing::Unpaired, &criteria).ok();
     let expected = expected.map(|assessment| Expected {
-        outlook: Outlook::of(&assessment, 1, &criteria)
+        power: Power::estimate(&assessment, 1, &criteria)
             .unwrap()
             .with_executions_of(&assessment, &both),
-        basis: Basis::OneVersion,
+        basis: PlanBasis::OneVersion,
     });
-    let impact = Impact { factor: 4.7, without_shift: 1.0 };
+    let impact = ImpactFactor { factor: 4.7, without_shift: 1.0 };
     let impact = ImpactFactors { executions: None, builds: Some(impact) };
     let found = LevelsFound {
         benchmark: benchmark(id),
         experiment: "1a2b".to_owned(),
-        begun: SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000),
-        interleaving: Some(Interleaving { interleave: Interleave::Executions, obstacle: None }),
+        started: SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000),
+        interleaving: Some(Interleaving { mode: Mode::Sequential, unavailable: None }),
         impact,
         data,
         summary,
@@ -68,11 +68,11 @@ fn report(id: &str, half_width: Option<f64>) -> PlanReport {
         planned("words/2048", 0.0, 0.01, 0.01),
         planned(id, 0.03, 0.001, 0.001),
     ];
-    let failed = Failure::new(Exit::Benchmark, "cannot list `other`");
+    let failed = Error::new(Exit::Benchmark, "cannot list `other`");
     PlanReport::new(
         version("HEAD", 'b'),
         Criteria::default(),
-        (half_width, Interleave::Turns),
+        (half_width, Mode::Interleaved),
         benchmarks,
         Unknown {
             benchmarks: vec![(benchmark("broken"), "it crashed".to_owned())],
@@ -113,7 +113,7 @@ fn a_benchmark_that_needs_more_builds_than_most_gets_a_table_of_its_own() {
     report.suggestion = Suggestion {
         builds: Some(10),
         executions: Some(1),
-        own: vec![(2, 40)],
+        individual: vec![(2, 40)],
         ..Suggestion::default()
     };
     let expected = "[experiment]\nbuilds = 10\nexecutions = 1\n\n[[benchmark]]\n\
@@ -127,8 +127,8 @@ fn a_benchmark_that_needs_more_builds_than_most_gets_a_table_of_its_own() {
 fn measurements_are_only_told_for_executions_that_run_alone() {
     let mut report = report("sort", None);
     report.suggestion.measurements = Some(7);
-    assert!(report.toml().contains("\n# measurements = 7  # only for interleave"));
-    report.compared = Interleave::Executions;
+    assert!(report.toml().contains("\n# measurements = 7  # only for mode"));
+    report.compared = Mode::Sequential;
     assert!(report.toml().contains("\nmeasurements = 7\n"));
 }
 

@@ -1,23 +1,22 @@
 //! The lines for `bench.toml`.
 
 use super::{PlanReport, Suggestion};
-use crate::model::Interleave;
+use crate::model::Mode;
 
 impl PlanReport {
     /// The tables to paste; empty where nothing is known.
     pub(super) fn toml(&self) -> String {
-        let Suggestion { builds, executions, measurements, own, .. } = &self.suggestion;
+        let Suggestion { builds, executions, measurements, individual: own, .. } = &self.suggestion;
         let Some(builds) = builds else { return String::new() };
         let mut text = format!("[experiment]\nbuilds = {builds}\n");
         if let Some(executions) = executions {
             text += &format!("executions = {executions}\n");
         }
         match (measurements, self.compared) {
-            (Some(number), Interleave::Executions) => text += &format!("measurements = {number}\n"),
+            (Some(number), Mode::Sequential) => text += &format!("measurements = {number}\n"),
             // In turns, measurements are shorter and disturbed alike: this says nothing of them.
-            (Some(number), Interleave::Turns) => {
-                text +=
-                    &format!("# measurements = {number}  # only for interleave = \"executions\"\n");
+            (Some(number), Mode::Interleaved) => {
+                text += &format!("# measurements = {number}  # only for mode = \"sequential\"\n");
             }
             (None, _) => {}
         }
@@ -44,7 +43,7 @@ fn string(text: &str) -> String {
                 out.push('\\');
                 out.push(character);
             }
-            hidden if crate::report::visible::is_hidden(hidden) => {
+            hidden if crate::report::escape::is_hidden(hidden) => {
                 out += &format!("\\u{:04X}", u32::from(hidden));
             }
             other => out.push(other),

@@ -4,14 +4,14 @@
 use askama::filters::{Html, escape};
 
 use crate::{
-    failure::Result,
+    error::Result,
     report::{
         document::{Block, Document, Item, Kind, Span, Step, Text, Verbatim},
+        escape::{escape_untrusted, escape_untrusted_lines},
         html::{breakable, page},
         prose::capitalised,
         style::Role,
         table::{Cell, Table},
-        visible::{visible, visible_lines},
     },
 };
 
@@ -47,7 +47,7 @@ fn block(block: &Block) -> String {
             let text = inline(text) + &command.unwrap_or_default();
             format!("<p class=warning><b>Warning:</b> {text}\n")
         }
-        Block::Table(table) => of_table(table),
+        Block::Table(table) => render_table(table),
         Block::Verbatim(Verbatim { text, .. }) => {
             format!("<pre tabindex=0>{}</pre>\n", escaped_lines(text))
         }
@@ -71,7 +71,7 @@ fn list(items: &[Item]) -> String {
     format!("<ul class=notes>{}</ul>\n", items.iter().map(entry).collect::<String>())
 }
 
-fn of_table(table: &Table) -> String {
+fn render_table(table: &Table) -> String {
     let columns = table.shown();
     let class = |at: usize| if table.is_number(at) { " class=n" } else { "" };
     let heads =
@@ -79,8 +79,9 @@ fn of_table(table: &Table) -> String {
     let row = |cells: &Vec<Cell>| {
         let shown = columns.iter().enumerate().map(|(place, &at)| {
             let joined = table.joined_to(at).map(|joined| &cells[joined]);
-            let joined: Vec<String> = joined.filter(|cell| !cell.is_empty()).map(of_cell).collect();
-            let text = [vec![of_cell(&cells[at])], joined].concat().join(" ");
+            let joined: Vec<String> =
+                joined.filter(|cell| !cell.is_empty()).map(render_cell).collect();
+            let text = [vec![render_cell(&cells[at])], joined].concat().join(" ");
             let element = if place == 0 { "th scope=row" } else { "td" };
             format!("<{element}{}>{text}", class(at))
         });
@@ -93,7 +94,7 @@ fn of_table(table: &Table) -> String {
     )
 }
 
-fn of_cell(cell: &Cell) -> String {
+fn render_cell(cell: &Cell) -> String {
     let text = match cell.kind() {
         Kind::Words => escaped(cell.text()),
         Kind::Name | Kind::Command | Kind::Quote => breakable(cell.text()),
@@ -122,7 +123,7 @@ fn span(Span { text, role, kind }: &Span) -> String {
     let shown = match kind {
         Kind::Words => escaped(text),
         Kind::Name | Kind::Command | Kind::Quote => {
-            format!("<code>{}</code>", breakable(&visible(text)))
+            format!("<code>{}</code>", breakable(&escape_untrusted(text)))
         }
     };
     in_role(*role, shown)
@@ -149,13 +150,13 @@ fn message(text: &Text) -> String {
 }
 
 fn escaped(text: &str) -> String {
-    let text = visible(text);
+    let text = escape_untrusted(text);
     let Ok(escaped) = escape(&*text, Html);
     escaped.to_string()
 }
 
 fn escaped_lines(text: &str) -> String {
-    let text = visible_lines(text);
+    let text = escape_untrusted_lines(text);
     let Ok(escaped) = escape(&*text, Html);
     escaped.to_string()
 }

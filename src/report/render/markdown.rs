@@ -2,10 +2,10 @@
 
 use crate::report::{
     document::{Block, Document, Item, Kind, Span, Step, Text, Verbatim},
+    escape::escape_untrusted,
     markdown::{code, code_in_table, escaped, fence, fenced_as},
     style::Role,
     table::{Cell, Table},
-    visible::visible,
 };
 
 /// How many bytes a document has at most. Comments on GitHub hold 65,536 characters, and what publishes a document
@@ -185,8 +185,8 @@ fn inline(text: &Text) -> String {
 
 fn span(Span { text, role, kind }: &Span) -> String {
     let shown = match kind {
-        Kind::Words => escaped(&shortened(&visible(text), LONGEST_MESSAGE)),
-        Kind::Name => code(&shortened(&visible(text), LONGEST_NAME)),
+        Kind::Words => escaped(&shortened(&escape_untrusted(text), LONGEST_MESSAGE)),
+        Kind::Name => code(&shortened(&escape_untrusted(text), LONGEST_NAME)),
         Kind::Command | Kind::Quote => code(text),
     };
     match role {
@@ -255,16 +255,16 @@ fn head(table: &Table, columns: &[usize]) -> String {
 /// A row. What is joined to a column stands in its cell.
 fn row(table: &Table, columns: &[usize], cells: &[Cell]) -> String {
     let shown = columns.iter().map(|&at| {
-        let mut cell = of_cell(&cells[at]);
+        let mut cell = render_cell(&cells[at]);
         for joined in table.joined_to(at).filter(|&joined| !cells[joined].is_empty()) {
-            cell += &format!(" {}", of_cell(&cells[joined]));
+            cell += &format!(" {}", render_cell(&cells[joined]));
         }
         cell.trim().to_owned()
     });
     format!("| {} |\n", shown.collect::<Vec<_>>().join(" | "))
 }
 
-fn of_cell(cell: &Cell) -> String {
+fn render_cell(cell: &Cell) -> String {
     let text = cell.text();
     let shown = match cell.kind() {
         _ if text.is_empty() => return String::new(),
@@ -276,5 +276,5 @@ fn of_cell(cell: &Cell) -> String {
 
 /// A command below its purpose, each on a line of its own: a line break in an id must not begin another command.
 fn step(Step { purpose, command }: &Step) -> String {
-    format!("# {}\n{}\n", visible(purpose), visible(command))
+    format!("# {}\n{}\n", escape_untrusted(purpose), escape_untrusted(command))
 }

@@ -5,10 +5,10 @@ use proptest::prelude::*;
 use super::*;
 use crate::report::{
     document::{Block, Document, Item, Step, Text, Verbatim},
+    escape::is_hidden,
     style::{self, Role},
     table::{Cell, Column, Table},
     testing::HOSTILE,
-    visible::is_hidden,
 };
 
 /// A document with every block, in which this is the name of everything.
@@ -36,7 +36,7 @@ fn document(name: &str) -> Document {
             Block::Verbatim(Verbatim { language: "text", text: "1  2\n3  4\n".to_owned() }),
         ],
     );
-    let mut document = Document::new("show").titled(Text::of_name(name));
+    let mut document = Document::new("show").titled(Text::from_name(name));
     document.lead = Text::from("its subject");
     document.add([
         Block::Paragraph(vec![Text::new().styled(Role::Head, "1 regressed"), name.into()]),

@@ -4,9 +4,9 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::report::{
     document::{Block, Document, Item, Kind, Step, Text, Verbatim},
+    escape::escape_untrusted_lines,
     prose::filled,
     style::{Role, paint, plain},
-    visible::visible_lines,
 };
 
 /// What belongs to an entry of a list stands so many columns further to the right.
@@ -34,9 +34,9 @@ fn blocks(out: &mut String, all: &[Block], columns: usize) {
         *out += &match (previous, block) {
             // What stands below a heading stands to the right of it.
             (Some(Block::Heading(_)), Block::List(_)) => {
-                indented(&of_block(block, columns.saturating_sub(INDENT)))
+                indented(&render_block(block, columns.saturating_sub(INDENT)))
             }
-            _ => of_block(block, columns),
+            _ => render_block(block, columns),
         };
         previous = Some(block);
     }
@@ -54,11 +54,11 @@ const fn joins(previous: Option<&Block>, next: &Block) -> bool {
     }
 }
 
-fn of_block(block: &Block, columns: usize) -> String {
+fn render_block(block: &Block, columns: usize) -> String {
     match block {
         Block::Heading(text) => painted(text, Role::Head) + "\n",
         Block::Paragraph(texts) => texts.iter().map(|text| line(text, columns)).collect(),
-        Block::List(items) => items.iter().map(|item| of_item(item, columns)).collect(),
+        Block::List(items) => items.iter().map(|item| render_item(item, columns)).collect(),
         Block::Warning(text, command) => {
             let head = Text::new().styled(Role::Doubtful, "warning:").then(" ");
             let text = head.append(text.clone());
@@ -70,11 +70,11 @@ fn of_block(block: &Block, columns: usize) -> String {
             }
         }
         Block::Table(table) => table.fit(columns),
-        Block::Verbatim(Verbatim { text, .. }) => lines(&visible_lines(text)),
+        Block::Verbatim(Verbatim { text, .. }) => lines(&escape_untrusted_lines(text)),
         Block::Drawings(_) => String::new(),
         Block::Steps(steps) => {
             let head = paint(Role::Head, "next steps");
-            steps.iter().fold(head + "\n", |text, step| text + &of_step(step))
+            steps.iter().fold(head + "\n", |text, step| text + &render_step(step))
         }
         Block::Details(summary, inner) => {
             let mut text = painted(summary, Role::Head) + "\n";
@@ -86,9 +86,9 @@ fn of_block(block: &Block, columns: usize) -> String {
     }
 }
 
-fn of_item(Item { text, blocks }: &Item, columns: usize) -> String {
+fn render_item(Item { text, blocks }: &Item, columns: usize) -> String {
     let below: String =
-        blocks.iter().map(|block| of_block(block, columns.saturating_sub(INDENT))).collect();
+        blocks.iter().map(|block| render_block(block, columns.saturating_sub(INDENT))).collect();
     line(text, columns) + &indented(&below)
 }
 
@@ -98,7 +98,7 @@ fn indented(text: &str) -> String {
 }
 
 /// A purpose and, on a line of its own to be copied, its command.
-fn of_step(Step { purpose, command }: &Step) -> String {
+fn render_step(Step { purpose, command }: &Step) -> String {
     let purpose = paint(Role::Quiet, &format!("# {purpose}"));
     format!("  {purpose}\n  {}\n", paint(Role::Plain, command))
 }
@@ -125,7 +125,7 @@ fn line(text: &Text, columns: usize) -> String {
         out = format!("{words}{gap}{}\n", paint(command.role, &command.text));
     }
     for line in text.message.iter().flat_map(|message| message.lines()) {
-        out += &format!("{indent}{}\n", visible_lines(line));
+        out += &format!("{indent}{}\n", escape_untrusted_lines(line));
     }
     out
 }

@@ -4,7 +4,7 @@ use super::{SelftestReport, name_of};
 use crate::report::{
     compare::warning_sentence,
     document::{Block, Document, Item, Text},
-    quantity::dimensions,
+    quantity::sample_sizes,
     style::Role,
 };
 
@@ -16,9 +16,9 @@ impl SelftestReport {
     pub(super) fn write_document(&self) -> Document {
         let mut document =
             Document::new("selftest").titled("Self-test: is this machine fit to judge?");
-        let ways = self.ways.iter();
+        let ways = self.modes.iter();
         let sizes =
-            ways.map(|way| format!("{}: {}", name_of(way.interleave), dimensions(way.dimensions)));
+            ways.map(|way| format!("{}: {}", name_of(way.mode), sample_sizes(way.sample_sizes)));
         document.add(Block::paragraph(std::iter::once(self.subject()).chain(sizes)));
         let warnings = self.warnings.iter();
         document.add(warnings.map(|one| Block::Warning(warning_sentence(one).into(), None)));
@@ -33,10 +33,10 @@ impl SelftestReport {
             document.add(Block::paragraph([text]));
         }
         document.add(Block::paragraph(self.advice()));
-        document.add([Block::Table(self.of_ways())]);
-        document.add(self.of_tools().map(Block::Table));
-        let floors = format!("noise floor{}: {FLOORS}", self.of_first_way());
-        document.add([Block::Paragraph(vec![floors.into()]), Block::Table(self.of_floors())]);
+        document.add([Block::Table(self.modes_table())]);
+        document.add(self.tools_table().map(Block::Table));
+        let floors = format!("noise floor{}: {FLOORS}", self.first_mode_text());
+        document.add([Block::Paragraph(vec![floors.into()]), Block::Table(self.floors_table())]);
         document.add(Block::list(self.limits().into_iter().map(Item::from)));
         document
     }

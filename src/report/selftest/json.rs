@@ -3,16 +3,16 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{CONFIDENCE, SelftestReport, Way};
+use super::{CONFIDENCE, ModeResult, SelftestReport};
 use crate::{
-    failure::Result,
-    judge::fitness::{BUILDS, Finding, Floor},
-    model::{BenchTarget, Dimensions, Interleave},
+    error::Result,
+    model::{BenchTarget, Mode, SampleSizes},
     report::{
         compare::WarningFields,
         json::{Criteria, FailedTarget, FullName, Machine, Version, document},
     },
     stats::{self, noise},
+    verdict::fitness::{BUILDS, Finding, Floor},
 };
 
 /// Comparisons of a version with itself.
@@ -39,7 +39,7 @@ pub(in crate::report) struct Selftest<'r> {
     /// What makes the results less certain.
     warnings: Vec<WarningFields>,
     /// The first one is that which `compare` uses.
-    ways: Vec<WayFields<'r>>,
+    modes: Vec<WayFields<'r>>,
     against: Option<Against>,
     failed_targets: Vec<FailedTarget<'r>>,
 }
@@ -47,11 +47,11 @@ pub(in crate::report) struct Selftest<'r> {
 /// One way of measuring.
 #[derive(Serialize, JsonSchema)]
 struct WayFields<'r> {
-    interleave: Interleave,
-    dimensions: Dimensions,
+    mode: Mode,
+    sample_sizes: SampleSizes,
     /// Linking included.
     #[schemars(range(min = 0))]
-    took_seconds: f64,
+    duration_seconds: f64,
     /// Whether its verdicts can be trusted.
     fit: bool,
     /// The most important first.
@@ -59,12 +59,12 @@ struct WayFields<'r> {
     /// Rows with a verdict: a benchmark in a repetition each, in its first metric.
     rows: usize,
     /// Rows that were measured in turns.
-    rows_in_turns: usize,
+    rows_interleaved: usize,
     /// Rows that failed or skipped themselves.
     rows_not_judged: usize,
     /// The rate at which the first stage may flag what did not change.
     #[schemars(range(min = 0, max = 1))]
-    promised: f64,
+    target_error_rate: f64,
     /// Rows that the first stage flagged: false alarms.
     flagged: Rate,
     /// Rows that were reported as regressed, by mistake.
@@ -79,7 +79,7 @@ struct WayFields<'r> {
     unchanged: Rate,
     p_values: Option<PValues>,
     order: Option<Order>,
-    serial: Option<Serial>,
+    autocorrelation: Option<Serial>,
     /// Pairs of executions beyond 5 median absolute deviations from the median of their benchmark; 0.07 % if they were
     /// normal.
     far_pairs: Rate,
@@ -130,7 +130,7 @@ struct Order {
 #[derive(Serialize, JsonSchema)]
 struct Serial {
     /// The number of such pairs.
-    neighbours: usize,
+    pairs: usize,
     /// The autocorrelation at lag 1.
     correlation: f64,
     /// How far from 0 chance brings it in 95 % of cases.
@@ -170,7 +170,7 @@ struct Against {
     regressed: usize,
     improved: usize,
     #[schemars(range(min = 0))]
-    took_seconds: f64,
+    duration_seconds: f64,
 }
 
 impl SelftestReport {
@@ -180,19 +180,19 @@ impl SelftestReport {
             version: (&self.version).into(),
             machine: (&self.machine).into(),
             criteria: (&self.criteria).into(),
-            fit: self.ways.first().is_some_and(|way| way.fitness.is_fit()),
+            fit: self.modes.first().is_some_and(|way| way.fitness.is_fit()),
             repetitions: self.repetitions,
             benchmarks: self.benchmarks.iter().map(FullName::from).collect(),
             left_out: self.left_out.iter().map(FullName::from).collect(),
             same_programs: &self.same_programs,
             warnings: self.warnings.iter().map(WarningFields::from).collect(),
-            ways: self.ways.iter().map(WayFields::from).collect(),
+            modes: self.modes.iter().map(WayFields::from).collect(),
             against: self.criterion.map(|criterion| Against {
                 tool: "criterion",
                 changed: criterion.changed.into(),
                 regressed: criterion.regressed,
                 improved: criterion.improved,
-                took_seconds: criterion.took.as_secs_f64(),
+                duration_seconds: criterion.duration.as_secs_f64(),
             }),
             failed_targets: self.failed_targets.iter().map(FailedTarget::from).collect(),
         })
@@ -206,18 +206,20 @@ impl From<stats::Proportion> for Rate {
     }
 }
 
-impl<'r> From<&'r Way> for WayFields<'r> {
-    fn from(Way { interleave, dimensions, took, fitness }: &'r Way) -> Self {
+impl<'r> From<&'r ModeResult> for WayFields<'r> {
+    fn from(
+        ModeResult { mode, sample_sizes: dimensions, duration: took, fitness }: &'r ModeResult,
+    ) -> Self {
         Self {
-            interleave: *interleave,
-            dimensions: *dimensions,
-            took_seconds: took.as_secs_f64(),
+            mode: *mode,
+            sample_sizes: *dimensions,
+            duration_seconds: took.as_secs_f64(),
             fit: fitness.is_fit(),
             findings: fitness.findings(),
             rows: fitness.rows,
-            rows_in_turns: fitness.in_turns,
+            rows_interleaved: fitness.interleaved,
             rows_not_judged: fitness.unjudged,
-            promised: fitness.promised,
+            target_error_rate: fitness.target_error_rate,
             flagged: fitness.flagged.into(),
             regressed: fitness.regressed,
             improved: fitness.improved,
@@ -226,7 +228,7 @@ impl<'r> From<&'r Way> for WayFields<'r> {
             unchanged: fitness.unchanged.into(),
             p_values: fitness.uniformity.map(PValues::from),
             order: fitness.order.map(Order::from),
-            serial: fitness.serial.map(Serial::from),
+            autocorrelation: fitness.autocorrelation.map(Serial::from),
             far_pairs: fitness.far.into(),
             noise_floors: fitness.floors.iter().map(NoiseFloor::from).collect(),
         }
@@ -240,17 +242,17 @@ impl From<noise::Uniformity> for PValues {
     }
 }
 
-impl From<noise::OrderEffect> for Order {
-    fn from(order: noise::OrderEffect) -> Self {
-        let noise::OrderEffect { mean, t, pairs } = order;
+impl From<noise::PositionEffect> for Order {
+    fn from(order: noise::PositionEffect) -> Self {
+        let noise::PositionEffect { mean, t, pairs } = order;
         Self { pairs, mean, t, p: order.p() }
     }
 }
 
-impl From<noise::Serial> for Serial {
-    fn from(serial: noise::Serial) -> Self {
-        let noise::Serial { correlation, neighbours } = serial;
-        Self { neighbours, correlation, by_chance: serial.by_chance() }
+impl From<noise::Autocorrelation> for Serial {
+    fn from(serial: noise::Autocorrelation) -> Self {
+        let noise::Autocorrelation { correlation, pairs: neighbours } = serial;
+        Self { pairs: neighbours, correlation, by_chance: serial.by_chance() }
     }
 }
 

@@ -13,11 +13,11 @@ use super::{
 };
 use crate::{
     compare::Warning,
-    failure::{Exit, Failure, Result},
-    judge::fitness::Fitness,
-    model::{BenchTarget, Benchmark, Dimensions, Interleave, Machine, Version},
+    error::{Error, Exit, Result},
+    model::{BenchTarget, Benchmark, Machine, Mode, SampleSizes, Version},
     shell::CommandLine,
     stats::{Criteria, Proportion},
+    verdict::fitness::Fitness,
 };
 
 /// The confidence of the intervals of rates.
@@ -42,26 +42,26 @@ pub struct SelftestReport {
     /// Bench targets that are the same programs in both versions.
     pub same_programs: Vec<BenchTarget>,
     /// The ways of measuring; the first one is that which `compare` uses.
-    pub ways: Vec<Way>,
+    pub modes: Vec<ModeResult>,
     /// What Criterion.rs says of the same, if that was asked for.
     pub criterion: Option<CriterionResult>,
     /// What makes this less sure.
     pub warnings: Vec<Warning>,
     /// Bench targets whose benchmarks could not be listed.
-    pub failed_targets: Vec<(BenchTarget, Failure)>,
+    pub failed_targets: Vec<(BenchTarget, Error)>,
     /// What writes the commands that are advised.
     pub command_line: Rc<dyn CommandLine>,
 }
 
 /// What one way of measuring gave.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Way {
+pub struct ModeResult {
     /// The way.
-    pub interleave: Interleave,
+    pub mode: Mode,
     /// How much was measured in each comparison, as far as no benchmark has its own numbers.
-    pub dimensions: Dimensions,
+    pub sample_sizes: SampleSizes,
     /// How long linking and measuring took.
-    pub took: Duration,
+    pub duration: Duration,
     /// What follows from it.
     pub fitness: Fitness,
 }
@@ -76,26 +76,26 @@ pub struct CriterionResult {
     /// How many have improved, as it says.
     pub improved: usize,
     /// How long it took.
-    pub took: Duration,
+    pub duration: Duration,
 }
 
 impl SelftestReport {
     /// `, in turns`: the way that most numbers are of, where there are several.
-    fn of_first_way(&self) -> String {
-        match self.ways.as_slice() {
-            [first, _, ..] => format!(", {}", name_of(first.interleave)),
+    fn first_mode_text(&self) -> String {
+        match self.modes.as_slice() {
+            [first, _, ..] => format!(", {}", name_of(first.mode)),
             _ => String::new(),
         }
     }
 
     /// How the command ends: as if something regressed, where the first way is not fit.
     pub fn exit(&self) -> Exit {
-        let is_fit = self.ways.first().is_some_and(|way| way.fitness.is_fit());
+        let is_fit = self.modes.first().is_some_and(|way| way.fitness.is_fit());
         if is_fit { Exit::Success } else { Exit::Regression }
     }
 }
 
-impl Way {
+impl ModeResult {
     /// How many rows were reported as changed.
     pub const fn reported(&self) -> Proportion {
         let Fitness { regressed, improved, rows, .. } = &self.fitness;
@@ -104,10 +104,10 @@ impl Way {
 }
 
 /// A way of measuring, as people read it.
-pub const fn name_of(interleave: Interleave) -> &'static str {
-    match interleave {
-        Interleave::Turns => "in turns",
-        Interleave::Executions => "one after the other",
+pub const fn name_of(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Interleaved => "in turns",
+        Mode::Sequential => "one after the other",
     }
 }
 

@@ -1,8 +1,7 @@
 //! The tables of a self-test.
 
-use super::{CONFIDENCE, SelftestReport, Way, name_of};
+use super::{CONFIDENCE, ModeResult, SelftestReport, name_of};
 use crate::{
-    judge::fitness::{BUILDS, Fitness, Floor},
     model::Benchmark,
     report::{
         names::Names,
@@ -13,6 +12,7 @@ use crate::{
         Proportion,
         noise::{FAR, Uniformity},
     },
+    verdict::fitness::{BUILDS, Fitness, Floor},
 };
 
 /// The number of builds, among all for which it is told what they show, that is told of every way.
@@ -20,18 +20,18 @@ const MIDDLE: usize = 1;
 
 impl SelftestReport {
     /// What is said of each way: a line for each question, a column for each way.
-    pub fn of_ways(&self) -> Table {
+    pub fn modes_table(&self) -> Table {
         let mut heads = vec![String::new()];
-        heads.extend(self.ways.iter().map(|way| name_of(way.interleave).to_owned()));
+        heads.extend(self.modes.iter().map(|way| name_of(way.mode).to_owned()));
         let mut rows = Vec::new();
-        let mut add = |head: String, cell: &dyn Fn(&Way) -> String| {
-            rows.push(std::iter::once(head).chain(self.ways.iter().map(cell)).collect::<Vec<_>>());
+        let mut add = |head: String, cell: &dyn Fn(&ModeResult) -> String| {
+            rows.push(std::iter::once(head).chain(self.modes.iter().map(cell)).collect::<Vec<_>>());
         };
-        let fitness = |cell: fn(&Fitness) -> String| move |way: &Way| cell(&way.fitness);
-        let promised = self.ways.first().map_or(0.0, |way| way.fitness.promised);
+        let fitness = |cell: fn(&Fitness) -> String| move |way: &ModeResult| cell(&way.fitness);
+        let promised = self.modes.first().map_or(0.0, |way| way.fitness.target_error_rate);
         add(
             format!("flagged by a test at {} on the first builds", size(promised)),
-            &fitness(|all| of_all(all.flagged)),
+            &fitness(|all| proportion_text(all.flagged)),
         );
         add(
             "  the true rate, with 95 % confidence".to_owned(),
@@ -41,8 +41,8 @@ impl SelftestReport {
             "reported as regressed, as improved".to_owned(),
             &fitness(|all| format!("{}, {}", all.regressed, all.improved)),
         );
-        add("shown to be unchanged".to_owned(), &fitness(|all| of_all(all.unchanged)));
-        if self.ways.iter().any(|way| way.fitness.unjudged > 0) {
+        add("shown to be unchanged".to_owned(), &fitness(|all| proportion_text(all.unchanged)));
+        if self.modes.iter().any(|way| way.fitness.unjudged > 0) {
             add("failed or skipped".to_owned(), &fitness(|all| all.unjudged.to_string()));
         }
         add(
@@ -52,26 +52,26 @@ impl SelftestReport {
         add("what is executed second takes longer by".to_owned(), &fitness(order));
         add("correlation of neighbours in time".to_owned(), &fitness(serial));
         add(format!("pairs beyond {FAR} MAD (normal: 0.07 %)"), &fitness(far));
-        add("time".to_owned(), &|way| duration(way.took));
+        add("time".to_owned(), &|way| duration(way.duration));
         table(heads, rows)
     }
 
     /// The noise floor of each benchmark in the first way, and less of it in the others.
-    pub fn of_floors(&self) -> Table {
-        let names = Names::of(&self.benchmarks);
+    pub fn floors_table(&self) -> Table {
+        let names = Names::new(&self.benchmarks);
         let mut heads = vec!["benchmark".to_owned(), "sd".to_owned()];
         heads.extend(BUILDS.map(|builds| format!("-l {builds}")));
-        let others = || self.ways.iter().skip(1);
+        let others = || self.modes.iter().skip(1);
         for way in others() {
-            heads.push(format!("{}: sd", name_of(way.interleave)));
+            heads.push(format!("{}: sd", name_of(way.mode)));
             heads.push(format!("-l {}", BUILDS[MIDDLE]));
         }
-        let floor = |way: &Way, benchmark: &Benchmark| {
+        let floor = |way: &ModeResult, benchmark: &Benchmark| {
             way.fitness.floors.iter().find(|floor| floor.benchmark == *benchmark).cloned()
         };
         let row = |benchmark: &Benchmark| {
             let mut cells = vec![names.name(benchmark)];
-            let first = self.ways.first().and_then(|way| floor(way, benchmark));
+            let first = self.modes.first().and_then(|way| floor(way, benchmark));
             match first {
                 Some(Floor { deviation, detectable, .. }) => {
                     cells.push(size(deviation));
@@ -91,21 +91,21 @@ impl SelftestReport {
     }
 
     /// How often each tool calls unchanged code changed.
-    pub fn of_tools(&self) -> Option<Table> {
+    pub fn tools_table(&self) -> Option<Table> {
         let criterion = self.criterion.as_ref()?;
         let heads = ["tool", "calls unchanged code changed", "the true rate, 95 %", "time"];
         let line = |tool: String, changed: Proportion, took| {
-            vec![tool, of_all(changed), between(changed), duration(took)]
+            vec![tool, proportion_text(changed), between(changed), duration(took)]
         };
         let mut rows: Vec<_> = self
-            .ways
+            .modes
             .iter()
             .map(|way| {
-                let tool = format!("rbench, {}", name_of(way.interleave));
-                line(tool, way.reported(), way.took)
+                let tool = format!("rbench, {}", name_of(way.mode));
+                line(tool, way.reported(), way.duration)
             })
             .collect();
-        rows.push(line("criterion".to_owned(), criterion.changed, criterion.took));
+        rows.push(line("criterion".to_owned(), criterion.changed, criterion.duration));
         Some(table(heads.map(str::to_owned).to_vec(), rows))
     }
 }
@@ -124,7 +124,7 @@ fn table(heads: Vec<String>, rows: Vec<Vec<String>>) -> Table {
 }
 
 /// `5 of 96 (5.2 %)`.
-pub fn of_all(proportion: Proportion) -> String {
+pub fn proportion_text(proportion: Proportion) -> String {
     let Proportion { count, of } = proportion;
     let share = proportion.share().map_or(String::new(), |share| format!(" ({})", tenths(share)));
     format!("{count} of {of}{share}")
@@ -158,7 +158,7 @@ fn order(fitness: &Fitness) -> String {
 }
 
 fn serial(fitness: &Fitness) -> String {
-    let known = fitness.serial.map(|serial| {
+    let known = fitness.autocorrelation.map(|serial| {
         format!("{:+.2} (chance: \u{b1}{:.2})", serial.correlation, serial.by_chance())
     });
     known.unwrap_or_else(|| "unknown".to_owned())

@@ -4,7 +4,6 @@ use std::time::SystemTime;
 
 use super::*;
 use crate::{
-    judge::fitness::{FirstStage, Fitness, Observed, Pair, Reported},
     machine::disturbance::Disturbance,
     report::{
         PLAIN_COLUMNS, style,
@@ -12,15 +11,16 @@ use crate::{
             HOSTILE, assert_harmless, assert_keeps, benchmark, given, machine, target, version,
         },
     },
+    verdict::fitness::{FirstStage, Fitness, Observed, Pair, Reported},
 };
 
 /// A way in which the p values of the rows are these.
-fn way(interleave: Interleave, ids: &[&str], p_values: &[f64], reported: Reported) -> Way {
+fn way(mode: Mode, ids: &[&str], p_values: &[f64], reported: Reported) -> ModeResult {
     let row = |(repetition, p): (usize, &f64), id: &str| {
         let pair = |at: u32| {
             let noise = [0.4, -1.0, 0.9, -0.3][at as usize % 4];
             Pair {
-                begun: SystemTime::UNIX_EPOCH + Duration::from_secs(u64::from(at)),
+                started: SystemTime::UNIX_EPOCH + Duration::from_secs(u64::from(at)),
                 is_head_second: at.is_multiple_of(3),
                 log_ratio: 0.004 * noise,
             }
@@ -30,18 +30,18 @@ fn way(interleave: Interleave, ids: &[&str], p_values: &[f64], reported: Reporte
             is_flagged: *p < 0.05,
             deviation: 0.004,
             min_effect: 0.01,
-            interleave,
+            mode,
             pairs: (0..20).map(pair).collect(),
         };
         Observed { benchmark: benchmark(id), repetition, reported, first: Some(first) }
     };
     let rows: Vec<Observed> =
         ids.iter().flat_map(|id| p_values.iter().enumerate().map(move |p| row(p, id))).collect();
-    Way {
-        interleave,
-        dimensions: Dimensions { first_look: None, builds: 10, executions: 2, measurements: 50 },
-        took: Duration::from_secs(75),
-        fitness: Fitness::of(&rows, p_values.len(), 0.05),
+    ModeResult {
+        mode,
+        sample_sizes: SampleSizes { first_look: None, builds: 10, executions: 2, measurements: 50 },
+        duration: Duration::from_secs(75),
+        fitness: Fitness::evaluate(&rows, p_values.len(), 0.05),
     }
 }
 
@@ -49,7 +49,7 @@ const USUAL: [f64; 8] = [0.03, 0.2, 0.35, 0.41, 0.55, 0.68, 0.82, 0.97];
 const SMALL: [f64; 8] = [0.001, 0.002, 0.01, 0.02, 0.03, 0.04, 0.04, 0.3];
 
 fn report(ids: &[&str], p_values: &[f64], reported: Reported) -> SelftestReport {
-    let ways = [Interleave::Turns, Interleave::Executions];
+    let ways = [Mode::Interleaved, Mode::Sequential];
     SelftestReport {
         version: version("HEAD", 'a'),
         machine: machine(),
@@ -58,7 +58,7 @@ fn report(ids: &[&str], p_values: &[f64], reported: Reported) -> SelftestReport 
         benchmarks: ids.iter().map(|id| benchmark(id)).collect(),
         left_out: Vec::new(),
         same_programs: Vec::new(),
-        ways: ways.map(|one| way(one, ids, p_values, reported)).to_vec(),
+        modes: ways.map(|one| way(one, ids, p_values, reported)).to_vec(),
         criterion: None,
         warnings: Vec::new(),
         failed_targets: Vec::new(),
@@ -95,7 +95,7 @@ fn both_tools_stand_side_by_side() {
         changed: Proportion { count: 7, of: 16 },
         regressed: 4,
         improved: 3,
-        took: Duration::from_secs(272),
+        duration: Duration::from_secs(272),
     });
     insta::assert_snapshot!(report.markdown());
     assert_keeps("selftest", &report);
@@ -117,7 +117,7 @@ fn a_machine_that_shows_little_is_told_what_would_help() {
 fn a_report_steers_no_terminal_and_keeps_its_schema() {
     let mut report = report(&[HOSTILE], &SMALL, Reported::Neither);
     report.left_out = vec![benchmark(HOSTILE)];
-    report.failed_targets = vec![(target("other"), Failure::new(Exit::Benchmark, HOSTILE))];
+    report.failed_targets = vec![(target("other"), Error::new(Exit::Benchmark, HOSTILE))];
     assert_harmless(&report);
     assert_keeps("selftest", &report);
 }

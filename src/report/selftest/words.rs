@@ -1,32 +1,32 @@
 //! What follows from a self-test, in words: never more than was measured.
 
-use super::{CONFIDENCE, SelftestReport, Way, name_of, tables::between};
+use super::{CONFIDENCE, ModeResult, SelftestReport, name_of, tables::between};
 use crate::{
-    judge::fitness::{BUILDS, Finding, Fitness, MISLEADING},
     report::{
         names::Names,
         quantity::{count, exact, percent, probability, size},
     },
     stats::Proportion,
+    verdict::fitness::{BUILDS, Finding, Fitness, MISLEADING},
 };
 
 impl SelftestReport {
     /// The conclusion on each way: whether it is fit, and why.
     pub(super) fn conclusions(&self) -> Vec<(bool, String)> {
-        let conclusion = |way: &Way| {
+        let conclusion = |way: &ModeResult| {
             let fit = match (way.fitness.is_fit(), has_few_rows(&way.fitness)) {
                 (false, _) => "not fit to judge".to_owned(),
                 (true, true) => format!("fit to judge, as far as {} rows tell", way.fitness.rows),
                 (true, false) => "fit to judge".to_owned(),
             };
-            let head = format!("{}: {fit}", name_of(way.interleave));
+            let head = format!("{}: {fit}", name_of(way.mode));
             let reasons = self.reasons(way);
             (way.fitness.is_fit(), format!("{head}. {}", reasons.join(" ")))
         };
-        self.ways.iter().map(conclusion).collect()
+        self.modes.iter().map(conclusion).collect()
     }
 
-    fn reasons(&self, way: &Way) -> Vec<String> {
+    fn reasons(&self, way: &ModeResult) -> Vec<String> {
         let fitness = &way.fitness;
         let findings = fitness.findings();
         let mut reasons = Vec::new();
@@ -40,9 +40,9 @@ impl SelftestReport {
         reasons
     }
 
-    fn sentence(&self, way: &Way, finding: Finding) -> String {
+    fn sentence(&self, way: &ModeResult, finding: Finding) -> String {
         let fitness = &way.fitness;
-        let promised = size(fitness.promised);
+        let promised = size(fitness.target_error_rate);
         match finding {
             Finding::Nothing => "No benchmark could be judged.".to_owned(),
             Finding::TooManyFlagged => format!(
@@ -50,7 +50,7 @@ impl SelftestReport {
                  chance alone would flag as many with probability {}.",
                 fitness.flagged.count,
                 fitness.flagged.of,
-                probability(fitness.flagged.at_least(fitness.promised)),
+                probability(fitness.flagged.at_least(fitness.target_error_rate)),
             ),
             Finding::TooManyReported => format!(
                 "Of {} comparisons, {} reported a regression and {} an improvement, although nothing changed; at \
@@ -78,7 +78,7 @@ impl SelftestReport {
                     percent(effect)
                 )
             }
-            Finding::Serial => {
+            Finding::Autocorrelation => {
                 "Executions that follow each other are alike: disturbances last longer than one. \
                                 Their order is drawn, so verdicts stay right."
                     .to_owned()
@@ -89,7 +89,7 @@ impl SelftestReport {
     /// What to do, where something can be done.
     pub(super) fn advice(&self) -> Vec<String> {
         let findings: Vec<Finding> =
-            self.ways.first().map(|way| way.fitness.findings()).unwrap_or_default();
+            self.modes.first().map(|way| way.fitness.findings()).unwrap_or_default();
         let is_against = findings.iter().any(|finding| finding.is_against());
         let mut advice = Vec::new();
         if !is_against && !findings.contains(&Finding::Noisy) {
@@ -122,7 +122,7 @@ impl SelftestReport {
     pub(super) fn limits(&self) -> Vec<String> {
         let mut limits = Vec::new();
         if !self.left_out.is_empty() {
-            let names = Names::of(self.benchmarks.iter().chain(&self.left_out));
+            let names = Names::new(self.benchmarks.iter().chain(&self.left_out));
             let left_out: Vec<String> = self.left_out.iter().map(|one| names.name(one)).collect();
             limits.push(format!(
                 "left out, since the compiler makes other code of something that they execute: {}",
@@ -166,7 +166,7 @@ fn kept(fitness: &Fitness) -> String {
     format!(
         "A test on the first builds flagged {count} of {of} rows, none of which changed; it may flag {}, and with {} \
          confidence the rate is {}.{few}",
-        size(fitness.promised),
+        size(fitness.target_error_rate),
         exact(CONFIDENCE),
         between(fitness.flagged),
     )
@@ -175,7 +175,7 @@ fn kept(fitness: &Fitness) -> String {
 /// Whether the rows leave it open that the rate is twice what is promised.
 fn has_few_rows(fitness: &Fitness) -> bool {
     let [_, high] = fitness.flagged.interval(CONFIDENCE);
-    high > 2.0 * fitness.promised
+    high > 2.0 * fitness.target_error_rate
 }
 
 /// How many benchmarks show the smallest change of interest.

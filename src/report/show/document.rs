@@ -3,8 +3,7 @@
 use super::{ImpactFactors, ShowReport, ShownBenchmark, ShownBuild, ShownExperiment};
 use crate::{
     diagnosis::Hint,
-    judge::VerdictKind,
-    model::{Metric, Sameness, Stage, Unit, Version, settings_words},
+    model::{Metric, SkipReason, Stage, Unit, Version, settings_words},
     report::{
         date,
         document::{Block, Document, Text},
@@ -14,7 +13,8 @@ use crate::{
         style::Role,
         table::{Cell, Column, Table},
     },
-    stats::{Components, Summary, impact::Impact},
+    stats::{Components, Summary, impact::ImpactFactor},
+    verdict::VerdictKind,
 };
 
 impl ShowReport {
@@ -52,9 +52,9 @@ impl ShowReport {
             let others = experiment.others.iter().map(Version::short);
             table.row([
                 Cell::from(format!("{number}")),
-                Cell::from(date::minute(experiment.begun)),
+                Cell::from(date::minute(experiment.started)),
                 experiment.state(),
-                Cell::from(experiment.dimensions.to_string()),
+                Cell::from(experiment.sample_sizes.to_string()),
                 Cell::from(others.collect::<Vec<_>>().join(", ")),
                 Cell::from(&experiment.rbench),
             ]);
@@ -95,7 +95,7 @@ impl ShowReport {
 
     /// One row for each benchmark.
     fn overview(&self) -> Vec<Block> {
-        let names = Names::of(self.benchmarks.iter().map(|shown| &shown.benchmark));
+        let names = Names::new(self.benchmarks.iter().map(|shown| &shown.benchmark));
         let mut table = Table::new([
             Column::left("benchmark").names(),
             Column::left("metric"),
@@ -112,7 +112,7 @@ impl ShowReport {
             let Some(summary) = &shown.summary else {
                 let kind = match (&shown.skipped, shown.unmeasured) {
                     (Some(_), _) => VerdictKind::Skipped,
-                    (None, Some(sameness)) => VerdictKind::of(&sameness.into()),
+                    (None, Some(sameness)) => VerdictKind::new(&sameness.into()),
                     (None, None) => VerdictKind::Failed,
                 };
                 let mut cells = vec![name, Cell::default(), Cell::styled(kind.role(), kind.name())];
@@ -121,14 +121,14 @@ impl ShowReport {
                 table.row(cells);
                 continue;
             };
-            let components = Components::of(summary);
+            let components = Components::estimate(summary);
             let p = components.layout.map_or(String::new(), |test| p_value(test.p));
             table.row([
                 name,
                 Cell::from(metric_name(Some(summary.metric()))),
                 Cell::from(quantity::estimate(summary, self.criteria.confidence)),
                 Cell::from(shown.throughput_text(summary)),
-                Cell::from(shares::text(Shares::of_version(summary))),
+                Cell::from(shares::text(Shares::version_shares(summary))),
                 Cell::from(p),
                 Cell::from(shown.peak_memory.map_or(String::new(), quantity::bytes)),
                 number,
@@ -136,7 +136,7 @@ impl ShowReport {
         }
         let shown = self.benchmarks.iter();
         let reasons = shown.flat_map(|shown| shown.reasons(&names.name(&shown.benchmark)));
-        let revision = self.version.to_type();
+        let revision = self.version.revision_arg();
         let filter = [("filter", Some("BENCH"))];
         let each = self.command_line.suggest("show", &[&revision], &filter);
         let each = Text::from("every build and execution: ").command(each);
@@ -154,19 +154,19 @@ impl ShowReport {
             Hint::TwoGroups { .. } => "has builds that fall into two groups",
         };
         let (Hint::Trend { effect: size } | Hint::TwoGroups { distance: size }) = hint;
-        let revision = self.version.to_type();
+        let revision = self.version.revision_arg();
         let options = [("exact", None), ("filter", Some(&*shown.benchmark.name.id))];
         let command = self.command_line.suggest("diagnose", &[&revision], &options);
         let name = names.name(&shown.benchmark);
         let size = quantity::size(size.abs());
-        Some(Text::of_name(name).then(format!(" {what} ({size}): ")).command(command))
+        Some(Text::from_name(name).then(format!(" {what} ({size}): ")).command(command))
     }
 
     /// A table of builds for each benchmark.
     fn details(&self) -> Vec<Block> {
         let mut blocks: Vec<Block> =
             self.benchmarks.iter().flat_map(|one| self.detail(one)).collect();
-        let names = Names::of(self.benchmarks.iter().map(|shown| &shown.benchmark));
+        let names = Names::new(self.benchmarks.iter().map(|shown| &shown.benchmark));
         let export = self.command_line.suggest("export", &[], &[]);
         let export = Text::from("all measurements: ").command(export);
         blocks.extend(Block::list(self.worth_examining(&names).into_iter().chain([export])));
@@ -206,8 +206,8 @@ impl ShowReport {
         if !throughput.is_empty() {
             lines.push(Text::from(format!("throughput: {throughput}")));
         }
-        let components = Components::of(summary);
-        let shares = shares::text(Shares::of_version(summary));
+        let components = Components::estimate(summary);
+        let shares = shares::text(Shares::version_shares(summary));
         lines.push(Text::from(format!("variance of builds/executions: {shares}")));
         if let Some(test) = components.layout {
             let f =
@@ -241,16 +241,16 @@ impl ShownBenchmark {
     /// Why there is nothing, or less, of it.
     fn reasons(&self, name: &str) -> Vec<Text> {
         let reason = |what: &str, reason: &String| {
-            Text::of_name(name).then(format!(": {what}: ")).message(reason)
+            Text::from_name(name).then(format!(": {what}: ")).message(reason)
         };
-        let unmeasured = |sameness: &Sameness| {
+        let unmeasured = |sameness: &SkipReason| {
             let reason = match sameness {
-                Sameness::Identical => "it has the same machine code",
-                Sameness::Unaffected => "it executes and reads nothing that differs",
+                SkipReason::Identical => "it has the same machine code",
+                SkipReason::Unaffected => "it executes and reads nothing that differs",
             };
             let versions = "in the versions of this experiment";
             let text = format!(": {sameness}: not measured, because {reason} {versions}");
-            Text::of_name(name).then(text)
+            Text::from_name(name).then(text)
         };
         let failures = self.failures.iter().map(|failure| reason("failed", failure));
         let skipped = self.skipped.iter().map(|skipped| reason("skipped", skipped));
@@ -319,10 +319,11 @@ impl ImpactFactors {
         let factor = |f: f64| if f.is_finite() { format!("{f:.2}") } else { "infinite".to_owned() };
         let levels = [("executions", self.executions), ("builds", self.builds)];
         let levels = levels.iter().filter_map(|(level, impact)| Some((level, impact.as_ref()?)));
-        let line = |(level, Impact { factor: with, without_shift, .. }): (&&str, &Impact)| {
-            let (with, without) = (factor(*with), factor(*without_shift));
-            Text::from(format!("impact factor of {level}: {with} ({without} without shift)"))
-        };
+        let line =
+            |(level, ImpactFactor { factor: with, without_shift, .. }): (&&str, &ImpactFactor)| {
+                let (with, without) = (factor(*with), factor(*without_shift));
+                Text::from(format!("impact factor of {level}: {with} ({without} without shift)"))
+            };
         levels.map(line).collect()
     }
 }

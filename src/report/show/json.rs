@@ -5,12 +5,12 @@ use serde::Serialize;
 
 use super::{ImpactFactors, ShowReport, ShownBenchmark, ShownBuild, ShownExperiment};
 use crate::{
-    code::Digest,
-    model::{Dimensions, Layout, Sameness, Stage},
+    elf::Digest,
+    model::{Layout, SampleSizes, SkipReason, Stage},
     report::{
+        date,
         json::{
-            self, Criteria, Estimate, FullName, Machine, Measured, MetricFields, Throughput,
-            Version,
+            Criteria, Estimate, FullName, Machine, Measured, MetricFields, Throughput, Version,
         },
         shares::Shares,
     },
@@ -32,10 +32,12 @@ pub(in crate::report) struct Shown<'r> {
 #[derive(Serialize, JsonSchema)]
 struct Experiment<'r> {
     identity: &'r str,
-    /// In seconds since 1970-01-01 UTC.
-    begun_seconds: f64,
-    /// In seconds since 1970-01-01 UTC; null if unfinished.
-    finished_seconds: Option<f64>,
+    /// In UTC.
+    #[schemars(extend("format" = "date-time"))]
+    started_at: String,
+    /// In UTC; null if unfinished.
+    #[schemars(extend("format" = "date-time"))]
+    finished_at: Option<String>,
     /// The version of rbench.
     rbench: &'r str,
     machine: Machine<'r>,
@@ -43,7 +45,7 @@ struct Experiment<'r> {
     toolchain: &'r str,
     /// All settings.
     settings: &'r serde_json::Value,
-    dimensions: Dimensions,
+    sample_sizes: SampleSizes,
     seed: u64,
     /// The other versions of the experiment.
     others: Vec<Version<'r>>,
@@ -75,7 +77,7 @@ struct Benchmark<'r> {
     /// Why the benchmark chose not to run; null if it did not.
     skipped: Option<&'r str>,
     /// Why it was not measured in this version; null: it was.
-    unmeasured: Option<Sameness>,
+    unmeasured: Option<SkipReason>,
     impact: ImpactFactors,
     /// Only if requested.
     builds: Vec<Build>,
@@ -124,15 +126,15 @@ impl ShowReport {
 
     fn benchmark<'r>(&self, shown: &'r ShownBenchmark) -> Benchmark<'r> {
         let summary = shown.summary.as_ref();
-        let components = summary.map(Components::of);
+        let components = summary.map(Components::estimate);
         Benchmark {
             id: (&shown.benchmark).into(),
             metric: summary.map(Summary::metric).into(),
             experiment: shown.experiment,
             stage: shown.stage,
-            measured: Measured::of(shown.interleaving, summary),
-            result: summary.map(|summary| Estimate::of(summary, self.criteria.confidence)),
-            variance: summary.and_then(Shares::of_version),
+            measured: Measured::new(shown.interleaving, summary),
+            result: summary.map(|summary| Estimate::new(summary, self.criteria.confidence)),
+            variance: summary.and_then(Shares::version_shares),
             layout_test: components.and_then(|of| of.layout).map(LayoutTestFields::from),
             throughput: shown.throughput.iter().map(|one| Throughput::from(*one)).collect(),
             peak_memory_bytes: shown.peak_memory,
@@ -149,13 +151,13 @@ impl<'r> From<&'r ShownExperiment> for Experiment<'r> {
     fn from(shown: &'r ShownExperiment) -> Self {
         Self {
             identity: &shown.identity,
-            begun_seconds: json::seconds(shown.begun),
-            finished_seconds: shown.finished.map(json::seconds),
+            started_at: date::rfc3339(shown.started),
+            finished_at: shown.finished.map(date::rfc3339),
             rbench: &shown.rbench,
             machine: (&shown.machine).into(),
             toolchain: &shown.toolchain,
             settings: &shown.settings,
-            dimensions: shown.dimensions,
+            sample_sizes: shown.sample_sizes,
             seed: shown.seed,
             others: shown.others.iter().map(Version::from).collect(),
             failure: shown.failure.as_deref(),

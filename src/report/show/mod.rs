@@ -19,18 +19,18 @@ use super::{
     json as of_json,
 };
 use crate::{
-    code::Digest,
     diagnosis::Hint,
-    failure::Result,
-    judge::Interleaving,
+    elf::Digest,
+    error::Result,
     model::{
-        Benchmark, Dimensions, Layout, LayoutSeed, Machine, Sameness, Stage, Throughput, Version,
+        Benchmark, Layout, LayoutSeed, Machine, SampleSizes, SkipReason, Stage, Throughput, Version,
     },
     shell::CommandLine,
     stats::{
         Criteria, Estimator, Measurements, Random, Summary,
-        impact::{Bootstrap, Impact},
+        impact::{Bootstrap, ImpactFactor},
     },
+    verdict::Interleaving,
 };
 
 /// One version and what is stored of it.
@@ -56,7 +56,7 @@ pub struct ShownExperiment {
     /// By which it is known in every store.
     pub identity: String,
     /// When it began.
-    pub begun: SystemTime,
+    pub started: SystemTime,
     /// When it was finished, if it is.
     pub finished: Option<SystemTime>,
     /// The version of rbench that made it.
@@ -68,7 +68,7 @@ pub struct ShownExperiment {
     /// All settings.
     pub settings: serde_json::Value,
     /// What was requested, as far as no benchmark has its own.
-    pub dimensions: Dimensions,
+    pub sample_sizes: SampleSizes,
     /// What all seeds are drawn from.
     pub seed: u64,
     /// The versions that were measured with it.
@@ -95,7 +95,7 @@ pub struct ShownBenchmark {
     /// Why the benchmark chose not to run, if it did.
     pub skipped: Option<String>,
     /// Why it was not measured, if it does the same in all versions of the experiment.
-    pub unmeasured: Option<Sameness>,
+    pub unmeasured: Option<SkipReason>,
     /// How much one iteration processes.
     pub throughput: Vec<Throughput>,
     /// The most memory that any execution had resident, in bytes.
@@ -113,19 +113,19 @@ pub struct ShownBenchmark {
 #[derive(Clone, Copy, Debug, Default, Serialize, JsonSchema)]
 pub struct ImpactFactors {
     /// Of starting the program again.
-    pub executions: Option<Impact>,
+    pub executions: Option<ImpactFactor>,
     /// Of building it again.
-    pub builds: Option<Impact>,
+    pub builds: Option<ImpactFactor>,
 }
 
 impl ImpactFactors {
     /// By the bootstrap of the paper, drawn from this seed.
-    pub fn of(data: &Measurements, estimator: Estimator, seed: u64) -> Self {
+    pub fn estimate(data: &Measurements, estimator: Estimator, seed: u64) -> Self {
         let mut random = Random::new(seed);
         let bootstrap = Bootstrap::default();
         Self {
-            executions: Impact::of_executions(data, &bootstrap, &mut random).ok(),
-            builds: Impact::of_builds(data, estimator, &bootstrap, &mut random).ok(),
+            executions: ImpactFactor::execution_impact(data, &bootstrap, &mut random).ok(),
+            builds: ImpactFactor::build_impact(data, estimator, &bootstrap, &mut random).ok(),
         }
     }
 }
@@ -156,7 +156,7 @@ pub struct ShownBuild {
 impl ShownBenchmark {
     /// A benchmark that an experiment, the one with this index, did not measure, since it does the same in all
     /// of its versions.
-    pub fn unmeasured(benchmark: &Benchmark, experiment: usize, sameness: Sameness) -> Self {
+    pub fn unmeasured(benchmark: &Benchmark, experiment: usize, sameness: SkipReason) -> Self {
         Self {
             benchmark: benchmark.clone(),
             experiment,

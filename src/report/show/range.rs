@@ -8,22 +8,22 @@ use serde::Serialize;
 use super::{ShowReport, ShownBenchmark, json::Shown};
 use crate::{
     compare::Outcome,
-    failure::Result,
-    judge::{ExitPolicy, JudgedRow, VerdictKind},
+    error::Result,
     model::Version,
     report::{
         Report,
         compare::{self, ComparisonReport},
         document::{Block, Document, Medium, Text},
+        escape::escape_untrusted,
         json::{Change, FullName, Version as VersionFields, document},
         names::{Names, metric_name},
         quantity::{changed_within, count},
         style::Role,
         table::{Cell, Column, Table},
-        visible::visible,
     },
     shell::CommandLine,
     stats::{Criteria, Verdict},
+    verdict::{DecidedRow, ExitPolicy, VerdictKind},
 };
 
 /// The versions of a range that were measured.
@@ -45,26 +45,26 @@ pub struct RangeComparison {
     /// The older one and the newer one.
     pub versions: [Version; 2],
     /// What is said of the benchmarks that were measured.
-    pub rows: Vec<JudgedRow>,
+    pub rows: Vec<DecidedRow>,
 }
 
 impl RangeComparison {
     /// The rows that say that something changed.
-    pub fn changes(&self) -> impl Iterator<Item = &JudgedRow> {
-        self.rows.iter().filter(|row| VerdictKind::of(&row.verdict).is_change())
+    pub fn changes(&self) -> impl Iterator<Item = &DecidedRow> {
+        self.rows.iter().filter(|row| VerdictKind::new(&row.verdict).is_change())
     }
 
     /// Whether any benchmark was measured.
     fn has_measured(&self) -> bool {
         let is_measured =
-            |row: &JudgedRow| !matches!(row.verdict, Verdict::Unaffected | Verdict::Identical);
+            |row: &DecidedRow| !matches!(row.verdict, Verdict::Unaffected | Verdict::Identical);
         self.rows.iter().any(is_measured)
     }
 
     /// How many rows say neither that something changed nor that nothing did.
     fn inconclusive(&self) -> usize {
         let is_inconclusive =
-            |row: &&JudgedRow| VerdictKind::of(&row.verdict) == VerdictKind::Inconclusive;
+            |row: &&DecidedRow| VerdictKind::new(&row.verdict) == VerdictKind::Inconclusive;
         self.rows.iter().filter(is_inconclusive).count()
     }
 }
@@ -73,12 +73,12 @@ impl RangeReport {
     /// What changed between which versions.
     fn changes(&self) -> Vec<Text> {
         let rows = || self.comparisons.iter().flat_map(RangeComparison::changes);
-        let names = Names::of(rows().map(|row| &row.benchmark));
+        let names = Names::new(rows().map(|row| &row.benchmark));
         let mut texts = Vec::new();
         for comparison in &self.comparisons {
             let [base, head] = comparison.versions.each_ref().map(Version::short);
             for row in comparison.changes() {
-                let kind = VerdictKind::of(&row.verdict);
+                let kind = VerdictKind::new(&row.verdict);
                 let size = row.decisive().map_or_else(String::new, |stage| {
                     let change = &stage.assessment.change;
                     format!(" {}", changed_within(change.estimate, change.low, change.high))
@@ -153,7 +153,7 @@ impl Report for RangeReport {
             let mut outcome = Outcome::new([base, head], self.criteria);
             outcome.rows.clone_from(&comparison.rows);
             let report = ComparisonReport::new(outcome, ExitPolicy::default(), command_line);
-            report.section_html(number, &visible(title.trim()))
+            report.section_html(number, &escape_untrusted(title.trim()))
         };
         let told = self.comparisons.iter().filter(|comparison| comparison.has_measured());
         let sections = told.enumerate().map(part).collect::<Result<Vec<String>>>()?;
@@ -203,11 +203,11 @@ struct ChangedFields<'r> {
 impl<'r> From<&'r RangeComparison> for ComparisonFields<'r> {
     fn from(comparison: &'r RangeComparison) -> Self {
         let [base, head] = comparison.versions.each_ref().map(VersionFields::from);
-        let changed = |row: &'r JudgedRow| ChangedFields {
+        let changed = |row: &'r DecidedRow| ChangedFields {
             id: (&row.benchmark).into(),
             metric: row.metric.as_ref().map(|metric| metric.name.as_str()),
-            verdict: VerdictKind::of(&row.verdict),
-            change: Change::of(row),
+            verdict: VerdictKind::new(&row.verdict),
+            change: Change::new(row),
         };
         Self {
             base,

@@ -2,16 +2,16 @@
 
 use super::*;
 use crate::{
-    judge::Repetition,
-    model::{Interleave, Metric, Obstacle},
+    model::{InterleavingUnavailable, Metric, Mode},
     report::{
         style,
         testing::{
-            HOSTILE, assert_harmless, assert_keeps, benchmark, given, inconclusive, judged,
+            HOSTILE, assert_harmless, assert_keeps, benchmark, decided_row, given, inconclusive,
             machine, memory, summary, version,
         },
     },
     stats::Estimator,
+    verdict::Repetition,
 };
 
 fn time(seconds: u64) -> SystemTime {
@@ -21,13 +21,13 @@ fn time(seconds: u64) -> SystemTime {
 fn experiment(identity: &str) -> ShownExperiment {
     ShownExperiment {
         identity: identity.to_owned(),
-        begun: time(0),
+        started: time(0),
         finished: Some(time(60)),
         rbench: "0.1.0".to_owned(),
         machine: machine(),
         toolchain: "rustc 1.90.0\nhost: x86_64".to_owned(),
-        settings: serde_json::json!({"layout": "matched", "cpu": null}),
-        dimensions: Dimensions { first_look: None, builds: 10, executions: 2, measurements: 3 },
+        settings: serde_json::json!({"layout": "same-order", "cpu": null}),
+        sample_sizes: SampleSizes { first_look: None, builds: 10, executions: 2, measurements: 3 },
         seed: 1,
         others: vec![version("main", 'a')],
         failure: None,
@@ -35,9 +35,9 @@ fn experiment(identity: &str) -> ShownExperiment {
 }
 
 fn shown(id: &str, metric: Metric, value: f64) -> ShownBenchmark {
-    let obstacle = Some(Obstacle::NoClock);
+    let obstacle = Some(InterleavingUnavailable::NoClock);
     ShownBenchmark {
-        interleaving: Some(Interleaving { interleave: Interleave::Executions, obstacle }),
+        interleaving: Some(Interleaving { mode: Mode::Sequential, unavailable: obstacle }),
         benchmark: benchmark(id),
         experiment: 0,
         stage: Stage::First,
@@ -57,8 +57,8 @@ fn build(seed: u32, stage: Stage, value: f64) -> ShownBuild {
     ShownBuild {
         seed: LayoutSeed::new(seed).unwrap(),
         stage,
-        layout: Some(Layout::Matched),
-        digest: Some(Digest::of(&seed.to_le_bytes())),
+        layout: Some(Layout::SameOrder),
+        digest: Some(Digest::compute(&seed.to_le_bytes())),
         value,
         executions: vec![value, 1.01 * value],
         slow: seed == 2,
@@ -86,12 +86,12 @@ fn report(detailed: bool) -> ShowReport {
     let unaffected = ShownBenchmark {
         benchmark: benchmark("elsewhere"),
         skipped: None,
-        unmeasured: Some(Sameness::Unaffected),
+        unmeasured: Some(SkipReason::Unaffected),
         ..skipped.clone()
     };
     let mut wall = shown("words/1024", Metric::wall(), 4384.0);
     if detailed {
-        let impact = Impact { factor: 1.8, without_shift: f64::INFINITY };
+        let impact = ImpactFactor { factor: 1.8, without_shift: f64::INFINITY };
         wall.impact = ImpactFactors { executions: None, builds: Some(impact) };
         wall.builds = vec![
             build(1, Stage::First, 4300.0),
@@ -108,7 +108,7 @@ fn report(detailed: bool) -> ShowReport {
             ShownExperiment {
                 failure,
                 finished: None,
-                settings: serde_json::json!({"layout": "shuffle"}),
+                settings: serde_json::json!({"layout": "shuffled"}),
                 ..experiment("3c4d")
             },
         ],
@@ -146,12 +146,13 @@ fn a_program_reads_what_the_schema_says() {
     }
     let json = report(true).json().unwrap();
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
-    assert_eq!(json["experiments"][0]["settings"]["layout"], "matched");
+    assert_eq!(json["experiments"][0]["settings"]["layout"], "same-order");
     assert_eq!(json["benchmarks"][1]["metric"], "peak-memory");
     let measured = |index: usize| {
-        ["interleave", "obstacle", "estimator"].map(|key| json["benchmarks"][index][key].clone())
+        ["mode", "interleaving_unavailable", "estimator"]
+            .map(|key| json["benchmarks"][index][key].clone())
     };
-    assert_eq!(measured(0), ["executions", "no_clock", "minimum"]);
+    assert_eq!(measured(0), ["sequential", "no_clock", "minimum"]);
     assert_eq!(measured(2), [(); 3].map(|()| serde_json::Value::Null), "it failed");
 }
 
@@ -175,8 +176,8 @@ fn a_range_has_a_line_for_each_version() {
 fn a_range_tells_what_changed_between_which_versions() {
     let compared =
         |rows| RangeComparison { versions: [version("HEAD~1", 'c'), version("HEAD", 'b')], rows };
-    let slower = judged("parse", 100.0, &[1.05, 1.05], 0.001, 0.001);
-    let same = judged("write", 100.0, &[1.0, 1.0], 0.001, 0.001);
+    let slower = decided_row("parse", 100.0, &[1.05, 1.05], 0.001, 0.001);
+    let same = decided_row("write", 100.0, &[1.0, 1.0], 0.001, 0.001);
     let unclear = inconclusive("read", Repetition::Builds, 20, 0.05);
     let mut report = range(vec![report(false)]);
     report.comparisons = vec![compared(vec![same.clone()])];

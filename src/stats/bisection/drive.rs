@@ -53,9 +53,9 @@ fn drive<O: Oracle>(searches: &mut [Search], oracle: &mut O) -> Result<(), O::Er
     loop {
         let tasks: Vec<(usize, Task)> =
             searches.iter().enumerate().filter_map(|(at, one)| Some((at, one.next()?))).collect();
-        let looks = tasks.iter().find(|(_, task)| matches!(task, Task::Look(_)));
-        if let Some((_, Task::Look(pair))) = looks {
-            let alike = tasks.iter().filter(|(_, task)| *task == Task::Look(*pair));
+        let looks = tasks.iter().find(|(_, task)| matches!(task, Task::Compare(_)));
+        if let Some((_, Task::Compare(pair))) = looks {
+            let alike = tasks.iter().filter(|(_, task)| *task == Task::Compare(*pair));
             let subjects: Vec<usize> = alike.map(|(at, _)| *at).collect();
             let known = oracle.look(*pair, &subjects)?;
             for (at, known) in subjects.into_iter().zip(known) {
@@ -67,7 +67,7 @@ fn drive<O: Oracle>(searches: &mut [Search], oracle: &mut O) -> Result<(), O::Er
             .iter()
             .filter_map(|(at, task)| match task {
                 Task::Measure { pair, rate } => Some((*at, *pair, *rate)),
-                Task::Look(_) => None,
+                Task::Compare(_) => None,
             })
             .collect();
         let count = |pair: Pair| wanted.iter().filter(|(_, other, _)| *other == pair).count();

@@ -92,13 +92,13 @@ impl Estimate {
 mod tests {
     use super::*;
 
-    fn of(log_change: f64, standard_error: f64) -> Estimate {
+    fn estimate(log_change: f64, standard_error: f64) -> Estimate {
         Estimate { log_change, standard_error, freedom: 9.0 }
     }
 
     #[test]
     fn the_rest_is_less_sure_than_the_whole_and_the_part() {
-        let rest = of(0.05, 0.003).minus(of(0.02, 0.004));
+        let rest = estimate(0.05, 0.003).minus(estimate(0.02, 0.004));
         assert!((rest.log_change - 0.03).abs() < 1e-12);
         assert!((rest.standard_error - 0.005).abs() < 1e-12);
         assert!(rest.freedom > 9.0 && rest.freedom < 18.0);
@@ -106,18 +106,18 @@ mod tests {
 
     #[test]
     fn two_estimates_of_one_change_are_surer_than_each() {
-        let both = of(0.05, 0.003).with(of(0.02, 0.004));
+        let both = estimate(0.05, 0.003).with(estimate(0.02, 0.004));
         assert!(both.log_change > 0.035 && both.log_change < 0.05);
         assert!(both.standard_error < 0.003);
-        assert_eq!(of(0.05, 0.0).with(of(0.02, 0.004)), of(0.05, 0.0));
-        assert_eq!(of(0.05, 0.003).with(of(0.02, 0.0)).log_change, 0.02);
+        assert_eq!(estimate(0.05, 0.0).with(estimate(0.02, 0.004)), estimate(0.05, 0.0));
+        assert_eq!(estimate(0.05, 0.003).with(estimate(0.02, 0.0)).log_change, 0.02);
     }
 
     #[test]
     fn what_never_varies_is_certain() {
-        assert_eq!([of(0.01, 0.0).p(), of(0.0, 0.0).p()], [0.0, 1.0]);
-        let [low, high] = of(0.0, 0.0).interval(0.95);
+        assert_eq!([estimate(0.01, 0.0).p(), estimate(0.0, 0.0).p()], [0.0, 1.0]);
+        let [low, high] = estimate(0.0, 0.0).interval(0.95);
         assert_eq!([low, high], [0.0, 0.0]);
-        assert_eq!(of(0.0, 0.0).minus(of(0.0, 0.0)).freedom, 9.0);
+        assert_eq!(estimate(0.0, 0.0).minus(estimate(0.0, 0.0)).freedom, 9.0);
     }
 }

@@ -11,7 +11,7 @@ use super::{Answer, Decision, Estimate, Finding, Known, Measured, Pair, decide};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Task {
     /// What is known of two commits without measuring.
-    Look(Pair),
+    Compare(Pair),
     /// A comparison.
     Measure {
         /// Of these commits.
@@ -351,7 +351,7 @@ impl Search {
     }
 
     fn look(&self, pair: Pair) -> Result<Known, Task> {
-        self.known.get(&pair).copied().ok_or(Task::Look(pair))
+        self.known.get(&pair).copied().ok_or(Task::Compare(pair))
     }
 
     fn compare(&self, pair: Pair, rate: f64) -> Result<Measured, Task> {

@@ -187,7 +187,7 @@ fn a_search_that_is_told_what_it_knew_goes_on_from_there() {
     let mut answers = Vec::new();
     while let Some(task) = search.next() {
         match task {
-            Task::Look(pair) => search.know(pair, Known::Differs),
+            Task::Compare(pair) => search.know(pair, Known::Differs),
             Task::Measure { pair, rate } => {
                 let answer = range.once(pair, rate);
                 answers.push((pair, answer));
@@ -198,7 +198,7 @@ fn a_search_that_is_told_what_it_knew_goes_on_from_there() {
     let mut again = begin(&range);
     while let Some(task) = again.next() {
         match task {
-            Task::Look(pair) => again.know(pair, Known::Differs),
+            Task::Compare(pair) => again.know(pair, Known::Differs),
             Task::Measure { pair, .. } => {
                 let (_, known) = answers.iter().find(|(known, _)| *known == pair).unwrap();
                 again.answer(pair, *known);
@@ -213,12 +213,12 @@ fn a_search_that_is_told_what_it_knew_goes_on_from_there() {
 fn a_search_that_is_stopped_tells_how_far_it_came() {
     let mut range = Range::new(64, &[(5, 0.05), (40, 0.03)], 0.001, 5);
     let mut search = range.begin();
-    assert_eq!(search.conclusion(), Err(Task::Look([0, 64])));
+    assert_eq!(search.conclusion(), Err(Task::Compare([0, 64])));
     search.compare_at(0.01);
     search.narrow_within(0.04);
     for _ in 0..6 {
         match search.next() {
-            Some(Task::Look(pair)) => search.know(pair, Known::Differs),
+            Some(Task::Compare(pair)) => search.know(pair, Known::Differs),
             Some(Task::Measure { pair, rate }) => search.answer(pair, range.once(pair, rate)),
             None => panic!("it is too early"),
         }

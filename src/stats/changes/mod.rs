@@ -45,9 +45,9 @@ pub struct Observation {
 
 impl Observation {
     /// What a session measured of a version; `None` with fewer than two builds, whose spread says nothing.
-    pub fn of(place: usize, session: usize, summary: &Summary) -> Option<Self> {
+    pub fn new(place: usize, session: usize, summary: &Summary) -> Option<Self> {
         let logs: Vec<f64> = summary.builds().iter().map(|build| build.value.ln()).collect();
-        let moments = Moments::of(&logs);
+        let moments = Moments::compute(&logs);
         let variance = moments.variance()? / moments.count as f64;
         let is_usable = moments.mean.is_finite() && variance.is_finite();
         is_usable.then_some(Self { place, log: moments.mean, variance, session })

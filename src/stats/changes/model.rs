@@ -223,7 +223,7 @@ impl Model {
         }
         let (values, weights): (Vec<f64>, Vec<f64>) =
             sums.into_iter().map(|(sum, weight)| (sum / weight, weight)).unzip();
-        Sums::of(&values, &weights)
+        Sums::new(&values, &weights)
     }
 
     /// The best levels and effects with the changes fixed; the effects are where to begin, if they are known.

@@ -312,7 +312,7 @@ proptest! {
 }
 
 fn place_of(values: &[f64], at: usize) -> [usize; 2] {
-    interval(&Sums::of(values, &vec![1.0; values.len()]), [0, at, values.len()], 0.95)
+    interval(&Sums::new(values, &vec![1.0; values.len()]), [0, at, values.len()], 0.95)
 }
 
 #[test]

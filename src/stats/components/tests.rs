@@ -9,7 +9,7 @@ use crate::{
 fn components(builds: &[&[&[f64]]]) -> Components {
     let builds = (0..).zip(builds.iter().map(|executions| executions.iter()));
     let data = Measurements::new(Metric::wall(), builds).unwrap();
-    Components::of(&Summary::of(&data, Estimator::Minimum))
+    Components::estimate(&Summary::compute(&data, Estimator::Minimum))
 }
 
 fn assert_close(obtained: Option<f64>, expected: f64) {

@@ -81,11 +81,11 @@ fn the_effect_of_builds_does_not_count_as_that_of_executions() {
         })
         .collect();
     let data = Measurements::new(Metric::wall(), builds).unwrap();
-    let executions = Impact::of_executions(&data, &SHORT, &mut random).unwrap();
+    let executions = ImpactFactor::execution_impact(&data, &SHORT, &mut random).unwrap();
     // sqrt(1 + 4/1) = 2.24; 80 degrees of freedom: standard error of the root 8 %.
     assert!((executions.factor - 2.24).abs() < 0.55, "{executions:?}");
     assert!((executions.without_shift - 1.0).abs() < 0.1);
-    let builds = Impact::of_builds(&data, Estimator::Mean, &SHORT, &mut random).unwrap();
+    let builds = ImpactFactor::build_impact(&data, Estimator::Mean, &SHORT, &mut random).unwrap();
     // sqrt(1 + 900/4) = 15, from builds of 5 executions, of which 4 are chosen.
     assert!(builds.factor > 8.0, "{builds:?}");
     assert!(builds.without_shift < 2.0);

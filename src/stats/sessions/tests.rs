@@ -4,8 +4,8 @@ use super::*;
 use crate::{
     model::Metric,
     stats::{
-        Assessment, Basis, Comparison, Criteria, Doubt, Estimator, Measurements, Pairing, Random,
-        Verdict,
+        Assessment, Comparison, Criteria, Estimator, Evidence, InconclusiveReason, Measurements,
+        Pairing, Random, Verdict,
     },
 };
 
@@ -13,7 +13,7 @@ const ALPHA: f64 = 0.05;
 
 fn summary(builds: impl IntoIterator<Item = (u64, f64)>) -> Summary {
     let builds = builds.into_iter().map(|(seed, log)| (seed, [[log.exp()]]));
-    Summary::of(&Measurements::new(Metric::wall(), builds).unwrap(), Estimator::Mean)
+    Summary::compute(&Measurements::new(Metric::wall(), builds).unwrap(), Estimator::Mean)
 }
 
 fn assert_close(obtained: f64, expected: f64) {
@@ -28,16 +28,17 @@ fn repeat<'s>(sessions: &[(usize, &'s Summary)], same_programs: bool) -> Repeat<
 fn layouts_cancel_from_a_repeat_with_the_same_seeds_and_not_from_another() {
     // Means 1 and 3; deviations from them -1, 1 and -1, 1: builds explain nothing if paired.
     let (one, two) = (summary([(1, 0.0), (2, 2.0)]), summary([(1, 2.0), (2, 4.0)]));
-    let paired = SessionVariance::of(&[repeat(&[(0, &one), (1, &two)], true)]).unwrap();
+    let paired = SessionVariance::estimate(&[repeat(&[(0, &one), (1, &two)], true)]).unwrap();
     assert_close(paired.mean_square, 2.0);
     assert_close(paired.noise, 0.0);
     assert_close(paired.freedom, 1.0);
     assert_close(paired.standard_deviation(), 2f64.sqrt());
     // Var = 2 in each, by l = 2 builds: 1 and 1, times 1 - 1/2.
-    let unpaired = SessionVariance::of(&[repeat(&[(0, &one), (1, &two)], false)]).unwrap();
+    let unpaired = SessionVariance::estimate(&[repeat(&[(0, &one), (1, &two)], false)]).unwrap();
     assert_close(unpaired.noise, 1.0);
     let other_seeds = summary([(5, 2.0), (6, 4.0)]);
-    let fresh = SessionVariance::of(&[repeat(&[(0, &one), (1, &other_seeds)], true)]).unwrap();
+    let fresh =
+        SessionVariance::estimate(&[repeat(&[(0, &one), (1, &other_seeds)], true)]).unwrap();
     assert_close(fresh.noise, 1.0);
 }
 
@@ -45,7 +46,7 @@ fn layouts_cancel_from_a_repeat_with_the_same_seeds_and_not_from_another() {
 fn the_residual_of_the_table_is_noise() {
     // Residuals ±1 in a 2 × 2 table: SS 4, 1 degree of freedom, l = 2.
     let (one, two) = (summary([(1, 1.0), (2, 0.0)]), summary([(1, 0.0), (2, 3.0)]));
-    let found = SessionVariance::of(&[repeat(&[(0, &one), (1, &two)], true)]).unwrap();
+    let found = SessionVariance::estimate(&[repeat(&[(0, &one), (1, &two)], true)]).unwrap();
     assert_close(found.noise, 4.0 / 2.0);
     assert_close(found.mean_square, 0.5);
     assert_close(found.standard_deviation(), 0.0);
@@ -62,7 +63,7 @@ fn repeats_that_share_experiments_do_not_count_in_full() {
                 same_programs: true,
             })
             .collect();
-        SessionVariance::of(&repeats).unwrap().freedom
+        SessionVariance::estimate(&repeats).unwrap().freedom
     };
     assert_close(freedom(&[&[0, 1, 2, 3]]), 3.0);
     assert_close(freedom(&[&[0, 1], &[2, 3]]), 2.0);
@@ -75,9 +76,9 @@ fn repeats_that_share_experiments_do_not_count_in_full() {
 #[test]
 fn without_a_repeat_there_is_no_estimate() {
     let (two, one) = (summary([(1, 0.0), (2, 1.0)]), summary([(1, 0.0)]));
-    assert_eq!(SessionVariance::of(&[]), None);
-    assert_eq!(SessionVariance::of(&[repeat(&[(0, &two)], true)]), None);
-    assert_eq!(SessionVariance::of(&[repeat(&[(0, &two), (1, &one)], true)]), None);
+    assert_eq!(SessionVariance::estimate(&[]), None);
+    assert_eq!(SessionVariance::estimate(&[repeat(&[(0, &two)], true)]), None);
+    assert_eq!(SessionVariance::estimate(&[repeat(&[(0, &two), (1, &one)], true)]), None);
 }
 
 /// A store as it fills: sessions shift by `between`, layouts and noise as given, no version differs.
@@ -106,7 +107,7 @@ impl World {
     fn trial(&self, freedom: usize, random: &mut Random) -> [Comparison; 2] {
         let layouts = self.layouts(random);
         let again: Vec<Summary> = (0..=freedom).map(|_| self.session(&layouts, random)).collect();
-        let sessions = SessionVariance::of(&[Repeat {
+        let sessions = SessionVariance::estimate(&[Repeat {
             sessions: again.iter().enumerate().collect(),
             same_programs: true,
         }]);
@@ -178,22 +179,22 @@ fn a_stored_change_must_be_as_sure_as_two_stages() {
     let judge = |shift: f64, criteria: &Criteria| {
         let (base, head) = (version(0.0), version(shift));
         let stage = Assessment::across(&base, &head, Pairing::BySeed, &sessions, criteria).unwrap();
-        Verdict::of_stored(&stage, 1, criteria)
+        Verdict::decide_stored(&stage, 1, criteria)
     };
     let criteria = Criteria::default();
     let large = judge(0.2, &criteria);
-    let Verdict::Regressed { change, basis: Basis::Stored { .. } } = large else {
+    let Verdict::Regressed { change, evidence: Evidence::Stored { .. } } = large else {
         panic!("{large:?}")
     };
     assert!((change.estimate - 0.2214).abs() < 1e-4, "{change:?}");
     let doubt = |verdict| match verdict {
-        Verdict::Inconclusive { doubt, .. } => doubt,
+        Verdict::Inconclusive { reason: doubt, .. } => doubt,
         other => panic!("{other:?}"),
     };
-    assert!(matches!(doubt(judge(0.013, &criteria)), Doubt::NeedsFresh { .. }));
+    assert!(matches!(doubt(judge(0.013, &criteria)), InconclusiveReason::NeedsFresh { .. }));
     let unconfirmed = Criteria { confirm: false, ..criteria };
     assert_eq!(judge(0.013, &unconfirmed).name(), "regressed");
-    assert_eq!(doubt(judge(0.001, &criteria)), Doubt::NotFlagged);
+    assert_eq!(doubt(judge(0.001, &criteria)), InconclusiveReason::NotFlagged);
 }
 
 #[test]

@@ -23,7 +23,7 @@ const DEFAULT: Criteria = Criteria {
 
 fn version(values: &[f64]) -> Summary {
     let builds = (0..).zip(values.iter().map(|&value| [[value]]));
-    Summary::of(&Measurements::new(Metric::wall(), builds).unwrap(), Estimator::Mean)
+    Summary::compute(&Measurements::new(Metric::wall(), builds).unwrap(), Estimator::Mean)
 }
 
 /// A stage of ten builds whose changes are `percent`, give or take `spread` percent.
@@ -36,12 +36,12 @@ fn stage(percent: f64, spread: f64) -> Assessment {
 }
 
 fn of(first: &Assessment, second: Option<&Assessment>) -> Verdict {
-    Verdict::of(first, second, 50, &DEFAULT)
+    Verdict::decide(first, second, 50, &DEFAULT)
 }
 
-fn doubt(verdict: &Verdict) -> Doubt {
+fn doubt(verdict: &Verdict) -> InconclusiveReason {
     match verdict {
-        Verdict::Inconclusive { doubt, .. } => *doubt,
+        Verdict::Inconclusive { reason: doubt, .. } => *doubt,
         other => panic!("{other:?}"),
     }
 }
@@ -51,7 +51,7 @@ fn a_change_that_fresh_builds_confirm_is_reported_as_the_fresh_builds_see_it() {
     let (first, second) = (stage(8.0, 2.0), stage(5.0, 2.0));
     assert!(first.needs_confirmation(&DEFAULT));
     let verdict = of(&first, Some(&second));
-    let Verdict::Regressed { change, basis: Basis::Confirmed { p, needed } } = verdict else {
+    let Verdict::Regressed { change, evidence: Evidence::Confirmed { p, needed } } = verdict else {
         panic!("{verdict:?}")
     };
     assert_eq!(change, second.change);
@@ -62,37 +62,40 @@ fn a_change_that_fresh_builds_confirm_is_reported_as_the_fresh_builds_see_it() {
 
 #[test]
 fn a_flagged_change_waits_for_fresh_builds() {
-    assert_eq!(doubt(&of(&stage(5.0, 2.0), None)), Doubt::Unconfirmed);
+    assert_eq!(doubt(&of(&stage(5.0, 2.0), None)), InconclusiveReason::Unconfirmed);
 }
 
 #[test]
 fn without_confirmation_a_flagged_change_counts_at_once() {
     let stage = stage(5.0, 2.0);
     assert!(!stage.needs_confirmation(&SINGLE));
-    let verdict = Verdict::of(&stage, None, 50, &SINGLE);
-    assert!(matches!(verdict, Verdict::Regressed { basis: Basis::OneStage, .. }), "{verdict:?}");
+    let verdict = Verdict::decide(&stage, None, 50, &SINGLE);
+    assert!(
+        matches!(verdict, Verdict::Regressed { evidence: Evidence::OneStage, .. }),
+        "{verdict:?}"
+    );
 }
 
 #[test]
 fn fresh_builds_that_point_the_other_way_contradict() {
     let first = stage(5.0, 2.0);
     let verdict = of(&first, Some(&stage(-5.0, 2.0)));
-    assert_eq!(doubt(&verdict), Doubt::Contradicted { first: first.change.estimate });
+    assert_eq!(doubt(&verdict), InconclusiveReason::Contradicted { first: first.change.estimate });
 }
 
 #[test]
 fn fresh_builds_that_scatter_too_much_do_not_confirm() {
     let verdict = of(&stage(5.0, 2.0), Some(&stage(5.0, 20.0)));
-    let Doubt::Weak { p, needed, .. } = doubt(&verdict) else { panic!("{verdict:?}") };
+    let InconclusiveReason::Weak { p, needed, .. } = doubt(&verdict) else { panic!("{verdict:?}") };
     assert!(p > needed);
 }
 
 #[test]
 fn a_change_that_shrinks_below_the_smallest_of_interest_is_not_reported() {
     let verdict = of(&stage(5.0, 2.0), Some(&stage(0.9, 0.6)));
-    assert!(matches!(doubt(&verdict), Doubt::Shrunk { .. }), "{verdict:?}");
-    let verdict = Verdict::of(&stage(0.9, 0.6), None, 50, &SINGLE);
-    assert_eq!(doubt(&verdict), Doubt::Small { min_effect: 0.01 });
+    assert!(matches!(doubt(&verdict), InconclusiveReason::Shrunk { .. }), "{verdict:?}");
+    let verdict = Verdict::decide(&stage(0.9, 0.6), None, 50, &SINGLE);
+    assert_eq!(doubt(&verdict), InconclusiveReason::Small { min_effect: 0.01 });
 }
 
 #[test]
@@ -114,11 +117,11 @@ fn a_difference_below_the_smallest_of_interest_is_reported_with_what_shows_it() 
     };
     let (flagged, small) = (stage(5.0, 2.0), stage(0.8, 0.1));
     let confirmed = difference(of(&flagged, Some(&small)));
-    assert!(matches!(confirmed, Some(Basis::Confirmed { .. })), "{confirmed:?}");
+    assert!(matches!(confirmed, Some(Evidence::Confirmed { .. })), "{confirmed:?}");
     // So small that it is not measured again.
     assert!(!small.needs_confirmation(&DEFAULT));
-    assert_eq!(difference(of(&small, None)), Some(Basis::OneStage));
-    assert_eq!(difference(Verdict::of_stored(&small, 50, &DEFAULT)), Some(Basis::OneStage));
+    assert_eq!(difference(of(&small, None)), Some(Evidence::OneStage));
+    assert_eq!(difference(Verdict::decide_stored(&small, 50, &DEFAULT)), Some(Evidence::OneStage));
     // Fresh builds that show nothing, or the opposite, confirm nothing.
     assert_eq!(difference(of(&flagged, Some(&stage(0.01, 0.2)))), None);
     assert_eq!(difference(of(&flagged, Some(&stage(-0.8, 0.1)))), None);
@@ -140,10 +143,12 @@ fn each_of_two_looks_calls_a_change_unchanged_by_its_95_percent_interval() {
 #[test]
 fn what_is_neither_flagged_nor_equivalent_is_inconclusive_and_says_what_would_be_reported() {
     let stage = stage(1.0, 10.0);
-    let outlook = Outlook::of(&stage, 50, &DEFAULT);
+    let outlook = Power::estimate(&stage, 50, &DEFAULT);
     let verdict = of(&stage, None).with_power(outlook.as_ref());
-    let Verdict::Inconclusive { detectable, doubt, .. } = verdict else { panic!("{verdict:?}") };
-    assert_eq!(doubt, Doubt::NotFlagged);
+    let Verdict::Inconclusive { detectable, reason: doubt, .. } = verdict else {
+        panic!("{verdict:?}")
+    };
+    assert_eq!(doubt, InconclusiveReason::NotFlagged);
     assert_eq!(detectable, outlook.map(|outlook| outlook.smallest_reported()));
     assert!(detectable > stage.smallest_flagged(), "{detectable:?}");
 }
@@ -152,7 +157,7 @@ fn what_is_neither_flagged_nor_equivalent_is_inconclusive_and_says_what_would_be
 fn each_outcome_of_the_stages_has_its_verdict() {
     let verdicts = [
         of(&stage(8.0, 2.0), Some(&stage(5.0, 2.0))),
-        Verdict::of(&stage(-5.0, 2.0), None, 50, &SINGLE),
+        Verdict::decide(&stage(-5.0, 2.0), None, 50, &SINGLE),
         of(&stage(0.1, 0.2), None),
         of(&stage(5.0, 2.0), Some(&stage(0.8, 0.1))),
         of(&stage(0.8, 0.1), None),
@@ -161,12 +166,14 @@ fn each_outcome_of_the_stages_has_its_verdict() {
         of(&stage(5.0, 2.0), Some(&stage(-5.0, 2.0))),
         of(&stage(5.0, 2.0), Some(&stage(5.0, 20.0))),
         of(&stage(5.0, 2.0), Some(&stage(0.9, 0.6))),
-        Verdict::of(&stage(0.9, 0.6), None, 50, &SINGLE),
+        Verdict::decide(&stage(0.9, 0.6), None, 50, &SINGLE),
     ];
     let ground = |verdict: &Verdict| match verdict {
-        Verdict::Regressed { basis, .. } | Verdict::Improved { basis, .. } => format!("{basis:?}"),
+        Verdict::Regressed { evidence: basis, .. } | Verdict::Improved { evidence: basis, .. } => {
+            format!("{basis:?}")
+        }
         Verdict::Unchanged { difference, .. } => format!("{difference:?}"),
-        Verdict::Inconclusive { doubt, .. } => format!("{doubt:?}"),
+        Verdict::Inconclusive { reason: doubt, .. } => format!("{doubt:?}"),
         other => format!("{other:?}"),
     };
     let first_word = |text: String| text.split([' ', '{']).next().unwrap_or_default().to_owned();
@@ -195,7 +202,7 @@ fn one_step_of_coarse_times_is_no_regression_however_often_it_is_seen() {
     let nanoseconds = |value: f64| {
         let builds = (0..10).map(|seed| (seed, [[value]]));
         let data = Measurements::new(Metric::wall(), builds).unwrap().with_resolution(1.0);
-        Summary::of(&data, Estimator::Mean)
+        Summary::compute(&data, Estimator::Mean)
     };
     let stage = |base: f64, head: f64| {
         let (base, head) = (nanoseconds(base), nanoseconds(head));
@@ -210,7 +217,7 @@ fn one_step_of_coarse_times_is_no_regression_however_often_it_is_seen() {
     }
     let twice = stage(3.0, 6.0);
     let verdict = of(&twice, Some(&twice));
-    let Verdict::Regressed { basis: Basis::Confirmed { p, .. }, .. } = verdict else {
+    let Verdict::Regressed { evidence: Evidence::Confirmed { p, .. }, .. } = verdict else {
         panic!("{verdict:?}")
     };
     assert!(p > 0.0);
@@ -224,7 +231,7 @@ fn criteria_that_make_no_sense_are_refused() {
     let base = version(&[1.0, 2.0]);
     let criteria = Criteria { min_effect: f64::INFINITY, ..DEFAULT };
     let refusal = Assessment::new(&base, &base, Pairing::BySeed, &criteria).unwrap_err();
-    assert_eq!(refusal, Refusal::NotAnEffect(f64::INFINITY));
+    assert_eq!(refusal, StatsError::NotAnEffect(f64::INFINITY));
 }
 
 #[test]
@@ -237,17 +244,17 @@ fn a_false_alarm_rate_above_the_power_sees_everything() {
 
 #[test]
 fn what_is_refused_has_failed_or_is_not_comparable() {
-    let one_build = Verdict::refused(&Refusal::TooFewBuilds { builds: 1 });
+    let one_build = Verdict::refused(&StatsError::TooFewBuilds { builds: 1 });
     let Verdict::Failed { reason } = one_build else { panic!("{one_build:?}") };
     assert_eq!(reason, "at least 2 builds of each version are needed, and one has 1");
-    let alike = Verdict::refused(&Refusal::NoVariance);
+    let alike = Verdict::refused(&StatsError::NoVariance);
     let Verdict::NotComparable { reason } = alike else { panic!("{alike:?}") };
     assert_eq!(
         reason,
         "the times of all builds are exactly equal, so their precision is unknown: let the \
          benchmark report more digits"
     );
-    let unequal = Verdict::refused(&Refusal::UnequalMeasurements([10.0, 30.0]));
+    let unequal = Verdict::refused(&StatsError::UnequalMeasurements([10.0, 30.0]));
     assert_eq!(unequal.name(), "not-comparable");
 }
 
@@ -267,7 +274,7 @@ proptest! {
         let pairing = if paired { Pairing::BySeed } else { Pairing::Unpaired };
         let judge = |base: &Summary, head: &Summary| {
             let stage = Assessment::new(base, head, pairing, &criteria).unwrap();
-            Verdict::of(&stage, None, 1, &criteria)
+            Verdict::decide(&stage, None, 1, &criteria)
         };
         let swapped = match judge(&base, &head).name() {
             "regressed" => "improved",
@@ -287,14 +294,15 @@ fn an_accepted_slowdown_regresses_only_if_it_is_surely_above_the_ceiling() {
     let (first, second) = (stage(8.0, 2.0), stage(5.0, 2.0));
     let under = |ceiling| of(&first, Some(&second)).under(acceptance(ceiling), &second, &DEFAULT);
     let accepted = under(0.08);
-    let Verdict::Accepted { change, basis: Basis::Confirmed { .. }, .. } = accepted else {
+    let Verdict::Accepted { change, evidence: Evidence::Confirmed { .. }, .. } = accepted else {
         panic!("{accepted:?}")
     };
     assert_eq!(change, second.change);
     // The estimate is above, but chance can explain that.
     assert_eq!(under(0.045).name(), "accepted");
     let beyond = under(0.02);
-    let Verdict::Regressed { basis: Basis::Beyond { ceiling, p, needed }, .. } = beyond else {
+    let Verdict::Regressed { evidence: Evidence::BeyondLimit { ceiling, p, needed }, .. } = beyond
+    else {
         panic!("{beyond:?}")
     };
     assert!(p <= needed, "{p}");
@@ -306,12 +314,13 @@ fn an_accepted_slowdown_regresses_only_if_it_is_surely_above_the_ceiling() {
 #[test]
 fn what_is_judged_by_one_stage_is_accepted_by_the_rate_of_that_stage() {
     let stage = stage(5.0, 2.0);
-    let verdict = Verdict::of(&stage, None, 50, &SINGLE).under(acceptance(0.02), &stage, &SINGLE);
-    let Verdict::Regressed { basis: Basis::Beyond { needed, .. }, .. } = verdict else {
+    let verdict =
+        Verdict::decide(&stage, None, 50, &SINGLE).under(acceptance(0.02), &stage, &SINGLE);
+    let Verdict::Regressed { evidence: Evidence::BeyondLimit { needed, .. }, .. } = verdict else {
         panic!("{verdict:?}")
     };
-    assert_eq!(needed, stage.rates.flag / 2.0);
-    let stored = Verdict::of_stored(&stage, 50, &DEFAULT);
+    assert_eq!(needed, stage.alpha.flag / 2.0);
+    let stored = Verdict::decide_stored(&stage, 50, &DEFAULT);
     assert_eq!(stored.under(acceptance(0.08), &stage, &DEFAULT).name(), "accepted");
 }
 
@@ -343,7 +352,7 @@ fn what_is_as_slow_as_its_ceiling_regresses_as_rarely_as_what_did_not_change() {
         let head: Vec<f64> = base.iter().map(|b| b * 1.08 * (0.01 * normal()).exp()).collect();
         let second =
             Assessment::new(&version(&base), &version(&head), Pairing::BySeed, &criteria).unwrap();
-        let verdict = Verdict::of(&first, Some(&second), judged, &criteria);
+        let verdict = Verdict::decide(&first, Some(&second), judged, &criteria);
         let verdict = verdict.under(acceptance(0.08), &second, &criteria);
         regressed += u32::from(verdict.name() == "regressed");
     }

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use proptest::prelude::*;
 
 use super::*;
-use crate::model::{Metric, Obstacle, Throughput, Unit, Unmeasured};
+use crate::model::{InterleavingUnavailable, Metric, Throughput, Unit, Unmeasured};
 
 fn metric() -> impl Strategy<Value = Metric> {
     let unit = prop::sample::select(vec![
@@ -39,7 +39,7 @@ fn asked() -> impl Strategy<Value = ExecutionRequest> {
         |(measurements, warm_up, floor, iterations, seed)| ExecutionRequest {
             measurements,
             warm_up: Duration::from_nanos(warm_up),
-            floor: Duration::from_nanos(floor),
+            min_time: Duration::from_nanos(floor),
             iterations,
             seed,
         },
@@ -74,12 +74,15 @@ fn throughput() -> impl Strategy<Value = Throughput> {
     ]
 }
 
-fn turns() -> impl Strategy<Value = Turns> {
-    let obstacles = prop::sample::select(vec![Obstacle::WholeProgram, Obstacle::OtherClock]);
+fn turns() -> impl Strategy<Value = Schedule> {
+    let obstacles = prop::sample::select(vec![
+        InterleavingUnavailable::WholeProgram,
+        InterleavingUnavailable::OtherClock,
+    ]);
     prop_oneof![
-        Just(Turns::NotAsked),
-        obstacles.prop_map(Turns::Impossible),
-        any::<u64>().prop_map(Turns::Taken),
+        Just(Schedule::NotRequested),
+        obstacles.prop_map(Schedule::Unavailable),
+        any::<u64>().prop_map(Schedule::Interleaved),
     ]
 }
 
@@ -98,7 +101,7 @@ fn execution() -> impl Strategy<Value = Execution> {
             throughput,
             warm_up,
             resources,
-            turns,
+            schedule: turns,
             incidents: Vec::new(),
         })
 }
@@ -179,7 +182,7 @@ fn usual(round: u32) -> Entry {
         asked: ExecutionRequest {
             measurements: 10,
             warm_up: Duration::from_millis(100),
-            floor: Duration::from_millis(1),
+            min_time: Duration::from_millis(1),
             iterations: Some(4_567),
             seed: u64::from(round) * 40_503 % 65_536,
         },
@@ -195,7 +198,7 @@ fn usual(round: u32) -> Entry {
             voluntary_switches: 3,
             involuntary_switches: 9,
         },
-        turns: Turns::NotAsked,
+        schedule: Schedule::NotRequested,
         incidents: Vec::new(),
     };
     let seed = LayoutSeed::derive(1, round % 10);
@@ -225,8 +228,11 @@ fn failed(round: u32) -> Entry {
     Entry { outcome: Err(Unmeasured::Failed("it crashed".to_owned())), ..usual(round) }
 }
 
-fn with_turns(turns: Turns, entry: Entry) -> Entry {
-    Entry { outcome: entry.outcome.map(|execution| Execution { turns, ..execution }), ..entry }
+fn with_turns(turns: Schedule, entry: Entry) -> Entry {
+    Entry {
+        outcome: entry.outcome.map(|execution| Execution { schedule: turns, ..execution }),
+        ..entry
+    }
 }
 
 fn hex(part: &[u8]) -> String {
@@ -236,8 +242,8 @@ fn hex(part: &[u8]) -> String {
 
 #[test]
 fn stored_bytes_keep_their_form() {
-    let taken = with_turns(Turns::Taken(98), usual(2));
-    let alone = with_turns(Turns::Impossible(Obstacle::NoClock), usual(3));
+    let taken = with_turns(Schedule::Interleaved(98), usual(2));
+    let alone = with_turns(Schedule::Unavailable(InterleavingUnavailable::NoClock), usual(3));
     let entries = [usual(0), failed(1), taken, alone];
     let [part] = &encode(&entries).unwrap()[..] else { panic!("one part") };
     assert_eq!(decode(part).unwrap(), entries);

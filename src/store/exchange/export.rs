@@ -7,9 +7,9 @@ use super::{
     line::{ExecutionLine, Line},
 };
 use crate::{
-    failure::{Exit, OrFail, Result},
+    error::{Context, Exit, Result},
     model::Unmeasured,
-    store::{Row, open::Store},
+    store::{StoredExecution, open::Store},
 };
 
 /// Writes lines and counts them.
@@ -21,8 +21,8 @@ struct Lines<'w> {
 impl Lines<'_> {
     fn write(&mut self, line: &Line) -> Result<()> {
         let what = || "cannot write the exported results";
-        serde_json::to_writer(&mut *self.out, line).or_fail(Exit::Usage, what)?;
-        self.out.write_all(b"\n").or_fail(Exit::Usage, what)?;
+        serde_json::to_writer(&mut *self.out, line).context(Exit::Usage, what)?;
+        self.out.write_all(b"\n").context(Exit::Usage, what)?;
         self.written += 1;
         Ok(())
     }
@@ -48,15 +48,13 @@ impl Store<'_> {
             }
             for measured in self.measured_metrics(id)? {
                 let benchmark = measured.benchmark;
-                for Row { slot, outcome, .. } in self.rows(&benchmark, &[id])? {
+                for StoredExecution { slot, outcome, .. } in self.rows(&benchmark, &[id])? {
                     let benchmark = benchmark.clone();
                     lines.write(&match outcome {
                         Ok(execution) => {
                             Line::Execution(Box::new(ExecutionLine { benchmark, slot, execution }))
                         }
-                        Err(Unmeasured::Failed(reason)) => {
-                            Line::Failure { benchmark, slot, reason }
-                        }
+                        Err(Unmeasured::Failed(reason)) => Line::Error { benchmark, slot, reason },
                         Err(Unmeasured::Skipped(reason)) => Line::Skip { benchmark, slot, reason },
                     })?;
                 }
@@ -67,6 +65,6 @@ impl Store<'_> {
         }
         let end = Line::End { lines: lines.written };
         lines.write(&end)?;
-        lines.out.flush().or_fail(Exit::Usage, || "cannot write the exported results")
+        lines.out.flush().context(Exit::Usage, || "cannot write the exported results")
     }
 }

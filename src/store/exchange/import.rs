@@ -13,9 +13,11 @@ use super::{
     line::{ExecutionLine, ImportedExperiment, Line},
 };
 use crate::{
-    failure::Result,
-    model::{Benchmark, Dimensions, Execution, Slot, Unmeasured},
-    store::{columns::ExperimentId, error::Error, experiment, open::Store, read, record, tuning},
+    error::Result,
+    model::{Benchmark, Execution, SampleSizes, Slot, Unmeasured},
+    store::{
+        columns::ExperimentId, error::StoreError, experiment, open::Store, read, record, tuning,
+    },
 };
 
 /// How many bytes a line may have: more than any execution takes, and little enough to be held in memory.
@@ -67,24 +69,24 @@ struct Current {
 }
 
 impl Import<'_> {
-    fn all(&mut self, from: &mut dyn BufRead) -> Result<(), Error> {
+    fn all(&mut self, from: &mut dyn BufRead) -> Result<(), StoreError> {
         let mut text = Vec::new();
         let mut ended = false;
         for number in 1.. {
             let taken = match next_line(from, &mut text) {
-                Ok(true) if ended => Err(Error::from("there is something after the end line")),
+                Ok(true) if ended => Err(StoreError::from("there is something after the end line")),
                 Ok(true) => parse(&text, number).and_then(|line| self.line(line, number)),
                 Ok(false) if ended => return Ok(()),
                 Ok(false) => Err("the file ends before its end line: it is cut off".into()),
                 Err(error) => Err(error),
             };
-            ended = taken.map_err(|error| error.of_line(number))?;
+            ended = taken.map_err(|error| error.at_line(number))?;
         }
         Ok(())
     }
 
     /// Takes a line; returns whether it was the last.
-    fn line(&mut self, line: Line, number: usize) -> Result<bool, Error> {
+    fn line(&mut self, line: Line, number: usize) -> Result<bool, StoreError> {
         match line {
             Line::Header { format, schema_version, rbench } => {
                 check_header(&format, schema_version, &rbench)?;
@@ -112,7 +114,7 @@ impl Import<'_> {
                 }
                 self.execution(benchmark, slot, Ok(execution))?;
             }
-            Line::Failure { benchmark, slot, reason } => {
+            Line::Error { benchmark, slot, reason } => {
                 self.execution(benchmark, slot, Err(Unmeasured::Failed(reason)))?;
             }
             Line::Skip { benchmark, slot, reason } => {
@@ -140,7 +142,7 @@ impl Import<'_> {
 
     /// Stores what is left of the experiment whose lines are over, and finishes it if it was finished
     /// where it comes from.
-    fn close(&mut self) -> Result<(), Error> {
+    fn close(&mut self) -> Result<(), StoreError> {
         self.store_new()?;
         if let Some(Current { id, finished: Some(finished), closed: false, .. }) = self.current {
             experiment::finish(self.connection, id, finished)?;
@@ -149,8 +151,8 @@ impl Import<'_> {
         Ok(())
     }
 
-    fn experiment(&mut self, imported: ImportedExperiment) -> Result<(), Error> {
-        let ImportedExperiment { identity, plan, unbuildable, begun, finished, machine_state } =
+    fn experiment(&mut self, imported: ImportedExperiment) -> Result<(), StoreError> {
+        let ImportedExperiment { identity, plan, unbuildable, started, finished, environment } =
             imported;
         if plan.versions.is_empty() {
             return Err("an experiment has no version".into());
@@ -158,8 +160,8 @@ impl Import<'_> {
         if identity.len() != 32 || !identity.bytes().all(|digit| digit.is_ascii_hexdigit()) {
             return Err("an experiment has no identity of 32 hexadecimal digits".into());
         }
-        let planned = plan.benchmarks.iter().map(|planned| planned.dimensions);
-        if let Some(odd) = planned.chain([plan.dimensions]).find(|all| !is_possible(*all)) {
+        let planned = plan.benchmarks.iter().map(|planned| planned.sample_sizes);
+        if let Some(odd) = planned.chain([plan.sample_sizes]).find(|all| !is_possible(*all)) {
             return Err(format!("{odd} are no builds, executions and measurements").into());
         }
         let mut known = self.connection.prepare_cached(
@@ -172,8 +174,8 @@ impl Import<'_> {
             (ExperimentId(id), closed)
         } else {
             self.imported.experiments += 1;
-            let id = experiment::insert(self.connection, &identity, &plan, begun)?;
-            if let Some(state) = machine_state {
+            let id = experiment::insert(self.connection, &identity, &plan, started)?;
+            if let Some(state) = environment {
                 experiment::set_machine_state(self.connection, id, &state)?;
             }
             for (version, failure) in unbuildable.iter().enumerate() {
@@ -190,7 +192,7 @@ impl Import<'_> {
     }
 
     /// The experiment that a line about one of its versions belongs to.
-    fn current(&mut self, version: usize) -> Result<&mut Current, Error> {
+    fn current(&mut self, version: usize) -> Result<&mut Current, StoreError> {
         match &mut self.current {
             None => Err("it comes before any experiment".into()),
             Some(Current { versions, .. }) if version >= *versions => {
@@ -206,7 +208,7 @@ impl Import<'_> {
         benchmark: Benchmark,
         slot: Slot,
         outcome: Result<Execution, Unmeasured>,
-    ) -> Result<(), Error> {
+    ) -> Result<(), StoreError> {
         if self.current(slot.version)?.benchmark.as_ref() != Some(&benchmark) {
             self.store_new()?;
         }
@@ -217,7 +219,7 @@ impl Import<'_> {
     }
 
     /// Stores the executions that are kept, unless there are some of their slots.
-    fn store_new(&mut self) -> Result<(), Error> {
+    fn store_new(&mut self) -> Result<(), StoreError> {
         let Some(current) = &mut self.current else { return Ok(()) };
         let mut new = std::mem::take(&mut current.new);
         let Some(benchmark) = current.benchmark.take().filter(|_| !current.closed) else {
@@ -232,12 +234,12 @@ impl Import<'_> {
 }
 
 /// Whether rbench could have been asked for so many; beyond that, their product may be no number.
-fn is_possible(Dimensions { builds, executions, measurements, .. }: Dimensions) -> bool {
+fn is_possible(SampleSizes { builds, executions, measurements, .. }: SampleSizes) -> bool {
     [builds, executions, measurements].iter().all(|number| *number <= 1_000_000)
 }
 
 /// Reads a line of a sane length into `text`; returns whether there is one.
-fn next_line(from: &mut dyn BufRead, text: &mut Vec<u8>) -> Result<bool, Error> {
+fn next_line(from: &mut dyn BufRead, text: &mut Vec<u8>) -> Result<bool, StoreError> {
     text.clear();
     let limit = LONGEST_LINE as u64 + 1;
     let read = from.take(limit).read_until(b'\n', text).map_err(|error| error.to_string())?;
@@ -247,7 +249,7 @@ fn next_line(from: &mut dyn BufRead, text: &mut Vec<u8>) -> Result<bool, Error> 
     Ok(read > 0)
 }
 
-fn parse(text: &[u8], number: usize) -> Result<Line, Error> {
+fn parse(text: &[u8], number: usize) -> Result<Line, StoreError> {
     let line = serde_json::from_slice(text).map_err(|error| error.to_string())?;
     match (&line, number) {
         (Line::Header { .. }, 1) => Ok(line),
@@ -257,7 +259,7 @@ fn parse(text: &[u8], number: usize) -> Result<Line, Error> {
     }
 }
 
-fn check_header(format: &str, schema_version: u32, rbench: &str) -> Result<(), Error> {
+fn check_header(format: &str, schema_version: u32, rbench: &str) -> Result<(), StoreError> {
     if format != FORMAT {
         return Err(format!("the format is `{format}`, not `{FORMAT}`").into());
     }

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     model::{
-        Benchmark, Dimensions, Execution, ExperimentPlan, Machine, PlannedBenchmark,
-        PlannedVersion, Sameness, Slot, Version, nanoseconds,
+        Benchmark, Execution, ExperimentPlan, Machine, PlannedBenchmark, PlannedVersion,
+        SampleSizes, SkipReason, Slot, Version, nanoseconds,
     },
     store::{RecordedBuild, StoredExperiment, tuning::Tuning},
 };
@@ -27,9 +27,9 @@ pub(super) enum Line {
     Header { format: String, schema_version: u32, rbench: String },
     Experiment(Box<ExperimentLine>),
     Build(RecordedBuild),
-    Unmeasured { benchmark: Benchmark, verdict: Sameness },
+    Unmeasured { benchmark: Benchmark, verdict: SkipReason },
     Execution(Box<ExecutionLine>),
-    Failure { benchmark: Benchmark, slot: Slot, reason: String },
+    Error { benchmark: Benchmark, slot: Slot, reason: String },
     Skip { benchmark: Benchmark, slot: Slot, reason: String },
     Tuning(TuningLine),
     End { lines: usize },
@@ -39,17 +39,17 @@ pub(super) enum Line {
 #[serde(deny_unknown_fields)]
 pub(super) struct ExperimentLine {
     pub(super) identity: String,
-    begun_ns: i64,
+    started_ns: i64,
     finished_ns: Option<i64>,
     machine: Machine,
     rbench: String,
     settings: String,
     settings_key: String,
-    dimensions: Dimensions,
+    sample_sizes: SampleSizes,
     seed: u64,
     versions: Vec<VersionLine>,
     benchmarks: Vec<PlannedBenchmark>,
-    machine_state: Option<String>,
+    environment: Option<String>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -74,7 +74,7 @@ pub(super) struct ExecutionLine {
 pub(super) struct TuningLine {
     benchmark: Benchmark,
     machine: Machine,
-    floor_ns: u64,
+    min_time_ns: u64,
     iterations: u64,
 }
 
@@ -84,9 +84,9 @@ pub(super) struct ImportedExperiment {
     pub(super) plan: ExperimentPlan,
     /// For each version of the plan, why it could not be built.
     pub(super) unbuildable: Vec<Option<String>>,
-    pub(super) begun: SystemTime,
+    pub(super) started: SystemTime,
     pub(super) finished: Option<SystemTime>,
-    pub(super) machine_state: Option<String>,
+    pub(super) environment: Option<String>,
 }
 
 impl From<StoredExperiment> for ExperimentLine {
@@ -100,17 +100,17 @@ impl From<StoredExperiment> for ExperimentLine {
         };
         Self {
             identity: stored.identity,
-            begun_ns: nanoseconds::from_time(stored.begun),
+            started_ns: nanoseconds::from_time(stored.begun),
             finished_ns: stored.finished.map(nanoseconds::from_time),
             machine: (*plan.machine).clone(),
             rbench: plan.rbench,
             settings: plan.settings.to_string(),
             settings_key: plan.settings_key.to_string(),
-            dimensions: plan.dimensions,
+            sample_sizes: plan.sample_sizes,
             seed: plan.seed,
             versions: versions.map(version).collect(),
             benchmarks: plan.benchmarks,
-            machine_state: stored.machine_state,
+            environment: stored.machine_state,
         }
     }
 }
@@ -130,20 +130,20 @@ impl From<ExperimentLine> for ImportedExperiment {
                 rbench: line.rbench,
                 settings: line.settings.into(),
                 settings_key: line.settings_key.into(),
-                dimensions: line.dimensions,
+                sample_sizes: line.sample_sizes,
                 seed: line.seed,
             },
             unbuildable,
-            begun: nanoseconds::to_time(line.begun_ns),
-            finished: line.finished_ns.map(nanoseconds::to_time),
-            machine_state: line.machine_state,
+            started: nanoseconds::system_time(line.started_ns),
+            finished: line.finished_ns.map(nanoseconds::system_time),
+            environment: line.environment,
         }
     }
 }
 
 impl From<Tuning> for TuningLine {
     fn from(Tuning { benchmark, machine, floor, iterations }: Tuning) -> Self {
-        Self { benchmark, machine, floor_ns: nanoseconds::from_duration(floor), iterations }
+        Self { benchmark, machine, min_time_ns: nanoseconds::from_duration(floor), iterations }
     }
 }
 
@@ -151,9 +151,9 @@ impl TuningLine {
     /// What it says; nothing if so many iterations would last far longer than the floor asks for: a benchmark
     /// that believed it would not end.
     pub(super) fn tuning(self) -> Option<Tuning> {
-        let Self { benchmark, machine, floor_ns, iterations } = self;
-        let most = floor_ns.saturating_mul(MOST_PER_NANOSECOND).max(MOST_WITHOUT_FLOOR);
-        let floor = Duration::from_nanos(floor_ns);
+        let Self { benchmark, machine, min_time_ns, iterations } = self;
+        let most = min_time_ns.saturating_mul(MOST_PER_NANOSECOND).max(MOST_WITHOUT_FLOOR);
+        let floor = Duration::from_nanos(min_time_ns);
         (iterations <= most).then_some(Tuning { benchmark, machine, floor, iterations })
     }
 }

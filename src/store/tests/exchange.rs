@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::{
-    code::Digest,
-    failure::{Exit, Failure},
-    model::{BenchTarget, Layout, Obstacle, Sameness, Throughput, Unmeasured},
+    elf::Digest,
+    error::{Error, Exit},
+    model::{BenchTarget, InterleavingUnavailable, Layout, SkipReason, Throughput, Unmeasured},
 };
 
 /// A store with something of everything.
@@ -13,10 +13,10 @@ fn full() -> (TempDir, Store<'static>) {
     let finished = store.begin(&plan()).unwrap();
     record_all(&store, finished, &benchmark("parse"));
     let target = BenchTarget { package: "p".to_owned(), target: "t".to_owned() };
-    let (seed, digest) = (LayoutSeed::new(5).unwrap(), Digest::of(b"code"));
-    let build = RecordedBuild { version: 1, target, seed, layout: Layout::Pad, digest };
+    let (seed, digest) = (LayoutSeed::new(5).unwrap(), Digest::compute(b"code"));
+    let build = RecordedBuild { version: 1, target, seed, layout: Layout::Padded, digest };
     store.record_builds(finished, [build]).unwrap();
-    store.record_unmeasured(finished, &benchmark("print"), Sameness::Unaffected).unwrap();
+    store.record_unmeasured(finished, &benchmark("print"), SkipReason::Unaffected).unwrap();
     store.finish(finished).unwrap();
 
     let unfinished = store.begin(&ExperimentPlan { seed: 2, ..plan() }).unwrap();
@@ -27,14 +27,17 @@ fn full() -> (TempDir, Store<'static>) {
     let record = |slot, outcome| {
         store.record_execution(unfinished, &benchmark("ünïcode \""), slot, outcome).unwrap();
     };
-    let with = |turns| Execution { turns, ..odd.clone() };
-    let (alone, in_turns) = (with(Turns::Impossible(Obstacle::NoClock)), with(Turns::Taken(98)));
+    let with = |turns| Execution { schedule: turns, ..odd.clone() };
+    let (alone, in_turns) = (
+        with(Schedule::Unavailable(InterleavingUnavailable::NoClock)),
+        with(Schedule::Interleaved(98)),
+    );
     let second = |version| Slot { stage: Stage::Second, ..slot(version, 0, 5) };
     record(slot(0, 0, 5), Ok(&odd));
     record(second(0), Ok(&alone));
     record(second(1), Ok(&in_turns));
     record(slot(1, 0, 5), Err(&Unmeasured::Failed("it crashed".to_owned())));
-    store.record_unbuildable(unfinished, 1, &Failure::new(Exit::Build, "no")).unwrap();
+    store.record_unbuildable(unfinished, 1, &Error::new(Exit::Build, "no")).unwrap();
     let floor = Duration::from_millis(1);
     store.record_tuned(&benchmark("parse"), &machine(), floor, 40_000_000).unwrap();
     (directory, store)
@@ -57,8 +60,8 @@ fn what_is_exported_and_imported_is_exported_the_same() {
     let text = export(&from);
     let imported = import(&to, &text).unwrap();
     assert_eq!(imported, Imported { experiments: 2, known: 0, executions: 12 });
-    for told in [r#""not_asked""#, r#"{"taken":98}"#, r#"{"impossible":"no_clock"}"#] {
-        assert!(text.contains(&format!(r#""turns":{told}"#)), "no {told} in {text}");
+    for told in [r#""not_requested""#, r#"{"interleaved":98}"#, r#"{"unavailable":"no_clock"}"#] {
+        assert!(text.contains(&format!(r#""schedule":{told}"#)), "no {told} in {text}");
     }
     assert_eq!(export(&to), text);
     assert_eq!(to.check().unwrap(), [""; 0]);
@@ -202,7 +205,7 @@ fn values_that_could_not_have_been_recorded_are_refused() {
         let builds = format!("{{\"builds\":{builds}");
         assert_refused(&changed("{\"builds\":2", &builds), "line 2: ");
         let planned =
-            text.replace("\"dimensions\":{\"builds\":2", &format!("\"dimensions\":{builds}"));
+            text.replace("\"sample_sizes\":{\"builds\":2", &format!("\"sample_sizes\":{builds}"));
         assert_refused(&planned, "are no builds, executions and measurements");
     }
 }
@@ -230,7 +233,7 @@ fn a_line_of_any_length_takes_a_bounded_part_of_the_memory() {
 fn the_export_keeps_its_form() {
     let (_directory, store) = full();
     let changing =
-        "UPDATE experiment SET identity = 'identity ' || id, begun_ns = 1795306029754621386,
+        "UPDATE experiment SET identity = 'identity ' || id, started_ns = 1795306029754621386,
                         finished_ns = iif(finished_ns IS NULL, NULL, 1795306029850487543)";
     store.connection.execute(changing, ()).unwrap();
     let header = format!("\"rbench\":\"{}\"", env!("CARGO_PKG_VERSION"));

@@ -3,7 +3,7 @@
 use std::{cell::Cell, fs, os::unix::fs::PermissionsExt, path::Path, thread};
 
 use super::*;
-use crate::failure::Exit;
+use crate::error::Exit;
 
 /// Opening must fail, say why, and leave every file as it was.
 fn assert_refused(path: &Path, why: &str) {

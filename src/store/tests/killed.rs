@@ -56,7 +56,7 @@ fn what_was_reported_as_recorded_survives_a_kill() {
 /// Goes on where the one before was killed.
 fn record_without_end(path: &Path) -> ! {
     let store = Store::open(path, &|| {}).unwrap();
-    let Unfinished { id, done, .. } = store.find_unfinished(&plan()).unwrap().unwrap();
+    let UnfinishedExperiment { id, done, .. } = store.find_unfinished(&plan()).unwrap().unwrap();
     for round in u32::try_from(done.len()).unwrap().. {
         let execution = execution(f64::from(round + 1));
         store.record_execution(id, &benchmark("parse"), slot(0, round, 5), Ok(&execution)).unwrap();

@@ -17,10 +17,10 @@ use tempfile::TempDir;
 
 use super::{open::SILENT_WAIT, *};
 use crate::{
-    failure::Result,
+    error::Result,
     model::{
-        Benchmark, Dimensions, Execution, ExecutionRequest, ExperimentPlan, LayoutSeed, Machine,
-        Metric, Name, PlannedBenchmark, PlannedVersion, Resources, Series, Slot, Stage, Turns,
+        Benchmark, Execution, ExecutionRequest, ExperimentPlan, LayoutSeed, Machine, Metric, Name,
+        PlannedBenchmark, PlannedVersion, Resources, SampleSizes, Schedule, Series, Slot, Stage,
         Unit, Version,
     },
 };
@@ -60,14 +60,14 @@ fn plan() -> ExperimentPlan {
         rbench: "0.1.0".to_owned(),
         settings: "{}".into(),
         settings_key: "k".into(),
-        dimensions: Dimensions { first_look: None, builds: 2, executions: 2, measurements: 3 },
+        sample_sizes: SampleSizes { first_look: None, builds: 2, executions: 2, measurements: 3 },
         seed: u64::MAX,
     }
 }
 
 fn planned_benchmark(id: &str) -> PlannedBenchmark {
-    let dimensions = Dimensions { first_look: None, builds: 2, executions: 2, measurements: 3 };
-    PlannedBenchmark { benchmark: benchmark(id), dimensions }
+    let dimensions = SampleSizes { first_look: None, builds: 2, executions: 2, measurements: 3 };
+    PlannedBenchmark { benchmark: benchmark(id), sample_sizes: dimensions }
 }
 
 fn machine() -> Machine {
@@ -108,7 +108,7 @@ fn execution(first: f64) -> Execution {
         asked: ExecutionRequest {
             measurements: 3,
             warm_up: Duration::from_millis(100),
-            floor: Duration::from_millis(1),
+            min_time: Duration::from_millis(1),
             iterations: None,
             seed: u64::MAX,
         },
@@ -124,7 +124,7 @@ fn execution(first: f64) -> Execution {
             voluntary_switches: 1,
             involuntary_switches: 0,
         },
-        turns: Turns::NotAsked,
+        schedule: Schedule::NotRequested,
         incidents: Vec::new(),
     }
 }

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::{
-    code::Digest,
-    failure::{Exit, Failure},
+    elf::Digest,
+    error::{Error, Exit},
     model::{BenchTarget, Layout, Unmeasured},
 };
 
@@ -35,7 +35,7 @@ fn rows_are_in_the_order_of_experiments_and_turns_and_failures_are_among_them() 
     let (failed, measured): (Vec<_>, Vec<_>) =
         rows.into_iter().partition(|row| row.outcome.is_err());
     let outcome = Err(crashed());
-    assert_eq!(failed, [Row { experiment: ids[2], slot: slot(0, 1, 5), outcome }]);
+    assert_eq!(failed, [StoredExecution { experiment: ids[2], slot: slot(0, 1, 5), outcome }]);
     for row in measured {
         let Slot { version, round, seed, .. } = row.slot;
         assert_eq!(row.outcome, Ok(execution(value(version, round, seed.get()))));
@@ -109,7 +109,7 @@ fn an_experiment_with_another_plan_is_not_continued() {
     filtered.benchmarks.truncate(1);
     assert_eq!(store.find_unfinished(&filtered).unwrap(), None, "it has fewer benchmarks");
     let mut longer = plan();
-    longer.benchmarks[1].dimensions.executions = 9;
+    longer.benchmarks[1].sample_sizes.executions = 9;
     assert_eq!(store.find_unfinished(&longer).unwrap(), None);
     assert!(store.find_unfinished(&plan()).unwrap().is_some());
 }
@@ -141,7 +141,7 @@ fn an_execution_that_is_repeated_replaces_what_its_turn_had() {
         store.record_execution(experiment, &benchmark, slot, Ok(&execution(first))).unwrap();
     }
     let rows = store.rows(&benchmark, &[experiment]).unwrap();
-    assert_eq!(rows, [Row { experiment, slot, outcome: Ok(execution(2.0)) }]);
+    assert_eq!(rows, [StoredExecution { experiment, slot, outcome: Ok(execution(2.0)) }]);
 }
 
 #[test]
@@ -215,10 +215,10 @@ fn builds_and_versions_that_could_not_be_built_are_known() {
     let store = Store::in_memory().unwrap();
     let experiment = store.begin(&plan()).unwrap();
     let target = BenchTarget { package: "p".to_owned(), target: "t".to_owned() };
-    let (seed, digest) = (LayoutSeed::new(5).unwrap(), Digest::of(b"code"));
-    let build = RecordedBuild { version: 0, target, seed, layout: Layout::Matched, digest };
+    let (seed, digest) = (LayoutSeed::new(5).unwrap(), Digest::compute(b"code"));
+    let build = RecordedBuild { version: 0, target, seed, layout: Layout::SameOrder, digest };
     store.record_builds(experiment, [build.clone()]).unwrap();
-    store.record_unbuildable(experiment, 1, &Failure::new(Exit::Build, "cannot compile")).unwrap();
+    store.record_unbuildable(experiment, 1, &Error::new(Exit::Build, "cannot compile")).unwrap();
     assert_eq!(store.builds(experiment).unwrap(), [build]);
     let unbuildable = &store.experiments().unwrap()[0].unbuildable;
     assert_eq!(unbuildable, &[None, Some("cannot compile".to_owned())]);

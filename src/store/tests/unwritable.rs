@@ -5,7 +5,7 @@ use std::{fs, os::unix::fs::PermissionsExt, path::Path, thread};
 use rustix::{process::geteuid, thread::set_thread_res_uid};
 
 use super::*;
-use crate::failure::Exit;
+use crate::error::Exit;
 
 /// Does `work` as a user to whom permissions apply, which they do not to root.
 fn as_ordinary_user<T: Send>(work: impl FnOnce() -> T + Send) -> T {

@@ -110,7 +110,7 @@ fn where_no_function_that_is_measured_differs_it_is_the_input() {
     assert_sums(&explanation);
     assert_eq!(explanation["functions"][0]["name"], "explained::rounds::folded");
     assert_eq!(explanation["functions"][0]["code"], "same");
-    let unknown = number(&explanation["without_reason"]);
+    let unknown = number(&explanation["unattributed"]);
     assert!(unknown > 100.0, "{unknown}");
     let text = project().rbench(&["explain", "base", "input", "^input$"]).ok();
     let text = text.stdout().replace("\n  ", " ");

@@ -3,11 +3,11 @@
 use crate::support::{fixture::Fixture, library::library};
 use cargo_metadata::semver::Version;
 use cargo_rbench::{
-    experiment::allocator_of,
     harness::{
         AllocationCounter, Conditions, Criterion, Divan, Harness, Native, Outcome,
         allocations_request, count_allocations,
     },
+    measure::allocator_of,
     process::{
         Interrupt,
         counting::allocations::{LIBRARY_FLAGS, LIBRARY_SOURCE},

@@ -10,7 +10,7 @@ use cargo_rbench::{
     process::{
         Interrupt,
         counting::{COUNTING_LIBRARY_SOURCE, Counter, Counting, find_valgrind},
-        turns::LIBRARY_FLAGS,
+        interleaving::LIBRARY_FLAGS,
     },
 };
 use tempfile::TempDir;

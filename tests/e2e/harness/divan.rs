@@ -77,7 +77,7 @@ fn iterations_that_are_found_last_as_long_as_requested_with_several_threads_too(
             let series = &found.series[0];
             // Nearly enough is enough.
             let lasted = series.values[0] * series.same_iterations().unwrap() as f64;
-            let floor = asked.floor.as_nanos() as f64;
+            let floor = asked.min_time.as_nanos() as f64;
             assert!(lasted > 0.7 * floor, "{id}: {lasted} ns");
         }
     }

@@ -12,7 +12,7 @@ mod plain;
 use std::time::Duration;
 
 use cargo_rbench::{
-    failure::{Failure, Result},
+    error::{Error, Result},
     harness::{Conditions, Executable, Harness, Outcome},
     model::{Execution, ExecutionRequest, Name},
     process::Interrupt,
@@ -23,7 +23,7 @@ fn request(measurements: usize) -> ExecutionRequest {
     ExecutionRequest {
         measurements,
         warm_up: Duration::from_millis(5),
-        floor: Duration::from_micros(200),
+        min_time: Duration::from_micros(200),
         iterations: None,
         seed: 7,
     }
@@ -63,7 +63,7 @@ fn execute(
 }
 
 /// The failure of a benchmark, which must also say how to see it again.
-fn failure(harness: &dyn Harness, executable: &Executable, id: &str) -> Failure {
+fn failure(harness: &dyn Harness, executable: &Executable, id: &str) -> Error {
     let failure = execute(harness, executable, id, &request(10)).unwrap_err();
     let text = failure.to_string();
     assert!(text.starts_with(&format!("cannot execute benchmark `{id}` of")), "{text}");

@@ -58,11 +58,10 @@ fn a_planted_change_is_named_with_the_commits_that_may_have_made_it_and_nothing_
             &commits[8][..7]
         ),
     ]);
-    let only = project.rbench(&["history", "--events"]).ok();
+    let only = project.rbench(&["history", "--changes-only"]).ok();
     only.assert_stdout_has(&["suspected since"]);
     assert!(!only.stdout().contains("history  "), "{}", only.told());
-    let worst =
-        project.rbench(&["history", "--worst", "1", "--format", "json"]).ok().json("history");
+    let worst = project.rbench(&["history", "--top", "1", "--format", "json"]).ok().json("history");
     let shown = worst["benchmarks"].as_array().unwrap();
     assert_eq!((shown.len(), &shown[0]["id"]), (1, &Value::from("parse/1")));
 }
@@ -123,20 +122,20 @@ fn commits_with_the_same_files_have_one_value() {
 #[test]
 fn where_nothing_became_slower_that_is_said() {
     let (project, _) = measured();
-    let worst = project.rbench(&["history", "other", "--worst", "3"]).ok();
+    let worst = project.rbench(&["history", "other", "--top", "3"]).ok();
     worst.assert_stdout_has(&["no benchmark is suspected to have become slower"]);
 }
 
 #[test]
 fn what_is_suspected_is_searched_when_it_is_to_be_confirmed() {
     let (project, _) = measured();
-    let nothing = project.rbench(&["history", "other", "--confirm"]).ok();
+    let nothing = project.rbench(&["history", "other", "--bisect"]).ok();
     nothing.assert_stderr_has(&["no change is suspected: there is nothing to confirm"]);
     // It is not measured for real, so the search does not find the benchmark.
-    let searched = project.rbench(&["history", "--confirm"]).run();
+    let searched = project.rbench(&["history", "--bisect"]).run();
     searched.assert_stdout_has(&["suspected since"]);
     searched.assert_stderr_has(&["searching 2 commits after "]);
-    project.rbench(&["history", "--confirm", "--format", "json"]).fails_with(2);
+    project.rbench(&["history", "--bisect", "--format", "json"]).fails_with(2);
 }
 
 #[test]

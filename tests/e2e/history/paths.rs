@@ -65,13 +65,13 @@ fn only_what_changed_where_files_at_a_path_changed_is_shown() {
         assert_eq!(shown, [&*commits[3], &*commits[9]]);
     }
 
-    for more in [None, Some("--events")] {
+    for more in [None, Some("--changes-only")] {
         let words = parser.iter().copied().chain(["--format", "markdown"]).chain(more);
         let outcome = project.rbench(&words.collect::<Vec<_>>()).ok();
         assert!(outcome.stdout().contains(&commits[3][..7]), "{}", outcome.told());
         assert!(!outcome.stdout().contains(&commits[6][..7]), "{}", outcome.told());
     }
-    let both = [&parser[..], &["--path", "docs", "--events"]].concat();
+    let both = [&parser[..], &["--path", "docs", "--changes-only"]].concat();
     let both = project.rbench(&both).ok();
     both.assert_stdout_has(&[&range(&commits, 3), &range(&commits, 6)]);
 }

@@ -119,7 +119,7 @@ fn found() {
                 let at = |level: f64| -> Option<ChangePoint> {
                     series.changes(level).into_iter().find(|change| is_near(change.at[1]))
                 };
-                let sums = Sums::of(&values, &vec![1.0; VERSIONS]);
+                let sums = Sums::new(&values, &vec![1.0; VERSIONS]);
                 let in_plain = sums.divide(plain, 2).into_iter().any(is_near);
                 let (loose, strict) = (at(LARGEST_P), at(0.01));
                 let covers = |change: &ChangePoint| {

@@ -8,10 +8,10 @@ use cargo_rbench::stats::{
 
 use super::{normal, replicate, series};
 
-/// The newest versions that `history` judges by default, and with `--events`.
+/// The newest versions that `history` judges by default, and with `--changes-only`.
 const WINDOWS: [usize; 2] = [20, 200];
 
-/// Looks in a year.
+/// InterimAnalyses in a year.
 const NIGHTS: usize = 250;
 
 /// Benchmarks of one program.

@@ -1,6 +1,6 @@
 //! What can go wrong in a benchmark's process, and what must then be said of it. The fixture `faults` does it.
 
-use cargo_rbench::{model::Obstacle, stats::Random};
+use cargo_rbench::{model::InterleavingUnavailable, stats::Random};
 
 /// A kind of fault.
 #[derive(Debug)]
@@ -14,7 +14,7 @@ pub struct Kind {
     /// What a failure says: one of these.
     pub failures: &'static [&'static str],
     /// What may keep the benchmark from taking turns.
-    pub obstacles: &'static [Obstacle],
+    pub obstacles: &'static [InterleavingUnavailable],
     /// Up to how many µs after its process began it comes.
     latest: usize,
     /// Whether it lets the process run to its deadline.
@@ -47,11 +47,15 @@ const fn failing(name: &'static str, share: usize, failures: &'static [&'static 
 }
 
 /// One that measures all the same, perhaps without turns.
-const fn measuring(name: &'static str, share: usize, obstacles: &'static [Obstacle]) -> Kind {
+const fn measuring(
+    name: &'static str,
+    share: usize,
+    obstacles: &'static [InterleavingUnavailable],
+) -> Kind {
     Kind { may_measure: true, obstacles, ..failing(name, share, &[]) }
 }
 
-const THREADS: &[Obstacle] = &[Obstacle::OtherThreads];
+const THREADS: &[InterleavingUnavailable] = &[InterleavingUnavailable::OtherThreads];
 
 /// No fault.
 pub const NONE: Kind = measuring("none", 0, &[]);
@@ -66,7 +70,7 @@ pub const ALL: [Kind; 25] = [
     failing("exit-in-thread", 6, STATUS),
     failing("_exit", 6, NO_RESULT),
     failing("becomes", 4, NO_RESULT),
-    measuring("_exit-after", 6, &[Obstacle::EndsOtherwise]),
+    measuring("_exit-after", 6, &[InterleavingUnavailable::EndsOtherwise]),
     measuring("sleep", 6, &[]),
     Kind { leaves_processes: true, ..measuring("forks", 4, THREADS) },
     measuring("executes", 4, THREADS),
@@ -74,17 +78,17 @@ pub const ALL: [Kind; 25] = [
     measuring("clocks", 4, THREADS),
     measuring("pool", 4, THREADS),
     measuring("busy-thread", 4, THREADS),
-    measuring("no-clock", 4, &[Obstacle::NoClock]),
-    measuring("other-clock", 4, &[Obstacle::OtherClock]),
+    measuring("no-clock", 4, &[InterleavingUnavailable::NoClock]),
+    measuring("other-clock", 4, &[InterleavingUnavailable::OtherClock]),
     Kind {
         latest: ANY_TIME,
         failures: &["it was killed by signal 9"],
-        ..measuring("killed", 12, &[Obstacle::EndsOtherwise])
+        ..measuring("killed", 12, &[InterleavingUnavailable::EndsOtherwise])
     },
     Kind {
         latest: ANY_TIME,
         failures: &["it was killed by signal 15"],
-        ..measuring("ended", 8, &[Obstacle::EndsOtherwise])
+        ..measuring("ended", 8, &[InterleavingUnavailable::EndsOtherwise])
     },
     Kind {
         latest: ANY_TIME,
@@ -98,7 +102,7 @@ pub const ALL: [Kind; 25] = [
         is_slow: true,
         latest: ANY_TIME,
         failures: TOO_LONG,
-        ..measuring("stopped-any-time", 1, &[Obstacle::EndsOtherwise])
+        ..measuring("stopped-any-time", 1, &[InterleavingUnavailable::EndsOtherwise])
     },
 ];
 

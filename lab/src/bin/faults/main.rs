@@ -20,12 +20,12 @@ use std::{
 
 use cargo_rbench::{
     cli::{Cli, Command},
-    experiment::{ExperimentSettings, Runner},
+    config::{Purpose, StoppingRule},
     harness::Executable,
-    model::Interleave,
+    measure::{ExperimentSettings, Runner},
+    model::Mode,
     process::Interrupt,
     project::Project,
-    settings::{Patience, Purpose},
     stats::Random,
 };
 use rustix::process::Signal;
@@ -63,7 +63,7 @@ const COMPARE: [&str; 19] = [
     "5",
     "--warm-up",
     "2ms",
-    "--floor",
+    "--min-time",
     "200us",
     "--deadline",
     "20s",
@@ -149,11 +149,11 @@ impl Trials {
             "20s" => "1s".to_owned(),
             word => word.to_owned(),
         });
-        let Command::Compare(args) = Cli::of_words(&words.collect::<Vec<_>>())?.command else {
+        let Command::Compare(args) = Cli::parse_words(&words.collect::<Vec<_>>())?.command else {
             return Err("the words are not those of a comparison".into());
         };
-        let (interleave, patience) = (Interleave::Turns, Patience::OneLook);
-        let purpose = Purpose::Comparison { interleave, patience };
+        let (mode, patience) = (Mode::Interleaved, StoppingRule::OneLook);
+        let purpose = Purpose::Comparison { mode, patience };
         let settings = ExperimentSettings::resolve(&project.file, &args.experiment, purpose);
         let interrupt = Interrupt::new()?;
         let runner = Runner::open(&project, settings, &interrupt, &Silent)?;

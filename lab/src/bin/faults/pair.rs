@@ -10,12 +10,12 @@ use std::{
 };
 
 use cargo_rbench::{
-    failure::{Exit, Result as RbenchResult},
+    error::{Exit, Result as RbenchResult},
     harness::{Conditions, Executable, Harness as _, Native, Outcome},
     model::{ExecutionRequest, Incident, Name},
     process::{
         Interrupt, cpus,
-        turns::{LIBRARY_FLAGS, LIBRARY_SOURCE, Ring, Taken},
+        interleaving::{InterleavedUse, LIBRARY_FLAGS, LIBRARY_SOURCE, SharedPage},
     },
     stats::Random,
 };
@@ -68,7 +68,7 @@ impl Pairs {
             cpu: Some(self.cpus[random.below(self.cpus.len())]),
             ..Conditions::new(&interrupt)
         };
-        let ring = Ring::new(&self.library, &cpus()?)?;
+        let ring = SharedPage::new(&self.library, &cpus()?)?;
         // Which of the two has the first turn.
         let first = random.below(2);
         let moment = Duration::from_micros(random.below(20_000) as u64);
@@ -90,18 +90,18 @@ impl Pairs {
             let kind = faults[version].kind;
             let wrong = wrong_outcome(kind, &outcome, taken, interrupted);
             let name = ["base", "head"][version];
-            found.extend(wrong.map(|what| (Wrong::Failure, format!("{name}: {what}"))));
+            found.extend(wrong.map(|what| (Wrong::Error, format!("{name}: {what}"))));
         }
         Ok(found)
     }
 
     fn half(
         &self,
-        ring: &Arc<Ring>,
+        ring: &Arc<SharedPage>,
         version: usize,
         index: usize,
         conditions: &Conditions<'_>,
-    ) -> (RbenchResult<Outcome>, Option<Taken>) {
+    ) -> (RbenchResult<Outcome>, Option<InterleavedUse>) {
         let member = match ring.member(index, &self.homes[version]) {
             Ok(member) => member,
             Err(failure) => return (Err(failure), None),
@@ -109,7 +109,7 @@ impl Pairs {
         let request = ExecutionRequest {
             measurements: 10,
             warm_up: Duration::from_millis(2),
-            floor: Duration::from_micros(200),
+            min_time: Duration::from_micros(200),
             iterations: Some(200),
             seed: 7,
         };
@@ -125,7 +125,7 @@ impl Pairs {
 fn wrong_outcome(
     kind: &Kind,
     outcome: &RbenchResult<Outcome>,
-    taken: Option<Taken>,
+    taken: Option<InterleavedUse>,
     interrupted: bool,
 ) -> Option<String> {
     match outcome {
@@ -141,7 +141,7 @@ fn wrong_outcome(
             let left = execution.incidents.iter().find(|incident| {
                 matches!(incident, Incident::LeftBehind(_)) && kind.name != "daemon"
             });
-            let in_order = taken.is_some_and(|taken| taken.joined && taken.told);
+            let in_order = taken.is_some_and(|taken| taken.joined && taken.time_read);
             match left {
                 Some(incident) => Some(incident.to_string()),
                 None if kind.name == "none" && !in_order => Some(format!("it took {taken:?}")),

@@ -70,7 +70,7 @@ impl Programs {
             Some(_) => &[Some(130), Some(0), Some(1), Some(4)],
         };
         if !expected.contains(&ended) {
-            found.push((Wrong::Failure, format!("the comparison ended with {ended:?}")));
+            found.push((Wrong::Error, format!("the comparison ended with {ended:?}")));
         }
         if signal.is_some() {
             std::fs::write(&self.file, "")?;

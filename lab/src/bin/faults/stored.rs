@@ -6,8 +6,8 @@ use std::{
 };
 
 use cargo_rbench::{
-    model::{LayoutSeed, Stage, Turns, Unmeasured},
-    store::{ExperimentId, Row, Store},
+    model::{LayoutSeed, Schedule, Stage, Unmeasured},
+    store::{ExperimentId, Store, StoredExecution},
 };
 
 use crate::{
@@ -42,20 +42,19 @@ impl Happened<'_> {
         Ok(found)
     }
 
-    fn of_good(&self, rows: &[Row]) -> Vec<Finding> {
-        let is_taken =
-            |row: &Row| matches!(&row.outcome, Ok(one) if matches!(one.turns, Turns::Taken(_)));
+    fn of_good(&self, rows: &[StoredExecution]) -> Vec<Finding> {
+        let is_taken = |row: &StoredExecution| matches!(&row.outcome, Ok(one) if matches!(one.schedule, Schedule::Interleaved(_)));
         let mut found: Vec<Finding> = rows
             .iter()
             .filter(|row| !is_taken(row))
-            .map(|row| (Wrong::Failure, format!("{:?}", row.outcome)))
+            .map(|row| (Wrong::Error, format!("{:?}", row.outcome)))
             .collect();
         found.extend(halves(rows));
         found.extend(self.missing(rows));
         found
     }
 
-    fn of_bad(&self, rows: &[Row]) -> Vec<Finding> {
+    fn of_bad(&self, rows: &[StoredExecution]) -> Vec<Finding> {
         let mut found = Vec::new();
         let mut alone = BTreeSet::new();
         let mut taken = Vec::new();
@@ -63,18 +62,18 @@ impl Happened<'_> {
         for row in rows {
             let fault = self.faults[row.slot.version];
             match &row.outcome {
-                Ok(execution) => match execution.turns {
-                    Turns::Taken(_) => taken.push(row.clone()),
-                    Turns::Impossible(obstacle) => drop(alone.insert(obstacle)),
-                    Turns::NotAsked => {
+                Ok(execution) => match execution.schedule {
+                    Schedule::Interleaved(_) => taken.push(row.clone()),
+                    Schedule::Unavailable(obstacle) => drop(alone.insert(obstacle)),
+                    Schedule::NotRequested => {
                         found.push((Wrong::Half, format!("not asked: {:?}", row.slot)));
                     }
                 },
-                Err(Unmeasured::Skipped(reason)) => found.push((Wrong::Failure, reason.clone())),
+                Err(Unmeasured::Skipped(reason)) => found.push((Wrong::Error, reason.clone())),
                 Err(Unmeasured::Failed(text)) => {
                     failures += 1;
                     if !fault.kind.failures.iter().any(|part| text.contains(part)) {
-                        found.push((Wrong::Failure, text.clone()));
+                        found.push((Wrong::Error, text.clone()));
                     }
                 }
             }
@@ -84,13 +83,14 @@ impl Happened<'_> {
         for obstacle in &alone {
             let is_expected =
                 self.faults.iter().any(|fault| fault.kind.obstacles.contains(obstacle))
-                    || (*obstacle == cargo_rbench::model::Obstacle::FailsInTurns
+                    || (*obstacle
+                        == cargo_rbench::model::InterleavingUnavailable::FailsInterleaved
                         && self
                             .faults
                             .iter()
                             .any(|fault| fails(fault) && (self.once || fault.kind.may_measure)));
             if !is_expected {
-                found.push((Wrong::Failure, format!("obstacle: {obstacle}")));
+                found.push((Wrong::Error, format!("obstacle: {obstacle}")));
             }
         }
         if !alone.is_empty() && !taken.is_empty() {
@@ -100,7 +100,7 @@ impl Happened<'_> {
         let must_fail = self.faults.iter().any(|fault| !fault.kind.may_measure) && !self.once;
         match failures {
             0 if must_fail && self.whole.is_some() => {
-                found.push((Wrong::Failure, "no failure is stored".to_owned()));
+                found.push((Wrong::Error, "no failure is stored".to_owned()));
             }
             0 => found.extend(self.missing(rows)),
             _ => {}
@@ -108,14 +108,14 @@ impl Happened<'_> {
         found
     }
 
-    fn missing(&self, rows: &[Row]) -> Option<Finding> {
+    fn missing(&self, rows: &[StoredExecution]) -> Option<Finding> {
         let whole = self.whole.filter(|whole| *whole != rows.len())?;
         Some((Wrong::Half, format!("{} of {whole} executions are stored", rows.len())))
     }
 }
 
 /// Executions that took turns without one of the other version.
-fn halves(rows: &[Row]) -> Vec<Finding> {
+fn halves(rows: &[StoredExecution]) -> Vec<Finding> {
     let mut places: BTreeMap<(Stage, u32, LayoutSeed), Vec<usize>> = BTreeMap::new();
     for row in rows {
         let place = (row.slot.stage, row.slot.round, row.slot.seed);

@@ -13,7 +13,7 @@ pub enum Wrong {
     Left,
     /// A version that did nothing wrong failed; or one that did has another failure, or an obstacle that is
     /// none.
-    Failure,
+    Error,
     /// Executions are stored that are no whole pairs, or some are missing.
     Half,
 }
@@ -21,7 +21,7 @@ pub enum Wrong {
 const COLUMNS: [(Wrong, &str); 4] = [
     (Wrong::Hang, "hangs"),
     (Wrong::Left, "leftovers"),
-    (Wrong::Failure, "wrong failures"),
+    (Wrong::Error, "wrong failures"),
     (Wrong::Half, "half pairs"),
 ];
 

@@ -3,8 +3,8 @@
 use std::error::Error;
 
 use cargo_rbench::{
-    build::{self, Event},
-    experiment::{Builds, ListedVersion, Observer, Runner},
+    builds::{self, Event},
+    measure::{Builds, ListedVersion, Observer, Runner},
     model::{Benchmark, Incident, Stage},
     store,
 };
@@ -18,7 +18,7 @@ use crate::{
 /// Says nothing.
 pub struct Silent;
 
-impl build::Observer for Silent {
+impl builds::Observer for Silent {
     fn build_event(&self, _: &Event<'_>) {}
 }
 
@@ -52,7 +52,7 @@ impl Whole<'_> {
         let measured = self.runner.measure(&begun, stage, self.versions, self.builds, benchmarks);
         let happened = Happened { faults, once, whole: Some(self.executions) };
         let mut found = happened.check(&self.runner.store, begun.id)?;
-        found.extend(measured.err().map(|failure| (Wrong::Failure, failure.to_string())));
+        found.extend(measured.err().map(|failure| (Wrong::Error, failure.to_string())));
         self.runner.finish(&begun)?;
         Ok(found)
     }

@@ -4,15 +4,15 @@ use std::rc::Rc;
 
 use cargo_rbench::{
     cli::GivenOptions,
-    code,
     compare::Outcome,
-    failure::{Exit, Failure},
-    judge::{ExitPolicy, JudgedRow},
+    elf,
+    error::{Error, Exit},
+    impact::{Impact, ReachedFunction},
     machine::disturbance::Disturbance,
-    model::{BenchTarget, Dimensions},
-    reach::{Reach, ReachedFunction},
+    model::{BenchTarget, SampleSizes},
     report::{Format, compare::ComparisonReport},
     stats::{Criteria, Random, Verdict},
+    verdict::{DecidedRow, ExitPolicy},
 };
 
 use crate::{
@@ -25,25 +25,30 @@ const GROUPS: [&str; 7] =
 
 fn function(name: &str, sizes: [Option<u64>; 2], while_measuring: bool) -> ReachedFunction {
     ReachedFunction {
-        name: code::Name::of(name),
+        name: elf::Name::demangle(name),
         instance: 1,
         base_size: sizes[0],
         head_size: sizes[1],
         base_stack: Some(24),
         head_stack: Some(88),
         while_measuring,
-        cause: code::Cause::Code,
+        cause: elf::Cause::Code,
         callees_gained: Vec::new(),
         callees_lost: Vec::new(),
     }
 }
 
-fn reach(functions: &[ReachedFunction]) -> Reach {
-    Reach { functions: functions.to_vec(), files: vec![], variables: vec![], doubts: vec![] }
+fn reach(functions: &[ReachedFunction]) -> Impact {
+    Impact {
+        functions: functions.to_vec(),
+        files: vec![],
+        variables: vec![],
+        uncertainties: vec![],
+    }
 }
 
 /// So many benchmarks: some that changed, some that are open, most that are unchanged.
-fn rows(count: usize) -> Vec<JudgedRow> {
+fn rows(count: usize) -> Vec<DecidedRow> {
     let mut random = Random::new(17);
     let functions = [
         function("parser::lexer::Lexer<R>::next_token", [Some(2316), Some(2065)], true),
@@ -81,7 +86,7 @@ fn rows(count: usize) -> Vec<JudgedRow> {
         };
         let row = judged(&mut random, &id, kind, count);
         let functions = if kind.change.abs() > 0.01 { &functions[..] } else { &functions[..1] };
-        JudgedRow { reach: Some(reach(functions)), ..row }
+        DecidedRow { impact: Some(reach(functions)), ..row }
     };
     (0..count).map(row).collect()
 }
@@ -91,8 +96,8 @@ fn outcome(count: usize) -> Outcome {
     let head =
         version("topic/faster-lexer", 2, "Read tokens without copying <them> & keep their spans");
     let mut outcome = Outcome::new([base, head], Criteria::default());
-    outcome.dimensions =
-        Some(Dimensions { first_look: None, builds: 10, executions: 2, measurements: 20 });
+    outcome.sample_sizes =
+        Some(SampleSizes { first_look: None, builds: 10, executions: 2, measurements: 20 });
     outcome.machine = Some(machine());
     outcome.rows = rows(count);
     outcome
@@ -126,10 +131,10 @@ pub fn page_with_counts(count: usize) -> String {
 
 fn with_all_verdicts(count: usize) -> Outcome {
     let mut outcome = outcome(count - OTHERS);
-    let failure = Failure::new(Exit::Benchmark, "cannot execute `broken`")
-        .because("it ended with exit status: 101; the end of its output:\nthread 'main' panicked: no <input>")
+    let failure = Error::new(Exit::Benchmark, "cannot execute `broken`")
+        .cause("it ended with exit status: 101; the end of its output:\nthread 'main' panicked: no <input>")
         .hint("reproduce with: cargo rbench exec HEAD --exact broken");
-    let with = |id: &str, verdict| JudgedRow::of_benchmark(&benchmark(id), verdict);
+    let with = |id: &str, verdict| DecidedRow::without_metric(&benchmark(id), verdict);
     outcome.rows.push(with("broken", Verdict::Failed { reason: failure.to_string() }));
     outcome.rows.extend(["same/1", "same/2"].map(|id| with(id, Verdict::Identical)));
     outcome.rows.push(with("elsewhere", Verdict::Unaffected));
@@ -137,7 +142,7 @@ fn with_all_verdicts(count: usize) -> Outcome {
     outcome.removed = vec![benchmark("old")];
     outcome.add_disturbances([Disturbance::Others { share: 0.23 }]);
     let target = BenchTarget { package: "parser".to_owned(), target: "other".to_owned() };
-    let failure = Failure::new(Exit::Benchmark, "cannot list the benchmarks of `other`");
+    let failure = Error::new(Exit::Benchmark, "cannot list the benchmarks of `other`");
     outcome.failed_targets = vec![(target, failure)];
     outcome
 }

@@ -5,7 +5,7 @@ use std::{rc::Rc, time::Duration};
 use cargo_rbench::{
     cli::GivenOptions,
     diagnosis::{Length, Options, diagnose},
-    model::{Dimensions, Metric},
+    model::{Metric, SampleSizes},
     report::{
         Format,
         diagnose::{
@@ -39,12 +39,16 @@ fn examination() -> Examination {
         diagnose(&data, &Options { cost, repetitions: 100, ..Options::default() }).unwrap();
     let lengths: Vec<(u64, f64)> =
         (0..8).flat_map(|power| [(1 << power, 1000.0 + 40.0 / f64::from(1 << power)); 3]).collect();
-    let length = Length::of(&lengths).map(|curve| ExaminedLength { curve, oracle: 11, in_use: 32 });
+    let length = Length::from_measurements(&lengths).map(|curve| ExaminedLength {
+        curve,
+        oracle: 11,
+        in_use: 32,
+    });
     Examination {
         data,
         conditions: Conditions {
             experiments: vec!["0123".to_owned()],
-            dimensions: Dimensions {
+            dimensions: SampleSizes {
                 first_look: None,
                 builds: 4,
                 executions: 4,

@@ -1,11 +1,11 @@
 //! An explanation with every kind of function, and with names that would break a page.
 
 use cargo_rbench::{
-    code::{Cause, ChangedFunction, Name, SizedFunction},
+    callgrind::{Callee, Code, Executed, Explanation, FunctionDifference, Place},
     compare::ExplainedBenchmark,
+    elf::{Cause, ChangedFunction, Name, SizedFunction},
+    impact::Impact,
     model::DependencyChange,
-    profile::{Callee, Code, Executed, Explanation, FunctionDifference, Place},
-    reach::Reach,
     report::Format,
 };
 
@@ -21,7 +21,7 @@ const fn executed(own: f64, inclusive: f64, calls: f64, attributed: f64) -> Opti
 
 fn same(name: &str, base: Option<Executed>, head: Option<Executed>) -> FunctionDifference {
     FunctionDifference {
-        name: Name::of(name),
+        name: Name::demangle(name),
         place: Place::Program(7),
         code: Code::Same,
         base,
@@ -34,7 +34,7 @@ fn same(name: &str, base: Option<Executed>, head: Option<Executed>) -> FunctionD
 
 fn changed(name: &str) -> Code {
     Code::Changed(Box::new(ChangedFunction {
-        name: Name::of(name),
+        name: Name::demangle(name),
         instance: 7,
         base_instance: 7,
         base_size: 2316,
@@ -48,8 +48,9 @@ fn changed(name: &str) -> Code {
 }
 
 fn functions() -> Vec<FunctionDifference> {
-    let callee = |name: &str, calls, inclusive| Callee { name: Name::of(name), calls, inclusive };
-    let sized = SizedFunction { name: Name::of(HOSTILE), instance: 7, size: 96, stack: None };
+    let callee =
+        |name: &str, calls, inclusive| Callee { name: Name::demangle(name), calls, inclusive };
+    let sized = SizedFunction { name: Name::demangle(HOSTILE), instance: 7, size: 96, stack: None };
     vec![
         FunctionDifference {
             code: changed("parser::lexer::Lexer<R>::next_token"),
@@ -67,7 +68,7 @@ fn functions() -> Vec<FunctionDifference> {
         },
         FunctionDifference {
             code: Code::OnlyHead(sized),
-            inlined_into: Some(Name::of("parser::lexer::Lexer<R>::next_token")),
+            inlined_into: Some(Name::demangle("parser::lexer::Lexer<R>::next_token")),
             ..same(HOSTILE, None, executed(5_200.0, 5_200.0, 64.0, 0.0))
         },
         same("hash", executed(1_000.0, 1_000.0, 8.0, 0.0), executed(1_250.0, 1_250.0, 10.0, 0.0)),
@@ -91,7 +92,7 @@ pub fn report(id: &str) -> ExplainedBenchmark {
         head: version("topic/faster-lexer", 2, "Read tokens without copying <them>"),
         benchmark: benchmark(id),
         explanation: Explanation { base, head, functions },
-        reach: Reach { files: vec!["benches/<input>.json".to_owned()], ..Reach::default() },
+        reach: Impact { files: vec!["benches/<input>.json".to_owned()], ..Impact::default() },
         dependencies: vec![DependencyChange {
             name: "memchr".to_owned(),
             base: vec!["2.7.0".to_owned()],

@@ -7,13 +7,13 @@ use std::{
 
 use cargo_rbench::{
     cli::GivenOptions,
-    judge::{JudgedRow, JudgedStage, Progress},
     model::{Metric, Version},
     report::history::{
-        Against, BenchmarkHistory, Event, HistoryReport, HistoryRow, Place, Relation, Series,
-        SuspectedChange,
+        BenchmarkHistory, CommitPlace, Event, HistoryReport, HistoryRow, ReferenceVersion,
+        Relation, Series, SuspectedChange,
     },
     stats::{Assessment, Criteria, Estimator, Measurements, Pairing, Random, Summary, Verdict},
+    verdict::{DecidedRow, DecidedStage, Progress},
 };
 
 use crate::made_up::{HOSTILE, benchmark, machine, version};
@@ -59,10 +59,10 @@ impl Shape {
         }
     }
 
-    fn place(self, at: usize) -> Place {
+    fn place(self, at: usize) -> CommitPlace {
         let range =
             |from: usize, to: usize| [from, to].map(|at| Self::version(at.min(self.versions - 1)));
-        Place { best: range(at - 1, at), possible: range(at - 2, at + 1) }
+        CommitPlace { best: range(at - 1, at), possible: range(at - 2, at + 1) }
     }
 
     fn series(self, of: usize) -> Series {
@@ -78,7 +78,7 @@ impl Shape {
             high: factor - 0.988,
         };
         let changes = self.changes(of).into_iter().map(change).collect();
-        Series::Judged { versions: self.versions, p: 0.001, changes }
+        Series::Decided { versions: self.versions, p: 0.001, changes }
     }
 
     fn name(of: usize) -> String {
@@ -116,7 +116,12 @@ impl Shape {
     }
 }
 
-fn row(version: Version, summary: Summary, session: usize, against: Option<Against>) -> HistoryRow {
+fn row(
+    version: Version,
+    summary: Summary,
+    session: usize,
+    against: Option<ReferenceVersion>,
+) -> HistoryRow {
     HistoryRow {
         version,
         in_repository: true,
@@ -135,22 +140,22 @@ fn row(version: Version, summary: Summary, session: usize, against: Option<Again
 fn summary(random: &mut Random, value: f64, builds: u64) -> Summary {
     let builds = (0..builds).map(|seed| (seed, [[value * (1.0 + 0.006 * random.normal())]]));
     let data = Measurements::new(Metric::wall(), builds.collect::<Vec<_>>()).unwrap();
-    Summary::of(&data, Estimator::Mean)
+    Summary::compute(&data, Estimator::Mean)
 }
 
-fn against(of: usize, version: Version, base: Summary, head: Summary) -> Against {
+fn against(of: usize, version: Version, base: Summary, head: Summary) -> ReferenceVersion {
     let criteria = Criteria { confirm: false, ..Criteria::default() };
     let assessment = Assessment::new(&base, &head, Pairing::BySeed, &criteria).unwrap();
-    let row = JudgedRow::of_benchmark(&benchmark(&Shape::name(of)), Verdict::Identical);
-    let row = JudgedRow {
+    let row = DecidedRow::without_metric(&benchmark(&Shape::name(of)), Verdict::Identical);
+    let row = DecidedRow {
         metric: Some(Metric::wall()),
-        verdict: Verdict::of(&assessment, None, 1, &criteria),
-        stages: vec![JudgedStage { summaries: [base, head], assessment }],
+        verdict: Verdict::decide(&assessment, None, 1, &criteria),
+        stages: vec![DecidedStage { summaries: [base, head], assessment }],
         progress: Progress::Ended,
         by_mean: None,
         ..row
     };
-    Against { version, relation: Relation::SameExperiment, row }
+    ReferenceVersion { version, relation: Relation::SameExperiment, row }
 }
 
 /// The page of such a history. Its versions are made up benchmark by benchmark, since all of them at once take
@@ -174,7 +179,7 @@ pub fn page(shape: Shape) -> String {
         criteria: Criteria::default(),
         overview: true,
         paths: Vec::new(),
-        events_only: false,
+        changes_only: false,
         worst_only: false,
         hidden: 12,
         unfinished: 1,

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use cargo_rbench::{
-    judge::{JudgedRow, JudgedStage, Progress},
     model::{Benchmark, Machine, Metric, Name, Version},
     stats::{
-        Assessment, Criteria, Estimator, Measurements, Outlook, Pairing, Random, Summary, Verdict,
-        judge_counts,
+        Assessment, Criteria, Estimator, Measurements, Pairing, Power, Random, Summary, Verdict,
+        decide_counts,
     },
+    verdict::{DecidedRow, DecidedStage, Progress},
 };
 
 /// What a name may have that breaks pages, scripts or the direction of writing.
@@ -76,53 +76,53 @@ fn summaries(
             (seed, executions.collect::<Vec<_>>())
         });
         let data = Measurements::new(Metric::wall(), builds.collect::<Vec<_>>()).unwrap();
-        Summary::of(&data.with_starts(starts.clone()), Estimator::Mean)
+        Summary::compute(&data.with_starts(starts.clone()), Estimator::Mean)
     })
 }
 
 /// A benchmark, judged among so many as `compare` does.
-pub fn judged(random: &mut Random, id: &str, kind: Kind, among: usize) -> JudgedRow {
+pub fn judged(random: &mut Random, id: &str, kind: Kind, among: usize) -> DecidedRow {
     let criteria = Criteria::default();
     let mut stage = |builds, seed, begin| {
         let summaries = summaries(random, kind, builds, seed, begin);
         let [base, head] = &summaries;
         let assessment = Assessment::new(base, head, Pairing::BySeed, &criteria).unwrap();
-        JudgedStage { summaries, assessment }
+        DecidedStage { summaries, assessment }
     };
     let mut stages = vec![stage(10, 1, 1.7e9)];
     if stages[0].assessment.needs_confirmation(&criteria) {
         stages.push(stage(6, 101, 1.7e9 + 60.0));
     }
     let second = stages.get(1).map(|stage| &stage.assessment);
-    let outlook = Outlook::of(second.unwrap_or(&stages[0].assessment), among, &criteria);
-    let verdict = Verdict::of(&stages[0].assessment, second, among, &criteria);
-    JudgedRow {
+    let outlook = Power::estimate(second.unwrap_or(&stages[0].assessment), among, &criteria);
+    let verdict = Verdict::decide(&stages[0].assessment, second, among, &criteria);
+    DecidedRow {
         metric: Some(Metric::wall()),
         verdict: verdict.with_power(outlook.as_ref()),
         stages,
         progress: Progress::Ended,
         by_mean: None,
-        ..JudgedRow::of_benchmark(&benchmark(id), Verdict::Identical)
+        ..DecidedRow::without_metric(&benchmark(id), Verdict::Identical)
     }
 }
 
 /// The instructions of a benchmark, counted in three layouts: so many more in the head.
-pub fn counted(id: &str, base: f64, change: f64) -> JudgedRow {
+pub fn counted(id: &str, base: f64, change: f64) -> DecidedRow {
     let summary = |value: f64| {
         let builds = (1..4).map(|seed| (seed, [[value]]));
         let data = Measurements::new(Metric::instructions(), builds).unwrap();
-        Summary::of(&data, Estimator::Mean)
+        Summary::compute(&data, Estimator::Mean)
     };
     let summaries = [summary(base), summary((base * (1.0 + change)).round())];
-    let criteria = Criteria::default().of_metric(&Metric::instructions());
-    let judged = judge_counts(&summaries[0], &summaries[1], &criteria);
+    let criteria = Criteria::default().for_metric(&Metric::instructions());
+    let judged = decide_counts(&summaries[0], &summaries[1], &criteria);
     let (assessment, verdict) = judged.unwrap();
-    JudgedRow {
+    DecidedRow {
         metric: Some(Metric::instructions()),
-        stages: vec![JudgedStage { summaries, assessment }],
+        stages: vec![DecidedStage { summaries, assessment }],
         progress: Progress::Ended,
         by_mean: None,
-        ..JudgedRow::of_benchmark(&benchmark(id), verdict)
+        ..DecidedRow::without_metric(&benchmark(id), verdict)
     }
 }
 

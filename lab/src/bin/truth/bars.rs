@@ -104,7 +104,8 @@ impl Bar {
     /// The same comparisons by the default and by the plan that was the default before versions took turns.
     fn against_alone(unrelated: &Kind, alone: &Kind) -> Self {
         let number = alone.trials.len().min(unrelated.trials.len());
-        let [usual, alone] = [unrelated, alone].map(|kind| Cost::of(&kind.trials[..number]));
+        let [usual, alone] =
+            [unrelated, alone].map(|kind| Cost::from_trials(&kind.trials[..number]));
         let usual = usual.per_decided();
         // Where it decides nothing, a decided row would take longer than all did.
         let (least, of_one) = if alone.decided == 0 {

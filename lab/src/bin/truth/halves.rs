@@ -42,7 +42,7 @@ pub struct Count {
 
 impl Count {
     /// What an estimator, one of [`ESTIMATORS`], makes of these rows, as far as they are of a half.
-    pub fn of<'s>(
+    pub fn from_subjects<'s>(
         subjects: impl IntoIterator<Item = &'s Subject>,
         half: Half,
         estimator: Estimator,
@@ -52,7 +52,7 @@ impl Count {
         let said: Vec<_> = own.filter_map(|subject| subject.said[place?]).collect();
         let mut errors: Vec<f64> = said.iter().map(|said| said.standard_error).collect();
         let standard_error = if errors.is_empty() { f64::NAN } else { median(&mut errors) };
-        Self { flagged: Proportion::of(said, |said| said.flagged), standard_error }
+        Self { flagged: Proportion::count(said, |said| said.flagged), standard_error }
     }
 
     /// Whether it is flagged as rarely as the test promises, or nearly.

@@ -72,7 +72,7 @@ impl Place {
                 }
                 fs::write(file, edit.text)?;
             }
-            WorkingTree::at(path.clone()).commit(&name)?;
+            WorkingTree::new(path.clone()).commit(&name)?;
             tag(&git, &name)?;
         }
         Ok(())

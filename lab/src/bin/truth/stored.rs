@@ -8,11 +8,11 @@ use std::{
 };
 
 use cargo_rbench::{
-    judge::{BenchmarkResults, Results, SomeBuilds, VersionRef},
     machine::state::MANY_SWITCHES,
     model::{Benchmark, Execution, HarnessKind, LayoutSeed, Metric, Resources, Stage},
     stats::{Assessment, Criteria, Estimator, Pairing, Summary},
     store::{Store, StoredExperiment},
+    verdict::{BenchmarkResults, BuildSelection, Results, VersionRef},
 };
 
 use crate::answer::Report;
@@ -65,12 +65,12 @@ pub fn subjects(store: &Path, report: &Report, seed: u64) -> Result<Vec<Subject>
         experiment.plan.benchmarks.iter().map(|planned| planned.benchmark.clone()).collect();
     let first_look = LayoutSeed::list(
         experiment.plan.first_stage_seed(),
-        experiment.plan.dimensions.looks().first,
+        experiment.plan.sample_sizes.interim_analyses().first,
     );
     let results = Results::new(&store, vec![experiment]);
     let mut subjects = Vec::new();
     for benchmark in planned {
-        let of_benchmark = results.of_benchmark(&benchmark, [0])?;
+        let of_benchmark = results.benchmark(&benchmark, [0])?;
         let mut subject = counted(&of_benchmark);
         for (said, estimator) in subject.said.iter_mut().zip(ESTIMATORS) {
             *said = judged(&of_benchmark, &first_look, estimator)?;
@@ -179,9 +179,9 @@ fn judged(
 ) -> Result<Option<Said>, Box<dyn Error>> {
     let mut summaries = Vec::new();
     for version in VERSIONS {
-        let builds = SomeBuilds { stage: Stage::First, seeds: Some(seeds) };
+        let builds = BuildSelection { stage: Stage::First, seeds: Some(seeds) };
         let some = of_benchmark.measurements(version, builds, &Metric::wall(), estimator)?;
-        summaries.extend(some.map(|measurements| Summary::of(&measurements, estimator)));
+        summaries.extend(some.map(|measurements| Summary::compute(&measurements, estimator)));
     }
     let [base, head] = summaries.as_slice() else { return Ok(None) };
     // A single test, at the rate itself.

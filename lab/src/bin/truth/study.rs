@@ -64,7 +64,7 @@ pub struct Cost {
 
 impl Cost {
     /// Of these comparisons.
-    pub fn of(trials: &[Tried]) -> Self {
+    pub fn from_trials(trials: &[Tried]) -> Self {
         let measuring = trials.iter().flat_map(|tried| &tried.subjects);
         let time: Duration = measuring.map(|subject| subject.measuring).sum();
         let rows = trials.iter().flat_map(|tried| &tried.report.benchmarks);
@@ -106,7 +106,7 @@ impl Kind {
 
     /// How many rows have this verdict.
     pub fn with_verdict(&self, verdict: &str) -> Proportion {
-        Proportion::of(self.rows(), |row| row.verdict == verdict)
+        Proportion::count(self.rows(), |row| row.verdict == verdict)
     }
 }
 

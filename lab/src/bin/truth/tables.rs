@@ -92,7 +92,7 @@ pub fn missed(all: &All) -> Table<5> {
 pub fn touched(unrelated: &Kind) -> String {
     let unchanged = |is_touched| {
         let rows = unrelated.rows().filter(|row| row.is_touched() == is_touched);
-        Proportion::of(rows, |row| row.verdict == "unchanged")
+        Proportion::count(rows, |row| row.verdict == "unchanged")
     };
     format!(
         "Rows of unrelated code that end `unchanged`: {} whose own machine code changed, {} others.",
@@ -111,7 +111,7 @@ pub fn times(all: &All) -> Table<6> {
         if each.is_empty() {
             return;
         }
-        let cost = Cost::of(trials);
+        let cost = Cost::from_trials(trials);
         table.add_row([
             what,
             each.len().to_string(),
@@ -185,8 +185,8 @@ pub fn estimators(all: &All) -> Table<9> {
     ]);
     for estimator in ESTIMATORS {
         let [chooses, judges] = [Half::Chooses, Half::Judges].map(|half| {
-            let same = Count::of(all.unrelated.subjects(), half, estimator);
-            let more = Count::of(all.two.subjects(), half, estimator);
+            let same = Count::from_subjects(all.unrelated.subjects(), half, estimator);
+            let more = Count::from_subjects(all.two.subjects(), half, estimator);
             [
                 same.flagged.to_string(),
                 format!("{:.1}", 1e2 * same.flagged.rate()),
@@ -203,7 +203,7 @@ pub fn estimators(all: &All) -> Table<9> {
 
 /// Which estimator one half chooses, whether it is the default, and what it gives in the other half.
 pub fn choice(unrelated: &Kind) -> String {
-    let count = |half, estimator| Count::of(unrelated.subjects(), half, estimator);
+    let count = |half, estimator| Count::from_subjects(unrelated.subjects(), half, estimator);
     let counts = ESTIMATORS.map(|estimator| (estimator, count(Half::Chooses, estimator)));
     let functions = Half::Chooses.functions().collect::<Vec<_>>().join(", ");
     let Some(chosen) = halves::chosen(&counts) else {

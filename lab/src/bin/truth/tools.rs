@@ -42,7 +42,7 @@ impl<'a> Tools<'a> {
         let start = Instant::now();
         let output = Command::new(&self.rbench)
             .args(["compare", BASE, &trial.head(), "--seed", &trial.seed().to_string()])
-            .args(["--measure-all", "--format", "json"])
+            .args(["--no-skip", "--format", "json"])
             .args(trial.flags())
             .current_dir(self.place.project())
             .env("RBENCH_CACHE_DIR", self.place.cache())

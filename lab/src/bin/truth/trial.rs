@@ -87,9 +87,7 @@ impl Trial {
             (Way::Usual, Change::More(1)) => &["--min-effect", "0.5%", "--budget", "5min"],
             (Way::Usual, _) => &[],
             (Way::Fixed, _) => &["--builds", "10", "--executions", "2"],
-            (Way::Alone, _) => {
-                &["--builds", "10", "--executions", "2", "--interleave", "executions"]
-            }
+            (Way::Alone, _) => &["--builds", "10", "--executions", "2", "--mode", "sequential"],
         }
     }
 

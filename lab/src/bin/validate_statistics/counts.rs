@@ -3,7 +3,7 @@
 use cargo_rbench::{
     model::Metric,
     stats::{
-        Criteria, Estimator, Measurements, Random, Summary, Verdict, counts_needed, judge_counts,
+        Criteria, Estimator, Measurements, Random, Summary, Verdict, counts_needed, decide_counts,
         varies,
     },
 };
@@ -33,7 +33,7 @@ fn counts(deviation: f64, states: usize, random: &mut Random) -> Vec<f64> {
 fn summary(counts: &[f64]) -> Option<Summary> {
     let builds: Vec<_> = (1..).zip(counts).map(|(seed, count)| (seed, [[*count]])).collect();
     let data = Measurements::new(Metric::instructions(), builds).ok()?;
-    Some(Summary::of(&data, Estimator::Mean))
+    Some(Summary::compute(&data, Estimator::Mean))
 }
 
 /// Whether a benchmark is called regressed whose states are drawn anew for the head, as after another order of a hash map.
@@ -59,7 +59,7 @@ fn regressed(by: By, deviation: f64, random: &mut Random) -> Option<bool> {
     } else {
         three
     };
-    let (_, verdict) = judge_counts(&base, &head, &criteria)?;
+    let (_, verdict) = decide_counts(&base, &head, &criteria)?;
     Some(matches!(verdict, Verdict::Regressed { .. }))
 }
 

@@ -1,7 +1,7 @@
 //! Components and the intervals of one version.
 
 use cargo_rbench::{
-    model::{Dimensions, Metric},
+    model::{Metric, SampleSizes},
     stats::{
         Comparison, Components, Estimator, Interval, Levels, Measurements, Pairing, Summary,
         distribution::normal_quantile, plan::variance,
@@ -17,8 +17,8 @@ const fn truth(version: f64, build: f64, execution: f64) -> Levels<f64> {
     Levels { execution, build, version }
 }
 
-const fn dimensions(builds: usize, executions: usize, measurements: usize) -> Dimensions {
-    Dimensions { first_look: None, builds, executions, measurements }
+const fn dimensions(builds: usize, executions: usize, measurements: usize) -> SampleSizes {
+    SampleSizes { first_look: None, builds, executions, measurements }
 }
 
 /// `E[T²]` is the true component, balanced and ragged, within 1 %.
@@ -30,7 +30,7 @@ pub fn components(sheet: &mut Sheet) {
         let estimates = sheet.trials(count).means(|random| {
             let data = simulation.one(random).ok()?;
             let data = if cut { ragged(&data)? } else { data };
-            let t = Components::of(&Summary::of(&data, Estimator::Mean)).t;
+            let t = Components::estimate(&Summary::compute(&data, Estimator::Mean)).t;
             Some([t.execution?, t.build?, t.version?])
         });
         let expected = [
@@ -71,7 +71,7 @@ pub fn paper(sheet: &mut Sheet) {
         let simulation = Simulation::new(truth, shape);
         let u = normal_quantile(0.975);
         let estimate = sheet.trials(40_000).mean(|random| {
-            let summary = Summary::of(&simulation.one(random).ok()?, Estimator::Mean);
+            let summary = Summary::compute(&simulation.one(random).ok()?, Estimator::Mean);
             let interval = Interval::paper(&summary, 0.95).ok()?;
             Some((interval.half_width() / u).powi(2) / variance(&truth, shape))
         });
@@ -115,7 +115,7 @@ pub fn comparison(sheet: &mut Sheet) {
         simulation.correlation = gain;
         let estimate = sheet.trials(60_000).rate(|random| {
             let [base, head] =
-                simulation.two(random).ok()?.map(|data| Summary::of(&data, Estimator::Mean));
+                simulation.two(random).ok()?.map(|data| Summary::compute(&data, Estimator::Mean));
             let Interval { low, high, .. } =
                 Comparison::new(&base, &head, Pairing::BySeed, 0.05).ok()?.base;
             Some(low <= simulation.mean && simulation.mean <= high)
@@ -133,7 +133,7 @@ pub fn steps(sheet: &mut Sheet) {
         let mut version = |value: f64| {
             let builds = (0..10).map(|seed| (seed, [[(value + 0.05 * random.normal()).round()]]));
             let data = Measurements::new(Metric::wall(), builds).ok()?.with_resolution(1.0);
-            Some(Summary::of(&data, Estimator::Mean))
+            Some(Summary::compute(&data, Estimator::Mean))
         };
         let (of_base, of_head) = (version(base)?, version(base * change)?);
         let obtained = Comparison::new(&of_base, &of_head, Pairing::BySeed, 0.05).ok()?.change;
@@ -145,7 +145,7 @@ pub fn steps(sheet: &mut Sheet) {
 
 fn covered(sheet: &mut Sheet, check: String, target: Target, simulation: &Simulation) {
     let estimate = sheet.trials(60_000).rate(|random| {
-        let summary = Summary::of(&simulation.one(random).ok()?, Estimator::Mean);
+        let summary = Summary::compute(&simulation.one(random).ok()?, Estimator::Mean);
         let interval = Interval::three_level(&summary, 0.95).ok()?;
         Some(interval.low <= simulation.mean && simulation.mean <= interval.high)
     });

@@ -136,7 +136,7 @@ pub fn named(sheet: &mut Sheet) {
             if_true((process.leap..process.leap + 25).contains(&index), 0.03)
         }),
     ];
-    names(sheet, &leaps, |warning| matches!(warning, Warning::Leaps { .. }));
+    names(sheet, &leaps, |warning| matches!(warning, Warning::LevelShifts { .. }));
     let simultaneous: [Row; 3] = [
         ("every second slower by 3 %", QUIET, |_, index, _| if_true(index % 2 == 0, 0.03)),
         ("three in ten slower by 5 %", QUIET, |_, _, random| if_true(random.chance(0.3), 0.05)),

@@ -3,7 +3,7 @@
 use std::f64::consts::FRAC_PI_2;
 
 use cargo_rbench::{
-    model::{Dimensions, Metric},
+    model::{Metric, SampleSizes},
     stats::{
         Comparison, Estimator, Levels, Measurements, Pairing, Random, Rule, Summary,
         distribution::t_quantile,
@@ -22,7 +22,7 @@ const ALPHA: f64 = 0.05;
 
 /// Only builds vary, with variance 1 and this correlation between versions.
 fn only_builds(builds: usize, correlation: f64) -> Simulation {
-    let dimensions = Dimensions { first_look: None, builds, executions: 1, measurements: 1 };
+    let dimensions = SampleSizes { first_look: None, builds, executions: 1, measurements: 1 };
     let truth = Levels { execution: 0.0, build: 0.0, version: 1.0 };
     Simulation { correlation, ..Simulation::new(truth, dimensions) }
 }
@@ -58,7 +58,7 @@ fn of_shared_layouts(builds: usize, change: f64, random: &mut Random) -> Option<
     let version = |version: usize| {
         let builds = (0..).zip(pairs.iter().map(|pair| [[pair[version]]]));
         let measurements = Measurements::new(Metric::wall(), builds).ok()?;
-        Some(Summary::of(&measurements, Estimator::Mean))
+        Some(Summary::compute(&measurements, Estimator::Mean))
     };
     Some([version(0)?, version(1)?])
 }
@@ -127,7 +127,7 @@ pub fn pairing(sheet: &mut Sheet) {
         let simulation = only_builds(30, correlation);
         let gain = sheet.trials(20_000).mean(|random| {
             let [base, head] =
-                simulation.two(random).ok()?.map(|data| Summary::of(&data, Estimator::Mean));
+                simulation.two(random).ok()?.map(|data| Summary::compute(&data, Estimator::Mean));
             Comparison::new(&base, &head, Pairing::BySeed, ALPHA).ok()?.gain
         });
         let check = format!("pairing gain at correlation {correlation}, l=30");

@@ -1,10 +1,10 @@
 //! The procedure of a comparison as a whole: looks of the first stage, fresh builds for what is flagged.
 
 use cargo_rbench::{
-    model::{Looks, Metric},
+    model::{InterimAnalyses, Metric},
     stats::{
-        Analysis, Change, Criteria, Decider, Decision, Estimator, Measurements, Outlook, Pairing,
-        Random, Rates, Summary, Verdict, procedure::WORTHWHILE,
+        AlphaSpending, Analysis, Change, Criteria, Decider, Decision, Estimator, Measurements,
+        Pairing, Power, Random, Summary, Verdict, sequential::WORTHWHILE,
     },
 };
 
@@ -15,7 +15,7 @@ use super::{
 };
 
 /// The looks of a comparison by default.
-pub const LOOKS: Looks = Looks { first: 5, most: 20 };
+pub const LOOKS: InterimAnalyses = InterimAnalyses { first: 5, most: 20 };
 
 /// Benchmarks judged together.
 const SUITE: usize = 50;
@@ -66,7 +66,7 @@ pub struct FirstStage {
 
 /// Measures the first stage of a benchmark as `compare` does, with pairs of builds that are drawn.
 pub fn first_stage(
-    looks: Looks,
+    looks: InterimAnalyses,
     criteria: &Criteria,
     mut draw: impl FnMut(usize) -> Vec<Drawn>,
 ) -> Option<FirstStage> {
@@ -75,10 +75,10 @@ pub fn first_stage(
     let mut first = None;
     for (look, builds) in looks.builds().enumerate() {
         pairs.extend(draw(builds as usize - pairs.len()));
-        let analysis = analyse(&pairs, Rates::of_look(criteria, look, all), criteria)?;
+        let analysis = analyse(&pairs, AlphaSpending::at_analysis(criteria, look, all), criteria)?;
         let later = looks.builds().enumerate().skip(look + 1);
         let chance = later.map(|(look, builds)| {
-            let rates = Rates::of_look(criteria, look, all);
+            let rates = AlphaSpending::at_analysis(criteria, look, all);
             analysis.chance_to_be_decided(builds as usize, rates, criteria)
         });
         let ends = analysis.ends_first_stage(look + 1 == all, criteria);
@@ -95,7 +95,7 @@ pub fn first_stage(
 
 /// Measures and judges one of `judged` benchmarks as `compare` does, with pairs of builds that are drawn.
 pub fn compare(
-    looks: Looks,
+    looks: InterimAnalyses,
     criteria: &Criteria,
     judged: usize,
     draw: impl Fn(&mut Random) -> Drawn,
@@ -110,15 +110,15 @@ pub fn compare(
             let fresh = if looks.is_fixed() {
                 looks.most as usize
             } else {
-                first.by(decider).confirmation_builds(judged, criteria)
+                first.assessment(decider).confirmation_builds(judged, criteria)
             };
             builds += fresh;
-            let rates = Rates::of_second_stage(criteria, looks.count());
+            let rates = AlphaSpending::second_stage(criteria, looks.count());
             Some(analyse(&draw(fresh), rates, criteria)?)
         }
     };
     let Decision { verdict, decider, .. } = first.decide(second.as_ref(), judged, criteria);
-    let change = second.as_ref().unwrap_or(&first).by(decider).change;
+    let change = second.as_ref().unwrap_or(&first).assessment(decider).change;
     Some(Decided { verdict, builds, change })
 }
 
@@ -127,24 +127,29 @@ impl Pairs {
         Drawn { own: self.change + self.deviation * random.normal(), mean: None }
     }
 
-    fn compare(self, looks: Looks, criteria: &Criteria, random: &mut Random) -> Option<Decided> {
+    fn compare(
+        self,
+        looks: InterimAnalyses,
+        criteria: &Criteria,
+        random: &mut Random,
+    ) -> Option<Decided> {
         compare(looks, criteria, SUITE, |random| self.draw(random), random)
     }
 }
 
 /// What pairs of builds that differ so much say.
-fn analyse(pairs: &[Drawn], rates: Rates, criteria: &Criteria) -> Option<Analysis> {
+fn analyse(pairs: &[Drawn], rates: AlphaSpending, criteria: &Criteria) -> Option<Analysis> {
     let version = |differences: &[f64], is_head: bool| {
         let value = |difference: &f64| if is_head { 100.0 * difference.exp() } else { 100.0 };
         let builds = (0..).zip(differences.iter().map(|difference| [[value(difference)]]));
-        Some(Summary::of(&Measurements::new(Metric::wall(), builds).ok()?, Estimator::Mean))
+        Some(Summary::compute(&Measurements::new(Metric::wall(), builds).ok()?, Estimator::Mean))
     };
     let versions =
         |differences: Vec<f64>| Some([version(&differences, false)?, version(&differences, true)?]);
     let own = versions(pairs.iter().map(|pair| pair.own).collect())?;
     let mean: Option<Vec<f64>> = pairs.iter().map(|pair| pair.mean).collect();
     let mean = mean.and_then(versions);
-    Analysis::at(rates, &own, mean.as_ref(), Pairing::BySeed, criteria).ok()
+    Analysis::new(rates, &own, mean.as_ref(), Pairing::BySeed, criteria).ok()
 }
 
 /// What is counted of a benchmark.
@@ -252,10 +257,10 @@ pub fn advice(sheet: &mut Sheet) {
         let reported = sheet.trials(4_000).rate(|random| {
             let pilot: Vec<Drawn> =
                 (0..10).map(|_| Pairs { change: 0.0, deviation }.draw(random)).collect();
-            let pilot = analyse(&pilot, Rates::of_only_look(&criteria), &criteria)?;
-            let promised = Outlook::of(&pilot.own, SUITE, &criteria)?.with_builds(20).ln_1p();
+            let pilot = analyse(&pilot, AlphaSpending::single_analysis(&criteria), &criteria)?;
+            let promised = Power::estimate(&pilot.own, SUITE, &criteria)?.with_builds(20).ln_1p();
             let decided = Pairs { change: promised, deviation }.compare(
-                Looks::fixed(20),
+                InterimAnalyses::fixed(20),
                 &criteria,
                 random,
             )?;

@@ -47,7 +47,7 @@ impl Trials {
         std::array::from_fn(|number| {
             let sum: f64 = chunks.iter().map(|sums| sums[number].0).sum();
             let squares: f64 = chunks.iter().map(|sums| sums[number].1).sum();
-            Estimate::of(sum, squares, self.count as f64)
+            Estimate::from_sums(sum, squares, self.count as f64)
         })
     }
 
@@ -64,7 +64,7 @@ impl Trials {
 }
 
 impl Estimate {
-    fn of(sum: f64, squares: f64, count: f64) -> Self {
+    fn from_sums(sum: f64, squares: f64, count: f64) -> Self {
         let mean = sum / count;
         let variance = (squares / count - mean * mean).max(0.0);
         Self { mean, error: (variance / count).sqrt() }

@@ -13,7 +13,7 @@ const CONTAMINATION: (f64, f64) = (0.1, 5.0);
 /// Both tests where one difference in ten comes from a normal distribution five times as wide.
 pub fn contaminated(sheet: &mut Sheet) {
     for builds in [5, 6, 10, 20] {
-        let null = Null::of(builds);
+        let null = Null::for_count(builds);
         let [t, signed_rank] = sheet.trials(100_000).means(|random| {
             let differences = differences(builds, 0.0, random);
             Some([
@@ -35,7 +35,7 @@ pub fn power(sheet: &mut Sheet) {
     for (builds, change, of_t, of_signed_rank) in
         [(5, 1.68, 0.86, 0.0), (10, 1.0, 0.83, 0.83), (20, 0.66, 0.81, 0.96)]
     {
-        let null = Null::of(builds);
+        let null = Null::for_count(builds);
         let [t, signed_rank] = sheet.trials(40_000).means(|random| {
             let differences = differences(builds, change, random);
             Some([
@@ -52,7 +52,7 @@ pub fn power(sheet: &mut Sheet) {
 
 /// What is known of the signed-rank test.
 pub fn known(sheet: &mut Sheet) {
-    let null = Null::of(10);
+    let null = Null::for_count(10);
     let critical = null.critical(0.05).map_or(f64::NAN, |w| w as f64);
     sheet.exact(
         "signed-rank at 5 %, l=10: rejected up to W".to_owned(),
@@ -61,7 +61,7 @@ pub fn known(sheet: &mut Sheet) {
     );
     let check = "signed-rank at 5 %, l=10: size".to_owned();
     sheet.exact(check, Target::Within(0.0488, 5e-5), null.size(0.05));
-    let smallest = two_sided_p(&[1.0, 2.0, 3.0, 4.0, 5.0], &Null::of(5));
+    let smallest = two_sided_p(&[1.0, 2.0, 3.0, 4.0, 5.0], &Null::for_count(5));
     sheet.exact("signed-rank, l=5: smallest p".to_owned(), Target::Rounded(0.0625, 1e-4), smallest);
     for (share, width, expected) in [(0.0, 1.0, 0.955), (0.1, 3.0, 1.37), (0.1, 5.0, 2.41)] {
         let check = format!("efficiency of signed-rank to t, {:.0} % at {width} sd", 100.0 * share);
@@ -91,7 +91,7 @@ fn differences(builds: usize, change: f64, random: &mut Random) -> Vec<f64> {
 
 /// The two-sided p value of the paired t test.
 fn t_test(differences: &[f64]) -> f64 {
-    let moments = Moments::of(differences);
+    let moments = Moments::compute(differences);
     let freedom = moments.count as f64 - 1.0;
     let error = (moments.squares / freedom / moments.count as f64).sqrt();
     2.0 * t_survival((moments.mean / error).abs(), freedom)

@@ -45,7 +45,7 @@ fn is_false(between: f64, random: &mut Random) -> Option<bool> {
         .enumerate()
         .map(|(index, one)| Some((index, one.as_ref()?)))
         .collect::<Option<_>>()?;
-    let variance = SessionVariance::of(&[Repeat { sessions, same_programs: true }])?;
+    let variance = SessionVariance::estimate(&[Repeat { sessions, same_programs: true }])?;
     let layouts = draw_layouts(random);
     let (base, head) = (session(&layouts, between, random)?, session(&layouts, between, random)?);
     let stage = Assessment::across(&base, &head, Pairing::BySeed, &variance, &criteria).ok()?;
@@ -53,7 +53,7 @@ fn is_false(between: f64, random: &mut Random) -> Option<bool> {
     if stage.flag.is_none() {
         return Some(false);
     }
-    let verdict = Verdict::of_stored(&stage, SUITE, &criteria);
+    let verdict = Verdict::decide_stored(&stage, SUITE, &criteria);
     Some(matches!(verdict, Verdict::Regressed { .. } | Verdict::Improved { .. }))
 }
 
@@ -69,5 +69,5 @@ fn session(layouts: &[f64], between: f64, random: &mut Random) -> Option<Summary
         (seed, [[1000.0 * (shift + layout + NOISE * random.normal()).exp()]])
     });
     let data = Measurements::new(Metric::wall(), builds).ok()?;
-    Some(Summary::of(&data, Estimator::Mean))
+    Some(Summary::compute(&data, Estimator::Mean))
 }

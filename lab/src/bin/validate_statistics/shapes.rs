@@ -4,7 +4,7 @@
 //! Each build is executed once, interleaved with the same build of the other version, and takes 80 measurements with
 //! noise of its own.
 
-use cargo_rbench::stats::{Criteria, Estimator, Random, Scratch, Verdict, neighbours};
+use cargo_rbench::stats::{Criteria, Estimator, Random, Scratch, Verdict, paired_ratio};
 
 use super::{
     procedure::{self, Drawn, LOOKS},
@@ -54,7 +54,7 @@ fn pair(shapes: [Shape; 2], deviation: f64, random: &mut Random) -> Drawn {
     let mut log = |values: &[f64]| Estimator::Mean.estimate(values, &mut scratch).ln();
     let shift = deviation * random.normal();
     Drawn {
-        own: neighbours::log_ratio(&head, &base) + shift,
+        own: paired_ratio::log_ratio(&head, &base) + shift,
         mean: Some(log(&head) - log(&base) + shift),
     }
 }

@@ -2,8 +2,8 @@
 //! shapes, a machine that drifts, and two orders of execution.
 
 use cargo_rbench::{
-    model::{Dimensions, Metric},
-    stats::{Levels, Measurements, Misfit, Random},
+    model::{Metric, SampleSizes},
+    stats::{InvalidMeasurement, Levels, Measurements, Random},
 };
 
 /// How the true values of builds scatter about that of their version; every shape is scaled to mean 0
@@ -91,7 +91,7 @@ type Slot = (usize, usize);
 
 impl Order {
     /// Who runs when.
-    fn slots(self, versions: usize, dimensions: Dimensions, random: &mut Random) -> Vec<Slot> {
+    fn slots(self, versions: usize, dimensions: SampleSizes, random: &mut Random) -> Vec<Slot> {
         let mut seeds: Vec<usize> = (0..dimensions.builds).collect();
         let mut both: Vec<usize> = (0..versions).collect();
         let mut slots = Vec::with_capacity(versions * seeds.len() * dimensions.executions);
@@ -141,7 +141,7 @@ pub struct Simulation {
     /// In which order the executions run.
     pub order: Order,
     /// Builds, executions, measurements.
-    pub dimensions: Dimensions,
+    pub dimensions: SampleSizes,
 }
 
 /// The executions of a build, each with its measurements.
@@ -149,7 +149,7 @@ type Executions = Vec<Vec<f64>>;
 
 impl Simulation {
     /// Normal builds of mean 1000, no change, no correlation, no drift, in rounds.
-    pub fn new(components: Levels<f64>, dimensions: Dimensions) -> Self {
+    pub fn new(components: Levels<f64>, dimensions: SampleSizes) -> Self {
         Self {
             mean: 1000.0,
             shift: 0.0,
@@ -163,13 +163,13 @@ impl Simulation {
     }
 
     /// An experiment on one version, with the seeds 0, 1, …
-    pub fn one(&self, random: &mut Random) -> Result<Measurements, Misfit> {
+    pub fn one(&self, random: &mut Random) -> Result<Measurements, InvalidMeasurement> {
         let [base] = self.experiment(random);
         measurements(base)
     }
 
     /// An experiment on two versions, base and head, both with the seeds 0, 1, …
-    pub fn two(&self, random: &mut Random) -> Result<[Measurements; 2], Misfit> {
+    pub fn two(&self, random: &mut Random) -> Result<[Measurements; 2], InvalidMeasurement> {
         let [base, head] = self.experiment(random);
         Ok([measurements(base)?, measurements(head)?])
     }
@@ -215,7 +215,7 @@ impl Simulation {
     }
 }
 
-fn measurements(builds: Vec<Executions>) -> Result<Measurements, Misfit> {
+fn measurements(builds: Vec<Executions>) -> Result<Measurements, InvalidMeasurement> {
     Measurements::new(Metric::wall(), (0..).zip(builds))
 }
 

@@ -1,7 +1,7 @@
 //! Two stages: a regression is what is flagged and, on fresh builds alone, confirmed.
 
 use cargo_rbench::{
-    model::Dimensions,
+    model::SampleSizes,
     stats::{Assessment, Criteria, Estimator, Levels, Pairing, Random, Summary, Verdict},
 };
 
@@ -32,7 +32,7 @@ fn judge(
 ) -> Option<(Assessment, Option<Assessment>)> {
     let stage = |random: &mut Random| {
         let [base, head] =
-            simulation.two(random).ok()?.map(|data| Summary::of(&data, Estimator::Mean));
+            simulation.two(random).ok()?.map(|data| Summary::compute(&data, Estimator::Mean));
         Assessment::new(&base, &head, pairing, criteria).ok()
     };
     let first = stage(random)?;
@@ -43,7 +43,7 @@ fn judge(
 /// The verdict where there may be a change: where nothing was measured again, it would only look for the reason
 /// of there being none, which takes its time.
 fn verdict(first: &Assessment, second: Option<&Assessment>) -> Option<Verdict> {
-    second.map(|second| Verdict::of(first, Some(second), SUITE, &criteria()))
+    second.map(|second| Verdict::decide(first, Some(second), SUITE, &criteria()))
 }
 
 fn is_regression(first: &Assessment, second: Option<&Assessment>) -> bool {
@@ -53,7 +53,7 @@ fn is_regression(first: &Assessment, second: Option<&Assessment>) -> bool {
 /// Builds of which each contributes a variance of 1 to the difference of two versions.
 fn of_difference() -> Simulation {
     let dimensions =
-        Dimensions { first_look: None, builds: BUILDS, executions: 1, measurements: 1 };
+        SampleSizes { first_look: None, builds: BUILDS, executions: 1, measurements: 1 };
     let truth = Levels { execution: 0.0, build: 0.0, version: 1.0 };
     // With correlation 1/2 the differences have the variance of the builds.
     Simulation { correlation: 0.5, ..Simulation::new(truth, dimensions) }
@@ -78,7 +78,7 @@ pub fn unchanged(sheet: &mut Sheet) {
 pub fn suites(sheet: &mut Sheet) {
     const CHANGED: usize = 5;
     let dimensions =
-        Dimensions { first_look: None, builds: BUILDS, executions: 1, measurements: 1 };
+        SampleSizes { first_look: None, builds: BUILDS, executions: 1, measurements: 1 };
     let truth = Levels { execution: 0.0, build: 0.0, version: 1.0 };
     let same = Simulation::new(truth, dimensions);
     let changed = Simulation { shift: 2.0, ..same };

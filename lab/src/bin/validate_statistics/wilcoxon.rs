@@ -14,7 +14,7 @@ pub struct Null {
 
 impl Null {
     /// For so many differences of different sizes.
-    pub fn of(count: usize) -> Self {
+    pub fn for_count(count: usize) -> Self {
         Self::of_doubled(&(1..=count).map(|rank| 2 * rank).collect::<Vec<_>>())
     }
 
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn ten_differences_reject_at_five_percent_up_to_eight() {
-        let null = Null::of(10);
+        let null = Null::for_count(10);
         assert_eq!(null.critical(0.05), Some(8));
         assert!((null.size(0.05) - 50.0 / 1024.0).abs() < 1e-15, "{}", null.size(0.05));
         assert!((null.at_most(0) - 1.0 / 1024.0).abs() < 1e-18);
@@ -133,12 +133,12 @@ mod tests {
 
     #[test]
     fn five_differences_reject_nothing_at_five_percent() {
-        let null = Null::of(5);
+        let null = Null::for_count(5);
         assert_eq!((null.critical(0.05), null.critical(0.02)), (None, None));
         assert!((two_sided_p(&[1.0, 2.0, 3.0, 4.0, 5.0], &null) - 1.0 / 16.0).abs() < 1e-15);
         assert_eq!(null.critical(0.1), Some(0));
-        assert_eq!(Null::of(6).critical(0.05), Some(0));
-        assert_eq!(Null::of(6).critical(0.02), None);
+        assert_eq!(Null::for_count(6).critical(0.05), Some(0));
+        assert_eq!(Null::for_count(6).critical(0.02), None);
     }
 
     #[test]
@@ -146,10 +146,10 @@ mod tests {
         let differences = [0.3, -1.2, 0.8, -0.4, 1.1, 2.9, 0.1, 0.6, -0.7, 0.05];
         let averages = walsh_averages(&differences);
         assert_eq!(averages.len(), 55);
-        let found = interval(&differences, &Null::of(10), 0.05).unwrap();
+        let found = interval(&differences, &Null::for_count(10), 0.05).unwrap();
         assert_eq!(found.map(f64::to_bits), [averages[8], averages[46]].map(f64::to_bits));
         // It is what the test does not reject.
-        let null = Null::of(10);
+        let null = Null::for_count(10);
         let p = |center: f64| two_sided_p(&differences.map(|d| d - center), &null);
         for end in found {
             let inwards = (0.0 - end).signum() * 1e-9;
@@ -161,9 +161,13 @@ mod tests {
     fn equal_sizes_share_a_rank_and_zeros_count_for_nothing() {
         assert_eq!(doubled_ranks(&[1.0, -2.0, 2.0, 3.0]), [2, 5, 5, 8]);
         // Signs of 1, 2, 2, 3: all up is one of 16.
-        assert!((two_sided_p(&[1.0, 2.0, 2.0, 3.0], &Null::of(4)) - 2.0 / 16.0).abs() < 1e-15);
-        assert!((two_sided_p(&[0.0, 1.0, 2.0, 3.0], &Null::of(4)) - 2.0 / 8.0).abs() < 1e-15);
-        assert!((two_sided_p(&[0.0, 0.0], &Null::of(2)) - 1.0).abs() < 1e-15);
+        assert!(
+            (two_sided_p(&[1.0, 2.0, 2.0, 3.0], &Null::for_count(4)) - 2.0 / 16.0).abs() < 1e-15
+        );
+        assert!(
+            (two_sided_p(&[0.0, 1.0, 2.0, 3.0], &Null::for_count(4)) - 2.0 / 8.0).abs() < 1e-15
+        );
+        assert!((two_sided_p(&[0.0, 0.0], &Null::for_count(2)) - 1.0).abs() < 1e-15);
     }
 
     #[test]

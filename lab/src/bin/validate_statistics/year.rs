@@ -66,7 +66,7 @@ fn row(sheet: &mut Sheet, criteria: &Criteria, has_mean: bool, deviation: f64, m
         let draw = |count: usize| (0..count).map(|_| pair()).collect();
         let first = procedure::first_stage(LOOKS, criteria, draw)?;
         Some(first.nominated_by.map_or(0.0, |decider| {
-            let fresh = first.analysis.by(decider).confirmation_builds(judged, criteria);
+            let fresh = first.analysis.assessment(decider).confirmation_builds(judged, criteria);
             // One of both directions is a regression.
             confirmed[fresh] / 2.0
         }))

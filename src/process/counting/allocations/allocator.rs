@@ -41,7 +41,7 @@ extern "C" {
 static KEY: AtomicU32 = AtomicU32::new(0);
 
 /// Has calls within calls be told from others, before any other thread is started.
-pub fn tell_nested() {
+pub fn count_nested() {
     let mut key = 0;
     // SAFETY: the place is our own, and there is nothing to destroy.
     if (unsafe { pthread_key_create(&mut key, null_mut()) }) == 0 {

@@ -21,7 +21,7 @@ mod of_this_processor {
     };
 
     use crate::{
-        allocator::{count, tell_nested},
+        allocator::{count, count_nested},
         page,
         page::{ANNOUNCEMENT, ENTRIES, Entry, MOVED, NONE, OF_RUST, Page},
         system::mmap,
@@ -59,7 +59,7 @@ mod of_this_processor {
             Some(near) => near,
             None => return 0,
         };
-        tell_nested();
+        count_nested();
         let mut watched = 0;
         for (index, entry) in page.entry[..entries].iter().enumerate() {
             // SAFETY: the executable is loaded there, and no other thread runs yet.

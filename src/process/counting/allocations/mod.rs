@@ -23,17 +23,17 @@ use rustix::fs::{MemfdFlags, memfd_create};
 
 pub use self::page::STEP;
 use self::page::{
-    ANNOUNCEMENT, ENTRIES, Entry, FIXES, FOREIGN, Fix, KNOWN, MOVED, NONE, OF_RUST, Page, READINGS,
-    REPLACED,
+    ANNOUNCEMENT, ENTRIES, Entry, FIXES, FOREIGN, Fixup, KNOWN, MOVED, NONE, OF_RUST, Page,
+    READINGS, REPLACED,
 };
 use crate::{
-    failure::{Exit, OrFail, Result},
+    error::{Context, Exit, Result},
     process::preload::{LIBRARY, PAGE, inherit, moved, preload},
 };
 
 /// The source of the library: for rustc with these [flags](LIBRARY_FLAGS), without any dependency.
 pub const LIBRARY_SOURCE: &str = concat!(
-    include_str!("stand_in.rs"),
+    include_str!("interpose.rs"),
     "mod allocator {\n",
     include_str!("allocator.rs"),
     "}\nmod entries {\n",
@@ -43,7 +43,7 @@ pub const LIBRARY_SOURCE: &str = concat!(
     "}\nmod random {\n",
     include_str!("../random.rs"),
     "}\nmod system {\n",
-    include_str!("../../turns/system.rs"),
+    include_str!("../../interleaving/system.rs"),
     "}\n"
 );
 
@@ -127,7 +127,7 @@ pub struct Tally {
 
 /// Why what was counted may not be all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Doubt {
+pub enum UncertainCount {
     /// The process did not load the library.
     NotLoaded,
     /// A function that allocates could not be watched.
@@ -136,7 +136,7 @@ pub enum Doubt {
     Inlined,
 }
 
-impl fmt::Display for Doubt {
+impl fmt::Display for UncertainCount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::NotLoaded => {
@@ -176,11 +176,11 @@ impl Counting {
     pub fn new(library: &Path, counted: Counted, allocator: &Allocator, seed: u64) -> Result<Self> {
         let Allocator { begin, functions, foreign, .. } = allocator;
         let what = || "cannot create memory for what a process counts";
-        let page = memfd_create("counts", MemfdFlags::CLOEXEC).or_fail(Exit::Internal, what)?;
+        let page = memfd_create("counts", MemfdFlags::CLOEXEC).context(Exit::Internal, what)?;
         let library = File::open(library)
-            .or_fail(Exit::Internal, || format!("cannot open {}", library.display()))?;
+            .context(Exit::Internal, || format!("cannot open {}", library.display()))?;
         let page: File = moved(page)?.into();
-        page.set_len(size_of::<Page>() as u64).or_fail(Exit::Internal, what)?;
+        page.set_len(size_of::<Page>() as u64).context(Exit::Internal, what)?;
         let entries: Vec<_> = functions.iter().filter_map(bytes_of).take(ENTRIES).collect();
         let shown = u32::from(counted == Counted::Bytes);
         let count = u32::try_from(entries.len()).unwrap_or_default();
@@ -198,7 +198,7 @@ impl Counting {
                 code.iter().map(|at| at.to_ne_bytes()).collect::<Vec<_>>().as_flattened(),
             ),
         ] {
-            page.write_all_at(bytes, at as u64).or_fail(Exit::Internal, what)?;
+            page.write_all_at(bytes, at as u64).context(Exit::Internal, what)?;
         }
         let has = |of: Of| functions.iter().any(|function| function.of == of);
         Ok(Self {
@@ -234,15 +234,15 @@ impl Counting {
     }
 
     /// Why what the process counted, which has ended, may not be all.
-    pub fn doubt(&self) -> Result<Option<Doubt>> {
+    pub fn doubt_about_counts(&self) -> Result<Option<UncertainCount>> {
         let tally = self.tally()?;
         let is_seen = self.is_seen || (self.is_announced && tally.announced == tally.anew);
         Ok(if !tally.joined {
-            Some(Doubt::NotLoaded)
+            Some(UncertainCount::NotLoaded)
         } else if tally.watched < self.wanted {
-            Some(Doubt::Unwatched)
+            Some(UncertainCount::Unwatched)
         } else if !is_seen {
-            Some(Doubt::Inlined)
+            Some(UncertainCount::Inlined)
         } else {
             None
         })
@@ -273,7 +273,7 @@ impl Counting {
         let mut bytes = [0; LENGTH];
         self.page
             .read_exact_at(&mut bytes, at as u64)
-            .or_fail(Exit::Internal, || "cannot read what a process counted")?;
+            .context(Exit::Internal, || "cannot read what a process counted")?;
         Ok(bytes)
     }
 }
@@ -314,10 +314,10 @@ fn bytes_of(function: &Watched) -> Option<Vec<u8>> {
     put(offset_of!(Entry, code), code);
     put(offset_of!(Entry, elsewhere), elsewhere);
     for (index, (at, from, to)) in fixes.iter().enumerate() {
-        let fix = offset_of!(Entry, fix) + index * size_of::<Fix>();
-        put(fix + offset_of!(Fix, at), &small(*at));
-        put(fix + offset_of!(Fix, from), &small(*from));
-        put(fix + offset_of!(Fix, to), &to.to_ne_bytes());
+        let fix = offset_of!(Entry, fix) + index * size_of::<Fixup>();
+        put(fix + offset_of!(Fixup, at), &small(*at));
+        put(fix + offset_of!(Fixup, from), &small(*from));
+        put(fix + offset_of!(Fixup, to), &to.to_ne_bytes());
     }
     Some(bytes)
 }

@@ -79,13 +79,13 @@ pub struct Entry {
     /// The code that does the same elsewhere.
     pub elsewhere: [u8; MOVED],
     /// The places in it.
-    pub fix: [Fix; FIXES],
+    pub fix: [Fixup; FIXES],
 }
 
 /// A distance of 32 bits in code that was moved.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct Fix {
+pub struct Fixup {
     /// Where it is in the code.
     pub at: u32,
     /// Where in the code the distance counts from.

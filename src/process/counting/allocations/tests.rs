@@ -9,7 +9,7 @@ use std::{
 use tempfile::TempDir;
 
 use super::*;
-use crate::{experiment::allocator_of, process::testing::compile};
+use crate::{measure::allocator_of, process::testing::compile};
 
 /// The library, and programs.
 struct Built(TempDir);
@@ -180,7 +180,7 @@ fn allocations_of_a_stretch_are_counted_exactly_whatever_the_allocator_and_lto()
             let name = format!("{allocator}-{lto}");
             let (lines, counting) = run(&name, counted);
             let tally = counting.tally().unwrap();
-            assert_eq!(counting.doubt().unwrap(), None, "{name} {tally:?}");
+            assert_eq!(counting.doubt_about_counts().unwrap(), None, "{name} {tally:?}");
             assert_eq!(lines[0], expected.to_string(), "{name} {counted:?} {tally:?}");
             assert_eq!(lines[1], STEP.to_string(), "nothing is counted of the clock itself");
             assert_eq!(lines[2..], ["true", ""], "waits end, and what it starts is not counted");
@@ -192,7 +192,12 @@ fn allocations_of_a_stretch_are_counted_exactly_whatever_the_allocator_and_lto()
 fn an_allocator_that_was_inlined_is_not_taken_for_counted() {
     for lto in ["off", "fat"] {
         let (_, counting) = run(&format!("arena-{lto}"), Counted::Allocations);
-        assert_eq!(counting.doubt().unwrap(), Some(Doubt::Inlined), "{:?}", counting.tally());
+        assert_eq!(
+            counting.doubt_about_counts().unwrap(),
+            Some(UncertainCount::Inlined),
+            "{:?}",
+            counting.tally()
+        );
     }
 }
 
@@ -200,7 +205,7 @@ fn an_allocator_that_was_inlined_is_not_taken_for_counted() {
 fn an_allocator_of_ones_own_whose_calls_all_come_is_counted() {
     let (lines, counting) = run("arena-apart", Counted::Bytes);
     let tally = counting.tally().unwrap();
-    assert_eq!(counting.doubt().unwrap(), None, "{tally:?}");
+    assert_eq!(counting.doubt_about_counts().unwrap(), None, "{tally:?}");
     assert!(tally.anew > 0, "{tally:?}");
     assert_eq!(lines[0], BYTES.to_string());
 }
@@ -209,7 +214,7 @@ fn an_allocator_of_ones_own_whose_calls_all_come_is_counted() {
 fn a_process_that_does_not_load_the_library_has_counted_nothing() {
     let library = built().0.path().join("library");
     let counting = Counting::new(&library, Counted::Bytes, &Allocator::default(), 7).unwrap();
-    assert_eq!(counting.doubt().unwrap(), Some(Doubt::NotLoaded));
+    assert_eq!(counting.doubt_about_counts().unwrap(), Some(UncertainCount::NotLoaded));
 }
 
 #[test]

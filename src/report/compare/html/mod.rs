@@ -7,15 +7,15 @@ use row::Row;
 
 use super::ComparisonReport;
 use crate::{
-    failure::{Exit, OrFail as _, Result},
-    judge::{JudgedRow, VerdictKind},
+    error::{Context as _, Exit, Result},
     report::{
         document::Step,
+        escape::escape_untrusted,
         html::{Symmetric, page, rendered},
         prose::capitalised,
         quantity::bare_percent,
-        visible::visible,
     },
+    verdict::{DecidedRow, VerdictKind},
 };
 
 /// A change has room on the axis; an interval that is wider than so many changes of its benchmark may be cut.
@@ -80,18 +80,19 @@ impl ComparisonReport {
     pub(super) fn write_html(&self) -> Result<String> {
         let mut sections = vec![self.section_html(0, "What changed")?];
         if let Some(also) = &self.also {
-            let title = format!("Also against {}", visible(&also.outcome.base.to_string()));
+            let title =
+                format!("Also against {}", escape_untrusted(&also.outcome.base.to_string()));
             sections.push(also.section_html(1, &title)?);
         }
         let [base, head] = [&self.outcome.base, &self.outcome.head];
-        let names = [base, head].map(|version| visible(&version.to_string()).into_owned());
+        let names = [base, head].map(|version| escape_untrusted(&version.to_string()).into_owned());
         let title = format!("{}: {head} against {base}", self.headline());
         let file = format!("compare-{}-{}", base.short(), head.short());
         let body = Page {
             command: "compare",
             head: &names[1],
             base: Some(&names[0]),
-            summary: visible(&head.summary).into_owned(),
+            summary: escape_untrusted(&head.summary).into_owned(),
             sections,
         };
         page(&title, &rendered(&body)?, &file, Some(&self.write_json()?))
@@ -101,12 +102,12 @@ impl ComparisonReport {
     pub(in crate::report) fn section_html(&self, id: usize, title: &str) -> Result<String> {
         let axis = self.axis();
         let mut ordered = self.ordered();
-        ordered.sort_by_key(|row| VerdictKind::of(&row.verdict));
+        ordered.sort_by_key(|row| VerdictKind::new(&row.verdict));
         let names = self.names();
         let prefix = if id == 0 { String::new() } else { format!("{id}-") };
         let mut open = 0;
-        let row = |(index, row): (usize, &&JudgedRow)| {
-            let is_open = VerdictKind::of(&row.verdict).is_change() && open < MOST_OPEN;
+        let row = |(index, row): (usize, &&DecidedRow)| {
+            let is_open = VerdictKind::new(&row.verdict).is_change() && open < MOST_OPEN;
             open += usize::from(is_open);
             self.row_html(row, format!("b{prefix}{index}"), (&names, is_open, &axis))
         };
@@ -118,12 +119,12 @@ impl ComparisonReport {
             counts: self.count_items(),
             means: self
                 .mean_texts()
-                .map(|text| visible(&capitalised(&text)).into_owned())
+                .map(|text| escape_untrusted(&capitalised(&text)).into_owned())
                 .collect(),
             warnings: self
                 .all_warnings()
                 .iter()
-                .map(|warning| visible(&self.warning_text(warning)).into_owned())
+                .map(|warning| escape_untrusted(&self.warning_text(warning)).into_owned())
                 .collect(),
             min_effect: self.min_effect_text(),
             limits: [-limit, limit].map(|at| percent_of_width(axis.place(at))),
@@ -132,20 +133,20 @@ impl ComparisonReport {
             together: self
                 .time_and_counts()
                 .iter()
-                .map(|note| visible(note).into_owned())
+                .map(|note| escape_untrusted(note).into_owned())
                 .collect(),
             failed_targets: self.failed_target_texts(),
             others: self.not_measured_lines(),
             steps: self.visible_steps(),
             how: self.measured(),
         };
-        section.render().or_fail(Exit::Internal, || "cannot write the report as a web page")
+        section.render().context(Exit::Internal, || "cannot write the report as a web page")
     }
 
     /// An axis with room for every change, and for most intervals.
     fn axis(&self) -> Symmetric {
         let scale = self.outcome.criteria.min_effect;
-        let changes = self.outcome.rows.iter().filter_map(JudgedRow::decisive);
+        let changes = self.outcome.rows.iter().filter_map(DecidedRow::decisive);
         let reach = changes.map(|stage| {
             let change = &stage.assessment.change;
             let wide = WIDEST * change.estimate.abs().max(scale);
@@ -169,7 +170,7 @@ impl ComparisonReport {
         let targets = self.outcome.failed_targets.iter();
         targets
             .map(|(target, failure)| format!("{target}: failed: {failure}"))
-            .map(|text| visible(&text).into_owned())
+            .map(|text| escape_untrusted(&text).into_owned())
             .collect()
     }
 
@@ -177,8 +178,8 @@ impl ComparisonReport {
         let steps = self.next_steps().into_iter();
         steps
             .map(|Step { command, purpose }| Step {
-                command: visible(&command).into_owned(),
-                purpose: visible(&capitalised(&purpose)).into_owned(),
+                command: escape_untrusted(&command).into_owned(),
+                purpose: escape_untrusted(&capitalised(&purpose)).into_owned(),
             })
             .collect()
     }

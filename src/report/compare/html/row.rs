@@ -3,23 +3,23 @@
 use super::{ComparisonReport, percent_of_width};
 use crate::{
     compare::ExplainedBenchmark,
-    failure::Result,
-    judge::{JudgedRow, JudgedStage, VerdictKind},
+    error::Result,
     model::{Metric, Unit},
     report::{
         compare::{
-            reach::{is_told, words},
+            impact::{is_shown, words},
             summary::name,
         },
+        escape::{escape_untrusted, escape_untrusted_lines},
         html::{Linear, Pairs, Symmetric, Times, sortable},
         names::Names,
         prose::capitalised,
         quantity::{self, changed, count, percent},
         sentence,
         shares::Shares,
-        visible::{visible, visible_lines},
     },
     stats::{Interval, Method, Summary},
+    verdict::{DecidedRow, DecidedStage, VerdictKind},
 };
 
 /// Up to so many functions of a benchmark are listed.
@@ -84,17 +84,17 @@ struct Pair {
 impl ComparisonReport {
     pub(super) fn row_html(
         &self,
-        row: &JudgedRow,
+        row: &DecidedRow,
         id: String,
         (names, is_open, axis): (&Names<'_>, bool, &Symmetric),
     ) -> Result<Row> {
-        let kind = VerdictKind::of(&row.verdict);
+        let kind = VerdictKind::new(&row.verdict);
         let stage = row.decisive();
         let change = stage.map(|stage| stage.assessment.change);
         let [base, head] = [0, 1].map(|version| {
             stage.map_or_else(Default::default, |stage| self.value(&stage.summaries[version]))
         });
-        let values = Linear::of(row.stages.iter().flat_map(|stage| {
+        let values = Linear::fit(row.stages.iter().flat_map(|stage| {
             let builds = stage.summaries.iter().flat_map(Summary::builds).map(|build| build.value);
             let intervals = stage.summaries.iter().filter_map(|summary| self.interval(summary));
             builds.chain(intervals.flatten())
@@ -106,14 +106,14 @@ impl ComparisonReport {
             .enumerate()
             .map(|(index, stage)| self.stage_html(index, stage, &values))
             .collect();
-        let (functions, reach) = reached(row, kind);
+        let (functions, reach) = reached_functions(row, kind);
         let together = self.time_and_count(row).map(|(_, said)| capitalised(&said));
         Ok(Row {
             id,
             class: kind.class(),
             is_open,
             sort: sort(stage),
-            name: visible(&name(names, row)).into_owned(),
+            name: escape_untrusted(&name(names, row)).into_owned(),
             base,
             head,
             change: change.map_or_else(String::new, |change| changed(change.estimate)),
@@ -129,7 +129,7 @@ impl ComparisonReport {
                 }
             }),
             verdict: kind.name(),
-            sentence: visible_lines(&capitalised(&sentence::reason(row))).into_owned(),
+            sentence: escape_untrusted_lines(&capitalised(&sentence::reason(row))).into_owned(),
             stages,
             ends: (quantity::value(values.low, unit), quantity::value(values.high, unit)),
             time: time(row),
@@ -140,7 +140,7 @@ impl ComparisonReport {
     }
 
     /// Where the instructions went, beside the number of them.
-    fn explanation_html(&self, row: &JudgedRow) -> Result<Option<Explanation>> {
+    fn explanation_html(&self, row: &DecidedRow) -> Result<Option<Explanation>> {
         let is_of = |one: &&ExplainedBenchmark| {
             one.benchmark == row.benchmark && row.metric.as_ref() == Some(&Metric::instructions())
         };
@@ -161,7 +161,7 @@ impl ComparisonReport {
         Some([interval.low, interval.high])
     }
 
-    fn stage_html(&self, index: usize, stage: &JudgedStage, axis: &Linear) -> Stage {
+    fn stage_html(&self, index: usize, stage: &DecidedStage, axis: &Linear) -> Stage {
         let values = stage.summaries.each_ref().map(|summary| {
             summary.builds().iter().map(|build| (build.seed, build.value)).collect::<Vec<_>>()
         });
@@ -181,24 +181,24 @@ impl ComparisonReport {
             let [base, head] = values.each_ref().map(Vec::len);
             format!("{base} {which}builds of the base and {head} of the head, not paired")
         };
-        Stage { caption, pairs: Pairs::of(&values, &intervals, is_paired(stage), axis) }
+        Stage { caption, pairs: Pairs::new(&values, &intervals, is_paired(stage), axis) }
     }
 }
 
 /// The value of base and head, and the change, as far as there are any.
-fn sort(stage: Option<&JudgedStage>) -> String {
+fn sort(stage: Option<&DecidedStage>) -> String {
     stage.map_or_else(String::new, |stage| {
         let [base, head] = stage.summaries.each_ref().map(|summary| summary.values().mean);
         [base, head, stage.assessment.change.estimate].map(sortable).join(",")
     })
 }
 
-fn is_paired(stage: &JudgedStage) -> bool {
+fn is_paired(stage: &DecidedStage) -> bool {
     matches!(stage.assessment.comparison.method, Method::Paired { .. })
 }
 
 /// The pairs of a stage; none unless equal seeds are a pair.
-fn pairs(stage: &JudgedStage) -> Vec<Pair> {
+fn pairs(stage: &DecidedStage) -> Vec<Pair> {
     let [base, head] = &stage.summaries;
     let pair = |head: &crate::stats::BuildSummary| {
         let base = base.builds().iter().find(|base| base.seed == head.seed)?;
@@ -209,7 +209,7 @@ fn pairs(stage: &JudgedStage) -> Vec<Pair> {
 }
 
 /// The pairs of all stages in the order of time; nothing where that is not known of all of them.
-fn time(row: &JudgedRow) -> Option<Time> {
+fn time(row: &DecidedRow) -> Option<Time> {
     let mut changes = Vec::new();
     let mut parted = Vec::new();
     for stage in &row.stages {
@@ -226,20 +226,20 @@ fn time(row: &JudgedRow) -> Option<Time> {
     if changes.len() < 2 {
         return None;
     }
-    let times = Times::of(&changes, &parted);
+    let times = Times::new(&changes, &parted);
     let ends = (percent(times.axis.low), percent(times.axis.high));
     Some(Time { times, ends })
 }
 
 /// Where the variance of a change lies.
-fn shares_note(stage: Option<&JudgedStage>) -> Option<String> {
-    let builds = (100.0 * Shares::of_change(stage?)?.builds()).round();
+fn shares_note(stage: Option<&DecidedStage>) -> Option<String> {
+    let builds = (100.0 * Shares::change_shares(stage?)?.builds()).round();
     Some(format!("Variance: {builds:.0} % builds, {:.0} % executions", 100.0 - builds))
 }
 
 /// The changed functions that a benchmark executes, and what else is to be said of what it reaches.
-fn reached(row: &JudgedRow, kind: VerdictKind) -> (Vec<String>, Option<String>) {
-    let Some(reach) = row.reach.as_ref().filter(|_| is_told(row)) else {
+fn reached_functions(row: &DecidedRow, kind: VerdictKind) -> (Vec<String>, Option<String>) {
+    let Some(reach) = row.impact.as_ref().filter(|_| is_shown(row)) else {
         return (Vec::new(), None);
     };
     if reach.functions.len() <= 1 {
@@ -249,12 +249,12 @@ fn reached(row: &JudgedRow, kind: VerdictKind) -> (Vec<String>, Option<String>) 
         .functions
         .iter()
         .take(MOST_FUNCTIONS)
-        .map(|function| crate::report::reach::function(function).plain())
+        .map(|function| crate::report::impact::function(function).plain())
         .collect();
     if let Some(more) = reach.functions.len().checked_sub(MOST_FUNCTIONS).filter(|more| *more > 0) {
         functions.push(format!("and {more} more"));
     }
-    let others = crate::reach::Reach { functions: Vec::new(), ..reach.clone() };
+    let others = crate::impact::Impact { functions: Vec::new(), ..reach.clone() };
     let others =
         (!others.is_nothing()).then(|| capitalised(&words(&others, kind.is_change()).plain()));
     (functions, others)

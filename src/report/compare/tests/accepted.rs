@@ -4,13 +4,13 @@ use super::*;
 use crate::model::{Acceptance, AcceptedChange, Idle, IdleAcceptance};
 
 /// Forty percent slower, of which so much was accepted.
-pub(super) fn accepted(id: &str, ceiling: f64, reason: &str) -> JudgedRow {
-    let row = judged(id, 812.0, &[1.4, 1.38], 0.01, 0.01);
+pub(super) fn accepted(id: &str, ceiling: f64, reason: &str) -> DecidedRow {
+    let row = decided_row(id, 812.0, &[1.4, 1.38], 0.01, 0.01);
     let change = AcceptedChange { commit: "c".repeat(40), reason: reason.to_owned() };
     let acceptance = Acceptance { ceiling, changes: vec![change] };
     let stage = row.decisive().unwrap().assessment.clone();
     let verdict = row.verdict.clone().under(acceptance, &stage, &Criteria::default());
-    JudgedRow { verdict, ..row }
+    DecidedRow { verdict, ..row }
 }
 
 /// Entries of a benchmark that change nothing any more, one for each reason.

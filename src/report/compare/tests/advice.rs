@@ -1,7 +1,7 @@
 //! The commands that a comparison suggests.
 
 use super::*;
-use crate::reach::{Reach, ReachedFunction};
+use crate::impact::{Impact, ReachedFunction};
 
 #[test]
 fn a_warning_suggests_a_comparison_with_the_given_options() {
@@ -118,10 +118,10 @@ fn what_is_advised_for_several_benchmarks_is_enough_for_each_or_halves_what_each
 #[test]
 fn a_slowdown_with_functions_that_changed_can_be_explained_by_one_command() {
     let slower = |id: &str, functions: Vec<ReachedFunction>| {
-        let reach = Reach { functions, ..Reach::default() };
-        JudgedRow { reach: Some(reach), ..judged(id, 100.0, &[1.2, 1.2], 0.01, 0.001) }
+        let reach = Impact { functions, ..Impact::default() };
+        DecidedRow { impact: Some(reach), ..decided_row(id, 100.0, &[1.2, 1.2], 0.01, 0.001) }
     };
-    let row = slower("a b", vec![reach::function("f", [Some(8), Some(9)], true)]);
+    let row = slower("a b", vec![impact::function("f", [Some(8), Some(9)], true)]);
     let step = |report: &ComparisonReport| {
         let mut steps = report.next_steps().into_iter().map(|step| step.command);
         steps.find(|command| command.contains("rbench explain"))

@@ -4,13 +4,13 @@ use super::*;
 
 #[test]
 fn a_thousand_benchmarks_of_any_name_fit_into_a_comment() {
-    let unchanged = judged("", 240.8, &[1.0], 0.02, 0.003);
-    let regressed = judged("", 812.0, &[1.4, 1.38], 0.01, 0.01);
+    let unchanged = decided_row("", 240.8, &[1.0], 0.02, 0.003);
+    let regressed = decided_row("", 812.0, &[1.4, 1.38], 0.01, 0.01);
     for (part, judged) in [("`|<b>\n", &regressed), ("plain", &regressed), ("a`b``c", &unchanged)] {
         let mut report = report();
         for index in 0..1000 {
             let benchmark = benchmark(&format!("{}{index}", part.repeat(60)));
-            report.outcome.rows.push(JudgedRow { benchmark: benchmark.clone(), ..judged.clone() });
+            report.outcome.rows.push(DecidedRow { benchmark: benchmark.clone(), ..judged.clone() });
             let reason = format!("{}\n{}", part.repeat(90), "````\n".repeat(90));
             report.outcome.rows.push(failed(&format!("bad{index}"), reason));
             report.outcome.added.push(benchmark);
@@ -27,30 +27,36 @@ fn a_thousand_benchmarks_of_any_name_fit_into_a_comment() {
 #[test]
 fn a_comment_has_room_for_every_part_at_its_longest() {
     let id = |index: usize| format!("{}{index}", "long".repeat(25));
-    let [unchanged, regressed] =
-        [judged("", 240.8, &[1.0], 0.02, 0.003), judged("", 812.0, &[1.4, 1.38], 0.01, 0.01)];
+    let [unchanged, regressed] = [
+        decided_row("", 240.8, &[1.0], 0.02, 0.003),
+        decided_row("", 812.0, &[1.4, 1.38], 0.01, 0.01),
+    ];
     let skipped = Verdict::Skipped { reason: "no GPU".to_owned() };
-    let obstacles = [Obstacle::NoLibrary, Obstacle::OtherThreads, Obstacle::OtherClock];
+    let obstacles = [
+        InterleavingUnavailable::NoLibrary,
+        InterleavingUnavailable::OtherThreads,
+        InterleavingUnavailable::OtherClock,
+    ];
     let mut report = report();
     for index in 0..1000 {
         let benchmark = benchmark(&id(index));
         let interleaving = Some(Interleaving {
-            interleave: Interleave::Executions,
-            obstacle: obstacles.get(index % obstacles.len()).copied(),
+            mode: Mode::Sequential,
+            unavailable: obstacles.get(index % obstacles.len()).copied(),
         });
         report.outcome.rows.extend([
-            JudgedRow { benchmark: benchmark.clone(), interleaving, ..unchanged.clone() },
-            JudgedRow { benchmark: benchmark.clone(), ..regressed.clone() },
-            JudgedRow::of_benchmark(&benchmark, skipped.clone()),
+            DecidedRow { benchmark: benchmark.clone(), interleaving, ..unchanged.clone() },
+            DecidedRow { benchmark: benchmark.clone(), ..regressed.clone() },
+            DecidedRow::without_metric(&benchmark, skipped.clone()),
             identical(&id(index)),
-            JudgedRow::of_benchmark(&benchmark, Verdict::Unaffected),
+            DecidedRow::without_metric(&benchmark, Verdict::Unaffected),
             failed(&id(index), "`".repeat(1000)),
         ]);
         report.outcome.added.push(benchmark.clone());
         report.outcome.removed.push(benchmark);
         report.outcome.warnings.push(Warning::FunctionsUnknown { reason: id(index) });
     }
-    report.outcome.functions[0].1.changed[0].name = Name::of(&"<&>".repeat(500));
+    report.outcome.functions[0].1.changed[0].name = Name::demangle(&"<&>".repeat(500));
     for (what, detectable) in [
         (Repetition::Builds, 0.0099),
         (Repetition::Builds, 0.2),
@@ -72,7 +78,7 @@ fn a_comment_has_room_for_every_part_at_its_longest() {
 
 #[test]
 fn an_id_with_a_line_break_adds_no_line_to_the_commands_to_copy() {
-    let rows = vec![judged("a\nb", 812.0, &[1.4, 1.38], 0.01, 0.01)];
+    let rows = vec![decided_row("a\nb", 812.0, &[1.4, 1.38], 0.01, 0.01)];
     let markdown = shown(Outcome { rows, ..nothing() }).markdown();
     let (_, steps) = markdown.split_once("```sh\n").unwrap();
     let (steps, _) = steps.split_once("```").unwrap();

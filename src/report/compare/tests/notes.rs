@@ -1,23 +1,23 @@
 //! What is said of many benchmarks at once.
 
 use super::*;
-use crate::stats::{Basis, Change, Doubt};
+use crate::stats::{Change, Evidence, InconclusiveReason};
 
 /// A benchmark of which only the slower measurements changed.
-pub fn slower_changed(name: &str, value: f64) -> JudgedRow {
-    let mut row = judged(name, value, &[1.0], 0.01, 0.002);
+pub fn slower_changed(name: &str, value: f64) -> DecidedRow {
+    let mut row = decided_row(name, value, &[1.0], 0.01, 0.002);
     let change = row.stages[0].assessment.change;
     let by_mean = Change { estimate: 0.14, low: 0.12, high: 0.16 };
-    let doubt = Doubt::SlowerChanged { by_mean };
-    row.verdict = Verdict::Inconclusive { change, detectable: None, doubt };
+    let doubt = InconclusiveReason::SlowerChanged { by_mean };
+    row.verdict = Verdict::Inconclusive { change, detectable: None, reason: doubt };
     row
 }
 
 #[test]
 fn what_shows_a_change_is_one_sentence_for_all_of_which_the_table_says_the_rest() {
-    let shown_by = |id: &str, change: f64, basis: Basis| {
-        let mut row = judged(id, 812.0, &[change, change], 0.01, 0.01);
-        let (Verdict::Regressed { basis: own, .. } | Verdict::Improved { basis: own, .. }) =
+    let shown_by = |id: &str, change: f64, basis: Evidence| {
+        let mut row = decided_row(id, 812.0, &[change, change], 0.01, 0.01);
+        let (Verdict::Regressed { evidence: own, .. } | Verdict::Improved { evidence: own, .. }) =
             &mut row.verdict
         else {
             panic!("{row:?}")
@@ -25,13 +25,13 @@ fn what_shows_a_change_is_one_sentence_for_all_of_which_the_table_says_the_rest(
         *own = basis;
         row
     };
-    let confirmed = |p| Basis::Confirmed { p, needed: 0.05 };
+    let confirmed = |p| Evidence::Confirmed { p, needed: 0.05 };
     let rows = vec![
         shown_by("a", 1.4, confirmed(1e-6)),
         shown_by("b", 0.5, confirmed(1e-3)),
-        shown_by("c", 1.3, Basis::Confirmed { p: 1e-6, needed: 0.04 }),
-        shown_by("d", 1.2, Basis::OneStage),
-        shown_by("e", 1.2, Basis::OneStage),
+        shown_by("c", 1.3, Evidence::Confirmed { p: 1e-6, needed: 0.04 }),
+        shown_by("d", 1.2, Evidence::OneStage),
+        shown_by("e", 1.2, Evidence::OneStage),
     ];
     let report = shown(Outcome { rows, ..nothing() });
     let notes = [
@@ -51,8 +51,8 @@ fn what_shows_a_change_is_one_sentence_for_all_of_which_the_table_says_the_rest(
 fn every_format_names_the_estimate_that_decided_and_the_mean_where_it_differs() {
     let with_mean = |id: &str, estimate: f64, decides: bool| {
         let change = Change { estimate, low: estimate - 0.01, high: estimate + 0.01 };
-        let by_mean = Some(ByMean { change, decides });
-        JudgedRow { by_mean, ..judged(id, 812.0, &[1.2, 1.2], 0.01, 0.01) }
+        let by_mean = Some(ByMean { change, primary: decides });
+        DecidedRow { by_mean, ..decided_row(id, 812.0, &[1.2, 1.2], 0.01, 0.01) }
     };
     let rows = vec![
         with_mean("decided", 0.2, true),
@@ -78,16 +78,16 @@ fn every_format_names_the_estimate_that_decided_and_the_mean_where_it_differs() 
         assert_eq!(page.matches(sentence).count(), 1, "{sentence}");
     }
     let json: serde_json::Value = serde_json::from_str(&report.json().unwrap()).unwrap();
-    let decides = [0, 1, 2].map(|row| json["benchmarks"][row]["by_mean"]["decides"].as_bool());
+    let decides = [0, 1, 2].map(|row| json["benchmarks"][row]["by_mean"]["primary"].as_bool());
     assert_eq!(decides, [Some(true), Some(false), Some(false)]);
     assert_eq!(json["benchmarks"][1]["by_mean"]["estimate"], 0.26);
 }
 
 #[test]
 fn a_benchmark_that_does_not_do_the_same_work_is_named_in_every_format() {
-    let worked = |id: &str, work: [Throughput; 2]| JudgedRow {
+    let worked = |id: &str, work: [Throughput; 2]| DecidedRow {
         work: Some(work),
-        ..judged(id, 812.0, &[1.4, 1.38], 0.01, 0.01)
+        ..decided_row(id, 812.0, &[1.4, 1.38], 0.01, 0.01)
     };
     let bytes = [16_274, 17_671].map(Throughput::Bytes);
     // In another metric too, which is no other benchmark.
@@ -114,13 +114,13 @@ fn a_benchmark_that_does_not_do_the_same_work_is_named_in_every_format() {
 
 #[test]
 fn a_change_that_is_too_small_to_be_of_interest_is_not_passed_over_in_silence() {
-    let row = judged("numbers/float", 240.8, &[1.004], 0.02, 0.003);
+    let row = decided_row("numbers/float", 240.8, &[1.004], 0.02, 0.003);
     assert!(matches!(row.verdict, Verdict::Unchanged { .. }));
     let report = shown(Outcome { rows: vec![row], ..nothing() });
     let line = "unchanged: differences below the min-effect: numbers/float (+0.40 %)\n";
     assert!(plain(&report).contains(line), "{}", plain(&report));
     assert!(report.json().unwrap().contains("\"kind\": \"one_stage\""));
-    let confirmed = judged("numbers/float", 240.8, &[1.02, 1.004], 0.02, 0.003);
+    let confirmed = decided_row("numbers/float", 240.8, &[1.02, 1.004], 0.02, 0.003);
     let report = shown(Outcome { rows: vec![confirmed], ..nothing() });
     assert!(plain(&report).contains("numbers/float (+0.40 %, confirmed)"), "{}", plain(&report));
 }
@@ -131,17 +131,18 @@ fn what_could_be_detected_is_told_only_where_it_is_known_of_every_benchmark() {
     let mut unknown = open("b");
     let Verdict::Inconclusive { detectable, .. } = &mut unknown.verdict else { panic!("decided") };
     *detectable = None;
-    let note = |rows: Vec<JudgedRow>| shown(Outcome { rows, ..nothing() }).inconclusive_note();
+    let note = |rows: Vec<DecidedRow>| shown(Outcome { rows, ..nothing() }).inconclusive_note();
     assert!(note(vec![open("a")]).unwrap().contains("would be reported with 80 % power"));
     assert_eq!(note(vec![open("a"), unknown]).unwrap(), "chance can explain 2");
 }
 
 #[test]
 fn what_could_not_take_turns_is_named_once_for_each_obstacle() {
-    let alone = |id: &str, obstacle| interleaved(id, Interleave::Executions, obstacle);
-    let (threads, program) = (Some(Obstacle::OtherThreads), Some(Obstacle::WholeProgram));
+    let alone = |id: &str, obstacle| interleaved(id, Mode::Sequential, obstacle);
+    let (threads, program) =
+        (Some(InterleavingUnavailable::OtherThreads), Some(InterleavingUnavailable::WholeProgram));
     let rows = vec![
-        interleaved("in/turns", Interleave::Turns, None),
+        interleaved("in/turns", Mode::Interleaved, None),
         alone("pool", threads),
         alone("not asked", None),
         alone("a|b", threads),
@@ -163,19 +164,20 @@ fn what_could_not_take_turns_is_named_once_for_each_obstacle() {
     assert_eq!(markdown.matches("not in turns").count(), 2);
 
     let json: serde_json::Value = serde_json::from_str(&report.json().unwrap()).unwrap();
-    let measured =
-        |index: usize| ["interleave", "obstacle"].map(|key| json["benchmarks"][index][key].clone());
-    assert_eq!(measured(1), ["executions", "other_threads"]);
-    assert_eq!(measured(0), ["turns".into(), serde_json::Value::Null]);
+    let measured = |index: usize| {
+        ["mode", "interleaving_unavailable"].map(|key| json["benchmarks"][index][key].clone())
+    };
+    assert_eq!(measured(1), ["sequential", "other_threads"]);
+    assert_eq!(measured(0), ["interleaved".into(), serde_json::Value::Null]);
 }
 
 #[test]
 fn nothing_is_said_where_all_took_turns_or_nobody_asked_for_them() {
-    for interleave in [Interleave::Turns, Interleave::Executions] {
-        let rows = ["a", "b"].map(|id| interleaved(id, interleave, None));
+    for mode in [Mode::Interleaved, Mode::Sequential] {
+        let rows = ["a", "b"].map(|id| interleaved(id, mode, None));
         let report = shown(Outcome { rows: rows.into(), ..nothing() });
-        assert!(!plain(&report).contains("turns"), "{}", plain(&report));
-        assert!(!report.markdown().contains("turns"));
+        assert!(!plain(&report).contains("interleaved"), "{}", plain(&report));
+        assert!(!report.markdown().contains("interleaved"));
     }
 }
 
@@ -193,8 +195,8 @@ fn all_verdicts_are_explained_where_that_is_wanted() {
 #[test]
 fn what_was_not_confirmed_is_told_apart_from_what_had_no_fresh_builds() {
     let rows = vec![
-        judged("open", 812.0, &[1.04], 0.01, 0.002),
-        judged("weak", 812.0, &[1.04, 1.02], 0.01, 0.04),
+        decided_row("open", 812.0, &[1.04], 0.01, 0.002),
+        decided_row("weak", 812.0, &[1.04, 1.02], 0.01, 0.04),
         slower_changed("slower", 812.0),
     ];
     let text = style::plain(&shown(Outcome { rows, ..nothing() }).text(400));

@@ -1,27 +1,27 @@
 //! The geometric mean of all changes, and its interval.
 
 use super::*;
-use crate::stats::{Assessment, Pairing, Rates};
+use crate::stats::{AlphaSpending, Assessment, Pairing};
 
-fn means(rows: Vec<JudgedRow>) -> Vec<GeometricMean> {
+fn means(rows: Vec<DecidedRow>) -> Vec<GeometricMean> {
     shown(Outcome { rows, ..nothing() }).geometric_means()
 }
 
-fn only_mean(rows: Vec<JudgedRow>) -> GeometricMean {
+fn only_mean(rows: Vec<DecidedRow>) -> GeometricMean {
     let [mean] = <[_; 1]>::try_from(means(rows)).unwrap();
     mean
 }
 
-fn lines(rows: Vec<JudgedRow>) -> Vec<String> {
+fn lines(rows: Vec<DecidedRow>) -> Vec<String> {
     shown(Outcome { rows, ..nothing() }).mean_texts().collect()
 }
 
-fn unaffected(id: &str) -> JudgedRow {
-    JudgedRow::of_benchmark(&benchmark(id), Verdict::Unaffected)
+fn unaffected(id: &str) -> DecidedRow {
+    DecidedRow::without_metric(&benchmark(id), Verdict::Unaffected)
 }
 
-fn slower(id: &str) -> JudgedRow {
-    judged(id, 812.0, &[1.4, 1.38], 0.01, 0.01)
+fn slower(id: &str) -> DecidedRow {
+    decided_row(id, 812.0, &[1.4, 1.38], 0.01, 0.01)
 }
 
 #[track_caller]
@@ -57,7 +57,7 @@ fn what_did_not_change_counts_in_every_metric() {
     let rows = vec![
         identical("x"),
         slower("a"),
-        judged_in(&memory(), "a", 3.2e6, &[1.02], 0.0, 0.001),
+        decided_row_in(&memory(), "a", 3.2e6, &[1.02], 0.0, 0.001),
         counted(&Metric::instructions(), "a", 100.0, 121.0),
     ];
     let means = means(rows);
@@ -74,9 +74,10 @@ fn the_interval_is_at_95_percent_whatever_look_decided() {
     let stage = row.stages.last_mut().unwrap();
     let [base, head] = &stage.summaries;
     // The second of five interim analyses has a wider interval than fresh builds.
-    let rates = Rates::of_look(&criteria, 1, 5);
+    let rates = AlphaSpending::at_analysis(&criteria, 1, 5);
     let before = stage.assessment.change;
-    stage.assessment = Assessment::at(rates, base, head, Pairing::BySeed, &criteria).unwrap();
+    stage.assessment =
+        Assessment::from_summaries(rates, base, head, Pairing::BySeed, &criteria).unwrap();
     assert!(stage.assessment.change.high > before.high);
     assert_near(logs(&only_mean(vec![row])), expected);
 }
@@ -86,17 +87,17 @@ fn counts_have_a_range() {
     let metric = Metric::allocations();
     let summary = |counts: [f64; 2]| {
         let builds = (1..).zip(counts).map(|(seed, count)| (seed, [[count]]));
-        Summary::of(&Measurements::new(metric.clone(), builds).unwrap(), Estimator::Mean)
+        Summary::compute(&Measurements::new(metric.clone(), builds).unwrap(), Estimator::Mean)
     };
     let varying = |id: &str, head: [f64; 2]| {
         let summaries = [[100.0; 2], head].map(summary);
-        let criteria = Criteria::default().of_metric(&metric);
+        let criteria = Criteria::default().for_metric(&metric);
         let (assessment, verdict) =
-            crate::stats::judge_counts(&summaries[0], &summaries[1], &criteria).unwrap();
-        JudgedRow {
+            crate::stats::decide_counts(&summaries[0], &summaries[1], &criteria).unwrap();
+        DecidedRow {
             metric: Some(metric.clone()),
-            stages: vec![crate::judge::JudgedStage { summaries, assessment }],
-            ..JudgedRow::of_benchmark(&benchmark(id), verdict)
+            stages: vec![crate::verdict::DecidedStage { summaries, assessment }],
+            ..DecidedRow::without_metric(&benchmark(id), verdict)
         }
     };
     let mean = only_mean(vec![varying("a", [110.0, 121.0]), identical("b")]);
@@ -122,7 +123,7 @@ fn what_could_not_be_judged_in_the_end_has_no_part_in_it() {
     let refused = Verdict::NotComparable { reason: reason() };
     let skipped = Verdict::Skipped { reason: reason() };
     for verdict in [refused, skipped, Verdict::Failed { reason: reason() }] {
-        let left_out = JudgedRow { verdict, ..slower("print") };
+        let left_out = DecidedRow { verdict, ..slower("print") };
         assert_eq!(lines(vec![slower("parse"), left_out]), [""; 0]);
     }
 }

@@ -1,7 +1,7 @@
 //! A comparison as its readers see it in a browser.
 
 use super::*;
-use crate::{compare::ExplainedBenchmark, profile::Explanation, reach::Reach};
+use crate::{callgrind::Explanation, compare::ExplainedBenchmark, impact::Impact};
 
 #[test]
 fn a_page_has_every_benchmark_what_matters_first_and_its_builds() {
@@ -34,18 +34,18 @@ fn a_page_has_every_benchmark_what_matters_first_and_its_builds() {
 
 #[test]
 fn pairs_stand_in_the_order_in_which_they_were_measured() {
-    let mut row = judged("a", 100.0, &[1.1], 0.01, 0.001);
+    let mut row = decided_row("a", 100.0, &[1.1], 0.01, 0.001);
     let page =
-        |row: &JudgedRow| shown(Outcome { rows: vec![row.clone()], ..nothing() }).html().unwrap();
+        |row: &DecidedRow| shown(Outcome { rows: vec![row.clone()], ..nothing() }).html().unwrap();
     assert!(!page(&row).contains("<figure class=t>"), "it is not known when they were measured");
     let builds = (1..4_u32).map(|seed| (u64::from(seed), [[100.0 + f64::from(seed)]]));
     let starts = [(1, 30.0), (2, 10.0), (3, 20.0)].into();
     let data = Measurements::new(Metric::wall(), builds).unwrap().with_starts(starts);
-    let base = Summary::of(&data, Estimator::Mean);
+    let base = Summary::compute(&data, Estimator::Mean);
     let heads = [(1, 102.0), (2, 110.0), (3, 104.0)].map(|(seed, value)| (seed, [[value]]));
     let head = Measurements::new(Metric::wall(), heads).unwrap();
     let head = head.with_starts([(1, 31.0), (2, 11.0), (3, 21.0)].into());
-    row.stages[0].summaries = [base, Summary::of(&head, Estimator::Mean)];
+    row.stages[0].summaries = [base, Summary::compute(&head, Estimator::Mean)];
     // Of 7.8, 1 and 1 % more in this order: down, and then hardly.
     let page = page(&row);
     let line = page.split("<path class=l d=\"").nth(1).and_then(|rest| rest.split('"').next());
@@ -54,15 +54,15 @@ fn pairs_stand_in_the_order_in_which_they_were_measured() {
 
 #[test]
 fn where_instructions_went_stands_beside_their_number_and_nowhere_else() {
-    let counted = judged_in(&Metric::instructions(), "a", 100.0, &[1.5, 1.5], 0.0, 0.001);
-    let other = judged_in(&Metric::instructions(), "b", 100.0, &[1.5, 1.5], 0.0, 0.001);
-    let rows = vec![judged("a", 100.0, &[1.1], 0.01, 0.001), counted, other];
+    let counted = decided_row_in(&Metric::instructions(), "a", 100.0, &[1.5, 1.5], 0.0, 0.001);
+    let other = decided_row_in(&Metric::instructions(), "b", 100.0, &[1.5, 1.5], 0.0, 0.001);
+    let rows = vec![decided_row("a", 100.0, &[1.1], 0.01, 0.001), counted, other];
     let explained = ExplainedBenchmark {
         base: version("main", 'a'),
         head: version("HEAD", 'b'),
         benchmark: benchmark("a"),
         explanation: Explanation { base: 100.0, head: 150.0, functions: Vec::new() },
-        reach: Reach::default(),
+        reach: Impact::default(),
         dependencies: Vec::new(),
     };
     let report = shown(Outcome { rows, explanations: vec![explained], ..nothing() });
@@ -80,10 +80,10 @@ fn where_instructions_went_stands_beside_their_number_and_nowhere_else() {
 #[test]
 fn what_time_and_instructions_say_together_stands_in_a_list_and_in_the_rows_of_both() {
     let counted =
-        |factor| judged_in(&Metric::instructions(), "a", 100.0, &[factor, factor], 0.0, 0.0);
+        |factor| decided_row_in(&Metric::instructions(), "a", 100.0, &[factor, factor], 0.0, 0.0);
     let page = |time: f64, instructions: f64| {
-        let timed = judged("a", 100.0, &[time, time], 0.01, 0.001);
-        let allocated = judged_in(&Metric::allocations(), "a", 100.0, &[1.0], 0.0, 0.0);
+        let timed = decided_row("a", 100.0, &[time, time], 0.01, 0.001);
+        let allocated = decided_row_in(&Metric::allocations(), "a", 100.0, &[1.0], 0.0, 0.0);
         let rows = vec![timed, counted(instructions), allocated];
         shown(Outcome { rows, ..nothing() }).html().unwrap()
     };

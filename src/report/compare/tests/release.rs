@@ -4,7 +4,7 @@ use super::*;
 
 /// Unchanged since the base, and slower since the release.
 fn drifted() -> Outcome {
-    let row = |factors: &[f64]| judged("parse/1", 812.0, factors, 0.01, 0.002);
+    let row = |factors: &[f64]| decided_row("parse/1", 812.0, factors, 0.01, 0.002);
     let criteria = Criteria { judgements: 2, ..Criteria::default() };
     let also = Outcome {
         base: version("v1.2.0", 'c'),
@@ -28,7 +28,7 @@ fn a_program_reads_the_comparison_with_a_release_as_another_one() {
     let json = shown(drifted()).json().unwrap();
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["benchmarks"][0]["verdict"], "unchanged");
-    let also = &json["also_against"];
+    let also = &json["also_base"];
     assert_eq!((&also["base"]["revision"], &also["head"]), (&"v1.2.0".into(), &json["head"]));
     assert_eq!(also["benchmarks"][0]["verdict"], "regressed");
 }
@@ -38,8 +38,8 @@ fn two_comparisons_of_everything_fit_into_a_comment() {
     let mut report = report();
     for index in 0..1000 {
         let id = format!("{}{index}", "long".repeat(25));
-        let unchanged = judged(&id, 240.8, &[1.0], 0.02, 0.003);
-        let regressed = judged(&id, 812.0, &[1.4, 1.38], 0.01, 0.01);
+        let unchanged = decided_row(&id, 240.8, &[1.0], 0.02, 0.003);
+        let regressed = decided_row(&id, 812.0, &[1.4, 1.38], 0.01, 0.01);
         report.outcome.rows.extend([
             unchanged,
             regressed,

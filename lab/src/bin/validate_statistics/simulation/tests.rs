@@ -7,8 +7,8 @@ use cargo_rbench::stats::{Estimator, Moments, Summary};
 use super::*;
 
 const SHAPES: [Shape; 4] = [Shape::Normal, Shape::Skewed, Shape::Bimodal, Shape::Contaminated];
-const SHAPE: Dimensions =
-    Dimensions { first_look: None, builds: 4, executions: 3, measurements: 2 };
+const SHAPE: SampleSizes =
+    SampleSizes { first_look: None, builds: 4, executions: 3, measurements: 2 };
 
 fn components(version: f64, build: f64, execution: f64) -> Levels<f64> {
     Levels { execution, build, version }
@@ -19,7 +19,7 @@ fn every_shape_has_mean_zero_and_variance_one() {
     for shape in SHAPES {
         let mut random = Random::new(1);
         let values: Vec<f64> = (0..40_000).map(|_| shape.draw(&mut random)).collect();
-        let moments = Moments::of(&values);
+        let moments = Moments::compute(&values);
         // Standard errors: mean .005; variance at most sqrt(16/40000) = .02 (contaminated).
         assert!(moments.mean.abs() < 4.0 * 0.005, "{shape:?} {moments:?}");
         assert!((moments.variance().unwrap() - 1.0).abs() < 4.0 * 0.02, "{shape:?}");
@@ -52,7 +52,7 @@ fn only_what_has_a_component_varies() {
 
 #[test]
 fn correlated_builds_of_both_versions_differ_as_much_as_asked() {
-    let many = Dimensions { first_look: None, builds: 20_000, executions: 1, measurements: 1 };
+    let many = SampleSizes { first_look: None, builds: 20_000, executions: 1, measurements: 1 };
     for shape in SHAPES {
         for correlation in [0.0, 0.5, 1.0] {
             let mut simulation = Simulation::new(components(1.0, 0.0, 0.0), many);
@@ -60,7 +60,7 @@ fn correlated_builds_of_both_versions_differ_as_much_as_asked() {
             let [base, head] = simulation.two(&mut Random::new(4)).unwrap();
             let differences: Vec<f64> =
                 base.values().iter().zip(head.values()).map(|(a, b)| b - a).collect();
-            let variance = Moments::of(&differences).variance().unwrap();
+            let variance = Moments::compute(&differences).variance().unwrap();
             // Var(d) = 2 (1 − ρ); its standard error is at most 2 sqrt(5/20000) = .032.
             assert!((variance - 2.0 * (1.0 - correlation)).abs() < 0.13, "{variance}");
         }
@@ -92,7 +92,7 @@ fn a_drift_follows_the_order_of_execution() {
     let ends: Vec<f64> =
         (0..2000).map(|_| Drift::RandomWalk(3.0).offsets(20, &mut random)[19]).collect();
     // Variance 9, standard error 9 sqrt(2/2000) = .28.
-    assert!((Moments::of(&ends).variance().unwrap() - 9.0).abs() < 4.0 * 0.28);
+    assert!((Moments::compute(&ends).variance().unwrap() - 9.0).abs() < 4.0 * 0.28);
 }
 
 #[test]
@@ -100,8 +100,8 @@ fn the_head_is_shifted_as_asked() {
     let mut simulation = Simulation::new(components(0.0, 0.0, 0.0), SHAPE);
     simulation.shift = 50.0;
     let [base, head] = simulation.two(&mut Random::new(7)).unwrap();
-    assert_eq!(Summary::of(&base, Estimator::Mean).values().mean, 1000.0);
-    assert_eq!(Summary::of(&head, Estimator::Mean).values().mean, 1050.0);
+    assert_eq!(Summary::compute(&base, Estimator::Mean).values().mean, 1000.0);
+    assert_eq!(Summary::compute(&head, Estimator::Mean).values().mean, 1050.0);
 }
 
 #[test]

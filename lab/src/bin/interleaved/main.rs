@@ -1,0 +1,105 @@
+//! What it gives to let both versions take turns at readings of the clock.
+//!
+//! `cargo run --release -p lab --bin interleaved` prints a table and the requirements, and exits with an error if one is
+//! missed.
+//!
+//! The table is about pairs of executions of two copies of the *same* executable, so that every difference is noise:
+//! one whole execution after the other, and in turns, side by side in the same wall time. It has the standard
+//! deviation of the log ratio of a pair, in %: for whole executions by the minimum, and by that estimator and
+//! length of measurements whose median over the benchmarks is least; for turns by the trimmed mean of each
+//! execution, and, as comparisons take it, by the interquartile mean of the log ratios of the fastest neighbours
+//! (of measurement i of both).
+//!
+//! What whole comparisons gain is in the study `truth`.
+
+#![expect(clippy::print_stdout, reason = "a program for people prints")]
+
+use std::{error::Error, path::PathBuf, process::ExitCode};
+
+use cargo_rbench::stats::{Estimator, median};
+use clap::Parser;
+
+use bars::Bar;
+use pairs::{LENGTHS, Pairs, Way};
+
+mod bars;
+mod pair;
+mod pairs;
+mod spread;
+
+/// What is asked of the study.
+#[derive(Debug, Parser)]
+struct Options {
+    /// Pairs of executions of each benchmark, in each way.
+    #[arg(long, default_value_t = 20)]
+    pairs: usize,
+    /// Pairs of the benchmarks of another project.
+    #[arg(long)]
+    manifest_path: Option<PathBuf>,
+}
+
+fn main() -> ExitCode {
+    lab::program(|| run(&Options::parse()))
+}
+
+fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
+    let pairs = if let Some(manifest) = &options.manifest_path {
+        pairs::measure(manifest, &[], options.pairs)?
+    } else {
+        let fixture = lab::Project::of_fixture("truth")?;
+        let manifest = fixture.tree.path().join("Cargo.toml");
+        pairs::measure(&manifest, &features(), options.pairs)?
+    };
+    let best = best_way(&pairs);
+    print_pairs(&pairs, best);
+    let bars = bars::of_pairs(&pairs, best);
+    println!();
+    for bar in &bars {
+        println!("{}", bar.line());
+    }
+    Ok(bars.iter().all(Bar::is_reached))
+}
+
+/// libtest is there where the compiler is a nightly one, or passes for one.
+fn features() -> Vec<&'static str> {
+    if std::env::var_os("RUSTC_BOOTSTRAP").is_some() { vec!["libtest"] } else { Vec::new() }
+}
+
+/// The way whose median standard deviation over all benchmarks is least.
+fn best_way(all: &[Pairs]) -> Way {
+    let lengths = 0..LENGTHS.len();
+    let ways = lengths.flat_map(|length| Estimator::ALL.map(|one| (length, one)));
+    let median_of = |way: &Way| median(&mut all.iter().map(|p| p.alone(*way)).collect::<Vec<_>>());
+    let best = ways.min_by(|one, other| median_of(one).total_cmp(&median_of(other)));
+    best.unwrap_or((0, Estimator::Minimum))
+}
+
+fn print_pairs(all: &[Pairs], best: Way) {
+    let (measurements, floor) = LENGTHS[best.0];
+    let best_name = format!("{} {measurements} x {floor} us", best.1);
+    println!(
+        "{:<28} {:>9} {:>25} {:>7} {:>9} {:>6} {:>7} {:>6} {:>8}",
+        "", "minimum", best_name, "turns", "pairwise", "gain", "passed", "time", "value"
+    );
+    for pairs in all {
+        println!(
+            "{:<28} {:>9.2} {:>25.2} {:>7.2} {:>9.2} {:>6.1} {:>7.0} {:>6.2} {:>+7.1}%",
+            pairs.name,
+            1e2 * pairs.alone((0, Estimator::Minimum)),
+            1e2 * pairs.alone(best),
+            1e2 * pairs.in_turns(Estimator::TrimmedMean),
+            1e2 * pairs.of_neighbours(),
+            bars::gain(pairs, best),
+            pairs.passed,
+            pairs.time,
+            1e2 * pairs.against_alone(),
+        );
+    }
+    println!("in turns, the median of the standard deviations by each estimator:");
+    for estimator in Estimator::ALL {
+        let of_each = all.iter().map(|pairs| pairs.in_turns(estimator)).collect::<Vec<_>>();
+        println!("  {:<15} {:.2}", estimator.to_string(), 1e2 * median(&mut { of_each }));
+    }
+    let neighbours = all.iter().map(Pairs::of_neighbours).collect::<Vec<_>>();
+    println!("  {:<15} {:.2}\n", "pairwise", 1e2 * median(&mut { neighbours }));
+}

@@ -1,0 +1,165 @@
+//! Pairs of executions of the same program, in both ways side by side.
+
+use std::{
+    error::Error,
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use cargo_rbench::{
+    cli::{Cli, Command},
+    config::{Purpose, StoppingRule},
+    console::Console,
+    harness::{Conditions, Executable},
+    measure::{ExperimentSettings, Runner},
+    model::{Benchmark, ExecutionRequest, Mode},
+    process::{Interrupt, SavedHandler},
+    project::Project,
+    stats::Estimator,
+};
+
+use crate::{
+    pair::{Pair, Subject},
+    spread,
+};
+
+/// Measurements and the floor of one of them, in µs: as long as an execution in turns measures by default, in pieces
+/// as `compare --mode sequential` takes them, and in the shorter ones of turns.
+pub const LENGTHS: [(usize, u64); 2] = [(16, 5_000), (80, 1_000)];
+
+/// A way to measure one after the other: which length of measurements, and which estimator.
+pub type Way = (usize, Estimator);
+
+/// The pairs of one benchmark.
+pub struct Pairs {
+    /// The benchmark.
+    pub name: String,
+    /// One after the other, in each of the lengths.
+    alone: [Vec<Pair>; 2],
+    /// In turns, in short measurements.
+    turns: Vec<Pair>,
+    /// How often the turn was passed in a pair, on average.
+    pub passed: f64,
+    /// How long a pair in turns took, in times of one after the other.
+    pub time: f64,
+}
+
+impl Pairs {
+    /// The standard deviation of a log ratio one after the other.
+    pub fn alone(&self, (length, estimator): Way) -> f64 {
+        spread::of_estimates(&self.alone[length], estimator)
+    }
+
+    /// The standard deviation of a log ratio in turns, of the estimates of both executions.
+    pub fn in_turns(&self, estimator: Estimator) -> f64 {
+        spread::of_estimates(&self.turns, estimator)
+    }
+
+    /// The same of the log ratios of neighbours.
+    pub fn of_neighbours(&self) -> f64 {
+        spread::of_neighbours(&self.turns)
+    }
+
+    /// The log ratio of what the benchmark takes in turns to what it takes alone.
+    pub fn against_alone(&self) -> f64 {
+        let typical = |pairs: &[Pair]| {
+            let estimator = Estimator::Median;
+            let medians = pairs.iter().flatten().map(|values| spread::estimate(values, estimator));
+            spread::estimate(&medians.collect::<Vec<_>>(), estimator)
+        };
+        (typical(&self.turns) / typical(&self.alone[1])).ln()
+    }
+}
+
+/// Measures so many pairs of each benchmark of a project.
+pub fn measure(
+    manifest: &Path,
+    features: &[&str],
+    count: usize,
+) -> Result<Vec<Pairs>, Box<dyn Error>> {
+    let project = Project::find(Some(manifest))?;
+    let mut words = vec!["compare", "-l", "2", "--strategy", "relink"];
+    words.extend(features.iter().flat_map(|feature| ["--features", feature]));
+    let words: Vec<String> = words.into_iter().map(str::to_owned).collect();
+    let Command::Compare(args) = Cli::parse_words(&words)?.command else {
+        return Err("the words are not those of a comparison".into());
+    };
+    let purpose = Purpose::Comparison { mode: Mode::Sequential, patience: StoppingRule::default() };
+    let settings = ExperimentSettings::resolve(&project.file, &args.experiment, purpose);
+    let (interrupt, console) = (Interrupt::on_signals(SavedHandler::Nothing)?, Console::attach());
+    let runner = Runner::open(&project, settings, &interrupt, &console)?;
+    let versions = [runner.list(project.repository.resolve("HEAD")?)?];
+    let benchmarks = versions[0].benchmarks();
+    let builds = runner.link(&versions, &benchmarks, runner.first_seeds(&versions, &benchmarks))?;
+    let library = runner.interleaving_library(&versions[0])?;
+    let mut all = Vec::new();
+    for listed in &versions[0].listing.targets {
+        for benchmark in &listed.benchmarks {
+            let target = builds.versions[0].target(&benchmark.bench_target());
+            let build = target.and_then(|target| target.builds.first()).ok_or("no build")?;
+            let executable =
+                Executable { path: build.executable.clone(), ..listed.executable.clone() };
+            let subject = Subject {
+                harness: &*listed.harness,
+                executable: &executable,
+                home: builds.versions[0].home_of(0),
+                name: &benchmark.name,
+            };
+            all.push(pairs_of(&subject, shown(benchmark), count, &library, &interrupt)?);
+        }
+    }
+    Ok(all)
+}
+
+fn pairs_of(
+    subject: &Subject<'_>,
+    name: String,
+    count: usize,
+    library: &Path,
+    interrupt: &Interrupt,
+) -> Result<Pairs, Box<dyn Error>> {
+    let free = Conditions::new(interrupt);
+    let tuned = |(measurements, floor)| subject.tuned(request(measurements, floor), &free);
+    let [long, short] = LENGTHS.map(tuned);
+    let (long, short) = (long?, short?);
+    let (alone, turns) = ([Vec::new(), Vec::new()], Vec::new());
+    let mut pairs = Pairs { name, alone, turns, passed: 0.0, time: 0.0 };
+    let (mut time_alone, mut time_in_turns) = (Duration::ZERO, Duration::ZERO);
+    let directory = tempfile::tempdir()?;
+    for number in 0..count {
+        let both = subject.copies(directory.path())?;
+        let with_seed = |request: &ExecutionRequest| ExecutionRequest {
+            seed: number as u64,
+            ..request.clone()
+        };
+        let (long, short) = (with_seed(&long), with_seed(&short));
+        pairs.alone[0].push(subject.one_after_the_other(&both, &long, &free)?);
+        let begin = Instant::now();
+        pairs.alone[1].push(subject.one_after_the_other(&both, &short, &free)?);
+        time_alone += begin.elapsed();
+        let begin = Instant::now();
+        let pinned = Conditions { cpu: Some(number % 2), ..free };
+        let (pair, taken) = subject.in_turns(&both, &short, &pinned, library)?;
+        time_in_turns += begin.elapsed();
+        let passed = taken.iter().map(|taken| taken.passed).sum::<u64>();
+        pairs.passed += passed as f64 / count as f64;
+        pairs.turns.push(pair);
+    }
+    pairs.time = time_in_turns.as_secs_f64() / time_alone.as_secs_f64();
+    Ok(pairs)
+}
+
+/// What each execution is asked, but for the initial state.
+fn request(measurements: usize, floor: u64) -> ExecutionRequest {
+    ExecutionRequest {
+        measurements,
+        warm_up: Duration::from_millis(10),
+        min_time: Duration::from_micros(floor),
+        iterations: None,
+        seed: 0,
+    }
+}
+
+fn shown(benchmark: &Benchmark) -> String {
+    format!("{}: {}", benchmark.target, benchmark.name.id)
+}

@@ -1,0 +1,246 @@
+//! The workshop: one repository's paths, settings and observer, how cargo is run in it, and the libraries that are
+//! preloaded to benchmarks, compiled once for each compiler.
+
+use std::{
+    ffi::OsString,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    time::SystemTime,
+};
+
+use super::{
+    cache_dirs::{CacheDirs, CacheLock},
+    cargo::CargoContext,
+    clean::{self, Pruned},
+    config::{self, ConfigFiles},
+    environment::Environment,
+    event::{Event, Observer},
+    files::{self, UNFINISHED},
+    key::KeyMaker,
+    role, tool, wrapper,
+};
+use crate::{
+    error::{Context, Error, Exit, Result},
+    model::{CompileSettings, LayoutSeed, Version},
+    process::{
+        counting::{COUNTING_LIBRARY_SOURCE, allocations},
+        interleaving::{LIBRARY_FLAGS, LIBRARY_SOURCE},
+    },
+};
+
+/// Everything that stays the same while the versions of one repository are built.
+pub struct BuildEnv<'a> {
+    /// Where things live.
+    pub cache_dirs: CacheDirs,
+    /// Keeps other rbench processes out of it.
+    pub lock: CacheLock,
+    /// The workspace, relative to the top of the repository.
+    pub workspace: PathBuf,
+    /// The settings of the compiler.
+    pub settings: CompileSettings,
+    /// The user's environment.
+    pub inherited: Vec<(OsString, OsString)>,
+    /// The directory of the user's own workspace.
+    pub users_workspace: PathBuf,
+    /// Cargo's config files outside of the repository.
+    pub configs: ConfigFiles,
+    /// The columns of the terminal that cargo's progress bar may use, if there is one.
+    pub progress_columns: Option<u16>,
+    /// Where versions' files come from.
+    pub files: &'a dyn VersionFiles,
+    /// Gets the events of all builds.
+    pub observer: &'a dyn Observer,
+}
+
+/// The files of versions, as they were committed.
+pub trait VersionFiles {
+    /// Writes those of a version again if its checkout is not exactly as it was written. Returns the files
+    /// that had been changed; `None` if nothing was written.
+    fn restore(&self, version: &Version) -> Result<Option<Vec<String>>>;
+}
+
+/// The files of a version.
+#[derive(Clone, Copy, Debug)]
+pub struct Source<'a> {
+    /// The version.
+    pub version: &'a Version,
+    /// The directory with its files.
+    pub checkout: &'a Path,
+    /// Submodules whose files are missing there.
+    pub absent_submodules: &'a [PathBuf],
+}
+
+impl BuildEnv<'_> {
+    /// How cargo is run for `source`, whose compilation must be the active one.
+    pub fn cargo_context(
+        &self,
+        source: Source<'_>,
+        salt: Option<LayoutSeed>,
+    ) -> Result<CargoContext> {
+        let directory = source.checkout.join(&self.workspace);
+        if !directory.join("Cargo.toml").is_file() {
+            let what = format!(
+                "{} has no {}",
+                source.version,
+                self.workspace.join("Cargo.toml").display()
+            );
+            return Err(Error::new(Exit::Usage, what)
+                .cause("rbench builds the workspace of the current directory at every version")
+                .hint("run rbench where that version had its workspace, or name a version that has this one"));
+        }
+        let mut environment = self.users_environment(source);
+        let rustc = self.configs.program("rustc", &environment, &directory);
+        self.use_wrapper(&mut environment, &directory)?;
+        if let Some(salt) = salt {
+            environment.set(wrapper::SALT_VARIABLE, salt.to_string());
+        }
+        let mut overrides = config::vendored_sources(
+            source.checkout,
+            &self.workspace,
+            &self.cache_dirs.source_path(),
+        );
+        overrides.extend(self.configs.own_profiles(source.checkout, &self.workspace));
+        Ok(CargoContext {
+            program: self.cargo(),
+            rustc: rustc.unwrap_or("rustc".into()),
+            directory,
+            manifest: self.cache_dirs.source_path().join(&self.workspace).join("Cargo.toml"),
+            target_dir: self.cache_dirs.target_path(),
+            configs: self.configs.above.clone(),
+            overrides,
+            environment,
+        })
+    }
+
+    /// Removes what the cache has beyond the [default limits](clean::Limits), but nothing that was used
+    /// after `since`.
+    pub fn prune(&self, since: SystemTime) {
+        match clean::prune(&self.cache_dirs, clean::Limits::default(), since) {
+            Ok(Pruned { entries: 0, .. }) => {}
+            Ok(Pruned { entries, size }) => self.note(&format!(
+                "removed {entries} {} of the cache ({} MiB), the least recently used",
+                if entries == 1 { "entry" } else { "entries" },
+                size >> 20
+            )),
+            Err(failure) => self.warn(&failure.to_string()),
+        }
+    }
+
+    pub(super) fn note(&self, text: &str) {
+        self.observer.build_event(&Event::Note(text));
+    }
+
+    pub(super) fn warn(&self, text: &str) {
+        self.observer.build_event(&Event::Warning(text));
+    }
+
+    /// The user's environment for this version, with nothing of rbench in it yet.
+    pub fn users_environment(&self, source: Source<'_>) -> Environment {
+        let has_toolchain_file = source
+            .checkout
+            .join(&self.workspace)
+            .ancestors()
+            .take_while(|directory| directory.starts_with(source.checkout))
+            .any(|directory| {
+                ["rust-toolchain.toml", "rust-toolchain"]
+                    .iter()
+                    .any(|name| directory.join(name).is_file())
+            });
+        Environment::from_user(self.inherited.iter().cloned(), has_toolchain_file)
+    }
+
+    /// The user's variables that decide what cargo and rustc make, without their values.
+    pub fn identifying_environment(&self) -> Vec<String> {
+        Environment::from_user(self.inherited.iter().cloned(), false).identity()
+    }
+
+    /// Makes cargo call rbench as the wrapper of rustc, and turns off what would make builds differ.
+    fn use_wrapper(&self, environment: &mut Environment, directory: &Path) -> Result<()> {
+        let bin = self.cache_dirs.bin();
+        role::install_wrapper(&bin)?;
+        let path = environment.get("PATH").unwrap_or_default();
+        let path =
+            std::env::join_paths(std::iter::once(bin.clone()).chain(std::env::split_paths(path)))
+                .context(Exit::Build, || format!("cannot put {} on the PATH", bin.display()))?;
+        environment.set("PATH", path);
+        let users = self.configs.program("rustc-workspace-wrapper", environment, directory);
+        if let Some(users) = users {
+            environment.set(wrapper::USERS_WRAPPER_VARIABLE, users);
+        }
+        environment.set("RUSTC_WORKSPACE_WRAPPER", role::WRAPPER);
+        environment.set(wrapper::BIN_VARIABLE, bin);
+        environment.set(wrapper::RECIPES_VARIABLE, self.cache_dirs.build_path().join("recipes"));
+        environment.set("CARGO_INCREMENTAL", "0");
+        if let Some(columns) = self.progress_columns {
+            let plain = anstream::ColorChoice::global() == anstream::ColorChoice::Never;
+            environment.set("CARGO_TERM_COLOR", if plain { "never" } else { "always" });
+            environment.set("CARGO_TERM_PROGRESS_WHEN", "always");
+            environment.set("CARGO_TERM_PROGRESS_WIDTH", columns.to_string());
+        }
+        Ok(())
+    }
+
+    /// The cargo to run. Under rustup the name is enough: its proxy then chooses the toolchain for
+    /// the version. Otherwise it is the cargo that this program was started by.
+    fn cargo(&self) -> OsString {
+        let variable = |name: &str| self.inherited.iter().find(|(other, _)| other == name);
+        match (variable("CARGO"), variable("RUSTUP_TOOLCHAIN")) {
+            (Some((_, cargo)), None) => cargo.clone(),
+            _ => "cargo".into(),
+        }
+    }
+}
+
+impl BuildEnv<'_> {
+    /// The library that lets two processes take turns, made by the compiler of a version, which is `rustc` as
+    /// `rustc -vV` tells.
+    pub fn interleaving_library(&self, source: Source<'_>, rustc: &str) -> Result<PathBuf> {
+        self.library(source, rustc, ("turns", LIBRARY_SOURCE, LIBRARY_FLAGS))
+    }
+
+    /// The library that counts instead of telling the time.
+    pub fn counting_library(&self, source: Source<'_>, rustc: &str) -> Result<PathBuf> {
+        self.library(source, rustc, ("counting", COUNTING_LIBRARY_SOURCE, LIBRARY_FLAGS))
+    }
+
+    /// The library that counts allocations.
+    pub fn allocations_library(&self, source: Source<'_>, rustc: &str) -> Result<PathBuf> {
+        let (text, flags) = (allocations::LIBRARY_SOURCE, allocations::LIBRARY_FLAGS);
+        self.library(source, rustc, ("allocations", text, flags))
+    }
+
+    fn library(
+        &self,
+        source: Source<'_>,
+        rustc: &str,
+        (purpose, text, flags): (&str, &str, &str),
+    ) -> Result<PathBuf> {
+        let key = KeyMaker::new(&format!("{purpose} v1"))
+            .add("rustc", rustc.as_bytes())
+            .add("flags", flags.as_bytes())
+            .add("source", text.as_bytes())
+            .key();
+        let library = self.cache_dirs.interleaving_library(&key);
+        if library.exists() {
+            return Ok(library);
+        }
+        let what = || format!("cannot compile the library for {purpose}");
+        files::create_directory(&self.cache_dirs.interleaving_libraries())?;
+        let source_file = library.with_extension("rs");
+        files::write_whole(&source_file, text.as_bytes())?;
+        let unfinished = library.with_file_name(format!("{UNFINISHED}{key}"));
+        let context = self.cargo_context(source, None)?;
+        let mut command = Command::new(&context.rustc);
+        command
+            .current_dir(&context.directory)
+            .env_clear()
+            .envs(context.environment.variables())
+            .args(flags.split(' '))
+            .arg("-o")
+            .args([&unfinished, &source_file]);
+        tool::run(&mut command, what)?;
+        fs::rename(&unfinished, &library).context(Exit::Build, what)?;
+        Ok(library)
+    }
+}

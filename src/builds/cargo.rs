@@ -1,0 +1,379 @@
+//! Cargo's command lines. Nothing is run here.
+
+use std::{
+    collections::BTreeSet,
+    ffi::{OsStr, OsString},
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use super::environment::Environment;
+use crate::{
+    model::{BenchTarget, CompileSettings, secret::shown_cargo_args},
+    shell::{self, quoted},
+};
+
+/// Where cargo runs, and what it sees.
+#[derive(Clone, Debug)]
+pub struct CargoContext {
+    /// The cargo to run: a bare name is looked up in the `PATH`.
+    pub program: OsString,
+    /// The compiler that cargo is going to run.
+    pub rustc: OsString,
+    /// The directory to run in: decides which config and toolchain files count.
+    pub directory: PathBuf,
+    /// The manifest of the workspace, below the build path, which all versions share.
+    pub manifest: PathBuf,
+    /// The target dir, below the same path.
+    pub target_dir: PathBuf,
+    /// Config files that lie above the user's repository, farthest first.
+    pub configs: Vec<PathBuf>,
+    /// Settings that override those of config files, as `key=value`.
+    pub overrides: Vec<String>,
+    /// Variables.
+    pub environment: Environment,
+}
+
+impl CargoContext {
+    /// A cargo command with exactly this environment.
+    pub fn command(&self, arguments: &[OsString]) -> Command {
+        self.command_of(&self.program, arguments)
+    }
+
+    /// A command of the compiler that cargo would run, with the same environment.
+    pub fn rustc_command(&self, arguments: &[OsString]) -> Command {
+        self.command_of(&self.rustc, arguments)
+    }
+
+    fn command_of(&self, program: &OsStr, arguments: &[OsString]) -> Command {
+        let mut command = Command::new(program);
+        command
+            .current_dir(&self.directory)
+            .env_clear()
+            .envs(self.environment.variables())
+            .args(arguments);
+        command
+    }
+
+    fn common(&self, settings: &CompileSettings) -> Vec<OsString> {
+        let mut arguments: Vec<OsString> = vec!["--manifest-path".into(), (&self.manifest).into()];
+        for config in &self.configs {
+            arguments.extend(["--config".into(), config.into()]);
+        }
+        for setting in &self.overrides {
+            arguments.extend(["--config".into(), setting.into()]);
+        }
+        for (is_set, flag) in [(settings.locked, "--locked"), (settings.offline, "--offline")] {
+            if is_set {
+                arguments.push(flag.into());
+            }
+        }
+        arguments
+    }
+}
+
+/// The bench targets to build.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Chosen {
+    /// The targets, in the order of their names.
+    pub targets: Vec<Discovered>,
+    /// Whether one of their packages has another one of the same name as one of them, whose required
+    /// features are off. Given this name, cargo would demand the features.
+    pub has_namesake: bool,
+    /// Whether they are programs of the workspace, not bench targets.
+    pub programs: bool,
+}
+
+/// A bench target and the package it belongs to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Discovered {
+    /// The target.
+    pub target: BenchTarget,
+    /// The id of its package, as cargo's messages have it.
+    pub package_id: String,
+    /// What cargo is given for the package.
+    pub package_spec: String,
+    /// The directory of its package, where its benchmarks run.
+    pub package_root: PathBuf,
+    /// The features of its package that it cannot be built without.
+    pub required_features: Vec<String>,
+}
+
+/// `cargo metadata` with everything resolved.
+pub fn metadata(context: &CargoContext, settings: &CompileSettings) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> =
+        ["metadata", "--format-version", "1"].map(OsString::from).into();
+    arguments.extend(context.common(settings));
+    arguments.extend(features(settings));
+    arguments.extend(shared(settings, &["--config", "-Z"]));
+    arguments
+}
+
+/// `cargo bench --no-run` for these bench targets, or `cargo build` for these programs.
+pub fn compile(
+    context: &CargoContext,
+    settings: &CompileSettings,
+    chosen: &Chosen,
+) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = subcommand(chosen).iter().map(OsString::from).collect();
+    arguments.push("--message-format=json-render-diagnostics".into());
+    arguments.extend(context.common(settings));
+    arguments.extend(["--target-dir".into(), (&context.target_dir).into()]);
+    arguments.extend(["--profile".into(), (&settings.profile).into()]);
+    arguments.extend(features(settings));
+    if let Some(jobs) = settings.jobs {
+        arguments.extend(["--jobs".into(), jobs.to_string().into()]);
+    }
+    arguments.extend(packages_and_benches(chosen).into_iter().map(OsString::from));
+    arguments.extend(settings.cargo_args.iter().map(OsString::from));
+    arguments
+}
+
+/// `cargo clean` for these packages, given by their full specifications.
+pub fn clean(
+    context: &CargoContext,
+    settings: &CompileSettings,
+    packages: &[String],
+) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = vec!["clean".into(), "--quiet".into()];
+    arguments.extend(context.common(settings));
+    arguments.extend(["--target-dir".into(), (&context.target_dir).into()]);
+    arguments.extend(["--profile".into(), (&settings.profile).into()]);
+    arguments.extend(packages.iter().flat_map(|spec| ["--package".into(), spec.into()]));
+    arguments.extend(shared(settings, &["--config", "-Z", "--target"]));
+    arguments
+}
+
+/// The command with which a user finds a failed compilation again, without rbench. The packages'
+/// specifications contain their present directories, below `source`. And the command that removes what
+/// the first leaves in the user's repository.
+pub fn reproduction(
+    commit: &str,
+    source: &Path,
+    workspace: &Path,
+    settings: &CompileSettings,
+    chosen: &Chosen,
+) -> [String; 2] {
+    let worktree = Path::new("/tmp/at").join(commit);
+    let mut words: Vec<String> = subcommand(chosen).iter().map(|word| (*word).to_owned()).collect();
+    if chosen.programs || settings.profile != CompileSettings::default().profile {
+        words.extend(["--profile".to_owned(), settings.profile.clone()]);
+    }
+    words.extend(features(settings).iter().map(|word| word.to_string_lossy().into_owned()));
+    words.extend(
+        packages_and_benches(chosen).into_iter().map(|word| moved(word, source, &worktree)),
+    );
+    words.extend(shown_cargo_args(&settings.cargo_args));
+    let words: Vec<String> = words.iter().map(quoted).collect();
+    let directory = quoted(&worktree);
+    let command = format!(
+        "git worktree add --detach {directory} {commit} && cd {} && {} {}",
+        quoted(worktree.join(workspace)),
+        shell::cargo(),
+        words.join(" ")
+    );
+    [command, format!("git worktree remove --force {directory}")]
+}
+
+/// The specification of a package below `source` as one below `worktree`.
+fn moved(spec: String, source: &Path, worktree: &Path) -> String {
+    // In a URL, the user's directories may be written otherwise; those at the end are rbench's own.
+    let source = source.display().to_string();
+    let own = source.rmatch_indices('/').nth(2).map_or(0, |(start, _)| start);
+    match (spec.split_once("://"), spec.split_once(&source[own..])) {
+        (Some((scheme, _)), Some((_, rest))) => {
+            format!("{scheme}://{}{rest}", worktree.display())
+        }
+        _ => spec,
+    }
+}
+
+/// What cargo is told to do with what is chosen.
+const fn subcommand(chosen: &Chosen) -> &'static [&'static str] {
+    if chosen.programs { &["build"] } else { &["bench", "--no-run"] }
+}
+
+fn packages_and_benches(chosen: &Chosen) -> Vec<String> {
+    let targets = &chosen.targets;
+    let packages: BTreeSet<&str> = targets.iter().map(|found| &*found.package_spec).collect();
+    let benches: BTreeSet<&str> = targets.iter().map(|found| &*found.target.target).collect();
+    let mut words: Vec<&str> = packages.into_iter().flat_map(|spec| ["--package", spec]).collect();
+    if chosen.has_namesake && !chosen.programs {
+        // All of these packages are wanted, and unnamed they are left out without their features.
+        words.push("--benches");
+    } else {
+        let flag = if chosen.programs { "--bin" } else { "--bench" };
+        words.extend(benches.into_iter().flat_map(|name| [flag, name]));
+    }
+    words.into_iter().map(str::to_owned).collect()
+}
+
+/// Those of the user's arguments that another command of cargo takes too: `flags` with their values.
+fn shared<'a>(
+    settings: &'a CompileSettings,
+    flags: &'a [&str],
+) -> impl Iterator<Item = OsString> + 'a {
+    let mut is_value = false;
+    settings
+        .cargo_args
+        .iter()
+        .filter(move |word| {
+            let is_flag = flags.contains(&word.as_str());
+            let has_value = flags.iter().any(|flag| {
+                let value = word.strip_prefix(flag);
+                value.is_some_and(|value| {
+                    value.starts_with('=') || *flag == "-Z" && !value.is_empty()
+                })
+            });
+            let is_shared = is_value || is_flag || has_value;
+            is_value = is_flag;
+            is_shared
+        })
+        .map(OsString::from)
+}
+
+fn features(settings: &CompileSettings) -> Vec<OsString> {
+    let mut arguments = Vec::new();
+    if !settings.features.is_empty() {
+        arguments.extend(["--features".into(), settings.features.join(",").into()]);
+    }
+    if settings.all_features {
+        arguments.push("--all-features".into());
+    }
+    if settings.no_default_features {
+        arguments.push("--no-default-features".into());
+    }
+    arguments
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{builds::cargo::Discovered, model::BenchTarget};
+
+    fn context() -> CargoContext {
+        CargoContext {
+            program: "cargo".into(),
+            rustc: "rustc".into(),
+            directory: "/real/src".into(),
+            manifest: "/at/src/Cargo.toml".into(),
+            target_dir: "/at/target".into(),
+            configs: vec!["/home/u/.cargo/config.toml".into()],
+            overrides: Vec::new(),
+            environment: Environment::default(),
+        }
+    }
+
+    fn line(arguments: &[OsString]) -> String {
+        arguments.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+    }
+
+    fn chosen(targets: &[(&str, &str)]) -> Chosen {
+        let targets = targets.iter().map(|(package, target)| discovered(package, target)).collect();
+        Chosen { targets, ..Chosen::default() }
+    }
+
+    fn discovered(package: &str, target: &str) -> Discovered {
+        Discovered {
+            target: BenchTarget { package: package.to_owned(), target: target.to_owned() },
+            package_id: String::new(),
+            package_spec: format!("path+file:///a%20b/0/at/src/{package}#{package}@1.0.0"),
+            package_root: PathBuf::new(),
+            required_features: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn only_the_requested_bench_targets_are_compiled_of_packages_named_in_full() {
+        let targets = chosen(&[("json", "parse"), ("json", "print"), ("xml", "parse")]);
+        assert_eq!(
+            line(&compile(&context(), &CompileSettings::default(), &targets)),
+            "bench --no-run --message-format=json-render-diagnostics \
+             --manifest-path /at/src/Cargo.toml --config /home/u/.cargo/config.toml \
+             --target-dir /at/target --profile bench \
+             --package path+file:///a%20b/0/at/src/json#json@1.0.0 \
+             --package path+file:///a%20b/0/at/src/xml#xml@1.0.0 --bench parse --bench print"
+        );
+    }
+
+    #[test]
+    fn a_program_is_built_as_such_in_the_profile_of_benchmarks() {
+        let programs = Chosen { programs: true, ..chosen(&[("json", "pretty")]) };
+        let line = line(&compile(&context(), &CompileSettings::default(), &programs));
+        assert!(line.starts_with("build --message-format"), "{line}");
+        assert!(line.contains(" --profile bench ") && line.ends_with(" --bin pretty"), "{line}");
+        let settings = CompileSettings::default();
+        let [line, _] =
+            reproduction("1a2b3c4", Path::new("/a/0/at/src"), Path::new(""), &settings, &programs);
+        assert!(line.contains("cargo build --profile bench --package"), "{line}");
+    }
+
+    #[test]
+    fn the_users_settings_are_passed_on() {
+        let settings = CompileSettings {
+            profile: "release-lto".to_owned(),
+            features: vec!["simd".to_owned(), "std".to_owned()],
+            no_default_features: true,
+            locked: true,
+            offline: true,
+            jobs: Some(1),
+            ..CompileSettings::default()
+        };
+        let line = line(&compile(&context(), &settings, &chosen(&[("json", "parse")])));
+        for part in [
+            "--profile release-lto",
+            "--features simd,std --no-default-features",
+            "--locked --offline",
+            "--jobs 1",
+        ] {
+            assert!(line.contains(part), "{line}");
+        }
+    }
+
+    #[test]
+    fn arguments_for_cargo_reach_the_commands_that_know_them() {
+        let words =
+            ["--ignore-rust-version", "--config", "a=1", "--config=b=2", "-Zc", "--target", "t"];
+        let cargo_args = words.map(str::to_owned).to_vec();
+        let settings = CompileSettings { cargo_args, ..CompileSettings::default() };
+        let bench = line(&compile(&context(), &settings, &Chosen::default()));
+        assert!(bench.ends_with(&words.join(" ")), "{bench}");
+        let clean = line(&clean(&context(), &settings, &[]));
+        assert!(clean.ends_with("bench --config a=1 --config=b=2 -Zc --target t"), "{clean}");
+        let metadata = line(&metadata(&context(), &settings));
+        assert!(metadata.ends_with("config.toml --config a=1 --config=b=2 -Zc"), "{metadata}");
+    }
+
+    #[test]
+    fn a_failure_can_be_found_again_without_rbench() {
+        assert_eq!(
+            reproduction(
+                "1a2b3c4",
+                Path::new("/a b/0/at/src"),
+                Path::new("rust"),
+                &CompileSettings::default(),
+                &chosen(&[("json", "parse")])
+            ),
+            [
+                "git worktree add --detach /tmp/at/1a2b3c4 1a2b3c4 && cd /tmp/at/1a2b3c4/rust && \
+             cargo bench --no-run --package 'path+file:///tmp/at/1a2b3c4/json#json@1.0.0' \
+             --bench parse",
+                "git worktree remove --force /tmp/at/1a2b3c4"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_command_to_type_has_no_secret() {
+        let cargo_args = ["--config", "env.A='s3cret'"].map(str::to_owned).to_vec();
+        let settings = CompileSettings { cargo_args, ..CompileSettings::default() };
+        let [line, _] = reproduction(
+            "1a2b3c4",
+            Path::new("/a/0/at/src"),
+            Path::new(""),
+            &settings,
+            &Chosen::default(),
+        );
+        assert!(line.ends_with("cargo bench --no-run --config env.A=VALUE"), "{line}");
+    }
+}

@@ -1,0 +1,535 @@
+//! From a checkout to its compilation: found in the cache, or made by cargo.
+//!
+//! Dependencies that were compiled for another version are reused: a new compilation starts from a copy of the newest
+//! target dir of its family (same toolchain, settings, flags and path), without the artifacts of path packages. What
+//! remains are dependencies that cargo identifies by version and checksum or commit. Path packages are always compiled
+//! from scratch: cargo would judge them by modification times, and a file that git wrote before the donor was compiled
+//! would look unchanged.
+//!
+//! What a compilation wrote into its checkout is noted: benchmarks may read it when they run, but the checkout is
+//! written again without it before something else is compiled there.
+
+use std::{
+    collections::BTreeSet,
+    fs, io,
+    os::unix::ffi::OsStrExt as _,
+    path::{Path, PathBuf},
+    time::Instant,
+};
+
+use tracing::{debug, info};
+
+use super::{
+    build_env::{BuildEnv, Source},
+    cargo::{self, CargoContext, Chosen, Discovered},
+    clean,
+    compilation::{Compilation, CompilationRecord, CompiledTarget, Instance},
+    discovery::Workspace,
+    event::Event,
+    files,
+    inputs::{self, InputFile},
+    key::KeyMaker,
+    lock_file::LockFile,
+    recipe::Recipe,
+    run_cargo::{self, Messages},
+    supervisor, tool, wrapper,
+};
+use crate::{
+    elf::Digest,
+    error::{Context, Error, Exit, Result},
+    model::{CompileSettings, TargetFilter},
+    shell,
+};
+
+impl BuildEnv<'_> {
+    /// Compiles the bench targets of a version, or finds them compiled from before. The compilation
+    /// is then the active one.
+    ///
+    /// What comes of it is passed to [`link`](Self::link) and [`functions`](Self::functions).
+    pub fn compile(&self, source: Source<'_>, filter: &TargetFilter) -> Result<Compilation> {
+        self.compile_instance(source, filter, Instance::First, "")
+    }
+
+    /// The compiler that a version is compiled by: all of `rustc -vV`.
+    pub fn compiler(&self, source: Source<'_>) -> Result<String> {
+        tool::compiler(&self.cargo_context(source, None)?)
+    }
+
+    /// What cargo knows of the packages of a version whose compilation, this one, is the active one.
+    pub fn workspace(&self, source: Source<'_>, compilation: &Compilation) -> Result<Workspace> {
+        if let Some(kept) = Workspace::kept(&compilation.home) {
+            return Ok(kept);
+        }
+        let context = self.cargo_context(source, None)?;
+        Workspace::discover(&context, &self.settings, &source.version.to_string())
+    }
+
+    /// Makes the build path lead to the compilation in this directory. What is linked or executed is
+    /// always of the compilation that was activated last.
+    pub fn activate(&self, home: &Path) -> Result<()> {
+        files::point(&self.cache_dirs.build_path(), home)
+    }
+
+    /// `purpose` is the reason for another compilation than the first.
+    pub(super) fn compile_instance(
+        &self,
+        source: Source<'_>,
+        filter: &TargetFilter,
+        instance: Instance,
+        purpose: &str,
+    ) -> Result<Compilation> {
+        let mut wanted = self.wanted(source, filter, instance)?;
+        clean::mark_used(source.checkout);
+        if let Some(found) = self.compiled_before(source, &wanted, instance)? {
+            return Ok(found);
+        }
+        if self.restore(source)? {
+            wanted = self.wanted(source, filter, instance)?;
+        }
+        self.compile_wanted(source, filter, purpose, wanted)
+    }
+
+    /// What a compilation depends on, and with that its place.
+    fn wanted(
+        &self,
+        source: Source<'_>,
+        filter: &TargetFilter,
+        instance: Instance,
+    ) -> Result<WantedTarget> {
+        let context = self.cargo_context(source, instance.salt())?;
+        let compiler = tool::compiler(&context)?;
+        debug!("compiler: {compiler}");
+        let lock = self.provide_lock(source, &context)?;
+        let family = self.family(source, &compiler);
+        // With the family in front, a donor is found by its name.
+        let key = format!("{family}-{}", version_key(source, &lock, filter, instance));
+        Ok(WantedTarget { context, compiler, lock: lock.path, family, key })
+    }
+
+    fn compiled_before(
+        &self,
+        source: Source<'_>,
+        wanted: &WantedTarget,
+        instance: Instance,
+    ) -> Result<Option<Compilation>> {
+        let Some(found) = Compilation::open(&self.cache_dirs.compilation(&wanted.key)) else {
+            return Ok(None);
+        };
+        // The checkout may have been written again for another compilation.
+        if !has_generated(&found.home, source.checkout) {
+            return Ok(None);
+        }
+        self.activate(&found.home)?;
+        clean::mark_used(&found.home);
+        if instance == Instance::First {
+            let version = &source.version.to_string();
+            self.observer.build_event(&Event::Compiled { version, took: None });
+        }
+        Ok(Some(found))
+    }
+
+    /// Makes sure that what is compiled are the files of the version: its benchmarks run in the checkout,
+    /// and may have written there. Returns whether that was necessary.
+    fn restore(&self, source: Source<'_>) -> Result<bool> {
+        let Some(changed) = self.files.restore(source.version)? else { return Ok(false) };
+        // Cargo brings lock files up to date.
+        let mut changed = changed.iter().filter(|path| !path.ends_with("Cargo.lock"));
+        if let Some(first) = changed.next() {
+            let more = match changed.count() {
+                0 => String::new(),
+                more => format!(" (and {more} more)"),
+            };
+            self.warn(&format!(
+                "a benchmark or build script has changed {first}{more} in the sources of {}: they are \
+                 checked out again before they are compiled",
+                source.version
+            ));
+        }
+        Ok(true)
+    }
+
+    fn compile_wanted(
+        &self,
+        source: Source<'_>,
+        filter: &TargetFilter,
+        purpose: &str,
+        wanted: WantedTarget,
+    ) -> Result<Compilation> {
+        let version = source.version.to_string();
+        let WantedTarget { context, compiler, lock, family, key } = wanted;
+        let sysroot = tool::sysroot(&context)?;
+        let home = self.cache_dirs.compilation(&key);
+        files::remove_directory(&home)?;
+        files::create_directory(&home.join("target"))?;
+        files::point(&home.join("src"), source.checkout)?;
+        self.activate(&home)?;
+        let donor = newest_of_family(&self.cache_dirs.compilations(), &family);
+        if let Some(donor) = &donor {
+            pass_answers(donor, &home);
+        }
+        let workspace = Workspace::discover(&context, &self.settings, &version)?;
+        let chosen = workspace.bench_targets(filter, &version)?;
+        self.observer.build_event(&Event::Compiling { version: &version, purpose });
+        if let Some(donor) = &donor {
+            seed_dependencies(self, &context, donor, &home, &workspace)?;
+        }
+        let before = files_in(source.checkout);
+        workspace.keep(&home)?;
+        let start = Instant::now();
+        let job = Job { source, context, sysroot, home, log: self.cache_dirs.log(&key) };
+        let messages = self.run_cargo(&job, &chosen)?;
+        let took = start.elapsed();
+        note_generated(&job.home, source.checkout, &before)?;
+        self.observer.build_event(&Event::Compiled { version: &version, took: Some(took) });
+        let Chosen { targets, programs, .. } = chosen;
+        let targets = targets
+            .into_iter()
+            .map(|found| self.compiled_target(&job, found, programs, &messages))
+            .collect::<Result<_>>()?;
+        let record = CompilationRecord {
+            version: source.version.short(),
+            reproducibility: reproducibility_key(&family, &lock),
+            rustc: compiler,
+            sysroot: job.sysroot,
+            milliseconds: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+            targets,
+            scripts: messages.scripts,
+        };
+        Compilation::complete(&job.home, record)
+    }
+
+    fn run_cargo(&self, job: &Job<'_>, chosen: &Chosen) -> Result<Messages> {
+        let version = job.source.version;
+        let kind = if chosen.programs { "programs" } else { "bench targets" };
+        let what = |failed: &[String]| match failed {
+            [] => format!("cannot compile the {kind} of {version}"),
+            failed => format!("cannot compile {} of {version}", failed.join(", ")),
+        };
+        let commit = version.commit.as_deref().filter(|_| !version.dirty);
+        let hints = match commit {
+            Some(commit) => {
+                let commit = &commit[..commit.len().min(12)];
+                let source = self.cache_dirs.source_path();
+                let workspace = &self.workspace;
+                let [command, removal] =
+                    cargo::reproduction(commit, &source, workspace, &self.settings, chosen);
+                vec![format!("reproduce with: {command}"), format!("and afterwards: {removal}")]
+            }
+            None => vec![format!(
+                "reproduce with `{} bench --no-run` in the working tree",
+                shell::cargo()
+            )],
+        };
+        let mut command =
+            job.context.command(&cargo::compile(&job.context, &self.settings, chosen));
+        if chosen.programs {
+            command.env(wrapper::PROGRAMS_VARIABLE, "1");
+        }
+        info!("running: {}", tool::shown(&command));
+        let command = supervisor::supervised(&command, &self.lock)?;
+        run_cargo::compile(command, &version.to_string(), &job.log, self.observer, what, &hints)
+    }
+
+    /// The record of one bench target, or of one program.
+    fn compiled_target(
+        &self,
+        job: &Job<'_>,
+        found: Discovered,
+        is_program: bool,
+        messages: &Messages,
+    ) -> Result<CompiledTarget> {
+        let version = job.source.version;
+        let kind = if is_program { "program" } else { "bench target" };
+        let what = || format!("cannot use {kind} `{}` of {version}", found.target);
+        let made = messages
+            .executables
+            .iter()
+            .find(|made| {
+                made.is_program == is_program
+                    && made.package == found.package_id
+                    && made.target == found.target.target
+            })
+            .ok_or_else(|| {
+                Error::new(Exit::Build, what())
+                    .cause("cargo reported success, but made no executable for it")
+                    .hint("check that its required-features are enabled")
+            })?;
+        let recipes = job.home.join("recipes");
+        let recipe_name = if is_program {
+            Recipe::find_program(&recipes, &made.target).unwrap_or_default()
+        } else {
+            made.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+        };
+        let recipe_home = recipes.join(&recipe_name);
+        let recipe = Recipe::load(&recipe_home).map_err(|failure| {
+            Error::new(Exit::Build, what())
+                .cause("rustc did not use the linker that rbench passed to it")
+                .cause(failure.to_string())
+        })?;
+        let build_path = self.cache_dirs.build_path();
+        let sysroot = &job.sysroot;
+        let recorded = files::modified(&Recipe::path(&recipe_home))?;
+        let (inputs, files) = inputs::digest(&recipe, recorded, &build_path, &job.home, sysroot)?;
+        // That of a program is a link, under a shorter name, to what the linker made.
+        let linked = if is_program { &recipe.output } else { &made.path };
+        let executable = inputs::path_in_home(linked, &build_path, &job.home);
+        let made_files = [Recipe::path(&recipe_home), executable];
+        let read = |path: &PathBuf| InputFile::read(path, sysroot);
+        Ok(CompiledTarget {
+            target: found.target,
+            package_id: found.package_id,
+            package_root: found.package_root,
+            executable: linked.clone(),
+            recipe: recipe_name,
+            inputs,
+            files,
+            made: made_files.iter().map(read).collect::<Result<_>>()?,
+        })
+    }
+
+    /// The hash of everything but the version and its lock file: compilations of one family can share
+    /// dependencies.
+    fn family(&self, source: Source<'_>, compiler: &str) -> String {
+        // Neither changes what is made.
+        let settings = CompileSettings { jobs: None, offline: false, ..self.settings.clone() };
+        let mut maker = KeyMaker::new("compilation v4");
+        maker.add("rustc", compiler.as_bytes());
+        maker.add("settings", format!("{settings:?}").as_bytes());
+        maker.add_path("workspace", &self.workspace);
+        maker.add_path("at", &self.cache_dirs.build_path());
+        for (name, value) in self.users_environment(source).identifying() {
+            maker.add(&name.to_string_lossy(), value.as_encoded_bytes());
+        }
+        if let Some(configs) = self.configs.compilation_text() {
+            maker.add("configs", configs.as_bytes());
+        }
+        maker.key()
+    }
+}
+
+/// A compilation that is to be found or made.
+struct WantedTarget {
+    context: CargoContext,
+    compiler: String,
+    lock: PathBuf,
+    family: String,
+    key: String,
+}
+
+/// One compilation while it is made.
+struct Job<'a> {
+    source: Source<'a>,
+    context: CargoContext,
+    sysroot: PathBuf,
+    home: PathBuf,
+    log: PathBuf,
+}
+
+fn version_key(
+    source: Source<'_>,
+    lock: &LockFile,
+    filter: &TargetFilter,
+    instance: Instance,
+) -> String {
+    let mut maker = KeyMaker::new("version v3");
+    maker.add("tree", source.version.tree.as_bytes());
+    if lock.is_added {
+        // It is not part of the tree.
+        maker.add_file("lock", &lock.path);
+    }
+    for submodule in source.absent_submodules {
+        // Its files are those of a commit that the tree names, or none.
+        maker.add_path("absent", submodule);
+    }
+    maker.add("filter", format!("{filter:?}").as_bytes());
+    maker.add("instance", format!("{instance:?}").as_bytes());
+    maker.key()
+}
+
+fn reproducibility_key(family: &str, lock: &Path) -> String {
+    let mut maker = KeyMaker::new("reproducibility v1");
+    maker.add("family", family.as_bytes());
+    maker.add_file("lock", lock);
+    maker.key()
+}
+
+/// In a target dir: what cargo has asked rustc. It asks again if that is of another toolchain.
+const ANSWERS: &str = ".rustc_info.json";
+
+/// Gives the target dir of the compilation in `home` what cargo has asked rustc for its donor, so that
+/// cargo reads the workspace without running rustc.
+fn pass_answers(donor: &Path, home: &Path) {
+    let [from, to] = [donor, home].map(|home| home.join("target").join(ANSWERS));
+    // Without it, cargo asks.
+    let _ = fs::copy(from, to);
+}
+
+/// Fills the target dir of the compilation in `home` from its donor.
+fn seed_dependencies(
+    workshop: &BuildEnv<'_>,
+    context: &CargoContext,
+    donor: &Path,
+    home: &Path,
+    workspace: &Workspace,
+) -> Result<()> {
+    let target = home.join("target");
+    let what = || format!("cannot copy compiled dependencies from {}", donor.display());
+    copy_directory(&donor.join("target"), &target).context(Exit::Build, what)?;
+    let arguments = cargo::clean(
+        context,
+        &workshop.settings,
+        &workspace.path_packages(&workshop.cache_dirs.source_path()),
+    );
+    // Whatever goes wrong here: compiling from nothing is slower, never wrong.
+    if tool::run(&mut context.command(&arguments), || "cannot clean".to_owned()).is_err() {
+        files::remove_directory(&target)?;
+        files::create_directory(&target)?;
+    }
+    Ok(())
+}
+
+/// The donor for a compilation of this family. The directories of compilations are named by their family
+/// first.
+fn newest_of_family(compilations: &Path, family: &str) -> Option<PathBuf> {
+    fs::read_dir(compilations)
+        .ok()?
+        .filter_map(io::Result::ok)
+        .filter(|entry| entry.file_name().as_encoded_bytes().starts_with(family.as_bytes()))
+        .map(|entry| entry.path())
+        .filter_map(|home| Some((Compilation::made_at(&home)?, home)))
+        .max()
+        .map(|(_, home)| home)
+}
+
+/// Copies a directory with the times of its files, by which cargo tells what is newer than what.
+fn copy_directory(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let (from, to) = (entry.path(), to.join(entry.file_name()));
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            copy_directory(&from, &to)?;
+        } else if kind.is_file() {
+            fs::copy(&from, &to)?;
+            let modified = entry.metadata()?.modified()?;
+            fs::File::options().write(true).open(&to)?.set_modified(modified)?;
+        }
+    }
+    Ok(())
+}
+
+/// Lies in the directory of a compilation that wrote something.
+const GENERATED: &str = "generated.json";
+
+/// The paths of all files below a checkout. Lock files and target dirs, which cargo makes itself, are left
+/// out, and so are paths that are not Unicode.
+fn files_in(checkout: &Path) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut open = vec![PathBuf::new()];
+    while let Some(directory) = open.pop() {
+        // What cannot be read, no benchmark reads.
+        let entries = fs::read_dir(checkout.join(&directory)).into_iter().flatten();
+        for entry in entries.filter_map(io::Result::ok) {
+            let path = directory.join(entry.file_name());
+            let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            if is_directory && entry.file_name() != "target" {
+                open.push(path);
+            } else if !is_directory && entry.file_name() != "Cargo.lock" {
+                found.extend(path.to_str().map(str::to_owned));
+            }
+        }
+    }
+    found
+}
+
+/// Notes what the compilation in `home` added to the files that were in its checkout before.
+fn note_generated(home: &Path, checkout: &Path, before: &BTreeSet<String>) -> Result<()> {
+    let added: Vec<(String, Digest)> = files_in(checkout)
+        .into_iter()
+        .filter(|path| !before.contains(path))
+        .filter_map(|path| content_digest(&checkout.join(&path)).map(|digest| (path, digest)))
+        .collect();
+    if added.is_empty() { Ok(()) } else { files::write_json(&home.join(GENERATED), &added) }
+}
+
+/// Whether all that the compilation in `home` added to its checkout is still there, with the same contents.
+fn has_generated(home: &Path, checkout: &Path) -> bool {
+    let added: Vec<(String, Digest)> = files::read_json(&home.join(GENERATED)).unwrap_or_default();
+    added.iter().all(|(path, known)| content_digest(&checkout.join(path)) == Some(*known))
+}
+
+/// The digest of a file or of where a link leads; `None` if there is neither.
+fn content_digest(path: &Path) -> Option<Digest> {
+    let kind = fs::symlink_metadata(path).ok()?.file_type();
+    if kind.is_symlink() {
+        return Some(Digest::compute(fs::read_link(path).ok()?.as_os_str().as_bytes()));
+    }
+    // Reading a pipe would never end.
+    kind.is_file().then(|| fs::read(path).ok()).flatten().map(|contents| Digest::compute(&contents))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, SystemTime};
+
+    use super::*;
+
+    #[test]
+    fn the_donor_is_the_newest_of_its_family_and_is_found_without_reading_records() {
+        let directory = tempfile::tempdir().unwrap();
+        let compiled = |name: &str, seconds_ago| {
+            let home = directory.path().join(name);
+            let record = home.join("compilation.json");
+            files::write_whole(&record, b"nobody parses this").unwrap();
+            let made = SystemTime::now() - Duration::from_secs(seconds_ago);
+            fs::File::options().append(true).open(record).unwrap().set_modified(made).unwrap();
+            home
+        };
+        let newest = compiled("own-b", 10);
+        compiled("own-a", 30);
+        compiled("own-c", 20);
+        compiled("other-d", 0);
+        fs::create_dir(directory.path().join("own-unfinished")).unwrap();
+        assert_eq!(newest_of_family(directory.path(), "own"), Some(newest));
+        assert_eq!(newest_of_family(directory.path(), "unknown"), None);
+    }
+
+    #[test]
+    fn what_a_compilation_added_to_its_checkout_must_be_there_with_the_same_contents() {
+        let (home, checkout) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (home, checkout) = (home.path(), checkout.path());
+        let write = |path: &str, contents: &str| {
+            fs::create_dir_all(checkout.join(path).parent().unwrap()).unwrap();
+            fs::write(checkout.join(path), contents).unwrap();
+        };
+        write("src/lib.rs", "");
+        let before = files_in(checkout);
+        write("assets/data.bin", "one");
+        write("target/x", "");
+        write("Cargo.lock", "");
+        std::os::unix::fs::symlink("nowhere", checkout.join("link")).unwrap();
+        note_generated(home, checkout, &before).unwrap();
+
+        write("src/lib.rs", "changed by a benchmark");
+        write("results.csv", "added by a benchmark");
+        fs::remove_file(checkout.join("Cargo.lock")).unwrap();
+        fs::remove_dir_all(checkout.join("target")).unwrap();
+        assert!(has_generated(home, checkout));
+        write("assets/data.bin", "two");
+        assert!(!has_generated(home, checkout), "of another compilation");
+        write("assets/data.bin", "one");
+        assert!(has_generated(home, checkout), "generated again");
+        fs::remove_dir_all(checkout.join("assets")).unwrap();
+        assert!(!has_generated(home, checkout), "gone");
+    }
+
+    #[test]
+    fn a_compilation_that_added_nothing_has_no_list() {
+        let (home, checkout) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        fs::write(checkout.path().join("file"), "").unwrap();
+        note_generated(home.path(), checkout.path(), &files_in(checkout.path())).unwrap();
+        assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0);
+        assert!(has_generated(home.path(), checkout.path()));
+    }
+}

@@ -1,0 +1,409 @@
+//! Cargo's config files outside of the repository: the user's own, which hold for every version. And
+//! what they and those of a version say about the compiler, and about the sources of registry crates.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ffi::OsString,
+    fs,
+    path::{Component, Path, PathBuf},
+};
+
+use toml::{Table, Value};
+
+use super::{environment::Environment, key::KeyMaker};
+
+/// Tables that change nothing that is made or run. Others count, also unknown ones.
+const WITHOUT_EFFECT: &str = "
+    alias cache cargo-new credential-alias doc future-incompat-report http include install net
+    registries registry term
+";
+/// The same, of the table `build`.
+const WITHOUT_EFFECT_IN_BUILD: &str = "build-dir incremental jobs target-dir";
+/// Where dependencies come from: a lock file says what they have to be.
+const SOURCES: &str = "source";
+
+/// The config files outside of one repository.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigFiles {
+    /// Those above the user's repository, farthest first, that cargo does not see from a checkout
+    /// elsewhere.
+    pub above: Vec<PathBuf>,
+    /// The directory above which cargo finds those of a checkout.
+    outside: PathBuf,
+    /// The one in cargo's home, which holds anywhere.
+    of_home: Option<PathBuf>,
+}
+
+impl ConfigFiles {
+    /// The config files outside of the repository at `root`, for checkouts below `outside`.
+    pub fn find(root: &Path, outside: &Path, variable: impl Fn(&str) -> Option<OsString>) -> Self {
+        let home = variable("CARGO_HOME").map(PathBuf::from);
+        let default_home = || variable("HOME").map(|home| Path::new(&home).join(".cargo"));
+        let of_home = home.or_else(default_home).and_then(|home| config_file(&home));
+        let mut above: Vec<PathBuf> = root
+            .ancestors()
+            .skip(1)
+            .filter(|directory| !outside.starts_with(directory))
+            .filter_map(|directory| config_file(&directory.join(".cargo")))
+            .filter(|path| Some(path) != of_home.as_ref())
+            .collect();
+        above.reverse();
+        Self { above, outside: outside.to_owned(), of_home }
+    }
+
+    /// A hash of what they say about what is made; `None` if they say nothing.
+    pub fn compilation_text(&self) -> Option<String> {
+        self.hash(&[])
+    }
+
+    /// A hash of what they say about how a version is built and run; `None` if they say nothing. A value
+    /// may be a secret.
+    pub fn identity(&self) -> Option<String> {
+        self.hash(&[SOURCES]).map(|hash| format!("blake3:{}", &hash[..16]))
+    }
+
+    /// The program `build.<name>`, `rustc` for one, that cargo takes in this environment for the version
+    /// whose workspace is `workspace`; `None` if nobody names one.
+    pub fn program(
+        &self,
+        name: &str,
+        environment: &Environment,
+        workspace: &Path,
+    ) -> Option<OsString> {
+        let variable = name.to_uppercase().replace('-', "_");
+        let given = |name: &str| environment.get(name).map(OsString::from);
+        // Given by `--config`, the files above count more than all others.
+        let mut above = self.above.iter().rev();
+        given(&variable)
+            .or_else(|| above.find_map(|path| program_in(path, name)))
+            .or_else(|| given(&format!("CARGO_BUILD_{variable}")))
+            .or_else(|| self.seen_from(workspace).iter().find_map(|path| program_in(path, name)))
+            .filter(|program| !program.is_empty())
+    }
+
+    /// The settings of profiles in the config files of a version, for `--config`, where files above the
+    /// repository have them too. Given by `--config` themselves, those would count more. `workspace` is a
+    /// directory of `checkout`.
+    pub fn own_profiles(&self, checkout: &Path, workspace: &Path) -> Vec<String> {
+        let profiles = |path: &Path| -> Vec<Value> {
+            tables(path).into_iter().filter_map(|(_, mut table)| table.remove("profile")).collect()
+        };
+        let above: Vec<Value> = self.above.iter().flat_map(|path| profiles(path)).collect();
+        let is_above = |keys: &[String]| {
+            above.iter().any(|profiles| {
+                keys.iter().try_fold(profiles, |value, key| value.get(key.as_str())).is_some()
+            })
+        };
+        let mut settings = Vec::new();
+        // Of two for the same, the later one counts: it has to be that of the nearest file.
+        for below in workspace.ancestors().collect::<Vec<_>>().into_iter().rev() {
+            let file = config_file(&checkout.join(below).join(".cargo"));
+            for profile in file.iter().flat_map(|path| profiles(path)).rev() {
+                leaves(&profile, &mut Vec::new(), &mut |keys, value| {
+                    // What JSON writes of these values is TOML too.
+                    if let (true, Ok(value)) = (is_above(keys), serde_json::to_string(value)) {
+                        settings.push(format!("profile.{}={value}", dotted(keys)));
+                    }
+                });
+            }
+        }
+        settings
+    }
+
+    fn hash(&self, left_out: &[&str]) -> Option<String> {
+        let mut maker = KeyMaker::new("config v1");
+        let mut is_empty = true;
+        let files = self.above.iter().rev().cloned().chain(self.seen_from(&self.outside));
+        for (_, mut table) in files.flat_map(|path| tables(&path)) {
+            remove(&mut table, left_out.iter().copied());
+            if let (false, Ok(json)) = (table.is_empty(), serde_json::to_vec(&table)) {
+                maker.add("file", &json);
+                is_empty = false;
+            }
+        }
+        (!is_empty).then(|| maker.key())
+    }
+
+    /// The files that cargo finds from a directory, those that count most first.
+    fn seen_from(&self, directory: &Path) -> Vec<PathBuf> {
+        let mut files: Vec<PathBuf> = directory
+            .ancestors()
+            .filter_map(|directory| config_file(&directory.join(".cargo")))
+            .collect();
+        let of_home = self.of_home.clone().filter(|path| !files.contains(path));
+        files.extend(of_home);
+        files
+    }
+}
+
+/// The config file in a directory, of which cargo prefers the name without an extension.
+fn config_file(directory: &Path) -> Option<PathBuf> {
+    ["config", "config.toml"].iter().map(|name| directory.join(name)).find(|path| path.is_file())
+}
+
+/// The program that a config file names. Cargo looks one with a `/` up where the directory `.cargo` is.
+fn program_in(path: &Path, name: &str) -> Option<OsString> {
+    tables(path).iter().find_map(|(path, table)| {
+        let program = table.get("build")?.get(name)?.as_str()?;
+        let directory = path.parent().and_then(Path::parent).filter(|_| program.contains('/'));
+        Some(directory.map_or(program.into(), |directory| directory.join(program).into()))
+    })
+}
+
+/// What a config file says, then what those say that it includes.
+fn tables(path: &Path) -> Vec<(PathBuf, Table)> {
+    let mut found = Vec::new();
+    let mut seen = BTreeSet::new();
+    let mut wanted = vec![path.to_owned()];
+    while let Some(path) = wanted.pop() {
+        let text = fs::read_to_string(&path).unwrap_or_default();
+        // One that cargo cannot read either is for cargo to report.
+        let Ok(table) = text.parse::<Table>() else { continue };
+        if seen.insert(path.clone()) {
+            // The last one counts most, and is the next one to be taken.
+            wanted.extend(included(&table).iter().map(|file| path.with_file_name(file)));
+            found.push((path, table));
+        }
+    }
+    found
+}
+
+/// The files that a config file includes.
+fn included(table: &Table) -> Vec<String> {
+    let files = match table.get("include") {
+        Some(Value::Array(files)) => files.as_slice(),
+        Some(file) => std::slice::from_ref(file),
+        None => &[],
+    };
+    let path = |file: &Value| {
+        let path = file.get("path").unwrap_or(file);
+        path.as_str().map(str::to_owned)
+    };
+    files.iter().filter_map(path).collect()
+}
+
+/// Calls `found` for every value below `value` that is a word, a number or a switch, with its keys.
+fn leaves(value: &Value, keys: &mut Vec<String>, found: &mut impl FnMut(&[String], &Value)) {
+    match value {
+        Value::Table(table) => {
+            for (key, value) in table {
+                keys.push(key.clone());
+                leaves(value, keys, found);
+                keys.pop();
+            }
+        }
+        // Cargo joins those of all files.
+        Value::Array(_) => {}
+        _ => found(keys, value),
+    }
+}
+
+/// Keys as TOML has them on one line. A JSON string is a TOML string.
+fn dotted(keys: &[String]) -> String {
+    let quoted = keys.iter().filter_map(|key| serde_json::to_string(key).ok());
+    quoted.collect::<Vec<_>>().join(".")
+}
+
+/// Removes what has no effect, and the tables `left_out`.
+fn remove<'a>(table: &mut Table, left_out: impl Iterator<Item = &'a str>) {
+    for name in WITHOUT_EFFECT.split_whitespace().chain(left_out) {
+        table.remove(name);
+    }
+    if let Some(build) = table.get_mut("build").and_then(Value::as_table_mut) {
+        for name in WITHOUT_EFFECT_IN_BUILD.split_whitespace() {
+            build.remove(name);
+        }
+    }
+    table.retain(|_, value| value.as_table().is_none_or(|table| !table.is_empty()));
+}
+
+/// Settings for cargo's `--config` that override the relative source directories in the config files
+/// of `workspace`, a directory of the checkout, and of those above it. `at` is the path at which
+/// cargo is to see the checkout, the same for all versions.
+///
+/// Cargo resolves a relative directory in a config file, as `cargo vendor` writes it, against the checkout's own path.
+/// That path would be in every panic message of such a crate, and differ between versions.
+pub fn vendored_sources(checkout: &Path, workspace: &Path, at: &Path) -> Vec<String> {
+    let mut directories = BTreeMap::new();
+    // The config file nearest to the workspace counts: it comes last.
+    for below in workspace.ancestors().collect::<Vec<_>>().into_iter().rev() {
+        for (source, directory) in relative_directories(&checkout.join(below)) {
+            directories.insert(source, at.join(below).join(directory));
+        }
+    }
+    // A JSON string is a TOML string.
+    let setting = |(source, directory): (String, PathBuf)| {
+        let directory = serde_json::to_string(directory.to_str()?).ok()?;
+        Some(format!("source.{}.directory={directory}", serde_json::to_string(&source).ok()?))
+    };
+    directories.into_iter().filter_map(setting).collect()
+}
+
+/// The names and relative directories of the sources that the config file in `directory` has.
+fn relative_directories(directory: &Path) -> Vec<(String, String)> {
+    // Cargo prefers the name without an extension, too.
+    let files = ["config", "config.toml"].map(|name| directory.join(".cargo").join(name));
+    let text = files.iter().find_map(|file| fs::read_to_string(file).ok()).unwrap_or_default();
+    let Ok(config) = text.parse::<Table>() else { return Vec::new() };
+    let sources = config.get("source").and_then(Value::as_table);
+    let relative = |(name, source): (&String, &Value)| {
+        let directory = source.get("directory")?.as_str()?;
+        let inside = Path::new(directory).components().all(|part| {
+            matches!(part, Component::Normal(_) | Component::CurDir | Component::ParentDir)
+        });
+        inside.then(|| (name.clone(), directory.to_owned()))
+    };
+    sources.into_iter().flatten().filter_map(relative).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A repository at `user/repository`, and checkouts at `cache/checkouts`.
+    struct ConfigLocation(tempfile::TempDir);
+
+    impl ConfigLocation {
+        fn with(files: &[(&str, &str)]) -> Self {
+            let place = Self(tempfile::tempdir().unwrap());
+            for (path, text) in files {
+                place.write(path, text);
+            }
+            place
+        }
+
+        fn path(&self, path: &str) -> PathBuf {
+            self.0.path().join(path)
+        }
+
+        fn write(&self, path: &str, text: &str) {
+            let path = self.path(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+
+        fn configs(&self) -> ConfigFiles {
+            let home = self.path("home");
+            ConfigFiles::find(&self.path("user/repository"), &self.path("cache"), |name| {
+                (name == "CARGO_HOME").then(|| home.clone().into())
+            })
+        }
+    }
+
+    const FLAGS: &str = "[build]\nrustflags = ['--cfg', 'a']\n";
+
+    #[test]
+    fn every_file_that_cargo_reads_outside_of_the_repository_counts() {
+        let files = ["user/.cargo/config.toml", "cache/.cargo/config", "home/config.toml"];
+        for path in files {
+            let place = ConfigLocation::with(&[(path, FLAGS)]);
+            let first = place.configs();
+            assert_eq!(first.above.is_empty(), path != files[0], "{path}");
+            let identity = first.identity().unwrap();
+            assert!(identity.starts_with("blake3:") && identity.len() == 23, "{identity}");
+            place.write(path, &FLAGS.replace("'a'", "'b'"));
+            assert_ne!(place.configs().identity(), Some(identity), "{path}");
+        }
+        let own = ConfigLocation::with(&[("user/repository/.cargo/config.toml", FLAGS)]);
+        assert_eq!(own.configs().compilation_text(), None, "it is part of the tree");
+    }
+
+    #[test]
+    fn programs_are_found_in_the_order_in_which_cargo_heeds_them() {
+        let place = ConfigLocation::with(&[]);
+        let workspace = place.path("cache/checkouts/tree");
+        let mut environment = Environment::default();
+        let found = |environment: &Environment| {
+            place.configs().program("rustc", environment, &workspace).unwrap_or_default()
+        };
+        assert_eq!(found(&environment), "");
+        for (path, program, expected) in [
+            ("home/config.toml", "from-path", "from-path".into()),
+            ("cache/checkouts/tree/.cargo/config.toml", "./own", workspace.join("./own")),
+            ("user/.cargo/config.toml", "bin/above", place.path("user/bin/above")),
+        ] {
+            place.write(path, &format!("[build]\nrustc = '{program}'\n"));
+            assert_eq!(found(&environment), *expected);
+        }
+        fs::remove_file(place.path("user/.cargo/config.toml")).unwrap();
+        environment.set("CARGO_BUILD_RUSTC", "given");
+        assert_eq!(found(&environment), "given");
+        environment.set("RUSTC", "given first");
+        assert_eq!(found(&environment), "given first");
+    }
+
+    #[test]
+    fn settings_of_profiles_are_repeated_where_files_above_have_them_too() {
+        let profile = |text: &str| format!("[profile.bench]\n{text}\n");
+        let place = ConfigLocation::with(&[
+            ("user/.cargo/config.toml", &profile("lto = true\npackage.'*'.debug = 1\n")),
+            ("tree/.cargo/config.toml", &profile("lto = 'off'\nopt-level = 2\n")),
+            ("tree/a/.cargo/config", &profile("lto = 'thin'\npackage.'*'.debug = 0\n")),
+        ]);
+        let own = |configs: &ConfigFiles| configs.own_profiles(&place.path("tree"), Path::new("a"));
+        let expected = [
+            r#"profile."bench"."lto"="off""#,
+            r#"profile."bench"."lto"="thin""#,
+            r#"profile."bench"."package"."*"."debug"=0"#,
+        ];
+        assert_eq!(own(&place.configs()), expected);
+        fs::remove_file(place.path("user/.cargo/config.toml")).unwrap();
+        assert!(own(&place.configs()).is_empty(), "cargo reads its own files itself");
+    }
+
+    #[test]
+    fn what_a_config_file_includes_counts() {
+        let text = "include = ['more.toml', { path = 'even/more.toml', optional = true }]\n";
+        let place = ConfigLocation::with(&[("home/config.toml", text), ("home/more.toml", FLAGS)]);
+        let first = place.configs().identity();
+        assert!(first.is_some());
+        place.write("home/even/more.toml", "include = '../config.toml'\n[env]\nA = '1'\n");
+        assert_ne!(place.configs().identity(), first);
+    }
+
+    #[test]
+    fn settings_of_networks_and_of_speed_do_not_count_and_sources_only_for_what_is_compiled() {
+        let text = "[net]\noffline = true\n[registries.x]\ntoken = 's3cr3t'\n\
+                    [build]\njobs = 1\ntarget-dir = '/t'\n[alias]\nb = 'bench'\n";
+        let place = ConfigLocation::with(&[("home/config.toml", text)]);
+        assert_eq!(place.configs().compilation_text(), None);
+        place.write("home/config.toml", "[source.crates-io]\nreplace-with = 'mirror'\n");
+        assert_eq!(place.configs().identity(), None);
+        assert!(place.configs().compilation_text().is_some());
+    }
+
+    fn overrides_of(files: &[(&str, &str)]) -> Vec<String> {
+        let checkout = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = checkout.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        vendored_sources(checkout.path(), Path::new("a/b"), Path::new("/at/src"))
+    }
+
+    #[test]
+    fn relative_directories_are_overridden_and_the_nearest_file_counts() {
+        let top = "[source.crates-io]\nreplace-with = 'v'\n[source.v]\ndirectory = 'vendor'\n\
+                   [source.'git+https://x']\ndirectory = 'git'\n";
+        assert_eq!(
+            overrides_of(&[(".cargo/config.toml", top), ("c/.cargo/config.toml", "[source")]),
+            [
+                "source.\"git+https://x\".directory=\"/at/src/git\"",
+                "source.\"v\".directory=\"/at/src/vendor\""
+            ]
+        );
+        let nearer = "[source.v]\ndirectory = 'third party'\n";
+        assert_eq!(
+            overrides_of(&[(".cargo/config.toml", top), ("a/.cargo/config", nearer)])[1],
+            "source.\"v\".directory=\"/at/src/a/third party\""
+        );
+    }
+
+    #[test]
+    fn absolute_directories_and_other_settings_stay_as_they_are() {
+        let config = "[source.v]\ndirectory = '/usr/share/cargo/registry'\n[build]\njobs = 1\n";
+        assert!(overrides_of(&[(".cargo/config.toml", config)]).is_empty());
+        assert!(overrides_of(&[(".cargo/config.toml", "no [ toml")]).is_empty());
+    }
+}

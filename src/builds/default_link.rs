@@ -1,0 +1,157 @@
+//! Links in the linker's own order, which tell what a link keeps.
+
+use std::{
+    collections::HashSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use super::{
+    files,
+    linker::{Arrangement, Linker, LinkerOption},
+    recipe::Recipe,
+    tool,
+};
+use crate::{
+    elf::{self, FunctionSet, LinkMap, LinkedFunction},
+    error::{Context, Error, Exit, Result},
+};
+
+/// The name of the executable that the linker of the recipe makes, in the recipe's directory.
+const BY_OWN: &str = "natural";
+/// The same of another linker.
+const BY_OTHER: &str = "natural-by-other";
+
+/// A link in the linker's own order.
+pub struct DefaultLink {
+    /// The executable.
+    pub executable: Vec<u8>,
+    /// The linker's account of it.
+    pub map: String,
+}
+
+impl DefaultLink {
+    /// Links the recipe kept in `home`, or finds it linked there from before.
+    pub fn find_or_link(recipe: &Recipe, linker: &Linker, home: &Path) -> Result<Self> {
+        let executable = home.join(if linker.is_the_users() { BY_OWN } else { BY_OTHER });
+        Self::known(&executable)
+            .map_or_else(|| Self::from_executable(recipe, linker, &executable), Ok)
+    }
+
+    /// The same by the linker of the recipe, which is asked nothing if it has linked before.
+    fn link(recipe: &Recipe, home: &Path) -> Result<Self> {
+        let executable = home.join(BY_OWN);
+        let link = || Self::from_executable(recipe, &Linker::detect(recipe)?, &executable);
+        Self::known(&executable).map_or_else(link, Ok)
+    }
+
+    /// What was linked to this path from before, if it is whole.
+    fn known(executable: &Path) -> Option<Self> {
+        let known = Self::read(executable).ok()?;
+        object::File::parse(&*known.executable).is_ok().then_some(known)
+    }
+
+    fn read(executable: &Path) -> std::io::Result<Self> {
+        let map = fs::read(executable.with_extension("map"))?;
+        let map = String::from_utf8_lossy(&map).into_owned();
+        Ok(Self { executable: fs::read(executable)?, map })
+    }
+
+    /// Links to this path.
+    pub fn from_executable(recipe: &Recipe, linker: &Linker, executable: &Path) -> Result<Self> {
+        let what = || format!("cannot list the functions of {}", recipe.output.display());
+        let map = executable.with_extension("map");
+        let unfinished = executable.with_extension("unfinished");
+        let map_name = map.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let wanted = Arrangement {
+            options: vec![LinkerOption::WithFile("-Map=".to_owned(), map_name)],
+            files: Vec::new(),
+        };
+        let arguments = linker.arguments(&wanted, executable.parent().unwrap_or(Path::new("")));
+        tool::run(&mut recipe.command(&arguments, &unfinished), what)
+            .map_err(|failure| files::or_full_disk(failure, executable))?;
+        // Last, so that what a killed link leaves is not taken for a whole one.
+        fs::rename(&unfinished, executable).context(Exit::Build, what)?;
+        Self::read(executable).context(Exit::Build, what)
+    }
+
+    /// The functions of the executable.
+    pub fn kept(&self, recipe: &Recipe) -> Result<Vec<LinkedFunction>> {
+        elf::kept_functions(&self.executable).map_err(|error| {
+            let what = format!("cannot list the functions of {}", recipe.output.display());
+            Error::new(Exit::Build, what)
+                .cause(error.to_string())
+                .hint("rbench supports executables for x86-64 and aarch64 Linux")
+        })
+    }
+}
+
+/// An executable with the functions that are in it.
+pub struct ListedExecutable {
+    /// The file.
+    pub path: PathBuf,
+    /// Its functions, in the order of addresses.
+    pub functions: Vec<LinkedFunction>,
+    /// A directory for what is remembered of it.
+    pub home: PathBuf,
+    /// The options that it is linked with, but for those that name files.
+    pub options: Vec<String>,
+}
+
+/// The executable that [`function_set`] tells the functions of.
+pub fn listed_executable(recipe: &Recipe, home: &Path) -> Result<ListedExecutable> {
+    Ok(ListedExecutable {
+        functions: DefaultLink::link(recipe, home)?.kept(recipe)?,
+        path: home.join(BY_OWN),
+        home: home.to_owned(),
+        options: recipe.options(),
+    })
+}
+
+/// The machine code of each function that the link of `recipe` keeps, read from its inputs and
+/// remembered below `home`.
+pub fn function_set(recipe: &Recipe, home: &Path) -> Result<FunctionSet> {
+    let remembered = home.join("functions.json");
+    if let Some(set) = files::read_json(&remembered) {
+        return Ok(set);
+    }
+    let natural = DefaultLink::link(recipe, home)?;
+    let kept = natural.kept(recipe)?;
+    let mut inputs = read_inputs(recipe)?;
+    let others = other_inputs(&natural.map, &inputs);
+    inputs.extend(others);
+    let inputs = inputs.iter().map(|(name, bytes)| (name, bytes.as_slice()));
+    let set = FunctionSet::from_link_inputs(inputs, &kept);
+    files::write_json_line(&remembered, &set)?;
+    Ok(set)
+}
+
+/// The inputs that no argument names as a file: start-up code that the driver adds, and static libraries that
+/// the linker looked for. Only LLD's map tells; what else there is, is in the set as unseen.
+fn other_inputs(map: &str, known: &[(String, Vec<u8>)]) -> Vec<(String, Vec<u8>)> {
+    let Ok(map) = LinkMap::parse(map) else { return Vec::new() };
+    let mut others: Vec<&str> = Vec::new();
+    let mut met: HashSet<&str> = known.iter().map(|(name, _)| name.as_str()).collect();
+    for input in map.sections.iter().flat_map(|section| &section.inputs) {
+        let origin = input.origin.as_str();
+        let file = match origin.rsplit_once('(') {
+            Some((file, _)) if origin.ends_with(')') => file,
+            _ => origin,
+        };
+        if met.insert(file) && Path::new(file).is_absolute() {
+            others.push(file);
+        }
+    }
+    // A file that went meanwhile, or is none, leaves functions unseen.
+    let read = |name: &str| Some((name.to_owned(), fs::read(name).ok()?));
+    others.into_iter().filter_map(read).collect()
+}
+
+/// The inputs of a link: names and contents.
+pub fn read_inputs(recipe: &Recipe) -> Result<Vec<(String, Vec<u8>)>> {
+    let read = |path: &Path| {
+        let what = || format!("cannot read the link input {}", path.display());
+        Ok((path.display().to_string(), fs::read(path).context(Exit::Build, what)?))
+    };
+    recipe.inputs().map(read).collect()
+}

@@ -1,0 +1,267 @@
+//! Which bench targets a version has.
+
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
+
+use cargo_metadata::{Metadata, MetadataCommand, Package, Target, TargetKind};
+
+use super::{
+    cargo::{self, CargoContext, Chosen, Discovered},
+    compilation::CompiledTarget,
+    files, tool,
+};
+use crate::{
+    error::{Context, Error, Exit, Result},
+    model::{BenchTarget, CompileSettings, TargetFilter},
+};
+
+/// What cargo said of a version's workspace when it was compiled, in the directory of the compilation.
+const KEPT: &str = "workspace.json";
+
+/// What cargo knows of a version's workspace.
+#[derive(Debug)]
+pub struct Workspace {
+    metadata: Metadata,
+}
+
+impl Workspace {
+    /// Runs cargo metadata; `version` is for the error.
+    pub fn discover(
+        context: &CargoContext,
+        settings: &CompileSettings,
+        version: &str,
+    ) -> Result<Self> {
+        let what = || format!("cannot read the workspace of {version}");
+        let mut command = context.command(&cargo::metadata(context, settings));
+        // There cargo keeps what it asks rustc, and need not ask again when it compiles.
+        command.env("CARGO_TARGET_DIR", &context.target_dir);
+        let output = tool::run(&mut command, what)?;
+        let metadata = MetadataCommand::parse(String::from_utf8_lossy(&output.stdout))
+            .context(Exit::Build, what)?;
+        Ok(Self { metadata })
+    }
+
+    /// What was [kept](Self::keep) of the workspace that was compiled in `home`: cargo would say the same
+    /// again, since all that decides it is part of the compilation's key.
+    pub fn kept(home: &Path) -> Option<Self> {
+        Some(Self { metadata: files::read_json(&home.join(KEPT))? })
+    }
+
+    /// Keeps it with the compilation in `home`.
+    pub fn keep(&self, home: &Path) -> Result<()> {
+        files::write_json_line(&home.join(KEPT), &self.metadata)
+    }
+
+    /// The bench targets of the workspace that the filter admits.
+    /// Those whose required features are off are left out, as cargo does, unless they are given by name:
+    /// then cargo reports what is missing.
+    pub fn bench_targets(&self, filter: &TargetFilter, version: &str) -> Result<Chosen> {
+        let programs = !filter.programs.is_empty();
+        let kind = if programs { TargetKind::Bin } else { TargetKind::Bench };
+        let packages = self.metadata.workspace_packages().into_iter();
+        let mut all: Vec<Discovered> =
+            packages.flat_map(|package| package_targets(package, &kind)).collect();
+        all.sort_by(|a, b| a.target.cmp(&b.target));
+        let is_chosen = |found: &&Discovered| {
+            filter.admits(&found.target)
+                && (self.missing_features(found).is_empty()
+                    || filter.benches.contains(&found.target.target)
+                    || programs)
+        };
+        let (targets, others): (Vec<&Discovered>, Vec<&Discovered>) =
+            all.iter().partition(|found| is_chosen(found));
+        if programs {
+            only_one_of_each(&targets, &all, filter, version)?;
+        }
+        if targets.is_empty() {
+            return Err(self.nothing_to_build(&all, filter, version));
+        }
+        let has_namesake = others.iter().any(|other| {
+            targets.iter().any(|chosen| chosen.package_id == other.package_id)
+                && targets.iter().any(|chosen| chosen.target.target == other.target.target)
+        });
+        Ok(Chosen { targets: targets.into_iter().cloned().collect(), has_namesake, programs })
+    }
+
+    fn nothing_to_build(&self, all: &[Discovered], filter: &TargetFilter, version: &str) -> Error {
+        if all.is_empty() {
+            let what = format!("no package of {version} has a bench target");
+            let mut failure = Error::new(Exit::Usage, what)
+                .cause("rbench looks for [[bench]] targets and benches/*.rs")
+                .hint("add a bench target, or use a version that has one");
+            for manifest in self.manifests_outside() {
+                failure = failure.hint(format!(
+                    "{manifest} is not part of this workspace: use it with --manifest-path {manifest}"
+                ));
+            }
+            return failure;
+        }
+        let mut failure = Error::new(Exit::Usage, format!("no bench target of {version} matches"));
+        let has_bench = |name: &&String| all.iter().any(|found| found.target.target == **name);
+        for name in filter.benches.iter().filter(|name| !has_bench(name)) {
+            failure = failure.cause(format!("no bench target is called `{name}`"));
+        }
+        let has_package = |name: &&String| all.iter().any(|found| found.target.package == **name);
+        for name in filter.packages.iter().filter(|name| !has_package(name)) {
+            failure = failure.cause(format!("no package `{name}` has a bench target"));
+        }
+        if !filter.excluded.is_empty() {
+            failure = failure.cause(format!("--exclude leaves out {}", filter.excluded.join(", ")));
+        }
+        failure = failure.cause("the workspace has:");
+        for found in all {
+            let BenchTarget { package, target } = &found.target;
+            let needed = needed(&self.missing_features(found));
+            failure = failure.cause(format!("  -p {package} --bench {target}{needed}"));
+        }
+        if filter == &TargetFilter::default() {
+            return failure.hint("enable the features that they need with --features");
+        }
+        failure.hint("correct -p, --bench or --exclude")
+    }
+
+    /// Manifests just below the workspace that are not part of it and whose directories are named for
+    /// benchmarks: they keep dependencies away from users of the crate.
+    fn manifests_outside(&self) -> Vec<String> {
+        let root = &self.metadata.workspace_root;
+        let members: Vec<_> = self.metadata.workspace_packages();
+        let mut outside: Vec<String> = root
+            .read_dir_utf8()
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter(|entry| entry.file_name().contains("bench"))
+            .map(|entry| entry.path().join("Cargo.toml"))
+            .filter(|path| path.is_file() && members.iter().all(|of| of.manifest_path != *path))
+            .filter_map(|path| Some(path.strip_prefix(root).ok()?.to_string()))
+            .collect();
+        outside.sort();
+        outside
+    }
+
+    /// The features that a bench target requires and that are off.
+    fn missing_features(&self, found: &Discovered) -> Vec<String> {
+        let nodes = self.metadata.resolve.as_ref().map_or(&[][..], |resolve| &resolve.nodes);
+        let node = nodes.iter().find(|node| node.id.repr == found.package_id);
+        let on = |name: &String| {
+            node.is_none_or(|node| node.features.iter().any(|feature| feature.as_str() == name))
+        };
+        found.required_features.iter().filter(|name| !on(name)).cloned().collect()
+    }
+
+    /// The crates of its packages, as they are called in code.
+    pub fn crates(&self) -> BTreeSet<String> {
+        let packages = self.metadata.workspace_packages().into_iter();
+        packages
+            .flat_map(|package| &package.targets)
+            .map(|one| one.name.replace('-', "_"))
+            .collect()
+    }
+
+    /// All that cargo knows.
+    pub const fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    /// What cargo knows of a compiled bench target.
+    pub fn package_and_target(&self, compiled: &CompiledTarget) -> Result<(&Package, &Target)> {
+        let package = self.metadata.packages.iter().find(|p| p.id.repr == compiled.package_id);
+        let of_kind = |package: &'_ &Package, kind: TargetKind| {
+            let mut targets = package.targets.iter();
+            targets.position(|one| one.kind.contains(&kind) && one.name == compiled.target.target)
+        };
+        package
+            .and_then(|package| {
+                let bench = of_kind(&package, TargetKind::Bench);
+                let found = bench.or_else(|| of_kind(&package, TargetKind::Bin))?;
+                Some((package, package.targets.get(found)?))
+            })
+            .ok_or_else(|| {
+                Error::new(Exit::Build, format!("cannot find bench target {}", compiled.target))
+                    .cause("it was compiled, but is no longer in the workspace")
+            })
+    }
+
+    /// What cargo is given for all packages whose source may differ between versions: those of the workspace, all
+    /// others that are given by a path, and those that lie in the repository, at `source_path`.
+    pub fn path_packages(&self, source_path: &Path) -> Vec<String> {
+        let of_repository = |package: &&Package| {
+            package.source.is_none() || package.manifest_path.starts_with(source_path)
+        };
+        self.metadata.packages.iter().filter(of_repository).map(specification).collect()
+    }
+}
+
+fn needed(features: &[String]) -> String {
+    if features.is_empty() {
+        String::new()
+    } else {
+        format!(" (needs --features {})", features.join(","))
+    }
+}
+
+/// The full specification of a package. Its name alone, or its name and version, may be that of a
+/// dependency too: a crate may depend on a published version of itself.
+fn specification(package: &Package) -> String {
+    let Package { id, name, version, .. } = package;
+    // Before Rust 1.77, ids were `name 1.0.0 (path+file:///directory)`.
+    if let Some((_, source)) = id.repr.split_once(" (") {
+        let url = source.trim_end_matches(')').trim_start_matches("path+");
+        return format!("{url}#{name}:{version}");
+    }
+    let url = id.repr.split_once('#').map_or(id.repr.as_str(), |(url, _)| url);
+    format!("{url}#{name}@{version}")
+}
+
+/// Fails unless each program that is wanted is that of one package.
+fn only_one_of_each(
+    chosen: &[&Discovered],
+    all: &[Discovered],
+    filter: &TargetFilter,
+    version: &str,
+) -> Result<()> {
+    for name in &filter.programs {
+        let is_named = |found: &&&Discovered| found.target.target == *name;
+        let of: Vec<&str> =
+            chosen.iter().filter(is_named).map(|one| &*one.target.package).collect();
+        let failure = match of[..] {
+            [_] => continue,
+            [] => {
+                let what = format!("no package of {version} has a program `{name}`");
+                let known: Vec<String> =
+                    all.iter().map(|found| format!("`{}`", found.target.target)).collect();
+                let failure = Error::new(Exit::Usage, what);
+                let failure = match &known[..] {
+                    [] => failure.cause("it has no program at all"),
+                    known => failure.cause(format!("it has {}", known.join(", "))),
+                };
+                failure.hint(
+                    "--command runs a program of the workspace; a [[command]] in bench.toml can run any other",
+                )
+            }
+            _ => Error::new(Exit::Usage, format!("several packages have a program `{name}`"))
+                .cause(format!("they are {}", of.join(", ")))
+                .hint("choose one with -p"),
+        };
+        return Err(failure);
+    }
+    Ok(())
+}
+
+fn package_targets(package: &Package, kind: &TargetKind) -> Vec<Discovered> {
+    let root = package.manifest_path.parent().map(PathBuf::from).unwrap_or_default();
+    package
+        .targets
+        .iter()
+        .filter(|target| target.kind.contains(kind))
+        .map(|target| Discovered {
+            target: BenchTarget { package: package.name.to_string(), target: target.name.clone() },
+            package_id: package.id.repr.clone(),
+            package_spec: specification(package),
+            package_root: root.clone(),
+            required_features: target.required_features.clone(),
+        })
+        .collect()
+}

@@ -1,0 +1,262 @@
+//! The digest of a link: the contents of its inputs, independent of their names and directories.
+
+use std::{
+    collections::BTreeSet,
+    ffi::OsStr,
+    fs, io,
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::recipe::Recipe;
+use crate::{
+    elf::Digest,
+    error::{Context, Exit, Result},
+};
+
+/// An input of a link, as it was when the compilation was made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InputFile {
+    path: PathBuf,
+    size: u64,
+    modified: SystemTime,
+    digest: Digest,
+}
+
+impl InputFile {
+    /// The file as it is now. One of the toolchain's counts by its name.
+    pub fn read(path: &Path, sysroot: &Path) -> Result<Self> {
+        let what = || format!("cannot read the link input {}", path.display());
+        let metadata = fs::metadata(path).context(Exit::Build, what)?;
+        let digest = if path.starts_with(sysroot) {
+            Digest::compute(path.as_os_str().as_encoded_bytes())
+        } else {
+            Digest::compute(&fs::read(path).context(Exit::Build, what)?)
+        };
+        let modified = metadata.modified().context(Exit::Build, what)?;
+        Ok(Self { path: path.to_owned(), size: metadata.len(), modified, digest })
+    }
+
+    /// Whether the file is still the same: by its size and time of modification, or else by its contents,
+    /// since a file of a checkout that was written again is younger.
+    pub fn is_whole(&self) -> bool {
+        fs::metadata(&self.path).is_ok_and(|now| {
+            now.len() == self.size
+                && (now.modified().is_ok_and(|time| time == self.modified)
+                    || fs::read(&self.path)
+                        .is_ok_and(|bytes| Digest::compute(&bytes) == self.digest))
+        })
+    }
+
+    /// Whether it is loaded when the executable starts, and no part of it.
+    fn is_loaded_at_start(&self) -> bool {
+        is_shared_library(&self.path)
+    }
+
+    /// The name of the file, without its directory.
+    pub fn name(&self) -> String {
+        self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+}
+
+/// The names of the inputs that differ between two links of the same target.
+pub fn differing(one: &[InputFile], other: &[InputFile]) -> Vec<String> {
+    let differ = |(a, b): &(&InputFile, &InputFile)| a.digest != b.digest;
+    let mut names: Vec<String> =
+        one.iter().zip(other).filter(differ).map(|(a, _)| a.name()).collect();
+    let longer = if one.len() > other.len() { one } else { other };
+    names.extend(longer[one.len().min(other.len())..].iter().map(InputFile::name));
+    names
+}
+
+/// The digest of the libraries among these that an executable loads when it starts; `None` if there
+/// are none.
+pub fn loaded_at_start(files: &[InputFile]) -> Option<Digest> {
+    let loaded: Vec<u8> = files
+        .iter()
+        .filter(|file| file.is_loaded_at_start())
+        .flat_map(|file| *file.digest.as_bytes())
+        .collect();
+    (!loaded.is_empty()).then(|| Digest::compute(&loaded))
+}
+
+/// The digest of the recipe that was recorded at the time `recorded`, and its input files.
+///
+/// The toolchain's own libraries count by their names: the toolchain is part of every key.
+pub fn digest(
+    recipe: &Recipe,
+    recorded: SystemTime,
+    build_path: &Path,
+    home: &Path,
+    sysroot: &Path,
+) -> Result<(Digest, Vec<InputFile>)> {
+    let mut inputs: Vec<PathBuf> =
+        recipe.inputs().map(|input| path_in_home(input, build_path, home)).collect();
+    let looked_up = looked_up_inputs(recipe, build_path, home);
+    // What is newer than the recipe was written by the link itself, such as a map.
+    inputs.extend(looked_up.into_iter().filter(|path| {
+        fs::metadata(path).and_then(|file| file.modified()).is_ok_and(|time| time <= recorded)
+    }));
+    let files: Vec<InputFile> =
+        inputs.par_iter().map(|path| InputFile::read(path, sysroot)).collect::<Result<_>>()?;
+
+    let mut hasher = blake3::Hasher::new();
+    let mut digests = files.iter().map(|file| file.digest);
+    for argument in &recipe.arguments {
+        if Recipe::is_input(argument) {
+            if let Some(digest) = digests.next() {
+                hasher.update(digest.as_bytes());
+            }
+        } else {
+            hasher.update(neutral(argument, recipe, home).as_bytes());
+        }
+        hasher.update(&[0]);
+    }
+    for file in &files[recipe.inputs().count()..] {
+        hasher.update(file.name().as_bytes()).update(&[0]).update(file.digest.as_bytes());
+    }
+    hasher.update(recipe.linker.as_bytes());
+    Ok((hasher.finalize().into(), files))
+}
+
+/// The files that the linker looks up: those that its arguments mention (a version script), and all
+/// libraries in the directories of the compilation that it searches (for `-lnative`).
+fn looked_up_inputs(recipe: &Recipe, build_path: &Path, home: &Path) -> BTreeSet<PathBuf> {
+    let own = |path: &Path| path.starts_with(home) || path.starts_with(&recipe.directory);
+    let others = || recipe.arguments.iter().filter(|argument| !Recipe::is_input(argument));
+    let words = || others().flat_map(|argument| words(argument));
+    let in_home = |word: &str| path_in_home(&recipe.directory.join(word), build_path, home);
+    let searched: BTreeSet<PathBuf> =
+        words().map(in_home).filter(|path| own(path) && path.is_dir()).collect();
+    let mut files: BTreeSet<PathBuf> = searched.iter().flat_map(|path| libraries(path)).collect();
+    files.extend(words().map(in_home).filter(|path| path.is_file()));
+    for directory in &searched {
+        files.extend(words().map(|word| directory.join(word)).filter(|path| path.is_file()));
+    }
+    files
+}
+
+/// What may be a path in an argument such as `-Tscript`, `-L`, or `-Wl,--version-script=list`.
+fn words(argument: &str) -> impl Iterator<Item = &str> {
+    let parts = argument.split([',', '=']).map(|part| {
+        // The letter of a flag may have its value right behind it.
+        if part.starts_with('-') { part.get(2..).unwrap_or_default() } else { part }
+    });
+    std::iter::once(argument).chain(parts).filter(|word| !word.is_empty())
+}
+
+fn is_shared_library(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.extension().is_some_and(|extension| extension == "so") || name.contains(".so.")
+}
+
+/// The archives and shared libraries in a directory.
+fn libraries(directory: &Path) -> Vec<PathBuf> {
+    let is_library = |path: &PathBuf| {
+        let extension = path.extension().and_then(OsStr::to_str);
+        matches!(extension, Some("a" | "lib")) || is_shared_library(path)
+    };
+    let entries = fs::read_dir(directory).into_iter().flatten().filter_map(io::Result::ok);
+    entries.map(|entry| entry.path()).filter(|path| is_library(path) && path.is_file()).collect()
+}
+
+/// The path of a file below its compilation rather than at the path that leads to one compilation after another.
+pub fn path_in_home(input: &Path, build_path: &Path, home: &Path) -> PathBuf {
+    input.strip_prefix(build_path).map_or_else(|_| input.to_owned(), |rest| home.join(rest))
+}
+
+/// An argument without the paths that differ between compilations of the same thing.
+fn neutral(argument: &str, recipe: &Recipe, home: &Path) -> String {
+    let output = recipe.output.to_string_lossy();
+    let name = recipe.output.file_name().unwrap_or_default().to_string_lossy();
+    argument
+        .replace(&*output, "$output")
+        .replace(&*home.to_string_lossy(), "$home")
+        .replace(&*name, "$name")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    /// The digest of a link with these arguments, in which `$home` is the compilation's directory.
+    fn digest_of(home: &Path, arguments: &[&str]) -> (Digest, Vec<InputFile>) {
+        let at = Path::new("/at");
+        let recipe = Recipe {
+            linker: "cc".to_owned(),
+            arguments: arguments.iter().map(|&argument| argument.to_owned()).collect(),
+            output: at.join("target/work-1"),
+            directory: home.join("src"),
+            environment: Vec::new(),
+        };
+        let recorded = SystemTime::now() + Duration::from_secs(10);
+        digest(&recipe, recorded, at, home, Path::new("/sysroot")).unwrap()
+    }
+
+    fn home_with(files: &[&str]) -> tempfile::TempDir {
+        let home = tempfile::tempdir().unwrap();
+        for file in files {
+            let path = home.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, file).unwrap();
+        }
+        home
+    }
+
+    #[test]
+    fn what_the_linker_looks_up_is_an_input_by_its_contents() {
+        for (file, arguments) in [
+            ("out/libnative.a", &["-L", "/at/out", "-lnative"][..]),
+            ("out/libnative.so.1", &["-L/at/out", "-lnative"]),
+            ("out/link.x", &["-L", "/at/out", "-Tlink.x"]),
+            ("src/lib/libnative.a", &["-L", "lib", "-lnative"]),
+            ("out/list", &["-Wl,--version-script=/at/out/list"]),
+            ("src/list", &["-Wl,--dynamic-list,list"]),
+            ("src/lib=1/x.so", &["lib=1/x.so"]),
+        ] {
+            let home = home_with(&["src/main.rs", file]);
+            let (before, files) = digest_of(home.path(), arguments);
+            assert_eq!(files.len(), 1, "{arguments:?}");
+            fs::write(home.path().join(file), "other code").unwrap();
+            let (after, changed) = digest_of(home.path(), arguments);
+            assert_ne!(before, after, "{arguments:?}");
+            let is_shared = file.contains(".so");
+            assert_eq!(loaded_at_start(&files) != loaded_at_start(&changed), is_shared);
+        }
+    }
+
+    #[test]
+    fn a_file_that_was_written_again_is_the_same_by_its_contents() {
+        let home = home_with(&["lib.a"]);
+        let path = home.path().join("lib.a");
+        let input = InputFile::read(&path, Path::new("/sysroot")).unwrap();
+        let younger = SystemTime::now() + Duration::from_secs(5);
+        fs::write(&path, "lib.a").unwrap();
+        fs::File::options().append(true).open(&path).unwrap().set_modified(younger).unwrap();
+        assert!(input.is_whole());
+        fs::write(&path, "a.lib").unwrap();
+        fs::File::options().append(true).open(&path).unwrap().set_modified(younger).unwrap();
+        assert!(!input.is_whole());
+    }
+
+    #[test]
+    fn libraries_of_the_system_and_what_the_link_writes_are_no_inputs() {
+        let home = home_with(&["src/main.rs", "src/map", "out/notes.txt"]);
+        let later = SystemTime::now() + Duration::from_secs(60);
+        fs::File::options()
+            .append(true)
+            .open(home.path().join("src/map"))
+            .and_then(|file| file.set_modified(later))
+            .unwrap();
+        let system = home_with(&["libc.a"]);
+        let system = system.path().to_str().unwrap();
+        let arguments = ["-L", system, "-L", "/at/out", "-lc", "-Wl,-Map=map", "-m64"];
+        assert_eq!(digest_of(home.path(), &arguments).1, []);
+        assert_eq!(loaded_at_start(&[]), None);
+    }
+}

@@ -1,0 +1,247 @@
+//! What the layouts of a version have in common, whatever the seed: room for each function, and where the sections
+//! start, which is at the same addresses in all versions that are built together.
+
+use object::Architecture;
+
+use super::{
+    position::{BOUNDARY, PHASES},
+    slots::{Slot, slots},
+};
+use crate::{
+    builds::{key::KeyMaker, placeable::PlaceableFunctions},
+    elf::{LoadedSection, Sections},
+};
+
+/// All slots together may take this many times as much as one version's own functions.
+const LARGEST_UNION: f64 = 1.5;
+
+/// Room for functions, and for sections.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// Room for each function that this version or one that is built with it has.
+    pub slots: Vec<Slot>,
+    /// Where sections start, if they are to start where those of other versions do.
+    pub frame: Frame,
+    /// The processor that the code is for.
+    pub architecture: Architecture,
+}
+
+impl Default for Plan {
+    fn default() -> Self {
+        Self { slots: Vec::new(), frame: Frame::default(), architecture: Architecture::Unknown }
+    }
+}
+
+/// The plan for a version alone.
+pub fn plan(movables: &PlaceableFunctions) -> Plan {
+    let mut slots = slots(&[&movables.functions]);
+    Plan {
+        slots: slots.pop().unwrap_or_default(),
+        frame: Frame::default(),
+        architecture: movables.architecture(),
+    }
+}
+
+/// Plans by which whatever these versions have in common stands at the same address in all of them. `None`
+/// if they have too little in common: an executable has room for all of it.
+pub fn plan_together(versions: &[&PlaceableFunctions]) -> Option<Vec<Plan>> {
+    let functions: Vec<_> = versions.iter().map(|version| &*version.functions).collect();
+    let slots = slots(&functions);
+    let room = |slot: &Slot| (slot.size, slot.alignment);
+    let code = slots.first().map_or(0, |slots| extent(slots.iter().map(room)));
+    let own = functions.iter().map(|functions| {
+        extent(functions.iter().map(|function| (function.size, function.alignment)))
+    });
+    let smallest = own.min();
+    if code as f64 > LARGEST_UNION * smallest.unwrap_or(0) as f64 {
+        return None;
+    }
+    let sections: Vec<_> = versions.iter().map(|version| &version.sections).collect();
+    let fixed = versions.iter().map(|version| version.fixed).max().unwrap_or(0);
+    let planned = slots.into_iter().zip(frames(&sections, code + fixed)).zip(versions);
+    let planned = planned.map(|((slots, frame), version)| Plan {
+        slots,
+        frame,
+        architecture: version.architecture(),
+    });
+    Some(planned.collect())
+}
+
+/// The most bytes that functions of these sizes and alignments, in bytes, take, whatever the seed.
+fn extent(functions: impl Iterator<Item = (u64, u64)>) -> u64 {
+    let [.., largest_phase] = PHASES;
+    let most = |(size, alignment): (u64, u64)| {
+        // A place is a multiple of the alignment, and slots begin at boundaries: both are powers of two.
+        let before = largest_phase.next_multiple_of(alignment);
+        (before + size).next_multiple_of(BOUNDARY.max(alignment))
+    };
+    functions.map(most).sum()
+}
+
+impl Plan {
+    /// The hash of all of it.
+    pub fn key(&self) -> String {
+        let mut maker = KeyMaker::new("plan");
+        for slot in &self.slots {
+            maker.add("identity", slot.identity.as_bytes());
+            maker.add("size", &slot.size.to_le_bytes());
+            maker.add("alignment", &slot.alignment.to_le_bytes());
+            if let Some(own) = &slot.own {
+                maker.add("symbol", own.symbol.as_bytes());
+                maker.add("own size", &own.size.to_le_bytes());
+            }
+        }
+        for (section, address) in &self.frame.starts {
+            maker.add("section", section.as_bytes()).add("start", &address.to_le_bytes());
+        }
+        for (section, size) in &self.frame.fillers {
+            maker.add("section", section.as_bytes()).add("filler", &size.to_le_bytes());
+        }
+        maker.key()
+    }
+}
+
+/// Bytes before the first section for what the linker may add to the headers: a segment for each section
+/// that is given an address.
+const HEADERS: u64 = 1024;
+/// A section may become larger by its size divided by this, and by [`SMALLEST_ROOM`].
+const ROOM: u64 = 16;
+/// See [`ROOM`]; in bytes.
+const SMALLEST_ROOM: u64 = 64;
+/// Sections of data behind which others follow, and which differ in size between versions.
+const FILLED: [&str; 2] = [".data.rel.ro", ".data"];
+
+/// What one version's link needs so that its sections start where those of the others do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Frame {
+    /// The addresses of the sections that are not written to, the same for all versions.
+    pub starts: Vec<(String, u64)>,
+    /// How many bytes the others are filled up by.
+    pub fillers: Vec<(String, u64)>,
+}
+
+/// The frame of each version. `code` is the most that all code takes, in bytes.
+///
+/// Sections that are not written to get their addresses: linkers put such sections before all others. Those
+/// that are written to follow at the next page; they are filled up to one size.
+pub fn frames(versions: &[&Sections], code: u64) -> Vec<Frame> {
+    let starts = starts(versions, code);
+    let frame =
+        |version: &&Sections| Frame { starts: starts.clone(), fillers: fillers(versions, version) };
+    versions.iter().map(frame).collect()
+}
+
+fn starts(versions: &[&Sections], code: u64) -> Vec<(String, u64)> {
+    let Some(first) = versions.first() else { return Vec::new() };
+    let begin = versions.iter().filter_map(|version| version.all.first());
+    let mut address = begin.map(|section| section.span.address).max().unwrap_or(0) + HEADERS;
+    let page = versions.iter().map(|version| version.page).max().unwrap_or(1);
+    let mut was_code = false;
+    let mut starts = Vec::new();
+    for section in first.all.iter().take_while(|section| !section.writable) {
+        let others = versions.iter().filter_map(|version| find(version, &section.name));
+        let (size, alignment) = others.fold((0, 1), |(size, alignment), other| {
+            (other.span.size.max(size), other.span.alignment.max(alignment))
+        });
+        let boundary = if section.executable == was_code { SMALLEST_ROOM } else { page };
+        was_code = section.executable;
+        address = address.next_multiple_of(boundary.max(alignment));
+        starts.push((section.name.clone(), address));
+        let size = if section.name == ".text" { code } else { size };
+        address += size + size / ROOM + SMALLEST_ROOM;
+    }
+    starts
+}
+
+fn fillers(versions: &[&Sections], own: &Sections) -> Vec<(String, u64)> {
+    let size = |version: &Sections, name: &str| find(version, name).map_or(0, |one| one.span.size);
+    let fillers = FILLED.iter().map(|name| {
+        let largest = versions.iter().map(|version| size(version, name)).max().unwrap_or(0);
+        ((*name).to_owned(), largest - size(own, name))
+    });
+    fillers.filter(|(_, missing)| *missing > 0).collect()
+}
+
+fn find<'s>(version: &'s Sections, name: &str) -> Option<&'s LoadedSection> {
+    version.all.iter().find(|section| section.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        builds::{
+            layout::{
+                position::{Filler, fillers, in_order},
+                testing::{function, seed},
+            },
+            placeable::PlaceableFunction,
+        },
+        elf::Span,
+    };
+
+    fn version(sizes: &[(&str, u64)]) -> PlaceableFunctions {
+        let one = |&(name, size): &(&str, u64)| PlaceableFunction { size, ..function(name, name) };
+        PlaceableFunctions::for_tests(sizes.iter().map(one).collect())
+    }
+
+    #[test]
+    fn versions_that_share_most_of_their_code_are_planned_together() {
+        let (base, head) =
+            (version(&[("a", 4000), ("b", 500)]), version(&[("a", 4100), ("c", 500)]));
+        let plans = plan_together(&[&base, &head]).unwrap();
+        assert_eq!(plans[0].slots.len(), 3);
+        assert_ne!(plans[0].key(), plans[1].key());
+        assert_eq!(plan(&base).slots.len(), 2);
+    }
+
+    #[test]
+    fn the_same_version_twice_has_one_key() {
+        let [one, other] = [version(&[("a", 40)]), version(&[("a", 40)])];
+        let plans = plan_together(&[&one, &other]).unwrap();
+        assert_eq!(plans[0].key(), plans[1].key());
+    }
+
+    #[test]
+    fn versions_with_little_in_common_have_no_plan_together() {
+        let (base, head) = (version(&[("a", 4000)]), version(&[("b", 4000)]));
+        assert_eq!(plan_together(&[&base, &head]), None);
+    }
+
+    #[test]
+    fn no_seed_makes_slots_larger_than_their_extent() {
+        let slots = plan(&version(&[("a", 1), ("b", 64), ("c", 17), ("d", 100)])).slots;
+        for number in 1..100 {
+            let code = fillers(&in_order(&slots, seed(number)));
+            let own = |filler: &Filler<'_>| filler.before.map_or(0, |own| own.size);
+            let used: u64 = code.iter().map(|filler| filler.size + own(filler)).sum();
+            assert!(used <= extent(slots.iter().map(|slot| (slot.size, slot.alignment))), "{used}");
+        }
+    }
+
+    fn sections(sizes: [u64; 4]) -> Sections {
+        let mut address = 0x2e0;
+        let names =
+            [(".rodata", false, false), (".text", false, true), (".data.rel.ro", true, false)];
+        let all = names.into_iter().chain([(".data", true, false)]).zip(sizes);
+        let all = all.map(|((name, writable, executable), size)| {
+            let span = Span { address, size, alignment: 16 };
+            address += size;
+            LoadedSection { name: name.to_owned(), span, writable, executable }
+        });
+        Sections { all: all.collect(), page: 4096 }
+    }
+
+    #[test]
+    fn all_versions_start_at_the_same_addresses_with_room_for_the_larger() {
+        let (base, head) = (sections([100, 5000, 64, 32]), sections([900, 4000, 60, 40]));
+        let [of_base, of_head] = frames(&[&base, &head], 6000).try_into().unwrap();
+        assert_eq!(of_base.starts, of_head.starts);
+        let [(rodata, at), (text, code)] = of_base.starts.try_into().unwrap();
+        assert_eq!((rodata.as_str(), text.as_str()), (".rodata", ".text"));
+        assert!(at >= 0x2e0 + HEADERS && code >= at + 900, "{at} {code}");
+        assert_eq!(code % 4096, 0, "code is in pages of its own");
+        assert_eq!(of_base.fillers, [(".data".to_owned(), 8)]);
+        assert_eq!(of_head.fillers, [(".data.rel.ro".to_owned(), 4)]);
+    }
+}

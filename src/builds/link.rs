@@ -1,0 +1,309 @@
+//! Links the builds of a bench target from its recipe, one per layout seed, in parallel.
+
+use std::{
+    collections::HashMap,
+    fs,
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    clean,
+    compilation::{Compilation, CompiledTarget},
+    event::{Event, Observer},
+    files, inputs,
+    key::KeyMaker,
+    layout::{self, Plan},
+    linker::Linker,
+    placeable::{self, PlaceableFunction, PlaceableFunctions},
+    recipe::Recipe,
+    tool,
+};
+use crate::{
+    elf::{self, Digest, Placement},
+    error::{Context, Exit, Result},
+    model::{BenchTarget, Layout, LayoutSeed},
+};
+
+/// Raise this when the same seed is to give another layout, or a build another digest.
+const LAYOUT_VERSION: &str = "layout v3";
+
+/// The description of a complete build; written last.
+const RECORD: &str = "build.json";
+
+/// One executable of a version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinkedBuild {
+    /// The seed of its layout.
+    pub seed: LayoutSeed,
+    /// The executable.
+    pub executable: PathBuf,
+    /// What is stored about it.
+    pub record: BuildRecord,
+    /// Whether it was linked just now.
+    pub fresh: bool,
+    /// What was put somewhere by its name, if the layout names functions.
+    movables: Option<Arc<PlaceableFunctions>>,
+}
+
+impl LinkedBuild {
+    /// Where its functions are.
+    pub fn placement(&self) -> Result<Placement> {
+        let what = || format!("cannot read {}", self.executable.display());
+        let bytes = fs::read(&self.executable).context(Exit::Build, what)?;
+        let placement = Placement::read(&bytes).context(Exit::Build, what)?;
+        let movables = self.movables.iter().flat_map(|movables| &movables.functions).enumerate();
+        let known: HashMap<&str, (usize, &PlaceableFunction)> =
+            movables.map(|(order, function)| (&*function.symbol, (order, function))).collect();
+        Ok(placement.identified(|placed| {
+            if let Some((order, function)) = known.get(&*placed.symbol) {
+                placed.order = *order;
+                placed.name = function.name.clone();
+                placed.instance.clone_from(&function.instance);
+                placed.code = function.code;
+            }
+        }))
+    }
+}
+
+/// What is stored about a build.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BuildRecord {
+    /// The digest of its loadable sections, and of its compilation's shared libraries.
+    pub digest: Digest,
+    /// The digest of the whole file, to notice damage.
+    file: Digest,
+    /// The size of the file in bytes.
+    pub size: u64,
+    /// How long arranging and linking took, in microseconds.
+    pub microseconds: u64,
+}
+
+impl BuildRecord {
+    /// How long arranging and linking took.
+    pub fn took(&self) -> Duration {
+        Duration::from_micros(self.microseconds)
+    }
+}
+
+/// A bench target that is ready to be linked with any layout.
+#[derive(Debug)]
+pub struct Linkable {
+    target: BenchTarget,
+    recipe: Recipe,
+    linker: Linker,
+    layout: Layout,
+    /// The functions that the linker can put anywhere, if the layout names them.
+    movables: Option<Arc<PlaceableFunctions>>,
+    plan: Plan,
+    /// The digest of its compilation's shared libraries, if there are any.
+    loaded_at_start: Option<Digest>,
+    /// The hash of everything but the layout and the seed.
+    family: String,
+}
+
+impl Linkable {
+    /// Prepares a target of the active compilation; `None` if no linker here can
+    /// make the layout.
+    pub fn prepare(
+        compilation: &Compilation,
+        target: &CompiledTarget,
+        layout: Layout,
+        observer: &dyn Observer,
+    ) -> Result<Option<Self>> {
+        let mut recipe = compilation.recipe(target)?;
+        recipe.keep_symbols();
+        let sysroot = &compilation.record.sysroot;
+        let Some(linker) = Linker::for_layout(&recipe, layout, sysroot)? else { return Ok(None) };
+        if !linker.is_the_users() {
+            observer.build_event(&Event::Note(&format!(
+                "{}: your linker cannot make the layout `{layout}`; linking with {}",
+                target.target, linker.version
+            )));
+        }
+        let mut maker = KeyMaker::new(LAYOUT_VERSION);
+        maker.add("inputs", target.inputs.as_bytes());
+        maker.add("rustc", compilation.record.rustc.as_bytes());
+        maker.add("linker", linker.version.as_bytes());
+        // Cargo hashes the package's version into it: the same inputs may have another.
+        maker.add("executable", recipe.output.file_name().unwrap_or_default().as_encoded_bytes());
+        let family = maker.key();
+        let home = compilation.recipe_home(target);
+        let movables = match layout {
+            Layout::SameAddress | Layout::SameOrder | Layout::Aligned => {
+                Some(Arc::new(placeable::placeable_functions(&mut recipe, &linker, &home)?))
+            }
+            Layout::Shuffled | Layout::Padded | Layout::Default | Layout::Rehashed => None,
+        };
+        let plan = movables.as_deref().map(layout::plan).unwrap_or_default();
+        // It takes another version to have the same addresses as this one.
+        let layout = if layout == Layout::SameAddress { Layout::SameOrder } else { layout };
+        let loaded_at_start = inputs::loaded_at_start(&target.files);
+        let target = target.target.clone();
+        Ok(Some(Self { target, recipe, linker, layout, movables, plan, loaded_at_start, family }))
+    }
+
+    /// Gives the functions of one bench target the same addresses in several versions. Returns whether that
+    /// is possible: the versions must have enough in common.
+    pub fn share_addresses(versions: &mut [&mut Self]) -> bool {
+        let movables: Option<Vec<_>> = versions.iter().map(|one| one.movables.as_deref()).collect();
+        let Some(plans) = movables.and_then(|all| layout::plan_together(&all)) else {
+            return false;
+        };
+        for (version, plan) in versions.iter_mut().zip(plans) {
+            let mut maker = KeyMaker::new("twin");
+            maker.add("alone", version.family.as_bytes()).add("plan", plan.key().as_bytes());
+            version.family = maker.key();
+            (version.layout, version.plan) = (Layout::SameAddress, plan);
+        }
+        true
+    }
+
+    /// The bench target.
+    pub fn target(&self) -> &BenchTarget {
+        &self.target
+    }
+
+    /// The layout that its builds get.
+    pub fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    /// Links one build for each seed, `jobs` at a time (`None`: one per core), or finds it linked
+    /// from before. The builds are in the order of the seeds. `version` is for the observer.
+    pub fn link(
+        &self,
+        version: &str,
+        seeds: &[LayoutSeed],
+        builds: &Path,
+        jobs: Option<u32>,
+        observer: &dyn Observer,
+    ) -> Result<Vec<LinkedBuild>> {
+        files::create_directory(builds)?;
+        if let (Layout::Default, [first, ..]) = (self.layout, seeds) {
+            // One program for all seeds: it is linked once, and never by two threads at a time.
+            let build = match self.find(*first, builds) {
+                Some(found) => found,
+                None => self.make(*first, builds)?,
+            };
+            return Ok(seeds.iter().map(|&seed| LinkedBuild { seed, ..build.clone() }).collect());
+        }
+        let threads = jobs.map_or(0, |jobs| jobs as usize);
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .context(Exit::Internal, || "cannot start threads for linking")?;
+        let done = AtomicUsize::new(0);
+        pool.install(|| {
+            let found: Vec<_> = seeds.par_iter().map(|seed| self.find(*seed, builds)).collect();
+            let of = found.iter().filter(|found| found.is_none()).count();
+            let make = |seed: LayoutSeed| {
+                let build = self.make(seed, builds)?;
+                let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+                let target = &self.target;
+                observer.build_event(&Event::Linked { target, version, done, of });
+                Ok(build)
+            };
+            let pairs = found.into_par_iter().zip(seeds);
+            pairs.map(|(found, &seed)| found.map_or_else(|| make(seed), Ok)).collect()
+        })
+    }
+
+    /// The directory of a build.
+    fn home(&self, seed: LayoutSeed, builds: &Path) -> PathBuf {
+        let mut maker = KeyMaker::new("build");
+        maker.add("family", self.family.as_bytes());
+        maker.add("layout", self.layout.to_string().as_bytes());
+        if self.layout != Layout::Default {
+            maker.add("seed", &seed.get().to_le_bytes());
+        }
+        builds.join(maker.key())
+    }
+
+    fn executable(&self, home: &Path) -> PathBuf {
+        home.join(self.recipe.output.file_name().unwrap_or_default())
+    }
+
+    fn find(&self, seed: LayoutSeed, builds: &Path) -> Option<LinkedBuild> {
+        let home = self.home(seed, builds);
+        let executable = self.executable(&home);
+        let record = undamaged(&home, &executable)?;
+        clean::mark_used(&home);
+        Some(self.linked(seed, executable, record, false))
+    }
+
+    fn linked(
+        &self,
+        seed: LayoutSeed,
+        executable: PathBuf,
+        record: BuildRecord,
+        fresh: bool,
+    ) -> LinkedBuild {
+        LinkedBuild { seed, executable, record, fresh, movables: self.movables.clone() }
+    }
+
+    fn make(&self, seed: LayoutSeed, builds: &Path) -> Result<LinkedBuild> {
+        let home = self.home(seed, builds);
+        files::remove_directory(&home)?;
+        files::create_directory(&home)?;
+        let executable = self.executable(&home);
+        let record = self.link_one(seed, &executable)?;
+        files::write_json(&home.join(RECORD), &record)?;
+        Ok(self.linked(seed, executable, record, true))
+    }
+
+    fn link_one(&self, seed: LayoutSeed, executable: &Path) -> Result<BuildRecord> {
+        let what =
+            || format!("cannot link {} with layout seed {seed}", self.recipe.output.display());
+        let start = Instant::now();
+        let arrangement = layout::arrange(self.linker.family, self.layout, seed, &self.plan)
+            .context(Exit::Internal, what)?;
+        // In the build's own directory: what a killed run leaves goes when the build is made again.
+        let directory = executable.with_file_name("arrangement");
+        files::create_directory(&directory)?;
+        for (name, contents) in &arrangement.files {
+            fs::write(directory.join(name), contents).context(Exit::Build, what)?;
+        }
+        let arguments = self.linker.arguments(&arrangement, &directory);
+        let mut command = self.recipe.command(&arguments, executable);
+        tool::run(&mut command, what).map_err(|failure| {
+            let failure = files::or_full_disk(failure, executable);
+            match self.layout {
+                // It gives sections addresses, which a linker script of the project may do as well.
+                Layout::SameAddress => {
+                    failure.hint("if it links with --layout same-order, use that")
+                }
+                _ => failure,
+            }
+        })?;
+        let took = start.elapsed();
+        files::remove_directory(&directory)?;
+        let bytes = fs::read(executable).context(Exit::Build, what)?;
+        Ok(BuildRecord {
+            digest: self.with_libraries(elf::loadable_digest(&bytes).context(Exit::Build, what)?),
+            file: Digest::compute(&bytes),
+            size: bytes.len() as u64,
+            microseconds: u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
+        })
+    }
+
+    /// The digest of an executable together with that of the libraries it loads.
+    fn with_libraries(&self, executable: Digest) -> Digest {
+        self.loaded_at_start.map_or(executable, |libraries| {
+            Digest::compute(&[*executable.as_bytes(), *libraries.as_bytes()].concat())
+        })
+    }
+}
+
+fn undamaged(home: &Path, executable: &Path) -> Option<BuildRecord> {
+    let record: BuildRecord = files::read_json(&home.join(RECORD))?;
+    let bytes = fs::read(executable).ok()?;
+    (Digest::compute(&bytes) == record.file).then_some(record)
+}

@@ -1,0 +1,269 @@
+//! The lock file of versions that have none: one for all of them, so that they are compiled with the
+//! same dependencies; and how the packages in the lock files of two versions differ.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use serde::Deserialize;
+
+use super::{
+    build_env::{BuildEnv, Source},
+    cargo::CargoContext,
+    clean,
+    discovery::Workspace,
+    files,
+    key::KeyMaker,
+};
+use crate::{
+    error::{Context, Error, Exit, Result},
+    model::DependencyChange,
+};
+
+/// The name of cargo's lock file.
+const NAME: &str = "Cargo.lock";
+
+/// The lock file of a checkout.
+pub struct LockFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Whether the version has none of its own.
+    pub is_added: bool,
+}
+
+impl BuildEnv<'_> {
+    /// Makes sure that a checkout has a lock file. A version without one gets the user's own, which git
+    /// ignores, else the one that was resolved here first.
+    pub(super) fn provide_lock(
+        &self,
+        source: Source<'_>,
+        context: &CargoContext,
+    ) -> Result<LockFile> {
+        let lock = source.checkout.join(&self.workspace).join(NAME);
+        let added = Added::find(source.checkout);
+        if lock.exists() && !added.has(&self.workspace) {
+            return Ok(LockFile { path: lock, is_added: false });
+        }
+        if self.settings.locked {
+            let what = format!("cannot compile {} with --locked", source.version);
+            return Err(Error::new(Exit::Build, what)
+                .cause(format!("it has no {}", self.workspace.join(NAME).display()))
+                .hint(format!("commit {NAME}, or omit --locked")));
+        }
+        let what = || format!("cannot give {} a {NAME}", source.version);
+        added.note(&self.workspace)?;
+        let resolved = self.cache_dirs.resolved_lock(&self.workspace);
+        let known = [self.users_workspace.join(NAME), resolved.clone()];
+        if let Some(known) = known.iter().find(|path| is_lock_file(path)) {
+            if *known == resolved {
+                clean::mark_used(known);
+            }
+            fs::copy(known, &lock).context(Exit::Build, what)?;
+            return Ok(LockFile { path: lock, is_added: true });
+        }
+        if lock.exists() {
+            fs::remove_file(&lock).context(Exit::Build, what)?;
+        }
+        // Cargo writes it. The directory acts as a compilation's, whose key is not known before the lock.
+        files::point(&self.cache_dirs.resolved().join("src"), source.checkout)?;
+        self.activate(&self.cache_dirs.resolved())?;
+        Workspace::discover(context, &self.settings, &source.version.to_string())?;
+        let contents = fs::read(&lock).context(Exit::Build, what)?;
+        files::write_whole(&resolved, &contents)?;
+        Ok(LockFile { path: lock, is_added: true })
+    }
+
+    /// The lock file that a version was compiled with, as text; empty if it cannot be read.
+    pub fn locked(&self, source: Source<'_>) -> String {
+        fs::read_to_string(source.checkout.join(&self.workspace).join(NAME)).unwrap_or_default()
+    }
+}
+
+/// Which workspaces of a checkout got a lock file that is none of their version's: a file beside the
+/// checkout with the hashes of their places, one a line.
+struct Added(PathBuf);
+
+impl Added {
+    fn find(checkout: &Path) -> Self {
+        Self(checkout.with_extension("lock-added"))
+    }
+
+    fn known(&self) -> String {
+        fs::read_to_string(&self.0).unwrap_or_default()
+    }
+
+    fn has(&self, workspace: &Path) -> bool {
+        let known = self.known();
+        // An empty file was written when there was one lock file for all workspaces.
+        known.lines().any(|known| known == line(workspace)) || known.is_empty() && self.0.exists()
+    }
+
+    fn note(&self, workspace: &Path) -> Result<()> {
+        if self.has(workspace) {
+            return Ok(());
+        }
+        files::write_whole(&self.0, (self.known() + &line(workspace) + "\n").as_bytes())
+    }
+}
+
+/// The place of a workspace in one line, whatever it is called.
+fn line(workspace: &Path) -> String {
+    KeyMaker::new("place v1").add_path("workspace", workspace).key()
+}
+
+/// Whether a file is there and whole.
+fn is_lock_file(path: &Path) -> bool {
+    fs::read_to_string(path).is_ok_and(|text| text.parse::<toml::Table>().is_ok())
+}
+
+/// How many digits of a commit are told.
+const DIGITS: usize = 7;
+
+#[derive(Deserialize)]
+struct Lock {
+    #[serde(default)]
+    package: Vec<Package>,
+}
+
+#[derive(Deserialize)]
+struct Package {
+    name: String,
+    version: String,
+    /// Packages of the repository itself have none.
+    source: Option<String>,
+}
+
+/// The packages from elsewhere of which two lock files, as text, have other versions, in the order of names.
+/// None if either is no lock file: it is cargo that refuses it.
+pub fn changed_dependencies(base: &str, head: &str) -> Vec<DependencyChange> {
+    let (Some(base), Some(head)) = (versions(base), versions(head)) else { return Vec::new() };
+    let mut names: Vec<&String> = base.keys().chain(head.keys()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let change = |name: &String| {
+        let [base, head] = [&base, &head].map(|all| all.get(name).map_or(&[][..], Vec::as_slice));
+        let only = |own: &[String], other: &[String]| -> Vec<String> {
+            own.iter().filter(|version| !other.contains(version)).cloned().collect()
+        };
+        let (base, head) = (only(base, head), only(head, base));
+        let is_other = !base.is_empty() || !head.is_empty();
+        is_other.then(|| DependencyChange { name: name.clone(), base, head })
+    };
+    names.into_iter().filter_map(change).collect()
+}
+
+/// The versions of each package from elsewhere, in the order of the lock file.
+fn versions(lock: &str) -> Option<BTreeMap<String, Vec<String>>> {
+    let lock: Lock = toml::from_str(lock).ok()?;
+    let mut versions: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for Package { name, version, source } in lock.package {
+        let Some(source) = source else { continue };
+        let commit = source.strip_prefix("git+").and_then(|source| source.rsplit_once('#'));
+        let version = match commit {
+            Some((_, commit)) => {
+                format!("{version} ({})", commit.chars().take(DIGITS).collect::<String>())
+            }
+            None => version,
+        };
+        let known = versions.entry(name).or_default();
+        if !known.contains(&version) {
+            known.push(version);
+        }
+    }
+    Some(versions)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const REGISTRY: &str = "registry+https://example.org/index";
+
+    fn lock(packages: &[(&str, &str, Option<&str>)]) -> String {
+        let package = |(name, version, source): &(&str, &str, Option<&str>)| {
+            let source = source.map_or(String::new(), |source| format!("source = \"{source}\"\n"));
+            format!("\n[[package]]\nname = \"{name}\"\nversion = \"{version}\"\n{source}")
+        };
+        "version = 4\n".to_owned() + &packages.iter().map(package).collect::<String>()
+    }
+
+    fn change(name: &str, base: &[&str], head: &[&str]) -> DependencyChange {
+        let owned = |versions: &[&str]| versions.iter().map(|&one| one.to_owned()).collect();
+        DependencyChange { name: name.to_owned(), base: owned(base), head: owned(head) }
+    }
+
+    #[test]
+    fn packages_that_came_went_or_have_other_versions_are_found() {
+        let registry = Some(REGISTRY);
+        let base = [
+            ("gone", "1.0.0", registry),
+            ("rand", "0.8.5", registry),
+            ("rand", "0.9.0", registry),
+            ("same", "1.0.0", registry),
+            ("serde", "1.0.1", registry),
+        ];
+        let head = [
+            ("new", "0.3.0", registry),
+            ("rand", "0.8.5", registry),
+            ("rand", "0.9.1", registry),
+            ("same", "1.0.0", registry),
+            ("serde", "1.0.2", registry),
+        ];
+        let expected = [
+            change("gone", &["1.0.0"], &[]),
+            change("new", &[], &["0.3.0"]),
+            change("rand", &["0.9.0"], &["0.9.1"]),
+            change("serde", &["1.0.1"], &["1.0.2"]),
+        ];
+        assert_eq!(changed_dependencies(&lock(&base), &lock(&head)), expected);
+    }
+
+    #[test]
+    fn a_package_from_git_has_another_version_at_another_commit() {
+        let at = |commit: &str| format!("git+https://example.org/x?branch=main#{commit}");
+        let (old, new) = (at("0123456789abcdef"), at("fedcba9876543210"));
+        let of = |source: &str| lock(&[("x", "0.3.0", Some(source))]);
+        let expected = [change("x", &["0.3.0 (0123456)"], &["0.3.0 (fedcba9)"])];
+        assert_eq!(changed_dependencies(&of(&old), &of(&new)), expected);
+    }
+
+    #[test]
+    fn packages_of_the_repository_are_no_dependencies() {
+        let of = |version| lock(&[("own", version, None)]);
+        assert_eq!(changed_dependencies(&of("1.0.0"), &of("1.1.0")), []);
+    }
+
+    #[test]
+    fn what_is_no_lock_file_says_nothing() {
+        let one = lock(&[("a", "1.0.0", Some(REGISTRY))]);
+        for other in ["", "[[package]]", "<<<<<<< HEAD", "package = 7"] {
+            let expected: &[_] =
+                if other.is_empty() { &[change("a", &["1.0.0"], &[])] } else { &[] };
+            assert_eq!(changed_dependencies(&one, other), expected, "{other}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_one_side_gains_the_other_loses(
+            [base, head] in prop::array::uniform2(prop::collection::vec(("[a-c]", "[1-3]\\.0\\.0"), 0..8)),
+        ) {
+            let text = |packages: &[(String, String)]| {
+                let packages: Vec<_> =
+                    packages.iter().map(|(name, one)| (&**name, &**one, Some(REGISTRY))).collect();
+                lock(&packages)
+            };
+            let (base, head) = (text(&base), text(&head));
+            prop_assert_eq!(changed_dependencies(&base, &base), []);
+            let turned = changed_dependencies(&head, &base).into_iter().map(|change| {
+                let DependencyChange { name, base, head } = change;
+                DependencyChange { name, base: head, head: base }
+            });
+            prop_assert_eq!(changed_dependencies(&base, &head), turned.collect::<Vec<_>>());
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! Builds: `l` executables of one version that really differ.
+//!
+//! A version is compiled by cargo at one path that all versions of a repository share. rbench
+//! itself acts as rustc's wrapper and as the linker of bench targets, and keeps each link as a
+//! recipe; from a recipe, any number of layouts is linked without compiling again.
+
+mod build_env;
+mod builds;
+mod cache_dirs;
+mod cargo;
+pub mod clean;
+mod compilation;
+mod compile;
+mod config;
+mod default_link;
+mod discovery;
+mod environment;
+mod event;
+pub mod files;
+mod inputs;
+mod key;
+mod layout;
+mod link;
+mod linker;
+mod lock_file;
+mod placeable;
+mod recipe;
+mod reproducibility;
+mod role;
+mod run_cargo;
+mod run_time;
+mod supervisor;
+mod tool;
+mod wrapper;
+
+pub use build_env::{BuildEnv, Source, VersionFiles};
+pub use builds::{BuildRequest, Compiled, TargetBuilds, VersionBuilds};
+pub use cache_dirs::{CacheDirs, CacheLock, cache_directory};
+pub use compilation::{Compilation, CompilationRecord, CompiledTarget};
+pub use config::ConfigFiles;
+pub use default_link::ListedExecutable;
+pub use discovery::Workspace;
+pub use event::{Event, Observer};
+pub use link::{BuildRecord, LinkedBuild};
+pub use lock_file::changed_dependencies;
+pub use role::{Role, this_executable};
+pub use tool::run_or as run_tool_or;
+
+/// Carries out what this process was started for, if it was not by a user.
+pub fn run_as_tool() -> Option<std::process::ExitCode> {
+    let mut arguments = std::env::args_os();
+    let argv0 = arguments.next().unwrap_or_default();
+    match Role::from_argv0(&argv0) {
+        Role::Command => None,
+        Role::Wrapper => Some(wrapper::run_as_rustc(&arguments.collect::<Vec<_>>())),
+        Role::Linker => Some(wrapper::run_as_linker(arguments.collect())),
+        Role::Tracer => Some(crate::process::trace::run_as_tracer(arguments)),
+        Role::Supervisor => Some(supervisor::main(&arguments.collect::<Vec<_>>())),
+    }
+}

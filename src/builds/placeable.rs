@@ -1,0 +1,451 @@
+//! Which functions of a link can be moved, each by a symbol of its own.
+
+use std::{
+    collections::{HashMap, HashSet},
+    ops::Range,
+    path::Path,
+};
+
+use object::{
+    Architecture, LittleEndian as LE, Object, ObjectSymbol, SymbolKind,
+    elf::{FileHeader64, STB_LOCAL, STT_FUNC, Sym64},
+    read::{
+        archive::ArchiveFile,
+        elf::{FileHeader, Sym},
+    },
+};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    default_link::{DefaultLink, read_inputs},
+    files,
+    linker::Linker,
+    recipe::Recipe,
+};
+use crate::{
+    elf::{self, Digest, LinkMap, LinkedFunction, Name, Sections, Span, stable_symbol},
+    error::{Context, Exit, Result},
+};
+
+/// Raise this when something else is remembered for the same link.
+const RULES: u32 = 1;
+
+/// A function that the linker can put anywhere.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlaceableFunction {
+    /// Its symbol, exactly as the linker sees it.
+    pub symbol: String,
+    /// Its name without what changes between versions for no reason of its own: hashes and crate
+    /// disambiguators.
+    pub name: Name,
+    /// Its symbol without the numbers of link-time optimisation.
+    pub instance: String,
+    /// The digest of its machine code before any layout, if that is known.
+    pub code: Option<Digest>,
+    /// The size, in bytes, of the section that is moved with it.
+    pub size: u64,
+    /// The alignment that this section requires, in bytes.
+    pub alignment: u64,
+}
+
+/// The functions of an executable that the linker can put anywhere, and what else it consists of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlaceableFunctions {
+    /// The functions.
+    pub functions: Vec<PlaceableFunction>,
+    /// How many bytes of code cannot be moved, at most.
+    pub fixed: u64,
+    /// The sections, in the linker's own order.
+    pub sections: Sections,
+    /// Whether the processor is an x86-64: otherwise it is an aarch64.
+    is_x86_64: bool,
+}
+
+impl PlaceableFunctions {
+    /// The processor that the code is for.
+    pub fn architecture(&self) -> Architecture {
+        if self.is_x86_64 { Architecture::X86_64 } else { Architecture::Aarch64 }
+    }
+}
+
+#[cfg(test)]
+impl PlaceableFunctions {
+    /// These functions, and no sections.
+    pub fn for_tests(functions: Vec<PlaceableFunction>) -> Self {
+        let sections = Sections { all: Vec::new(), page: 4096 };
+        Self { functions, fixed: 0, sections, is_x86_64: true }
+    }
+}
+
+/// What is remembered of a link.
+#[derive(Serialize, Deserialize)]
+struct PlaceableCache {
+    rules: u32,
+    /// The linker's version.
+    linker: String,
+    /// The recipe's arguments, with copies in place of inputs with ambiguous symbols.
+    arguments: Vec<String>,
+    functions: PlaceableFunctions,
+}
+
+/// Finds out which functions the link of `recipe` keeps, and remembers it below `home`. Where several have
+/// one symbol, the recipe is made to link copies of its inputs, kept there as well, in which each has
+/// another.
+///
+/// Only the linker knows which functions are kept: so it links once in its own order, and again if
+/// symbols had to be renamed.
+pub fn placeable_functions(
+    recipe: &mut Recipe,
+    linker: &Linker,
+    home: &Path,
+) -> Result<PlaceableFunctions> {
+    let memory = home.join("placeable.json");
+    if let Some(PlaceableCache { rules: RULES, linker: by, arguments, functions }) =
+        files::read_json(&memory)
+        && by == linker.version
+    {
+        recipe.arguments = arguments;
+        return Ok(functions);
+    }
+    let functions = find_out(recipe, linker, home)?;
+    let (linker, arguments) = (linker.version.clone(), recipe.arguments.clone());
+    let remembered = PlaceableCache { rules: RULES, linker, arguments, functions };
+    files::write_json(&memory, &remembered)?;
+    Ok(remembered.functions)
+}
+
+fn find_out(recipe: &mut Recipe, linker: &Linker, home: &Path) -> Result<PlaceableFunctions> {
+    let natural = DefaultLink::find_or_link(recipe, linker, home)?;
+    let inputs = read_inputs(recipe)?;
+    let named = inputs.iter().map(|(name, bytes)| (name, bytes.as_slice()));
+    let code = elf::code_by_definition(named, &natural.kept(recipe)?);
+    let ambiguous = ambiguous_symbols(&natural.executable);
+    let copies = Copies::make(recipe, inputs, &ambiguous, &home.join("distinct"))?;
+    if copies.originals.is_empty() {
+        return read(recipe, &natural, &code, &copies);
+    }
+    // Nobody reads it again.
+    let place = home.join("natural-distinct");
+    files::create_directory(&place)?;
+    let distinct = DefaultLink::from_executable(recipe, linker, &place.join("natural"))?;
+    files::remove_directory(&place)?;
+    read(recipe, &distinct, &code, &copies)
+}
+
+/// The symbols that several functions of an executable share.
+fn ambiguous_symbols(executable: &[u8]) -> HashSet<Vec<u8>> {
+    let Ok(file) = object::File::parse(executable) else { return HashSet::new() };
+    let mut count: HashMap<&[u8], usize> = HashMap::new();
+    for symbol in file.symbols() {
+        if symbol.kind() == SymbolKind::Text
+            && symbol.is_definition()
+            && let Ok(name) = symbol.name_bytes()
+        {
+            *count.entry(name).or_default() += 1;
+        }
+    }
+    count.into_iter().filter(|(_, count)| *count > 1).map(|(name, _)| name.to_vec()).collect()
+}
+
+/// Copies of inputs in which functions have other symbols.
+struct Copies {
+    /// The input that each copy was made of, by path.
+    originals: HashMap<String, String>,
+    /// The symbol that a function had, by the one that it has now.
+    old: HashMap<String, String>,
+}
+
+impl Copies {
+    /// Makes the recipe link copies of those inputs that have ambiguous symbols.
+    fn make(
+        recipe: &mut Recipe,
+        inputs: Vec<(String, Vec<u8>)>,
+        ambiguous: &HashSet<Vec<u8>>,
+        place: &Path,
+    ) -> Result<Self> {
+        let mut copies = Self { originals: HashMap::new(), old: HashMap::new() };
+        if ambiguous.is_empty() {
+            return Ok(copies);
+        }
+        files::create_directory(place)?;
+        let mut taken = HashSet::new();
+        let arguments = recipe.arguments.iter_mut().filter(|argument| Recipe::is_input(argument));
+        for (index, (argument, (original, mut bytes))) in arguments.zip(inputs).enumerate() {
+            let name = Path::new(&original).file_name().unwrap_or_default().to_string_lossy();
+            let renamed = distinguish(&name, &mut bytes, ambiguous, &mut taken);
+            if renamed.is_empty() {
+                continue;
+            }
+            let copy = place.join(format!("{index}-{name}"));
+            files::write_whole(&copy, &bytes)?;
+            *argument = copy.display().to_string();
+            copies.originals.insert(argument.clone(), original);
+            copies.old.extend(renamed.into_iter().map(|Renamed { old, new }| (new, old)));
+        }
+        Ok(copies)
+    }
+
+    /// Where a function was defined, and under which symbol, before inputs were copied: an input's name, with
+    /// `(member)` if that is an archive, and the symbol.
+    fn original(&self, origin: &str, symbol: &str) -> (String, String) {
+        let (file, member) = match origin.rsplit_once('(') {
+            _ if self.originals.contains_key(origin) => (origin, ""),
+            Some((file, _)) => origin.split_at(file.len()),
+            None => (origin, ""),
+        };
+        let file = self.originals.get(file).map_or(file, String::as_str);
+        let symbol = self.old.get(symbol).map_or(symbol, String::as_str);
+        (format!("{file}{member}"), symbol.to_owned())
+    }
+}
+
+fn read(
+    recipe: &Recipe,
+    linked: &DefaultLink,
+    code: &HashMap<(String, String), Digest>,
+    copies: &Copies,
+) -> Result<PlaceableFunctions> {
+    let what = || format!("cannot list the functions of {}", recipe.output.display());
+    let kept = linked.kept(recipe)?;
+    let architecture = object::File::parse(&*linked.executable)
+        .map(|file| file.architecture())
+        .context(Exit::Build, what)?;
+    let map = LinkMap::parse(&linked.map).context(Exit::Build, what)?;
+    let sections = Sections::read(&linked.executable).context(Exit::Build, what)?;
+    let functions = placeable_from_map(&kept, &map, |origin, symbol| {
+        let (origin, symbol) = copies.original(origin, symbol);
+        let code = code.get(&(origin, symbol.clone())).copied();
+        (symbol, code)
+    });
+    let moved: u64 = functions.iter().map(|function| function.size).sum();
+    let all = map.section(".text").map_or(&[][..], |text| &text.inputs).iter();
+    let all: u64 = all.map(|section| section.span.size + section.span.alignment).sum();
+    let is_x86_64 = architecture == Architecture::X86_64;
+    Ok(PlaceableFunctions { functions, fixed: all.saturating_sub(moved), sections, is_x86_64 })
+}
+
+/// The first function of each section of code that the linker got: it stands for the whole section, which is
+/// moved with it. Both are in the order of addresses. A function that has no symbol for itself cannot be named
+/// to the linker. `original` tells the symbol that a function had in an input, and its code.
+fn placeable_from_map(
+    kept: &[LinkedFunction],
+    map: &LinkMap,
+    original: impl Fn(&str, &str) -> (String, Option<Digest>),
+) -> Vec<PlaceableFunction> {
+    let mut count: HashMap<&str, u32> = HashMap::with_capacity(kept.len());
+    for symbol in kept.iter().flat_map(LinkedFunction::symbols) {
+        *count.entry(symbol).or_default() += 1;
+    }
+    let mut sections = map.section(".text").map_or(&[][..], |text| &text.inputs).iter().peekable();
+    let mut functions = Vec::with_capacity(kept.len());
+    for function in kept {
+        while sections.next_if(|section| section.span.end() <= function.address).is_some() {}
+        let is_in = |span: Span| span.address <= function.address && function.address < span.end();
+        let Some(section) = sections.next_if(|section| is_in(section.span)) else { continue };
+        let Some(symbol) = function.symbols().find(|symbol| count[symbol] == 1) else { continue };
+        let (old, code) = original(&section.origin, symbol);
+        functions.push(PlaceableFunction {
+            symbol: symbol.to_owned(),
+            name: Name::demangle(&old),
+            instance: stable_symbol(&old).into_owned(),
+            code,
+            size: section.span.size,
+            alignment: section.span.alignment,
+        });
+    }
+    functions
+}
+
+/// Shorter tails of a name are not used.
+const SHORTEST: usize = 8;
+/// Where the name's offset is in a symbol table entry, in bytes.
+const NAME_OFFSET: usize = std::mem::offset_of!(Sym64<LE>, st_name);
+
+/// A function that got another symbol.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Renamed {
+    /// The symbol that it had.
+    old: String,
+    /// The symbol that it has now.
+    new: String,
+}
+
+/// Gives the local functions whose names are in `ambiguous` names of their own, in one input of a
+/// link: an object, or an archive of objects. Returns what was renamed.
+///
+/// A compiler leaves copies of an inline function in many objects, as local symbols of one name; a
+/// symbol ordering file can only name all of them at once. A local symbol's name means nothing to
+/// the rest of the link, so each copy gets another one: a tail of the old name, which is already in
+/// the string table. Nothing in the object moves, and no code changes.
+///
+/// `taken` has the names given so far, over all inputs. Which tail a copy gets depends on its
+/// object's name, so that a copy that comes or goes renames few others.
+fn distinguish(
+    file_name: &str,
+    bytes: &mut [u8],
+    ambiguous: &HashSet<Vec<u8>>,
+    taken: &mut HashSet<Vec<u8>>,
+) -> Vec<Renamed> {
+    let mut all = Vec::new();
+    for (member, range) in members(bytes) {
+        let Some(object) = bytes.get_mut(range) else { continue };
+        let object_name = member.as_deref().unwrap_or(file_name);
+        for Renaming { position, name, old, new } in
+            renamings(object_name, object, ambiguous, taken)
+        {
+            object[position..position + 4].copy_from_slice(&name.to_le_bytes());
+            all.push(Renamed { old, new });
+        }
+    }
+    all
+}
+
+/// The objects in a file: the name, if it is an archive, and range of bytes.
+fn members(bytes: &[u8]) -> Vec<(Option<String>, Range<usize>)> {
+    let Ok(archive) = ArchiveFile::parse(bytes) else { return vec![(None, 0..bytes.len())] };
+    archive
+        .members()
+        .filter_map(Result::ok)
+        .filter_map(|member| {
+            let (start, size) = member.file_range();
+            let start = usize::try_from(start).ok()?;
+            let end = start.checked_add(usize::try_from(size).ok()?)?;
+            Some((Some(String::from_utf8_lossy(member.name()).into_owned()), start..end))
+        })
+        .collect()
+}
+
+/// One symbol table entry that is to be changed.
+struct Renaming {
+    /// Where in the object its four bytes for the name are.
+    position: usize,
+    /// The place of the new name in the string table.
+    name: u32,
+    old: String,
+    new: String,
+}
+
+/// What is to be renamed in an object. None for anything that is not an ELF object.
+fn renamings(
+    object_name: &str,
+    object: &[u8],
+    ambiguous: &HashSet<Vec<u8>>,
+    taken: &mut HashSet<Vec<u8>>,
+) -> Vec<Renaming> {
+    let mut found = Vec::new();
+    let Ok(header) = FileHeader64::<LE>::parse(object) else { return found };
+    let Ok(symbols) = header
+        .sections(LE, object)
+        .and_then(|sections| sections.symbols(LE, object, object::elf::SHT_SYMTAB))
+    else {
+        return found;
+    };
+    let base = object.as_ptr() as usize;
+    let mut copies: HashMap<&[u8], u32> = HashMap::new();
+    for symbol in symbols.iter() {
+        if symbol.st_bind() != STB_LOCAL || symbol.st_type() != STT_FUNC {
+            continue;
+        }
+        let Ok(name) = symbols.symbol_name(LE, symbol) else { continue };
+        if !ambiguous.contains(name) {
+            continue;
+        }
+        let copy = copies.entry(name).or_default();
+        let Some(skip) = free_tail(object_name, *copy, name, taken) else { continue };
+        *copy += 1;
+        // The table was parsed in place: its entries lie inside `object`.
+        let position = std::ptr::from_ref(symbol) as usize - base + NAME_OFFSET;
+        let text = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
+        found.push(Renaming {
+            position,
+            name: symbol.st_name(LE) + skip,
+            old: text(name),
+            new: text(name.get(skip as usize..).unwrap_or_default()),
+        });
+    }
+    found
+}
+
+/// How many bytes to skip at the front of `name` for a name that nobody has.
+fn free_tail(
+    object_name: &str,
+    copy: u32,
+    name: &[u8],
+    taken: &mut HashSet<Vec<u8>>,
+) -> Option<u32> {
+    let choices = name.len().checked_sub(SHORTEST).filter(|choices| *choices > 0)?;
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(object_name.as_bytes());
+    hasher.update(&copy.to_le_bytes());
+    let [a, b, c, d, ..] = *hasher.finalize().as_bytes();
+    let first = u32::from_le_bytes([a, b, c, d]) as usize % choices;
+    let skip = (0..choices)
+        .map(|step| 1 + (first + step) % choices)
+        .find(|skip| !taken.contains(&name[*skip..]))?;
+    taken.insert(name[skip..].to_vec());
+    u32::try_from(skip).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::elf::{InputSection, OutputSection};
+
+    fn kept(symbol: &str, address: u64, aliases: &[&str]) -> LinkedFunction {
+        let aliases = aliases.iter().map(ToString::to_string).collect();
+        LinkedFunction {
+            symbol: symbol.to_owned(),
+            name: Name::demangle(symbol),
+            address,
+            size: 9,
+            aliases,
+        }
+    }
+
+    fn map(sections: &[(u64, u64)]) -> LinkMap {
+        let input = |&(address, size): &(u64, u64)| InputSection {
+            origin: "a.o".to_owned(),
+            span: Span { address, size, alignment: 16 },
+        };
+        let inputs = sections.iter().map(input).collect();
+        LinkMap { sections: vec![OutputSection { name: ".text".to_owned(), inputs }] }
+    }
+
+    fn placeable(kept: &[LinkedFunction], map: &LinkMap) -> Vec<(String, u64)> {
+        let functions = placeable_from_map(kept, map, |_, symbol| (symbol.to_owned(), None));
+        functions.into_iter().map(|function| (function.symbol, function.size)).collect()
+    }
+
+    #[test]
+    fn the_first_function_of_a_section_stands_for_all_of_it() {
+        let kept = [kept("a", 0, &[]), kept("b", 32, &[]), kept("c", 48, &[]), kept("d", 96, &[])];
+        let map = map(&[(0, 20), (32, 40), (80, 0), (96, 9)]);
+        assert_eq!(placeable(&kept, &map), [("a".into(), 20), ("b".into(), 40), ("d".into(), 9)]);
+    }
+
+    #[test]
+    fn a_symbol_that_two_functions_have_names_neither() {
+        let kept = [kept("a", 0, &[]), kept("a", 16, &["own"]), kept("b", 32, &[])];
+        let map = map(&[(0, 9), (16, 9), (32, 9)]);
+        assert_eq!(placeable(&kept, &map), [("own".into(), 9), ("b".into(), 9)]);
+    }
+
+    #[test]
+    fn what_was_renamed_in_a_copy_is_found_where_it_was() {
+        let pairs = |given: &[(&str, &str)]| {
+            given.iter().map(|(one, other)| (one.to_string(), other.to_string())).collect()
+        };
+        let copies = Copies {
+            originals: pairs(&[
+                ("/copies/0-a (x).o", "/in/a (x).o"),
+                ("/copies/1-b.rlib", "/in/b.rlib"),
+            ]),
+            old: pairs(&[("unction", "function")]),
+        };
+        let original = |origin, symbol| copies.original(origin, symbol);
+        let expected = |origin: &str, symbol: &str| (origin.to_owned(), symbol.to_owned());
+        assert_eq!(original("/copies/0-a (x).o", "unction"), expected("/in/a (x).o", "function"));
+        assert_eq!(original("/copies/1-b.rlib(m.o)", "f"), expected("/in/b.rlib(m.o)", "f"));
+        assert_eq!(original("/in/c.rlib(m.o)", "f"), expected("/in/c.rlib(m.o)", "f"));
+    }
+}

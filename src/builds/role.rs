@@ -1,0 +1,139 @@
+//! The roles of this program besides the command line: rustc's wrapper, the linker, the supervisor of
+//! cargo, and the tracer.
+//!
+//! Cargo and rustc only accept the path of a program for these, so the name of the program selects the
+//! role: [`install_wrapper`] and [`install_shim`] make links to this executable.
+
+use std::{
+    ffi::OsStr,
+    path::{Path, PathBuf},
+};
+
+use super::files;
+use crate::{
+    error::{Context, Error, Exit, Result},
+    process::trace::TRACER,
+};
+
+/// The name of the rustc wrapper. Cargo is given this bare name, found through `PATH`: it hashes
+/// what it is given into every symbol, so a path would make symbols depend on where rbench lives.
+pub const WRAPPER: &str = "cargo-rbench-rustc";
+
+/// The name of the supervisor of cargo.
+pub const SUPERVISOR: &str = "cargo-rbench-supervisor";
+
+/// The directory of the linker shims, below the wrapper's.
+const SHIMS: &str = "cargo-rbench-linkers";
+
+/// The shim that stands for the target's default linker. rustc infers the kind of linker from the
+/// file stem; of one it does not know, it assumes the target's default.
+const DEFAULT_SHIM: &str = "cargo-rbench-linker";
+
+/// What this process has been started as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// `cargo rbench …`, by a user.
+    Command,
+    /// `cargo-rbench-rustc <rustc> <arguments>`, by cargo.
+    Wrapper,
+    /// As a linker, by rustc.
+    Linker,
+    /// `cargo-rbench-supervisor <cargo> <arguments>`, by rbench itself.
+    Supervisor,
+    /// `cargo-rbench-tracer <plan> <ahead> <program> <arguments>`, by rbench itself.
+    Tracer,
+}
+
+impl Role {
+    /// The role that goes with the name by which the process was started.
+    pub fn from_argv0(argv0: &OsStr) -> Self {
+        let path = Path::new(argv0);
+        if path.file_stem() == Some(OsStr::new(WRAPPER)) {
+            Self::Wrapper
+        } else if path == Path::new(SUPERVISOR) {
+            Self::Supervisor
+        } else if path == Path::new(TRACER) {
+            Self::Tracer
+        } else if path.parent().and_then(Path::file_name) == Some(OsStr::new(SHIMS)) {
+            Self::Linker
+        } else {
+            Self::Command
+        }
+    }
+}
+
+/// Where the shims are that [`install_shim`] makes below `directory`.
+pub fn shims(directory: &Path) -> PathBuf {
+    directory.join(SHIMS)
+}
+
+/// Puts the wrapper into `directory`, as a link to this executable.
+pub fn install_wrapper(directory: &Path) -> Result<()> {
+    files::point(&directory.join(WRAPPER), &this_executable()?)
+}
+
+/// Puts the shim that stands for `linker` below `directory` and returns its path.
+pub fn install_shim(directory: &Path, linker: Option<&Path>) -> Result<PathBuf> {
+    let shim = shim(directory, linker);
+    files::point(&shim, &this_executable()?)?;
+    Ok(shim)
+}
+
+/// The path of this executable.
+pub fn this_executable() -> Result<PathBuf> {
+    let path = std::env::current_exe()
+        .context(Exit::Build, || "cannot find the executable of rbench itself")?;
+    still_there(path)
+}
+
+/// The path of this executable, unless an update has taken its place meanwhile: Linux then gives one that leads nowhere,
+/// and the new executable may disagree with this process.
+fn still_there(path: PathBuf) -> Result<PathBuf> {
+    if path.exists() {
+        return Ok(path);
+    }
+    let what = "the executable of rbench was replaced or removed while it runs";
+    let failure = Error::new(Exit::Build, what).cause(path.display().to_string());
+    Err(failure.hint("type the command again: it goes on with what is done"))
+}
+
+/// The path of the shim that stands for `linker` (`None`: the target's default), below `directory`.
+/// It keeps the linker's file stem, from which rustc infers how to talk to it.
+fn shim(directory: &Path, linker: Option<&Path>) -> PathBuf {
+    let stem = linker.and_then(Path::file_stem).unwrap_or(OsStr::new(DEFAULT_SHIM));
+    shims(directory).join(stem)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_role_is_in_the_name() {
+        assert_eq!(Role::from_argv0(OsStr::new("cargo-rbench")), Role::Command);
+        assert_eq!(Role::from_argv0(OsStr::new("/x/bin/cargo-rbench-rustc")), Role::Wrapper);
+        let bin = Path::new("/x/bin");
+        assert_eq!(Role::from_argv0(shim(bin, None).as_os_str()), Role::Linker);
+        assert_eq!(
+            Role::from_argv0(shim(bin, Some(Path::new("/usr/bin/clang"))).as_os_str()),
+            Role::Linker
+        );
+    }
+
+    #[test]
+    fn an_executable_that_was_replaced_is_told_as_such() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("cargo-rbench");
+        std::fs::write(&path, "").unwrap();
+        assert_eq!(still_there(path.clone()).unwrap(), path);
+        let gone = PathBuf::from(format!("{} (deleted)", path.display()));
+        let failure = still_there(gone).unwrap_err().to_string();
+        assert!(failure.contains("was replaced or removed while it runs"), "{failure}");
+    }
+
+    #[test]
+    fn a_shim_keeps_the_stem_of_the_linker_it_stands_for() {
+        let shim = shim(Path::new("/x"), Some(Path::new("/opt/lld/bin/rust-lld")));
+        assert_eq!(shim.file_stem(), Some(OsStr::new("rust-lld")));
+    }
+}

@@ -1,0 +1,303 @@
+//! Runs cargo to compile: reads its messages as they arrive, shows and logs its output.
+
+use std::{
+    fs::File,
+    io::{self, BufReader, Read, Write},
+    path::Path,
+    process::{Child, Command, Stdio},
+    sync::mpsc::{self, RecvTimeoutError},
+    time::{Duration, Instant},
+};
+
+use cargo_metadata::{Message, camino::Utf8PathBuf};
+use tracing::debug;
+
+use super::{
+    compilation::BuildScript,
+    event::{Event, Observer},
+    run_time::OUT_DIR,
+    tool,
+};
+use crate::error::{Context, Error, Exit, Result};
+
+/// How often a compilation tells that it goes on: some services end what is silent for minutes.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(30);
+
+/// The error of a stable rustc about `#![feature(…)]`.
+const UNSTABLE_FEATURE: &str = "error[E0554]";
+
+/// Part of cargo's error about a package whose `rust-version` is newer than the toolchain.
+const RUST_VERSION: &str = " requires rustc ";
+
+/// Cargo's messages about a compilation.
+#[derive(Debug, Default)]
+pub struct Messages {
+    /// Every bench target and every program that was made.
+    pub executables: Vec<Executable>,
+    /// Every build script, though it may have been run before.
+    pub scripts: Vec<BuildScript>,
+}
+
+/// An executable that cargo made.
+#[derive(Debug)]
+pub struct Executable {
+    /// The id of the package.
+    pub package: String,
+    /// The name of the target.
+    pub target: String,
+    /// Whether it is a program, not a bench target.
+    pub is_program: bool,
+    /// The file, at the path cargo was given.
+    pub path: std::path::PathBuf,
+}
+
+/// Runs `command`, a `cargo bench --no-run` of `version` with JSON messages, to its end. `what` names the
+/// operation; `log` gets all that cargo printed.
+pub fn compile(
+    mut command: Command,
+    version: &str,
+    log: &Path,
+    observer: &dyn Observer,
+    what: impl Fn(&[String]) -> String,
+    hints: &[String],
+) -> Result<Messages> {
+    let cannot_log = || format!("cannot write the log {}", log.display());
+    let log_file = super::files::create_directory(log.parent().unwrap_or(Path::new(".")))
+        .and_then(|()| File::create(log).context(Exit::Build, cannot_log))?;
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command
+        .spawn()
+        .map_err(|error| tool::cannot_start(command.get_program(), &error, what(&[])))?;
+
+    let still = |since| observer.build_event(&Event::StillCompiling { version, since });
+    let (messages, logged) = follow(&mut child, log_file, observer, (SIGN_OF_LIFE, &still));
+    let status = child.wait().context(Exit::Build, || "cannot wait for cargo")?;
+    debug!("cargo ended with {status}, output: {}", log.display());
+    let messages = messages.context(Exit::Build, || "cannot read the messages of cargo")?;
+    logged.context(Exit::Build, cannot_log)?;
+    if status.success() {
+        return Ok(messages);
+    }
+    let text = std::fs::read_to_string(log)
+        .context(Exit::Build, || format!("cannot read the log {}", log.display()))?;
+    let mut failure = Error::new(Exit::Build, what(&failed(&text)))
+        .cause(format!("cargo ended with {status}; the end of its output:"))
+        .cause(indented(&tool::tail(&text)))
+        .cause(format!("full output: {}", log.display()));
+    failure = hints.iter().fold(failure, |failure, hint| failure.hint(hint.as_str()));
+    if text.contains(UNSTABLE_FEATURE) {
+        failure = failure.hint(
+            "libtest's `test` and other unstable features need a nightly toolchain: use cargo \
+             +nightly rbench",
+        );
+    }
+    if text.contains(RUST_VERSION) {
+        failure = failure
+            .hint(
+                "update the toolchain with `rustup update`, or choose one: cargo +TOOLCHAIN rbench",
+            )
+            .hint("to compile anyway: --cargo-arg=--ignore-rust-version");
+    }
+    Err(super::files::or_full_disk(failure, log))
+}
+
+/// What cargo could not make, as people call it: "bench target `parse`". Errors are no messages for
+/// programs, so that they come with their colours; what failed is read from cargo's own sentences.
+fn failed(output: &str) -> Vec<String> {
+    let mut failed = Vec::new();
+    for line in output.lines() {
+        let quoted = |after: &str| line.strip_prefix(after)?.split_once('`');
+        let name = if let Some((package, rest)) = quoted("error: could not compile `") {
+            match rest.split(['(', ')', '"']).collect::<Vec<_>>().as_slice() {
+                [_, "bench ", bench, ..] => format!("bench target `{bench}`"),
+                [_, "bin ", program, ..] => format!("program `{program}`"),
+                [_, part, ..] => format!("{} of `{package}`", part.trim()),
+                _ => format!("`{package}`"),
+            }
+        } else if let Some((package, _)) = quoted("error: failed to run custom build command for `")
+        {
+            format!("build script of `{package}`")
+        } else {
+            continue;
+        };
+        if !failed.contains(&name) {
+            failed.push(name);
+        }
+    }
+    failed
+}
+
+fn indented(text: &str) -> String {
+    text.lines().fold(String::new(), |indented, line| indented + "  " + line + "\n")
+}
+
+/// Reads both of the child's outputs to their end, at once, so that neither fills up. Meanwhile `still` is
+/// called after each `every`.
+fn follow(
+    child: &mut Child,
+    log: File,
+    observer: &dyn Observer,
+    (every, still): (Duration, &(dyn Fn(Duration) + Sync)),
+) -> (io::Result<Messages>, io::Result<()>) {
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let (running, ended) = mpsc::channel::<()>();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            let start = Instant::now();
+            while ended.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
+                still(start.elapsed());
+            }
+        });
+        let shown = scope
+            .spawn(move || stderr.map_or(Ok(()), |stderr| show_and_log(stderr, log, observer)));
+        let messages =
+            stdout.map_or(Ok(Messages::default()), |stdout| read(BufReader::new(stdout)));
+        let shown = shown.join().unwrap_or_else(|_| Err(io::Error::other("the reader panicked")));
+        drop(running);
+        (messages, shown)
+    })
+}
+
+fn read(stdout: impl io::BufRead) -> io::Result<Messages> {
+    let mut messages = Messages::default();
+    for message in Message::parse_stream(stdout) {
+        match message? {
+            Message::CompilerArtifact(artifact)
+                if artifact.target.is_bench() || artifact.target.is_bin() =>
+            {
+                let is_program = artifact.target.is_bin();
+                let (package, target) = (artifact.package_id.repr, artifact.target.name);
+                let made = |path: Utf8PathBuf| {
+                    let path = path.into();
+                    Executable { package, target, is_program, path }
+                };
+                messages.executables.extend(artifact.executable.map(made));
+            }
+            Message::BuildScriptExecuted(script) => messages.scripts.push(script_of(script)),
+            _ => {}
+        }
+    }
+    Ok(messages)
+}
+
+/// A build script with the variables that cargo sets for its package: its directory, and what it says.
+fn script_of(script: cargo_metadata::BuildScript) -> BuildScript {
+    let directory = (OUT_DIR.to_owned(), script.out_dir.into_string());
+    BuildScript {
+        package_id: script.package_id.repr,
+        variables: std::iter::once(directory).chain(script.env).collect(),
+        libraries: script.linked_paths.into_iter().map(Utf8PathBuf::into_string).collect(),
+    }
+}
+
+/// Passes on what the child prints as it comes, and keeps it without colours and progress bars.
+fn show_and_log(mut stderr: impl Read, log: File, observer: &dyn Observer) -> io::Result<()> {
+    let mut log = anstream::StripStream::new(log);
+    let mut buffer = [0; 8 * 1024];
+    loop {
+        let length = stderr.read(&mut buffer)?;
+        if length == 0 {
+            return log.flush();
+        }
+        observer.build_event(&Event::CargoOutput(&buffer[..length]));
+        log.write_all(&buffer[..length])?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Keeps what cargo prints.
+    #[derive(Default)]
+    struct Shown(std::sync::Mutex<Vec<u8>>);
+
+    impl Observer for Shown {
+        fn build_event(&self, event: &Event<'_>) {
+            if let Event::CargoOutput(bytes) = event {
+                self.0.lock().unwrap().extend_from_slice(bytes);
+            }
+        }
+    }
+
+    fn shell(script: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        command
+    }
+
+    #[test]
+    fn what_could_not_be_compiled_is_named() {
+        let output = "error[E0308]: mismatched types\n\
+            error: could not compile `json` (bench \"parse\") due to 1 previous error\n\
+            warning: build failed, waiting for other jobs to finish...\n\
+            error: could not compile `json` (bench \"parse\") due to 1 previous error\n\
+            error: could not compile `text` (lib) due to 2 previous errors; 1 warning emitted\n\
+            error: failed to run custom build command for `zlib v1.0.0 (/a)`\n";
+        assert_eq!(
+            failed(output),
+            ["bench target `parse`", "lib of `text`", "build script of `zlib v1.0.0 (/a)`"]
+        );
+    }
+
+    #[test]
+    fn unstable_features_on_a_stable_toolchain_get_the_way_out() {
+        let directory = tempfile::tempdir().unwrap();
+        let script = "echo 'error[E0554]: `#![feature]` may not be used' >&2; exit 101";
+        let what = |_: &[String]| "cannot compile".to_owned();
+        let failure = compile(
+            shell(script),
+            "HEAD",
+            &directory.path().join("x.log"),
+            &(),
+            what,
+            &["try harder".to_owned()],
+        )
+        .unwrap_err();
+        assert!(failure.to_string().ends_with("use cargo +nightly rbench"), "{failure}");
+    }
+
+    #[test]
+    fn a_compilation_tells_that_it_goes_on() {
+        let directory = tempfile::tempdir().unwrap();
+        let (told, log) = (directory.path().join("told"), directory.path().join("log"));
+        let wait = "for _ in $(seq 1000); do [ -e \"$0\" ] && exit; sleep 0.01; done; exit 1";
+        let mut command = shell(wait);
+        command.arg(&told);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let log = File::create(log).unwrap();
+        // The script waits for that.
+        let still = |_| std::fs::write(&told, "").unwrap();
+        let (messages, logged) = follow(&mut child, log, &(), (Duration::from_millis(1), &still));
+        assert!(messages.is_ok() && logged.is_ok() && child.wait().unwrap().success());
+    }
+
+    #[test]
+    fn a_failed_compilation_shows_the_end_of_the_output_and_where_the_rest_is() {
+        let directory = tempfile::tempdir().unwrap();
+        let log = directory.path().join("logs").join("x.log");
+        let script =
+            "for i in $(seq 100); do echo \"\u{1b}[31mline $i\u{1b}[0m\" >&2; done; exit 101";
+        let shown = Shown::default();
+        let failure = compile(
+            shell(script),
+            "HEAD",
+            &log,
+            &shown,
+            |_| "cannot compile".to_owned(),
+            &["try harder".to_owned()],
+        )
+        .unwrap_err();
+        let text = failure.to_string();
+        assert!(text.starts_with("cannot compile\n  cargo ended with exit status: 101"), "{text}");
+        assert!(text.contains("\n    line 100\n"), "{text}");
+        assert!(!text.contains("line 70\n"), "{text}");
+        assert!(
+            text.ends_with(&format!("full output: {}\nhint: try harder", log.display())),
+            "{text}"
+        );
+        assert_eq!(failure.exit(), Exit::Build);
+        assert!(shown.0.lock().unwrap().starts_with(b"\x1b[31mline 1\x1b"));
+        assert!(std::fs::read_to_string(&log).unwrap().starts_with("line 1\nline 2\n"));
+    }
+}

@@ -1,0 +1,306 @@
+//! What cargo gives to the bench targets that it runs, apart from what it knows of their packages: variables
+//! of build scripts and of its configuration, and directories of shared libraries.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ffi::{OsStr, OsString},
+    path::{Path, PathBuf},
+};
+
+use cargo_config2::{Config, ResolveOptions, Walk, de};
+
+use super::{
+    build_env::{BuildEnv, Source},
+    compilation::{CompilationRecord, CompiledTarget},
+};
+use crate::elf::Digest;
+
+/// The variable of the directory with the files of a build script.
+pub(super) const OUT_DIR: &str = "OUT_DIR";
+
+impl CompilationRecord {
+    /// The variables that the build script of a target's package sets.
+    pub fn script_variables<'r>(
+        &'r self,
+        target: &'r CompiledTarget,
+    ) -> impl Iterator<Item = &'r (String, String)> + Clone {
+        let own = self.scripts.iter().filter(|script| script.package_id == target.package_id);
+        own.flat_map(|script| &script.variables)
+    }
+
+    /// A digest of the variables that a target's processes get from its build script and from cargo's
+    /// configuration; none if there are none. Paths that have another name in each compilation count as what
+    /// they are: the directory of the build script's files, and `places`.
+    pub fn variables_digest(
+        &self,
+        target: &CompiledTarget,
+        configured: &[(OsString, OsString)],
+        places: &[&Path],
+    ) -> Option<Digest> {
+        let set = self.script_variables(target);
+        let made = set.clone().find(|(name, _)| name == OUT_DIR).map(|(_, place)| place.as_str());
+        let places: Vec<String> =
+            places.iter().map(|place| place.to_string_lossy().into_owned()).collect();
+        let places = || made.into_iter().chain(places.iter().map(String::as_str));
+        let set = set.map(|(name, value)| (OsStr::new(name), OsStr::new(value)));
+        let configured =
+            configured.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()));
+        // What a build script sets comes last: it hides what the configuration sets.
+        let mut variables: BTreeMap<&OsStr, &OsStr> = configured.chain(set).collect();
+        variables.remove(OsStr::new(OUT_DIR));
+        let mut text = String::new();
+        for (name, value) in &variables {
+            // They are of configuration and messages, which are text.
+            let value = value.to_string_lossy().into_owned();
+            let value = places()
+                .zip(0..)
+                .fold(value, |value, (place, number)| value.replace(place, &format!("\0{number}")));
+            text.extend([&*name.to_string_lossy(), "\0", &value, "\0"]);
+        }
+        (!variables.is_empty()).then(|| Digest::compute(text.as_bytes()))
+    }
+
+    /// The directories in which a target's processes look for shared libraries first, in cargo's order: those
+    /// of build scripts count if they are below the directory of what is built.
+    pub fn library_directories(&self, target: &CompiledTarget) -> Vec<PathBuf> {
+        let dependencies = target.executable.parent().unwrap_or(Path::new(""));
+        let root = dependencies.parent().unwrap_or(Path::new(""));
+        let libraries = self.scripts.iter().flat_map(|script| &script.libraries);
+        let native: BTreeSet<&Path> = libraries
+            .map(|library| without_kind(library))
+            .filter(|library| library.starts_with(root))
+            .collect();
+        let own = [dependencies.to_owned(), root.to_owned(), self.sysroot.join("lib")];
+        native.into_iter().map(Path::to_owned).chain(own).collect()
+    }
+}
+
+fn without_kind(library: &str) -> &Path {
+    match library.split_once('=') {
+        Some(("native" | "crate" | "dependency" | "framework" | "all", path)) => Path::new(path),
+        _ => Path::new(library),
+    }
+}
+
+impl BuildEnv<'_> {
+    /// The variables of the `[env]` tables that count for a version whose compilation is the active one. Of
+    /// those that are set already, only the forced ones are among them.
+    ///
+    /// Warns where the configuration names a runner: rbench starts executables itself.
+    pub fn configured_variables(
+        &self,
+        source: Source<'_>,
+        record: &CompilationRecord,
+    ) -> Vec<(OsString, OsString)> {
+        let environment = self.users_environment(source);
+        let host = record.rustc.lines().find_map(|line| line.strip_prefix("host: "));
+        let options = ResolveOptions::default()
+            .env(environment.variables())
+            .host_triple(host.unwrap_or_default());
+        // Where all versions have their files, so that a relative value is the same for all.
+        let directory = self.cache_dirs.source_path().join(&self.workspace);
+        let config = match Config::load_with_options(directory, options) {
+            Ok(config) => config,
+            Err(error) => {
+                self.warn(&format!("no variables of cargo's configuration are set: {error}"));
+                return Vec::new();
+            }
+        };
+        let given = self.given_configs(source);
+        let mut variables: BTreeMap<String, Variable> = config
+            .env
+            .iter()
+            .map(|(name, set)| {
+                (name.clone(), Variable { value: set.value.clone(), force: set.force })
+            })
+            .collect();
+        for (root, config) in &given {
+            let set = config.env.iter();
+            variables.extend(set.map(|(name, set)| (name.clone(), Variable::new(set, root))));
+        }
+        if let Some(runner) = self.runner(&config, given.iter().map(|(_, config)| config)) {
+            self.warn(&format!(
+                "cargo's configuration has a runner, {runner}, which is not used: rbench starts \
+                 benchmarks itself"
+            ));
+        }
+        variables
+            .into_iter()
+            .filter(|(name, set)| set.force || environment.get(name).is_none())
+            .map(|(name, set)| (name.into(), set.value))
+            .collect()
+    }
+
+    /// The configurations that cargo is given by `--config`, each with the directory that its relative values
+    /// begin at; a later one overrides those before it. Of the files above the repository, without the
+    /// variables that a nearer file has, one of the checkout.
+    fn given_configs(&self, source: Source<'_>) -> Vec<(PathBuf, de::Config)> {
+        let directory = source.checkout.join(&self.workspace);
+        let of_file = |path: &Path| {
+            let root = path.parent().and_then(Path::parent).unwrap_or(Path::new(""));
+            Some((root.to_owned(), de::Config::load_file(path).ok()?))
+        };
+        let of_word = |word: &str| {
+            let path = directory.join(word);
+            if path.is_file() {
+                return of_file(&path);
+            }
+            Some((directory.clone(), toml::from_str(word).ok()?))
+        };
+        let nearer = variables_of_checkout(&directory, source.checkout);
+        let above = self.configs.above.iter().filter_map(|path| {
+            let (root, mut config) = of_file(path)?;
+            config.env.retain(|name, _| !nearer.contains(name));
+            Some((root, config))
+        });
+        above.chain(values_of(&self.settings.cargo_args, "--config").filter_map(of_word)).collect()
+    }
+
+    /// What cargo would start executables by.
+    fn runner<'c>(
+        &self,
+        config: &Config,
+        given: impl Iterator<Item = &'c de::Config>,
+    ) -> Option<String> {
+        let targets: Vec<&str> = values_of(&self.settings.cargo_args, "--target").collect();
+        let target = config.build_target_for_config(targets).ok()?.pop()?;
+        let of_given = |config: &de::Config| config.target.get(target.triple())?.runner.clone();
+        let name = |path: &OsStr| format!("`{}`", path.display());
+        if let Some(runner) = given.filter_map(of_given).last() {
+            return Some(name(OsStr::new(runner.path.raw_value())));
+        }
+        Some(name(config.runner(&target).ok()??.path.as_os_str()))
+    }
+}
+
+/// The names of the variables that config files of `checkout` set for `directory`, which is in it.
+fn variables_of_checkout(directory: &Path, checkout: &Path) -> BTreeSet<String> {
+    Walk::with_cargo_home(directory, None)
+        .take_while(|file| file.starts_with(checkout))
+        .filter_map(|file| de::Config::load_file(file).ok())
+        .flat_map(|config| config.env.into_keys())
+        .collect()
+}
+
+/// A variable of an `[env]` table.
+struct Variable {
+    value: OsString,
+    /// Whether it overrides one that is set already.
+    force: bool,
+}
+
+impl Variable {
+    /// As it stands in a file, with relative values below `root`.
+    fn new(set: &de::EnvConfigValue, root: &Path) -> Self {
+        match set {
+            de::EnvConfigValue::Table { value, force, relative } => {
+                let is_relative = relative.as_ref().is_some_and(|relative| relative.val);
+                let value = &value.val;
+                Self {
+                    value: if is_relative { root.join(value).into() } else { value.into() },
+                    force: force.as_ref().is_some_and(|force| force.val),
+                }
+            }
+            de::EnvConfigValue::Value(value) => Self { value: (&value.val).into(), force: false },
+            _ => Self { value: OsString::new(), force: false },
+        }
+    }
+}
+
+/// The values of a flag among words, whether they stand in the same word or the next one.
+fn values_of<'w>(words: &'w [String], flag: &'w str) -> impl Iterator<Item = &'w str> {
+    words.iter().enumerate().filter_map(move |(index, word)| match word.strip_prefix(flag)? {
+        "" => words.get(index + 1).map(String::as_str),
+        rest => rest.strip_prefix('='),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{builds::compilation::BuildScript, model::BenchTarget};
+
+    fn record(scripts: Vec<BuildScript>) -> CompilationRecord {
+        CompilationRecord {
+            version: String::new(),
+            reproducibility: String::new(),
+            rustc: String::new(),
+            sysroot: "/rust".into(),
+            milliseconds: 0,
+            targets: Vec::new(),
+            scripts,
+        }
+    }
+
+    fn target() -> CompiledTarget {
+        CompiledTarget {
+            target: BenchTarget { package: "own".to_owned(), target: "t".to_owned() },
+            package_id: "own".to_owned(),
+            package_root: PathBuf::new(),
+            executable: "/at/target/release/deps/t-1".into(),
+            recipe: String::new(),
+            inputs: Digest::compute(b""),
+            files: Vec::new(),
+            made: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn variables_that_a_process_gets_differ_by_their_values_and_not_by_where_things_lie() {
+        let digest = |scripts: &[(&str, &str)], configured: &[(&str, &str)], place: &str| {
+            let text = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+            let variables = scripts.iter().map(text).collect();
+            let package_id = "own".to_owned();
+            let script = BuildScript { package_id, variables, libraries: Vec::new() };
+            let configured: Vec<_> =
+                configured.iter().map(|(name, value)| (name.into(), value.into())).collect();
+            record(vec![script]).variables_digest(&target(), &configured, &[Path::new(place)])
+        };
+        let made = |id: u8, rest: &[(&'static str, &'static str)]| {
+            let out =
+                [("OUT_DIR", ["/at/build/own-1/out", "/at/build/own-2/out"][usize::from(id)])];
+            let data =
+                [("DATA", ["/at/build/own-1/out/d", "/at/build/own-2/out/d"][usize::from(id)])];
+            digest(&[&out[..], &data, rest].concat(), &[], "/1")
+        };
+        assert_eq!(made(0, &[]), made(1, &[]));
+        assert_ne!(made(0, &[]), made(1, &[("SIZE", "2")]));
+        assert_eq!(digest(&[("OUT_DIR", "/at/build/own-1/out")], &[], "/1"), None);
+        let set = |value, place| digest(&[], &[("A", value)], place);
+        assert_ne!(set("1", "/1"), set("2", "/1"));
+        assert_eq!(set("/1/data", "/1"), set("/2/data", "/2"));
+        assert_ne!(set("/1/data", "/1"), set("/1/other", "/1"));
+        assert_eq!(digest(&[("A", "1")], &[("A", "2")], "/1"), set("1", "/1"));
+    }
+
+    #[test]
+    fn shared_libraries_are_looked_for_where_cargo_looks_for_them() {
+        let script = |package: &str, libraries: &[&str]| BuildScript {
+            package_id: package.to_owned(),
+            variables: vec![("OF".to_owned(), package.to_owned())],
+            libraries: libraries.iter().map(|library| (*library).to_owned()).collect(),
+        };
+        let scripts = vec![
+            script("own", &["native=/at/target/release/build/own/out", "/usr/lib"]),
+            script("other", &["/at/target/release/build/a/out", "all=/opt/lib"]),
+        ];
+        let (record, target) = (record(scripts), target());
+        let directories = [
+            "/at/target/release/build/a/out",
+            "/at/target/release/build/own/out",
+            "/at/target/release/deps",
+            "/at/target/release",
+            "/rust/lib",
+        ];
+        assert_eq!(record.library_directories(&target), directories.map(PathBuf::from));
+        let variables: Vec<_> = record.script_variables(&target).collect();
+        assert_eq!(variables, [&("OF".to_owned(), "own".to_owned())]);
+    }
+
+    #[test]
+    fn values_of_a_flag_stand_in_its_word_or_the_next_one() {
+        let words = ["--config", "a=1", "-Zx", "--config=b=2", "--configs", "--config"];
+        let words = words.map(str::to_owned);
+        assert_eq!(values_of(&words, "--config").collect::<Vec<_>>(), ["a=1", "b=2"]);
+    }
+}

@@ -1,0 +1,101 @@
+//! The supervisor of cargo: a process between rbench and cargo that ends everything that cargo started
+//! before another rbench process can take the site's lock, however this one ended.
+//!
+//! When rbench is killed, the kernel can kill its children, but not their children: build scripts and
+//! rustc would still write at the path that the next run uses for another version. So cargo runs
+//! in its own process group below the supervisor. The supervisor has the open lock file as its
+//! standard input, and so holds the lock until the last process of the group has ended.
+
+use std::{
+    ffi::OsString,
+    io,
+    os::unix::process::{CommandExt, ExitStatusExt},
+    process::{Command, ExitCode, ExitStatus, Stdio},
+    thread,
+};
+
+use rustix::{
+    event::{PollFd, PollFlags, poll},
+    io::Errno,
+    process::{
+        Pid, Signal, WaitId, WaitIdOptions, WaitOptions, getpid, kill_process_group,
+        set_child_subreaper, waitid, waitpgid,
+    },
+};
+
+use super::{
+    cache_dirs::CacheLock,
+    role::{self, SUPERVISOR},
+};
+use crate::{
+    error::{Context, Exit, Result},
+    process::{Interrupt, end_with_this_process},
+};
+
+/// The command that runs `command`, whose environment is explicit, under a supervisor that shares
+/// the lock.
+pub fn supervised(command: &Command, lock: &CacheLock) -> Result<Command> {
+    let lock = lock.share().context(Exit::Build, || "cannot share the lock of the cache")?;
+    let mut supervisor = Command::new(role::this_executable()?);
+    supervisor
+        .arg0(SUPERVISOR)
+        .arg(command.get_program())
+        .args(command.get_args())
+        .env_clear()
+        .envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))))
+        .stdin(Stdio::from(lock))
+        // A Ctrl-C at the terminal reaches rbench alone, whose end is then noticed here.
+        .process_group(0);
+    if let Some(directory) = command.get_current_dir() {
+        supervisor.current_dir(directory);
+    }
+    end_with_this_process(&mut supervisor, Signal::TERM);
+    Ok(supervisor)
+}
+
+/// Runs as `cargo-rbench-supervisor <program> <arguments>`.
+pub fn main(arguments: &[OsString]) -> ExitCode {
+    let Some((program, arguments)) = arguments.split_first() else {
+        anstream::eprintln!("error: {SUPERVISOR} expects a program and its arguments");
+        return ExitCode::from(2);
+    };
+    match supervise(Command::new(program).args(arguments)) {
+        Ok(status) => {
+            let code = status.code().or_else(|| Some(128 + status.signal()?));
+            code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1).into()
+        }
+        Err(error) => {
+            anstream::eprintln!("error: cannot run `{}`: {error}", program.display());
+            ExitCode::from(127)
+        }
+    }
+}
+
+fn supervise(command: &mut Command) -> io::Result<ExitStatus> {
+    let interrupt = Interrupt::on_signals_in_order()
+        .map_err(|failure| io::Error::other(failure.to_string()))?;
+    // Processes whose parents have ended become children of this one, which can then wait for them.
+    set_child_subreaper(Some(getpid()))?;
+    command.stdin(Stdio::null()).process_group(0);
+    end_with_this_process(command, Signal::KILL);
+    let mut child = command.spawn()?;
+    let group = Pid::from_child(&child);
+    thread::Builder::new().spawn(move || {
+        let mut request = [PollFd::new(&interrupt, PollFlags::IN)];
+        while poll(&mut request, None) == Err(Errno::INTR) {}
+        kill(group);
+    })?;
+    // It stays a zombie until the group is killed, so that its id cannot be another group's.
+    while let Err(Errno::INTR) =
+        waitid(WaitId::Pid(group), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT)
+    {}
+    kill(group);
+    let status = child.wait()?;
+    while matches!(waitpgid(group, WaitOptions::empty()), Ok(_) | Err(Errno::INTR)) {}
+    Ok(status)
+}
+
+fn kill(group: Pid) {
+    // That none is left is no failure.
+    let _ = kill_process_group(group, Signal::KILL);
+}

@@ -1,0 +1,150 @@
+//! Runs the tools of a build: cargo, rustc, linkers.
+
+use std::{
+    ffi::OsStr,
+    os::unix::process::CommandExt,
+    path::PathBuf,
+    process::{Command, ExitCode, Output, Stdio},
+    time::Instant,
+};
+
+use rustix::process::Signal;
+use tracing::{debug, info};
+
+use super::cargo::CargoContext;
+use crate::{
+    error::{Error, Exit, Result},
+    model::secret::{PLACEHOLDER, is_secret, shown_cargo_args},
+    process::end_with_this_process,
+    shell::quoted,
+};
+
+/// How much of a tool's output an error shows, in lines.
+const TAIL_LINES: usize = 30;
+
+/// Runs a tool to its end with its output captured, and fails if it cannot be run or fails.
+/// `what` names the failed operation: "cannot link bench target `parse`".
+pub fn run(command: &mut Command, what: impl Fn() -> String) -> Result<Output> {
+    run_or(command, Exit::Build, what)
+}
+
+/// The same with another exit code for a tool that runs and fails: it was about something of the
+/// user's.
+pub fn run_or(command: &mut Command, exit: Exit, what: impl Fn() -> String) -> Result<Output> {
+    end_with_this_process(command, Signal::KILL);
+    info!("running: {}", shown(command));
+    let start = Instant::now();
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| cannot_start(command.get_program(), &error, what()))?;
+    debug!(took = ?start.elapsed(), "{} ended with {}", command.get_program().display(), output.status);
+    if output.status.success() {
+        return Ok(output);
+    }
+    let mut text = String::from_utf8_lossy(&output.stderr).into_owned();
+    text.push_str(&String::from_utf8_lossy(&output.stdout));
+    Err(Error::new(exit, what())
+        .cause(format!(
+            "`{}` ended with {}; the end of its output:",
+            command.get_program().display(),
+            output.status
+        ))
+        .cause(tail(&text))
+        .hint(format!("the command was: {}", shown(command))))
+}
+
+/// The failure of a tool that could not even be started.
+pub fn cannot_start(program: &OsStr, error: &std::io::Error, what: String) -> Error {
+    let failure = Error::new(Exit::Build, what)
+        .cause(format!("cannot start `{}`: {error}", program.display()));
+    if error.kind() == std::io::ErrorKind::NotFound {
+        failure.hint(format!("install `{}` or put it on the PATH", program.display()))
+    } else {
+        failure
+    }
+}
+
+/// The command as one could type it: with its directory, and with those of its variables that this process does not
+/// have, but without secrets. Failures are stored, and logs are shown to others.
+pub fn shown(command: &Command) -> String {
+    let directory =
+        command.get_current_dir().map(|directory| format!("cd {} && ", quoted(directory)));
+    let own = |name: &OsStr| std::env::var_os(name);
+    let variables = command
+        .get_envs()
+        .filter_map(|(name, value)| value.map(|value| (name, value)))
+        .filter(|(name, value)| own(name).as_deref() != Some(value))
+        .map(|(name, value)| {
+            let is_secret = is_secret(&name.to_string_lossy());
+            let value = if is_secret { PLACEHOLDER.into() } else { quoted(value) };
+            format!("{}={value}", name.display())
+        });
+    let arguments: Vec<String> =
+        command.get_args().map(|word| word.to_string_lossy().into_owned()).collect();
+    let arguments = shown_cargo_args(&arguments);
+    let words = std::iter::once(quoted(command.get_program())).chain(arguments.iter().map(quoted));
+    directory.unwrap_or_default() + &variables.chain(words).collect::<Vec<_>>().join(" ")
+}
+
+/// The last lines of a tool's output.
+pub fn tail(text: &str) -> String {
+    let lines: Vec<&str> = text.trim_end().lines().collect();
+    lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n")
+}
+
+/// Becomes `command`. Returns only if that is impossible.
+pub fn replace_process(command: &mut Command) -> ExitCode {
+    let error = command.exec();
+    anstream::eprintln!("error: cannot start `{}`: {error}", command.get_program().display());
+    ExitCode::from(127)
+}
+
+/// The output of `rustc -vV` of the compiler that cargo is going to use, which identifies it.
+pub fn compiler(context: &CargoContext) -> Result<String> {
+    query(context, "-vV")
+}
+
+/// The directory with the standard library and the LLD of the same compiler.
+pub fn sysroot(context: &CargoContext) -> Result<PathBuf> {
+    Ok(query(context, "--print=sysroot")?.into())
+}
+
+fn query(context: &CargoContext, argument: &str) -> Result<String> {
+    let what = || format!("cannot run the compiler for {}", context.directory.display());
+    let output = run(&mut context.rustc_command(&[argument.into()]), what)?;
+    Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_tool_is_named_with_the_next_step() {
+        let mut command = Command::new("no-such-linker");
+        let failure = run(&mut command, || "cannot link `parse`".to_owned()).unwrap_err();
+        let text = failure.to_string();
+        assert!(text.starts_with("cannot link `parse`\n  cannot start `no-such-linker`"), "{text}");
+        assert!(text.contains("hint: install `no-such-linker`"), "{text}");
+    }
+
+    #[test]
+    fn the_command_that_failed_is_told_without_secrets() {
+        let mut command = Command::new("false");
+        command.args(["--config", "env.A='s3cret'"]).env("RBENCH_X_TOKEN", "s3cret");
+        let text = run(&mut command, || "cannot ask".to_owned()).unwrap_err().to_string();
+        assert!(
+            text.contains("the command was: RBENCH_X_TOKEN=VALUE false --config env.A=VALUE"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_command_is_shown_as_one_could_type_it() {
+        let mut command = Command::new("cc");
+        command.current_dir("/a b").env("RBENCH_X", "1 2").args(["-o", "out"]);
+        command.env("PATH", std::env::var_os("PATH").unwrap());
+        assert_eq!(shown(&command), "cd '/a b' && RBENCH_X='1 2' cc -o out");
+    }
+}

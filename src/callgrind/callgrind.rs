@@ -1,0 +1,271 @@
+//! Reads callgrind's output format, version 1.
+//!
+//! The file may hold anything: the reader never panics. Of the events it takes `Ir`, the instructions executed; of
+//! positions in the source it takes nothing, since functions are what is compared.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    fmt,
+};
+
+/// What callgrind wrote to one file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Dump {
+    /// The functions that its parts refer to, by index.
+    pub symbols: Vec<Symbol>,
+    /// Its parts in their order: one for each time that counts were written and set to zero.
+    pub parts: Vec<Part>,
+}
+
+/// A function as callgrind names it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Symbol {
+    /// The path of the executable or shared library; empty if it is unknown.
+    pub object: String,
+    /// Its symbol.
+    pub name: String,
+}
+
+/// What was executed between two moments.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Part {
+    /// The instructions that each function executed itself, by its index.
+    pub own: BTreeMap<usize, u64>,
+    /// The calls that ended in this time, from one function to another, by their indices.
+    pub calls: BTreeMap<(usize, usize), Calls>,
+}
+
+/// Calls from one function to another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Calls {
+    /// How many there were.
+    pub count: u64,
+    /// The instructions that were executed between call and return, all of them together.
+    pub inclusive: u64,
+}
+
+impl Part {
+    /// The instructions that were executed.
+    pub fn total(&self) -> u64 {
+        self.own.values().fold(0, |sum, own| sum.saturating_add(*own))
+    }
+}
+
+/// Why a file cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Defect {
+    /// It does not count instructions.
+    NoInstructions,
+    /// This line, counted from 1, says nothing that is known.
+    Line(usize),
+    /// The functions of a part executed other numbers of instructions than the part says: these, and those.
+    Total(u64, u64),
+}
+
+impl fmt::Display for Defect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoInstructions => f.write_str("it has no counts of instructions (Ir)"),
+            Self::Line(line) => write!(f, "line {line} is invalid"),
+            Self::Total(found, said) => {
+                write!(f, "functions executed {found} instructions, but it says {said}")
+            }
+        }
+    }
+}
+
+/// Reads a file that callgrind wrote, of one part or several.
+///
+/// # Errors
+/// If the file is not in callgrind's format, or does not count instructions.
+pub fn parse(bytes: &[u8]) -> Result<Dump, Defect> {
+    let text = String::from_utf8_lossy(bytes);
+    let mut reader = Reader::default();
+    for (index, line) in text.lines().enumerate() {
+        reader.line(line.trim_end()).map_err(|wrong| match wrong {
+            Wrong::Line => Defect::Line(index + 1),
+            Wrong::Defect(defect) => defect,
+        })?;
+    }
+    reader.finish()
+}
+
+enum Wrong {
+    Line,
+    Defect(Defect),
+}
+
+/// The kinds of names that are compressed, each by numbers of its own.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Named {
+    Object,
+    File,
+    Function,
+}
+
+/// What the lines so far have said.
+struct Reader {
+    dump: Dump,
+    indices: HashMap<Symbol, usize>,
+    names: HashMap<(Named, u64), String>,
+    /// How many positions a line of costs begins with.
+    positions: usize,
+    /// Which of the costs is that of instructions.
+    event: Option<usize>,
+    object: String,
+    function: String,
+    called_object: Option<String>,
+    called: String,
+    /// How many calls the next line of costs is about.
+    calls: Option<u64>,
+    /// Whether the lines of a part have begun.
+    in_part: bool,
+    /// How many instructions the part says that it has.
+    declared_total: Option<u64>,
+}
+
+impl Default for Reader {
+    fn default() -> Self {
+        Self {
+            dump: Dump::default(),
+            indices: HashMap::new(),
+            names: HashMap::new(),
+            positions: 1,
+            event: None,
+            object: String::new(),
+            function: String::new(),
+            called_object: None,
+            called: String::new(),
+            calls: None,
+            in_part: false,
+            declared_total: None,
+        }
+    }
+}
+
+impl Reader {
+    fn line(&mut self, line: &str) -> Result<(), Wrong> {
+        if line.is_empty() || line.starts_with('#') {
+            return Ok(());
+        }
+        if line.starts_with(|first: char| first.is_ascii_digit() || "+-*".contains(first)) {
+            return self.costs(line);
+        }
+        let place = line.find(['=', ':']).ok_or(Wrong::Line)?;
+        let (key, rest) = (&line[..place], &line[place + 1..]);
+        if line.as_bytes()[place] == b':' {
+            return self.header(key, rest.trim());
+        }
+        match key {
+            "ob" => self.object = self.name(Named::Object, rest)?,
+            "fn" => self.function = self.name(Named::Function, rest)?,
+            "cob" => self.called_object = Some(self.name(Named::Object, rest)?),
+            "cfn" => self.called = self.name(Named::Function, rest)?,
+            "fl" | "fi" | "fe" | "cfi" | "cfl" => drop(self.name(Named::File, rest)?),
+            "calls" => {
+                let count = rest.split_whitespace().next().and_then(|word| word.parse().ok());
+                self.calls = Some(count.ok_or(Wrong::Line)?);
+            }
+            // They tell of jumps within functions.
+            "jump" | "jcnd" => {}
+            _ => return Err(Wrong::Line),
+        }
+        Ok(())
+    }
+
+    fn header(&mut self, key: &str, rest: &str) -> Result<(), Wrong> {
+        match key {
+            "version" | "part" => self.end_of_part()?,
+            "positions" => self.positions = rest.split_whitespace().count(),
+            "events" => {
+                self.event = rest.split_whitespace().position(|event| event == "Ir");
+                if self.event.is_none() {
+                    return Err(Wrong::Defect(Defect::NoInstructions));
+                }
+                self.end_of_part()?;
+                self.in_part = true;
+                self.dump.parts.push(Part::default());
+            }
+            "summary" | "totals" => {
+                let event = self.event.ok_or(Wrong::Line)?;
+                // Costs at the end of a line that are zero may be left out.
+                self.declared_total = Some(match rest.split_whitespace().nth(event) {
+                    Some(word) => word.parse().map_err(|_| Wrong::Line)?,
+                    None => 0,
+                });
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The name that is said or stood for: `(1) name`, or later `(1)`, or the name alone.
+    fn name(&mut self, named: Named, text: &str) -> Result<String, Wrong> {
+        let text = text.trim();
+        let numbered = text.strip_prefix('(').and_then(|rest| rest.split_once(')'));
+        let numbered = numbered.and_then(|(number, name)| Some((number.parse().ok()?, name)));
+        let Some((number, name)) = numbered else { return Ok(text.to_owned()) };
+        let name = name.trim();
+        if name.is_empty() {
+            return self.names.get(&(named, number)).cloned().ok_or(Wrong::Line);
+        }
+        self.names.insert((named, number), name.to_owned());
+        Ok(name.to_owned())
+    }
+
+    /// A line of positions and costs: of the function itself, or, behind `calls=`, of what it called.
+    fn costs(&mut self, line: &str) -> Result<(), Wrong> {
+        let event = self.event.filter(|_| self.in_part).ok_or(Wrong::Line)?;
+        let cost = match line.split_whitespace().nth(self.positions + event) {
+            Some(word) => word.parse().map_err(|_| Wrong::Line)?,
+            None => 0,
+        };
+        let caller = self.index(self.object.clone(), self.function.clone());
+        let calls = self.calls.take();
+        let called_object = self.called_object.take();
+        if let Some(count) = calls {
+            let object = called_object.unwrap_or_else(|| self.object.clone());
+            let called = self.index(object, self.called.clone());
+            let part = self.dump.parts.last_mut().ok_or(Wrong::Line)?;
+            let calls = part.calls.entry((caller, called)).or_default();
+            calls.count = calls.count.saturating_add(count);
+            calls.inclusive = calls.inclusive.saturating_add(cost);
+        } else {
+            let part = self.dump.parts.last_mut().ok_or(Wrong::Line)?;
+            let own = part.own.entry(caller).or_default();
+            *own = own.saturating_add(cost);
+        }
+        Ok(())
+    }
+
+    fn index(&mut self, object: String, name: String) -> usize {
+        let symbols = &mut self.dump.symbols;
+        *self.indices.entry(Symbol { object, name }).or_insert_with_key(|symbol| {
+            symbols.push(symbol.clone());
+            symbols.len() - 1
+        })
+    }
+
+    /// Checks the part that ends, if one has begun.
+    fn end_of_part(&mut self) -> Result<(), Wrong> {
+        let found = self.dump.parts.last().map(Part::total).filter(|_| self.in_part);
+        if let (Some(found), Some(said)) = (found, self.declared_total.take())
+            && found != said
+        {
+            return Err(Wrong::Defect(Defect::Total(found, said)));
+        }
+        self.in_part = false;
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<Dump, Defect> {
+        match self.end_of_part() {
+            Err(Wrong::Defect(defect)) => Err(defect),
+            _ if self.event.is_none() => Err(Defect::NoInstructions),
+            _ => Ok(self.dump),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,146 @@
+//! Pairs the functions of two profiles, and tells how their machine code differs.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use super::sum::{Function, Place, Profile};
+use crate::elf::{ChangedFunction, FunctionCode, FunctionSet, Name, SizedFunction};
+
+/// One of the versions that are compared.
+#[derive(Clone, Copy, Debug)]
+pub struct Side<'s> {
+    /// What its functions executed.
+    pub profile: &'s Profile,
+    /// The machine code of its functions.
+    pub functions: &'s FunctionSet,
+}
+
+/// How the machine code of a function differs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Code {
+    /// Not at all.
+    Same,
+    /// It, or data that it refers to, is different.
+    Changed(Box<ChangedFunction>),
+    /// The head has no such function.
+    OnlyBase(SizedFunction),
+    /// The base has no such function.
+    OnlyHead(SizedFunction),
+    /// It is in a library, or in an input of the linker that could not be read.
+    Unknown,
+}
+
+impl Code {
+    /// Whether the versions are known to have other code, or one of them none.
+    pub const fn differs(&self) -> bool {
+        matches!(self, Self::Changed(_) | Self::OnlyBase(_) | Self::OnlyHead(_))
+    }
+}
+
+/// A function of two profiles, or of one.
+pub(super) struct Matched {
+    /// Its place in the base's profile, if it was executed there.
+    pub(super) base: Option<usize>,
+    /// Its place in the head's profile, if it was executed there.
+    pub(super) head: Option<usize>,
+    pub(super) code: Code,
+}
+
+/// What identifies a function of one program.
+type Key<'f> = (&'f Name, u64);
+
+/// All functions of both profiles, each once.
+pub(super) fn matched([base, head]: [Side<'_>; 2]) -> Vec<Matched> {
+    let known = Known::new(base.functions, head.functions);
+    let places: HashMap<&Function, usize> = head.profile.functions.iter().zip(0..).collect();
+    let mut is_taken = vec![false; head.profile.functions.len()];
+    let mut all = Vec::new();
+    for (place, function) in base.profile.functions.iter().enumerate() {
+        let partner = known.partner(function);
+        let partner = partner.and_then(|partner| places.get(&partner).copied());
+        let partner = partner.filter(|partner| !is_taken[*partner]);
+        if let Some(partner) = partner {
+            is_taken[partner] = true;
+        }
+        let code = known.code_of_base(function);
+        all.push(Matched { base: Some(place), head: partner, code });
+    }
+    for (place, function) in head.profile.functions.iter().enumerate() {
+        if !is_taken[place] {
+            let code = known.code_of_head(function);
+            all.push(Matched { base: None, head: Some(place), code });
+        }
+    }
+    all
+}
+
+/// What is known of the machine code of both programs.
+struct Known<'f> {
+    /// The head's functions, by the base's.
+    partners: HashMap<Key<'f>, Key<'f>>,
+    /// The base's functions.
+    of_base: HashSet<Key<'f>>,
+    base_codes: BTreeMap<(Name, u64), Code>,
+    head_codes: BTreeMap<(Name, u64), Code>,
+}
+
+impl<'f> Known<'f> {
+    fn new(base: &'f FunctionSet, head: &'f FunctionSet) -> Self {
+        let key = |function: &'f FunctionCode| (&function.name, function.instance);
+        let mut partners = HashMap::new();
+        let mut pairs: Vec<_> = FunctionSet::partners(base, head)
+            .into_iter()
+            .map(|(base, head)| (key(base), key(head)))
+            .collect();
+        pairs.sort_unstable();
+        for (base, head) in &pairs {
+            partners.entry(*base).or_insert(*head);
+        }
+        let diff = FunctionSet::diff(base, head);
+        let (mut base_codes, mut head_codes) = (BTreeMap::new(), BTreeMap::new());
+        for (base, head) in pairs {
+            base_codes.insert((base.0.clone(), base.1), Code::Same);
+            head_codes.insert((head.0.clone(), head.1), Code::Same);
+        }
+        for changed in diff.changed {
+            let code = Code::Changed(Box::new(changed.clone()));
+            base_codes.insert((changed.name.clone(), changed.base_instance), code.clone());
+            head_codes.insert((changed.name, changed.instance), code);
+        }
+        for removed in diff.removed {
+            let key = (removed.name.clone(), removed.instance);
+            base_codes.entry(key).or_insert(Code::OnlyBase(removed));
+        }
+        for added in diff.added {
+            let key = (added.name.clone(), added.instance);
+            head_codes.entry(key).or_insert(Code::OnlyHead(added));
+        }
+        let of_base = base.functions().iter().map(key).collect();
+        Self { partners, of_base, base_codes, head_codes }
+    }
+
+    /// The head's function that is this one of the base; one of which nothing is known is its own partner.
+    fn partner(&self, function: &Function) -> Option<Function> {
+        let Place::Program(instance) = function.place else { return Some(function.clone()) };
+        let key = (&function.name, instance);
+        match self.partners.get(&key) {
+            Some((name, instance)) => {
+                Some(Function { name: (*name).clone(), place: Place::Program(*instance) })
+            }
+            None if self.of_base.contains(&key) => None,
+            None => Some(function.clone()),
+        }
+    }
+
+    fn code_of_base(&self, function: &Function) -> Code {
+        code(function, &self.base_codes)
+    }
+
+    fn code_of_head(&self, function: &Function) -> Code {
+        code(function, &self.head_codes)
+    }
+}
+
+fn code(function: &Function, codes: &BTreeMap<(Name, u64), Code>) -> Code {
+    let Place::Program(instance) = function.place else { return Code::Unknown };
+    codes.get(&(function.name.clone(), instance)).cloned().unwrap_or(Code::Unknown)
+}

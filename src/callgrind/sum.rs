@@ -1,0 +1,370 @@
+//! What each function executed in the parts of a dump that are measured: the functions, by what is the same in every
+//! version that has them, and the parts, by what the process read from a clock that counts.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::{
+    callgrind::{Calls, Dump, Symbol},
+    graph::components,
+};
+use crate::elf::{LinkedFunction, Name, instance_of};
+
+/// What functions executed, in so many iterations of a benchmark.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Profile {
+    /// The functions, in the order of their first appearance; places in the other fields refer to them.
+    pub functions: Vec<Function>,
+    /// The instructions that each of them executed itself.
+    pub own: Vec<u64>,
+    /// The calls between them, from caller to callee.
+    pub calls: BTreeMap<(usize, usize), Calls>,
+    /// The iterations of the benchmark that all of this is of.
+    pub iterations: u64,
+}
+
+/// A sum of parts that becomes a profile.
+pub struct Sum<'n> {
+    named: &'n dyn Fn(&Symbol) -> Function,
+    functions: Vec<Function>,
+    places: HashMap<Function, usize>,
+    own: Vec<i64>,
+    /// The number of calls, and the instructions that these took.
+    calls: BTreeMap<(usize, usize), [i64; 2]>,
+}
+
+impl<'n> Sum<'n> {
+    /// An empty sum of functions that `named` tells by their symbols.
+    pub fn new(named: &'n dyn Fn(&Symbol) -> Function) -> Self {
+        Self {
+            named,
+            functions: Vec::new(),
+            places: HashMap::new(),
+            own: Vec::new(),
+            calls: BTreeMap::new(),
+        }
+    }
+
+    /// Adds all parts of a dump, or takes them away.
+    pub fn add(&mut self, dump: &Dump, is_taken_away: bool) {
+        let sign = if is_taken_away { -1 } else { 1 };
+        let number = |count: u64| sign * i64::try_from(count).unwrap_or(i64::MAX);
+        let places: Vec<usize> = dump.symbols.iter().map(|symbol| self.place(symbol)).collect();
+        for part in &dump.parts {
+            for (index, own) in &part.own {
+                let sum = &mut self.own[places[*index]];
+                *sum = sum.saturating_add(number(*own));
+            }
+            for ((from, to), calls) in &part.calls {
+                let [count, inclusive] =
+                    self.calls.entry((places[*from], places[*to])).or_default();
+                *count = count.saturating_add(number(calls.count));
+                *inclusive = inclusive.saturating_add(number(calls.inclusive));
+            }
+        }
+    }
+
+    fn place(&mut self, symbol: &Symbol) -> usize {
+        *self.places.entry((self.named)(symbol)).or_insert_with_key(|function| {
+            self.functions.push(function.clone());
+            self.own.push(0);
+            self.functions.len() - 1
+        })
+    }
+
+    /// The profile of so many iterations: what was executed or called at all.
+    pub fn profile(self, iterations: u64) -> Profile {
+        let number = |sum: i64| u64::try_from(sum).unwrap_or_default();
+        let calls = self.calls.into_iter().filter_map(|(key, [count, inclusive])| {
+            let calls = Calls { count: number(count), inclusive: number(inclusive) };
+            (calls != Calls::default()).then_some((key, calls))
+        });
+        let calls: BTreeMap<_, _> = calls.collect();
+        let own: Vec<u64> = self.own.into_iter().map(number).collect();
+        let is_called: BTreeSet<usize> = calls.keys().flat_map(|(from, to)| [*from, *to]).collect();
+        let is_kept: Vec<bool> =
+            (0..own.len()).map(|place| own[place] > 0 || is_called.contains(&place)).collect();
+        let mut next = 0;
+        let places = is_kept.iter().map(|is_kept| {
+            next += usize::from(*is_kept);
+            next.saturating_sub(1)
+        });
+        let places: Vec<usize> = places.collect();
+        let kept = |place: &usize| is_kept[*place];
+        let functions = self.functions.into_iter().enumerate();
+        Profile {
+            functions: functions.filter(|(place, _)| kept(place)).map(|(_, one)| one).collect(),
+            own: (0..own.len()).filter(kept).map(|place| own[place]).collect(),
+            calls: calls
+                .into_iter()
+                .map(|((from, to), calls)| ((places[from], places[to]), calls))
+                .collect(),
+            iterations,
+        }
+    }
+}
+
+impl Profile {
+    /// The instructions that were executed, of all iterations.
+    pub fn total(&self) -> u64 {
+        self.own.iter().fold(0, |sum, own| sum.saturating_add(*own))
+    }
+
+    /// The instructions that each function executed together with what it called. Functions that call each other
+    /// in a circle have what the circle executed.
+    pub fn inclusive(&self) -> Vec<u64> {
+        let circles = components(self.functions.len(), self.calls.keys().copied());
+        let mut sums = vec![0_u64; self.functions.len()];
+        for (function, own) in self.own.iter().enumerate() {
+            let sum = &mut sums[circles[function]];
+            *sum = sum.saturating_add(*own);
+        }
+        for ((from, to), calls) in &self.calls {
+            if circles[*from] != circles[*to] {
+                let sum = &mut sums[circles[*from]];
+                *sum = sum.saturating_add(calls.inclusive);
+            }
+        }
+        circles.into_iter().map(|circle| sums[circle]).collect()
+    }
+
+    /// How often each function was called by another one, or by itself.
+    pub fn call_counts(&self) -> Vec<u64> {
+        let mut counts = vec![0_u64; self.functions.len()];
+        for ((_, to), calls) in &self.calls {
+            counts[*to] = counts[*to].saturating_add(calls.count);
+        }
+        counts
+    }
+}
+
+/// A function that was executed.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Function {
+    /// Its demangled name; `code without a symbol` for all code of a place that has none.
+    pub name: Name,
+    /// Where it is.
+    pub place: Place,
+}
+
+/// Where a function is.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Place {
+    /// In the executable, with what tells it apart from others of its name: a digest of its symbol.
+    Program(u64),
+    /// In a shared library, whose file has this name.
+    Library(String),
+}
+
+/// What code is called that has no symbol: its address differs between versions.
+const NO_SYMBOL: &str = "code without a symbol";
+
+/// What names the functions of an executable and of the libraries that it loads.
+pub struct Functions<'p> {
+    /// The path of the executable, as callgrind writes it.
+    program: &'p str,
+    /// The first symbol of each function, by all that it has.
+    symbols: HashMap<&'p str, &'p str>,
+}
+
+impl<'p> Functions<'p> {
+    /// Those of the executable at this path, with the functions that the linker kept.
+    pub fn new(program: &'p str, kept: &'p [LinkedFunction]) -> Self {
+        let of = |function: &'p LinkedFunction| {
+            function.symbols().map(|symbol| (symbol, function.symbol.as_str()))
+        };
+        Self { program, symbols: kept.iter().flat_map(of).collect() }
+    }
+
+    /// The function that callgrind names so.
+    pub fn named(&self, symbol: &Symbol) -> Function {
+        let name = without_level(&symbol.name);
+        if symbol.object == self.program {
+            let name = self.symbols.get(name).copied().unwrap_or(name);
+            let name = if is_address(name) { NO_SYMBOL } else { name };
+            return Function {
+                name: Name::demangle(name),
+                place: Place::Program(instance_of(name)),
+            };
+        }
+        let file = symbol.object.rsplit('/').next().unwrap_or_default();
+        let name = if is_address(name) { NO_SYMBOL } else { name };
+        Function { name: Name::demangle(name), place: Place::Library(file.to_owned()) }
+    }
+}
+
+/// A symbol without the level of a function that has called itself: `walk'2`.
+fn without_level(name: &str) -> &str {
+    match name.rsplit_once('\'') {
+        Some((name, level)) if level.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => name,
+    }
+}
+
+/// Whether this is where the code of a function is, for want of a name.
+fn is_address(name: &str) -> bool {
+    name.strip_prefix("0x").is_some_and(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()))
+}
+
+/// Stretches between two readings, as pairs of indices, that measurements consist of.
+pub type Stretches = Vec<(usize, usize)>;
+
+/// The stretches of each measurement: `executed` has the instructions of each, in the order in which they were measured, and
+/// `counts` the instructions up to each reading of the clock.
+///
+/// A measurement is what is executed from one reading to the next, or from several readings to the next of each, with one
+/// stretch in between that prepares the following one. Where it fits, a measurement begins with the reading behind the one
+/// before. None if there are no such stretches.
+pub fn stretches(counts: &[u64], executed: &[u64]) -> Option<Vec<Stretches>> {
+    let in_succession = (0..counts.len()).find_map(|start| from(counts, start, executed, 0));
+    in_succession.or_else(|| from(counts, 0, executed, counts.len()))
+}
+
+/// The same, where the first measurement begins at a reading, or up to so many readings later, and each of the others so
+/// many readings behind the one before.
+fn from(counts: &[u64], start: usize, executed: &[u64], patience: usize) -> Option<Vec<Stretches>> {
+    let mut next = start;
+    let mut all = Vec::with_capacity(executed.len());
+    for executed in executed {
+        let mut starts = next..counts.len().min(next + patience + 1);
+        let (found, end) = starts.find_map(|start| fitting(counts, start, *executed))?;
+        all.push(found);
+        next = end + 1;
+    }
+    Some(all)
+}
+
+/// The stretches that begin at a reading and execute so many instructions together, and the last of their readings.
+fn fitting(counts: &[u64], start: usize, executed: u64) -> Option<(Stretches, usize)> {
+    let mut sum = 0;
+    let mut found = Stretches::new();
+    let mut start = start;
+    loop {
+        let end = start + 1;
+        sum += counts.get(end)?.checked_sub(*counts.get(start)?)?;
+        found.push((start, end));
+        if sum == executed {
+            return Some((found, end));
+        }
+        if sum > executed {
+            return None;
+        }
+        start = end + 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::callgrind::{
+        callgrind::parse,
+        testing::{function, profile},
+    };
+
+    #[test]
+    fn what_is_taken_away_cancels_and_functions_that_executed_nothing_are_left_out() {
+        let named = |symbol: &Symbol| function(&symbol.name);
+        let of = |iterations: u64| {
+            let text = format!(
+                "events: Ir\nfn=now\n0 30\nfn=work\n0 {}\ncfn=leaf\ncalls={} 0\n0 {}\nfn=leaf\n0 {}\n",
+                7 * iterations,
+                iterations,
+                20 * iterations,
+                20 * iterations
+            );
+            parse(text.as_bytes()).unwrap()
+        };
+        let mut sum = Sum::new(&named);
+        sum.add(&of(2), true);
+        sum.add(&of(5), false);
+        let found = sum.profile(3);
+        let expected = profile(3, &[("work", 21), ("leaf", 60)], &[("work", "leaf", 3, 60)]);
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn inclusive_costs_are_those_of_a_function_and_of_what_it_called() {
+        let profile =
+            profile(1, &[("a", 10), ("b", 20), ("c", 5)], &[("a", "b", 2, 25), ("b", "c", 1, 5)]);
+        assert_eq!(profile.inclusive(), [35, 25, 5]);
+        assert_eq!(profile.call_counts(), [0, 2, 1]);
+        assert_eq!(profile.total(), 35);
+    }
+
+    #[test]
+    fn functions_that_call_each_other_in_a_circle_have_what_the_circle_executed() {
+        let profile = profile(
+            1,
+            &[("walk", 100), ("step", 60), ("leaf", 7), ("main", 1)],
+            &[
+                ("main", "walk", 1, 167),
+                ("walk", "step", 5, 400),
+                ("step", "walk", 4, 300),
+                ("walk", "walk", 4, 200),
+                ("step", "leaf", 7, 7),
+            ],
+        );
+        assert_eq!(profile.inclusive(), [167, 167, 7, 168]);
+    }
+
+    #[test]
+    fn functions_of_the_program_are_told_by_their_first_symbol_and_others_by_their_library() {
+        let kept = [LinkedFunction {
+            symbol: "_ZN4work5parse17h0123456789abcdefE".to_owned(),
+            name: Name::demangle("_ZN4work5parse17h0123456789abcdefE"),
+            address: 16,
+            size: 4,
+            aliases: vec!["alias".to_owned()],
+        }];
+        let functions = Functions::new("/tmp/work", &kept);
+        let named = |object: &str, name: &str| {
+            functions.named(&Symbol { object: object.to_owned(), name: name.to_owned() })
+        };
+        let parse = named("/tmp/work", "alias");
+        assert_eq!(parse.name.as_str(), "work::parse");
+        assert_eq!(parse.place, Place::Program(instance_of(&kept[0].symbol)));
+        assert_eq!(parse, named("/tmp/work", &kept[0].symbol));
+        assert_eq!(parse, named("/tmp/work", "alias'2"));
+        let memcpy = named("/usr/lib/libc.so.6", "memcpy");
+        assert_eq!(memcpy.place, Place::Library("libc.so.6".to_owned()));
+        assert_eq!(named("/tmp/work", "0x00001230"), named("/tmp/work", "0x00001240"));
+    }
+
+    #[test]
+    fn measurements_of_one_stretch_are_found_behind_what_is_no_measurement() {
+        // Set-up, one to warm up, and three measurements with something in between.
+        let counts = [5_000, 5_090, 5_100, 5_300, 5_307, 5_607, 5_614, 6_014];
+        let found = stretches(&counts, &[200, 300, 400]).unwrap();
+        assert_eq!(found, [vec![(2, 3)], vec![(4, 5)], vec![(6, 7)]]);
+        assert_eq!(stretches(&counts, &[201]), None);
+        assert_eq!(stretches(&counts, &[400, 200]), None, "in their order");
+    }
+
+    proptest! {
+        #[test]
+        fn measurements_of_several_stretches_are_found(
+            measurements in prop::collection::vec(prop::collection::vec((1..50_u64, 100..200_u64), 1..5), 1..6),
+            before in 1_000_000..2_000_000_u64,
+        ) {
+            let (mut counts, mut now) = (Vec::new(), before);
+            let mut executed = Vec::new();
+            for measurement in &measurements {
+                let mut sum = 0;
+                for (preparation, own) in measurement {
+                    now += preparation;
+                    counts.push(now);
+                    now += own;
+                    counts.push(now);
+                    sum += own;
+                }
+                executed.push(sum);
+            }
+            let found = stretches(&counts, &executed).unwrap();
+            for (found, executed) in found.iter().zip(&executed) {
+                let own = |(start, end): &(usize, usize)| counts[*end] - counts[*start];
+                prop_assert_eq!(found.iter().map(own).sum::<u64>(), *executed);
+            }
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! Profiles for tests.
+
+use super::{
+    callgrind::Calls,
+    sum::{Function, Place, Profile},
+};
+use crate::elf::{Name, instance_of};
+
+/// The function of the program with this symbol.
+pub(super) fn function(symbol: &str) -> Function {
+    Function { name: Name::demangle(symbol), place: Place::Program(instance_of(symbol)) }
+}
+
+/// A profile of so many iterations: functions with what they executed themselves; and callers, callees, numbers of
+/// calls, and what these took.
+pub(super) fn profile(
+    iterations: u64,
+    functions: &[(&str, u64)],
+    calls: &[(&str, &str, u64, u64)],
+) -> Profile {
+    let place = |name: &str| functions.iter().position(|(other, _)| *other == name).unwrap();
+    let calls = calls.iter().map(|(from, to, count, inclusive)| {
+        ((place(from), place(to)), Calls { count: *count, inclusive: *inclusive })
+    });
+    Profile {
+        functions: functions.iter().map(|(name, _)| function(name)).collect(),
+        own: functions.iter().map(|(_, own)| *own).collect(),
+        calls: calls.collect(),
+        iterations,
+    }
+}

@@ -1,0 +1,284 @@
+//! Where a job runs, by the variables of its service.
+
+use std::path::PathBuf;
+
+use super::{Event, Links, comparison::is_hash, event::WorkflowRun};
+use crate::error::{Error, Exit, Result};
+
+/// A service that runs jobs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Provider {
+    /// GitHub Actions.
+    Github,
+    /// GitLab CI.
+    Gitlab,
+    /// None that is known.
+    None,
+}
+
+/// What a head is compared with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Base {
+    /// This commit.
+    Commit(String),
+    /// The commit where the head left a branch; if the branch is not there, where it left this commit.
+    MergeBase {
+        /// The name of the branch.
+        branch: String,
+        /// A commit of it.
+        tip: Option<String>,
+    },
+    /// The commit before it.
+    Parent,
+    /// The event names none.
+    Unknown,
+}
+
+/// Where a job runs, and what it is about.
+#[derive(Clone, Debug)]
+pub struct CiEnvironment {
+    /// The service.
+    pub provider: Provider,
+    /// The commit that is judged; absent where only flags say it.
+    pub head: Option<String>,
+    /// What it is compared with.
+    pub base: Base,
+    /// The repository: OWNER/NAME, or the number of the project.
+    pub project: Option<String>,
+    /// The number of the pull request.
+    pub request: Option<u64>,
+    /// The address of the API.
+    pub api: Option<String>,
+    /// The file of the step's summary.
+    pub summary: Option<PathBuf>,
+    /// The file of the step's outputs.
+    pub outputs: Option<PathBuf>,
+    /// The run.
+    pub links: Links,
+    /// The run that this job follows.
+    followed: Option<WorkflowRun>,
+    /// The event, where its jobs have a token that may write whoever's code they are about.
+    privileged: Option<String>,
+}
+
+/// Events of GitHub that start jobs for forks with the rights of the repository.
+const PRIVILEGED: [&str; 2] = ["pull_request_target", "workflow_run"];
+
+impl Provider {
+    /// All services.
+    pub const ALL: [Self; 3] = [Self::Github, Self::Gitlab, Self::None];
+
+    /// The service whose variables are there.
+    pub fn detect(variable: impl Fn(&str) -> Option<String>) -> Self {
+        let is_set = |name| variable(name).is_some_and(|value| value == "true");
+        if is_set("GITHUB_ACTIONS") {
+            Self::Github
+        } else if is_set("GITLAB_CI") {
+            Self::Gitlab
+        } else {
+            Self::None
+        }
+    }
+
+    /// The variables that may have the token for comments; the first one that is there counts.
+    pub const fn token_variables(self) -> &'static [&'static str] {
+        match self {
+            Self::Github => &["RBENCH_TOKEN", "GITHUB_TOKEN"],
+            Self::Gitlab => &["RBENCH_TOKEN", "GITLAB_TOKEN"],
+            Self::None => &[],
+        }
+    }
+
+    /// What to change so that the history is there.
+    pub const fn whole_history(self) -> &'static str {
+        match self {
+            Self::Github => {
+                "set `fetch-depth: 0` under `with:` of the step that uses actions/checkout"
+            }
+            Self::Gitlab => "set `GIT_DEPTH: \"0\"` under `variables:` of the job",
+            Self::None => "fetch the whole history: git fetch --unshallow",
+        }
+    }
+
+    /// What to change so that a comment can be written.
+    pub const fn permission(self) -> &'static str {
+        match self {
+            Self::Github => {
+                "the job needs `permissions: pull-requests: write`, and a run for a fork never has it: \
+                             see `ci comment`"
+            }
+            Self::Gitlab => "the token needs the scope `api` and the role Reporter",
+            Self::None => "see docs/ci.md",
+        }
+    }
+}
+
+impl CiEnvironment {
+    /// Reads the variables of a service.
+    pub fn read(
+        provider: Provider,
+        variable: impl Fn(&str) -> Option<String>,
+        event: Option<Event>,
+    ) -> Result<Self> {
+        let variable = |name: &str| variable(name).filter(|value| !value.is_empty());
+        let surroundings = match provider {
+            Provider::Github => Self::from_github(&variable, event.unwrap_or_default()),
+            Provider::Gitlab => Self::from_gitlab(&variable),
+            Provider::None => Self {
+                provider,
+                head: None,
+                base: Base::Unknown,
+                project: None,
+                request: None,
+                api: None,
+                summary: None,
+                outputs: None,
+                links: Links::default(),
+                followed: None,
+                privileged: None,
+            },
+        };
+        surroundings.checked()
+    }
+
+    /// Fails in a job that must not build and run what it is about.
+    pub fn may_run(&self) -> Result<()> {
+        let Some(event) = &self.privileged else { return Ok(()) };
+        let what = format!("a job for `{event}` runs no benchmarks");
+        Err(Error::new(Exit::Usage, what)
+            .cause("it would run the code of a fork with the rights of this repository")
+            .hint("compare in a job for `pull_request`, and let this one run `ci comment`: docs/ci.md has both"))
+    }
+
+    /// The commit that was judged, by the event: of a job that follows another, that of the other.
+    pub fn head_sha(&self) -> Option<&str> {
+        let followed = self.followed.as_ref().map(|run| run.head_sha.as_str());
+        followed.or(self.head.as_deref())
+    }
+
+    /// The branch that the run before this one was about, with its owner.
+    pub fn branch(&self) -> Option<(&str, &str)> {
+        let run = self.followed.as_ref()?;
+        Some((&run.head_repository.as_ref()?.owner.login, run.head_branch.as_deref()?))
+    }
+
+    fn from_github(variable: &dyn Fn(&str) -> Option<String>, event: Event) -> Self {
+        let request = event.pull_request.as_ref().map(|request| request.number);
+        let default = event.repository.and_then(|repository| repository.default_branch);
+        let (head, base) = if let Some(request) = event.pull_request {
+            let base = Base::MergeBase { branch: request.base.branch, tip: Some(request.base.sha) };
+            (Some(request.head.sha), base)
+        } else if let Some(group) = event.merge_group {
+            (Some(group.head_sha), Base::Commit(group.base_sha))
+        } else if let Some(before) = event.before {
+            let branch = variable("GITHUB_REF_NAME");
+            (event.after, Base::for_push(&before, branch.as_deref(), default))
+        } else {
+            (None, Base::Unknown)
+        };
+        let run = || {
+            let [server, repository, run] =
+                ["GITHUB_SERVER_URL", "GITHUB_REPOSITORY", "GITHUB_RUN_ID"].map(variable);
+            Some(format!("{}/{}/actions/runs/{}", server?, repository?, run?))
+        };
+        Self {
+            provider: Provider::Github,
+            head: head.or_else(|| variable("GITHUB_SHA")),
+            base,
+            project: variable("GITHUB_REPOSITORY"),
+            request,
+            api: variable("GITHUB_API_URL"),
+            summary: variable("GITHUB_STEP_SUMMARY").map(PathBuf::from),
+            outputs: variable("GITHUB_OUTPUT").map(PathBuf::from),
+            links: Links::new(run().as_deref()),
+            followed: event.workflow_run,
+            privileged: variable("GITHUB_EVENT_NAME")
+                .filter(|event| PRIVILEGED.contains(&event.as_str())),
+        }
+    }
+
+    fn from_gitlab(variable: &dyn Fn(&str) -> Option<String>) -> Self {
+        let merge_base = || {
+            let branch = variable("CI_MERGE_REQUEST_TARGET_BRANCH_NAME")?;
+            Some(Base::MergeBase { branch, tip: None })
+        };
+        let of_push = || {
+            // Others, such as those of a schedule, have no commit before them.
+            variable("CI_PIPELINE_SOURCE").is_none_or(|source| source == "push").then_some(())?;
+            let before = variable("CI_COMMIT_BEFORE_SHA")?;
+            let branch = variable("CI_COMMIT_BRANCH");
+            Some(Base::for_push(&before, branch.as_deref(), variable("CI_DEFAULT_BRANCH")))
+        };
+        let of_request = || {
+            let base = variable("CI_MERGE_REQUEST_DIFF_BASE_SHA").map(Base::Commit);
+            base.or_else(merge_base)
+        };
+        Self {
+            provider: Provider::Gitlab,
+            head: variable("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA")
+                .or_else(|| variable("CI_COMMIT_SHA")),
+            base: of_request().or_else(of_push).unwrap_or(Base::Unknown),
+            // The pipeline of a fork runs in the fork.
+            project: variable("CI_MERGE_REQUEST_PROJECT_ID").or_else(|| variable("CI_PROJECT_ID")),
+            request: variable("CI_MERGE_REQUEST_IID").and_then(|number| number.parse().ok()),
+            api: variable("CI_API_V4_URL"),
+            summary: None,
+            outputs: None,
+            links: Links::new(variable("CI_JOB_URL").as_deref()),
+            followed: None,
+            privileged: None,
+        }
+    }
+
+    /// These, if the values that git and the API are given are what they should be.
+    fn checked(self) -> Result<Self> {
+        let wrong = |what: &str, value: &str| {
+            Err(Error::new(Exit::Usage, format!("{what} of this job is `{value}`")))
+        };
+        let tip = match &self.base {
+            Base::Commit(commit) => Some(commit),
+            Base::MergeBase { tip, .. } => tip.as_ref(),
+            Base::Parent | Base::Unknown => None,
+        };
+        let followed = self.followed.as_ref().map(|run| &run.head_sha);
+        if let Some(commit) =
+            self.head.iter().chain(followed).chain(tip).find(|commit| !is_hash(commit))
+        {
+            return wrong("a commit", commit);
+        }
+        let is_branch = |name: &str| {
+            !name.is_empty()
+                && !name.starts_with(['-', '/'])
+                && !name.contains("..")
+                && !name.contains("@{")
+                && !name.chars().any(|c| c.is_control() || " ~^:?*[\\".contains(c))
+        };
+        if let Base::MergeBase { branch, .. } = &self.base
+            && !is_branch(branch)
+        {
+            return wrong("the target branch", branch);
+        }
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
+        if let Some(project) = &self.project
+            && (!project.chars().all(is_plain) || project.contains(".."))
+        {
+            return wrong("the repository", project);
+        }
+        Ok(self)
+    }
+}
+
+impl Base {
+    /// What was there before a push: of a new branch, where it left the default branch.
+    fn for_push(before: &str, branch: Option<&str>, default: Option<String>) -> Self {
+        if before.bytes().any(|byte| byte != b'0') {
+            return Self::Commit(before.to_owned());
+        }
+        match default {
+            Some(default) if branch != Some(&default) => {
+                Self::MergeBase { branch: default, tip: None }
+            }
+            _ => Self::Parent,
+        }
+    }
+}

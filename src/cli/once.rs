@@ -1,0 +1,64 @@
+//! A program of the workspace as a benchmark, given on the command line: `--command 'tool --quick'`.
+
+use std::{ffi::OsStr, path::Path, str::FromStr};
+
+use crate::shell;
+
+/// A program of the workspace with arguments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Once {
+    /// What the benchmark is called: the command for a shell, without the directory of the program.
+    pub id: String,
+    /// The name of the program.
+    pub program: String,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+}
+
+impl FromStr for Once {
+    type Err = String;
+
+    /// A command as for a shell. Each version has its own program, built by rbench: the directory that is typed
+    /// before the name of the program does not matter.
+    fn from_str(command: &str) -> Result<Self, String> {
+        let words = shell::words(command).ok_or("a quote is not closed")?;
+        let (program, arguments) =
+            words.split_first().ok_or("name a program of the workspace: 'tool --quick'")?;
+        let name = Path::new(program).file_name().and_then(OsStr::to_str);
+        let program = name.ok_or_else(|| format!("`{program}` names no program"))?;
+        let words = std::iter::once(program).chain(arguments.iter().map(String::as_str));
+        let id = words.map(shell::quoted).collect::<Vec<_>>().join(" ");
+        if id.contains(char::is_control) {
+            return Err("it has a line break or another control character".to_owned());
+        }
+        Ok(Self { id, program: program.to_owned(), arguments: arguments.to_vec() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_split_as_by_a_shell_and_called_by_what_is_run() {
+        let command: Once = "./target/release/tool --quick 'a b'".parse().unwrap();
+        assert_eq!(command.program, "tool");
+        assert_eq!(command.arguments, ["--quick", "a b"]);
+        assert_eq!(command.id, "tool --quick 'a b'");
+        assert_eq!(command.id.parse::<Once>().unwrap(), command);
+    }
+
+    #[test]
+    fn what_is_no_command_is_refused() {
+        for (text, reason) in [
+            ("", "name a program"),
+            ("  ", "name a program"),
+            ("tool 'a", "quote is not closed"),
+            ("..", "names no program"),
+            ("tool 'a\nb'", "line break"),
+        ] {
+            let error = text.parse::<Once>().unwrap_err();
+            assert!(error.contains(reason), "{text:?}: {error}");
+        }
+    }
+}

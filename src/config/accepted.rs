@@ -1,0 +1,175 @@
+//! The file `.rbench/accepted.toml`: slowdowns that were accepted on purpose, and errors with the line.
+//!
+//! As `bench.toml` it is read from the working tree, whatever versions are compared.
+
+mod edit;
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Deserializer, de::Error as _};
+use toml::Spanned;
+
+use super::file;
+use crate::{
+    cli::values,
+    error::{Error, Exit, Result},
+    model::{Benchmark, Metric},
+};
+
+/// The directory of the file, in the workspace.
+const DIRECTORY: &str = ".rbench";
+
+/// The name of the file.
+const FILE_NAME: &str = "accepted.toml";
+
+/// What the file has for a change from a count of nothing, and for its ceiling.
+const FROM_NOTHING: &str = "from 0";
+const NO_CEILING: &str = "any size";
+
+/// The contents of the file.
+#[derive(Clone, Debug, Default)]
+pub struct AcceptedToml {
+    path: PathBuf,
+    text: String,
+    entries: Vec<AcceptedEntry>,
+}
+
+/// One slowdown of one benchmark in one metric.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AcceptedEntry {
+    /// The package of the benchmark.
+    pub package: String,
+    /// The name of its bench target.
+    pub bench: String,
+    /// Its id.
+    pub benchmark: String,
+    /// In what it became slower.
+    #[serde(deserialize_with = "metric")]
+    pub metric: Metric,
+    /// The commit that is accepted, in hex.
+    #[serde(deserialize_with = "commit")]
+    pub commit: String,
+    /// The commit that it was compared with, in hex.
+    #[serde(deserialize_with = "commit")]
+    pub base: String,
+    /// How much slower it was, as it was measured: 0.05 is 5 %, and infinite from a count of nothing.
+    #[serde(deserialize_with = "change")]
+    pub change: f64,
+    /// Up to which change it is accepted: 0.05 is 5 %, and infinite where any is.
+    #[serde(deserialize_with = "ceiling")]
+    pub ceiling: f64,
+    /// Why, on one line.
+    #[serde(deserialize_with = "reason")]
+    pub reason: String,
+}
+
+/// The only table of the file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Tables {
+    #[serde(default)]
+    accepted: Vec<Spanned<AcceptedEntry>>,
+}
+
+impl AcceptedToml {
+    /// Reads the file of a workspace, if there is one.
+    pub fn read(workspace: &Path) -> Result<Self> {
+        let path = workspace.join(DIRECTORY).join(FILE_NAME);
+        let text = file::read(&path)?.unwrap_or_default();
+        Self::parse(text, path)
+    }
+
+    /// Where the file is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What was accepted, in the order of the file.
+    pub fn entries(&self) -> &[AcceptedEntry] {
+        &self.entries
+    }
+
+    fn parse(text: String, path: PathBuf) -> Result<Self> {
+        let refused = |cause: String| {
+            Error::new(Exit::Usage, format!("cannot use {}", path.display()))
+                .cause(cause)
+                .hint("repair it by hand, or remove the entry and accept the change again")
+        };
+        let tables: Tables = toml::from_str(&text).map_err(|error| refused(error.to_string()))?;
+        let line = |entry: &Spanned<AcceptedEntry>| {
+            text.get(..entry.span().start).unwrap_or_default().matches('\n').count() + 1
+        };
+        for (index, entry) in tables.accepted.iter().enumerate() {
+            let same = |other: &&Spanned<AcceptedEntry>| other.get_ref().is_key_of(entry.get_ref());
+            if let Some(other) = tables.accepted[..index].iter().find(same) {
+                let [line, other] = [line(entry), line(other)];
+                return Err(refused(format!(
+                    "line {line}: this benchmark of this commit is in line {other} already"
+                )));
+            }
+        }
+        let entries = tables.accepted.into_iter().map(Spanned::into_inner).collect();
+        Ok(Self { path, text, entries })
+    }
+}
+
+impl AcceptedEntry {
+    /// Whether it is about this benchmark in this metric.
+    pub fn applies_to(&self, benchmark: &Benchmark, metric: &Metric) -> bool {
+        self.names_benchmark(benchmark) && self.metric == *metric
+    }
+
+    /// Whether it is about this benchmark.
+    pub fn names_benchmark(&self, benchmark: &Benchmark) -> bool {
+        self.package == benchmark.package
+            && self.bench == benchmark.target
+            && self.benchmark == benchmark.name.id
+    }
+
+    /// Whether both are about one benchmark, metric and commit, of which there is one entry at most.
+    fn is_key_of(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+
+    /// By what entries are sorted.
+    fn key(&self) -> [&str; 5] {
+        [&self.package, &self.bench, &self.benchmark, &self.metric.name, &self.commit]
+    }
+}
+
+fn metric<'de, D: Deserializer<'de>>(value: D) -> Result<Metric, D::Error> {
+    String::deserialize(value)?.parse().map_err(D::Error::custom)
+}
+
+fn change<'de, D: Deserializer<'de>>(value: D) -> Result<f64, D::Error> {
+    share_or(FROM_NOTHING, value)
+}
+
+fn ceiling<'de, D: Deserializer<'de>>(value: D) -> Result<f64, D::Error> {
+    share_or(NO_CEILING, value)
+}
+
+/// A share, or infinity where this word stands for it.
+fn share_or<'de, D: Deserializer<'de>>(infinite: &str, value: D) -> Result<f64, D::Error> {
+    match String::deserialize(value)? {
+        word if word == infinite => Ok(f64::INFINITY),
+        share => values::share(&share).map_err(D::Error::custom),
+    }
+}
+
+fn commit<'de, D: Deserializer<'de>>(value: D) -> Result<String, D::Error> {
+    let id = String::deserialize(value)?;
+    let is_digit = |digit: u8| digit.is_ascii_digit() || (b'a'..=b'f').contains(&digit);
+    if matches!(id.len(), 40 | 64) && id.bytes().all(is_digit) {
+        return Ok(id);
+    }
+    Err(D::Error::custom("expected all digits of a commit, as `git rev-parse` prints them"))
+}
+
+fn reason<'de, D: Deserializer<'de>>(value: D) -> Result<String, D::Error> {
+    values::reason(&String::deserialize(value)?).map_err(D::Error::custom)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,399 @@
+//! The configuration file `bench.toml`: its tables, and errors with the line.
+
+use std::path::{Path, PathBuf};
+
+use regex::Regex;
+use serde::{Deserialize, Deserializer, de::Error as _};
+use toml::Spanned;
+
+use super::file;
+use crate::{
+    cli::{CriteriaOptions, Once, SamplingOptions, values::key},
+    error::{Error, Exit, Result},
+    model::{BenchTarget, Benchmark, HarnessKind, InterimAnalyses, Layout, Metric, Mode, Strategy},
+};
+
+/// The name of the file.
+const FILE_NAME: &str = "bench.toml";
+
+/// Where results are kept, relative to the workspace, unless `path` in `[store]` says otherwise.
+const STORE: &str = ".rbench/results.sqlite";
+
+/// The contents of `bench.toml`.
+#[derive(Clone, Debug, Default)]
+pub struct BenchToml {
+    path: PathBuf,
+    text: String,
+    tables: Tables,
+    /// The commands that were given on the command line.
+    typed: Vec<CommandTable>,
+}
+
+/// Every table of the file; every key may be missing.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Tables {
+    build: BuildTable,
+    experiment: SamplingOptions,
+    benchmark: Vec<Spanned<BenchmarkTable>>,
+    verdict: CriteriaOptions,
+    metric: MetricTables,
+    gate: GateTable,
+    store: StoreTable,
+    harness: Vec<Spanned<HarnessTable>>,
+    command: Vec<Spanned<CommandTable>>,
+}
+
+/// `[build]`: how versions are built.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct BuildTable {
+    pub(super) layout: Option<Layout>,
+    pub(super) strategy: Option<Strategy>,
+    pub(super) seed: Option<u64>,
+    #[serde(deserialize_with = "key::profile")]
+    pub(super) profile: Option<String>,
+    pub(super) features: Vec<String>,
+    pub(super) all_features: bool,
+    pub(super) no_default_features: bool,
+    pub(super) locked: bool,
+    pub(super) offline: bool,
+    #[serde(deserialize_with = "key::jobs")]
+    pub(super) jobs: Option<u32>,
+    pub(super) cargo_args: Vec<String>,
+}
+
+/// `[[benchmark]]`: some benchmarks that get other settings.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct BenchmarkTable {
+    /// A regular expression for their ids.
+    #[serde(deserialize_with = "regex")]
+    pub(super) filter: Regex,
+    pub(super) package: Option<String>,
+    pub(super) bench: Option<String>,
+    #[serde(default, deserialize_with = "key::builds")]
+    builds: Option<InterimAnalyses>,
+    #[serde(default, deserialize_with = "key::count")]
+    executions: Option<u32>,
+    #[serde(default, deserialize_with = "key::count")]
+    measurements: Option<u32>,
+    #[serde(default, deserialize_with = "key::time")]
+    warm_up: Option<std::time::Duration>,
+    #[serde(default, deserialize_with = "key::time")]
+    min_time: Option<std::time::Duration>,
+    #[serde(default, deserialize_with = "key::share")]
+    pub(super) min_effect: Option<f64>,
+}
+
+/// `[metric.NAME]`, for each metric that is counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct MetricTables {
+    pub(super) instructions: MetricTable,
+    pub(super) allocations: MetricTable,
+    pub(super) allocated_bytes: MetricTable,
+}
+
+/// How a metric that is counted is judged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct MetricTable {
+    #[serde(deserialize_with = "key::share")]
+    pub(super) min_effect: Option<f64>,
+}
+
+/// `[gate]`: against which release heads are judged as well.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct GateTable {
+    #[serde(deserialize_with = "key::metrics")]
+    pub(super) fail_on: Vec<Metric>,
+    pub(super) base: Option<String>,
+    #[serde(deserialize_with = "key::share")]
+    pub(super) min_effect: Option<f64>,
+}
+
+/// `[store]`: where results are kept.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct StoreTable {
+    #[serde(deserialize_with = "file")]
+    path: Option<PathBuf>,
+}
+
+/// `[[harness]]`: names the harness of a bench target.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct HarnessTable {
+    package: Option<String>,
+    bench: String,
+    #[serde(deserialize_with = "harness")]
+    harness: HarnessKind,
+}
+
+/// `[[command]]`: a run of a whole program as a benchmark.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CommandTable {
+    /// The benchmark's id.
+    #[serde(deserialize_with = "one_line")]
+    pub id: String,
+    package: Option<String>,
+    bench: String,
+    /// The program, relative to the package; the bench target's executable if absent.
+    pub program: Option<PathBuf>,
+    /// Its arguments.
+    #[serde(default)]
+    pub arguments: Vec<String>,
+}
+
+impl BenchToml {
+    /// Reads the file in `directory`, if there is one.
+    pub fn read(directory: &Path) -> Result<Self> {
+        let path = directory.join(FILE_NAME);
+        file::read(&path)?.map_or_else(|| Ok(Self::default()), |text| Self::parse(text, path))
+    }
+
+    pub(super) fn parse(text: String, path: PathBuf) -> Result<Self> {
+        let tables = toml::from_str(&text).map_err(|error| {
+            Error::new(Exit::Usage, format!("cannot use {}", path.display()))
+                .cause(error.to_string())
+                .hint("bench.toml.example in rbench's repository has every key")
+        })?;
+        let file = Self { path, text, tables, typed: Vec::new() };
+        file.check_commands()?;
+        Ok(file)
+    }
+
+    /// Refuses commands that cannot be told apart.
+    fn check_commands(&self) -> Result<()> {
+        for (index, table) in self.tables.command.iter().enumerate() {
+            let CommandTable { id, package, bench, .. } = table.get_ref();
+            let same = |other: &&Spanned<CommandTable>| {
+                let other = other.get_ref();
+                let may_be_one = package.is_none() || other.package.is_none();
+                other.id == *id
+                    && other.bench == *bench
+                    && (may_be_one || other.package == *package)
+            };
+            if let Some(other) = self.tables.command[..index].iter().find(same) {
+                let reason = format!(
+                    "[[command]] `{id}` of bench target `{bench}` is in line {} already",
+                    self.line(other)
+                );
+                return Err(self
+                    .refused(table, &reason)
+                    .hint("give each command an id of its own"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The first table for a bench target that is not among `known`, those of the working tree.
+    pub fn unknown_target(&self, known: &[BenchTarget]) -> Option<Error> {
+        let Tables { benchmark, harness, command, .. } = &self.tables;
+        let benchmarks =
+            benchmark.iter().map(|t| ("benchmark", self.line(t), t.get_ref().target()));
+        let harnesses = harness.iter().map(|t| ("harness", self.line(t), t.get_ref().target()));
+        let commands = command.iter().map(|t| ("command", self.line(t), t.get_ref().target()));
+        let is_known = |target: &TableTarget<'_>| {
+            known.iter().any(|known| target.is(&known.package, &known.target))
+        };
+        let mut tables = benchmarks.chain(harnesses).chain(commands);
+        let (kind, line, target) = tables.find(|(_, _, target)| !is_known(target))?;
+        let names: Vec<String> = known.iter().map(|known| format!("`{known}`")).collect();
+        let what = format!(
+            "{}, line {line}: [[{kind}]] is about {target}, which the working tree does not have",
+            self.path.display()
+        );
+        Some(Error::new(Exit::Usage, what).hint(match names.as_slice() {
+            [] => "the working tree has no bench target".to_owned(),
+            names => format!("the bench targets are {}", names.join(", ")),
+        }))
+    }
+
+    fn refused<T>(&self, table: &Spanned<T>, reason: &str) -> Error {
+        Error::new(Exit::Usage, format!("cannot use {}", self.path.display()))
+            .cause(format!("line {}: {reason}", self.line(table)))
+    }
+
+    /// The line that a table begins in.
+    fn line<T>(&self, table: &Spanned<T>) -> usize {
+        let before = self.text.get(..table.span().start).unwrap_or_default();
+        before.matches('\n').count() + 1
+    }
+
+    pub(super) fn build(&self) -> BuildTable {
+        self.tables.build.clone()
+    }
+
+    pub(super) const fn sampling(&self) -> SamplingOptions {
+        self.tables.experiment
+    }
+
+    /// How the executions of two versions are interleaved: by the flag, the file or the default.
+    pub fn mode(&self, flag: Option<Mode>) -> Mode {
+        flag.or(self.tables.experiment.mode).unwrap_or_default()
+    }
+
+    /// How many benchmarks are executed at once: by the flag, the file or the default.
+    pub fn parallel(&self, flag: Option<u32>) -> u32 {
+        flag.or(self.tables.experiment.parallel).unwrap_or(1)
+    }
+
+    pub(super) fn criteria(&self) -> CriteriaOptions {
+        self.tables.verdict.clone()
+    }
+
+    /// The tables of metrics that are counted.
+    pub(super) const fn metric(&self) -> MetricTables {
+        self.tables.metric
+    }
+
+    pub(super) fn gate(&self) -> GateTable {
+        self.tables.gate.clone()
+    }
+
+    pub(super) fn benchmarks(&self) -> Vec<BenchmarkTable> {
+        self.tables.benchmark.iter().map(|table| table.get_ref().clone()).collect()
+    }
+
+    /// The file that keeps results, in the workspace or at an absolute path.
+    pub fn store(&self, workspace: &Path) -> PathBuf {
+        workspace.join(self.tables.store.path.as_deref().unwrap_or(Path::new(STORE)))
+    }
+
+    /// The harness that the file names for a bench target.
+    pub fn harness_of(&self, target: &BenchTarget) -> Option<HarnessKind> {
+        let mut tables = self.tables.harness.iter().map(Spanned::get_ref);
+        let table = tables.find(|table| table.target().is(&target.package, &target.target))?;
+        Some(table.harness)
+    }
+
+    /// Lets the commands that were given on the command line be the benchmarks, and nothing else.
+    pub fn run_only(&mut self, commands: &[Once]) {
+        let table = |Once { id, program, arguments }: &Once| CommandTable {
+            id: id.clone(),
+            package: None,
+            bench: program.clone(),
+            program: None,
+            arguments: arguments.clone(),
+        };
+        self.typed = commands.iter().map(table).collect();
+    }
+
+    /// Whether commands were given on the command line: then their programs are what is compiled.
+    pub fn runs_typed_commands(&self) -> bool {
+        !self.typed.is_empty()
+    }
+
+    /// Whether the file runs a bench target by a program that is not its executable.
+    pub fn runs_other_programs(&self, target: &BenchTarget) -> bool {
+        self.commands_of(target).any(|command| command.program.is_some())
+    }
+
+    /// The commands that a bench target, or a program, is run with.
+    pub fn commands_of(&self, target: &BenchTarget) -> impl Iterator<Item = &CommandTable> {
+        let tables = self.tables.command.iter().map(Spanned::get_ref);
+        let tables = tables.filter(|_| self.typed.is_empty()).chain(&self.typed);
+        tables.filter(|table| table.target().is(&target.package, &target.target))
+    }
+}
+
+/// The bench targets that a table is about.
+struct TableTarget<'t> {
+    package: Option<&'t str>,
+    bench: Option<&'t str>,
+}
+
+impl TableTarget<'_> {
+    fn is(&self, package: &str, bench: &str) -> bool {
+        self.package.is_none_or(|name| name == package)
+            && self.bench.is_none_or(|name| name == bench)
+    }
+}
+
+impl std::fmt::Display for TableTarget<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (self.package, self.bench) {
+            (Some(package), Some(bench)) => write!(f, "bench target `{package}/{bench}`"),
+            (Some(package), None) => write!(f, "a bench target of package `{package}`"),
+            (None, bench) => write!(f, "bench target `{}`", bench.unwrap_or_default()),
+        }
+    }
+}
+
+impl BenchmarkTable {
+    fn target(&self) -> TableTarget<'_> {
+        TableTarget { package: self.package.as_deref(), bench: self.bench.as_deref() }
+    }
+
+    /// Whether the table is about this benchmark.
+    pub(super) fn names(&self, benchmark: &Benchmark) -> bool {
+        self.target().is(&benchmark.package, &benchmark.target)
+            && self.filter.is_match(&benchmark.name.id)
+    }
+
+    pub(super) const fn sampling(&self) -> SamplingOptions {
+        let Self { builds, executions, measurements, warm_up, min_time: floor, .. } = *self;
+        SamplingOptions {
+            builds,
+            executions,
+            measurements,
+            warm_up,
+            min_time: floor,
+            deadline: None,
+            parallel: None,
+            mode: None,
+        }
+    }
+}
+
+impl HarnessTable {
+    fn target(&self) -> TableTarget<'_> {
+        TableTarget { package: self.package.as_deref(), bench: Some(&self.bench) }
+    }
+}
+
+impl CommandTable {
+    fn target(&self) -> TableTarget<'_> {
+        TableTarget { package: self.package.as_deref(), bench: Some(&self.bench) }
+    }
+}
+
+fn regex<'de, D: Deserializer<'de>>(value: D) -> Result<Regex, D::Error> {
+    Regex::new(&String::deserialize(value)?).map_err(D::Error::custom)
+}
+
+fn file<'de, D: Deserializer<'de>>(value: D) -> Result<Option<PathBuf>, D::Error> {
+    let path = PathBuf::deserialize(value)?;
+    if path.file_name().is_none() {
+        return Err(D::Error::custom("the path names no file"));
+    }
+    Ok(Some(path))
+}
+
+fn one_line<'de, D: Deserializer<'de>>(value: D) -> Result<String, D::Error> {
+    let text = String::deserialize(value)?;
+    if text.trim().is_empty() {
+        return Err(D::Error::custom("an id cannot be empty"));
+    }
+    if text.contains(char::is_control) {
+        return Err(D::Error::custom(
+            "an id cannot have a line break or another control character",
+        ));
+    }
+    Ok(text)
+}
+
+fn harness<'de, D: Deserializer<'de>>(value: D) -> Result<HarnessKind, D::Error> {
+    let name = String::deserialize(value)?;
+    HarnessKind::from_name(&name).ok_or_else(|| {
+        let known = HarnessKind::ALL.map(HarnessKind::name).join(", ");
+        D::Error::custom(format!("there is no harness `{name}`; the harnesses are {known}"))
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,127 @@
+//! What `bench.toml` may say, and where it is said what is wrong with it.
+
+use std::{fs, os::unix::fs::symlink};
+
+use super::*;
+
+fn parse(text: &str) -> Result<BenchToml> {
+    BenchToml::parse(text.to_owned(), "bench.toml".into())
+}
+
+fn target(package: &str, target: &str) -> BenchTarget {
+    BenchTarget { package: package.to_owned(), target: target.to_owned() }
+}
+
+#[test]
+fn what_is_wrong_is_refused_with_its_line_and_how_to_write_it() {
+    for (text, line, words) in [
+        ("[build]\nseeed = 3", 2, "unknown field `seeed`, expected one of `layout`"),
+        ("[build]\njobs = 0", 2, "the minimum is 1"),
+        ("[build]\nprofile = ''", 2, "a profile has a name"),
+        ("[experiment]\n\nfloors = '5ms'", 3, "hint: bench.toml.example"),
+        ("[experiment]\nmin-time = 5", 2, "`5` has no unit: write 5ms"),
+        ("[experiment]\nwarm-up = 'long'", 2, "`long` is not a duration; examples: 5ms"),
+        ("[experiment]\nmin-time = true", 2, "expected a number or a string, not a boolean"),
+        ("[experiment]\nexecutions = 0", 2, "the minimum is 1"),
+        ("[experiment]\nbuilds = 1", 2, "at least 2 builds are needed to know how layouts vary"),
+        ("[verdict]\nmin-effect = 5", 2, "did you mean 5% (0.05)?"),
+        ("[verdict]\nconfidence = 95.0", 2, "did you mean 95% (0.95)?"),
+        ("[verdict]\nrule = 'luck'", 2, "luck"),
+        ("[[benchmark]]\nfilter = ''\n[[benchmark]]\nfilter = '('", 4, "unclosed group"),
+        ("[[benchmark]]\nbuilds = 3", 1, "missing field `filter`"),
+        ("[[benchmark]]\nfilter = 'x'\nbuilds = 1", 3, "at least 2 builds"),
+        ("[[command]]\nbench = 'b'\nid = ''", 3, "an id cannot be empty"),
+        ("[[command]]\nbench = 'b'\nid = \"a\\nb\"", 3, "an id cannot have a line break"),
+        ("[[harness]]\nbench = 'x'\nharness = 'diwan'", 3, "there is no harness `diwan`"),
+        ("[store]\npath = ''", 2, "the path names no file"),
+    ] {
+        let failure = parse(text).unwrap_err();
+        assert_eq!(failure.exit(), Exit::Usage);
+        let told = failure.to_string();
+        assert!(told.contains("bench.toml") && told.contains(&format!("line {line}")), "{told}");
+        assert!(told.contains(words), "{told}");
+    }
+}
+
+#[test]
+fn a_harness_is_named_for_one_target_of_one_package() {
+    let file = parse("[[harness]]\npackage = 'a'\nbench = 'x'\nharness = 'divan'\n").unwrap();
+    assert_eq!(file.harness_of(&target("a", "x")), Some(HarnessKind::Divan));
+    assert_eq!(file.harness_of(&target("b", "x")), None);
+}
+
+#[test]
+fn two_commands_of_one_target_need_different_ids() {
+    let command = |id: &str, more: &str| format!("[[command]]\nid = '{id}'\n{more}\n");
+    let both = |one: &str, two: &str| parse(&(command("run", one) + &command("run", two)));
+    let refused = both("bench = 'b'", "bench = 'b'\npackage = 'p'").unwrap_err().to_string();
+    assert!(refused.contains("line 4: [[command]] `run`"), "{refused}");
+    assert!(refused.contains("in line 1 already"), "{refused}");
+    assert!(both("bench = 'b'", "bench = 'c'").is_ok());
+    assert!(both("bench = 'b'\npackage = 'p'", "bench = 'b'\npackage = 'q'").is_ok());
+    assert!(parse(&(command("run", "bench = 'b'") + &command("quiet", "bench = 'b'"))).is_ok());
+}
+
+#[test]
+fn a_table_for_a_bench_target_that_the_working_tree_does_not_have_is_found_with_its_line() {
+    let known = [target("p", "parse"), target("q", "write")];
+    let unknown = |text: &str| parse(text).unwrap().unknown_target(&known);
+    for text in [
+        "[[command]]\nid = 'x'\nbench = 'parse'",
+        "[[harness]]\npackage = 'q'\nbench = 'write'\nharness = 'divan'",
+        "[[benchmark]]\nfilter = 'x'",
+        "[[benchmark]]\nfilter = 'x'\npackage = 'q'",
+    ] {
+        assert_eq!(unknown(text), None);
+    }
+    for (text, words) in [
+        (
+            "\n[[command]]\nid = 'x'\nbench = 'prase'",
+            "line 2: [[command]] is about bench target `prase`",
+        ),
+        (
+            "[[harness]]\nbench = 'nonexist'\nharness = 'divan'",
+            "bench target `nonexist`, which the working tree does not have",
+        ),
+        ("[[harness]]\npackage = 'p'\nbench = 'write'\nharness = 'divan'", "`p/write`"),
+        ("[[benchmark]]\nfilter = 'x'\npackage = 'z'", "bench target of package `z`"),
+    ] {
+        let refused = unknown(text).unwrap();
+        assert_eq!(refused.exit(), Exit::Usage);
+        let told = refused.to_string();
+        assert!(told.contains(words) && told.contains("`p/parse`, `q/write`"), "{told}");
+    }
+}
+
+#[test]
+fn the_store_lies_in_the_workspace_unless_the_file_says_where() {
+    let store = |text: &str| parse(text).unwrap().store(Path::new("/w"));
+    assert_eq!(store(""), Path::new("/w/.rbench/results.sqlite"));
+    assert_eq!(store("[store]\npath = 'a/b.sqlite'"), Path::new("/w/a/b.sqlite"));
+    assert_eq!(store("[store]\npath = '/srv/b.sqlite'"), Path::new("/srv/b.sqlite"));
+}
+
+#[test]
+fn only_an_absent_file_counts_as_absent() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join(FILE_NAME);
+    let read = || BenchToml::read(directory.path());
+    assert!(read().is_ok());
+    // A link to itself, a link to nothing, a directory, and a pipe that nobody writes to.
+    symlink(&path, &path).unwrap();
+    assert_eq!(read().unwrap_err().exit(), Exit::Usage);
+    fs::remove_file(&path).unwrap();
+    symlink(directory.path().join("absent"), &path).unwrap();
+    assert_eq!(read().unwrap_err().exit(), Exit::Usage);
+    fs::remove_file(&path).unwrap();
+    fs::create_dir(&path).unwrap();
+    assert!(read().unwrap_err().to_string().contains("it is not a file"));
+    fs::remove_dir(&path).unwrap();
+    rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::RUSR).unwrap();
+    assert!(read().unwrap_err().to_string().contains("it is not a file"));
+    fs::remove_file(&path).unwrap();
+    let real = directory.path().join("real.toml");
+    fs::write(&real, "[build]\nseed = 7\n").unwrap();
+    symlink(&real, &path).unwrap();
+    assert_eq!(read().unwrap().build().seed, Some(7));
+}

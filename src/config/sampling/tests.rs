@@ -1,0 +1,172 @@
+//! Who decides how much is spent on a benchmark.
+
+use super::*;
+use crate::{error::Result, model::Name};
+
+fn flags(effort: SamplingOptions) -> MeasureArgs {
+    MeasureArgs { effort, ..MeasureArgs::default() }
+}
+
+fn nothing() -> SamplingOptions {
+    SamplingOptions::default()
+}
+
+fn file(text: &str) -> Result<BenchToml> {
+    BenchToml::parse(text.to_owned(), "bench.toml".into())
+}
+
+/// The efforts of one version alone.
+fn alone(file: &BenchToml, flags: &MeasureArgs) -> SamplingConfigs {
+    SamplingConfigs::resolve(file, flags, Purpose::OneVersion)
+}
+
+const fn comparison(mode: Mode, patience: StoppingRule) -> Purpose {
+    Purpose::Comparison { mode, patience }
+}
+
+fn benchmark(target: &str, id: &str) -> Benchmark {
+    Benchmark { package: "p".to_owned(), target: target.to_owned(), name: Name::plain(id) }
+}
+
+#[test]
+fn one_version_alone_has_ten_builds_two_executions_and_ten_measurements() {
+    let efforts = alone(&BenchToml::default(), &flags(nothing()));
+    assert_eq!(efforts.common(), SamplingConfig::default_for(Purpose::OneVersion));
+    assert_eq!(
+        efforts.for_benchmark(&benchmark("t", "x")),
+        SamplingConfig::default_for(Purpose::OneVersion)
+    );
+    let common = efforts.common();
+    let floor = Duration::from_millis(5);
+    assert_eq!(
+        (common.interim_analyses, common.executions, common.measurements, common.min_time),
+        (InterimAnalyses::fixed(10), 2, 10, floor)
+    );
+}
+
+#[test]
+fn in_turns_there_are_more_and_shorter_measurements_unless_somebody_says_otherwise() {
+    let in_turns = |text: &str, flags: &MeasureArgs| {
+        let purpose = comparison(Mode::Interleaved, StoppingRule::Usual);
+        let effort = SamplingConfigs::resolve(&file(text).unwrap(), flags, purpose).common();
+        (
+            effort.interim_analyses.to_string(),
+            effort.executions,
+            effort.measurements,
+            effort.min_time.as_millis(),
+        )
+    };
+    let of = |looks: &str, m, n, floor| (looks.to_owned(), m, n, floor);
+    assert_eq!(in_turns("", &flags(nothing())), of("5..20", 1, 80, 1));
+    let text = "[experiment]\nmeasurements = 7\nmin-time = '3ms'\n";
+    assert_eq!(in_turns(text, &flags(nothing())), of("5..20", 1, 7, 3));
+    let quick = MeasureArgs { quick: true, ..MeasureArgs::default() };
+    assert_eq!(in_turns(text, &quick), of("5", 1, 20, 3));
+    let measurements = Some(9);
+    let own = MeasureArgs { effort: SamplingOptions { measurements, ..nothing() }, ..quick };
+    assert_eq!(in_turns(text, &own), of("5", 1, 9, 3));
+}
+
+#[test]
+fn a_comparison_goes_on_for_longer_the_more_patience_there_is_unless_the_builds_are_said() {
+    let looks = |text: &str, patience| {
+        let purpose = comparison(Mode::Sequential, patience);
+        let efforts = SamplingConfigs::resolve(&file(text).unwrap(), &flags(nothing()), purpose);
+        efforts.common().interim_analyses.to_string()
+    };
+    let patience = [StoppingRule::Usual, StoppingRule::Budget, StoppingRule::UntilDecided];
+    assert_eq!(patience.map(|one| looks("", one)), ["5..20", "5..40", "5..160"]);
+    let text = "[experiment]\nbuilds = '6..9'\n";
+    assert_eq!(patience.map(|one| looks(text, one)), ["6..9"; 3]);
+    // One version is not judged.
+    assert_eq!(
+        alone(&file(text).unwrap(), &flags(nothing())).common().interim_analyses,
+        InterimAnalyses::fixed(9)
+    );
+}
+
+#[test]
+fn a_flag_wins_over_the_benchmarks_own_table_and_that_over_the_common_one() {
+    let file = file(
+        "[experiment]\nbuilds = 6\nexecutions = 3\nmin-time = '2ms'\ndeadline = '1h'\n\
+         [[benchmark]]\nfilter = '^slow/'\nbuilds = 20\nexecutions = 4\nwarm-up = '9ms'\n",
+    )
+    .unwrap();
+    let flags = flags(SamplingOptions { executions: Some(1), ..nothing() });
+    let efforts = alone(&file, &flags);
+    let slow = efforts.for_benchmark(&benchmark("t", "slow/1"));
+    let expected = SamplingConfig {
+        interim_analyses: InterimAnalyses::fixed(20),
+        executions: 1,
+        measurements: 10,
+        warm_up: Duration::from_millis(9),
+        min_time: Duration::from_millis(2),
+        deadline: Some(Duration::from_secs(3600)),
+    };
+    assert_eq!(slow, expected);
+    let other = efforts.for_benchmark(&benchmark("t", "fast"));
+    assert_eq!((other.interim_analyses, other.executions), (InterimAnalyses::fixed(6), 1));
+    assert_eq!(other.warm_up, Duration::from_millis(10));
+}
+
+#[test]
+fn the_first_table_that_names_a_benchmark_counts() {
+    let file = file(
+        "[[benchmark]]\nfilter = 'x'\nbench = 'other'\nbuilds = 3\n\
+         [[benchmark]]\nfilter = 'x'\nbuilds = 4\n[[benchmark]]\nfilter = ''\nbuilds = 5\n",
+    )
+    .unwrap();
+    let efforts = alone(&file, &flags(nothing()));
+    let builds = |target, id| efforts.for_benchmark(&benchmark(target, id)).interim_analyses.most;
+    assert_eq!([builds("other", "x"), builds("t", "x"), builds("t", "y")], [3, 4, 5]);
+}
+
+#[test]
+fn a_first_look_is_quick_whatever_the_file_says_and_flags_still_win() {
+    let file = file("[experiment]\nmeasurements = 100\nmin-time = '50ms'\n").unwrap();
+    let flags = SamplingOptions { builds: Some(InterimAnalyses::fixed(8)), ..nothing() };
+    let flags = MeasureArgs { quick: true, effort: flags, ..MeasureArgs::default() };
+    let effort = alone(&file, &flags).common();
+    assert_eq!((effort.interim_analyses.most, effort.executions, effort.measurements), (8, 1, 5));
+    // How long a measurement has to be is a property of the benchmark.
+    assert_eq!(effort.min_time, Duration::from_millis(50));
+}
+
+#[test]
+fn executions_measure_alike_whatever_decides_it_and_however_many_there_are() {
+    let same =
+        "[experiment]\nbuilds = 6\nmin-time = '5ms'\n[[benchmark]]\nfilter = 'x'\nbuilds = 20\n";
+    let other = "[[benchmark]]\nfilter = 'x'\nmin-time = '2ms'\n";
+    let flags = flags(SamplingOptions { executions: Some(7), measurements: Some(10), ..nothing() });
+    let [plain, same, other] = ["", same, other].map(|text| alone(&file(text).unwrap(), &flags));
+    assert_eq!(plain.measurement_settings(), same.measurement_settings());
+    assert_ne!(plain.measurement_settings(), other.measurement_settings());
+    let floor = Some(Duration::from_millis(3));
+    let longer = MeasureArgs {
+        effort: SamplingOptions { min_time: floor, ..nothing() },
+        ..MeasureArgs::default()
+    };
+    let longer = alone(&BenchToml::default(), &longer);
+    assert_ne!(plain.measurement_settings(), longer.measurement_settings());
+}
+
+#[test]
+fn settings_are_stored_with_their_units() {
+    let text = "[[benchmark]]\nfilter = '^x'\nbench = 'b'\nmin-time = '2ms'\n";
+    let efforts = alone(&file(text).unwrap(), &flags(nothing()));
+    assert_eq!(
+        serde_json::json!(efforts.measurement_settings()),
+        serde_json::json!({
+            "measurements": 10,
+            "warm_up_ns": 10_000_000,
+            "min_time_ns": 5_000_000,
+            "benchmarks": [{
+                "filter": "^x",
+                "bench": "b",
+                "measurements": 10,
+                "warm_up_ns": 10_000_000,
+                "min_time_ns": 2_000_000
+            }]
+        })
+    );
+}

@@ -1,0 +1,188 @@
+//! Who decides how versions are built, and what the example file says of every key.
+
+use std::{path::Path, time::Duration};
+
+use clap::CommandFactory;
+
+use super::*;
+use crate::{
+    cli::{Cli, CriteriaOptions, MeasureArgs},
+    error::Result,
+    model::Mode,
+    stats::Criteria,
+};
+
+const EXAMPLE: &str = include_str!("../../bench.toml.example");
+
+/// Flags of which none is given.
+fn no_flags() -> (CompileArgs, LayoutArgs, MeasureArgs, CriteriaOptions) {
+    (
+        CompileArgs::default(),
+        LayoutArgs::default(),
+        MeasureArgs::default(),
+        CriteriaOptions::default(),
+    )
+}
+
+fn parse(text: &str) -> Result<BenchToml> {
+    BenchToml::parse(text.to_owned(), "bench.toml".into())
+}
+
+/// The keys that a table may have, as the refusal of another one lists them.
+fn keys_of(table: &str) -> Vec<String> {
+    let needed = match table {
+        "[[benchmark]]" => "filter = 'x'\n",
+        "[[harness]]" => "bench = 'x'\nharness = 'divan'\n",
+        "[[command]]" => "id = 'x'\nbench = 'x'\n",
+        _ => "",
+    };
+    let refused = parse(&format!("{table}\n{needed}no-such-key = 1\n")).unwrap_err().to_string();
+    let expected = refused.rsplit_once("expected ").unwrap_or_else(|| panic!("{refused}")).1;
+    let expected = expected.lines().next().unwrap_or_default();
+    expected.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+/// The example's lines of a table, those with keys that are commented out brought to life.
+fn lines_of(table: &str) -> Vec<String> {
+    let lines = EXAMPLE.lines().map(|line| {
+        let bare = line.strip_prefix("# ").unwrap_or(line);
+        let is_key = bare.split_once(" = ").is_some_and(|(key, _)| !key.contains(' '));
+        if is_key || bare.starts_with('[') { bare.to_owned() } else { line.to_owned() }
+    });
+    let lines = lines.skip_while(|line| line != table).skip(1);
+    lines.take_while(|line| !line.starts_with('[')).collect()
+}
+
+const TABLES: [&str; 11] = [
+    "[build]",
+    "[experiment]",
+    "[[benchmark]]",
+    "[verdict]",
+    "[metric.instructions]",
+    "[metric.allocations]",
+    "[metric.allocated-bytes]",
+    "[gate]",
+    "[store]",
+    "[[harness]]",
+    "[[command]]",
+];
+
+#[test]
+fn the_example_has_every_key_with_a_comment_and_can_be_used() {
+    for table in TABLES {
+        let lines = lines_of(table);
+        parse(&format!("{table}\n{}", lines.join("\n"))).unwrap();
+        for key in keys_of(table) {
+            let has = |line: &String| line.starts_with(&format!("{key} = "));
+            assert!(lines.iter().any(has), "{table} {key} is not in the example");
+        }
+    }
+    for paragraph in EXAMPLE.split("\n\n") {
+        let is_comment = |line: &str| line.starts_with("# ") && !line.contains(" = ");
+        assert!(paragraph.lines().any(is_comment), "not explained: {paragraph}");
+    }
+}
+
+fn comparison(mode: Mode) -> Purpose {
+    Purpose::Comparison { mode, patience: StoppingRule::Usual }
+}
+
+#[test]
+fn the_example_has_the_defaults() {
+    let file = parse(EXAMPLE).unwrap();
+    let (compile, layout, measure, criteria) = no_flags();
+    assert_eq!(BuildSettings::resolve(&file, &compile, &layout), BuildSettings::default());
+    assert_eq!(file.mode(None), Mode::default());
+    for purpose in
+        [Purpose::OneVersion, comparison(Mode::Interleaved), comparison(Mode::Sequential)]
+    {
+        let efforts = SamplingConfigs::resolve(&file, &measure, purpose);
+        assert_eq!(efforts.common(), SamplingConfig::default_for(purpose));
+    }
+    let verdict = VerdictSettings::resolve(&file, &criteria).unwrap();
+    assert_eq!((verdict.criteria, verdict.metrics), (Criteria::default(), Vec::new()));
+    assert_eq!(file.store(Path::new("/w")), BenchToml::default().store(Path::new("/w")));
+}
+
+#[test]
+fn the_help_of_a_flag_has_the_default_of_the_example() {
+    let mut checked = 0;
+    // These have numbers and ways of their own, whatever the file says.
+    let is_other = |name: &str| ["diagnose", "selftest"].contains(&name);
+    for command in Cli::command().get_subcommands().filter(|one| !is_other(one.get_name())) {
+        for table in ["[build]", "[experiment]", "[verdict]"] {
+            for line in lines_of(table) {
+                let Some((key, value)) = line.split_once(" = ").filter(|(key, _)| *key != "jobs")
+                else {
+                    continue;
+                };
+                let mut arguments = command.get_arguments();
+                let Some(flag) = arguments.find(|argument| argument.get_long() == Some(key)) else {
+                    continue;
+                };
+                let help = flag.get_help().unwrap_or_default().to_string();
+                let default = flag.get_default_values().first().map_or_else(
+                    || help.rsplit_once("[default: ").map(|(_, rest)| rest.replace(']', "")),
+                    |value| Some(value.to_string_lossy().into_owned()),
+                );
+                if ["true", "false", "[]"].contains(&value) {
+                    continue;
+                }
+                // These depend on other settings.
+                if ["builds", "executions", "deadline", "measurements", "min-time", "estimator"]
+                    .contains(&key)
+                {
+                    assert!(default.is_some(), "{key}");
+                    continue;
+                }
+                assert_eq!(default.as_deref(), Some(value.trim_matches('"')), "--{key}: {help}");
+                checked += 1;
+            }
+        }
+    }
+    assert!(checked > 20, "only {checked} flags were found");
+}
+
+#[test]
+fn how_versions_are_interleaved_is_said_by_the_flag_or_the_file_for_all_benchmarks() {
+    let file = parse("[experiment]\nmode = 'sequential'\n").unwrap();
+    assert_eq!(file.mode(None), Mode::Sequential);
+    assert_eq!(file.mode(Some(Mode::Interleaved)), Mode::Interleaved);
+    assert!(parse("[experiment]\nmode = 'iterations'\n").is_err());
+    assert!(!keys_of("[[benchmark]]").contains(&"mode".to_owned()));
+}
+
+#[test]
+fn a_flag_wins_over_the_file_and_the_file_over_the_default() {
+    let file = parse(
+        "[build]\nprofile = 'release'\nfeatures = ['a']\njobs = 1\ncargo-args = ['-Zx', '-q']\n",
+    );
+    let file = file.unwrap();
+    let flags =
+        CompileArgs { features: vec!["b".to_owned()], jobs: Some(2), ..CompileArgs::default() };
+    let compile = BuildSettings::resolve(&file, &flags, &LayoutArgs::default()).compile;
+    assert_eq!(compile.profile, "release");
+    assert_eq!(compile.features, ["b"]);
+    assert_eq!(compile.jobs, Some(2));
+    assert_eq!(compile.cargo_args, ["-Zx", "-q"]);
+    let flags = CompileArgs { cargo_args: vec!["-v".to_owned()], ..flags };
+    let compile = BuildSettings::resolve(&file, &flags, &LayoutArgs::default()).compile;
+    assert_eq!(compile.cargo_args, ["-v"]);
+}
+
+#[test]
+fn times_and_shares_are_written_in_the_file_as_in_flags() {
+    let file = parse(
+        "[experiment]\nwarm-up = '1.5s'\nmin-time = '20ms'\ndeadline = '10min'\n\
+         [verdict]\nmin-effect = '2%'\nfalse-alarm-rate = 0.01\nconfidence = '99%'\n",
+    );
+    let file = file.unwrap();
+    let purpose = comparison(Mode::default());
+    let effort = SamplingConfigs::resolve(&file, &MeasureArgs::default(), purpose).common();
+    assert_eq!(effort.warm_up, Duration::from_millis(1500));
+    assert_eq!(effort.min_time, Duration::from_millis(20));
+    assert_eq!(effort.deadline, Some(Duration::from_secs(600)));
+    let criteria = VerdictSettings::resolve(&file, &CriteriaOptions::default()).unwrap().criteria;
+    let shares = [criteria.min_effect, criteria.false_alarm_rate, criteria.confidence];
+    assert_eq!(shares.map(|share| share.to_string()), ["0.02", "0.01", "0.99"]);
+}

@@ -1,0 +1,128 @@
+//! The functions that an object defines: which bytes of which section, under which symbols; and what a program executes
+//! or reads though none of its functions refers to it.
+//!
+//! Nothing else that is loaded can be reached: data that no function refers to is not read. `.eh_frame` is only
+//! read by unwinding, to restore what the instructions of a function saved, so it follows from its code; and
+//! `.gcc_except_table` counts as something that its function refers to. Both grow with each function, so that
+//! they would differ after every commit. What is not loaded, such as debug info, is not read.
+
+use super::{
+    instruction::is_padding,
+    name::Name,
+    relocatable::{Kind, Relocatable},
+    target::Piece,
+};
+
+/// A function in an object.
+pub(super) struct DefinedFunction {
+    pub(super) section: usize,
+    /// Its code is `start..end` of the section.
+    pub(super) start: u64,
+    pub(super) end: u64,
+    /// Its symbols: indices into the object's table, at least one, in the order of names.
+    pub(super) symbols: Vec<usize>,
+}
+
+/// The functions of an object that have a symbol which is wanted, with only those symbols.
+pub(super) fn defined_functions(
+    object: &Relocatable<'_>,
+    is_wanted: impl Fn(&[u8]) -> bool,
+) -> Vec<DefinedFunction> {
+    let mut functions = Vec::new();
+    for (section, contents) in object.sections.iter().enumerate() {
+        if !contents.code {
+            continue;
+        }
+        let in_order: Vec<usize> = contents
+            .symbols
+            .iter()
+            .copied()
+            .filter(|&symbol| object.symbols[symbol].kind == Kind::Function)
+            .collect();
+        let value = |symbol: usize| object.symbols[symbol].value;
+        let mut groups =
+            in_order.chunk_by(|&first, &second| value(first) == value(second)).peekable();
+        while let Some(aliases) = groups.next() {
+            let start = value(aliases[0]);
+            let next = groups.peek().map_or(contents.size, |next| value(next[0]));
+            let stated = aliases.iter().map(|&symbol| object.symbols[symbol].size).max();
+            let end = match stated {
+                None | Some(0) => next,
+                Some(size) => start.saturating_add(size),
+            };
+            let mut symbols = aliases.to_vec();
+            symbols.retain(|&symbol| is_wanted(object.symbols[symbol].name));
+            if symbols.is_empty() {
+                continue;
+            }
+            symbols.sort_by_cached_key(|&symbol| {
+                let symbol = String::from_utf8_lossy(object.symbols[symbol].name);
+                (Name::demangle(&symbol), symbol.into_owned())
+            });
+            let end = end.min(contents.size).max(start);
+            functions.push(DefinedFunction { section, start, end, symbols });
+        }
+    }
+    functions
+}
+
+/// These pieces of objects, in the order of objects, each with a phrase for the section that it is in.
+///
+/// All objects count, those included that an archive holds and the linker may have left there.
+pub(super) fn unreferenced_pieces(objects: &[Relocatable<'_>]) -> Vec<(String, Piece)> {
+    let mut pieces = Vec::new();
+    for (index, object) in objects.iter().enumerate() {
+        let has_code = object.sections.iter().any(|section| section.code && section.size > 0);
+        for (section, contents) in object.sections.iter().enumerate() {
+            if !contents.loaded || contents.code || contents.size == 0 {
+                continue;
+            }
+            if is_found_by_name(contents.name) {
+                let name = String::from_utf8_lossy(contents.name);
+                let piece = Piece { object: index, section, start: 0, end: contents.size };
+                pieces.push((format!("the section {name}"), piece));
+            }
+        }
+        if has_code {
+            pieces.extend(between_functions(index, object));
+        }
+    }
+    pieces
+}
+
+/// Whether the linker or the loader finds a section by its name: functions to call before and after `main`,
+/// and sections whose start and end have symbols, by which programs collect things from everywhere.
+fn is_found_by_name(name: &[u8]) -> bool {
+    const LISTS: [&[u8]; 5] =
+        [b".init_array", b".fini_array", b".preinit_array", b".ctors", b".dtors"];
+    let is_identifier = name.first().is_some_and(|first| !first.is_ascii_digit())
+        && name.iter().all(|&byte| byte == b'_' || byte.is_ascii_alphanumeric());
+    is_identifier || LISTS.iter().any(|list| name.starts_with(list))
+}
+
+/// Code that belongs to no function: written in assembler, under labels that are not said to be functions.
+fn between_functions(index: usize, object: &Relocatable<'_>) -> Vec<(String, Piece)> {
+    let mut functions = defined_functions(object, |_| true);
+    functions.sort_by_key(|function| (function.section, function.start));
+    let mut functions = functions.iter().peekable();
+    let mut pieces = Vec::new();
+    for (section, contents) in object.sections.iter().enumerate().filter(|(_, one)| one.code) {
+        let mut free = 0;
+        let mut gap = |start: u64, end: u64| {
+            let is_code = start < end
+                && (!is_padding(object.machine, contents.slice(start, end))
+                    || !object.relocations_in(section, start, end).is_empty());
+            if is_code {
+                let name = String::from_utf8_lossy(contents.name);
+                let phrase = format!("code outside of functions in the section {name}");
+                pieces.push((phrase, Piece { object: index, section, start, end }));
+            }
+        };
+        while let Some(function) = functions.next_if(|function| function.section == section) {
+            gap(free, function.start);
+            free = free.max(function.end);
+        }
+        gap(free, contents.size);
+    }
+    pieces
+}

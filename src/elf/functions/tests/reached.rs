@@ -1,0 +1,256 @@
+//! What a function refers to, however far away, and what is executed without any reference.
+
+use super::super::super::diff::Cause;
+use super::*;
+
+/// The difference between two objects of assembler.
+fn assembled_diff(base: &str, head: &str) -> FunctionDiff {
+    let scratch = Scratch::new();
+    let set = |source| set_of(&scratch.assembled("object", source));
+    FunctionSet::diff(&set(base), &set(head))
+}
+
+/// A function with this code.
+fn function(name: &str, code: &str) -> String {
+    format!(
+        ".section .text.{name},\"ax\"\n.globl {name}\n.type {name},@function\n{name}:\n {code}\n ret\n\
+         .size {name},.-{name}\n"
+    )
+}
+
+/// A piece of data in a section of its own.
+fn data(section: &str, name: &str, contents: &str) -> String {
+    format!(
+        ".section {section}.{name},\"aw\"\n.globl {name}\n.type {name},@object\n{name}:\n {contents}\n\
+         .size {name},.-{name}\n"
+    )
+}
+
+#[test]
+fn a_static_whose_numbers_change_changes_who_reads_it_and_nobody_else() {
+    let source = "static TABLE: [u32; 4] = [1, 2, 3, 4];\nstatic OTHER: [u32; 4] = [1, 2, 3, 5];\n\
+        #[inline(never)] pub fn reads(x: usize) -> u32 { TABLE[x & 3] }\n\
+        #[inline(never)] pub fn calls(x: usize) -> u32 { reads(x) + reads(x + 1) }\n\
+        #[inline(never)] pub fn other(x: usize) -> u32 { OTHER[x & 3] }\n";
+    for options in [&[][..], &["-Csymbol-mangling-version=v0"], &["-Copt-level=0"]] {
+        let diff = rust_diff(source, &source.replace("3, 4]", "3, 9]"), options);
+        assert_changed(&diff, &["object::reads"]);
+        assert_eq!(diff.changed[0].cause, Cause::Data(Some(Name::demangle("object::TABLE"))));
+        assert!(diff.elsewhere.is_empty(), "{diff:#?}");
+        let renamed = source.replace("TABLE", "NUMBERS");
+        assert!(rust_diff(source, &renamed, options).is_empty());
+    }
+}
+
+#[test]
+fn a_table_of_functions_in_which_another_stands_changes_who_reads_it() {
+    let of = |callee: &str| {
+        function("one", "nop")
+            + &function("two", "nop\n nop")
+            + &function("user", "call *table(%rip)")
+            + &function("caller", "call user")
+            + &data(".data.rel.ro", "table", &format!(".quad {callee}"))
+    };
+    let diff = assembled_diff(&of("one"), &of("two"));
+    assert_changed(&diff, &["user"]);
+    let edited = of("one").replace(" nop\n ret", " nop\n nop\n nop\n ret");
+    assert_changed(&assembled_diff(&of("one"), &edited), &["one", "two"]);
+}
+
+#[test]
+fn a_trait_object_whose_method_changed_leaves_its_caller_alone() {
+    let source = "pub trait Shape { fn area(&self) -> u32; fn twice(&self) -> u32 { self.area() * 2 } }\n\
+        struct Square(u32); struct Line;\n\
+        impl Shape for Square { fn area(&self) -> u32 { self.0 * self.0 } }\n\
+        impl Shape for Line { fn area(&self) -> u32 { 0 } }\n\
+        #[inline(never)] pub fn make(x: u32) -> Box<dyn Shape> { if x > 0 { Box::new(Square(x)) } else { Box::new(Line) } }\n\
+        #[inline(never)] pub fn call(shape: &dyn Shape) -> u32 { shape.area() ^ shape.twice() }\n";
+    let diff = rust_diff(source, &source.replace("self.0 * self.0", "self.0 * 3"), &[]);
+    let names: Vec<_> = diff.changed.iter().map(|function| function.name.as_str()).collect();
+    assert!(names.contains(&"<object::Square as object::Shape>::area"), "{names:?}");
+    assert!(!names.contains(&"object::call") && !names.contains(&"object::make"), "{names:?}");
+    let head = source.replace(
+        "for Line { fn area(&self) -> u32 { 0 }",
+        "for Line { fn area(&self) -> u32 { 0 } fn twice(&self) -> u32 { 7 }",
+    );
+    let diff = rust_diff(source, &head, &[]);
+    let make = diff.changed.iter().find(|function| function.name.as_str() == "object::make");
+    assert!(make.is_some_and(|make| make.cause == Cause::Data(None)), "{diff:#?}");
+    assert!(diff.changed.iter().all(|function| function.name.as_str() != "object::call"));
+}
+
+#[test]
+fn a_caller_that_calls_another_namesake_is_changed() {
+    let legacy = |hash: char| format!("_ZN6object4sort17h{}E", hash.to_string().repeat(16));
+    let of = |callee: char| {
+        function(&legacy('a'), "nop")
+            + &function(&legacy('b'), "nop\n nop")
+            + &function("user", &format!("call {}@PLT", legacy(callee)))
+            + &function("other", &format!("call {}@PLT", legacy('a')))
+    };
+    let diff = assembled_diff(&of('a'), &of('b'));
+    assert_changed(&diff, &["user"]);
+    assert_eq!(diff.changed[0].callees_gained, [Name::demangle("object::sort")]);
+    assert_eq!(diff.changed[0].callees_lost, [Name::demangle("object::sort")]);
+    assert!(assembled_diff(&of('a'), &of('a')).is_empty());
+}
+
+#[test]
+fn a_caller_of_another_copy_of_the_same_function_is_unchanged() {
+    let copy = |user: &str| {
+        let copy = function("help", "nop").replace(".globl help\n", "");
+        function(user, "call help") + &copy.replace(".text.help", &format!(".text.help.{user}"))
+    };
+    let scratch = Scratch::new();
+    let set = |users: &[&str]| {
+        let objects = users.iter().map(|user| scratch.assembled(user, &copy(user)));
+        let objects: Vec<Vec<u8>> = objects.collect();
+        let objects: Vec<&[u8]> = objects.iter().map(Vec::as_slice).collect();
+        let inputs = objects.iter().map(|object| ("object.o", *object));
+        FunctionSet::from_link_inputs(inputs, &all_kept(&objects))
+    };
+    let diff = FunctionSet::diff(&set(&["one", "three"]), &set(&["one", "two", "three"]));
+    assert_changed(&diff, &[]);
+    assert_eq!(diff.added.len(), 2, "{diff:#?}");
+}
+
+#[test]
+fn callees_that_only_one_version_has_are_named() {
+    let of =
+        |code: &str| function("one", "nop") + &function("two", "nop") + &function("user", code);
+    let diff = assembled_diff(&of("call one\n call memcpy"), &of("call two\n call memcpy\n nop"));
+    assert_changed(&diff, &["user"]);
+    assert_eq!(diff.changed[0].callees_gained, [Name::demangle("two")]);
+    assert_eq!(diff.changed[0].callees_lost, [Name::demangle("one")]);
+}
+
+#[test]
+fn data_that_refers_to_itself_is_compared_once() {
+    let of = |number: u32| {
+        function("user", "lea ring(%rip),%rax")
+            + &function("other", "nop")
+            + &data(".data.rel.ro", "ring", ".quad next")
+            + &data(".data.rel.ro", "next", &format!(".quad ring, {number}, user"))
+    };
+    assert!(assembled_diff(&of(1), &of(1)).is_empty());
+    let diff = assembled_diff(&of(1), &of(2));
+    assert_changed(&diff, &["user"]);
+}
+
+#[test]
+fn a_constant_behind_many_others_counts() {
+    let of = |number: u32| {
+        let mut source = function("user", "lea c0(%rip),%rax") + &function("other", "nop");
+        for index in 0..50 {
+            let contents = format!(".quad c{}", index + 1);
+            source += &data(".data.rel.ro", &format!("c{index}"), &contents);
+        }
+        source + &data(".rodata", "c50", &format!(".quad {number}"))
+    };
+    assert_changed(&assembled_diff(&of(1), &of(2)), &["user"]);
+    assert!(assembled_diff(&of(1), &of(1)).is_empty());
+}
+
+#[test]
+fn it_matters_which_of_two_equal_variables_is_written() {
+    let of = |variable: &str| {
+        function("one", "incl first(%rip)")
+            + &function("two", &format!("incl {variable}(%rip)"))
+            + ".bss\n.globl first, second\n.type first,@object\n.type second,@object\n\
+               first: .zero 4\n.size first,4\nsecond: .zero 4\n.size second,4\n"
+    };
+    assert_changed(&assembled_diff(&of("first"), &of("second")), &["two"]);
+    assert!(assembled_diff(&of("second"), &of("second")).is_empty());
+}
+
+#[test]
+fn a_jump_into_the_middle_of_a_function_counts_as_a_part_of_it() {
+    let of = |code: &str| {
+        function("user", "jmp part+1") + &function("part", code) + &function("calls", "call part")
+    };
+    let diff = assembled_diff(&of("nop\n nop"), &of("nop\n nop\n nop"));
+    assert_changed(&diff, &["part", "user"]);
+}
+
+#[test]
+fn a_function_to_call_before_main_is_named() {
+    let all = function("one", "nop") + &function("two", "nop\n nop");
+    let with = |list: &str| format!("{all}.section .init_array,\"aw\"\n{list}");
+    let base = with(".quad one\n");
+    for list in [".quad one\n.quad two\n", ".quad two\n"] {
+        let diff = assembled_diff(&base, &with(list));
+        assert_eq!(diff.elsewhere, ["the section .init_array"], "{list}");
+        assert!(diff.is_empty());
+    }
+    assert!(assembled_diff(&base, &base).elsewhere.is_empty());
+    // The function itself is seen where it is entered.
+    let edited = base.replacen(" nop\n", " nop\n nop\n nop\n", 1);
+    let diff = assembled_diff(&base, &edited);
+    assert_changed(&diff, &["one"]);
+    assert!(diff.elsewhere.is_empty(), "{diff:#?}");
+}
+
+#[test]
+fn what_the_linker_collects_by_the_name_of_its_section_is_named() {
+    let all = function("one", "nop");
+    let with = |number: u32| format!("{all}.section collected,\"a\"\n.quad {number}\n");
+    assert_eq!(assembled_diff(&with(1), &with(2)).elsewhere, ["the section collected"]);
+    assert_eq!(assembled_diff(&all, &with(2)).elsewhere, ["the section collected"]);
+    assert!(assembled_diff(&with(2), &with(2)).elsewhere.is_empty());
+}
+
+#[test]
+fn code_that_belongs_to_no_function_is_named_and_padding_is_not() {
+    let all = function("one", "nop");
+    let with = |code: &str| format!("{all}.text\nlabel:\n {code}\n ret\n");
+    let diff = assembled_diff(&with("nop"), &with("nop\n nop"));
+    assert_eq!(diff.elsewhere, ["code outside of functions in the section .text"]);
+    let diff = assembled_diff(&all, &format!("{all}.text\n.p2align 5\n nop\n.p2align 5\n"));
+    assert!(diff.elsewhere.is_empty(), "{diff:#?}");
+    let reached = |code: &str| function("user", "call label") + &with(code);
+    assert_changed(&assembled_diff(&reached("nop"), &reached("nop\n nop")), &["user"]);
+}
+
+#[test]
+fn an_input_that_cannot_be_read_is_named_if_it_differs() {
+    let set = |bytes: &[u8]| FunctionSet::from_link_inputs([("/a/b/odd.o", bytes)], &[]);
+    let diff = FunctionSet::diff(&set(b"one"), &set(b"two"));
+    assert_eq!(diff.elsewhere, ["the link input odd.o, which could not be read"]);
+    assert!(FunctionSet::diff(&set(b"one"), &set(b"one")).elsewhere.is_empty());
+    let bitcode = set(b"BC\xc0\xde");
+    assert_eq!(FunctionSet::diff(&bitcode, &bitcode).elsewhere.len(), 1);
+}
+
+#[test]
+fn neither_the_order_of_inputs_nor_the_numbers_of_constants_matter() {
+    let scratch = Scratch::new();
+    let objects = |shift: &str| {
+        let first = scratch.rust_object("first", &[shift, RUST].concat(), &[]);
+        let second = scratch.c_object("second", C, &["-O2", "-fdata-sections"]);
+        [first, second]
+    };
+    let set = |objects: [&[u8]; 2]| {
+        let inputs = objects.map(|object| ("object.o", object));
+        FunctionSet::from_link_inputs(inputs, &all_kept(&objects))
+    };
+    let [first, second] = objects("");
+    let base = set([&first, &second]);
+    let diff = FunctionSet::diff(&base, &set([&second, &first]));
+    assert!(diff.is_empty() && diff.elsewhere.is_empty(), "{diff:#?}");
+    let [first, second] = objects(UNRELATED);
+    let diff = FunctionSet::diff(&base, &set([&second, &first]));
+    assert_changed(&diff, &[]);
+    assert!(!diff.added.is_empty() && diff.elsewhere.is_empty(), "{diff:#?}");
+}
+
+#[test]
+fn a_set_that_was_damaged_where_it_was_kept_is_compared_without_a_panic() {
+    let scratch = Scratch::new();
+    let set = set_of(&scratch.rust_object("object", RUST, &[]));
+    let json = serde_json::to_string(&set).unwrap();
+    assert_eq!(serde_json::from_str::<FunctionSet>(&json).unwrap(), set);
+    let damaged = json.replace("[[2,", "[[2,9999");
+    let damaged: FunctionSet = serde_json::from_str(&damaged).unwrap();
+    assert!(!FunctionSet::diff(&damaged, &damaged).is_empty());
+    assert!(!FunctionSet::diff(&set, &damaged).is_empty());
+}

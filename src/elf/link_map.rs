@@ -1,0 +1,229 @@
+//! What a linker tells of a link in its map file, which inputs went where, and the sections of an executable that are
+//! loaded into memory.
+
+use std::fmt;
+
+use object::{
+    elf::{PT_LOAD, SHF_ALLOC, SHF_EXECINSTR, SHF_WRITE},
+    read::elf::{ProgramHeader, SectionHeader},
+};
+use serde::{Deserialize, Serialize};
+
+use super::elf::{LE, Unreadable, executable};
+
+/// The map of a link, as LLD writes it (`-Map=FILE`).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LinkMap {
+    /// The sections of the executable, in its order.
+    pub sections: Vec<OutputSection>,
+}
+
+/// A section of the executable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutputSection {
+    /// Its name.
+    pub name: String,
+    /// The sections of the link's inputs that it consists of, in its order.
+    pub inputs: Vec<InputSection>,
+}
+
+/// A section of an input of the link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InputSection {
+    /// The file that it is from, with `(member)` if that is an archive.
+    pub origin: String,
+    /// Where it went.
+    pub span: Span,
+}
+
+/// A place in the executable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Span {
+    /// In bytes from where the executable is loaded.
+    pub address: u64,
+    /// In bytes.
+    pub size: u64,
+    /// Its address is a multiple of this, in bytes.
+    pub alignment: u64,
+}
+
+/// The text is no map of LLD's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoMap;
+
+impl fmt::Display for NoMap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the linker's map file is not in the format of LLD")
+    }
+}
+
+impl std::error::Error for NoMap {}
+
+impl LinkMap {
+    /// Reads a map. What it says of single symbols is passed over.
+    ///
+    /// # Errors
+    /// [`NoMap`] if the text is something else.
+    pub fn parse(text: &str) -> Result<Self, NoMap> {
+        let mut lines = text.lines();
+        let columns: Vec<&str> = lines.next().unwrap_or_default().split_whitespace().collect();
+        if columns != ["VMA", "LMA", "Size", "Align", "Out", "In", "Symbol"] {
+            return Err(NoMap);
+        }
+        let mut map = Self::default();
+        for line in lines {
+            let Some((span, text)) = columns_of(line) else { return Err(NoMap) };
+            match text.bytes().take_while(|&byte| byte == b' ').count() {
+                0 => {
+                    let (name, inputs) = (text.to_owned(), Vec::new());
+                    map.sections.push(OutputSection { name, inputs });
+                }
+                8 => {
+                    let section = map.sections.last_mut().ok_or(NoMap)?;
+                    // A script's assignment stands here as well, without a section.
+                    if let Some((origin, _)) = text.trim_start().rsplit_once(":(") {
+                        section.inputs.push(InputSection { origin: origin.to_owned(), span });
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(map)
+    }
+
+    /// The section of this name.
+    pub fn section(&self, name: &str) -> Option<&OutputSection> {
+        self.sections.iter().find(|section| section.name == name)
+    }
+}
+
+/// The four numbers of a line, of which the second is another address, and what stands behind one space.
+fn columns_of(line: &str) -> Option<(Span, &str)> {
+    let mut rest = line;
+    let mut number = |radix| {
+        rest = rest.trim_start_matches(' ');
+        let (digits, behind) = rest.split_once(' ')?;
+        rest = behind;
+        u64::from_str_radix(digits, radix).ok()
+    };
+    let (address, _, size, alignment) = (number(16)?, number(16)?, number(16)?, number(10)?);
+    Some((Span { address, size, alignment }, rest))
+}
+
+impl Span {
+    /// The address right behind it.
+    pub const fn end(&self) -> u64 {
+        self.address.saturating_add(self.size)
+    }
+}
+
+/// The loaded sections of an executable, in the order of addresses.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sections {
+    /// The sections.
+    pub all: Vec<LoadedSection>,
+    /// What is loaded with different permissions lies in different pages of this size, in bytes.
+    pub page: u64,
+}
+
+/// A section that is loaded into memory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoadedSection {
+    /// Its name.
+    pub name: String,
+    /// Where it is loaded.
+    pub span: Span,
+    /// Whether the program, or what loads it, writes to it.
+    pub writable: bool,
+    /// Whether it is code.
+    pub executable: bool,
+}
+
+impl Sections {
+    /// Reads the sections of a linked executable.
+    ///
+    /// # Errors
+    /// [`Unreadable`] if the bytes are no ELF executable for x86-64 or aarch64.
+    pub fn read(bytes: &[u8]) -> Result<Self, Unreadable> {
+        let elf = executable(bytes)?;
+        let table = elf.elf_section_table();
+        let mut all = Vec::new();
+        for section in table.iter() {
+            let flags = section.sh_flags(LE);
+            if !flags.contains(SHF_ALLOC) {
+                continue;
+            }
+            all.push(LoadedSection {
+                name: String::from_utf8_lossy(table.section_name(LE, section)?).into_owned(),
+                span: Span {
+                    address: section.sh_addr(LE),
+                    size: section.sh_size(LE),
+                    alignment: section.sh_addralign(LE).max(1),
+                },
+                writable: flags.contains(SHF_WRITE),
+                executable: flags.contains(SHF_EXECINSTR),
+            });
+        }
+        all.sort_by_key(|section| section.span.address);
+        let loads = elf.elf_program_headers().iter();
+        let loads = loads.filter(|segment| segment.p_type(LE) == PT_LOAD);
+        let page = loads.map(|segment| segment.p_align(LE)).max().unwrap_or(1).max(1);
+        Ok(Self { all, page })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::elf::testing::Scratch;
+
+    const MAP: &str = "             VMA              LMA     Size Align Out     In      Symbol
+             2e0              2e0       1c     1 .interp
+             2e0              2e0       1c     1         <internal>:(.interp)
+           7a610            7a610   20c087    16 .text
+           7a610            7a610       26    16         /lib/x (y)/Scrt1.o:(.text)
+           7a610            7a610        0     1                 _start
+           7a640            7a640       61    16         /lib/libstd.rlib(std-1.o):(.text.f)
+           7a640            7a640       61     1                 core::f(a: b)
+               0                0    16728     8 .symtab
+";
+
+    #[test]
+    fn sections_come_with_the_inputs_that_they_consist_of() {
+        let map = LinkMap::parse(MAP).unwrap();
+        let names: Vec<&str> = map.sections.iter().map(|section| &*section.name).collect();
+        assert_eq!(names, [".interp", ".text", ".symtab"]);
+        let text = map.section(".text").unwrap();
+        let input = |origin: &str, address, size| InputSection {
+            origin: origin.to_owned(),
+            span: Span { address, size, alignment: 16 },
+        };
+        let expected = [
+            input("/lib/x (y)/Scrt1.o", 0x7_a610, 0x26),
+            input("/lib/libstd.rlib(std-1.o)", 0x7_a640, 0x61),
+        ];
+        assert_eq!(text.inputs, expected);
+    }
+
+    #[test]
+    fn other_text_is_no_map() {
+        assert_eq!(LinkMap::parse(""), Err(NoMap));
+        assert_eq!(LinkMap::parse("Memory Configuration\n\nName Origin"), Err(NoMap));
+        assert_eq!(LinkMap::parse(&MAP.replace("1c     1 .interp", "1c .interp")), Err(NoMap));
+    }
+
+    #[test]
+    fn code_constants_and_data_are_loaded_and_symbols_are_not() {
+        let source = "const int fixed[] = {1, 2};\nint table[] = {1, 2, 3};\n\
+            int main(int argc, char **argv) { return fixed[argc] + table[argc]; }\n";
+        let bytes = Scratch::new().c_program("program", source, &[]);
+        let Sections { all, page } = Sections::read(&bytes).unwrap();
+        assert!(page >= 4096);
+        let find = |name: &str| all.iter().find(|section| section.name == name);
+        assert!(find(".text").is_some_and(|text| text.executable && !text.writable));
+        assert!(find(".rodata").is_some_and(|constants| !constants.executable));
+        assert!(find(".data").is_some_and(|data| data.writable && data.span.size >= 12));
+        assert_eq!(find(".symtab"), None);
+        assert!(all.is_sorted_by_key(|section| section.span.address));
+    }
+}

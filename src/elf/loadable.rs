@@ -1,0 +1,145 @@
+//! Whether two executables are the same program: a digest over what is loaded into memory.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use object::elf::{SHF_ALLOC, SHT_NOBITS};
+use object::read::elf::SectionHeader;
+
+use super::digest::Digest;
+use super::elf::{Elf, LE, Unreadable, executable};
+use super::source_location::lines_and_columns;
+
+/// The digest of what a linked executable loads: machine, entry point, and of each loaded section
+/// the name, address, flags, size and bytes.
+///
+/// Code, data and the place of both count. What a debugger or a person reads does not: symbols,
+/// debug info, `.comment` and the build id, so that stripping changes nothing; and the lines and columns that
+/// only say where something stands in the source, so that a comment changes nothing.
+///
+/// # Errors
+/// [`Unreadable`] if the bytes are no ELF executable for x86-64 or aarch64, or have no sections.
+pub fn loadable_digest(bytes: &[u8]) -> Result<Digest, Unreadable> {
+    let elf = executable(bytes)?;
+    let header = elf.elf_header();
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&header.e_type.get(LE).0.to_le_bytes());
+    hasher.update(&header.e_machine.get(LE).0.to_le_bytes());
+    hasher.update(&header.e_entry.get(LE).to_le_bytes());
+
+    let unread = lines_and_columns(&elf)?;
+    let mut loaded = 0_u32;
+    for section in elf.elf_section_table().iter() {
+        if hash_section(&elf, section, &unread, &mut hasher)? {
+            loaded += 1;
+        }
+    }
+    match loaded {
+        0 => Err(Unreadable::Damaged("it has no loaded sections".to_owned())),
+        _ => Ok(hasher.finalize().into()),
+    }
+}
+
+/// Hashes a section if it is loaded and counts; returns whether it does. Of what is at the addresses `unread`,
+/// only that it is there counts.
+fn hash_section(
+    elf: &Elf<'_>,
+    section: &object::elf::SectionHeader64<object::LittleEndian>,
+    unread: &[Range<u64>],
+    hasher: &mut blake3::Hasher,
+) -> Result<bool, Unreadable> {
+    let flags = section.sh_flags(LE);
+    let name = elf.elf_section_table().section_name(LE, section)?;
+    if !flags.contains(SHF_ALLOC) || is_debug_section(name) {
+        return Ok(false);
+    }
+    let kind = section.sh_type(LE);
+    hasher.update(&(name.len() as u64).to_le_bytes());
+    hasher.update(name);
+    hasher.update(&kind.0.to_le_bytes());
+    for number in [flags.0, section.sh_addr(LE), section.sh_size(LE)] {
+        hasher.update(&number.to_le_bytes());
+    }
+    if kind != SHT_NOBITS {
+        let mut data = Cow::Borrowed(section.data(LE, elf.data())?);
+        for range in unread {
+            let offset =
+                |address: u64| usize::try_from(address.checked_sub(section.sh_addr(LE))?).ok();
+            if let (Some(start), Some(end)) = (offset(range.start), offset(range.end))
+                && data.get(start..end).is_some()
+            {
+                data.to_mut()[start..end].fill(0);
+            }
+        }
+        hasher.update(&data);
+    }
+    Ok(true)
+}
+
+/// Loaded, but read by debuggers and people alone. (`.debug_gdb_scripts` is loaded.)
+fn is_debug_section(name: &[u8]) -> bool {
+    matches!(name, b".note.gnu.build-id" | b".comment") || name.starts_with(b".debug_")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::Scratch;
+    use super::*;
+
+    const PROGRAM: &str = "int twice(int x) { return 2 * x; }\n\
+        int table[4] = {1, 2, 3, 4};\n\
+        int main(int argc, char **argv) { return twice(table[argc & 3]); }\n";
+
+    fn digest_of(scratch: &Scratch, source: &str, options: &[&str]) -> Digest {
+        loadable_digest(&scratch.c_program("program", source, options)).unwrap()
+    }
+
+    #[test]
+    fn the_same_program_linked_twice_has_one_digest() {
+        let scratch = Scratch::new();
+        assert_eq!(digest_of(&scratch, PROGRAM, &[]), digest_of(&scratch, PROGRAM, &[]));
+    }
+
+    #[test]
+    fn code_data_and_addresses_count() {
+        let scratch = Scratch::new();
+        let digest = digest_of(&scratch, PROGRAM, &[]);
+        let other_code = PROGRAM.replace("2 * x", "3 * x");
+        assert_ne!(digest_of(&scratch, &other_code, &[]), digest);
+        let other_data = PROGRAM.replace("3, 4", "3, 5");
+        assert_ne!(digest_of(&scratch, &other_data, &[]), digest);
+        assert_ne!(digest_of(&scratch, PROGRAM, &["-Wl,-Ttext-segment=0x800000"]), digest);
+    }
+
+    #[test]
+    fn debug_info_symbols_and_the_build_id_do_not_count() {
+        let scratch = Scratch::new();
+        let digest = digest_of(&scratch, PROGRAM, &["-Wl,--build-id=0x1111"]);
+        for options in [
+            &["-Wl,--build-id=0x2222"][..],
+            &["-g", "-Wl,--build-id=0x1111"],
+            &["-s", "-Wl,--build-id=0x1111"],
+            &["-fno-ident", "-Wl,--build-id=0x1111"],
+        ] {
+            assert_eq!(digest_of(&scratch, PROGRAM, options), digest, "{options:?}");
+        }
+    }
+
+    #[test]
+    fn stripping_a_rust_program_changes_nothing() {
+        let scratch = Scratch::new();
+        let source = "fn main() { println!(\"{:?}\", std::env::args()); }";
+        let plain = scratch.rust_program("program", source, &["-Copt-level=2"]);
+        let stripped =
+            scratch.rust_program("program", source, &["-Copt-level=2", "-Cstrip=symbols"]);
+        assert!(stripped.len() < plain.len());
+        assert_eq!(loadable_digest(&stripped), loadable_digest(&plain));
+    }
+
+    #[test]
+    fn an_object_is_no_executable() {
+        let scratch = Scratch::new();
+        let object = scratch.c_object("object", PROGRAM, &[]);
+        assert_eq!(loadable_digest(&object), Err(Unreadable::Type(1)));
+    }
+}

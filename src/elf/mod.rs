@@ -1,0 +1,47 @@
+//! The machine code of a build: pure functions from the bytes of executables, objects and archives to
+//! values.
+//!
+//! [`loadable_digest`] is equal for builds that are the same program; [`kept_functions`] lists the
+//! functions that the linker kept; [`FunctionSet`] digests each kept function from the *link inputs*,
+//! before any layout, so that equal digests mean the same code at any address; [`Placement`] has the
+//! address of each function. ELF for x86-64 and aarch64 is supported; anything else gives
+//! [`Unreadable`].
+
+mod allocators;
+mod comparison;
+mod defined;
+mod diff;
+mod digest;
+mod elf;
+mod forwards;
+mod frames;
+mod functions;
+mod gather;
+mod instruction;
+mod link_map;
+mod linked;
+mod loadable;
+mod name;
+mod pairing;
+mod placement;
+mod references;
+mod relocatable;
+mod source_location;
+mod target;
+#[cfg(test)]
+mod testing;
+mod trampoline;
+mod x86;
+
+pub use allocators::{AllocatorFunction, AllocatorKind, Allocators, RequestedBytes};
+pub use diff::{Cause, ChangedFunction, FunctionDiff, SizedFunction};
+pub use digest::Digest;
+pub use elf::Unreadable;
+pub use functions::{FunctionCode, FunctionSet, NotComparable, code_by_definition, instance_of};
+pub use link_map::{InputSection, LinkMap, LoadedSection, NoMap, OutputSection, Sections, Span};
+pub use linked::{LinkedFunction, kept_functions};
+pub use loadable::loadable_digest;
+pub use name::{Name, stable_symbol};
+pub use pairing::{Identified, Paired, pair};
+pub use placement::{Agreement, PlacedFunction, Placement, agreement};
+pub use trampoline::{Fixup, Trampoline};

@@ -1,0 +1,80 @@
+//! Escapes foreign text (ids, paths, commit messages, output of benchmarks), so that it cannot control the
+//! terminal or reorder the text around it.
+
+use std::borrow::Cow;
+
+/// The text on one line, with each character that steers or reorders what is shown as its escape in Rust:
+/// `\u{1b}`, `\n`, `\u{202e}`.
+pub fn escape_untrusted(text: &str) -> Cow<'_, str> {
+    escaped(text, is_hidden)
+}
+
+/// The same, but line breaks and tabs stay: for messages of several lines.
+pub fn escape_untrusted_lines(text: &str) -> Cow<'_, str> {
+    escaped(text, |character| is_hidden(character) && !matches!(character, '\n' | '\t'))
+}
+
+fn escaped(text: &str, hidden: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.contains(&hidden) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 8);
+    for character in text.chars() {
+        if hidden(character) {
+            out.extend(character.escape_default());
+        } else {
+            out.push(character);
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Whether a character steers a terminal (C0, DEL, C1), breaks a line, or changes the direction of writing.
+pub fn is_hidden(character: char) -> bool {
+    character.is_control()
+        || matches!(
+            character,
+            '\u{61c}'
+                | '\u{200e}'
+                | '\u{200f}'
+                | '\u{2028}'
+                | '\u{2029}'
+                | '\u{202a}'..='\u{202e}'
+                | '\u{2066}'..='\u{2069}'
+        )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_steers_a_terminal_is_shown_as_its_escape() {
+        assert_eq!(escape_untrusted("a\u{1b}[31mb"), r"a\u{1b}[31mb");
+        assert_eq!(
+            escape_untrusted("a\r\n\tb\u{7}\0\u{7f}\u{9b}"),
+            r"a\r\n\tb\u{7}\u{0}\u{7f}\u{9b}"
+        );
+    }
+
+    #[test]
+    fn what_changes_the_direction_of_writing_is_shown_as_its_escape() {
+        let all = ('\u{202a}'..='\u{202e}').chain('\u{2066}'..='\u{2069}').chain(['\u{200f}']);
+        for character in all {
+            let code = u32::from(character);
+            assert_eq!(escape_untrusted(&format!("a{character}b")), format!("a\\u{{{code:x}}}b"));
+        }
+    }
+
+    #[test]
+    fn lines_and_tabs_of_a_message_stay() {
+        assert_eq!(escape_untrusted_lines("a\n\tb\r\u{1b}c"), "a\n\tb\\r\\u{1b}c");
+    }
+
+    #[test]
+    fn all_else_stays_as_it_is() {
+        for text in ["parse/1024", r"f(\n)", "größe 排序 👩\u{200d}🔬", ""] {
+            assert_eq!(escape_untrusted(text), text);
+        }
+    }
+}

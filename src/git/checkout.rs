@@ -1,0 +1,280 @@
+//! Checkouts: the complete files of a version in a directory of their own, written once.
+//!
+//! Below the base directory:
+//!
+//! - `checkouts/<tree>/` is a whole checkout: it is written elsewhere and appears by one rename;
+//! - `checkouts/<tree>.manifest` shows damage to it;
+//! - `checkouts/tmp-*` is being written, or what a killed run left.
+//!
+//! A manifest is what a checkout looked like when it was written: one line per file or link, with kind and permissions,
+//! size, time of modification and path. A check costs one `lstat` per file. It notices files that are missing, of another
+//! size, kind or mode, or written to since; not an edit that keeps the size and sets the old time back. Files that were
+//! added (a `Cargo.lock`, what a build script generates) are no damage, but must not be compiled.
+
+use std::{
+    collections::HashSet,
+    fmt::Write as _,
+    fs::{self, Metadata},
+    io,
+    os::unix::fs::{MetadataExt as _, PermissionsExt as _},
+    path::{Path, PathBuf},
+    time::UNIX_EPOCH,
+};
+
+use git2::Oid;
+use tempfile::TempDir;
+
+use super::{Repository, files};
+use crate::{
+    error::{Context, Error, Exit, Result},
+    model::Version,
+};
+
+const UNFINISHED: &str = "tmp-";
+const FILES: &str = "files";
+const MANIFEST: &str = "manifest";
+/// The first line of the manifest of a checkout without the files of some submodules. No checkout has all
+/// that such a manifest says, so it is written again next time: they may be initialised by then.
+const INCOMPLETE: &str = "incomplete\n";
+
+/// The files of a version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checkout {
+    /// The directory that has them.
+    pub path: PathBuf,
+    /// Whether they were written just now, and not found from before.
+    pub fresh: bool,
+    /// Submodules that are not initialised in the user's repository: empty directories here too.
+    pub absent_submodules: Vec<PathBuf>,
+}
+
+/// All checkouts of one repository, in one base directory.
+///
+/// One process at a time: the caller holds a lock on the base directory.
+#[derive(Debug)]
+pub struct Checkouts {
+    directory: PathBuf,
+}
+
+impl Checkouts {
+    /// Opens `<base>/checkouts`, makes it if need be, and removes what a killed run left behind.
+    pub fn open(base: &Path) -> Result<Self> {
+        let checkouts = Self { directory: base.join("checkouts") };
+        let what = || format!("cannot prepare {}", checkouts.directory.display());
+        fs::create_dir_all(&checkouts.directory).context(Exit::Build, what)?;
+        checkouts.prune().context(Exit::Build, what)?;
+        Ok(checkouts)
+    }
+
+    /// The files of `version`, complete: found from before if they are undamaged, else written.
+    ///
+    /// Files written get the present time, so that they are older than everything that is ever
+    /// compiled from them. Files added since do not count as damage; damage is noticed as far as
+    /// sizes, modes and times of modification show it.
+    pub fn checkout(&self, repository: &Repository, version: &Version) -> Result<Checkout> {
+        let (path, manifest) = self.paths(version);
+        let known = fs::read_to_string(&manifest);
+        if known.is_ok_and(|known| is_unchanged(&known, &path)) {
+            return Ok(Checkout { path, fresh: false, absent_submodules: Vec::new() });
+        }
+        self.write(repository, version)
+    }
+
+    /// Writes the files of `version` again if they are not exactly those that were written before: a
+    /// benchmark may change the sources that it was compiled from, or add to them. Returns the files that
+    /// had been changed; `None` if nothing was written.
+    pub fn restore(
+        &self,
+        repository: &Repository,
+        version: &Version,
+    ) -> Result<Option<Vec<String>>> {
+        let (path, manifest) = self.paths(version);
+        let known = fs::read_to_string(&manifest).unwrap_or_default();
+        let Differences { changed, has_more } = differences(&known, &path);
+        // Uncommitted changes that nobody has any more are better than nothing.
+        let is_last = || {
+            version.dirty && Oid::from_str(&version.tree).is_ok_and(|tree| !repository.has(tree))
+        };
+        if changed.is_empty() && (!has_more || is_last()) {
+            return Ok(None);
+        }
+        self.write(repository, version)?;
+        Ok(Some(changed))
+    }
+
+    /// Where a checkout and its manifest are.
+    fn paths(&self, version: &Version) -> (PathBuf, PathBuf) {
+        let path = self.directory.join(&version.tree);
+        let manifest = path.with_extension(MANIFEST);
+        (path, manifest)
+    }
+
+    fn write(&self, repository: &Repository, version: &Version) -> Result<Checkout> {
+        let (path, manifest) = self.paths(version);
+        let what = || format!("cannot check out {version} at {}", path.display());
+        let tree = Oid::from_str(&version.tree).context(Exit::Internal, what)?;
+        if version.dirty && !repository.has(tree) {
+            return Err(Error::new(Exit::Build, what())
+                .cause(
+                    "its uncommitted changes were never committed, and the working tree has \
+                          changed since",
+                )
+                .hint(
+                    "measure the current working tree with `.`, or commit changes that you want \
+                       to measure again",
+                ));
+        }
+        remove(&manifest).and_then(|()| remove(&path)).context(Exit::Build, what)?;
+        let unfinished = self.unfinished().context(Exit::Build, what)?;
+        let files = unfinished.path().join(FILES);
+        fs::create_dir(&files).context(Exit::Build, what)?;
+        let absent_submodules = files::write(repository, tree, &files)
+            .map_err(|failure| failure.cause(format!("needed for the checkout of {version}")))?;
+        let heading = if absent_submodules.is_empty() { "" } else { INCOMPLETE };
+        publish(&unfinished, heading, &path, &manifest).context(Exit::Build, what)?;
+        Ok(Checkout { path, fresh: true, absent_submodules })
+    }
+
+    /// A directory to write a checkout in, for this user alone.
+    fn unfinished(&self) -> io::Result<TempDir> {
+        tempfile::Builder::new()
+            .prefix(UNFINISHED)
+            .permissions(fs::Permissions::from_mode(0o700))
+            .tempdir_in(&self.directory)
+    }
+
+    fn prune(&self) -> io::Result<()> {
+        for entry in fs::read_dir(&self.directory)? {
+            let entry = entry?;
+            if entry.file_name().as_encoded_bytes().starts_with(UNFINISHED.as_bytes()) {
+                remove(&entry.path())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The manifest goes first: without its directory it means nothing, and a directory without a
+/// manifest is damaged. Both renames are atomic.
+fn publish(unfinished: &TempDir, heading: &str, path: &Path, manifest: &Path) -> io::Result<()> {
+    let files = unfinished.path().join(FILES);
+    let text = unfinished.path().join(MANIFEST);
+    fs::write(&text, format!("{heading}{}", describe_files(&files)?))?;
+    fs::rename(text, manifest)?;
+    fs::rename(files, path)
+}
+
+/// Removes a file or a directory, whether it is there or not.
+fn remove(path: &Path) -> io::Result<()> {
+    let removed = match fs::symlink_metadata(path) {
+        Ok(data) if data.is_dir() => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
+        Err(error) => Err(error),
+    };
+    match removed {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
+
+/// Describes every file below `directory`, in a fixed order.
+fn describe_files(directory: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    describe_files_into(directory, Path::new(""), &mut text)?;
+    Ok(text)
+}
+
+fn describe_files_into(root: &Path, directory: &Path, text: &mut String) -> io::Result<()> {
+    let mut entries = fs::read_dir(root.join(directory))?.collect::<io::Result<Vec<_>>>()?;
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        let path = directory.join(entry.file_name());
+        let data = entry.metadata()?;
+        if data.is_dir() {
+            describe_files_into(root, &path, text)?;
+        } else {
+            text.push_str(&line(&data, &path));
+        }
+    }
+    Ok(())
+}
+
+/// The path is written as hex where it is not plain text, so that every line is one file.
+fn line(data: &Metadata, path: &Path) -> String {
+    let path = path.to_str().filter(|path| !path.contains(['\n', '\r'])).map_or_else(
+        || format!("x{}", hex(path.as_os_str().as_encoded_bytes())),
+        |path| format!("p{path}"),
+    );
+    format!("{:o} {} {} {path}\n", data.mode(), data.len(), modified(data))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// Nanoseconds since 1970, 0 where the file system knows no times.
+fn modified(data: &Metadata) -> u128 {
+    data.modified()
+        .ok()
+        .and_then(|time| time.duration_since(UNIX_EPOCH).ok())
+        .map_or(0, |t| t.as_nanos())
+}
+
+/// Whether everything that `manifest` describes is still so below `directory`.
+fn is_unchanged(manifest: &str, directory: &Path) -> bool {
+    let Ok(now) = describe_files(directory) else { return false };
+    // Both are in the same order, so one pass over what is there now finds all that was there.
+    let mut now = now.lines();
+    manifest.lines().all(|line| now.any(|present| present == line))
+}
+
+/// How the files below a directory differ from what its manifest describes.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Differences {
+    /// The files that were changed or removed.
+    changed: Vec<String>,
+    /// Whether there are others that cargo may see: lock files, which cargo makes itself, and target
+    /// dirs do not count.
+    has_more: bool,
+}
+
+/// How the files below `directory` differ from what `manifest` describes.
+fn differences(manifest: &str, directory: &Path) -> Differences {
+    // What cannot be read is missing.
+    let now = describe_files(directory).unwrap_or_default();
+    let present: HashSet<&str> = now.lines().collect();
+    let known: HashSet<&str> = manifest.lines().filter_map(path_of).collect();
+    let changed = manifest.lines().filter(|line| !present.contains(line)).filter_map(path_of);
+    let more = |path: &&str| !known.contains(path) && !is_made_by_cargo(path);
+    Differences {
+        changed: changed.map(str::to_owned).collect(),
+        has_more: now.lines().filter_map(path_of).any(|path| more(&path)),
+    }
+}
+
+/// The path in a line, as it is written there without its first letter.
+fn path_of(line: &str) -> Option<&str> {
+    line.splitn(4, ' ').nth(3)?.get(1..)
+}
+
+fn is_made_by_cargo(path: &str) -> bool {
+    let mut parts = path.split('/');
+    parts.next_back() == Some("Cargo.lock") || parts.any(|part| part == "target")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unfinished_checkout_is_for_this_user_alone_and_removed_by_the_next_run() {
+        let base = tempfile::tempdir().unwrap();
+        let unfinished = Checkouts::open(base.path()).unwrap().unfinished().unwrap().keep();
+        assert_eq!(fs::metadata(&unfinished).unwrap().permissions().mode() & 0o777, 0o700);
+        Checkouts::open(base.path()).unwrap();
+        assert!(!unfinished.exists());
+    }
+}

@@ -1,0 +1,106 @@
+//! A line of commits: those of a range, each with the one before it, oldest first.
+
+use git2::{Commit, Oid};
+
+use super::{Repository, range_ends, revision::version_of};
+use crate::{
+    error::{Context, Error, Exit, Result},
+    model::Version,
+};
+
+/// Commits that follow each other, oldest first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// The version before the first of them: its first parent.
+    pub base: Version,
+    /// The commits, the oldest first.
+    pub commits: Vec<LineCommit>,
+    /// Whether `base` is another commit than the start of the range: that one lies beside the line.
+    pub forks: bool,
+}
+
+/// A commit of a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LineCommit {
+    /// The commit.
+    pub version: Version,
+    /// When its author wrote it, in seconds since 1970-01-01 UTC.
+    pub authored: i64,
+    /// How many parents it has: a merge has more than one.
+    pub parents: usize,
+}
+
+impl Line {
+    /// A version of the line by its number: 0 is the base.
+    pub fn version(&self, number: usize) -> &Version {
+        match number.checked_sub(1) {
+            None => &self.base,
+            Some(index) => &self.commits[index].version,
+        }
+    }
+}
+
+impl Repository {
+    /// The line of the range `A..B`: the commits of [`resolve_range`](Self::resolve_range), and the one before
+    /// them.
+    pub fn line(&self, range: &str) -> Result<Line> {
+        let (start, _) = range_ends(range)?;
+        let mut versions = self.resolve_range(range)?;
+        versions.reverse();
+        let start = self.commit_named(start)?.id();
+        self.line_of(&versions, Some(start), range)?.ok_or_else(|| {
+            let what = format!("the commit before the first one of `{range}` is not there");
+            Error::new(Exit::Usage, what)
+                .cause("the first one has no parent, or the clone is shallow")
+                .hint("fetch older commits with: git fetch --unshallow")
+        })
+    }
+
+    /// The line that a merge merged: from where it forked off the merge's first parent to its second parent. None
+    /// if the commit is no merge of two parents, or nothing of it is there.
+    pub fn merged_line(&self, merge: &Version) -> Result<Option<Line>> {
+        let Some(commit) = merge.commit.as_deref() else { return Ok(None) };
+        let what = || format!("cannot read what {merge} merged");
+        let merge = self.commit_named(commit)?;
+        if merge.parent_count() != 2 {
+            return Ok(None);
+        }
+        let parents = [merge.parent_id(0), merge.parent_id(1)];
+        let [Ok(first), Ok(second)] = parents else { return Ok(None) };
+        let Ok(fork) = self.git().merge_base(first, second) else { return Ok(None) };
+        let end = self.git().find_commit(second).context(Exit::Usage, what)?;
+        let mut versions = self.first_parents(fork, &end).context(Exit::Usage, what)?;
+        versions.reverse();
+        self.line_of(&versions, None, commit)
+    }
+
+    /// The line of some versions, which start after `start`, if that is to be told apart.
+    fn line_of(
+        &self,
+        versions: &[Version],
+        start: Option<Oid>,
+        range: &str,
+    ) -> Result<Option<Line>> {
+        let mut commits = Vec::with_capacity(versions.len());
+        let mut base = None;
+        for version in versions {
+            let name = version.commit.as_deref().unwrap_or_default();
+            let commit = self.commit_named(name)?;
+            if base.is_none() {
+                let Ok(parent) = commit.parent(0) else { return Ok(None) };
+                base = Some(parent);
+            }
+            let (authored, parents) = (commit.author().when().seconds(), commit.parent_count());
+            commits.push(LineCommit { version: version.clone(), authored, parents });
+        }
+        let named = |base: Commit<'_>| {
+            let is_start = start.is_none_or(|start| start == base.id());
+            let name = match range.split_once("..") {
+                Some((name, _)) if is_start && !name.is_empty() => name.to_owned(),
+                _ => base.id().to_string(),
+            };
+            Line { base: version_of(&name, &base), commits, forks: !is_start }
+        };
+        Ok(base.map(named))
+    }
+}

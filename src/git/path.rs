@@ -1,0 +1,140 @@
+//! Paths of the repository, what versions have there, and which sources differ between two of them.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Component, Path, PathBuf},
+};
+
+use git2::{DiffOptions, Oid, Tree};
+
+use super::Repository;
+use crate::{
+    error::{Context, Error, Exit, Result},
+    model::Version,
+};
+
+/// What a version has at some paths: versions with equal contents have the same files there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Contents(Vec<Option<(Oid, i32)>>);
+
+impl Contents {
+    /// Whether there is nothing at any of the paths.
+    pub fn is_nothing(&self) -> bool {
+        self.0.iter().all(Option::is_none)
+    }
+}
+
+impl Repository {
+    /// A path as typed, from the top directory of the repository on. There need not be anything at it.
+    pub fn path_inside(&self, typed: &Path) -> Result<PathBuf> {
+        let what = || format!("cannot use the path `{}`", typed.display());
+        let mut path = PathBuf::new();
+        for component in std::path::absolute(typed).context(Exit::Usage, what)?.components() {
+            match component {
+                Component::ParentDir => {
+                    path.pop();
+                }
+                other => path.push(other),
+            }
+        }
+        // The way to the repository may lead through symbolic links, which are no part of it.
+        let canonical = path.canonicalize().unwrap_or_default();
+        let inside = [&path, &canonical].into_iter().find_map(|path| {
+            let inside = path.strip_prefix(self.root()).ok()?;
+            Some(inside.to_owned())
+        });
+        inside.ok_or_else(|| {
+            let root = self.root().display();
+            Error::new(Exit::Usage, what())
+                .cause(format!("it is not in the repository {root}"))
+                .hint("paths are relative to the current directory")
+        })
+    }
+
+    /// What the commit of a version has at some paths, each from the top directory of the repository on; none if the
+    /// repository does not have its files. What was not committed is not looked at.
+    pub fn contents(&self, version: &Version, paths: &[PathBuf]) -> Option<Contents> {
+        let commit = Oid::from_str(version.commit.as_deref()?).ok()?;
+        let tree = self.git().find_commit(commit).ok()?.tree().ok()?;
+        Some(Contents(paths.iter().map(|path| lookup(&tree, path)).collect()))
+    }
+}
+
+/// The object at a path of a tree, and what kind of file it is.
+fn lookup(tree: &Tree<'_>, path: &Path) -> Option<(Oid, i32)> {
+    if path.as_os_str().is_empty() {
+        return Some((tree.id(), 0));
+    }
+    let entry = tree.get_path(path).ok()?;
+    Some((entry.id(), entry.filemode()))
+}
+
+/// So many files are read, each of so many bytes at most.
+const MOST_FILES: usize = 1_000;
+const LARGEST: usize = 1 << 20;
+
+impl Repository {
+    /// The newest commit, in hex, that is in the history of both of these; none if they have none in common, or if a
+    /// newer one may be among the commits that a shallow clone lacks.
+    pub fn merge_base(&self, one: &Version, other: &Version) -> Result<Option<String>> {
+        let id = |version: &Version| Oid::from_str(version.commit.as_deref()?).ok();
+        let Some((one, other)) = id(one).zip(id(other)) else { return Ok(None) };
+        let certain = |base: Oid| Ok((!self.lacks_commits([one, other], base)?).then_some(base));
+        match self.git().merge_base(one, other).and_then(certain) {
+            Ok(base) => Ok(base.map(|base| base.to_string())),
+            Err(error) if error.code() == git2::ErrorCode::NotFound => Ok(None),
+            Err(error) => Err(error).context(Exit::Usage, || {
+                format!("cannot read the history of {}", self.root().display())
+            }),
+        }
+    }
+
+    /// Whether a shallow clone lacks commits that are in the history of these and not in that of `base`.
+    fn lacks_commits(&self, tips: [Oid; 2], base: Oid) -> Result<bool, git2::Error> {
+        // The commits whose parents are not there.
+        let ends = fs::read_to_string(self.git().commondir().join("shallow")).unwrap_or_default();
+        let ends: BTreeSet<Oid> = ends.lines().filter_map(|id| Oid::from_str(id).ok()).collect();
+        if ends.is_empty() {
+            return Ok(false);
+        }
+        let mut walk = self.git().revwalk()?;
+        tips.iter().try_for_each(|tip| walk.push(*tip))?;
+        walk.hide(base)?;
+        for commit in walk {
+            if ends.contains(&commit?) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The Rust sources of the head that the base has not, or not so: their paths and texts.
+    pub fn changed_sources(&self, base: &Version, head: &Version) -> Result<Vec<(String, String)>> {
+        let what = || format!("cannot compare the files of {base} and {head}");
+        self.sources(&base.tree, &head.tree).context(Exit::Usage, what)
+    }
+
+    fn sources(&self, base: &str, head: &str) -> Result<Vec<(String, String)>, git2::Error> {
+        let tree = |id: &str| self.git().find_tree(Oid::from_str(id)?);
+        let (base, head) = (tree(base)?, tree(head)?);
+        let mut options = DiffOptions::new();
+        options.context_lines(0).ignore_submodules(true).skip_binary_check(true);
+        let diff = self.git().diff_tree_to_tree(Some(&base), Some(&head), Some(&mut options))?;
+        let mut sources = Vec::new();
+        for delta in diff.deltas().take(MOST_FILES) {
+            let file = delta.new_file();
+            let Some(path) = file.path() else { continue };
+            // Of a file that the head has not, there is no blob.
+            let Ok(blob) = self.git().find_blob(file.id()) else { continue };
+            if path.extension().is_some_and(|extension| extension == "rs")
+                && let Some(path) = path.to_str()
+                && let Ok(text) = std::str::from_utf8(blob.content())
+                && text.len() <= LARGEST
+            {
+                sources.push((path.to_owned(), text.to_owned()));
+            }
+        }
+        Ok(sources)
+    }
+}

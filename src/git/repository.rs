@@ -1,0 +1,167 @@
+//! The user's repository: where it is, which one it is, and handles that cannot write into it.
+
+use std::path::{Path, PathBuf};
+
+use git2::{ErrorClass, ErrorCode, Sort};
+
+use crate::{
+    error::{Context, Error, Exit, Result},
+    shell::quoted,
+};
+
+/// Above the priorities of libgit2's own stores (loose objects 1, packs 2), so that every new
+/// object goes to the store in memory and none into `.git/objects`.
+pub(super) const MEMORY_FIRST: i32 = 1_000;
+
+/// A git repository that is read and never written to.
+///
+/// New objects, which only the uncommitted tree needs, live in memory as long as this value.
+pub struct Repository {
+    git: git2::Repository,
+    root: PathBuf,
+    left_out: Vec<PathBuf>,
+}
+
+impl Repository {
+    /// Finds the repository that `directory` lies in, as git does: its parents are searched. Bare
+    /// repositories, additional worktrees, submodules and shallow clones are repositories like any
+    /// other.
+    pub fn discover(directory: &Path) -> Result<Self> {
+        let git = git2::Repository::discover(directory)
+            .map_err(|error| not_a_repository(directory, &error))?;
+        Self::new(git).map_err(|error| not_a_repository(directory, &error))
+    }
+
+    pub(super) fn new(git: git2::Repository) -> Result<Self, git2::Error> {
+        git.odb()?.add_new_mempack_backend(MEMORY_FIRST)?;
+        let root = git.workdir().unwrap_or_else(|| git.path());
+        let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+        Ok(Self { git, root, left_out: Vec::new() })
+    }
+
+    /// The same repository, whose uncommitted tree has none of these files unless git tracks them.
+    #[must_use]
+    pub fn leaving_out(self, files: impl IntoIterator<Item = PathBuf>) -> Self {
+        Self { left_out: files.into_iter().collect(), ..self }
+    }
+
+    /// The files that are left out of the uncommitted tree.
+    pub(super) fn left_out(&self) -> &[PathBuf] {
+        &self.left_out
+    }
+
+    /// The top directory of the working tree, or the git directory of a bare repository: absolute,
+    /// without symbolic links.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Refuses a repository without a working tree, where no workspace can be.
+    pub fn require_working_tree(&self) -> Result<()> {
+        if !self.git.is_bare() {
+            return Ok(());
+        }
+        let root = self.root.display();
+        Err(Error::new(Exit::Usage, format!("the repository {root} is bare"))
+            .cause("it has no working tree, and therefore no cargo workspace")
+            .hint(format!("run rbench in a clone of it: git clone {}", quoted(&self.root))))
+    }
+
+    /// 16 hex digits that are the same for every clone of one repository, wherever it lies: a hash
+    /// of the first commit that HEAD's first parents lead to.
+    ///
+    /// A shallow clone ends at its boundary, and so has an identity of its own; so has a
+    /// repository without a commit, which is identified by its path.
+    pub fn identity(&self) -> Result<String> {
+        let mut hasher = blake3::Hasher::new();
+        match self.first_commit().context(Exit::Usage, || {
+            format!("cannot walk the history of {}", self.root.display())
+        })? {
+            Some(commit) => hasher.update(b"commit ").update(commit.as_bytes()),
+            None => hasher.update(b"path ").update(self.root.as_os_str().as_encoded_bytes()),
+        };
+        Ok(hasher.finalize().to_hex()[..16].to_owned())
+    }
+
+    fn first_commit(&self) -> Result<Option<git2::Oid>, git2::Error> {
+        let head = match self.git.head() {
+            Ok(head) => head.peel_to_commit()?,
+            Err(error) if is_unborn(&error) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let mut walk = self.git.revwalk()?;
+        walk.set_sorting(Sort::NONE)?;
+        walk.simplify_first_parent()?;
+        walk.push(head.id())?;
+        walk.try_fold(None, |_, commit| commit.map(Some))
+    }
+
+    /// Whether the clone was made without the older commits.
+    pub fn is_shallow(&self) -> bool {
+        self.git.is_shallow()
+    }
+
+    /// HEAD's commit, or `None` in a repository without one.
+    pub(super) fn head_commit(&self) -> Result<Option<git2::Commit<'_>>, git2::Error> {
+        match self.git.head() {
+            Ok(head) => head.peel_to_commit().map(Some),
+            Err(error) if is_unborn(&error) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether an object is here, on disk or in memory.
+    pub(super) fn has(&self, object: git2::Oid) -> bool {
+        self.git.odb().is_ok_and(|objects| objects.exists(object))
+    }
+
+    pub(super) const fn git(&self) -> &git2::Repository {
+        &self.git
+    }
+
+    /// A second handle on the same objects, the ones in memory included, whose working tree and
+    /// index may be replaced without an effect on this one.
+    pub(super) fn bare_handle(&self) -> Result<git2::Repository, git2::Error> {
+        let handle = git2::Repository::open_bare(self.git.path())?;
+        handle.set_odb(&self.git.odb()?)?;
+        Ok(handle)
+    }
+}
+
+pub(super) fn is_unborn(error: &git2::Error) -> bool {
+    matches!(error.code(), ErrorCode::UnbornBranch | ErrorCode::NotFound)
+}
+
+/// The top directory of a repository that may not be opened.
+fn top_directory(directory: &Path) -> PathBuf {
+    match git2::Repository::discover_path(directory, [] as [&Path; 0]) {
+        Ok(git) if git.ends_with(".git") => git.parent().unwrap_or(&git).to_owned(),
+        Ok(git) => git,
+        Err(_) => directory.to_owned(),
+    }
+}
+
+fn not_a_repository(directory: &Path, error: &git2::Error) -> Error {
+    let place = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
+    let place = place.display();
+    let failure = |what: &str| Error::new(Exit::Usage, format!("{what} {place}"));
+    match (error.code(), error.class()) {
+        (ErrorCode::NotFound, _) => failure("there is no git repository at or above")
+            .hint("versions are compared by git revisions: run inside a repository, or make one with: git init"),
+        (ErrorCode::Owner, _) => {
+            let top = top_directory(directory);
+            failure("git's ownership check refuses the repository at")
+                .cause(error.message())
+                .hint(format!(
+                    "if you trust it: git config --global --add safe.directory {}",
+                    quoted(&top)
+                ))
+        }
+        (_, ErrorClass::Repository) if error.message().contains("extension") || error.message().contains("object format") => {
+            failure("cannot open the git repository at")
+                .cause(error.message())
+                .hint("the repository uses a format that rbench does not know; clone it again with: git clone --ref-format=files")
+        }
+        _ => failure("cannot open the git repository at").cause(error.message()),
+    }
+}

@@ -1,0 +1,353 @@
+//! Resolves a revision, as typed, to the version that it names, and a range, `A..B`, to its versions; and suggests what a
+//! user may have meant by a revision that does not exist.
+
+use std::collections::HashSet;
+
+use git2::{Commit, ErrorCode, Object, ObjectType, Oid};
+
+use super::Repository;
+use crate::{
+    error::{Context, Error, Exit, Result},
+    model::Version,
+};
+
+/// The revision that means the uncommitted tree.
+pub const UNCOMMITTED: &str = ".";
+
+/// How many objects an ambiguous hash lists.
+const LISTED: usize = 5;
+
+impl Repository {
+    /// The version that `revision` names: anything that git takes for a commit (`HEAD~1`, a tag, a
+    /// branch, a hash, `@{-1}`, `:/text`), or `.` for the uncommitted tree.
+    ///
+    /// The uncommitted tree has all modified and untracked files, without the ignored ones. If that
+    /// is exactly HEAD's tree, `.` is HEAD and not dirty.
+    pub fn resolve(&self, revision: &str) -> Result<Version> {
+        if revision == UNCOMMITTED {
+            return self.uncommitted();
+        }
+        if is_range(revision) {
+            return Err(Error::new(Exit::Usage, format!("`{revision}` names a range of versions"))
+                .cause("one version is needed here")
+                .hint("name a single commit, a branch, a tag, or `.` for the uncommitted tree"));
+        }
+        self.commit_named(revision).map(|commit| version_of(revision, &commit))
+    }
+
+    /// The commit that a revision names; `.` names none.
+    pub(super) fn commit_named(&self, revision: &str) -> Result<Commit<'_>> {
+        let object = self
+            .git()
+            .revparse_single(revision)
+            .map_err(|error| self.unknown_revision(revision, &error))?;
+        object.peel_to_commit().map_err(|_| not_a_commit(revision, &object))
+    }
+
+    fn unknown_revision(&self, revision: &str, error: &git2::Error) -> Error {
+        let root = self.root().display();
+        let failure =
+            Error::new(Exit::Usage, format!("cannot find revision `{revision}` in {root}"));
+        if let Ok(None) = self.head_commit() {
+            return failure
+                .cause("the current branch has no commit yet")
+                .hint("commit something first, or use `.` for the uncommitted tree");
+        }
+        match error.code() {
+            ErrorCode::Ambiguous => self.ambiguous(revision, failure),
+            ErrorCode::NotFound => with_suggestions(self.git(), revision, failure),
+            _ => with_suggestions(self.git(), revision, failure.cause(error.message())),
+        }
+    }
+
+    fn ambiguous(&self, revision: &str, failure: Error) -> Error {
+        let candidates = self.candidates(revision).unwrap_or_default();
+        if candidates.len() < 2 {
+            // To libgit2 all prefixes of fewer than four digits are ambiguous.
+            return with_suggestions(self.git(), revision, failure);
+        }
+        let mut failure = failure.cause("several objects have a hash with this prefix:");
+        for candidate in candidates.iter().take(LISTED) {
+            failure = failure.cause(format!("  {candidate}"));
+        }
+        if candidates.len() > LISTED {
+            failure = failure.cause(format!("  and {} more", candidates.len() - LISTED));
+        }
+        failure.hint("use more digits of the hash")
+    }
+
+    /// The objects whose hash begins with `prefix`, described, commits first.
+    fn candidates(&self, prefix: &str) -> Result<Vec<String>, git2::Error> {
+        let prefix = prefix.to_ascii_lowercase();
+        let mut found: Vec<Oid> = Vec::new();
+        // libgit2 cannot enumerate the objects in memory, so this uses a handle that has none.
+        git2::Repository::open_bare(self.git().path())?.odb()?.foreach(|id| {
+            if id.to_string().starts_with(&prefix) {
+                found.push(*id);
+            }
+            true
+        })?;
+        found.sort_unstable();
+        found.dedup();
+        let mut described: Vec<(bool, String)> = found
+            .into_iter()
+            .filter_map(|id| self.git().find_object(id, None).ok())
+            .map(|object| match object.as_commit() {
+                Some(commit) => (false, format!("{} commit {}", object.id(), summary(commit))),
+                None => (true, format!("{} {}", object.id(), kind(&object))),
+            })
+            .collect();
+        described.sort();
+        Ok(described.into_iter().map(|(_, text)| text).collect())
+    }
+
+    fn uncommitted(&self) -> Result<Version> {
+        let tree = self.uncommitted_tree()?;
+        let head = self
+            .head_commit()
+            .context(Exit::Usage, || format!("cannot read HEAD of {}", self.root().display()))?;
+        let Some(head) = head else {
+            return Ok(Version {
+                revision: UNCOMMITTED.to_owned(),
+                commit: None,
+                tree: tree.to_string(),
+                dirty: true,
+                summary: String::new(),
+                time: None,
+            });
+        };
+        let dirty = head.tree_id() != tree;
+        Ok(Version { tree: tree.to_string(), dirty, ..version_of(UNCOMMITTED, &head) })
+    }
+}
+
+/// The version of a commit.
+pub(super) fn version_of(revision: &str, commit: &Commit<'_>) -> Version {
+    Version {
+        revision: revision.to_owned(),
+        commit: Some(commit.id().to_string()),
+        tree: commit.tree_id().to_string(),
+        dirty: false,
+        summary: summary(commit),
+        time: Some(commit.time().seconds()),
+    }
+}
+
+fn summary(commit: &Commit<'_>) -> String {
+    String::from_utf8_lossy(commit.summary_bytes().unwrap_or_default()).into_owned()
+}
+
+fn not_a_commit(revision: &str, object: &Object<'_>) -> Error {
+    // An annotated tag may point to anything.
+    let target = object.peel(ObjectType::Any).unwrap_or_else(|_| object.clone());
+    Error::new(Exit::Usage, format!("`{revision}` is a {}, not a commit", kind(&target)))
+        .cause(format!("it names the object {}", target.id()))
+        .hint("name a commit, a branch, a tag of a commit, or `.` for the uncommitted tree")
+}
+
+fn kind(object: &Object<'_>) -> &'static str {
+    match object.kind() {
+        Some(ObjectType::Blob) => "file (blob)",
+        Some(ObjectType::Tree) => "directory (tree)",
+        Some(ObjectType::Tag) => "tag",
+        Some(ObjectType::Commit) => "commit",
+        _ => "object",
+    }
+}
+
+/// The end of a range that is left out.
+const HEAD: &str = "HEAD";
+
+/// Whether `text` is a range of versions, and not one: it has `..`, outside of a search for text.
+pub fn is_range(text: &str) -> bool {
+    text.contains("..") && !text.starts_with(":/") && !text.contains("^{/")
+}
+
+impl Repository {
+    /// The versions of the range `A..B`, newest first; `A..` ends at HEAD and `..B` starts after it.
+    ///
+    /// These are the commits that git lists with `git rev-list --first-parent A..B`: those on B's own
+    /// line of first parents that A does not have. Each is thus the direct predecessor of the one
+    /// before it, and a difference between neighbours is the work of one commit or one merge.
+    pub fn resolve_range(&self, range: &str) -> Result<Vec<Version>> {
+        let (start, end) = range_ends(range)?;
+        let commits = [self.commit_named(start)?, self.commit_named(end)?];
+        let [start_commit, end_commit] = &commits;
+        let versions = self
+            .first_parents(start_commit.id(), end_commit)
+            .context(Exit::Usage, || format!("cannot list the commits of `{range}`"))?;
+        if versions.is_empty() {
+            return Err(self.empty_range(range, [start, end], [start_commit, end_commit]));
+        }
+        Ok(versions)
+    }
+
+    /// The versions that revisions and ranges name, in their order.
+    pub fn resolve_all(&self, revisions: &[String]) -> Result<Vec<Version>> {
+        let mut versions = Vec::new();
+        for revision in revisions {
+            if is_range(revision) {
+                versions.extend(self.resolve_range(revision)?);
+            } else {
+                versions.push(self.resolve(revision)?);
+            }
+        }
+        Ok(versions)
+    }
+
+    pub(super) fn first_parents(
+        &self,
+        start: Oid,
+        end: &Commit<'_>,
+    ) -> Result<Vec<Version>, git2::Error> {
+        let mut walk = self.git().revwalk()?;
+        walk.push(end.id())?;
+        walk.hide(start)?;
+        let inside = walk.collect::<Result<HashSet<Oid>, _>>()?;
+        let mut versions = Vec::new();
+        let mut next = Some(end.clone());
+        while let Some(commit) = next.filter(|commit| inside.contains(&commit.id())) {
+            versions.push(version_of(&commit.id().to_string(), &commit));
+            // A commit at the boundary of a shallow clone names parents that are not there.
+            next = commit.parent(0).ok();
+        }
+        Ok(versions)
+    }
+
+    fn empty_range(&self, range: &str, names: [&str; 2], commits: [&Commit<'_>; 2]) -> Error {
+        let [start, end] = names;
+        let failure = Error::new(Exit::Usage, format!("the range `{range}` has no commits"))
+            .cause(format!("`{start}` contains every commit of `{end}`"));
+        let [start_commit, end_commit] = commits.map(Commit::id);
+        match self.git().graph_descendant_of(start_commit, end_commit) {
+            Ok(true) => failure.hint(format!("the older one comes first: {end}..{start}")),
+            _ => failure.hint("the older one comes first, the newer one last"),
+        }
+    }
+}
+
+/// The two ends of a range `A..B`; a missing one is HEAD.
+pub fn range_ends(range: &str) -> Result<(&str, &str)> {
+    let Some((start, end)) = range.split_once("..") else {
+        return Err(Error::new(Exit::Usage, format!("`{range}` is not a range of versions"))
+            .hint("write two revisions with `..` between them: v1.0..HEAD"));
+    };
+    let or_head = |name| if str::is_empty(name) { HEAD } else { name };
+    if let Some(end) = end.strip_prefix('.') {
+        let (start, end) = (or_head(start), or_head(end));
+        return Err(Error::new(Exit::Usage, format!("cannot use `{range}` as a range"))
+            .cause(
+                "`A...B` means the commits of both sides, which are not a sequence of \
+                      versions",
+            )
+            .hint(format!("for the commits of {end} that are not in {start}: {start}..{end}")));
+    }
+    Ok((or_head(start), or_head(end)))
+}
+
+/// How many near names are proposed.
+const PROPOSED: usize = 3;
+
+/// Adds cause and hints to the failure of finding `revision`.
+fn with_suggestions(git: &git2::Repository, revision: &str, failure: Error) -> Error {
+    let base = base_of(revision);
+    let shallow = git.is_shallow();
+    let failure = if base != revision && git.revparse_single(base).is_ok() {
+        let failure = failure.cause(format!("`{base}` exists, but `{revision}` does not"));
+        if is_only_commit(git) && !shallow {
+            failure.cause("HEAD is the first commit")
+        } else {
+            failure
+        }
+    } else {
+        let near = near(base, &names(git));
+        let failure = failure.cause("no branch, tag or commit has that name");
+        match near.as_slice() {
+            [] => failure.hint("list what exists with: git branch --all; git tag; git log"),
+            near => failure.hint(format!("did you mean {}?", near.join(" or "))),
+        }
+    };
+    if shallow {
+        failure.hint("this clone is shallow; fetch the whole history with: git fetch --unshallow")
+    } else {
+        failure
+    }
+}
+
+/// Whether HEAD has no parent.
+fn is_only_commit(git: &git2::Repository) -> bool {
+    git.head().and_then(|head| head.peel_to_commit()).is_ok_and(|commit| commit.parent_count() == 0)
+}
+
+/// The name at the start of a revision: `main` of `main~3^2`.
+fn base_of(revision: &str) -> &str {
+    let end = revision.find(['~', '^', ':']).or_else(|| revision.find("@{"));
+    end.map_or(revision, |end| &revision[..end])
+}
+
+/// Branches, tags and remote branches as one types them.
+fn names(git: &git2::Repository) -> Vec<String> {
+    let Ok(references) = git.references() else { return Vec::new() };
+    let mut names: Vec<String> = references
+        .flatten()
+        .filter_map(|reference| reference.shorthand().ok().map(str::to_owned))
+        .collect();
+    names.push("HEAD".to_owned());
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// The names that differ from `wanted` by a slip of the fingers, nearest first: one edit in three
+/// characters at most, whatever the case; or the same name on a remote.
+fn near(wanted: &str, names: &[String]) -> Vec<String> {
+    let wanted = wanted.to_lowercase();
+    let allowed = (wanted.chars().count() / 3).max(1);
+    let mut near: Vec<(usize, &String)> = names
+        .iter()
+        .filter_map(|name| {
+            let lower = name.to_lowercase();
+            let last = lower.rsplit('/').next().unwrap_or(&lower);
+            let distance = strsim::damerau_levenshtein(&wanted, &lower)
+                .min(strsim::damerau_levenshtein(&wanted, last));
+            (distance <= allowed && distance < wanted.chars().count()).then_some((distance, name))
+        })
+        .collect();
+    near.sort();
+    near.into_iter().take(PROPOSED).map(|(_, name)| format!("`{name}`")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn near_among(wanted: &str, names: &[&str]) -> Vec<String> {
+        near(wanted, &names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_slip_of_the_fingers_is_recognised_and_the_nearest_comes_first() {
+        let names = ["main", "maintain", "v1.2.3", "v1.2.4"];
+        assert_eq!(near_among("mian", &names), ["`main`"]);
+        assert_eq!(near_among("v1.2.44", &names), ["`v1.2.4`", "`v1.2.3`"]);
+        assert_eq!(near_among("head", &["HEAD"]), ["`HEAD`"]);
+    }
+
+    #[test]
+    fn a_branch_of_a_remote_is_proposed_by_its_last_word() {
+        assert_eq!(near_among("develop", &["origin/develop", "main"]), ["`origin/develop`"]);
+    }
+
+    #[test]
+    fn an_unlike_name_is_not_proposed() {
+        assert!(near_among("x", &["main", "y"]).is_empty());
+        assert!(near_among("release", &["main"]).is_empty());
+    }
+
+    #[test]
+    fn the_base_of_a_revision_ends_before_its_first_operator() {
+        assert_eq!(base_of("main~3^2"), "main");
+        assert_eq!(base_of("main@{upstream}"), "main");
+        assert_eq!(base_of("v1.0"), "v1.0");
+    }
+}

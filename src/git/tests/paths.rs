@@ -1,0 +1,55 @@
+//! Paths as typed, and whether versions have the same there.
+
+use std::path::{Path, PathBuf};
+
+use super::fixture::Fixture;
+use crate::git::Repository;
+
+fn differ(repository: &Repository, revisions: [&str; 2], path: &str) -> bool {
+    let contents = |revision| {
+        let version = repository.resolve(revision).unwrap();
+        repository.contents(&version, &[PathBuf::from(path)]).unwrap()
+    };
+    contents(revisions[0]) != contents(revisions[1])
+}
+
+#[test]
+fn versions_differ_at_a_path_if_any_file_below_it_does() {
+    let fixture = Fixture::new();
+    fixture.write("src/parser/words.rs", "one");
+    fixture.commit("second");
+    fixture.write("src/lexer.rs", "two");
+    fixture.commit("third");
+    let repository = fixture.open();
+    for path in ["src", "src/parser", "src/parser/words.rs", ""] {
+        assert!(differ(&repository, ["HEAD~2", "HEAD~1"], path), "{path}");
+    }
+    for path in ["src/parser", "src/parser/words.rs", "src/pars", "file"] {
+        assert!(!differ(&repository, ["HEAD~1", "HEAD"], path), "{path}");
+    }
+    let nowhere = repository.contents(&repository.resolve("HEAD").unwrap(), &["pasrer".into()]);
+    assert!(nowhere.unwrap().is_nothing());
+}
+
+#[test]
+fn what_is_not_committed_is_not_looked_at() {
+    let fixture = Fixture::new();
+    fixture.write("file", "two");
+    assert!(!differ(&fixture.open(), ["HEAD", "."], "file"));
+}
+
+#[test]
+fn a_path_that_is_typed_may_lead_up_and_through_links_and_must_end_inside() {
+    let fixture = Fixture::new();
+    fixture.write("src/lib.rs", "");
+    let repository = fixture.open();
+    let inside = |path: &Path| repository.path_inside(path);
+    let root = fixture.root();
+    assert_eq!(inside(&root.join("src/./gone/../parser")).unwrap(), Path::new("src/parser"));
+    assert_eq!(inside(root).unwrap(), Path::new(""));
+    let link = fixture.beside("link");
+    std::os::unix::fs::symlink(root, &link).unwrap();
+    assert_eq!(inside(&link.join("src")).unwrap(), Path::new("src"));
+    let refusal = inside(&root.join("../elsewhere")).unwrap_err().to_string();
+    assert!(refusal.contains("it is not in the repository"), "{refusal}");
+}

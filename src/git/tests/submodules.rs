@@ -1,0 +1,118 @@
+//! Versions with submodules.
+
+use std::{fs, path::Path};
+
+use super::fixture::{Fixture, files_below, git_in};
+use crate::git::Repository;
+
+/// A repository with the submodule `deps/outer`, which has the submodule `inner`.
+fn nested() -> (Fixture, Fixture, Fixture) {
+    let inner = Fixture::new();
+    let outer = Fixture::new();
+    let fixture = Fixture::new();
+    outer.git(&["submodule", "--quiet", "add", inner.root().to_str().unwrap(), "inner"]);
+    outer.commit("add inner");
+    fixture.git(&["submodule", "--quiet", "add", outer.root().to_str().unwrap(), "deps/outer"]);
+    fixture.git(&["submodule", "--quiet", "update", "--init", "--recursive"]);
+    fixture.commit("add outer");
+    (fixture, outer, inner)
+}
+
+#[test]
+fn submodules_and_their_submodules_come_along() {
+    let (fixture, _outer, _inner) = nested();
+    let checkout = fixture.checkout("HEAD");
+    assert_eq!(files_below(&checkout), files_below(fixture.root()));
+    assert!(checkout.join("deps/outer/inner/file").exists());
+    assert!(!checkout.join("deps/outer/.git").exists());
+}
+
+#[test]
+fn each_version_gets_the_commit_of_the_submodule_that_it_names() {
+    let (fixture, outer, _inner) = nested();
+    outer.write("file", "newer\n");
+    outer.commit("newer");
+    git_in(&fixture.root().join("deps/outer"), &["pull", "--quiet"]);
+    fixture.commit("update outer");
+    let read = |revision| fs::read_to_string(fixture.checkout(revision).join("deps/outer/file"));
+    assert_eq!(read("HEAD").unwrap(), "newer\n");
+    assert_eq!(read("HEAD~1").unwrap(), "one\n");
+}
+
+#[test]
+fn a_submodule_that_a_later_version_removed_is_still_checked_out_for_the_earlier() {
+    let (fixture, _outer, _inner) = nested();
+    fixture.git(&["rm", "--quiet", "deps/outer"]);
+    fixture.commit("remove outer");
+    assert!(fixture.checkout("HEAD~1").join("deps/outer/inner/file").exists());
+    assert!(!fixture.checkout("HEAD").join("deps").exists());
+}
+
+#[test]
+fn a_submodule_that_was_never_initialised_is_an_empty_directory_and_is_named() {
+    let (fixture, _outer, _inner) = nested();
+    let clone = fixture.beside("clone");
+    fixture.git(&["clone", "--quiet", ".", clone.to_str().unwrap()]);
+    let repository = Repository::discover(&clone).unwrap();
+    let version = repository.resolve(".").unwrap();
+    assert!(!version.dirty);
+    let checkout = fixture.checkouts().checkout(&repository, &version).unwrap();
+    assert_eq!(checkout.absent_submodules, [Path::new("deps/outer")]);
+    assert_eq!(fs::read_dir(checkout.path.join("deps/outer")).unwrap().count(), 0);
+    let restored = || fixture.checkouts().restore(&repository, &version).unwrap();
+    assert_eq!(restored(), None, "it is as it was written");
+    fs::write(checkout.path.join("file"), "changed").unwrap();
+    assert_eq!(restored(), Some(vec!["file".to_owned()]));
+    assert_eq!(restored(), None);
+
+    let update = ["-c", "protocol.file.allow=always", "submodule", "update", "--quiet", "--init"];
+    git_in(&clone, &update);
+    let again = fixture.checkouts().checkout(&repository, &version).unwrap();
+    assert!(again.path.join("deps/outer/file").exists());
+}
+
+#[test]
+fn a_submodule_is_a_repository_of_its_own() {
+    let (fixture, _outer, _inner) = nested();
+    let submodule = fixture.root().join("deps/outer");
+    let repository = Repository::discover(&submodule).unwrap();
+    assert_eq!(repository.root(), submodule);
+    let version = repository.resolve("HEAD").unwrap();
+    let checkout = fixture.checkouts().checkout(&repository, &version).unwrap();
+    assert_eq!(files_below(&checkout.path), files_below(&submodule));
+}
+
+#[test]
+fn a_submodule_moved_to_another_commit_makes_the_uncommitted_tree_another() {
+    let (fixture, outer, _inner) = nested();
+    outer.write("file", "newer\n");
+    outer.commit("newer");
+    assert!(!fixture.open().resolve(".").unwrap().dirty);
+    git_in(&fixture.root().join("deps/outer"), &["pull", "--quiet"]);
+    assert!(fixture.open().resolve(".").unwrap().dirty);
+    let checkout = fixture.checkout(".");
+    assert_eq!(fs::read_to_string(checkout.join("deps/outer/file")).unwrap(), "newer\n");
+}
+
+#[test]
+fn a_gitlink_that_gitmodules_does_not_know_is_an_empty_directory_as_in_git() {
+    let fixture = Fixture::new();
+    let commit = fixture.id("HEAD");
+    fixture.git(&["update-index", "--add", "--cacheinfo", &format!("160000,{commit},stray")]);
+    fixture.git(&["commit", "--quiet", "--message", "stray"]);
+    let checkout = fixture.checkout("HEAD");
+    assert_eq!(fs::read_dir(checkout.join("stray")).unwrap().count(), 0);
+}
+
+#[test]
+fn uncommitted_changes_in_submodules_belong_to_the_uncommitted_tree() {
+    let (fixture, _outer, _inner) = nested();
+    fixture.write("deps/outer/inner/file", "changed\n");
+    fixture.write("deps/outer/inner/new/untracked", "x");
+    let version = fixture.open().resolve(".").unwrap();
+    assert!(version.dirty);
+    assert_eq!(files_below(&fixture.checkout(".")), files_below(fixture.root()));
+    fixture.write("deps/outer/inner/file", "one\n");
+    fs::remove_dir_all(fixture.root().join("deps/outer/inner/new")).unwrap();
+    assert!(!fixture.open().resolve(".").unwrap().dirty);
+}

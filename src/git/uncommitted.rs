@@ -1,0 +1,304 @@
+//! The uncommitted tree: what `git add --all` would record, without recording anything.
+//!
+//! Two handles share the work. The first compares the working tree with a copy of the user's index
+//! in memory, whose file times spare hashing what did not change; it writes no object. The second
+//! records the blobs of what changed; all its objects are in memory, and it knows no others: given
+//! the user's own, libgit2 would set the time of each file of `.git/objects` that already has what
+//! is to be written. For the same reason the trees are put together here.
+
+use std::{
+    collections::{HashMap, HashSet},
+    fs::{self, File},
+    io::Read as _,
+    path::{Path, PathBuf},
+};
+
+use git2::{Index, IndexAddOption, IndexEntry, IndexEntryExtendedFlag, ObjectType, Odb, Oid};
+
+use super::{
+    Repository, files,
+    repository::{MEMORY_FIRST, is_unborn},
+    tree::{self, Entry},
+};
+use crate::{
+    error::{Context, Error, Exit, Result},
+    shell::quoted,
+};
+
+/// From this size on, in bytes, a file that git does not track is hardly meant to be copied.
+const LARGE: u64 = 100_000_000;
+
+/// How many large files a failure names.
+const NAMED: usize = 5;
+
+impl Repository {
+    /// The tree of all modified and untracked files, the ignored ones left out.
+    ///
+    /// Left out as well are untracked directories that a tool tagged as its cache (a target
+    /// directory that nobody ignored: it changes with every build), and untracked repositories.
+    /// A submodule with uncommitted changes stands in the tree as a directory with its files.
+    pub(super) fn uncommitted_tree(&self) -> Result<Oid> {
+        let entries = self.uncommitted_entries()?;
+        tree::write(&entries, self.git())
+            .context(Exit::Usage, || format!("cannot hash the files of {}", self.root().display()))
+    }
+
+    fn uncommitted_entries(&self) -> Result<Vec<Entry>> {
+        let root = self.root().display();
+        if self.git().is_bare() {
+            return Err(Error::new(Exit::Usage, format!("{root} has no uncommitted tree"))
+                .cause("it is a bare repository")
+                .hint("name a commit, a branch or a tag instead of `.`"));
+        }
+        let what = || format!("cannot read the uncommitted tree of {root}");
+        if self.has_unknown_sparse_index() {
+            let git = format!("git -C {}", quoted(self.root()));
+            return Err(Error::new(Exit::Usage, what())
+                .cause(
+                    "it is a sparse checkout with an index in a format that rbench does not know",
+                )
+                .hint(format!(
+                    "write the index in full with: {git} sparse-checkout reapply --no-sparse-index"
+                ))
+                .hint(format!("if it is split: {git} update-index --no-split-index")));
+        }
+        let changed = self.changed_paths().context(Exit::Usage, what)?;
+        self.refuse_large(&changed)?;
+        let entries = self.record(&changed).context(Exit::Usage, what)?;
+        let mut complete = Vec::with_capacity(entries.len());
+        for entry in entries {
+            match self.changed_submodule(&entry)? {
+                Some(files) => complete.extend(files),
+                None => complete.push(entry),
+            }
+        }
+        Ok(complete)
+    }
+
+    /// Whether the files that a sparse checkout does not show are not known: only the index tells them apart
+    /// from deleted ones.
+    fn has_unknown_sparse_index(&self) -> bool {
+        let is_sparse =
+            self.git().config().and_then(|config| config.get_bool("core.sparseCheckout"));
+        is_sparse.unwrap_or(false)
+            && self.git().index().is_err_and(|error| is_unknown_format(&error))
+    }
+
+    fn changed_paths(&self) -> Result<HashSet<PathBuf>, git2::Error> {
+        // The callback gets each difference and has it skipped: nothing is added.
+        const SKIP: i32 = 1;
+        let comparer = git2::Repository::open(self.git().path())?;
+        let mut index = current_index(&comparer)?;
+        let mut left_out = LeftOut::new(&comparer, self.root(), self.left_out(), &index);
+        let mut changed = HashSet::new();
+        let mut note = |path: &Path, _: &[u8]| {
+            if !left_out.leaves_out(path) {
+                changed.insert(path.to_owned());
+            }
+            SKIP
+        };
+        index.add_all(["*"], IndexAddOption::DEFAULT, Some(&mut note))?;
+        Ok(changed)
+    }
+
+    /// Refuses large files that git does not track: each is read into memory and copied into a checkout.
+    fn refuse_large(&self, changed: &HashSet<PathBuf>) -> Result<()> {
+        let tracked = self.git().index();
+        let is_tracked =
+            |path: &Path| tracked.as_ref().is_ok_and(|index| index.get_path(path, 0).is_some());
+        let size =
+            |path: &PathBuf| fs::symlink_metadata(self.root().join(path)).map(|file| file.len());
+        let mut large: Vec<(&PathBuf, u64)> = changed
+            .iter()
+            .filter_map(|path| Some((path, size(path).ok()?)))
+            .filter(|(path, size)| *size > LARGE && !is_tracked(path))
+            .collect();
+        large.sort();
+        let Some((first, _)) = large.first() else { return Ok(()) };
+        let what = "cannot take the uncommitted tree with large files that git does not track";
+        let mut failure = Error::new(Exit::Usage, what);
+        for (path, size) in large.iter().take(NAMED) {
+            failure = failure.cause(format!("{} has {} MB", path.display(), size / 1_000_000));
+        }
+        if large.len() > NAMED {
+            failure = failure.cause(format!("and {} more", large.len() - NAMED));
+        }
+        let (root, first) = (quoted(self.root()), quoted(first));
+        Err(failure
+            .hint(format!("if benchmarks need it: git -C {root} add --intent-to-add {first}"))
+            .hint("if they do not: add it to a .gitignore file"))
+    }
+
+    /// The entries of the index after an update of the changed paths, whose blobs are then here.
+    fn record(&self, changed: &HashSet<PathBuf>) -> Result<Vec<Entry>, git2::Error> {
+        let recorder = git2::Repository::open(self.git().path())?;
+        let mut index = current_index(&recorder)?;
+        let objects = Odb::new()?;
+        objects.add_new_mempack_backend(MEMORY_FIRST)?;
+        recorder.set_odb(&objects)?;
+        for entry in index.iter() {
+            // What decides about line endings: attributes, and the old content.
+            if entry.path.ends_with(b".gitattributes") || changed.contains(&files::path_of(&entry))
+            {
+                copy_blob(&self.git().odb()?, entry.id, &objects)?;
+            }
+        }
+        let is_there = |path: &Path| {
+            let is_submodule =
+                || index.get_path(path, 0).is_some_and(|it| files::is_submodule(&it));
+            match fs::symlink_metadata(self.root().join(path)) {
+                Ok(data) if data.is_dir() => is_submodule(),
+                Ok(_) => !self.is_beyond_link(path),
+                Err(_) => false,
+            }
+        };
+        let (there, gone): (Vec<_>, Vec<_>) = changed.iter().partition(|path| is_there(path));
+        gone.into_iter().try_for_each(|path| index.remove_path(path))?;
+        there.iter().try_for_each(|path| index.add_path(path))?;
+        for path in there {
+            if let Some(entry) = index.get_path(path, 0) {
+                copy_blob(&objects, entry.id, &self.git().odb()?)?;
+            }
+        }
+        Ok(tree::entries_of(&index))
+    }
+
+    /// Whether a parent is a symbolic link now: what it leads to is not in its place.
+    fn is_beyond_link(&self, path: &Path) -> bool {
+        path.ancestors()
+            .skip(1)
+            .any(|parent| !parent.as_os_str().is_empty() && self.root().join(parent).is_symlink())
+    }
+
+    /// The files of a submodule that is not as its commit has it, with paths of this repository;
+    /// `None` for what is no submodule or has no changes.
+    fn changed_submodule(&self, entry: &Entry) -> Result<Option<Vec<Entry>>> {
+        let path = self.root().join(files::path_from_bytes(&entry.path));
+        if entry.mode != files::SUBMODULE || !path.join(".git").exists() {
+            return Ok(None);
+        }
+        let what = || format!("cannot read the submodule {}", path.display());
+        let submodule =
+            git2::Repository::open(&path).and_then(Self::new).context(Exit::Usage, what)?;
+        let head = submodule.head_commit().context(Exit::Usage, what)?;
+        let mut entries = submodule.uncommitted_entries()?;
+        let tree = tree::write(&entries, submodule.git()).context(Exit::Usage, what)?;
+        if head.is_some_and(|head| head.tree_id() == tree) {
+            return Ok(None);
+        }
+        self.take_over(&submodule, &entries).context(Exit::Usage, what)?;
+        for file in &mut entries {
+            file.path = [&entry.path[..], b"/", &file.path[..]].concat();
+        }
+        Ok(Some(entries))
+    }
+
+    /// Makes the blobs of a submodule known here: on disk where they are, in memory the others.
+    fn take_over(&self, submodule: &Self, entries: &[Entry]) -> Result<(), git2::Error> {
+        let (theirs, ours) = (submodule.git().odb()?, self.git().odb()?);
+        if let Some(objects) = submodule.git().commondir().join("objects").to_str() {
+            ours.add_disk_alternate(objects)?;
+        }
+        entries
+            .iter()
+            .filter(|entry| entry.mode != files::SUBMODULE)
+            .try_for_each(|entry| copy_blob(&theirs, entry.id, &ours))
+    }
+}
+
+/// Copies a blob, if it is there and not yet here.
+fn copy_blob(from: &Odb<'_>, blob: Oid, to: &Odb<'_>) -> Result<(), git2::Error> {
+    if !to.exists(blob)
+        && let Ok(object) = from.read(blob)
+    {
+        to.write(ObjectType::Blob, object.data())?;
+    }
+    Ok(())
+}
+
+/// The user's index in memory; HEAD's tree where libgit2 does not know its format (split and sparse
+/// indexes).
+fn current_index(handle: &git2::Repository) -> Result<Index, git2::Error> {
+    match handle.index() {
+        Err(error) if is_unknown_format(&error) => {}
+        read => return read,
+    }
+    let mut index = Index::new()?;
+    handle.set_index(&mut index)?;
+    match handle.head() {
+        Ok(head) => index.read_tree(&head.peel_to_tree()?)?,
+        Err(error) if is_unborn(&error) => {}
+        Err(error) => return Err(error),
+    }
+    Ok(index)
+}
+
+/// Whether an index was not read because it has an extension that libgit2 does not know.
+fn is_unknown_format(error: &git2::Error) -> bool {
+    error.class() == git2::ErrorClass::Index && error.message().contains("unsupported")
+}
+
+/// The first bytes of a `CACHEDIR.TAG`, by the cache directory tagging specification.
+const CACHE_TAG: &[u8] = b"Signature: 8a477f597d28d172789f06886806bc55";
+
+/// Decides which differences between the index and the working tree are none of the version's.
+struct LeftOut<'a> {
+    handle: &'a git2::Repository,
+    root: &'a Path,
+    /// Files that count only if git tracks them.
+    files: &'a [PathBuf],
+    tracked: HashMap<PathBuf, IndexEntry>,
+    tracked_directories: HashSet<PathBuf>,
+    caches: HashMap<PathBuf, bool>,
+}
+
+impl<'a> LeftOut<'a> {
+    fn new(
+        handle: &'a git2::Repository,
+        root: &'a Path,
+        files: &'a [PathBuf],
+        index: &Index,
+    ) -> Self {
+        let tracked: HashMap<_, _> =
+            index.iter().map(|entry| (files::path_of(&entry), entry)).collect();
+        let tracked_directories =
+            tracked.keys().flat_map(|path| path.ancestors().skip(1)).map(Path::to_owned).collect();
+        Self { handle, root, files, tracked, tracked_directories, caches: HashMap::new() }
+    }
+
+    /// Whether the difference at `path`, relative to the root, does not count.
+    fn leaves_out(&mut self, path: &Path) -> bool {
+        let on_disk = self.root.join(path);
+        let Some(entry) = self.tracked.get(path) else {
+            // A directory that git does not look into is another repository.
+            let is_repository = on_disk.is_dir() && !on_disk.is_symlink();
+            return is_repository || self.files.contains(&on_disk) || self.is_in_cache(path);
+        };
+        let extended = IndexEntryExtendedFlag::from_bits_retain(entry.flags_extended);
+        if extended.contains(IndexEntryExtendedFlag::SKIP_WORKTREE) {
+            // A sparse checkout has not deleted the files that it does not show.
+            return !on_disk.exists();
+        }
+        files::is_tracked_by_lfs(self.handle, path)
+            && files::is_lfs_content_of(self.handle, entry.id, &on_disk)
+    }
+
+    fn is_in_cache(&mut self, path: &Path) -> bool {
+        path.ancestors()
+            .skip(1)
+            .take_while(|directory| !self.tracked_directories.contains(*directory))
+            .any(|directory| {
+                *self
+                    .caches
+                    .entry(directory.to_owned())
+                    .or_insert_with(|| is_tagged(&self.root.join(directory)))
+            })
+    }
+}
+
+fn is_tagged(directory: &Path) -> bool {
+    let mut start = Vec::new();
+    File::open(directory.join("CACHEDIR.TAG"))
+        .and_then(|file| file.take(CACHE_TAG.len() as u64).read_to_end(&mut start))
+        .is_ok_and(|_| start == CACHE_TAG)
+}

@@ -1,0 +1,318 @@
+//! Decides what of the differences between two versions a benchmark reaches.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+};
+
+use super::{Impact, IncompleteTrace, ReachedFunction, Trace};
+use crate::elf::{Cause, FunctionDiff, Name, SizedFunction};
+
+/// How two versions of a bench target differ.
+#[derive(Clone, Debug)]
+pub struct Differences<'d> {
+    /// In their functions.
+    pub functions: &'d FunctionDiff,
+    /// The functions that both have under one symbol, by instance.
+    pub common: &'d BTreeMap<u64, Name>,
+    /// In the files that a benchmark of it reads, by their path below the build path.
+    pub files: BTreeSet<PathBuf>,
+    /// In the environment variables that its processes get.
+    pub variables: &'d BTreeSet<String>,
+    /// In something that may concern every benchmark, as phrases.
+    pub everywhere: &'d [String],
+}
+
+/// What a benchmark reaches that was traced in both versions: base and head.
+pub fn impact(differences: &Differences<'_>, traces: [&Trace; 2]) -> Impact {
+    let asked = |name: &&String| traces.iter().any(|trace| trace.variables.contains(*name));
+    let mut doubts = differences.everywhere.to_vec();
+    for gap in traces.iter().flat_map(|trace| &trace.gaps) {
+        let doubt = match gap {
+            IncompleteTrace::Untraced(reason) => reason.clone(),
+            IncompleteTrace::Unnamed => "rbench cannot see all that it looks for".to_owned(),
+            IncompleteTrace::AnyVariable => match differences.variables.first() {
+                None => continue,
+                Some(name) => format!("it may read environment variables that differ, as {name}"),
+            },
+        };
+        if !doubts.contains(&doubt) {
+            doubts.push(doubt);
+        }
+    }
+    let functions = functions(differences.functions, traces);
+    if functions.is_empty()
+        && let Some(name) = unsteady(differences.common, traces)
+    {
+        doubts.push(format!("it does not enter {name} in each execution"));
+    }
+    Impact {
+        functions,
+        files: differences.files.iter().map(|file| shown(file)).collect(),
+        variables: differences.variables.iter().filter(asked).cloned().collect(),
+        uncertainties: doubts,
+    }
+}
+
+/// A function that is the same in both versions, and that was entered in one of the executions alone. Where nothing
+/// that differs is entered, this shows that executions take different paths, and one of them may lead to what
+/// differs.
+fn unsteady<'d>(common: &'d BTreeMap<u64, Name>, [base, head]: [&Trace; 2]) -> Option<&'d Name> {
+    let mut once = base.entered().chain(head.entered());
+    once.find_map(|instance| {
+        let in_both = base.has_entered(instance) && head.has_entered(instance);
+        common.get(&instance).filter(|_| !in_both)
+    })
+}
+
+/// The functions that differ and that were entered.
+fn functions(diff: &FunctionDiff, [base, head]: [&Trace; 2]) -> Vec<ReachedFunction> {
+    let mut reached = Vec::new();
+    let measured = |trace: &Trace, instance| trace.while_measuring.contains(&instance);
+    for function in &diff.changed {
+        let (in_base, in_head) = (function.base_instance, function.instance);
+        if base.has_entered(in_base) || head.has_entered(in_head) {
+            reached.push(ReachedFunction {
+                name: function.name.clone(),
+                instance: function.instance,
+                base_size: Some(function.base_size),
+                head_size: Some(function.head_size),
+                base_stack: function.base_stack,
+                head_stack: function.head_stack,
+                while_measuring: measured(base, in_base) || measured(head, in_head),
+                cause: function.cause.clone(),
+                callees_gained: function.callees_gained.clone(),
+                callees_lost: function.callees_lost.clone(),
+            });
+        }
+    }
+    let alone = |function: &SizedFunction, trace: &Trace, [in_base, in_head]: [bool; 2]| {
+        let SizedFunction { name, instance, size, stack } = function;
+        ReachedFunction {
+            name: name.clone(),
+            instance: *instance,
+            base_size: in_base.then_some(*size),
+            head_size: in_head.then_some(*size),
+            base_stack: stack.filter(|_| in_base),
+            head_stack: stack.filter(|_| in_head),
+            while_measuring: measured(trace, *instance),
+            cause: Cause::Code,
+            callees_gained: Vec::new(),
+            callees_lost: Vec::new(),
+        }
+    };
+    for function in diff.removed.iter().filter(|function| base.has_entered(function.instance)) {
+        reached.push(alone(function, base, [true, false]));
+    }
+    for function in diff.added.iter().filter(|function| head.has_entered(function.instance)) {
+        reached.push(alone(function, head, [false, true]));
+    }
+    reached.retain(|function| function.while_measuring || !is_harness_function(&function.name));
+    reached.sort_by_cached_key(|function| {
+        let sizes = [function.base_size, function.head_size].map(Option::unwrap_or_default);
+        let change = sizes[0].abs_diff(sizes[1]);
+        (!function.while_measuring, std::cmp::Reverse(change), function.name.clone())
+    });
+    reached
+}
+
+/// The crates of harnesses, and what reads the command line for them.
+const HARNESSES: [&str; 9] = [
+    "clap",
+    "clap_builder",
+    "clap_lex",
+    "criterion",
+    "criterion_plot",
+    "divan",
+    "getopts",
+    "rbench_harness",
+    "test",
+];
+
+/// Whether a function belongs to a harness. What it does before the clock is first read, and has done by then,
+/// is to read the command line and to choose benchmarks: it makes no input. A function of it that has the code of
+/// a benchmark inlined is still being executed then.
+pub fn is_harness_function(function: &Name) -> bool {
+    function.as_str().split_once("::").is_some_and(|(root, _)| HARNESSES.contains(&root))
+}
+
+/// A file of a version as its author knows it: below the root of the repository.
+fn shown(file: &Path) -> String {
+    file.strip_prefix("src").unwrap_or(file).display().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::elf::ChangedFunction;
+
+    fn changed(name: &str, instances: [u64; 2], sizes: [u64; 2]) -> ChangedFunction {
+        let ([base_instance, instance], [base_size, head_size]) = (instances, sizes);
+        let name = Name::demangle(name);
+        ChangedFunction {
+            name,
+            instance,
+            base_instance,
+            base_size,
+            head_size,
+            base_stack: Some(24),
+            head_stack: None,
+            cause: Cause::Code,
+            callees_gained: vec![Name::demangle("gained")],
+            callees_lost: Vec::new(),
+        }
+    }
+
+    fn sized(name: &str, instance: u64) -> SizedFunction {
+        SizedFunction { name: Name::demangle(name), instance, size: 9, stack: Some(8) }
+    }
+
+    fn trace(in_set_up: &[u64], while_measuring: &[u64]) -> Trace {
+        Trace {
+            in_set_up: in_set_up.iter().copied().collect(),
+            while_measuring: while_measuring.iter().copied().collect(),
+            ..Trace::default()
+        }
+    }
+
+    fn reached_functions(diff: &FunctionDiff, traces: [&Trace; 2]) -> Vec<(String, bool)> {
+        let differences = Differences {
+            functions: diff,
+            common: &BTreeMap::new(),
+            files: BTreeSet::new(),
+            variables: &BTreeSet::new(),
+            everywhere: &[],
+        };
+        let impact = impact(&differences, traces);
+        let name = |function: &ReachedFunction| function.name.to_string();
+        impact.functions.iter().map(|one| (name(one), one.while_measuring)).collect()
+    }
+
+    #[test]
+    fn a_function_that_differs_is_reached_if_either_version_enters_its_own() {
+        let diff = FunctionDiff {
+            changed: vec![changed("a", [1, 11], [10, 20]), changed("b", [2, 12], [10, 40])],
+            removed: vec![sized("gone", 3)],
+            added: vec![sized("new", 14)],
+            ..FunctionDiff::default()
+        };
+        let none = trace(&[], &[]);
+        let is = |names: &[(&str, bool)]| -> Vec<(String, bool)> {
+            names.iter().map(|(name, measured)| ((*name).to_owned(), *measured)).collect()
+        };
+        assert_eq!(reached_functions(&diff, [&none, &none]), []);
+        // The numbers of the other version mean something else.
+        assert_eq!(
+            reached_functions(&diff, [&trace(&[11, 12, 14], &[]), &trace(&[], &[1, 2, 3])]),
+            []
+        );
+        assert_eq!(reached_functions(&diff, [&trace(&[1], &[]), &none]), is(&[("a", false)]));
+        assert_eq!(reached_functions(&diff, [&none, &trace(&[], &[11])]), is(&[("a", true)]));
+        let both = [&trace(&[1, 2, 3], &[]), &trace(&[14], &[14])];
+        let order = [("new", true), ("b", false), ("a", false), ("gone", false)];
+        assert_eq!(
+            reached_functions(&diff, both),
+            is(&order),
+            "measured ones first, then the largest change"
+        );
+    }
+
+    #[test]
+    fn a_function_has_sizes_in_the_versions_that_have_it() {
+        let diff = FunctionDiff {
+            changed: vec![changed("a", [1, 1], [10, 20])],
+            removed: vec![sized("gone", 2)],
+            added: vec![sized("new", 3)],
+            ..FunctionDiff::default()
+        };
+        let trace = trace(&[], &[1, 2, 3]);
+        let sizes =
+            |one: &ReachedFunction| (one.base_size, one.head_size, one.base_stack, one.head_stack);
+        let sizes: Vec<_> = functions(&diff, [&trace, &trace]).iter().map(sizes).collect();
+        let a = (Some(10), Some(20), Some(24), None);
+        let gone = (Some(9), None, Some(8), None);
+        let new = (None, Some(9), None, Some(8));
+        assert_eq!(sizes, [a, gone, new]);
+    }
+
+    #[test]
+    fn what_a_harness_has_done_before_it_measures_does_not_count() {
+        let differs = |name| FunctionDiff {
+            changed: vec![changed(name, [1, 1], [10, 20])],
+            ..FunctionDiff::default()
+        };
+        let (set_up, measured) = (trace(&[1], &[]), trace(&[1], &[1]));
+        for name in ["clap_builder::parse", "criterion::Criterion::configure_from_args"] {
+            assert_eq!(reached_functions(&differs(name), [&set_up, &set_up]), []);
+            assert_eq!(reached_functions(&differs(name), [&set_up, &measured]).len(), 1, "{name}");
+        }
+        for name in ["main", "tests::make", "<own::T as criterion::F>::f", "criteria::f"] {
+            assert_eq!(reached_functions(&differs(name), [&set_up, &set_up]).len(), 1, "{name}");
+        }
+    }
+
+    #[test]
+    fn files_and_variables_that_differ_are_reached_and_gaps_are_doubts() {
+        let (functions, everywhere) = (FunctionDiff::default(), ["another compiler".to_owned()]);
+        let variables = BTreeSet::from(["A".to_owned(), "B".to_owned()]);
+        let differences = Differences {
+            functions: &functions,
+            common: &BTreeMap::new(),
+            files: BTreeSet::from(["src/data/x".into(), "target/release/y".into()]),
+            variables: &variables,
+            everywhere: &everywhere,
+        };
+        let asking = |name: &str, gaps: &[IncompleteTrace]| Trace {
+            variables: BTreeSet::from([name.to_owned()]),
+            gaps: gaps.to_vec(),
+            ..Trace::default()
+        };
+        let found = impact(&differences, [&asking("B", &[]), &asking("C", &[])]);
+        assert_eq!(found.files, ["data/x", "target/release/y"]);
+        assert_eq!(
+            (found.variables, found.uncertainties),
+            (vec!["B".to_owned()], everywhere.to_vec())
+        );
+        let untraced = IncompleteTrace::Untraced("it cannot be traced".to_owned());
+        let gaps = [IncompleteTrace::Unnamed, IncompleteTrace::AnyVariable, untraced];
+        let found = impact(&differences, [&asking("B", &gaps), &asking("B", &gaps)]);
+        assert_eq!(found.uncertainties.len(), 4, "each once: {:?}", found.uncertainties);
+        let unaffected = Differences {
+            files: BTreeSet::new(),
+            variables: &BTreeSet::new(),
+            everywhere: &[],
+            ..differences
+        };
+        let any = asking("B", &[IncompleteTrace::AnyVariable]);
+        assert!(impact(&unaffected, [&any, &any]).is_nothing(), "no variable differs");
+    }
+
+    #[test]
+    fn executions_that_take_different_paths_are_a_doubt_unless_something_that_differs_explains_it()
+    {
+        let common = BTreeMap::from([(1, Name::demangle("first")), (2, Name::demangle("second"))]);
+        let doubts = |diff: &FunctionDiff, traces: [&Trace; 2]| {
+            let differences = Differences {
+                functions: diff,
+                common: &common,
+                files: BTreeSet::new(),
+                variables: &BTreeSet::new(),
+                everywhere: &[],
+            };
+            impact(&differences, traces).uncertainties
+        };
+        let none = FunctionDiff::default();
+        let (one, both) = (trace(&[1], &[]), trace(&[2], &[1]));
+        assert_eq!(
+            doubts(&none, [&both, &trace(&[1], &[2])]),
+            [""; 0],
+            "it is only another moment"
+        );
+        assert_eq!(doubts(&none, [&both, &trace(&[1, 2, 7], &[])]), [""; 0], "7 is in one of them");
+        for traces in [[&one, &both], [&both, &one]] {
+            assert_eq!(doubts(&none, traces), ["it does not enter second in each execution"]);
+        }
+        let differs = FunctionDiff { added: vec![sized("new", 3)], ..none };
+        assert_eq!(doubts(&differs, [&one, &trace(&[1, 2, 3], &[])]), [""; 0]);
+    }
+}

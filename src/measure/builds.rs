@@ -1,0 +1,98 @@
+//! The builds of one stage: one for each version, bench target and layout seed.
+
+use std::time::Duration;
+
+use tracing::info_span;
+
+use super::{ListedVersion, Runner};
+use crate::{
+    builds::{BuildRequest, Compiled, TargetBuilds, VersionBuilds},
+    elf::Digest,
+    error::Result,
+    model::{BenchTarget, Benchmark, Layout, LayoutSeed},
+    store::RecordedBuild,
+};
+
+/// The builds of one stage.
+pub struct Builds {
+    /// The seeds of their layouts, the same for all versions.
+    pub seeds: Vec<LayoutSeed>,
+    /// The layout that was requested.
+    pub layout: Layout,
+    /// For each version, in the order of the experiment, one build of each bench target for each seed.
+    pub versions: Vec<VersionBuilds>,
+}
+
+impl Runner<'_> {
+    /// The builds of all versions with these seeds, of the bench targets of these benchmarks.
+    pub fn link(
+        &self,
+        versions: &[ListedVersion],
+        benchmarks: &[Benchmark],
+        seeds: Vec<LayoutSeed>,
+    ) -> Result<Builds> {
+        let _phase = info_span!("link", builds = seeds.len()).entered();
+        let request = BuildRequest {
+            only: Some(benchmarks.iter().map(Benchmark::bench_target).collect()),
+            filter: self.settings.targets.clone(),
+            layout: self.settings.builds.layout,
+            strategy: self.settings.builds.strategy,
+            seeds: seeds.clone(),
+        };
+        let sources: Vec<Compiled<'_>> =
+            versions.iter().map(|version| (version.source(), &version.compilation)).collect();
+        let mut linked = self.workshop.link(&sources, &request)?;
+        for (version, builds) in versions.iter().zip(&mut linked) {
+            for builds in &mut builds.targets {
+                if let Some(variables) = version.variables_digest(&builds.target) {
+                    distinguish(builds, variables.as_bytes());
+                }
+                // Such a program can be anything in the repository, or read it.
+                if self.project.file.runs_other_programs(&builds.target) {
+                    distinguish(builds, version.version.tree.as_bytes());
+                }
+            }
+        }
+        Ok(Builds { seeds, layout: request.layout, versions: linked })
+    }
+}
+
+/// Lets builds differ wherever something differs that decides what their processes do, besides the programs
+/// that they are.
+fn distinguish(builds: &mut TargetBuilds, by: &[u8]) {
+    for build in &mut builds.builds {
+        let digest = &mut build.record.digest;
+        *digest = Digest::compute(&[digest.as_bytes(), by].concat());
+    }
+}
+
+impl Builds {
+    /// Every build of a bench target of one version: its seed, and the program that it is.
+    pub fn programs(&self, version: usize, target: &BenchTarget) -> Vec<(LayoutSeed, Digest)> {
+        let builds = self.versions.get(version).and_then(|version| version.target(target));
+        let builds = builds.map(|target| target.builds.as_slice()).unwrap_or_default();
+        builds.iter().map(|build| (build.seed, build.record.digest)).collect()
+    }
+
+    /// How long making one build of a bench target took, on average.
+    pub fn link_time(&self, target: &BenchTarget) -> Option<Duration> {
+        let builds = &self.versions.first()?.target(target)?.builds;
+        let total: Duration = builds.iter().map(|build| build.record.took()).sum();
+        total.checked_div(u32::try_from(builds.len()).ok()?)
+    }
+
+    /// Every build as the store has it.
+    pub fn records(&self) -> Vec<RecordedBuild> {
+        let mut records = Vec::new();
+        for (version, of_version) in self.versions.iter().enumerate() {
+            for target in &of_version.targets {
+                records.extend(target.builds.iter().map(|build| {
+                    let (target, layout) = (target.target.clone(), target.layout);
+                    let (seed, digest) = (build.seed, build.record.digest);
+                    RecordedBuild { version, target, seed, layout, digest }
+                }));
+            }
+        }
+        records
+    }
+}

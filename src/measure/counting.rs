@@ -1,0 +1,437 @@
+//! Counts what benchmarks execute or allocate, instead of timing them: one execution of each version, and where these
+//! differ, one in each of three layouts. Where the counts of one version vary then, more layouts follow. Each layout has
+//! another initial state.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    sync::{
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+        mpsc,
+    },
+    thread,
+    time::Duration,
+};
+
+use super::{
+    Builds, ListedVersion, Runner, StartedExperiment,
+    resume::begin_or_resume,
+    subject::{InVersion, Subject, outcome_of},
+};
+use crate::{
+    elf::{AllocatorFunction, AllocatorKind, Allocators},
+    error::{Context, Error, Exit, Result},
+    harness::{
+        AllocationCounter, Conditions, Outcome, allocations_request, count_allocations,
+        counting_request, iterations_needed,
+    },
+    machine::this_machine,
+    model::{
+        Benchmark, COUNTED_KEY, COUNTING_KEY, COUNTING_RULES, Execution, ExperimentPlan,
+        LayoutSeed, MOST_PARALLEL, Metric, PlannedBenchmark, PlannedVersion, SampleSizes, Slot,
+        Stage, Unmeasured,
+    },
+    process::{
+        self,
+        counting::{
+            Counting,
+            allocations::{Allocator, Of, Watched},
+            find_valgrind,
+        },
+    },
+};
+
+/// In how many layouts a benchmark is counted whose counts differ between versions.
+pub const COUNTED_LAYOUTS: usize = 3;
+
+/// How long one execution may take, which is some fifty times slower than otherwise.
+pub(super) const DEADLINE: Duration = Duration::from_secs(1200);
+
+/// The floor under which iterations for counts are stored: none that is measured by the clock.
+const FLOOR: Duration = Duration::from_secs(1 << 20);
+
+/// What counts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Counter {
+    /// callgrind, instructions.
+    Instructions(process::counting::Counter),
+    /// This library, allocations and their bytes.
+    Allocations(PathBuf),
+}
+
+impl Counter {
+    /// What it counts.
+    pub fn metrics(&self) -> Vec<Metric> {
+        match self {
+            Self::Instructions(_) => vec![Metric::instructions()],
+            Self::Allocations(_) => vec![Metric::allocations(), Metric::allocated_bytes()],
+        }
+    }
+}
+
+/// An execution that counts.
+#[derive(Clone, Copy, Debug)]
+struct CountingRun {
+    benchmark: usize,
+    version: usize,
+    build: usize,
+}
+
+impl CountingRun {
+    /// The initial state: other random numbers, another size of the environment. Each layout has another one, the same in
+    /// both versions, so that no two executions of a version share what their counts may depend on.
+    fn state(self) -> u32 {
+        u32::try_from(self.build).unwrap_or(u32::MAX)
+    }
+}
+
+/// What came of it.
+type Counted = Result<Execution, Unmeasured>;
+
+impl Runner<'_> {
+    /// What counts the instructions of a version's processes; fails with how to install it.
+    pub fn instruction_counter(
+        &self,
+        version: &ListedVersion,
+    ) -> Result<process::counting::Counter> {
+        let valgrind = find_valgrind()?;
+        let library =
+            self.workshop.counting_library(version.source(), &version.compilation.record.rustc)?;
+        Ok(process::counting::Counter { valgrind, library })
+    }
+
+    /// What counts the allocations of a version's processes.
+    pub fn allocation_counter(&self, version: &ListedVersion) -> Result<Counter> {
+        let (source, rustc) = (version.source(), &version.compilation.record.rustc);
+        Ok(Counter::Allocations(self.workshop.allocations_library(source, rustc)?))
+    }
+
+    /// The layout seeds of the first builds in which benchmarks are counted. The first one is that of every benchmark.
+    pub fn counted_seeds(&self, layouts: usize) -> Vec<LayoutSeed> {
+        LayoutSeed::list(self.settings.builds.seed, u32::try_from(layouts).unwrap_or(u32::MAX))
+    }
+
+    /// Begins an experiment that counts these benchmarks, or resumes it.
+    pub fn begin_counting(
+        &self,
+        counter: &Counter,
+        versions: &[ListedVersion],
+        benchmarks: &[Benchmark],
+        builds: &Builds,
+    ) -> Result<StartedExperiment> {
+        let with_compiler = |version: &ListedVersion| PlannedVersion {
+            version: version.version.clone(),
+            toolchain: version.compilation.record.rustc.clone(),
+        };
+        let versions = versions.iter().map(with_compiler).collect();
+        let plan = self.counting_plan(&counter.metrics(), versions, benchmarks);
+        let records = builds.records();
+        let begun = begin_or_resume(&self.store, &plan, &records)?;
+        self.store.record_builds(begun.id, records)?;
+        self.conditions.interrupt.keep_executions();
+        Ok(begun)
+    }
+
+    /// The plan to count metrics that are counted together. Nothing of how benchmarks are timed is in its settings.
+    pub fn counting_plan(
+        &self,
+        metrics: &[Metric],
+        versions: Vec<PlannedVersion>,
+        benchmarks: &[Benchmark],
+    ) -> ExperimentPlan {
+        const OF_BUILDS: [&str; 8] = [
+            "layout",
+            "profile",
+            "features",
+            "all_features",
+            "no_default_features",
+            "cargo_args",
+            "environment",
+            "config",
+        ];
+        let plan = self.plan(std::iter::empty(), &[]);
+        let all: serde_json::Value = serde_json::from_str(&plan.settings).unwrap_or_default();
+        let mut settings = serde_json::Map::new();
+        for name in OF_BUILDS {
+            if let Some(value) = all.get(name) {
+                settings.insert(name.to_owned(), value.clone());
+            }
+        }
+        settings.insert(COUNTING_KEY.to_owned(), COUNTING_RULES.into());
+        if !metrics.contains(&Metric::instructions()) {
+            settings.insert(COUNTED_KEY.to_owned(), "allocations".into());
+        }
+        let settings = serde_json::Value::Object(settings).to_string();
+        let dimensions = SampleSizes {
+            first_look: None,
+            builds: COUNTED_LAYOUTS,
+            executions: 1,
+            measurements: 1,
+        };
+        let planned =
+            |one: &Benchmark| PlannedBenchmark { benchmark: one.clone(), sample_sizes: dimensions };
+        ExperimentPlan {
+            versions,
+            benchmarks: benchmarks.iter().map(planned).collect(),
+            settings_key: blake3::hash(settings.as_bytes()).to_hex()[..32].into(),
+            settings: settings.into(),
+            sample_sizes: dimensions,
+            ..plan
+        }
+    }
+
+    /// Counts benchmarks once in each version, in the first layout.
+    pub fn count(
+        &self,
+        begun: &StartedExperiment,
+        counter: &Counter,
+        versions: &[ListedVersion],
+        builds: &Builds,
+        benchmarks: &[Benchmark],
+    ) -> Result<()> {
+        let wanted = |place: &CountingRun| place.build == 0;
+        self.count_places(begun, counter, (versions, builds), benchmarks, &wanted)
+    }
+
+    /// Counts benchmarks in each of these builds in which they were not counted yet.
+    pub fn count_everywhere(
+        &self,
+        begun: &mut StartedExperiment,
+        counter: &Counter,
+        versions: &[ListedVersion],
+        builds: &Builds,
+        benchmarks: &[Benchmark],
+    ) -> Result<()> {
+        self.record_builds(begun, Stage::First, builds)?;
+        self.count_places(begun, counter, (versions, builds), benchmarks, &|_| true)
+    }
+
+    fn count_places(
+        &self,
+        begun: &StartedExperiment,
+        counter: &Counter,
+        (versions, builds): (&[ListedVersion], &Builds),
+        benchmarks: &[Benchmark],
+        wanted: &dyn Fn(&CountingRun) -> bool,
+    ) -> Result<()> {
+        let mut subjects: Vec<Subject<'_>> = Vec::with_capacity(benchmarks.len());
+        for benchmark in benchmarks {
+            let mut subject = self.subject(versions, builds, benchmark)?;
+            let earlier = self.store.rows(benchmark, &[begun.id])?;
+            let is_done = earlier.iter().filter(|row| row.outcome.is_ok());
+            subject.done = is_done.map(|row| row.slot).collect();
+            if earlier.iter().any(|row| row.outcome.is_err()) {
+                subject.versions.clear();
+            }
+            subject.request.iterations =
+                self.store.tuned(benchmark, &this_machine(), FLOOR)?.or(Some(1));
+            subjects.push(subject);
+        }
+        let mut left: BTreeMap<(usize, usize), Vec<CountingRun>> = BTreeMap::new();
+        let mut total = 0;
+        for (benchmark, subject) in subjects.iter().enumerate() {
+            for version in 0..subject.versions.len() {
+                for build in 0..builds.seeds.len() {
+                    let place = CountingRun { benchmark, version, build };
+                    let is_done = subject.done.contains(&slot(builds, place));
+                    if wanted(&place) && !is_done {
+                        left.entry((build, version)).or_default().push(place);
+                        total += 1;
+                    }
+                }
+            }
+        }
+        self.observer.executed(0, total);
+        let mut done = 0;
+        for ((build, version), mut places) in left {
+            self.workshop.activate(builds.versions[version].home_of(build))?;
+            // Of a benchmark that failed in another version, nothing is compared.
+            places.retain(|place| !subjects[place.benchmark].versions.is_empty());
+            let mut tell = |place: CountingRun, counted: &Counted| {
+                let benchmark = &subjects[place.benchmark].benchmark;
+                let slot = slot(builds, place);
+                self.store.record_execution(begun.id, benchmark, slot, counted.as_ref())?;
+                done += 1;
+                self.observer.executed(done, total);
+                Ok(())
+            };
+            let ended = self.count_at_once(counter, &subjects, &places, &mut tell)?;
+            for CountedPlan { place, is_measured, iterations } in ended {
+                let subject = &mut subjects[place.benchmark];
+                if !is_measured {
+                    subject.versions.clear();
+                } else if subject.request.iterations != Some(iterations) {
+                    subject.request.iterations = Some(iterations);
+                    let (benchmark, machine) = (&subject.benchmark, this_machine());
+                    self.store.record_tuned(benchmark, &machine, FLOOR, iterations)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Executes all these places of one build of one version, several at once: nothing is timed. What came of each is
+    /// told as soon as it has ended.
+    fn count_at_once(
+        &self,
+        counter: &Counter,
+        subjects: &[Subject<'_>],
+        places: &[CountingRun],
+        tell: &mut dyn FnMut(CountingRun, &Counted) -> Result<()>,
+    ) -> Result<Vec<CountedPlan>> {
+        let cpus = process::cpus().map_or(1, |cpus| cpus.len());
+        let parallel = cpus.clamp(1, MOST_PARALLEL as usize).min(places.len().max(1));
+        let (next, stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let (sender, receiver) = mpsc::channel();
+        let conditions = self.conditions;
+        let work = |sender: mpsc::Sender<(CountingRun, Result<(Counted, u64)>)>| {
+            while let Some(place) = places.get(next.fetch_add(1, Ordering::Relaxed)) {
+                if stopped.load(Ordering::Relaxed) {
+                    return;
+                }
+                let counted = if conditions.interrupt.is_set() {
+                    Err(Error::new(Exit::Interrupted, "stopped between two executions"))
+                } else {
+                    count_one(&conditions, counter, &subjects[place.benchmark], *place)
+                };
+                // Whoever receives it lives longer.
+                let _ = sender.send((*place, counted));
+            }
+        };
+        thread::scope(|scope| {
+            for _ in 0..parallel {
+                let sender = sender.clone();
+                let work = &work;
+                scope.spawn(move || work(sender));
+            }
+            drop(sender);
+            let (mut all, mut failure) = (Vec::with_capacity(places.len()), None);
+            for (place, counted) in receiver {
+                let told = counted.and_then(|(counted, iterations)| {
+                    tell(place, &counted)?;
+                    Ok(CountedPlan { place, is_measured: counted.is_ok(), iterations })
+                });
+                match told {
+                    Ok(told) => all.push(told),
+                    Err(first) => {
+                        stopped.store(true, Ordering::Relaxed);
+                        failure.get_or_insert(first);
+                    }
+                }
+            }
+            failure.map_or(Ok(all), Err)
+        })
+    }
+}
+
+/// What an execution was told to have given.
+struct CountedPlan {
+    place: CountingRun,
+    is_measured: bool,
+    /// The iterations of its measurements.
+    iterations: u64,
+}
+
+/// One count of a benchmark, and the iterations of its measurements: the first version finds how many are enough.
+fn count_one(
+    conditions: &Conditions<'_>,
+    counter: &Counter,
+    subject: &Subject<'_>,
+    place: CountingRun,
+) -> Result<(Counted, u64)> {
+    let InVersion { harness, .. } = &subject.versions[place.version];
+    let executable = subject.executable(place.version, place.build)?;
+    let mut iterations = subject.request.iterations.unwrap_or(1);
+    let is_first = place.version == 0 && place.build == 0;
+    // The random numbers of a state, and the size of its environment.
+    let seed = u64::from(place.state());
+    let counter = match counter {
+        Counter::Instructions(counter) => counter,
+        Counter::Allocations(library) => {
+            let allocator = &allocator_of(&executable.path)?;
+            let request = allocations_request(harness.kind(), seed);
+            let conditions = Conditions { cpu: None, ..*conditions };
+            let counter = AllocationCounter { library, allocator };
+            let name = &subject.benchmark.name;
+            let outcome =
+                count_allocations(&**harness, executable, name, &request, &conditions, counter);
+            return Ok((sound(outcome)?, iterations));
+        }
+    };
+    loop {
+        let counting = Counting::new(counter, seed)?;
+        let conditions = Conditions {
+            deadline: Some(conditions.deadline.unwrap_or(DEADLINE)),
+            cpu: None,
+            counting: Some(&counting),
+            ..*conditions
+        };
+        let request = counting_request(harness.kind(), Some(iterations), seed);
+        let outcome = harness.execute(executable, &subject.benchmark.name, &request, &conditions);
+        let each = match &outcome {
+            Ok(Outcome::Measured(execution)) => {
+                execution.series.first().and_then(|series| series.values.first().copied())
+            }
+            _ => None,
+        };
+        let needed = each
+            .filter(|_| is_first)
+            .and_then(|each| iterations_needed(harness.kind(), iterations, each));
+        if let Some(needed) = needed {
+            iterations = needed;
+            continue;
+        }
+        return Ok((sound(outcome)?, iterations));
+    }
+}
+
+/// What came of an execution, which failed if nobody can compute with it.
+fn sound(outcome: Result<Outcome>) -> Result<Counted> {
+    Ok(outcome_of(outcome)?.and_then(|execution| match execution.defect() {
+        Some(defect) => Err(Unmeasured::Failed(defect)),
+        None => Ok(execution),
+    }))
+}
+
+fn slot(builds: &Builds, place: CountingRun) -> Slot {
+    Slot {
+        version: place.version,
+        stage: Stage::First,
+        round: place.state(),
+        seed: builds.seeds[place.build],
+    }
+}
+
+/// What is known of the allocators of an executable.
+pub fn allocator_of(executable: &Path) -> Result<Allocator> {
+    let what = || format!("cannot find the allocators of {}", executable.display());
+    let bytes = fs::read(executable).context(Exit::Build, what)?;
+    let found = Allocators::read(&bytes).context(Exit::Build, what)?;
+    let all = found.functions.len() + found.unwatched.len();
+    Ok(Allocator {
+        begin: found.begin,
+        is_seen: found.is_of_c_library || found.forwards,
+        functions: found.functions.into_iter().map(watched).collect(),
+        foreign: found.foreign,
+        wanted: u32::try_from(all).unwrap_or(u32::MAX),
+    })
+}
+
+fn watched(function: AllocatorFunction) -> Watched {
+    let AllocatorFunction { address, of, asked, code, moved } = function;
+    Watched {
+        address,
+        of: match of {
+            AllocatorKind::Rust => Of::Rust,
+            AllocatorKind::Announcement => Of::Announcement,
+            AllocatorKind::Known => Of::Known,
+        },
+        size: asked.size,
+        times: asked.times,
+        has_status: asked.has_status,
+        code,
+        elsewhere: moved.code,
+        fixes: moved.fixes.iter().map(|fix| (fix.at, fix.from, fix.to)).collect(),
+    }
+}

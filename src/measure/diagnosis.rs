@@ -1,0 +1,359 @@
+//! What a diagnosis measures beyond the executions of any experiment: how long a measurement is, measurements of
+//! more and more iterations, and a benchmark after others in one process.
+
+use std::{path::PathBuf, time::Duration};
+
+use super::{
+    Builds, ExperimentSettings, ListedVersion, Runner, StartedExperiment,
+    measure::{Ended, Measuring},
+    schedule::Step,
+    subject::{Subject, outcome_of},
+};
+use crate::{
+    config::SamplingConfigs,
+    error::{Error, Exit, Result},
+    harness::{Conditions, Executable, Harness, Native, Outcome},
+    model::{
+        Benchmark, DiagnosisSettings, Execution, ExecutionRequest, HarnessKind, Mode, Name, Series,
+        Slot, Stage, Unmeasured,
+    },
+    stats::{Random, median},
+};
+
+/// What one execution told of a benchmark, before it is decided how many there will be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Probe {
+    /// How long a measurement lasts.
+    pub measurement: Duration,
+    /// What a process takes beyond its measurements.
+    pub beyond: Duration,
+    /// The iterations of a measurement, if they can be told.
+    pub iterations: Option<u64>,
+    /// What measures.
+    pub harness: HarnessKind,
+}
+
+/// Two experiments on one benchmark: in a fresh process, and in one process after others.
+pub struct ProloguePair<'b> {
+    /// The one in fresh processes.
+    pub fresh: &'b StartedExperiment,
+    /// The one after others.
+    pub after: &'b StartedExperiment,
+    /// The others.
+    pub others: &'b [Name],
+}
+
+/// What is known to be steady, beside a benchmark.
+pub struct ControlRun<'b> {
+    /// Where it is stored.
+    pub begun: &'b StartedExperiment,
+    /// How long its measurements last: as long as those of the benchmark.
+    pub measurement: Duration,
+    executable: Executable,
+}
+
+impl<'b> ControlRun<'b> {
+    /// The program that is installed beside rbench, for this experiment; none where somebody has moved rbench
+    /// alone.
+    pub fn installed(begun: &'b StartedExperiment, measurement: Duration) -> Option<Self> {
+        let path = control_program()?;
+        let executable = Executable {
+            package: "rbench".to_owned(),
+            target: "control".to_owned(),
+            directory: path.parent()?.to_owned(),
+            path,
+            ..Executable::default()
+        };
+        Some(Self { begun, measurement, executable })
+    }
+
+    fn execute(&self, request: &ExecutionRequest, conditions: &Conditions<'_>) -> Result<Outcome> {
+        Native.execute(&self.executable, &Name::plain("control"), request, conditions)
+    }
+}
+
+/// The control that is installed beside rbench.
+pub fn control_program() -> Option<PathBuf> {
+    let rbench = std::env::current_exe().ok()?;
+    Some(rbench.with_file_name("rbench-control")).filter(|program| program.exists())
+}
+
+fn iterations_of(execution: Option<&Execution>) -> Option<u64> {
+    execution?.series.first().and_then(Series::same_iterations)
+}
+
+impl ExperimentSettings {
+    /// The same for another part of a diagnosis, with this effort.
+    #[must_use]
+    pub fn for_part(&self, diagnosis: DiagnosisSettings, efforts: SamplingConfigs) -> Self {
+        Self { diagnosis: Some(diagnosis), efforts, mode: Mode::Sequential, ..self.clone() }
+    }
+}
+
+impl Runner<'_> {
+    /// The settings, for those of a part.
+    pub fn settings(&self) -> &ExperimentSettings {
+        &self.settings
+    }
+
+    /// Measures with other settings from now on; versions stay compiled as they are.
+    pub fn set_settings(&mut self, settings: ExperimentSettings) {
+        self.settings = settings;
+    }
+
+    /// Executes a benchmark once, with a few measurements.
+    pub fn probe(
+        &self,
+        versions: &[ListedVersion],
+        builds: &Builds,
+        benchmark: &Benchmark,
+    ) -> Result<Result<Probe, Unmeasured>> {
+        /// Enough for a median.
+        const FEW: usize = 5;
+        let mut subject = self.subject(versions, builds, benchmark)?;
+        let step = step(0, 0, 1);
+        self.tune(&mut subject, &step, builds)?;
+        let request = ExecutionRequest { measurements: FEW, ..subject.request.clone() };
+        let execution = match self.execute_once(&subject, &step, 0, builds, &request)? {
+            Ok(execution) => execution,
+            Err(unmeasured) => return Ok(Err(unmeasured)),
+        };
+        let measured = execution.measured_time();
+        let times = execution.series.first().into_iter().flat_map(|series| {
+            let totals = series.values.iter().zip(&series.iterations);
+            totals.map(|(value, iterations)| value * *iterations as f64 / 1e9)
+        });
+        // One that was disturbed says nothing about the others.
+        let typical = median(&mut times.collect::<Vec<f64>>());
+        let typical = Duration::try_from_secs_f64(typical).unwrap_or(request.min_time);
+        Ok(Ok(Probe {
+            measurement: typical.max(request.min_time),
+            beyond: execution.resources.wall.saturating_sub(measured),
+            iterations: subject.request.iterations,
+            harness: subject.versions[0].harness.kind(),
+        }))
+    }
+
+    /// The benchmarks of the bench target of `benchmark` that come before it there: those that have run when it
+    /// runs, where all run in one process.
+    pub fn before_in_target(
+        &self,
+        version: &ListedVersion,
+        benchmark: &Benchmark,
+    ) -> Result<Vec<Name>> {
+        let Some(target) = version.target_of(benchmark) else { return Ok(Vec::new()) };
+        let all = target.harness.list(&target.executable, &self.conditions)?;
+        Ok(all.into_iter().take_while(|name| *name != benchmark.name).collect())
+    }
+
+    /// Whether a benchmark can be executed after others in one process, for rbench.
+    pub fn can_execute_together(version: &ListedVersion, benchmark: &Benchmark) -> bool {
+        version.target_of(benchmark).is_some_and(|target| {
+            matches!(target.harness.kind(), HarnessKind::Native | HarnessKind::Criterion)
+        })
+    }
+
+    /// Measures a benchmark alone; and in turns with its executions, half as often, a control.
+    pub fn measure_beside(
+        &self,
+        begun: &StartedExperiment,
+        control: Option<&ControlRun<'_>>,
+        versions: &[ListedVersion],
+        builds: &Builds,
+        benchmark: &Benchmark,
+    ) -> Result<()> {
+        let wanted = std::slice::from_ref(benchmark);
+        let steps = self.steps(&begun.identity, Stage::First, versions, builds.seeds.len(), wanted);
+        let measuring = Measuring::alone(begun, builds);
+        let mut subject = self.subject(versions, builds, benchmark)?;
+        self.expect_what_is_known(&mut subject, begun, Stage::First, false)?;
+        self.note_limits(std::slice::from_ref(&subject));
+        let total = steps.len();
+        let mut iterations = None;
+        for (index, step) in steps.iter().enumerate() {
+            self.observer.executed(index, total);
+            if let Some(left) = measuring.left(&subject, step) {
+                self.stop_if_asked()?;
+                if subject.request.iterations.is_none() {
+                    self.tune(&mut subject, &left, builds)?;
+                }
+                let ended = self.one_after_the_other(&measuring, &mut subject, &left)?;
+                if !matches!(ended, Ended::Measured) {
+                    break;
+                }
+            }
+            let Some(control) = control.filter(|_| index % 2 == 0) else { continue };
+            let slot = measuring.slot(step, 0);
+            if control.begun.done.contains(&(benchmark.clone(), slot)) {
+                continue;
+            }
+            self.stop_if_asked()?;
+            let request = ExecutionRequest {
+                iterations,
+                min_time: control.measurement,
+                seed: step.initial_state,
+                ..subject.request.clone()
+            };
+            let outcome = self.alone(&control.executable, &self.conditions, |conditions| {
+                outcome_of(control.execute(&request, conditions))
+            })?;
+            self.store.record_execution(control.begun.id, benchmark, slot, outcome.as_ref())?;
+            iterations = iterations.or(iterations_of(outcome.as_ref().ok()));
+        }
+        self.observer.executed(total, total);
+        Ok(())
+    }
+
+    /// Measures with 1, 2, 4 iterations and so on, up to 2^`last`, each in some builds: in random order.
+    pub fn measure_lengths(
+        &self,
+        begun: &StartedExperiment,
+        versions: &[ListedVersion],
+        builds: &Builds,
+        benchmark: &Benchmark,
+        last: u32,
+    ) -> Result<()> {
+        let subject = self.subject(versions, builds, benchmark)?;
+        let of_each = (self.settings.efforts.for_benchmark(benchmark).interim_analyses.most
+            as usize)
+            .min(builds.seeds.len());
+        let mut steps: Vec<(u32, usize)> =
+            (0..=last).flat_map(|power| (0..of_each).map(move |build| (power, build))).collect();
+        let mut random = Random::new(self.settings.builds.seed);
+        random.shuffle(&mut steps);
+        let total = steps.len();
+        for (done, (power, build)) in steps.into_iter().enumerate() {
+            self.observer.executed(done, total);
+            let slot = slot(builds, build, power);
+            let initial_state = random.bits() >> 48;
+            if begun.done.contains(&(benchmark.clone(), slot)) {
+                continue;
+            }
+            self.stop_if_asked()?;
+            let request = ExecutionRequest {
+                iterations: Some(1 << power),
+                seed: initial_state,
+                ..subject.request.clone()
+            };
+            let step = step(build, power, initial_state);
+            let outcome = self.execute_once(&subject, &step, 0, builds, &request)?;
+            self.store.record_execution(begun.id, benchmark, slot, outcome.as_ref())?;
+            if outcome.is_err() {
+                break;
+            }
+        }
+        self.observer.executed(total, total);
+        Ok(())
+    }
+
+    /// Measures a benchmark in a fresh process and in one process after others, in pairs of one build and one
+    /// initial state, in random order, until the time is over; but at least `least` pairs. Returns how many there
+    /// are.
+    pub fn measure_prologue(
+        &self,
+        pair: &ProloguePair<'_>,
+        versions: &[ListedVersion],
+        builds: &Builds,
+        benchmark: &Benchmark,
+        (least, most, budget): (usize, usize, Duration),
+    ) -> Result<Result<usize, Unmeasured>> {
+        let subject = self.subject(versions, builds, benchmark)?;
+        let mut random = Random::stream(self.settings.builds.seed, pair.others.len() as u64);
+        let mut spent = Duration::ZERO;
+        let used = builds.seeds.len().max(1);
+        let mut pairs = 0;
+        for index in 0..most {
+            self.observer.executed(index, most);
+            let (build, round) = (index % used, u32::try_from(index / used).unwrap_or(u32::MAX));
+            let initial_state = random.bits() >> 48;
+            let slot = slot(builds, build, round);
+            let mut both = [pair.fresh, pair.after];
+            if random.chance(0.5) {
+                both.reverse();
+            }
+            let is_done =
+                |begun: &&StartedExperiment| begun.done.contains(&(benchmark.clone(), slot));
+            if both.iter().all(is_done) {
+                pairs += 1;
+                continue;
+            }
+            if pairs >= least && spent >= budget {
+                break;
+            }
+            for begun in both.into_iter().filter(|begun| !is_done(begun)) {
+                self.stop_if_asked()?;
+                let others = if begun.id == pair.after.id { pair.others } else { &[] };
+                let step = step(build, round, initial_state);
+                let outcome = self.execute_after(others, &subject, &step, builds)?;
+                self.store.record_execution(begun.id, benchmark, slot, outcome.as_ref())?;
+                match outcome {
+                    Ok(execution) => spent += execution.resources.wall,
+                    Err(unmeasured) => return Ok(Err(unmeasured)),
+                }
+            }
+            pairs += 1;
+        }
+        self.observer.executed(most, most);
+        Ok(Ok(pairs))
+    }
+
+    /// One execution of a benchmark in one process after others. They find their iterations in that process.
+    fn execute_after(
+        &self,
+        others: &[Name],
+        subject: &Subject<'_>,
+        step: &Step,
+        builds: &Builds,
+    ) -> Result<Result<Execution, Unmeasured>> {
+        let request = ExecutionRequest {
+            iterations: None,
+            seed: step.initial_state,
+            ..subject.request.clone()
+        };
+        self.workshop.activate(builds.versions[0].home_of(step.build))?;
+        let harness: &dyn Harness = subject.versions[0].harness;
+        let executable = subject.executable(0, step.build)?;
+        let mut names = others.to_vec();
+        names.push(subject.benchmark.name.clone());
+        let conditions = Conditions { deadline: Some(self.deadline_of(&names)), ..self.conditions };
+        self.alone(executable, &conditions, |conditions| {
+            outcome_of(match &names[..] {
+                [only] => harness.execute(executable, only, &request, conditions),
+                several => {
+                    let results =
+                        harness.execute_together(executable, several, &request, conditions);
+                    results.and_then(|results| {
+                        let none = || Error::new(Exit::Internal, "a process gave too few results");
+                        results.into_iter().next_back().unwrap_or_else(|| Err(none()))
+                    })
+                }
+            })
+        })
+    }
+
+    /// Not much longer than it can take: one that hangs among others must not hold up a diagnosis for minutes.
+    fn deadline_of(&self, names: &[Name]) -> Duration {
+        /// Of each benchmark.
+        const EACH: Duration = Duration::from_secs(10);
+        let count = u32::try_from(names.len()).unwrap_or(u32::MAX);
+        let all = Duration::from_secs(20).saturating_add(EACH.saturating_mul(count));
+        self.conditions.deadline.map_or(all, |asked| asked.max(all))
+    }
+
+    fn stop_if_asked(&self) -> Result<()> {
+        if self.conditions.interrupt.is_set() {
+            return Err(Error::new(Exit::Interrupted, "stopped between two executions"));
+        }
+        Ok(())
+    }
+}
+
+/// Which execution of the only version it is.
+fn slot(builds: &Builds, build: usize, round: u32) -> Slot {
+    Slot { version: 0, stage: Stage::First, round, seed: builds.seeds[build] }
+}
+
+/// The only execution of a step.
+fn step(build: usize, round: u32, initial_state: u64) -> Step {
+    Step { round: round as usize, build, benchmark: 0, versions: vec![0], initial_state }
+}

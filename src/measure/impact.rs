@@ -1,0 +1,228 @@
+//! What of the differences between two versions each of their benchmarks reaches.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ffi::OsString,
+};
+
+use tracing::{debug, info_span};
+
+use super::{ListedVersion, Runner, version::VersionFiles};
+use crate::{
+    elf::{FunctionDiff, Name},
+    error::{Error, Exit, Result},
+    impact::{Differences, Impact, Trace, impact},
+    model::{BenchTarget, Benchmark},
+};
+
+impl Runner<'_> {
+    /// What benchmarks of both versions reach, in their order. `functions` tells how the functions of each
+    /// bench target differ; of a target that is missing there, nothing is known.
+    pub fn impact(
+        &self,
+        versions: &[ListedVersion; 2],
+        functions: &[(BenchTarget, FunctionDiff)],
+        benchmarks: &[Benchmark],
+    ) -> Result<Vec<Impact>> {
+        let [base, head] = versions;
+        let traced = [self.traces(base, benchmarks)?, self.traces(head, benchmarks)?];
+        let targets = targets_of(benchmarks);
+        let differences = targets.into_iter().map(|target| {
+            let diff = functions.iter().find(|(other, _)| *other == target);
+            let of_target =
+                TargetImpact::new(versions, &target, diff.map(|(_, diff)| diff), &traced);
+            (target, of_target)
+        });
+        let differences: BTreeMap<BenchTarget, TargetImpact> = differences.collect();
+        let files = || self.workshop.cache_dirs.build_path();
+        let files = [&base.files(files()), &head.files(files())];
+        let mut all = Vec::with_capacity(benchmarks.len());
+        for (index, benchmark) in benchmarks.iter().enumerate() {
+            let of_benchmark = traced.each_ref().map(|traced| &traced.traces[index]);
+            let of_target = &differences[&benchmark.bench_target()];
+            let differences = Differences {
+                functions: &of_target.functions,
+                common: &of_target.common,
+                files: VersionFiles::that_differ(files, of_benchmark.map(|trace| &trace.files)),
+                variables: &of_target.variables,
+                everywhere: &of_target.everywhere,
+            };
+            let impact = impact(&differences, of_benchmark);
+            let Impact { functions, files, variables, uncertainties: doubts } = &impact;
+            let functions: Vec<&Name> = functions.iter().map(|function| &function.name).collect();
+            debug!(
+                unaffected = impact.is_nothing(),
+                "{benchmark}: changed {functions:?}, files {files:?}, variables {variables:?}, doubts {doubts:?}"
+            );
+            all.push(impact);
+        }
+        Ok(all)
+    }
+
+    /// The traces of these benchmarks in a version.
+    fn traces(&self, version: &ListedVersion, benchmarks: &[Benchmark]) -> Result<Traced> {
+        let count = benchmarks.len();
+        let _phase = info_span!("trace", version = %version.version, count).entered();
+        self.observer.traced(&version.version, 0, count);
+        let mut traces = vec![Trace::default(); count];
+        let (mut functions, mut options) = (BTreeMap::new(), BTreeMap::new());
+        let mut done = 0;
+        for target in targets_of(benchmarks) {
+            let traceable = match self.traceable(version, &target) {
+                Err(failure) if failure.exit() == Exit::Interrupted => return Err(failure),
+                traceable => traceable,
+            };
+            let of_target =
+                benchmarks.iter().zip(&mut traces).filter(|(one, _)| one.bench_target() == target);
+            for (benchmark, trace) in of_target {
+                if self.conditions.interrupt.is_set() {
+                    return Err(Error::new(Exit::Interrupted, "stopped between two executions"));
+                }
+                *trace = match &traceable {
+                    Ok(traceable) => self.trace(traceable, benchmark)?,
+                    Err(failure) => Trace::none(failure.what().to_owned()),
+                };
+                done += 1;
+                self.observer.traced(&version.version, done, count);
+            }
+            if let Ok(traceable) = &traceable {
+                options.insert(target.clone(), traceable.options().to_vec());
+            }
+            functions.insert(target, traceable.map(|one| one.functions()).unwrap_or_default());
+        }
+        Ok(Traced { traces, functions, options })
+    }
+}
+
+/// The traces of benchmarks in a version, in their order.
+struct Traced {
+    traces: Vec<Trace>,
+    /// The functions of each bench target, by instance.
+    functions: BTreeMap<BenchTarget, BTreeMap<u64, Name>>,
+    /// The options that each bench target is linked with.
+    options: BTreeMap<BenchTarget, Vec<String>>,
+}
+
+fn targets_of(benchmarks: &[Benchmark]) -> BTreeSet<BenchTarget> {
+    benchmarks.iter().map(Benchmark::bench_target).collect()
+}
+
+/// Whether a function is of one of these crates, or a method of one of their types.
+fn belongs_to(function: &str, crates: &BTreeSet<String>) -> bool {
+    let is_root = |(end, _): (usize, &str)| {
+        let before = &function[..end];
+        let start = before.rfind(|c: char| !c.is_alphanumeric() && c != '_');
+        let start = start.map_or(0, |last| last + 1);
+        !before[..start].ends_with("::") && crates.contains(&before[start..])
+    };
+    function.match_indices("::").any(is_root)
+}
+
+/// How a bench target differs.
+struct TargetImpact {
+    functions: FunctionDiff,
+    /// The functions of the workspace that both versions have under one symbol.
+    common: BTreeMap<u64, Name>,
+    variables: BTreeSet<String>,
+    everywhere: Vec<String>,
+}
+
+impl TargetImpact {
+    fn new(
+        versions: &[ListedVersion; 2],
+        target: &BenchTarget,
+        functions: Option<&FunctionDiff>,
+        traced: &[Traced; 2],
+    ) -> Self {
+        let [base, head] = versions;
+        let mut everywhere = Vec::new();
+        if base.compilation.record.rustc != head.compilation.record.rustc {
+            everywhere.push("another compiler made it".to_owned());
+        }
+        let [base_options, head_options] = traced.each_ref().map(|one| one.options.get(target));
+        if base_options != head_options {
+            everywhere.push("it is linked with other options".to_owned());
+        }
+        match functions {
+            None => everywhere.push("its functions cannot be compared".to_owned()),
+            Some(diff) if diff.incomplete => {
+                everywhere.push("some of its functions cannot be compared".to_owned());
+            }
+            Some(diff) => {
+                everywhere
+                    .extend(diff.elsewhere.iter().map(|phrase| format!("{phrase} may differ")));
+            }
+        }
+        // Of the workspace alone: how long something takes decides what a harness does.
+        let [in_base, in_head] = traced.each_ref().map(|one| &one.functions[target]);
+        let is_common = |(instance, name): &(&u64, &Name)| {
+            in_head.contains_key(instance) && belongs_to(name.as_str(), &base.crates)
+        };
+        let common = in_base.iter().filter(is_common);
+        Self {
+            functions: functions.cloned().unwrap_or_default(),
+            common: common.map(|(instance, name)| (*instance, name.clone())).collect(),
+            variables: variables_that_differ(base.variables(target), head.variables(target)),
+            everywhere,
+        }
+    }
+}
+
+/// The names of variables that have another value in the other version, or are in one alone. That the files of
+/// a build script are in another directory is no difference: what is read there is compared.
+fn variables_that_differ(
+    base: &[(OsString, OsString)],
+    head: &[(OsString, OsString)],
+) -> BTreeSet<String> {
+    let [base, head] = [base, head].map(placed);
+    let only_in = |one: &BTreeSet<(String, String)>, other: &BTreeSet<(String, String)>| {
+        one.difference(other).map(|(name, _)| name.clone()).collect::<Vec<String>>()
+    };
+    only_in(&base, &head).into_iter().chain(only_in(&head, &base)).collect()
+}
+
+/// Variables with the directory of the build script's files called by its name.
+fn placed(variables: &[(OsString, OsString)]) -> BTreeSet<(String, String)> {
+    let text = |text: &OsString| text.to_string_lossy().into_owned();
+    let made = variables.iter().find(|(name, _)| name == "OUT_DIR").map(|(_, value)| text(value));
+    let placed = |value: &OsString| match &made {
+        Some(made) => text(value).replace(made, "OUT_DIR"),
+        None => text(value),
+    };
+    variables.iter().map(|(name, value)| (text(name), placed(value))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_function_is_of_the_crate_that_its_path_or_that_of_its_type_begins_with() {
+        let crates = BTreeSet::from(["own".to_owned(), "own_part".to_owned()]);
+        for function in [
+            "own::f",
+            "own_part::f::{{closure}}",
+            "<own::T as core::fmt::Debug>::fmt",
+            "core::ptr::drop_in_place<own::T>",
+            "<&mut own::T as core::iter::Iterator>::next",
+        ] {
+            assert!(belongs_to(function, &crates), "{function}");
+        }
+        for function in ["ceil", "own", "core::own::f", "known::f", "<std::io::Error>::drop", ""] {
+            assert!(!belongs_to(function, &crates), "{function}");
+        }
+    }
+
+    #[test]
+    fn variables_differ_by_their_values_and_not_by_where_a_build_script_writes() {
+        let variables = |pairs: &[(&str, &str)]| -> Vec<(OsString, OsString)> {
+            pairs.iter().map(|(name, value)| (name.into(), value.into())).collect()
+        };
+        let base = variables(&[("OUT_DIR", "/at/x-1/out"), ("DATA", "/at/x-1/out/d"), ("A", "1")]);
+        let head = variables(&[("OUT_DIR", "/at/x-2/out"), ("DATA", "/at/x-2/out/d"), ("A", "1")]);
+        assert_eq!(variables_that_differ(&base, &head), BTreeSet::new());
+        let head = variables(&[("OUT_DIR", "/at/x-2/out"), ("A", "2"), ("B", "3")]);
+        let differ = ["A", "B", "DATA"].map(str::to_owned);
+        assert_eq!(variables_that_differ(&base, &head), BTreeSet::from(differ));
+    }
+}

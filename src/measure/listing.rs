@@ -1,0 +1,329 @@
+//! The benchmarks of a compiled version: the harness of each of its bench targets, and what that lists.
+
+use std::{collections::BTreeMap, ffi::OsString, fs, path::Path};
+
+use cargo_metadata::{Package, camino::Utf8Path};
+
+use crate::{
+    builds::{Compilation, CompiledTarget, Workspace},
+    config::{BenchToml, CommandTable},
+    error::{Error, Exit, Result},
+    harness::{self, Conditions, Executable, Filter, Harness},
+    model::{
+        BenchTarget, Benchmark, CompileSettings, HarnessKind, Version, secret::shown_cargo_args,
+    },
+    process::launcher_beside,
+    shell::{option, quoted},
+};
+
+/// A bench target that is ready to run, with its benchmarks.
+pub struct ListedTarget {
+    /// The executable.
+    pub executable: Executable,
+    /// What lists and runs its benchmarks.
+    pub harness: Box<dyn Harness>,
+    /// The benchmarks that the filter means.
+    pub benchmarks: Vec<Benchmark>,
+}
+
+/// The benchmarks of a version that a filter means.
+pub struct Listing {
+    /// Bench targets, with at least one benchmark each.
+    pub targets: Vec<ListedTarget>,
+    /// Bench targets that could not be listed, and why.
+    pub failures: Vec<(BenchTarget, Error)>,
+}
+
+/// A version that was compiled to be run as cargo made it.
+#[derive(Clone, Copy)]
+pub struct CompiledVersion<'a> {
+    /// The version.
+    pub version: &'a Version,
+    /// Its compilation.
+    pub compilation: &'a Compilation,
+    /// What cargo knows of its packages.
+    pub workspace: &'a Workspace,
+    /// The variables that cargo's configuration sets.
+    pub configured: &'a [(OsString, OsString)],
+    /// The settings of the compilation.
+    pub settings: &'a CompileSettings,
+    /// The project's `bench.toml`.
+    pub file: &'a BenchToml,
+    /// The manifest of the workspace, if it was given.
+    pub manifest: Option<&'a Path>,
+}
+
+impl ListedTarget {
+    /// Lists once more, and returns those of its benchmarks that are no longer among them: an id that
+    /// contains the time or a random number is a different one in every version, and can be compared
+    /// with nothing.
+    pub fn with_changing_ids(&self, conditions: &Conditions<'_>) -> Result<Vec<&Benchmark>> {
+        let again = self.harness.list(&self.executable, conditions)?;
+        let is_gone = |benchmark: &&Benchmark| again.iter().all(|n| n.id != benchmark.name.id);
+        Ok(self.benchmarks.iter().filter(is_gone).collect())
+    }
+}
+
+impl CompiledVersion<'_> {
+    /// Lists the benchmarks that the filter means. A target that cannot be listed is a failure of its
+    /// own; that no benchmark is meant is one of all.
+    pub fn list(&self, filter: &Filter, conditions: &Conditions<'_>) -> Result<Listing> {
+        let mut listing = Listing { targets: Vec::new(), failures: Vec::new() };
+        for compiled in &self.compilation.record.targets {
+            match self.list_target(compiled, conditions) {
+                Ok(targets) => listing.targets.extend(targets),
+                Err(failure) if matches!(failure.exit(), Exit::Interrupted | Exit::Internal) => {
+                    return Err(failure);
+                }
+                Err(failure) => listing.failures.push((compiled.target.clone(), failure)),
+            }
+        }
+        listing.choose(filter)?;
+        Ok(listing)
+    }
+
+    /// Lists a bench target: once, or once for each command that `bench.toml` runs it with.
+    fn list_target(
+        &self,
+        compiled: &CompiledTarget,
+        conditions: &Conditions<'_>,
+    ) -> Result<Vec<ListedTarget>> {
+        let executable = self.executable(compiled)?;
+        let list = |harness: Box<dyn Harness>| {
+            let names = harness.list(&executable, conditions)?.into_iter();
+            let benchmark = |name| Benchmark {
+                package: executable.package.clone(),
+                target: executable.target.clone(),
+                name,
+            };
+            let benchmarks = names.map(benchmark).collect();
+            Ok(ListedTarget { executable: executable.clone(), harness, benchmarks })
+        };
+        self.harnesses(compiled, &executable.directory)?.into_iter().map(list).collect()
+    }
+
+    /// The harness of a bench target, or the commands that `bench.toml` runs it with in `directory`.
+    fn harnesses(
+        &self,
+        compiled: &CompiledTarget,
+        directory: &Path,
+    ) -> Result<Vec<Box<dyn Harness>>> {
+        let commands: Vec<&CommandTable> = self.file.commands_of(&compiled.target).collect();
+        if commands.is_empty() {
+            return Ok(vec![self.harness(compiled, self.file.harness_of(&compiled.target))?]);
+        }
+        let launcher = std::env::current_exe().ok().and_then(|rbench| launcher_beside(&rbench));
+        let command = |table: &CommandTable| -> Box<dyn Harness> {
+            Box::new(harness::Command {
+                id: table.id.clone(),
+                program: table.program.as_ref().map(|program| directory.join(program)),
+                arguments: table.arguments.iter().map(OsString::from).collect(),
+                launcher: launcher.clone(),
+            })
+        };
+        Ok(commands.into_iter().map(command).collect())
+    }
+
+    /// The harness of a target, by its manifest and its resolved dependencies.
+    fn harness(
+        &self,
+        compiled: &CompiledTarget,
+        configured: Option<HarnessKind>,
+    ) -> Result<Box<dyn Harness>> {
+        let (package, target) = self.workspace.package_and_target(compiled)?;
+        let text = |path: &Utf8Path| fs::read_to_string(path).unwrap_or_default();
+        let facts = harness::TargetFacts {
+            metadata: self.workspace.metadata(),
+            package,
+            target,
+            manifest: &text(&package.manifest_path),
+            source: &text(&target.src_path),
+        };
+        harness::detect(&facts, configured)
+    }
+
+    fn executable(&self, compiled: &CompiledTarget) -> Result<Executable> {
+        let (package, _) = self.workspace.package_and_target(compiled)?;
+        let others = self.compilation.record.targets.iter().map(|other| &other.target);
+        let directory = if self.file.runs_typed_commands() {
+            self.workspace.metadata().workspace_root.clone().into()
+        } else {
+            compiled.package_root.clone()
+        };
+        let commands = self.file.commands_of(&compiled.target).map(|command| &*command.id);
+        let commands = commands.filter(|_| self.file.runs_typed_commands());
+        Ok(Executable {
+            package: compiled.target.package.clone(),
+            target: compiled.target.target.clone(),
+            path: compiled.executable.clone(),
+            directory,
+            variables: self.variables(compiled, package),
+            selection: Some(selection(
+                self.version,
+                &compiled.target,
+                &commands.collect::<Vec<_>>(),
+                (self.settings, self.manifest),
+                others,
+            )),
+        })
+    }
+
+    /// What cargo lets a process of a bench target know. As there, what it knows of the package hides what
+    /// the package's build script sets, and its configuration hides neither.
+    fn variables(&self, compiled: &CompiledTarget, package: &Package) -> Vec<(OsString, OsString)> {
+        let record = &self.compilation.record;
+        let scripts = record.script_variables(compiled);
+        let mut variables: BTreeMap<OsString, OsString> =
+            scripts.map(|(name, value)| (name.into(), value.into())).collect();
+        variables.extend(harness::package_variables(package));
+        let inherited = std::env::var_os("LD_LIBRARY_PATH");
+        let libraries = record.library_directories(compiled);
+        variables.extend([harness::library_path(&libraries, inherited.as_deref())]);
+        for (name, value) in self.configured {
+            variables.entry(name.clone()).or_insert_with(|| value.clone());
+        }
+        variables.into_iter().collect()
+    }
+}
+
+/// The words that select a bench target of a version after `cargo rbench exec`, or a program that is given with
+/// `commands`: with its package only where one of `others` has the same name, and with what is not cargo's default.
+fn selection<'t>(
+    version: &Version,
+    target: &BenchTarget,
+    commands: &[&str],
+    (settings, manifest): (&CompileSettings, Option<&Path>),
+    mut others: impl Iterator<Item = &'t BenchTarget>,
+) -> String {
+    let mut words = vec![version.current_revision_arg()];
+    if others.any(|other| other.target == target.target && other.package != target.package) {
+        words.extend(["-p".to_owned(), target.package.clone()]);
+    }
+    if commands.is_empty() {
+        words.extend(["--bench".to_owned(), target.target.clone()]);
+    }
+    for command in commands {
+        words.extend(["--command".to_owned(), (*command).to_owned()]);
+    }
+    if settings.profile != CompileSettings::default().profile {
+        words.extend(["--profile".to_owned(), settings.profile.clone()]);
+    }
+    if !settings.features.is_empty() {
+        words.extend(["--features".to_owned(), settings.features.join(",")]);
+    }
+    let switches = [
+        ("--all-features", settings.all_features),
+        ("--no-default-features", settings.no_default_features),
+    ];
+    words.extend(switches.into_iter().filter(|(_, on)| *on).map(|(name, _)| name.to_owned()));
+    let cargo_args = shown_cargo_args(&settings.cargo_args);
+    words.extend(cargo_args.iter().map(|word| format!("--cargo-arg={word}")));
+    let words = words.iter().map(quoted);
+    let manifest = manifest.map(|path| option("manifest-path", Some(&path.to_string_lossy())));
+    words.chain(manifest).collect::<Vec<_>>().join(" ")
+}
+
+impl Listing {
+    /// Leaves only what the filter means.
+    fn choose(&mut self, filter: &Filter) -> Result<()> {
+        let all = self.targets.iter().flat_map(|target| target.benchmarks.clone()).collect();
+        // Where targets failed, what is missing may be theirs: their failures explain it.
+        if let Err(failure) = filter.choose(all)
+            && self.failures.is_empty()
+        {
+            return Err(failure);
+        }
+        for target in &mut self.targets {
+            let is_meant = |one: &Benchmark| filter.matches(one) && filter.has_in_part(one);
+            target.benchmarks.retain(is_meant);
+        }
+        self.targets.retain(|target| !target.benchmarks.is_empty());
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+    use crate::{
+        harness::Outcome,
+        model::{ExecutionRequest, Name},
+        process::Interrupt,
+    };
+
+    /// Lists one id that stays, and one that counts the lists.
+    #[derive(Debug, Default)]
+    struct Counting(AtomicU32);
+
+    impl Harness for Counting {
+        fn kind(&self) -> HarnessKind {
+            HarnessKind::Native
+        }
+
+        fn list(&self, _: &Executable, _: &Conditions<'_>) -> Result<Vec<Name>> {
+            let count = self.0.fetch_add(1, Ordering::SeqCst);
+            Ok(vec![Name::plain("stays"), Name::plain(format!("at {count}"))])
+        }
+
+        fn execute(
+            &self,
+            _: &Executable,
+            _: &Name,
+            _: &ExecutionRequest,
+            _: &Conditions<'_>,
+        ) -> Result<Outcome> {
+            Ok(Outcome::Skipped("it only lists".to_owned()))
+        }
+    }
+
+    #[test]
+    fn an_id_that_changes_from_list_to_list_is_found() {
+        let interrupt = Interrupt::new().unwrap();
+        let conditions = Conditions::new(&interrupt);
+        let executable = Executable::default();
+        let harness = Counting::default();
+        let benchmark = |name| Benchmark { package: "p".into(), target: "t".into(), name };
+        let names = harness.list(&executable, &conditions).unwrap();
+        let benchmarks = names.into_iter().map(benchmark).collect();
+        let listed = ListedTarget { executable, harness: Box::new(harness), benchmarks };
+        let changing = listed.with_changing_ids(&conditions).unwrap();
+        let ids: Vec<_> = changing.iter().map(|benchmark| benchmark.name.id.as_str()).collect();
+        assert_eq!(ids, ["at 0"]);
+    }
+
+    #[test]
+    fn the_words_that_select_a_target_are_as_few_as_possible() {
+        let version = |dirty| Version {
+            revision: "HEAD~1".to_owned(),
+            commit: Some("1a2b3c4d5e".to_owned()),
+            tree: "feedbeef".to_owned(),
+            dirty,
+            summary: String::new(),
+            time: None,
+        };
+        let target = |package: &str| BenchTarget { package: package.into(), target: "a b".into() };
+        let (one, other) = (target("json"), target("xml"));
+        let plain = CompileSettings::default();
+        let words = selection(&version(false), &one, &[], (&plain, None), [&one].into_iter());
+        assert_eq!(words, "1a2b3c4 --bench 'a b'");
+        let commands = ["tool --quick"];
+        let words = selection(&version(false), &one, &commands, (&plain, None), [&one].into_iter());
+        assert_eq!(words, "1a2b3c4 --command 'tool --quick'");
+        let settings = CompileSettings {
+            profile: "fast".to_owned(),
+            features: ["x", "y"].map(str::to_owned).to_vec(),
+            no_default_features: true,
+            cargo_args: ["-Zx", "--config=env.A='s3cret'"].map(str::to_owned).to_vec(),
+            ..plain
+        };
+        let manifest = Some(Path::new("b/Cargo.toml"));
+        let others = [&one, &other].into_iter();
+        let words = selection(&version(true), &one, &[], (&settings, manifest), others);
+        let expected = ". -p json --bench 'a b' --profile fast --features x,y \
+                        --no-default-features --cargo-arg=-Zx --cargo-arg=--config=env.A=VALUE \
+                        --manifest-path b/Cargo.toml";
+        assert_eq!(words, expected);
+    }
+}

@@ -1,0 +1,382 @@
+//! Runs the schedule of an experiment, which says which version goes first in each pair of executions, and stores each
+//! execution before the next one starts.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use tracing::{debug, info, info_span};
+
+use super::{
+    Builds, ListedVersion, Runner, StartedExperiment,
+    interleaving_support::{Cpus, InterleavingSupport},
+    plan::stage_seed,
+    schedule::{Queue, ScheduleShape, Step, schedule},
+    subject::{InVersion, Retuning, Subject, outcome_of},
+};
+use crate::{
+    builds::VersionBuilds,
+    config::SamplingConfig,
+    error::{Error, Exit, Result},
+    harness::Executable,
+    model::{
+        Benchmark, Execution, ExecutionRequest, InterleavingUnavailable, LayoutSeed, Slot, Stage,
+        Unmeasured,
+    },
+};
+
+impl Runner<'_> {
+    /// Measures benchmarks that all versions have, interleaved over the builds. What an earlier look or an earlier
+    /// run measured is not measured again, and a benchmark that fails or skips itself is not executed again, in
+    /// no version.
+    pub fn measure(
+        &self,
+        begun: &StartedExperiment,
+        stage: Stage,
+        versions: &[ListedVersion],
+        builds: &Builds,
+        benchmarks: &[Benchmark],
+    ) -> Result<()> {
+        let (identity, count) = (&begun.identity, builds.seeds.len());
+        let _phase =
+            info_span!("measure", ?stage, benchmarks = benchmarks.len(), builds = count).entered();
+        let all = self.steps(identity, stage, versions, count, benchmarks);
+        let ability = self.interleaving_support(versions)?;
+        let mut subjects: Vec<Subject<'_>> = Vec::with_capacity(benchmarks.len());
+        for benchmark in benchmarks {
+            let mut subject = self.subject(versions, builds, benchmark)?;
+            self.expect_what_is_known(&mut subject, begun, stage, ability.is_some())?;
+            subjects.push(subject);
+        }
+        self.note_limits(&subjects);
+        let mut cpus = Cpus::for_support(ability.as_ref());
+        let measuring = Measuring { begun, stage, builds, ability };
+        let left = |step: &Step| measuring.left(&subjects[step.benchmark], step);
+        let mut queue = Queue::new(all.iter().filter_map(left).collect());
+        self.observer.executed(queue.done(), queue.total());
+        let parallel = cpus.parallel(self.settings.parallel as usize);
+        loop {
+            let steps =
+                queue.take_together(parallel, |step| subjects[step.benchmark].is_interleaved());
+            if steps.is_empty() {
+                return Ok(());
+            }
+            if self.conditions.interrupt.is_set() {
+                return Err(Error::new(Exit::Interrupted, "stopped between two executions"));
+            }
+            for step in &steps {
+                let Step { build, round, versions, .. } = step;
+                let benchmark = &subjects[step.benchmark].benchmark;
+                debug!(build, round, ?versions, "measuring {benchmark}");
+                let subject = &mut subjects[step.benchmark];
+                if subject.request.iterations.is_none() {
+                    self.tune(subject, step, builds)?;
+                }
+            }
+            for (step, ended) in self.execute_steps(&measuring, &mut subjects, steps, &mut cpus)? {
+                match ended {
+                    Ended::Measured => {}
+                    Ended::Unmeasured => queue.skip(step.benchmark),
+                    Ended::InterleavingUnavailable(obstacle) => {
+                        let subject = &mut subjects[step.benchmark];
+                        info!("{} is measured sequentially: {obstacle}", subject.benchmark);
+                        subject.obstacle = Some(obstacle);
+                        self.store.forget_benchmark(begun.id, stage, &subject.benchmark)?;
+                        let of_it = all.iter().filter(|other| other.benchmark == step.benchmark);
+                        queue.begin_anew(step.benchmark, of_it.cloned());
+                    }
+                }
+            }
+            self.observer.executed(queue.done(), queue.total());
+        }
+    }
+
+    /// Executes one step alone, or several that take turns at once, each on a CPU of its own. What came of each is
+    /// stored.
+    fn execute_steps(
+        &self,
+        measuring: &Measuring<'_>,
+        subjects: &mut [Subject<'_>],
+        steps: Vec<Step>,
+        cpus: &mut Cpus,
+    ) -> Result<Vec<(Step, Ended)>> {
+        if let [step] = steps.as_slice()
+            && !subjects[step.benchmark].is_interleaved()
+        {
+            let subject = &mut subjects[step.benchmark];
+            let ended = self.one_after_the_other(measuring, subject, step)?;
+            return Ok(vec![(step.clone(), ended)]);
+        }
+        let placed: Vec<(Step, usize)> =
+            steps.into_iter().map(|step| (step, cpus.take())).collect();
+        let pairs: Vec<(&Subject<'_>, &Step, usize)> =
+            placed.iter().map(|(step, cpu)| (&subjects[step.benchmark], step, *cpu)).collect();
+        let attempts = self.execute_interleaved(measuring, &pairs)?;
+        let settle = |((step, cpu), attempts): ((Step, usize), _)| {
+            let subject = &mut subjects[step.benchmark];
+            let ended = self.after_interleaved(measuring, subject, &step, cpu, attempts)?;
+            Ok((step, ended))
+        };
+        placed.into_iter().zip(attempts).map(settle).collect()
+    }
+
+    /// Tells what the harnesses cannot do of all that is requested.
+    pub(super) fn note_limits(&self, subjects: &[Subject<'_>]) {
+        let mut notes: Vec<String> = subjects.iter().flat_map(Subject::notes).collect();
+        notes.sort();
+        notes.dedup();
+        for note in &notes {
+            self.observer.note(note);
+        }
+    }
+
+    /// One execution of each version, each stored before the next one starts.
+    pub(super) fn one_after_the_other(
+        &self,
+        measuring: &Measuring<'_>,
+        subject: &mut Subject<'_>,
+        step: &Step,
+    ) -> Result<Ended> {
+        for version in step.versions.iter().copied() {
+            let outcome = self.execute_alone(subject, step, version, measuring.builds)?;
+            self.record(measuring, subject, step, version, outcome.as_ref())?;
+            let Ok(execution) = outcome else { return Ok(Ended::Unmeasured) };
+            self.report_incidents(subject, &execution);
+            self.tune_again_if_needed(subject, step, version, measuring.builds, &execution)?;
+        }
+        Ok(Ended::Measured)
+    }
+
+    /// Stores what came of one execution of a step.
+    pub(super) fn record(
+        &self,
+        measuring: &Measuring<'_>,
+        subject: &Subject<'_>,
+        step: &Step,
+        version: usize,
+        outcome: Result<&Execution, &Unmeasured>,
+    ) -> Result<()> {
+        let slot = measuring.slot(step, version);
+        if let Err(unmeasured) = outcome {
+            info!(version, "{} is not measured: {unmeasured:?}", subject.benchmark);
+        }
+        self.store.record_execution(measuring.begun.id, &subject.benchmark, slot, outcome)
+    }
+
+    pub(super) fn report_incidents(&self, subject: &Subject<'_>, execution: &Execution) {
+        let (warm_up, measured) = (execution.warm_up, execution.measured_time());
+        debug!(?warm_up, ?measured, turns = ?execution.schedule, "measured {}", subject.benchmark);
+        for incident in &execution.incidents {
+            self.observer.incident(&subject.benchmark, incident);
+        }
+    }
+
+    /// The executions of a stage, in order: look by look, as far as there are builds. Benchmarks may have fewer
+    /// builds or rounds than others.
+    pub(super) fn steps(
+        &self,
+        identity: &str,
+        stage: Stage,
+        versions: &[ListedVersion],
+        builds: usize,
+        benchmarks: &[Benchmark],
+    ) -> Vec<Step> {
+        let efforts: Vec<SamplingConfig> = benchmarks
+            .iter()
+            .map(|benchmark| self.settings.efforts.for_benchmark(benchmark))
+            .collect();
+        let rounds = efforts.iter().map(|effort| effort.executions as usize).max();
+        let seed = stage_seed(self.seed(versions), identity, stage);
+        let mut steps = Vec::new();
+        let mut from = 0;
+        for to in self.blocks(stage, benchmarks, builds) {
+            let shape = ScheduleShape {
+                versions: versions.len(),
+                benchmarks: benchmarks.len(),
+                builds: to - from,
+                executions: rounds.unwrap_or_default(),
+            };
+            // Each block has an order of its own; the first one has that of a stage with a single look.
+            let block = schedule(shape, seed.wrapping_add(from as u64));
+            let placed = block.into_iter().map(|step| Step { build: from + step.build, ..step });
+            steps.extend(placed.filter(|step| {
+                let effort = efforts[step.benchmark];
+                let has_build =
+                    stage == Stage::Second || step.build < effort.interim_analyses.most as usize;
+                has_build && step.round < effort.executions as usize
+            }));
+            from = to;
+        }
+        steps
+    }
+
+    /// Where the looks of these benchmarks end, up to so many builds; the second stage has only one.
+    fn blocks(&self, stage: Stage, benchmarks: &[Benchmark], builds: usize) -> BTreeSet<usize> {
+        let looks = benchmarks
+            .iter()
+            .flat_map(|one| self.settings.efforts.for_benchmark(one).interim_analyses.builds());
+        let ends =
+            looks.map(|end| end as usize).filter(|end| stage == Stage::First && *end < builds);
+        ends.chain([builds]).collect()
+    }
+
+    /// The benchmark in all builds of all versions.
+    pub(super) fn subject<'v>(
+        &self,
+        versions: &'v [ListedVersion],
+        builds: &Builds,
+        benchmark: &Benchmark,
+    ) -> Result<Subject<'v>> {
+        let in_version = |(version, builds): (&'v ListedVersion, &VersionBuilds)| {
+            let Some(target) = version.target_of(benchmark) else {
+                let what = format!("{benchmark} is not in {}", version.version);
+                return Err(Error::new(Exit::Internal, what));
+            };
+            let executables = executables_of(benchmark, builds, &target.executable);
+            Ok(InVersion { harness: &*target.harness, executables })
+        };
+        Ok(Subject {
+            benchmark: benchmark.clone(),
+            request: self.settings.efforts.for_benchmark(benchmark).request(),
+            versions: versions
+                .iter()
+                .zip(&builds.versions)
+                .map(in_version)
+                .collect::<Result<_>>()?,
+            retuning: Retuning::default(),
+            mode: self.settings.mode,
+            obstacle: None,
+            done: HashSet::new(),
+        })
+    }
+
+    /// One execution of a version, alone: tried again where it fails and then has fewer iterations.
+    pub(super) fn execute_alone(
+        &self,
+        subject: &mut Subject<'_>,
+        step: &Step,
+        version: usize,
+        builds: &Builds,
+    ) -> Result<Result<Execution, Unmeasured>> {
+        let outcome = self.execute(subject, step, version, builds)?;
+        if matches!(outcome, Err(Unmeasured::Failed(_)))
+            && self.tune_after_failure(subject, step, version, builds)?
+        {
+            return self.execute(subject, step, version, builds);
+        }
+        Ok(outcome)
+    }
+
+    /// One execution of a version, alone, from the initial state of the step.
+    fn execute(
+        &self,
+        subject: &Subject<'_>,
+        step: &Step,
+        version: usize,
+        builds: &Builds,
+    ) -> Result<Result<Execution, Unmeasured>> {
+        let request = ExecutionRequest { seed: step.initial_state, ..subject.request.clone() };
+        self.execute_once(subject, step, version, builds, &request)
+    }
+
+    /// One execution of a build, alone, with a request of its own.
+    pub(super) fn execute_once(
+        &self,
+        subject: &Subject<'_>,
+        step: &Step,
+        version: usize,
+        builds: &Builds,
+        request: &ExecutionRequest,
+    ) -> Result<Result<Execution, Unmeasured>> {
+        self.workshop.activate(builds.versions[version].home_of(step.build))?;
+        let InVersion { harness, .. } = &subject.versions[version];
+        let executable = subject.executable(version, step.build)?;
+        let name = &subject.benchmark.name;
+        let outcome = self.alone(executable, &self.conditions, |conditions| {
+            outcome_of(harness.execute(executable, name, request, conditions))
+        })?;
+        Ok(outcome
+            .map(|execution| Execution { schedule: subject.sequential_schedule(), ..execution }))
+    }
+}
+
+/// What stays the same while a stage is measured.
+pub(super) struct Measuring<'m> {
+    pub(super) begun: &'m StartedExperiment,
+    stage: Stage,
+    pub(super) builds: &'m Builds,
+    /// What it takes to take turns, if that can be had.
+    pub(super) ability: Option<InterleavingSupport>,
+}
+
+impl<'m> Measuring<'m> {
+    /// The first stage of one version, which has no other to take turns with.
+    pub(super) fn alone(begun: &'m StartedExperiment, builds: &'m Builds) -> Self {
+        Self { begun, stage: Stage::First, builds, ability: None }
+    }
+
+    /// What is left of a step after what was measured before: of turns, all or nothing.
+    pub(super) fn left(&self, subject: &Subject<'_>, step: &Step) -> Option<Step> {
+        let is_done = |version: &usize| subject.done.contains(&self.slot(step, *version));
+        let mut left = step.clone();
+        if subject.is_interleaved() {
+            let all_done = step.versions.iter().all(is_done);
+            return (!all_done).then_some(left);
+        }
+        left.versions.retain(|version| !is_done(version));
+        (!left.versions.is_empty()).then_some(left)
+    }
+
+    pub(super) fn slot(&self, step: &Step, version: usize) -> Slot {
+        Slot {
+            version,
+            stage: self.stage,
+            round: u32::try_from(step.round).unwrap_or(u32::MAX),
+            seed: self.builds.seeds[step.build],
+        }
+    }
+}
+
+/// What came of a step.
+pub(super) enum Ended {
+    /// Measurements of each version, which are stored.
+    Measured,
+    /// A failure or a reason to skip the benchmark, which is stored.
+    Unmeasured,
+    /// Nothing that counts: the benchmark is to be measured without turns.
+    InterleavingUnavailable(InterleavingUnavailable),
+}
+
+/// The executable of each build, with all else as it was listed.
+fn executables_of(
+    benchmark: &Benchmark,
+    builds: &VersionBuilds,
+    listed: &Executable,
+) -> Vec<Executable> {
+    let target = builds.target(&benchmark.bench_target());
+    let all = target.map(|target| target.builds.as_slice()).unwrap_or_default();
+    all.iter()
+        .map(|build| Executable { path: build.executable.clone(), ..listed.clone() })
+        .collect()
+}
+
+/// The versions that went first, by benchmark (its place in the list), round and build.
+pub type WentFirst = HashMap<(usize, usize, LayoutSeed), usize>;
+
+impl Runner<'_> {
+    /// The versions that go first in the first stage of the comparison of these benchmarks that is called so.
+    pub fn went_first(
+        &self,
+        identity: &str,
+        versions: &[ListedVersion],
+        benchmarks: &[Benchmark],
+    ) -> WentFirst {
+        let seeds = self.first_seeds(versions, benchmarks);
+        let steps = self.steps(identity, Stage::First, versions, seeds.len(), benchmarks);
+        steps
+            .into_iter()
+            .filter_map(|step| {
+                let place = (step.benchmark, step.round, *seeds.get(step.build)?);
+                Some((place, *step.versions.first()?))
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,35 @@
+//! Experiments: versions are compiled and listed, built with the same layouts, and their benchmarks
+//! measured interleaved, stage by stage. Every execution is stored before the next one starts.
+
+mod builds;
+mod counting;
+mod diagnosis;
+mod impact;
+mod interleaved;
+mod interleaving_support;
+mod listing;
+mod measure;
+mod plan;
+mod probe;
+mod profile;
+mod resume;
+mod runner;
+pub mod schedule;
+mod selftest;
+mod settings;
+mod subject;
+mod trace;
+mod tune;
+mod version;
+
+pub use builds::Builds;
+pub use counting::{COUNTED_LAYOUTS, Counter, allocator_of};
+pub use diagnosis::{ControlRun, Probe, ProloguePair, control_program};
+pub use listing::{ListedTarget, Listing};
+pub use measure::WentFirst;
+pub use plan::Outline;
+pub use probe::Trial;
+pub use resume::StartedExperiment;
+pub use runner::{Observer, Runner};
+pub use settings::ExperimentSettings;
+pub use version::ListedVersion;

@@ -1,0 +1,226 @@
+//! The plan of an experiment, for the user and for the store, and the seeds of its two stages.
+//!
+//! The layouts of the first stage follow from the seed in the settings and, where two versions are compared, from
+//! their trees: the same comparison finds its builds again and can be resumed, and another one shows other layouts. With
+//! the same five layouts in every comparison, what these hide would be hidden for ever, since only a change that they
+//! show is measured on fresh builds. Single versions keep the layouts of the seed, so that their history has the same.
+//! Those of the second stage are drawn anew in each experiment, for the same reason.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::{ListedVersion, Runner};
+use crate::{
+    config::MeasurementSettings,
+    machine::this_machine,
+    model::{
+        Benchmark, CompileSettings, DiagnosisSettings, ExperimentPlan, InterimAnalyses, Layout,
+        LayoutSeed, Mode, PlannedBenchmark, PlannedVersion, SampleSizes, Stage, Version,
+        derive_seed, first_stage_seed, secret::stored_cargo_args,
+    },
+};
+
+/// What an execution takes beyond the time that is asked of it: starting, tuning, storing.
+const BEYOND_REQUEST: Duration = Duration::from_millis(5);
+
+/// What an experiment is going to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outline {
+    /// How many benchmarks.
+    pub benchmarks: usize,
+    /// How many versions.
+    pub versions: usize,
+    /// l, m and n, as far as no benchmark has its own.
+    pub dimensions: SampleSizes,
+    /// How many benchmarks have numbers of their own.
+    pub with_own_numbers: usize,
+    /// How functions are arranged.
+    pub layout: Layout,
+    /// How long measuring takes at least: one look at each benchmark.
+    pub least_time: Duration,
+}
+
+/// All settings that decide what is measured, and nothing else: where they are equal, results may be
+/// compared. How often something is built or executed, and how fast cargo compiles, are not among them.
+#[derive(Serialize)]
+struct Settings<'a> {
+    layout: Layout,
+    profile: &'a str,
+    features: &'a [String],
+    all_features: bool,
+    no_default_features: bool,
+    /// With hashes of the values of cargo's settings.
+    cargo_args: Vec<String>,
+    /// Variables that cargo and rustc heed, with hashes of their values.
+    environment: Vec<String>,
+    /// A hash of what cargo's config files outside of the repository say, if they do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    config: Option<String>,
+    cpu: Option<usize>,
+    /// Left out where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parallel: Option<u32>,
+    /// Left out where executions run alone, as those of one version do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mode: Option<Mode>,
+    /// What is measured to be looked at is no part of what is compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    diagnosis: Option<&'a DiagnosisSettings>,
+    #[serde(flatten)]
+    measurement: MeasurementSettings<'a>,
+}
+
+impl Runner<'_> {
+    /// What measuring these benchmarks would be.
+    pub fn outline(&self, versions: &[ListedVersion], benchmarks: &[Benchmark]) -> Outline {
+        let efforts = &self.settings.efforts;
+        let common = efforts.common();
+        let times = versions.iter().map(|version| self.least_time(version, benchmarks));
+        Outline {
+            benchmarks: benchmarks.len(),
+            versions: versions.len(),
+            dimensions: common.sample_sizes(),
+            with_own_numbers: benchmarks
+                .iter()
+                .filter(|one| efforts.for_benchmark(one) != common)
+                .count(),
+            layout: self.settings.builds.layout,
+            least_time: times.fold(Duration::ZERO, Duration::saturating_add),
+        }
+    }
+
+    /// How long the executions of these benchmarks of a version take at least, up to the first look.
+    fn least_time(&self, version: &ListedVersion, benchmarks: &[Benchmark]) -> Duration {
+        let of_one =
+            |benchmark: &Benchmark| {
+                let effort = self.settings.efforts.for_benchmark(benchmark);
+                let harness = &version.target_of(benchmark)?.harness;
+                let each = harness.least_time(&effort.request()).saturating_add(BEYOND_REQUEST);
+                Some(each.saturating_mul(
+                    effort.interim_analyses.first.saturating_mul(effort.executions),
+                ))
+            };
+        benchmarks.iter().filter_map(of_one).fold(Duration::ZERO, Duration::saturating_add)
+    }
+
+    /// The experiment as the store knows it: versions with what compiled them, and planned benchmarks.
+    pub fn plan(
+        &self,
+        versions: impl Iterator<Item = (Version, String)>,
+        benchmarks: &[Benchmark],
+    ) -> ExperimentPlan {
+        let settings = self.settings_json();
+        let planned = |benchmark: &Benchmark| PlannedBenchmark {
+            benchmark: benchmark.clone(),
+            sample_sizes: self.settings.efforts.for_benchmark(benchmark).sample_sizes(),
+        };
+        ExperimentPlan {
+            seed: self.settings.builds.seed,
+            versions: versions
+                .map(|(version, toolchain)| PlannedVersion { version, toolchain })
+                .collect(),
+            benchmarks: benchmarks.iter().map(planned).collect(),
+            machine: this_machine().into(),
+            rbench: env!("CARGO_PKG_VERSION").to_owned(),
+            settings_key: blake3::hash(settings.as_bytes()).to_hex()[..32].into(),
+            settings: settings.into(),
+            sample_sizes: self.settings.efforts.common().sample_sizes(),
+        }
+    }
+
+    fn settings_json(&self) -> String {
+        let builds = &self.settings.builds;
+        let CompileSettings { profile, features, all_features, no_default_features, .. } =
+            &builds.compile;
+        serde_json::json!(Settings {
+            layout: builds.layout,
+            profile,
+            features,
+            all_features: *all_features,
+            no_default_features: *no_default_features,
+            cargo_args: stored_cargo_args(&builds.compile.cargo_args),
+            environment: self.workshop.identifying_environment(),
+            config: self.workshop.configs.identity(),
+            cpu: self.settings.cpu,
+            parallel: Some(self.settings.parallel).filter(|parallel| *parallel > 1),
+            mode: Some(self.settings.mode).filter(|mode| *mode == Mode::Interleaved),
+            diagnosis: self.settings.diagnosis.as_ref(),
+            measurement: self.settings.efforts.measurement_settings(),
+        })
+        .to_string()
+    }
+}
+
+impl Runner<'_> {
+    /// After how many builds a benchmark is judged.
+    pub fn interim_analyses(&self, benchmark: &Benchmark) -> InterimAnalyses {
+        self.settings.efforts.for_benchmark(benchmark).interim_analyses
+    }
+
+    /// What the layouts of the first stage of an experiment with these versions, and the order of its executions, are
+    /// drawn from.
+    pub(super) fn seed(&self, versions: &[ListedVersion]) -> u64 {
+        let trees: Vec<&str> = versions.iter().map(|listed| listed.version.tree.as_str()).collect();
+        first_stage_seed(self.settings.builds.seed, &trees)
+    }
+
+    /// The layout seeds of the first stage: as many as any of these benchmarks has builds.
+    pub fn first_seeds(
+        &self,
+        versions: &[ListedVersion],
+        benchmarks: &[Benchmark],
+    ) -> Vec<LayoutSeed> {
+        let most = benchmarks.iter().map(|benchmark| self.interim_analyses(benchmark).most);
+        LayoutSeed::list(self.seed(versions), most.max().unwrap_or_default())
+    }
+
+    /// Those of the builds that every one of these benchmarks has at its first look.
+    pub fn first_analysis_seeds(
+        &self,
+        versions: &[ListedVersion],
+        benchmarks: &[Benchmark],
+    ) -> Vec<LayoutSeed> {
+        let fewest = benchmarks.iter().map(|benchmark| self.interim_analyses(benchmark).first);
+        LayoutSeed::list(self.seed(versions), fewest.min().unwrap_or_default())
+    }
+
+    /// So many layout seeds for the second stage of an experiment, none of which is one of the first stage.
+    pub fn fresh_seeds(
+        &self,
+        identity: &str,
+        first: &[LayoutSeed],
+        wanted: usize,
+    ) -> Vec<LayoutSeed> {
+        // At most as many as there are in the first stage can be met again.
+        let enough = u32::try_from(wanted.saturating_add(first.len())).unwrap_or(u32::MAX);
+        let seed = stage_seed(self.settings.builds.seed, identity, Stage::Second);
+        let mut seeds = LayoutSeed::list(seed, enough);
+        seeds.retain(|seed| !first.contains(seed));
+        seeds.truncate(wanted);
+        seeds
+    }
+}
+
+/// What the layouts (in the second stage) and the order of executions of a stage are drawn from: the seed of the
+/// experiment and, from the second stage on, its identity.
+pub(super) fn stage_seed(seed: u64, identity: &str, stage: Stage) -> u64 {
+    if stage == Stage::First {
+        return seed;
+    }
+    derive_seed("cargo-rbench second stage v1", &[&seed.to_le_bytes(), identity.as_bytes()])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_second_stage_of_every_experiment_has_seeds_of_its_own() {
+        let second = |identity| stage_seed(1, identity, Stage::Second);
+        assert_eq!(stage_seed(1, "a", Stage::First), stage_seed(1, "b", Stage::First));
+        assert_ne!(second("a"), second("b"));
+        assert_ne!(second("a"), stage_seed(1, "a", Stage::First));
+        assert_eq!(second("a"), second("a"), "an experiment that is resumed has the same");
+    }
+}

@@ -1,0 +1,117 @@
+//! Tries on this machine what comparisons rely on, with a benchmark of rbench's own: turns, and traced executions.
+
+use std::{ffi::OsStr, fs, path::PathBuf, process::Command, time::Duration};
+
+use tempfile::TempDir;
+
+use super::{
+    diagnosis::control_program,
+    interleaving_support::{Both, ProcessUse, SupportTable, both},
+    subject::InVersion,
+};
+use crate::{
+    builds::{run_tool_or, this_executable},
+    error::{Context as _, Error, Exit, Result},
+    harness::{Conditions, Executable, Harness as _, Native},
+    model::{ExecutionRequest, InterleavingUnavailable, Name},
+    process::{
+        self,
+        interleaving::{LIBRARY_FLAGS, LIBRARY_SOURCE},
+        trace::{Observation, Plan, Tracing},
+    },
+};
+
+/// What is tried with: a benchmark that takes a few milliseconds, in a directory that is removed again.
+pub struct Trial<'t> {
+    executable: Executable,
+    name: Name,
+    request: ExecutionRequest,
+    place: TempDir,
+    conditions: Conditions<'t>,
+}
+
+impl<'t> Trial<'t> {
+    /// Fails where rbench is not installed as a whole.
+    pub fn new(conditions: Conditions<'t>) -> Result<Self> {
+        let path = control_program().ok_or_else(incomplete)?;
+        let what = || "cannot make a temporary directory";
+        let place = tempfile::tempdir().context(Exit::Usage, what)?;
+        let executable = Executable {
+            package: "cargo-rbench".to_owned(),
+            target: "control".to_owned(),
+            path: path.canonicalize().unwrap_or(path),
+            directory: place.path().to_owned(),
+            ..Executable::default()
+        };
+        let request = ExecutionRequest {
+            measurements: 5,
+            warm_up: Duration::from_millis(1),
+            min_time: Duration::from_millis(1),
+            iterations: None,
+            seed: 1,
+        };
+        Ok(Self { executable, name: Name::plain("control"), request, place, conditions })
+    }
+
+    /// Lets two processes take turns, by a library that this compiler makes; what keeps them from it, if something
+    /// does.
+    pub fn interleaving(&self, rustc: &OsStr) -> Result<Option<InterleavingUnavailable>> {
+        let library = self.library(rustc)?;
+        let cpus = process::cpus()?;
+        let turns = SupportTable {
+            library: &library,
+            build_path: self.place.path(),
+            cpus: &cpus,
+            conditions: self.conditions,
+        };
+        let version = InVersion { harness: &Native, executables: Vec::new() };
+        let half = || ProcessUse {
+            version: &version,
+            executable: &self.executable,
+            home: self.place.path(),
+        };
+        let cpu = cpus.first().copied().unwrap_or_default();
+        let attempts = turns.execute(&self.name, &self.request, &[half(), half()], cpu)?;
+        Ok(match both(attempts)? {
+            Both::Measured(_) => None,
+            Both::Unavailable(obstacle) => Some(obstacle),
+            Both::Failed(_) | Both::Skipped(..) => Some(InterleavingUnavailable::FailsInterleaved),
+        })
+    }
+
+    fn library(&self, rustc: &OsStr) -> Result<PathBuf> {
+        let what = || "cannot compile the library for turns".to_owned();
+        let source = self.place.path().join("turns.rs");
+        let library = self.place.path().join("turns.so");
+        fs::write(&source, LIBRARY_SOURCE).context(Exit::Build, what)?;
+        let mut command = Command::new(rustc);
+        command.args(LIBRARY_FLAGS.split(' ')).arg("-o").args([&library, &source]);
+        run_tool_or(&mut command, Exit::Build, what)?;
+        Ok(library)
+    }
+
+    /// Executes the benchmark under the tracer; fails with the reason where that cannot be done.
+    pub fn tracing(&self) -> Result<()> {
+        let tracer = this_executable()?;
+        let what = || "cannot trace an execution";
+        let [plan, report] = ["plan.json", "seen.json"].map(|name| self.place.path().join(name));
+        let executable = self.executable.path.clone();
+        let wanted = Plan { executable, report: report.clone(), ..Plan::default() };
+        let wanted = serde_json::to_vec(&wanted).context(Exit::Internal, what)?;
+        fs::write(&plan, wanted).context(Exit::Usage, what)?;
+        let tracing = Tracing { tracer, plan, ahead: 0 };
+        let conditions = Conditions { tracing: Some(&tracing), ..self.conditions };
+        let outcome = Native.execute(&self.executable, &self.name, &self.request, &conditions);
+        let Ok(seen) = fs::read(&report) else { return outcome.map(drop) };
+        let seen: Observation = serde_json::from_slice(&seen).context(Exit::Internal, what)?;
+        match seen {
+            Ok(_) => outcome.map(drop),
+            Err(reason) => Err(Error::new(Exit::Internal, what()).cause(reason)),
+        }
+    }
+}
+
+fn incomplete() -> Error {
+    Error::new(Exit::Internal, "rbench-control is not beside cargo-rbench")
+        .hint("install all programs of the package: cargo install cargo-rbench --locked --force")
+}

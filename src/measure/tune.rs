@@ -1,0 +1,142 @@
+//! Iterations of a measurement, tuned for a benchmark, a machine and a floor, so that all builds of all
+//! versions use the same number. Only rbench-harness and Divan can be told it.
+
+use tracing::debug;
+
+use super::{
+    Builds, Runner,
+    schedule::Step,
+    subject::{Subject, accepts_iterations, tuning_request},
+};
+use crate::{
+    error::{Exit, Result},
+    harness::{Executable, Harness, Outcome},
+    machine::this_machine,
+    model::{Benchmark, Execution, ExecutionRequest, Series},
+};
+
+impl Runner<'_> {
+    /// Finds the iterations of a benchmark: in the store, else by executing it once.
+    ///
+    /// A benchmark that fails here fails again when it is measured, and is reported then.
+    pub(super) fn tune(
+        &self,
+        subject: &mut Subject<'_>,
+        step: &Step,
+        builds: &Builds,
+    ) -> Result<()> {
+        if !subject.is_tunable() {
+            return Ok(());
+        }
+        let known = self.known_iterations(&subject.benchmark, &subject.request)?;
+        if known.is_some() {
+            subject.request.iterations = known;
+            return Ok(());
+        }
+        let first = step.versions.first().copied().unwrap_or_default();
+        self.tune_anew(subject, step, first, builds)
+    }
+
+    /// Tunes again what no longer takes about as long as the floor asks for: the program has changed since
+    /// it was tuned, or the machine has.
+    pub(super) fn tune_again_if_needed(
+        &self,
+        subject: &mut Subject<'_>,
+        step: &Step,
+        version: usize,
+        builds: &Builds,
+        execution: &Execution,
+    ) -> Result<()> {
+        let Some(iterations) = subject.request.iterations else { return Ok(()) };
+        // Of two that were executed at once, one has decided for both.
+        if execution.asked.iterations != Some(iterations) {
+            return Ok(());
+        }
+        let lasted = execution.compared_with_floor();
+        if subject.retuning.is_needed(version, iterations, lasted) {
+            self.tune_anew(subject, step, version, builds)?;
+        }
+        Ok(())
+    }
+
+    /// Tunes a benchmark again that failed with the iterations it was tuned to: they may have become so many
+    /// that its process reached the deadline. Returns whether there are fewer now.
+    pub(super) fn tune_after_failure(
+        &self,
+        subject: &mut Subject<'_>,
+        step: &Step,
+        version: usize,
+        builds: &Builds,
+    ) -> Result<bool> {
+        let before = subject.request.iterations;
+        if before.is_none() {
+            return Ok(false);
+        }
+        subject.retuning.settle();
+        self.tune_anew(subject, step, version, builds)?;
+        Ok(subject.request.iterations < before)
+    }
+
+    fn tune_anew(
+        &self,
+        subject: &mut Subject<'_>,
+        step: &Step,
+        version: usize,
+        builds: &Builds,
+    ) -> Result<()> {
+        let request = subject.tuning_request(version);
+        if let Ok(execution) = self.execute_once(subject, step, version, builds, &request)?
+            && let Some(found) = self.record_tuned(&subject.benchmark, &request, &execution)?
+        {
+            subject.request.iterations = Some(found);
+        }
+        Ok(())
+    }
+
+    /// Finds the iterations of a benchmark by this executable, unless they are in the store.
+    pub(super) fn tune_by(
+        &self,
+        harness: &dyn Harness,
+        executable: &Executable,
+        benchmark: &Benchmark,
+        request: &ExecutionRequest,
+    ) -> Result<Option<u64>> {
+        if !accepts_iterations(harness.kind()) {
+            return Ok(None);
+        }
+        let known = self.known_iterations(benchmark, request)?;
+        if known.is_some() {
+            return Ok(known);
+        }
+        let request = tuning_request(harness.kind(), request);
+        match harness.execute(executable, &benchmark.name, &request, &self.conditions) {
+            Ok(Outcome::Measured(execution)) => self.record_tuned(benchmark, &request, &execution),
+            Err(failure) if failure.exit() == Exit::Interrupted => Err(failure),
+            Ok(Outcome::Skipped(_)) | Err(_) => Ok(None),
+        }
+    }
+
+    /// The iterations that were found for a benchmark on this machine.
+    fn known_iterations(
+        &self,
+        benchmark: &Benchmark,
+        request: &ExecutionRequest,
+    ) -> Result<Option<u64>> {
+        self.store.tuned(benchmark, &this_machine(), request.min_time)
+    }
+
+    /// Keeps the iterations that an execution has found, if it has.
+    fn record_tuned(
+        &self,
+        benchmark: &Benchmark,
+        request: &ExecutionRequest,
+        execution: &Execution,
+    ) -> Result<Option<u64>> {
+        let found = execution.series.first().and_then(Series::same_iterations);
+        if let Some(iterations) = found {
+            debug!(iterations, "{benchmark} is tuned");
+            self.store.record_tuned(benchmark, &this_machine(), request.min_time, iterations)?;
+        }
+        Ok(found)
+    }
+}

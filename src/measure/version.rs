@@ -1,0 +1,312 @@
+//! A version that is checked out, compiled and listed: once for each command; and its files that benchmarks may read:
+//! its checkout, and what its compilation made.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashSet},
+    ffi::OsString,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use super::{
+    Runner,
+    listing::{CompiledVersion, ListedTarget, Listing},
+};
+use tracing::info_span;
+
+use crate::{
+    builds::{BuildEnv, Compilation, Source, files},
+    elf::{Digest, FunctionSet},
+    error::Result,
+    git::Checkout,
+    harness::{Conditions, Executable, Filter, has_threads},
+    impact::FileState,
+    model::{BenchTarget, Benchmark, HarnessKind, TargetFilter, Version},
+    project::{Project, source_of},
+};
+
+/// A version with its files, its compilation and its benchmarks.
+pub struct ListedVersion {
+    /// The version.
+    pub version: Version,
+    checkout: Checkout,
+    /// Its compilation, which its builds are linked from.
+    pub compilation: Compilation,
+    /// The variables that cargo's configuration sets for its processes.
+    configured: Vec<(OsString, OsString)>,
+    /// The lock file that it was compiled with, as text.
+    pub locked: String,
+    /// Its benchmarks.
+    pub listing: Listing,
+    /// The crates of its workspace, as they are called in code.
+    pub(super) crates: BTreeSet<String>,
+}
+
+impl ListedVersion {
+    /// Checks a version out, compiles its bench targets, and lists their benchmarks.
+    pub fn new(
+        project: &Project,
+        workshop: &BuildEnv<'_>,
+        version: Version,
+        (targets, filter): (&TargetFilter, &Filter),
+        conditions: &Conditions<'_>,
+    ) -> Result<Self> {
+        let _phase = info_span!("version", "{version}").entered();
+        let checkout =
+            info_span!("checkout").in_scope(|| project.checkout(&version, workshop.observer))?;
+        let source = source_of(&version, &checkout);
+        let compilation = info_span!("compile").in_scope(|| workshop.compile(source, targets))?;
+        let locked = workshop.locked(source);
+        let workspace = workshop.workspace(source, &compilation)?;
+        let configured = workshop.configured_variables(source, &compilation.record);
+        let compiled = CompiledVersion {
+            version: &version,
+            compilation: &compilation,
+            workspace: &workspace,
+            configured: &configured,
+            settings: &workshop.settings,
+            file: &project.file,
+            manifest: project.manifest.as_deref(),
+        };
+        let listing = info_span!("list").in_scope(|| compiled.list(filter, conditions))?;
+        let crates = workspace.crates();
+        Ok(Self { version, checkout, compilation, configured, locked, listing, crates })
+    }
+
+    /// A digest of what its files decide of the variables that processes of a bench target get; none if
+    /// that is nothing.
+    pub(super) fn variables_digest(&self, target: &BenchTarget) -> Option<Digest> {
+        let Compilation { record, home, .. } = &self.compilation;
+        let compiled = record.targets.iter().find(|compiled| compiled.target == *target)?;
+        record.variables_digest(compiled, &self.configured, &[self.source().checkout, home])
+    }
+
+    pub(super) fn source(&self) -> Source<'_> {
+        source_of(&self.version, &self.checkout)
+    }
+
+    /// All its benchmarks, each once, even one whose id is listed twice.
+    pub fn benchmarks(&self) -> Vec<Benchmark> {
+        let mut seen = HashSet::new();
+        let listed = self.listing.targets.iter().flat_map(|target| &target.benchmarks);
+        listed.filter(|benchmark| seen.insert(*benchmark)).cloned().collect()
+    }
+
+    /// The variables that processes of a bench target get.
+    pub(super) fn variables(&self, target: &BenchTarget) -> &[(OsString, OsString)] {
+        let is_it = |listed: &&ListedTarget| {
+            let Executable { package, target: name, .. } = &listed.executable;
+            *package == target.package && *name == target.target
+        };
+        let listed = self.listing.targets.iter().find(is_it);
+        listed.map_or(&[], |listed| &listed.executable.variables)
+    }
+
+    /// Whether the instructions of a benchmark can be counted function by function: not those of whole programs, nor of
+    /// several threads.
+    pub fn can_be_profiled(&self, benchmark: &Benchmark) -> bool {
+        let kind = self.target_of(benchmark).map(|target| target.harness.kind());
+        match kind {
+            None | Some(HarnessKind::Command) => false,
+            Some(HarnessKind::Divan) => !has_threads(&benchmark.name),
+            Some(_) => true,
+        }
+    }
+
+    /// The target that a benchmark is listed in.
+    pub(super) fn target_of(&self, benchmark: &Benchmark) -> Option<&ListedTarget> {
+        self.listing.targets.iter().find(|target| target.benchmarks.contains(benchmark))
+    }
+}
+
+impl Runner<'_> {
+    /// Checks a version out, compiles it, and lists its benchmarks.
+    pub fn list(&self, version: Version) -> Result<ListedVersion> {
+        let wanted = (&self.settings.targets, &self.settings.filter);
+        ListedVersion::new(self.project, &self.workshop, version, wanted, &self.conditions)
+    }
+
+    /// The compiler that a version is compiled by: all of `rustc -vV`; nothing if it cannot be run.
+    pub fn compiler(&self, version: &Version) -> String {
+        let compiler = || {
+            let checkout = self.project.checkout(version, self.workshop.observer)?;
+            self.workshop.compiler(source_of(version, &checkout))
+        };
+        compiler().unwrap_or_default()
+    }
+
+    /// Those of a version's benchmarks that have another id each time that their target is listed.
+    pub fn with_changing_ids(
+        &self,
+        version: &ListedVersion,
+        benchmarks: &[Benchmark],
+    ) -> Result<Vec<Benchmark>> {
+        let mut changing = Vec::new();
+        for target in &version.listing.targets {
+            if target.benchmarks.iter().any(|benchmark| benchmarks.contains(benchmark)) {
+                changing.extend(target.with_changing_ids(&self.conditions)?.into_iter().cloned());
+            }
+        }
+        Ok(changing)
+    }
+
+    /// The machine code of every bench target of a version, function by function.
+    pub fn functions(&self, version: &ListedVersion) -> Result<Vec<(BenchTarget, FunctionSet)>> {
+        let _phase = info_span!("machine code", version = %version.version).entered();
+        self.workshop.functions(&version.compilation)
+    }
+}
+
+/// Where the files of a version are.
+#[derive(Clone, Debug)]
+pub(super) struct VersionFiles {
+    /// Each place, without symbolic links, with its name below the build path.
+    places: [(PathBuf, &'static str); 2],
+    build_path: PathBuf,
+}
+
+impl ListedVersion {
+    /// Its files, for executions at this build path.
+    pub(super) fn files(&self, build_path: PathBuf) -> VersionFiles {
+        let source = (files::real(self.source().checkout), "src");
+        VersionFiles { places: [source, (files::real(&self.compilation.home), "")], build_path }
+    }
+}
+
+impl VersionFiles {
+    /// A file by its path below the build path, and its state; by the path that was asked for and by the one
+    /// that it leads to, as a symbolic link may lead elsewhere in another version. None if it is no file of the
+    /// version.
+    pub(super) fn find(&self, path: &Path, is_opened: bool) -> Vec<(PathBuf, FileState)> {
+        let mut paths = vec![files::real(path)];
+        if let Ok(below) = path.strip_prefix(&self.build_path) {
+            paths.push(self.place(below));
+        } else if path != paths[0] {
+            paths.push(path.to_owned());
+        }
+        let found = paths.iter().filter_map(|path| {
+            let below = self.places.iter().find_map(|(place, name)| {
+                Some(Path::new(name).join(path.strip_prefix(place).ok()?))
+            });
+            Some((below?, state(path, is_opened)))
+        });
+        found.collect()
+    }
+
+    /// The paths that are not the same in two versions, or not known to be, of what was read in either. What was
+    /// read in one alone is looked up in the other.
+    pub(super) fn that_differ(
+        versions: [&Self; 2],
+        [base, head]: [&BTreeMap<PathBuf, FileState>; 2],
+    ) -> BTreeSet<PathBuf> {
+        let mut differ = BTreeSet::new();
+        for (path, found) in base.iter().chain(head) {
+            let is_opened = found.has_contents();
+            let states = [(base, versions[0]), (head, versions[1])].map(|(own, version)| {
+                own.get(path).copied().unwrap_or_else(|| version.state(path, is_opened))
+            });
+            if states[0] != states[1] || states.contains(&FileState::Other) {
+                differ.insert(path.clone());
+            }
+        }
+        differ
+    }
+
+    /// The states of the same paths now, each as it was looked at.
+    pub(super) fn states(&self, of: &BTreeMap<PathBuf, FileState>) -> BTreeMap<PathBuf, FileState> {
+        let now = |(path, state): (&PathBuf, &FileState)| {
+            (path.clone(), self.state(path, state.has_contents()))
+        };
+        of.iter().map(now).collect()
+    }
+
+    /// The state of what is at a path below the build path.
+    fn state(&self, path: &Path, is_opened: bool) -> FileState {
+        state(&self.place(path), is_opened)
+    }
+
+    /// Where a path below the build path leads.
+    fn place(&self, path: &Path) -> PathBuf {
+        let [(source, name), (home, _)] = &self.places;
+        match path.strip_prefix(name) {
+            Ok(below) => source.join(below),
+            Err(_) => home.join(path),
+        }
+    }
+}
+
+fn state(path: &Path, is_opened: bool) -> FileState {
+    let found = match fs::metadata(path) {
+        Ok(found) => found,
+        Err(error)
+            if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
+        {
+            return FileState::Absent;
+        }
+        Err(_) => return FileState::Other,
+    };
+    if found.is_dir() {
+        return FileState::Directory(is_opened.then(|| names(path)).flatten());
+    }
+    if !found.is_file() {
+        return FileState::Other;
+    }
+    fs::read(path).map_or(FileState::Other, |bytes| FileState::File(Digest::compute(&bytes)))
+}
+
+/// A digest of the names in a directory.
+fn names(directory: &Path) -> Option<Digest> {
+    let mut names: Vec<Vec<u8>> = fs::read_dir(directory)
+        .ok()?
+        .map(|entry| Some(entry.ok()?.file_name().into_encoded_bytes()))
+        .collect::<Option<_>>()?;
+    names.sort();
+    Some(Digest::compute(&names.join(&0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    /// A version with two files, and a link to one of them.
+    fn version(place: &Path, leads_to: &str) -> VersionFiles {
+        let (source, home) = (place.join("checkout"), place.join("home"));
+        fs::create_dir_all(&source).unwrap();
+        fs::create_dir_all(&home).unwrap();
+        for name in ["small", "large"] {
+            fs::write(source.join(name), name).unwrap();
+        }
+        symlink(leads_to, source.join("current")).unwrap();
+        symlink(&source, home.join("src")).unwrap();
+        let build_path = place.join("at");
+        symlink(&home, &build_path).unwrap();
+        VersionFiles { places: [(source, "src"), (home, "")], build_path }
+    }
+
+    #[test]
+    fn a_link_that_leads_elsewhere_in_another_version_differs_though_no_file_does() {
+        let place = tempfile::tempdir().unwrap();
+        let place = place.path().canonicalize().unwrap();
+        let versions = ["small", "large"].map(|to| version(&place.join(to), to));
+        for name in ["checkout/current", "at/src/current"] {
+            let read = ["small", "large"].map(|to| place.join(to).join(name));
+            let [base, head] =
+                [0, 1].map(|index| BTreeMap::from_iter(versions[index].find(&read[index], true)));
+            assert_eq!(base.len(), 2, "{base:?}");
+            assert_eq!(base, versions[0].states(&base));
+            let differ = VersionFiles::that_differ([&versions[0], &versions[1]], [&base, &head]);
+            assert_eq!(differ, BTreeSet::from(["src/current".into()]), "{name}");
+        }
+    }
+
+    #[test]
+    fn files_elsewhere_are_none_of_the_version() {
+        let place = tempfile::tempdir().unwrap();
+        let version = version(&place.path().canonicalize().unwrap(), "small");
+        assert_eq!(version.find(Path::new("/etc/passwd"), true), []);
+        let missing = version.find(&version.places[0].0.join("missing"), false);
+        assert_eq!(missing, [("src/missing".into(), FileState::Absent)]);
+    }
+}

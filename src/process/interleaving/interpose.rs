@@ -1,0 +1,376 @@
+//! Stands in for the clock in a benchmark's process, and passes the turn to the partner's process when the
+//! clock is read. rustc compiles it to a library that is preloaded; it is no part of any crate. Users have old
+//! compilers too, so it is written for Rust 1.64.
+//!
+//! A process lives in a time of its own that stands still while it waits for its turn. So it makes no
+//! difference whether a reading begins or ends a measurement. Points in time until which Rust's own locks and
+//! channels wait, or a thread sleeps, are translated to the real time. It also stands still while others have the
+//! CPU: other processes, and, on a virtual machine, its host.
+#![no_std]
+
+use core::{
+    ffi::{c_int, c_long, c_void},
+    mem::{size_of, size_of_val, transmute},
+    panic::PanicInfo,
+    ptr::{addr_of, addr_of_mut, copy_nonoverlapping, null_mut},
+    sync::atomic::{
+        AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicUsize,
+        Ordering::{Acquire, Relaxed, Release},
+    },
+};
+
+use own_time::{Clocks, OwnTime, State};
+use page::{Page, READINGS};
+use system::*;
+
+static PAGE: AtomicPtr<Page> = AtomicPtr::new(null_mut());
+/// Which of the two processes this is.
+static MEMBER: AtomicUsize = AtomicUsize::new(0);
+/// The process that joined: what it forks does not take turns.
+static PROCESS: AtomicU32 = AtomicU32::new(0);
+/// The thread that passes the turn: the first one, as the kernel and as libc call it. Others run on.
+static OWNER: AtomicU32 = AtomicU32::new(0);
+static OWNER_IN_LIBC: AtomicUsize = AtomicUsize::new(0);
+static TIME: OwnTime = OwnTime::new();
+/// Whether the time is changed at this moment: a signal handler may read the clock meanwhile.
+static IS_CHANGING: AtomicBool = AtomicBool::new(false);
+/// When the present turn began, by the real clock.
+static BEGAN: AtomicI64 = AtomicI64::new(0);
+
+#[panic_handler]
+fn panic(_: &PanicInfo<'_>) -> ! {
+    // SAFETY: it takes nothing and does not return.
+    unsafe { abort() }
+}
+
+/// Whether a clock counts the time of the world, and not that of a thread or a process.
+fn is_wall_clock(id: c_int) -> bool {
+    matches!(id, 0 | CLOCK_MONOTONIC | 4..=7 | 11)
+}
+
+/// The clock that is read instead. Coarse ones show less than what was waited.
+fn exact(id: c_int) -> c_int {
+    match id {
+        5 => 0,
+        6 => CLOCK_MONOTONIC,
+        other => other,
+    }
+}
+
+#[no_mangle]
+unsafe extern "C" fn clock_gettime(id: c_int, out: *mut Timespec) -> c_int {
+    let page = PAGE.load(Acquire);
+    if page.is_null() || !is_wall_clock(id) {
+        // SAFETY: the arguments are the caller's.
+        return unsafe { real_clock()(id, out) };
+    }
+    let id = exact(id);
+    // SAFETY: the mapping lasts as long as the process.
+    let page = unsafe { &*page };
+    if is_owner() {
+        let mut now = nanoseconds(CLOCK_MONOTONIC);
+        let is_over = now - BEGAN.load(Relaxed) >= page.quantum.load(Relaxed)
+            && page.gone[partner()].load(Acquire) == 0
+            && thread() == OWNER.load(Relaxed);
+        // Both happen after the end of a measurement is known, and before the next one begins.
+        if (is_over || TIME.is_due(now)) && !IS_CHANGING.swap(true, Acquire) {
+            TIME.settle(now, &Own);
+            now = if is_over { switch_if_due(page, now) } else { TIME.go_on(&Own) };
+            IS_CHANGING.store(false, Release);
+        }
+        // It stands still for a signal handler that interrupts a change of turns.
+        if let Some(reading) = TIME.read(now) {
+            if id == CLOCK_MONOTONIC {
+                keep(page, reading);
+            }
+            // SAFETY: the caller has a place for the time there.
+            unsafe { *out = Timespec::of(reading + ahead(id)) };
+            return 0;
+        }
+    }
+    let mut state = TIME.state();
+    loop {
+        // SAFETY: as above.
+        let status = unsafe { real_clock()(id, out) };
+        if status != 0 {
+            return status;
+        }
+        // Had the process stood still or gone on meanwhile, time would go back.
+        let after = TIME.state();
+        if after == state {
+            break;
+        }
+        state = after;
+    }
+    // SAFETY: the call has written the time there.
+    let out = unsafe { &mut *out };
+    *out = Timespec::of(match state {
+        State::Behind(left_out) => out.total() - left_out,
+        State::Still(stood) => stood + ahead(id),
+    });
+    0
+}
+
+/// How much more a clock shows than the monotonic one: clocks differ by that, and not by how fast they go.
+fn ahead(id: c_int) -> i64 {
+    const LONGEST_PAIR: i64 = 1_000;
+    if id == CLOCK_MONOTONIC {
+        return 0;
+    }
+    let mut before = nanoseconds(CLOCK_MONOTONIC);
+    // An interruption between the two would be part of the difference. Some machines never are as fast.
+    for _ in 0..10 {
+        let time = nanoseconds(id);
+        let after = nanoseconds(CLOCK_MONOTONIC);
+        if after - before < LONGEST_PAIR {
+            return time - after;
+        }
+        before = after;
+    }
+    nanoseconds(id) - nanoseconds(CLOCK_MONOTONIC)
+}
+
+/// The clocks of the first thread.
+struct Own;
+
+impl Clocks for Own {
+    fn now(&self) -> i64 {
+        nanoseconds(CLOCK_MONOTONIC)
+    }
+
+    fn cpu_time(&self) -> i64 {
+        nanoseconds(CLOCK_THREAD_CPUTIME)
+    }
+
+    fn waits(&self) -> i64 {
+        let mut usage = [0; 18];
+        // SAFETY: the place is as large as the type that libc fills.
+        unsafe { getrusage(RUSAGE_THREAD, addr_of_mut!(usage)) };
+        usage[VOLUNTARY_SWITCHES]
+    }
+}
+
+/// Keeps what the first thread has read. A process that it forks writes there too.
+fn keep(page: &Page, reading: i64) {
+    let own = MEMBER.load(Relaxed);
+    let index = page.read[own].load(Relaxed);
+    page.readings[own][index as usize % READINGS].store(reading, Relaxed);
+    page.read[own].store(index + 1, Relaxed);
+}
+
+/// Passes the turn and waits until it comes back, which is told by the real clock. The time stands still already.
+fn switch_if_due(page: &Page, now: i64) -> i64 {
+    let own = MEMBER.load(Relaxed);
+    // SAFETY: libc has a place for each thread.
+    let error = unsafe { __errno_location() };
+    // SAFETY: as above. Who reads the clock does not expect that this changes.
+    let before = unsafe { *error };
+    page.held[own].fetch_add(now - BEGAN.load(Relaxed), Relaxed);
+    page.passed[own].fetch_add(1, Relaxed);
+    code::move_if_due(now);
+    page.began.store(nanoseconds(CLOCK_MONOTONIC), Relaxed);
+    pass(page);
+    wait(page);
+    let now = go_on(page);
+    // SAFETY: as above.
+    unsafe { *error = before };
+    now
+}
+
+/// Goes on from the time at which it stood still.
+fn go_on(page: &Page) -> i64 {
+    let now = TIME.go_on_after_wait(&Own);
+    BEGAN.store(now, Relaxed);
+    page.began.store(now, Relaxed);
+    now
+}
+
+fn pass(page: &Page) {
+    page.turn.store(partner() as u32, Release);
+    // SAFETY: the address is in the mapping.
+    unsafe { real_syscall()(SYS_FUTEX, addr_of!(page.turn), FUTEX_WAKE, c_int::MAX) };
+}
+
+/// Waits for the turn, or until there is nobody to take turns with. InterimAnalyses again twenty times a second, as
+/// rbench only writes to the page, and wakes nobody, when a process has ended without passing the turn.
+fn wait(page: &Page) {
+    let own = MEMBER.load(Relaxed) as u32;
+    let most = Timespec::of(50_000_000);
+    loop {
+        let turn = page.turn.load(Acquire);
+        if turn == own {
+            return;
+        }
+        if page.gone[partner()].load(Acquire) != 0 {
+            page.turn.store(own, Release);
+            return;
+        }
+        // SAFETY: the address is in the mapping, and the time lives until the call returns.
+        unsafe {
+            real_syscall()(SYS_FUTEX, addr_of!(page.turn), FUTEX_WAIT, turn, addr_of!(most));
+        }
+    }
+}
+
+fn partner() -> usize {
+    1 - MEMBER.load(Relaxed)
+}
+
+/// Whether this may be the thread that passes the turn. Told fast, but a forked process has one too.
+fn is_owner() -> bool {
+    // SAFETY: it takes nothing.
+    (unsafe { pthread_self() }) == OWNER_IN_LIBC.load(Relaxed)
+}
+
+fn thread() -> u32 {
+    // SAFETY: it takes nothing.
+    (unsafe { real_syscall()(SYS_GETTID) }) as u32
+}
+
+/// The same point in the real time.
+fn in_real_time(point: &Timespec) -> Timespec {
+    let waited = match TIME.state() {
+        State::Behind(left_out) => left_out,
+        State::Still(stood) => nanoseconds(CLOCK_MONOTONIC) - stood,
+    };
+    Timespec::of(point.total().saturating_add(waited))
+}
+
+/// Rust's own locks, channels and parked threads wait until a point in time by this call.
+#[no_mangle]
+unsafe extern "C" fn syscall(
+    number: c_long,
+    one: c_long,
+    two: c_long,
+    three: c_long,
+    four: c_long,
+    five: c_long,
+    six: c_long,
+) -> c_long {
+    if number == SYS_FUTEX && two & FUTEX_COMMAND == FUTEX_WAIT_BITSET && four != 0 {
+        // SAFETY: a futex call has the time there.
+        let until = in_real_time(unsafe { &*(four as *const Timespec) });
+        // SAFETY: the arguments are the caller's, and the time lives until the call returns.
+        return unsafe { real_syscall()(number, one, two, three, addr_of!(until), five, six) };
+    }
+    // SAFETY: the arguments are the caller's; a call that has fewer ignores the rest.
+    unsafe { real_syscall()(number, one, two, three, four, five, six) }
+}
+
+#[no_mangle]
+unsafe extern "C" fn clock_nanosleep(
+    id: c_int,
+    flags: c_int,
+    time: *const Timespec,
+    left: *mut Timespec,
+) -> c_int {
+    // SAFETY: libc has a function of this name and type.
+    let sleep: Sleep = unsafe { transmute(SLEEP.get()) };
+    if flags & TIMER_ABSTIME == 0 || !is_wall_clock(id) || time.is_null() {
+        // SAFETY: the arguments are the caller's.
+        return unsafe { sleep(id, flags, time, left) };
+    }
+    // SAFETY: as above, and the time lives until the call returns.
+    unsafe { sleep(id, flags, &in_real_time(&*time), left) }
+}
+
+/// A process does not see that it is pinned to one CPU: one that has as many threads as CPUs is not to have fewer.
+#[no_mangle]
+unsafe extern "C" fn sched_getaffinity(process: c_int, size: usize, mask: *mut c_void) -> c_int {
+    // SAFETY: libc has a function of this name and type.
+    let affinity: Affinity = unsafe { transmute(AFFINITY.get()) };
+    // SAFETY: the arguments are the caller's.
+    let status = unsafe { affinity(process, size, mask) };
+    let page = PAGE.load(Acquire);
+    if status != 0 || page.is_null() || process != 0 {
+        return status;
+    }
+    // SAFETY: the mapping lasts as long as the process.
+    let cpus = unsafe { &(*page).cpus };
+    // SAFETY: the mask has room for `size` bytes, and nobody writes to the page's any more.
+    unsafe {
+        let from: *const u8 = addr_of!(*cpus).cast();
+        copy_nonoverlapping(from, mask.cast::<u8>(), size.min(size_of_val(cpus)));
+    }
+    0
+}
+
+/// Before `main`: joins the partner and waits for the first turn. What this process starts takes no turns.
+extern "C" fn join() {
+    const READ_WRITE: c_int = 3;
+    const SHARED: c_int = 1;
+    // SAFETY: no other thread runs yet; the names end with zeros, as variables do.
+    unsafe {
+        let value = getenv(name(b"RBENCH_TURNS\0").as_ptr());
+        if value.is_null() {
+            return;
+        }
+        // Which process this is, and the open files: of the page and of this library.
+        let [member, file, library] = numbers(value);
+        restore_preload();
+        unsetenv(name(b"RBENCH_TURNS\0").as_ptr());
+        let page = mmap(null_mut(), size_of::<Page>(), READ_WRITE, SHARED, file, 0);
+        close(file);
+        close(library);
+        if page as isize == -1 {
+            return;
+        }
+        let own = usize::from(member != 0);
+        MEMBER.store(own, Relaxed);
+        PROCESS.store(getpid() as u32, Relaxed);
+        OWNER.store(thread(), Relaxed);
+        OWNER_IN_LIBC.store(pthread_self(), Relaxed);
+        let page = page.cast::<Page>();
+        // Whoever wakes its partner is not interrupted by it, but goes on until it waits itself.
+        sched_setscheduler(0, SCHED_BATCH, &0);
+        TIME.stand_still(nanoseconds(CLOCK_MONOTONIC));
+        code::find();
+        // A second process of the same execution joins again.
+        (*page).read[own].store(0, Relaxed);
+        (*page).gone[own].store(0, Release);
+        (*page).joined[own].store(1, Release);
+        wait(&*page);
+        go_on(&*page);
+        PAGE.store(page, Release);
+    }
+}
+
+/// After `main`: tells what other threads took, and gives the turn up for good.
+extern "C" fn leave() {
+    let page = PAGE.load(Acquire);
+    // SAFETY: it takes nothing.
+    let process = (unsafe { getpid() }) as u32;
+    if page.is_null() || process != PROCESS.load(Relaxed) {
+        return;
+    }
+    // SAFETY: the mapping lasts as long as the process.
+    let page = unsafe { &*page };
+    let own = MEMBER.load(Relaxed);
+    let first = nanoseconds(CLOCK_THREAD_CPUTIME);
+    let mut children = [0; 18];
+    // SAFETY: the place is as large as the type that libc fills.
+    unsafe { getrusage(RUSAGE_CHILDREN, addr_of_mut!(children)) };
+    let [user, user_micros, system, system_micros, ..] = children;
+    let children = (user + system) * 1_000_000_000 + (user_micros + system_micros) * 1_000;
+    let others = nanoseconds(CLOCK_PROCESS_CPUTIME) - first + children;
+    page.first_thread[own].fetch_add(first, Relaxed);
+    page.others[own].fetch_add(others, Relaxed);
+    page.told[own].store(1, Release);
+    if page.turn.load(Acquire) == own as u32 {
+        let now = nanoseconds(CLOCK_MONOTONIC);
+        page.held[own].fetch_add(now - BEGAN.load(Relaxed), Relaxed);
+        page.began.store(now, Relaxed);
+    }
+    page.gone[own].store(1, Release);
+    pass(page);
+    // What still runs, like destructors, passes no turns.
+    OWNER_IN_LIBC.store(0, Relaxed);
+}
+
+#[used]
+#[link_section = ".init_array"]
+static JOIN: extern "C" fn() = join;
+
+#[used]
+#[link_section = ".fini_array"]
+static LEAVE: extern "C" fn() = leave;

@@ -1,0 +1,254 @@
+//! Two processes that take turns: both run at once on one CPU, each only while it has the turn, so that
+//! whatever disturbs the machine disturbs both.
+//!
+//! A library is preloaded to both that stands in for the clock. When a process reads the clock and has had the
+//! turn for long enough, it passes the turn and waits until it comes back. The time that it waits is not part of
+//! the time that it sees. The executables are not changed.
+
+#[cfg(test)]
+mod own_time;
+mod page;
+
+use std::{
+    fs::File,
+    mem::{offset_of, size_of},
+    os::{
+        fd::{AsRawFd, OwnedFd},
+        unix::fs::FileExt,
+    },
+    path::{Path, PathBuf},
+    process::Command,
+    sync::Arc,
+    time::Duration,
+};
+
+use rustix::{
+    fs::{MemfdFlags, Mode, OFlags, memfd_create, open},
+    process::{getpid, set_child_subreaper},
+    time::{ClockId, clock_gettime},
+};
+
+use self::page::{Page, READINGS};
+use super::preload::{LIBRARY, OWN, PAGE, inherit, moved, preload};
+use crate::error::{Context, Exit, Result};
+
+/// The source of the library: for rustc with these [flags](LIBRARY_FLAGS), without any dependency.
+pub const LIBRARY_SOURCE: &str = concat!(
+    include_str!("interpose.rs"),
+    "mod own_time {\n",
+    include_str!("own_time.rs"),
+    "}\nmod page {\n",
+    include_str!("page.rs"),
+    "}\nmod code {\n",
+    include_str!("code.rs"),
+    "}\nmod system {\n",
+    include_str!("system.rs"),
+    "}\n"
+);
+
+/// What rustc makes the library with. With LTO, nothing is left that would need Rust's own runtime.
+pub const LIBRARY_FLAGS: &str =
+    "--edition 2021 --crate-type cdylib -O -C panic=abort -C lto -C strip=symbols";
+
+/// How long a turn lasts at least. Shorter turns cost more in switches and cold caches; disturbances of longer
+/// turns are less alike.
+const QUANTUM: Duration = Duration::from_micros(300);
+
+/// The variable that says to which of two processes that take turns one belongs: a daemon has no other mark.
+pub(super) const MEMBER_VARIABLE: &str = "RBENCH_MEMBER";
+
+/// A path that leads each process that takes turns to a directory of its own.
+pub fn own_directory() -> PathBuf {
+    format!("/proc/self/fd/{OWN}").into()
+}
+
+/// What two processes share that take turns.
+#[derive(Debug)]
+pub struct SharedPage {
+    page: File,
+    library: File,
+}
+
+/// What a process did with its turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InterleavedUse {
+    /// Whether it took turns at all: it loaded the library.
+    pub joined: bool,
+    /// Whether it ended in order, so that what its threads took is known.
+    pub time_read: bool,
+    /// How often it passed the turn.
+    pub passed: u64,
+    /// How much CPU time its first thread took.
+    pub first_thread: Duration,
+    /// How much CPU time its other threads took, and the processes that it started.
+    pub others: Duration,
+}
+
+/// One of two processes that take turns, before it is started.
+#[derive(Clone, Debug)]
+pub struct InterleavedProcess {
+    ring: Arc<SharedPage>,
+    index: usize,
+    directory: Arc<OwnedFd>,
+    /// Whether its memory has the same addresses in each execution.
+    keeps_addresses: bool,
+}
+
+impl SharedPage {
+    /// A ring for processes that get this library, and that would run on these CPUs alone.
+    pub fn new(library: &Path, cpus: &[usize]) -> Result<Arc<Self>> {
+        let what = || "cannot create memory for two processes";
+        let page = memfd_create("turns", MemfdFlags::CLOEXEC).context(Exit::Internal, what)?;
+        let file = File::open(library)
+            .context(Exit::Internal, || format!("cannot open {}", library.display()))?;
+        let ring = Self { page: moved(page)?.into(), library: moved(file)?.into() };
+        ring.page.set_len(size_of::<Page>() as u64).context(Exit::Internal, what)?;
+        let quantum = i64::try_from(QUANTUM.as_nanos()).unwrap_or(i64::MAX);
+        ring.write(offset_of!(Page, quantum), &quantum.to_ne_bytes())?;
+        let mut mask = [0_u64; 16];
+        for (index, bits) in mask.iter_mut().enumerate() {
+            let own = cpus.iter().filter(|cpu| **cpu / 64 == index);
+            *bits = own.fold(0, |bits, cpu| bits | 1 << (cpu % 64));
+        }
+        ring.write(offset_of!(Page, cpus), &mask.map(u64::to_ne_bytes).concat())?;
+        Ok(Arc::new(ring))
+    }
+
+    /// The first process (0) or the second one (1), which finds `directory` at [`own_directory`].
+    pub fn member(self: &Arc<Self>, index: usize, directory: &Path) -> Result<InterleavedProcess> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let directory = open(directory, flags, Mode::empty())
+            .context(Exit::Internal, || format!("cannot open {}", directory.display()))?;
+        let directory = moved(directory)?;
+        let (ring, directory) = (Arc::clone(self), Arc::new(directory));
+        Ok(InterleavedProcess { ring, index, directory, keeps_addresses: true })
+    }
+
+    /// Lets the other process go on without this one.
+    fn leave(&self, index: usize) -> Result<()> {
+        self.write(offset_of!(Page, gone) + 4 * index, &1_u32.to_ne_bytes())
+    }
+
+    fn write(&self, at: usize, bytes: &[u8]) -> Result<()> {
+        self.page
+            .write_all_at(bytes, at as u64)
+            .context(Exit::Internal, || "cannot write to memory of two processes")
+    }
+
+    fn read<const LENGTH: usize>(&self, at: usize) -> Result<[u8; LENGTH]> {
+        let mut bytes = [0; LENGTH];
+        self.page
+            .read_exact_at(&mut bytes, at as u64)
+            .context(Exit::Internal, || "cannot read memory of two processes")?;
+        Ok(bytes)
+    }
+}
+
+/// Has this process, after exec, its stack, heap and libraries at the addresses where every other one has them
+/// that starts with as many bytes of environment: otherwise the kernel places the stack of each anew, and by
+/// that decides which data crosses the border of a cache line. Where it is forbidden, they are placed anew.
+#[expect(unsafe_code, reason = "there is no safe way to change how a process is executed")]
+fn keep_addresses() {
+    const ONLY_ASK: libc::c_ulong = 0xffff_ffff;
+    // SAFETY: it only makes system calls.
+    unsafe {
+        if let Ok(now) = libc::c_ulong::try_from(libc::personality(ONLY_ASK)) {
+            libc::personality(now | libc::c_ulong::from(libc::ADDR_NO_RANDOMIZE.unsigned_abs()));
+        }
+    }
+}
+
+impl InterleavedProcess {
+    /// A process that has nobody to take turns with: the library only leaves out of its time what interrupts it.
+    /// Each execution has other addresses, as it has without the library.
+    pub fn alone(library: &Path, cpus: &[usize], directory: &Path) -> Result<Self> {
+        let ring = SharedPage::new(library, cpus)?;
+        ring.leave(1)?;
+        Ok(Self { keeps_addresses: false, ..ring.member(0, directory)? })
+    }
+
+    /// Has `command` start this process.
+    pub(super) fn apply(&self, command: &mut Command) {
+        let value = format!("{},{PAGE},{LIBRARY}", self.index);
+        command.env("RBENCH_TURNS", value).env(MEMBER_VARIABLE, self.index.to_string());
+        preload(command);
+        let files = [
+            (self.directory.as_raw_fd(), OWN),
+            (self.ring.page.as_raw_fd(), PAGE),
+            (self.ring.library.as_raw_fd(), LIBRARY),
+        ];
+        inherit(command, self.clone(), files, |member| {
+            // What it leaves behind stays with it as long as it lives, so that nobody takes it for a process of
+            // the other one.
+            let _ = set_child_subreaper(Some(getpid()));
+            if member.keeps_addresses {
+                keep_addresses();
+            }
+        });
+    }
+
+    /// Which of the two it is.
+    pub(super) const fn index(&self) -> usize {
+        self.index
+    }
+
+    /// How long the process has had the turn; absent as long as it takes none.
+    pub fn own_time(&self) -> Result<Option<Duration>> {
+        if !self.has(offset_of!(Page, joined))? {
+            return Ok(None);
+        }
+        let mut held = i64::from_ne_bytes(self.ring.read(offset_of!(Page, held) + 8 * self.index)?);
+        let turn = u32::from_ne_bytes(self.ring.read(offset_of!(Page, turn))?);
+        // One that has ended is given the turn too, when the other one ends.
+        let has_ended = self.has(offset_of!(Page, gone))?;
+        if usize::try_from(turn) == Ok(self.index) && !has_ended {
+            let began = i64::from_ne_bytes(self.ring.read(offset_of!(Page, began))?);
+            let now = clock_gettime(ClockId::Monotonic);
+            let now = now.tv_sec.saturating_mul(1_000_000_000).saturating_add(now.tv_nsec);
+            // It has not begun while the other process is still to join.
+            if began > 0 {
+                held = held.saturating_add(now.saturating_sub(began));
+            }
+        }
+        Ok(Some(Duration::from_nanos(u64::try_from(held).unwrap_or(0))))
+    }
+
+    /// Lets the other process go on without this one, which has ended, however it did, or was never started.
+    pub fn leave(&self) -> Result<()> {
+        self.ring.leave(self.index)
+    }
+
+    /// What the process did, which has ended.
+    pub fn taken(&self) -> Result<InterleavedUse> {
+        let number = |at: usize| -> Result<u64> {
+            Ok(u64::from_ne_bytes(self.ring.read(at + 8 * self.index)?))
+        };
+        Ok(InterleavedUse {
+            joined: self.has(offset_of!(Page, joined))?,
+            time_read: self.has(offset_of!(Page, told))?,
+            passed: number(offset_of!(Page, passed))?,
+            first_thread: Duration::from_nanos(number(offset_of!(Page, first_thread))?),
+            others: Duration::from_nanos(number(offset_of!(Page, others))?),
+        })
+    }
+
+    /// What the first thread of the process, which has ended, read last from the monotonic clock: at most `READINGS`
+    /// times in ns, in the order in which they were read. They are those that the process itself saw. Processes that it
+    /// forked add theirs, so whoever uses them makes sure that they are what they are taken for.
+    pub fn readings(&self) -> Result<Vec<i64>> {
+        let read = offset_of!(Page, read) + size_of::<u64>() * self.index;
+        let read = usize::try_from(u64::from_ne_bytes(self.ring.read(read)?)).unwrap_or(usize::MAX);
+        let all = offset_of!(Page, readings) + size_of::<i64>() * READINGS * self.index;
+        let bytes: [u8; size_of::<i64>() * READINGS] = self.ring.read(all)?;
+        let readings = bytes.as_chunks::<{ size_of::<i64>() }>().0;
+        let kept = read.saturating_sub(READINGS)..read;
+        Ok(kept.map(|index| i64::from_ne_bytes(readings[index % READINGS])).collect())
+    }
+
+    fn has(&self, flags: usize) -> Result<bool> {
+        Ok(self.ring.read::<4>(flags + 4 * self.index)? != [0; 4])
+    }
+}
+
+#[cfg(test)]
+mod tests;

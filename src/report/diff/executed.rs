@@ -1,0 +1,108 @@
+//! Which benchmarks of a bench target execute each function that differs, and what each of them reaches.
+
+use crate::{
+    elf::Name,
+    impact::{Impact, ReachedFunction, is_harness_function},
+    model::Benchmark,
+    report::{
+        document::Text,
+        impact::{self, benchmarks_text, listed},
+    },
+};
+
+/// More benchmarks are not named where all of them do the same.
+const MOST_NAMES: usize = 8;
+
+/// What the benchmarks of a bench target reach.
+#[derive(Clone, Debug, Default)]
+pub struct ExecutedFunctions {
+    /// The benchmarks that both versions have, in the head's order, and what each reaches.
+    pub benchmarks: Vec<(Benchmark, Impact)>,
+    /// The benchmarks that one version alone has, which are not traced.
+    pub not_traced: Vec<Benchmark>,
+}
+
+/// The versions that have a function.
+#[derive(Clone, Copy)]
+pub(super) enum InVersions {
+    Both,
+    OnlyBase,
+    OnlyHead,
+}
+
+impl ExecutedFunctions {
+    /// The benchmarks that execute the function with this instance, which is the head's where that has it.
+    pub(super) fn executing(&self, instance: u64, has: InVersions) -> Vec<&Benchmark> {
+        let is_it = |function: &ReachedFunction| {
+            let versions = match has {
+                InVersions::Both => [true, true],
+                InVersions::OnlyBase => [true, false],
+                InVersions::OnlyHead => [false, true],
+            };
+            let sizes = [function.base_size, function.head_size];
+            function.instance == instance && sizes.map(|size| size.is_some()) == versions
+        };
+        let executing =
+            self.benchmarks.iter().filter(|(_, reach)| reach.functions.iter().any(is_it));
+        executing.map(|(benchmark, _)| benchmark).collect()
+    }
+
+    /// Who executes a function: `executed by parse/a and parse/b`.
+    pub(super) fn executed_by(&self, name: &Name, instance: u64, has: InVersions) -> Text {
+        let executing = self.executing(instance, has);
+        match executing.len() {
+            0 if is_harness_function(name) => {
+                "no benchmark is known to execute it but its harness, before it measures".into()
+            }
+            0 if self.is_complete() => "no benchmark executes it".into(),
+            0 => "no benchmark is known to execute it".into(),
+            all if all == self.benchmarks.len() && all > MOST_NAMES => {
+                format!("executed by all {all} benchmarks").into()
+            }
+            _ => {
+                let name = |one: &&Benchmark| impact::name(&one.name.id);
+                Text::from("executed by ").append(listed(&executing, name, ""))
+            }
+        }
+    }
+
+    /// A line for all benchmarks that reach the same, unless that is nothing.
+    pub(super) fn lines(&self) -> Vec<Text> {
+        let mut alike: Vec<(Text, Vec<Text>)> = Vec::new();
+        for (benchmark, reach) in self.benchmarks.iter().filter(|(_, reach)| !reach.is_nothing()) {
+            let words = impact::words(reach, "may reach more, because");
+            let name = impact::name(&benchmark.name.id);
+            match alike.iter_mut().find(|(other, _)| *other == words) {
+                Some((_, names)) => names.push(name),
+                None => alike.push((words, vec![name])),
+            }
+        }
+        let line = |(words, names): (Text, Vec<Text>)| {
+            let all = names.len();
+            let whom = if all == self.benchmarks.len() && all > MOST_NAMES {
+                format!("all {all} benchmarks").into()
+            } else {
+                Text::joined(names, ", ")
+            };
+            benchmarks_text(whom, all, words)
+        };
+        let mut lines: Vec<Text> = alike.into_iter().map(line).collect();
+        if !self.not_traced.is_empty() {
+            let name = |one: &Benchmark| impact::name(&one.name.id);
+            let names = listed(&self.not_traced, name, "");
+            lines.push(Text::from("in one version only, so not traced: ").append(names));
+        }
+        lines
+    }
+
+    /// How many benchmarks reach nothing.
+    pub(super) fn count_without_impact(&self) -> usize {
+        self.benchmarks.iter().filter(|(_, reach)| reach.is_nothing()).count()
+    }
+
+    /// Whether all that is executed is known.
+    fn is_complete(&self) -> bool {
+        let mut reached = self.benchmarks.iter().map(|(_, reach)| reach);
+        self.not_traced.is_empty() && reached.all(|reach| reach.uncertainties.is_empty())
+    }
+}

@@ -1,0 +1,95 @@
+//! What of the differences between two versions a benchmark executes and reads: in words, and for programs.
+
+mod json;
+
+pub use json::{Difference, ReachFields};
+
+use super::{document::Text, escape::escape_untrusted, quantity::change_of_stack, table::shorten};
+use crate::{
+    elf::Cause,
+    impact::{Impact, ReachedFunction},
+};
+
+/// Up to so many functions, files or variables of a benchmark are named, each in so many columns at most.
+const MOST: usize = 3;
+const LONGEST: usize = 60;
+
+/// A reason from elsewhere has so many columns at most.
+const LONGEST_DOUBT: usize = 200;
+
+/// What so many benchmarks execute and read, all the same: `a, b: each executes fold (new, 90 bytes)`.
+pub fn benchmarks_text(whom: Text, number: usize, words: Text) -> Text {
+    let plain = words.plain();
+    let is_verb = ["executes ", "reads ", "may "].iter().any(|verb| plain.starts_with(verb));
+    let each = if number > 1 && is_verb { "each " } else { "" };
+    whom.then(format!(": {each}")).append(words)
+}
+
+/// A name from elsewhere.
+pub fn name(name: &str) -> Text {
+    Text::from_name(shorten(&escape_untrusted(name), LONGEST))
+}
+
+/// What a benchmark executes and reads of what differs: `executes fold (new, 90 bytes)`. Doubts are told as the
+/// reason for `because_of_doubts`, such as `measured because`.
+pub fn words(reach: &Impact, because_of_doubts: &str) -> Text {
+    let Impact { functions, files, variables, uncertainties: doubts } = reach;
+    let (measured, set_up): (Vec<&ReachedFunction>, Vec<&ReachedFunction>) =
+        functions.iter().partition(|function| function.while_measuring);
+    let functions =
+        |functions: &[&ReachedFunction], more| listed(functions, |one| function(one), more);
+    let mut parts = Vec::new();
+    if !measured.is_empty() {
+        parts.push(Text::from("executes ").append(functions(&measured, " that changed")));
+    }
+    if !set_up.is_empty() {
+        parts.push(Text::from("set-up differs: ").append(functions(&set_up, "")));
+    }
+    let differ = |number| if number == 1 { ", which differs" } else { ", which differ" };
+    if !files.is_empty() {
+        let names = listed(files, |file| name(file), "");
+        parts.push(Text::from("reads ").append(names).then(differ(files.len())));
+    }
+    if !variables.is_empty() {
+        let names = listed(variables, |variable| name(variable), "");
+        let plural = if variables.len() == 1 { "" } else { "s" };
+        let verb = format!("reads the variable{plural} ");
+        parts.push(Text::from(verb).append(names).then(differ(variables.len())));
+    }
+    if !doubts.is_empty() {
+        let doubt = |doubt: &String| Text::from(shorten(&escape_untrusted(doubt), LONGEST_DOUBT));
+        let doubts = listed(doubts, doubt, "");
+        parts.push(Text::from(format!("{because_of_doubts} ")).append(doubts));
+    }
+    Text::joined(parts, "; ")
+}
+
+/// A function and its sizes: `fold (624 -> 524 bytes, stack 24 -> 88 bytes)`.
+pub fn function(function: &ReachedFunction) -> Text {
+    let named = name(function.name.as_str());
+    if let Cause::Data(data) = &function.cause {
+        return match data {
+            Some(data) => named.then(" (its data differs: ").append(name(data.as_str())).then(")"),
+            None => named.then(" (its data differs)"),
+        };
+    }
+    let stack = change_of_stack(function.base_stack, function.head_stack);
+    let sizes = match (function.base_size, function.head_size) {
+        (Some(base), Some(head)) if base == head => format!(" (changed, {head} bytes{stack})"),
+        (Some(base), Some(head)) => format!(" ({base} -> {head} bytes{stack})"),
+        (None, Some(head)) => format!(" (new, {head} bytes)"),
+        (Some(base), None) => format!(" (removed, {base} bytes)"),
+        (None, None) => return named,
+    };
+    named.then(sizes)
+}
+
+/// The first of some things, and how many more there are: `a, b, c and 3 more that changed`.
+pub fn listed<T>(things: &[T], text: impl Fn(&T) -> Text, of_more: &str) -> Text {
+    let mut shown: Vec<Text> = things.iter().take(MOST).map(text).collect();
+    let last = match things.len().saturating_sub(MOST) {
+        0 => shown.pop().unwrap_or_default(),
+        more => Text::from(format!("{more} more{of_more}")),
+    };
+    if shown.is_empty() { last } else { Text::joined(shown, ", ").then(" and ").append(last) }
+}

@@ -1,0 +1,320 @@
+//! One benchmark in some experiments: rows of the store as the measurements that statistics take.
+
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, HashMap},
+    time::SystemTime,
+};
+
+use super::{
+    interleaving::{self, Interleaving, Mixed},
+    relation::VersionRef,
+    results::Results,
+};
+use crate::{
+    error::Result,
+    model::{
+        BenchTarget, Benchmark, Execution, Layout, LayoutSeed, Metric, Mode, Slot, Stage,
+        Throughput, Unmeasured,
+    },
+    stats::{Criteria, Estimator, Measurements, Repeat, SessionVariance, Summary, paired_ratio},
+    store::{ExperimentId, RecordedBuild, StoredExecution},
+};
+
+/// Some builds of a stage.
+#[derive(Clone, Copy, Debug)]
+pub struct BuildSelection<'s> {
+    /// The stage.
+    pub stage: Stage,
+    /// The seeds of the builds; those of all if absent.
+    pub seeds: Option<&'s [LayoutSeed]>,
+}
+
+impl BuildSelection<'_> {
+    /// Whether a slot is one of these builds'.
+    pub(super) fn have(&self, slot: &Slot) -> bool {
+        slot.stage == self.stage && self.seeds.is_none_or(|seeds| seeds.contains(&slot.seed))
+    }
+}
+
+impl From<Stage> for BuildSelection<'_> {
+    fn from(stage: Stage) -> Self {
+        Self { stage, seeds: None }
+    }
+}
+
+/// What some experiments measured of one benchmark.
+pub struct BenchmarkResults<'r> {
+    pub(super) results: &'r Results<'r>,
+    /// The benchmark.
+    pub benchmark: Benchmark,
+    rows: BTreeMap<VersionRef, Vec<StoredExecution>>,
+    variances: RefCell<HashMap<(usize, Metric, Mode), Option<SessionVariance>>>,
+}
+
+impl Results<'_> {
+    /// What these experiments measured of a benchmark.
+    pub fn benchmark(
+        &self,
+        benchmark: &Benchmark,
+        experiments: impl IntoIterator<Item = usize>,
+    ) -> Result<BenchmarkResults<'_>> {
+        let mut indices: Vec<usize> = experiments.into_iter().collect();
+        indices.sort_unstable();
+        indices.dedup();
+        let ids: Vec<ExperimentId> =
+            indices.iter().map(|index| self.experiments[*index].id).collect();
+        let index_of: HashMap<ExperimentId, usize> = ids.iter().copied().zip(indices).collect();
+        let mut rows: BTreeMap<VersionRef, Vec<StoredExecution>> = BTreeMap::new();
+        for row in self.store.rows(benchmark, &ids)? {
+            let Some(experiment) = index_of.get(&row.experiment) else { continue };
+            let place = VersionRef { experiment: *experiment, version: row.slot.version };
+            rows.entry(place).or_default().push(row);
+        }
+        let (benchmark, variances) = (benchmark.clone(), RefCell::default());
+        Ok(BenchmarkResults { results: self, benchmark, rows, variances })
+    }
+}
+
+impl BenchmarkResults<'_> {
+    /// The benchmark's bench target.
+    pub fn target(&self) -> BenchTarget {
+        self.benchmark.bench_target()
+    }
+
+    /// All rows of a version in an experiment, in the order of slots.
+    pub fn rows(&self, measured: VersionRef) -> &[StoredExecution] {
+        self.rows.get(&measured).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Why the benchmark has no result there, if it failed or skipped itself, or its version could not be
+    /// built.
+    pub fn unmeasured(&self, measured: VersionRef) -> Option<Unmeasured> {
+        if let Some(failure) = self.results.build_failure(measured) {
+            return Some(Unmeasured::Failed(failure.to_owned()));
+        }
+        self.rows(measured).iter().find_map(|row| row.outcome.as_ref().err().cloned())
+    }
+
+    /// Those places where the benchmark was measured; if there is none, those where it failed.
+    pub fn find_in(&self, places: &[VersionRef]) -> Vec<VersionRef> {
+        let (failed, others): (Vec<VersionRef>, Vec<_>) =
+            places.iter().partition(|place| self.unmeasured(**place).is_some());
+        let measured: Vec<VersionRef> =
+            others.into_iter().filter(|place| !self.rows(*place).is_empty()).collect();
+        if measured.is_empty() { failed } else { measured }
+    }
+
+    /// The executions of one stage.
+    pub fn executions(
+        &self,
+        measured: VersionRef,
+        stage: Stage,
+    ) -> impl Iterator<Item = (&StoredExecution, &Execution)> {
+        self.executions_of(measured, stage.into())
+    }
+
+    /// The executions of some builds.
+    fn executions_of<'s>(
+        &'s self,
+        measured: VersionRef,
+        builds: BuildSelection<'s>,
+    ) -> impl Iterator<Item = (&'s StoredExecution, &'s Execution)> {
+        let chosen = self.rows(measured).iter().filter(move |row| builds.have(&row.slot));
+        chosen.filter_map(|row| Some((row, row.outcome.as_ref().ok()?)))
+    }
+
+    /// The metrics that every execution has at all of these places, in the order of the harness: values of
+    /// some executions alone would be of a selection.
+    pub fn metrics(&self, places: &[VersionRef]) -> Vec<Metric> {
+        let executions = || {
+            let rows = places.iter().flat_map(|place| self.rows(*place));
+            rows.filter_map(|row| row.outcome.as_ref().ok())
+        };
+        let first = executions().next();
+        let metrics = first.into_iter().flat_map(|execution| &execution.series);
+        metrics
+            .map(|series| &series.metric)
+            .filter(|metric| executions().all(|execution| execution.series_of(metric).is_some()))
+            .cloned()
+            .collect()
+    }
+
+    /// The two versions of an experiment for which the benchmark has a whole second stage, if there are two.
+    pub(super) fn confirmed_in(&self, experiment: usize) -> Option<[VersionRef; 2]> {
+        self.results.experiments[experiment].finished?;
+        let has_second = |place: &VersionRef| {
+            self.unmeasured(*place).is_none()
+                && self.executions(*place, Stage::Second).next().is_some()
+        };
+        let places = self.rows.keys().filter(|place| place.experiment == experiment);
+        let confirmed: Vec<VersionRef> = places.copied().filter(has_second).collect();
+        confirmed.try_into().ok()
+    }
+
+    /// What one iteration processes in base and head, where both say how much of the same, and it differs.
+    pub(super) fn different_work(&self, versions: [VersionRef; 2]) -> Option<[Throughput; 2]> {
+        let declared = |place| {
+            let executed = self.rows(place).iter().find_map(|row| row.outcome.as_ref().ok());
+            executed.map(|execution| execution.throughput.as_slice()).unwrap_or_default()
+        };
+        let [base, head] = versions.map(declared);
+        let mut pairs = base.iter().zip(head).map(|(base, head)| [*base, *head]);
+        pairs.find(|pair| {
+            let [(base, of_base), (head, of_head)] = pair.map(Throughput::amount);
+            of_base == of_head && base != head
+        })
+    }
+
+    /// What brings the estimate of an execution to the ratio of neighbouring measurements of both versions, by half of
+    /// the way; 1 if it ran alone.
+    fn factor(
+        &self,
+        measured: VersionRef,
+        row: &StoredExecution,
+        own: &[f64],
+        metric: &Metric,
+    ) -> f64 {
+        let is_partner = |place: &&VersionRef| {
+            place.experiment == measured.experiment && place.version != measured.version
+        };
+        let beside = || {
+            let of_partner = self.rows(*self.rows.keys().find(is_partner)?).iter();
+            let slot = |version| Slot { version, ..row.slot };
+            let beside = of_partner.clone().find(|other| other.slot == slot(other.slot.version))?;
+            Some(&beside.outcome.as_ref().ok()?.series_of(metric)?.values)
+        };
+        beside().map_or(1.0, |partner| paired_ratio::towards_ratio(own, partner))
+    }
+
+    /// The measurements of some builds in one metric, each program counted as one build, with what this estimator needs
+    /// to compare them with those of the version beside it; `None` if there are none.
+    pub fn measurements<'s>(
+        &'s self,
+        measured: VersionRef,
+        builds: impl Into<BuildSelection<'s>>,
+        metric: &Metric,
+        estimator: Estimator,
+    ) -> Result<Option<Measurements>> {
+        let programs = self.results.programs(measured.experiment, &self.target())?;
+        let mut by_seed: BTreeMap<u64, Vec<&[f64]>> = BTreeMap::new();
+        let mut factors: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
+        let mut starts: BTreeMap<u64, f64> = BTreeMap::new();
+        let mut resolution: f64 = 0.0;
+        for (row, execution) in self.executions_of(measured, builds.into()) {
+            let Some(series) = execution.series_of(metric) else { continue };
+            let values = series.values.as_slice();
+            let seed = u64::from(programs.representative(row.slot.seed).get());
+            by_seed.entry(seed).or_default().push(values);
+            if estimator == Estimator::Pairwise {
+                let factor = self.factor(measured, row, values, metric);
+                factors.entry(seed).or_default().push(factor);
+            }
+            let start = execution.resources.start.duration_since(SystemTime::UNIX_EPOCH);
+            let start = start.unwrap_or_default().as_secs_f64();
+            starts.entry(seed).and_modify(|first| *first = first.min(start)).or_insert(start);
+            resolution = resolution.max(series.resolution);
+        }
+        let measurements = Measurements::new(metric.clone(), by_seed).ok();
+        Ok(measurements
+            .map(|all| all.with_resolution(resolution).with_starts(starts).with_factors(factors)))
+    }
+
+    /// How the executions of one stage were interleaved, at all of these places; `None` if there are none.
+    pub fn interleaving(
+        &self,
+        places: &[VersionRef],
+        stage: Stage,
+    ) -> Result<Option<Interleaving>, Mixed> {
+        let executions = places.iter().flat_map(|place| self.executions(*place, stage));
+        Interleaving::summarize(executions.map(|(_, execution)| execution))
+    }
+
+    /// What stands for each execution of one stage.
+    pub fn estimator(&self, place: VersionRef, stage: Stage, criteria: &Criteria) -> Estimator {
+        let executions = self.executions(place, stage).map(|(_, execution)| execution);
+        interleaving::estimator(criteria, executions)
+    }
+
+    /// Some builds in one metric.
+    pub fn summary<'s>(
+        &'s self,
+        measured: VersionRef,
+        builds: impl Into<BuildSelection<'s>>,
+        metric: &Metric,
+        criteria: &Criteria,
+    ) -> Result<Option<Summary>> {
+        let builds = builds.into();
+        let estimator = self.estimator(measured, builds.stage, criteria);
+        let measurements = self.measurements(measured, builds, metric, estimator)?;
+        Ok(measurements.map(|measurements| Summary::compute(&measurements, estimator)))
+    }
+
+    /// The builds of the benchmark's target at a place.
+    pub fn linked(&self, place: VersionRef) -> Result<Vec<RecordedBuild>> {
+        self.results.linked(place, &self.target())
+    }
+
+    /// The layouts of the builds at these places.
+    pub(super) fn layouts(&self, [base, head]: [VersionRef; 2]) -> Result<Vec<Layout>> {
+        let builds = [self.linked(base)?, self.linked(head)?].concat();
+        Ok(builds.into_iter().map(|build| build.layout).collect())
+    }
+
+    /// How much a metric of the benchmark varies between experiments like that one, whose executions were
+    /// interleaved so; `None` if nothing was measured twice.
+    pub fn session_variance(
+        &self,
+        like: usize,
+        metric: &Metric,
+        mode: Mode,
+        criteria: &Criteria,
+    ) -> Result<Option<SessionVariance>> {
+        let like = self.results.first_like(like);
+        let key = (like, metric.clone(), mode);
+        if let Some(known) = self.variances.borrow().get(&key) {
+            return Ok(*known);
+        }
+        let repeats = self.results.repeats(like, &self.benchmark)?;
+        let experiments = repeats.iter().flatten().map(|place| place.experiment);
+        let again = self.results.benchmark(&self.benchmark, experiments)?;
+        let mut groups = Vec::with_capacity(repeats.len());
+        for group in &repeats {
+            let mut summaries = Vec::with_capacity(group.len());
+            let alike = |place: &&VersionRef| {
+                let of_place = again.interleaving(&[**place], Stage::First);
+                of_place.is_ok_and(|all| all.is_some_and(|all| all.mode == mode))
+            };
+            for place in group.iter().filter(alike) {
+                if let Some(summary) = again.summary(*place, Stage::First, metric, criteria)? {
+                    summaries.push((*place, summary));
+                }
+            }
+            let places: Vec<VersionRef> = summaries.iter().map(|(place, _)| *place).collect();
+            groups.push((summaries, self.are_same_programs_by_seed(&places)?));
+        }
+        let repeats: Vec<Repeat<'_>> = groups
+            .iter()
+            .map(|(summaries, same_programs)| Repeat {
+                sessions: summaries.iter().map(|(place, one)| (place.experiment, one)).collect(),
+                same_programs: *same_programs,
+            })
+            .collect();
+        let variance = SessionVariance::estimate(&repeats);
+        self.variances.borrow_mut().insert(key, variance);
+        Ok(variance)
+    }
+
+    /// Whether builds of equal seeds are the same programs.
+    fn are_same_programs_by_seed(&self, places: &[VersionRef]) -> Result<bool> {
+        let mut programs = BTreeMap::new();
+        for place in places {
+            for build in self.linked(*place)? {
+                if *programs.entry(build.seed).or_insert(build.digest) != build.digest {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(!programs.is_empty())
+    }
+}

@@ -1,0 +1,31 @@
+//! From rows of the store to verdicts, for all commands.
+//!
+//! [`Results`] reads the results of experiments, [`Relation`] decides which results of two versions can be
+//! compared, and [`Judge`] judges them for each metric. Reports need only the resulting [`DecidedRow`]s.
+//! [`timeline`](fn@timeline) puts stored versions in the order of the repository.
+
+mod benchmark;
+pub mod fitness;
+mod interim;
+mod interleaving;
+mod kind;
+mod policy;
+mod relation;
+mod results;
+mod row;
+mod skip_reason;
+#[cfg(test)]
+pub(crate) mod testing;
+mod timeline;
+mod verdicts;
+
+pub use benchmark::{BenchmarkResults, BuildSelection};
+pub use interim::Progress;
+pub use interleaving::{Interleaving, Mixed};
+pub use kind::VerdictKind;
+pub use policy::{Counts, ExitPolicy};
+pub use relation::{Relation, VersionRef, obstacles};
+pub use results::{Results, are_identical, count_builds};
+pub use row::{Advice, ByMean, DecidedRow, DecidedStage, Repetition};
+pub use timeline::{KnownCommit, TimelineEntry, timeline};
+pub use verdicts::{DecisionOptions, MIXED, Verdicts};

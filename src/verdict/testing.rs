@@ -1,0 +1,220 @@
+//! Experiments and rows for the tests of this room.
+
+use std::{ops::Range, sync::Arc, time::Duration};
+
+use super::{Results, VersionRef};
+use crate::{
+    elf::Digest,
+    model::{
+        BenchTarget, Benchmark, Execution, ExecutionRequest, ExperimentPlan, InterimAnalyses,
+        Layout, LayoutSeed, Metric, Name, PlannedBenchmark, PlannedVersion, SampleSizes, Series,
+        Slot, Stage, Unmeasured, Version, testing, testing::machine,
+    },
+    store::{ExperimentId, RecordedBuild, Store, StoredExperiment},
+};
+
+pub fn place(experiment: usize, version: usize) -> VersionRef {
+    VersionRef { experiment, version }
+}
+
+/// A clean version whose commit and tree are called as it is.
+pub fn version(name: &str) -> Version {
+    Version {
+        revision: name.to_owned(),
+        commit: Some(name.to_owned()),
+        tree: name.to_owned(),
+        dirty: false,
+        summary: String::new(),
+        time: Some(0),
+    }
+}
+
+/// The plan of an experiment on these versions, with settings of that key.
+pub fn plan(versions: &[&str], settings_key: &str) -> ExperimentPlan {
+    let planned = |name: &&str| PlannedVersion {
+        version: version(name),
+        toolchain: "rustc 1.90.0\nhost: x".to_owned(),
+    };
+    ExperimentPlan {
+        versions: versions.iter().map(planned).collect(),
+        benchmarks: Vec::new(),
+        machine: machine("").into(),
+        rbench: "0.1.0".to_owned(),
+        settings: format!("{{\"key\":\"{settings_key}\"}}").into(),
+        settings_key: settings_key.into(),
+        sample_sizes: SampleSizes { first_look: None, builds: 6, executions: 1, measurements: 2 },
+        seed: 1,
+    }
+}
+
+/// The experiment of that plan, as a store has it.
+pub fn experiment(versions: &[&str], settings_key: &str) -> StoredExperiment {
+    let store = Store::in_memory().unwrap();
+    let id = store.begin(&plan(versions, settings_key)).unwrap();
+    store.experiments().unwrap().into_iter().find(|experiment| experiment.id == id).unwrap()
+}
+
+pub fn benchmark(id: &str) -> Benchmark {
+    Benchmark { package: "p".to_owned(), target: "t".to_owned(), name: Name::plain(id) }
+}
+
+pub fn target() -> BenchTarget {
+    benchmark("any").bench_target()
+}
+
+/// A metric of that name, in nanoseconds.
+pub fn metric(name: &str) -> Metric {
+    Metric { name: name.to_owned(), ..Metric::wall() }
+}
+
+/// Layout seeds of a stage.
+pub fn seeds(stage: Stage) -> Vec<LayoutSeed> {
+    let first = match stage {
+        Stage::First => 1,
+        Stage::Second => 101,
+    };
+    (first..first + 6).filter_map(LayoutSeed::new).collect()
+}
+
+/// How much builds differ.
+const NOISE: [f64; 6] = [0.0, 0.002, -0.001, 0.001, -0.002, 0.0005];
+
+/// An experiment that is being filled.
+pub struct Filling<'s> {
+    pub store: &'s Store<'s>,
+    pub id: ExperimentId,
+}
+
+impl<'s> Filling<'s> {
+    /// Begins an experiment on these versions, each build of which is a program of its own.
+    pub fn begin(store: &'s Store<'s>, versions: &[&str], benchmarks: &[&str]) -> Self {
+        Self::new(store, plan(versions, "key"), versions, benchmarks)
+    }
+
+    /// Begins an experiment on base and head whose benchmark `a` is judged after so many builds.
+    pub fn with_looks(store: &'s Store<'s>, looks: InterimAnalyses) -> Self {
+        let mut plan = plan(&["base", "head"], "key");
+        plan.sample_sizes.first_look = Some(looks.first as usize);
+        plan.sample_sizes.builds = looks.most as usize;
+        Self::new(store, plan, &["base", "head"], &["a"])
+    }
+
+    /// Measures some builds of the first stage, in the order in which looks see them: the head takes so much
+    /// longer, give or take what is said, by turns.
+    pub fn measure_builds(&self, builds: Range<usize>, change: f64, spread: f64) {
+        let most = u32::try_from(builds.end).unwrap();
+        let seeds = LayoutSeed::list(plan(&["base", "head"], "key").first_stage_seed(), most);
+        for (number, seed) in seeds.into_iter().enumerate().skip(builds.start) {
+            for version in [0, 1] {
+                self.build(version, seed, &format!("{version} {seed}"));
+                let sign = if number.is_multiple_of(2) { 1.0 } else { -1.0 };
+                let factor = 1.0 + version as f64 * (change + sign * spread);
+                let series = Series {
+                    metric: Metric::wall(),
+                    values: vec![100.0 * factor],
+                    iterations: vec![1],
+                    resolution: 0.0,
+                };
+                let slot = Slot { version, stage: Stage::First, round: 0, seed };
+                let execution = execution(vec![series]);
+                self.store
+                    .record_execution(self.id, &benchmark("a"), slot, Ok(&execution))
+                    .unwrap();
+            }
+        }
+    }
+
+    /// Begins an experiment on these versions on a machine with that CPU.
+    pub fn begin_on(
+        cpu: &str,
+        store: &'s Store<'s>,
+        versions: &[&str],
+        benchmarks: &[&str],
+    ) -> Self {
+        let mut plan = plan(versions, "key");
+        cpu.clone_into(&mut Arc::make_mut(&mut plan.machine).cpu);
+        Self::new(store, plan, versions, benchmarks)
+    }
+
+    fn new(
+        store: &'s Store<'s>,
+        mut plan: ExperimentPlan,
+        versions: &[&str],
+        benchmarks: &[&str],
+    ) -> Self {
+        let dimensions = plan.sample_sizes;
+        plan.benchmarks = benchmarks
+            .iter()
+            .map(|id| PlannedBenchmark { benchmark: benchmark(id), sample_sizes: dimensions })
+            .collect();
+        let filling = Self { store, id: store.begin(&plan).unwrap() };
+        for (index, name) in versions.iter().enumerate() {
+            for seed in [seeds(Stage::First), seeds(Stage::Second)].concat() {
+                filling.build(index, seed, &format!("{name} {seed}"));
+            }
+        }
+        filling
+    }
+
+    /// Records what program a build is.
+    pub fn build(&self, version: usize, seed: LayoutSeed, program: &str) {
+        let digest = Digest::compute(program.as_bytes());
+        let (target, layout) = (target(), Layout::SameOrder);
+        let build = RecordedBuild { version, target, seed, layout, digest };
+        self.store.record_builds(self.id, [build]).unwrap();
+    }
+
+    /// Measures every build of a version once, about these values in these metrics, with a little noise.
+    pub fn measure(&self, id: &str, version: usize, stage: Stage, values: &[(&str, f64)]) {
+        self.measure_with(|_| (), id, version, stage, values);
+    }
+
+    /// The same, with something else in every execution.
+    pub fn measure_with(
+        &self,
+        adapt: impl Fn(&mut Execution),
+        id: &str,
+        version: usize,
+        stage: Stage,
+        values: &[(&str, f64)],
+    ) {
+        for (seed, noise) in seeds(stage).into_iter().zip(NOISE) {
+            // What both versions share of a layout, and a little that they do not.
+            let factor = 1.0 + 20.0 * noise + noise * (version as f64 + 1.0) / 4.0;
+            let series = |(name, value): &(&str, f64)| Series {
+                metric: metric(name),
+                values: vec![value * factor, value * factor * 1.001],
+                iterations: vec![1, 1],
+                resolution: 0.0,
+            };
+            let mut execution = execution(values.iter().map(series).collect());
+            adapt(&mut execution);
+            let slot = Slot { version, stage, round: 0, seed };
+            self.store.record_execution(self.id, &benchmark(id), slot, Ok(&execution)).unwrap();
+        }
+    }
+
+    /// Records that the last execution of a version failed.
+    pub fn fail(&self, id: &str, version: usize, stage: Stage) {
+        let seed = seeds(stage)[5];
+        let failure = Unmeasured::Failed("it crashed".to_owned());
+        let slot = Slot { version, stage, round: 0, seed };
+        self.store.record_execution(self.id, &benchmark(id), slot, Err(&failure)).unwrap();
+    }
+
+    /// Everything that the store has.
+    pub fn results(&self) -> Results<'s> {
+        Results::new(self.store, self.store.experiments().unwrap())
+    }
+}
+
+fn execution(series: Vec<Series>) -> Execution {
+    let asked = ExecutionRequest {
+        measurements: 2,
+        warm_up: Duration::ZERO,
+        min_time: Duration::ZERO,
+        iterations: None,
+        seed: 0,
+    };
+    testing::execution(asked, series)
+}

@@ -1,0 +1,83 @@
+//! Orders of versions that need no repository.
+
+use super::*;
+use crate::verdict::testing::{experiment, place};
+
+/// An experiment on clean commits whose trees are called as they are.
+fn of(commits: &[&str]) -> StoredExperiment {
+    experiment(commits, "key")
+}
+
+/// An experiment on one version with a tree of its own.
+fn of_tree(commit: &str, tree: &str, dirty: bool) -> StoredExperiment {
+    let mut stored = of(&[commit]);
+    let version = &mut stored.plan.versions[0].version;
+    tree.clone_into(&mut version.tree);
+    version.dirty = dirty;
+    stored
+}
+
+/// Commits that follow each other.
+fn line(commits: &[&str]) -> Vec<KnownCommit> {
+    let before = std::iter::once(None).chain(commits.iter().map(|commit| Some(*commit)));
+    let known = |(commit, ancestor): (&&str, Option<&str>)| KnownCommit {
+        commit: (*commit).to_owned(),
+        ancestor: ancestor.map(str::to_owned),
+        in_head: true,
+    };
+    commits.iter().zip(before).map(known).collect()
+}
+
+/// Each entry's version and the one that it follows.
+fn summary(entries: &[TimelineEntry]) -> Vec<String> {
+    let name = |entry: &TimelineEntry| {
+        let Version { commit, tree, dirty, .. } = &entry.version;
+        let commit = commit.clone().unwrap_or_default();
+        if *dirty { format!("{commit}+{tree}") } else { commit }
+    };
+    let follows =
+        |entry: &TimelineEntry| entry.follows.map_or(String::new(), |index| name(&entries[index]));
+    entries.iter().map(|entry| format!("{} < {}", follows(entry), name(entry))).collect()
+}
+
+#[test]
+fn the_repository_decides_the_order_and_not_the_store() {
+    let experiments = [of(&["c", "a"]), of(&["b"])];
+    let entries = timeline(&experiments, &line(&["a", "b", "c"]));
+    assert_eq!(summary(&entries), [" < a", "a < b", "b < c"]);
+}
+
+#[test]
+fn an_uncommitted_tree_follows_its_commit_and_nothing_follows_it() {
+    let dirty = of_tree("a", "x", true);
+    let entries = timeline(&[dirty.clone(), of(&["a", "b"])], &line(&["a", "b"]));
+    assert_eq!(summary(&entries), [" < a", "a < a+x", "a < b"]);
+    // Where only the uncommitted tree of b was measured, both it and c follow a.
+    let dirty = of_tree("b", "x", true);
+    let entries = timeline(&[dirty, of(&["a", "c"])], &line(&["a", "b", "c"]));
+    assert_eq!(summary(&entries), [" < a", "a < b+x", "a < c"]);
+}
+
+#[test]
+fn commits_that_are_gone_come_first_and_are_not_lost() {
+    let mut gone = of(&["old", "older"]);
+    gone.plan.versions[1].version.time = Some(-5);
+    let entries = timeline(&[gone, of(&["a"])], &line(&["a"]));
+    assert_eq!(summary(&entries), [" < older", " < old", " < a"]);
+    assert_eq!(
+        entries.iter().map(|entry| entry.in_repository).collect::<Vec<_>>(),
+        [false, false, true]
+    );
+}
+
+#[test]
+fn versions_with_the_same_files_share_their_results() {
+    let amended = of_tree("b", "a", false);
+    let uncommitted = of_tree("0", "a", true);
+    let reverted = of_tree("c", "a", false);
+    let entries = timeline(&[of(&["a"]), amended, uncommitted, reverted], &line(&["0", "b", "c"]));
+    assert_eq!(summary(&entries), [" < b", "b < c"]);
+    let first_of = |experiment| place(experiment, 0);
+    assert_eq!(entries[0].measured, [0, 1, 2, 3].map(first_of));
+    assert_eq!(entries[0].measured, entries[1].measured);
+}

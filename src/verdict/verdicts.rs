@@ -1,0 +1,436 @@
+//! The judge: from the measurements of a benchmark in two versions to a verdict for each metric.
+//!
+//! Versions of one experiment are judged by its stages, and results of two experiments with the variance
+//! between experiments. `compare`, `compare --stored`, `history`, `run` and the demo all judge here, from
+//! rows of the store.
+
+use std::{cell::RefCell, collections::HashMap};
+
+use super::{
+    benchmark::{BenchmarkResults, BuildSelection},
+    interim::Progress,
+    interleaving::Mixed,
+    relation::{self, Relation, VersionRef},
+    results::{Results, are_identical},
+    row::{Advice, ByMean, DecidedRow, DecidedStage},
+};
+use crate::{
+    elf::Digest,
+    error::Result,
+    model::{LayoutSeed, Metric, Mode, Stage, Unmeasured},
+    stats::{
+        AlphaSpending, Analysis, Assessment, Criteria, Decider, Decision, Estimator, Pairing,
+        Power, StatsError, Summary, Verdict, decide_counts,
+    },
+    store::MeasuredBenchmark,
+};
+
+/// Why versions that were measured in two experiments cannot be compared.
+const NO_REPEAT: &str = "measured in two experiments, and no commit was measured twice with the \
+                         same settings, so the variation between experiments is unknown";
+
+/// Why executions that were interleaved in different ways are not compared, whatever conditions are allowed.
+pub const MIXED: &str = "some of its executions took turns with those of the other version, and others ran alone, so \
+                     their times cannot be compared";
+
+/// What is judged, and how results of two experiments are treated.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DecisionOptions {
+    /// The metrics to judge; all if empty.
+    pub metrics: Vec<Metric>,
+    /// Whether results of other machines, settings and compilers may be compared.
+    pub ignore_environment: bool,
+}
+
+/// Judges benchmarks by the results of some experiments.
+pub struct Verdicts<'r> {
+    results: &'r Results<'r>,
+    options: DecisionOptions,
+    /// How many verdicts there are on two versions of an experiment.
+    counts: RefCell<HashMap<VersionRef, HashMap<usize, usize>>>,
+}
+
+impl<'r> Verdicts<'r> {
+    /// A judge of these results.
+    pub fn new(results: &'r Results<'r>, options: DecisionOptions) -> Self {
+        Self { results, options, counts: RefCell::default() }
+    }
+
+    /// The metrics to be judged that all these places have.
+    pub fn metrics(&self, benchmark: &BenchmarkResults<'_>, places: &[VersionRef]) -> Vec<Metric> {
+        let mut metrics = benchmark.metrics(places);
+        metrics.retain(|metric| self.is_decided(metric));
+        metrics
+    }
+
+    /// What is said of a benchmark, in each metric that both versions have; one row without a metric where
+    /// there is nothing to judge.
+    pub fn rows(
+        &self,
+        benchmark: &BenchmarkResults<'_>,
+        relation: &Relation,
+        criteria: &Criteria,
+    ) -> Result<Vec<DecidedRow>> {
+        let versions = relation.versions();
+        if let Some(row) = unmeasured(benchmark, versions) {
+            return Ok(vec![row]);
+        }
+        if let Some(verdict) = self.verdict_without_values(benchmark, relation)? {
+            return Ok(vec![DecidedRow::without_metric(&benchmark.benchmark, verdict)]);
+        }
+        let metrics = self.metrics(benchmark, &versions);
+        if metrics.is_empty() {
+            let verdict = self.nothing_in_common(benchmark, versions);
+            return Ok(vec![DecidedRow::without_metric(&benchmark.benchmark, verdict)]);
+        }
+        if versions.iter().all(|place| self.results.is_counting(place.experiment)) {
+            let row = |metric: &Metric| by_counts(benchmark, versions, metric, criteria);
+            return metrics.iter().map(row).collect();
+        }
+        let row = |metric: &Metric| match relation {
+            Relation::SameExperiment(versions) => {
+                self.decide_by_stages(benchmark, *versions, metric, criteria)
+            }
+            Relation::AcrossExperiments(versions) | Relation::Incomparable { versions, .. } => {
+                self.across(benchmark, *versions, metric, criteria)
+            }
+        };
+        let work = benchmark.different_work(versions);
+        let complete = |row: DecidedRow| {
+            let decisive = if row.stages.len() > 1 { Stage::Second } else { Stage::First };
+            let interleaving = benchmark.interleaving(&versions, decisive).ok().flatten();
+            DecidedRow { work, interleaving, ..row }
+        };
+        metrics.iter().map(|metric| Ok(complete(row(metric)?))).collect()
+    }
+
+    /// The verdict on a benchmark that was measured, where values do not matter.
+    fn verdict_without_values(
+        &self,
+        benchmark: &BenchmarkResults<'_>,
+        relation: &Relation,
+    ) -> Result<Option<Verdict>> {
+        let [base, head] = relation.versions();
+        if let Some(sameness) = benchmark.skip_reason([base, head])? {
+            return Ok(Some(sameness.into()));
+        }
+        let same_files = self.results.version(base).tree == self.results.version(head).tree;
+        let programs = |place| -> Result<Vec<(LayoutSeed, Digest)>> {
+            Ok(benchmark.linked(place)?.iter().map(|build| (build.seed, build.digest)).collect())
+        };
+        // Equal programs that were measured together all the same may have read different files.
+        let is_measured = matches!(relation, Relation::SameExperiment(_))
+            && [base, head].iter().all(|place| !benchmark.rows(*place).is_empty());
+        if same_files || !is_measured && are_identical(&programs(base)?, &programs(head)?) {
+            return Ok(Some(Verdict::Identical));
+        }
+        if is_mixed(benchmark, relation) {
+            return Ok(Some(Verdict::NotComparable { reason: MIXED.to_owned() }));
+        }
+        Ok(match relation {
+            Relation::Incomparable { reasons, .. } if !self.options.ignore_environment => {
+                let reason = format!(
+                    "measured under different conditions ({})",
+                    reasons.join(
+                        "; \
+                                      "
+                    )
+                );
+                Some(Verdict::NotComparable { reason })
+            }
+            _ => None,
+        })
+    }
+
+    /// The verdict where no metric can be judged.
+    fn nothing_in_common(
+        &self,
+        benchmark: &BenchmarkResults<'_>,
+        versions: [VersionRef; 2],
+    ) -> Verdict {
+        let measured = versions.map(|place| benchmark.metrics(&[place]));
+        let reason = if measured.iter().any(Vec::is_empty) {
+            "it gave no measurements".to_owned()
+        } else {
+            let wanted = match self.options.metrics.as_slice() {
+                [] => String::new(),
+                wanted => format!(" of {}", Metric::names(wanted)),
+            };
+            let [base, head] = measured.map(|metrics| Metric::names(&metrics));
+            let reason = format!("no common metric{wanted}: base has {base}, head has {head}");
+            return Verdict::NotComparable { reason };
+        };
+        Verdict::Failed { reason }
+    }
+
+    /// By the stages of the experiment that measured both versions.
+    fn decide_by_stages(
+        &self,
+        benchmark: &BenchmarkResults<'_>,
+        versions: [VersionRef; 2],
+        metric: &Metric,
+        criteria: &Criteria,
+    ) -> Result<DecidedRow> {
+        let row = |verdict, stages| {
+            let metric = Some(metric.clone());
+            let row = DecidedRow::without_metric(&benchmark.benchmark, verdict);
+            DecidedRow { metric, stages, ..row }
+        };
+        let looks = benchmark.interim_analyses(versions);
+        let subject = MetricData {
+            benchmark,
+            versions,
+            metric,
+            criteria,
+            pairing: relation::pairing_within_experiment(&benchmark.layouts(versions)?),
+        };
+        let (count, all) = (self.count_decided(versions)?, looks.planned.count());
+        // It ends at the first look that decides it, whatever was measured of it later for another metric.
+        let mut first = None;
+        for look in 0..looks.count() {
+            match subject
+                .analysed(looks.builds(look), AlphaSpending::at_analysis(criteria, look, all))?
+            {
+                None => return Ok(row(no_measurements(), Vec::new())),
+                Some(Err(refusal)) => return Ok(row(Verdict::refused(&refusal), Vec::new())),
+                Some(Ok(stage)) => {
+                    let ends = stage.analysis.ends_first_stage(look + 1 == all, criteria);
+                    first = Some(stage);
+                    if ends {
+                        break;
+                    }
+                }
+            }
+        }
+        let Some(first) = first else { return Ok(row(no_measurements(), Vec::new())) };
+        let needs_fresh = criteria.confirm && first.analysis.nominated_by(criteria).is_some();
+        let second = if needs_fresh {
+            subject.analysed(Stage::Second.into(), AlphaSpending::second_stage(criteria, all))?
+        } else {
+            None
+        };
+        let second = match second.transpose() {
+            Err(refusal) => {
+                return Ok(row(Verdict::refused(&refusal), vec![first.into_stage(Decider::Own)]));
+            }
+            Ok(second) => second,
+        };
+        let fresh = second.as_ref().map(|second| &second.analysis);
+        let Decision { verdict, decider, by_mean } = first.analysis.decide(fresh, count, criteria);
+        let progress = Progress::after(&looks, &first.analysis, count, criteria);
+        let by_mean = by_mean.map(|change| ByMean { change, primary: decider == Decider::Mean });
+        let stages: Vec<DecidedStage> =
+            std::iter::once(first).chain(second).map(|stage| stage.into_stage(decider)).collect();
+        let outlook = stages.last().filter(|_| matches!(verdict, Verdict::Inconclusive { .. }));
+        let outlook = outlook.and_then(|DecidedStage { summaries, assessment }| {
+            let outlook = Power::estimate(assessment, count, criteria)?;
+            Some(outlook.with_executions_of(assessment, summaries))
+        });
+        let advice =
+            outlook.and_then(|outlook| Advice::from_outlook(&outlook, criteria.min_effect));
+        let verdict = verdict.with_power(outlook.as_ref());
+        Ok(DecidedRow { by_mean, advice, progress, ..row(verdict, stages) })
+    }
+
+    /// The value of a version in its experiment, and the stage that it is of: of the one that decides, so
+    /// that it is the value that a comparison within the experiment shows.
+    pub fn value(
+        &self,
+        benchmark: &BenchmarkResults<'_>,
+        place: VersionRef,
+        metric: &Metric,
+        criteria: &Criteria,
+    ) -> Result<(Stage, Option<Summary>)> {
+        if self.results.is_counting(place.experiment) {
+            let summary = benchmark.summary(place, Stage::First, metric, criteria)?;
+            return Ok((Stage::First, summary));
+        }
+        let versions = benchmark.confirmed_in(place.experiment);
+        let row = versions.map(|pair| self.decide_by_stages(benchmark, pair, metric, criteria));
+        let is_confirmed = row.transpose()?.is_some_and(|row| row.stages.len() > 1);
+        let stage = if is_confirmed { Stage::Second } else { Stage::First };
+        Ok((stage, benchmark.summary(place, stage, metric, criteria)?))
+    }
+
+    /// By results of two experiments, with the variance between experiments, or not at all. More builds
+    /// would not make their difference surer, so there is no advice.
+    fn across(
+        &self,
+        benchmark: &BenchmarkResults<'_>,
+        versions: [VersionRef; 2],
+        metric: &Metric,
+        criteria: &Criteria,
+    ) -> Result<DecidedRow> {
+        let [base, head] = versions;
+        let row = |verdict, stages| {
+            let metric = Some(metric.clone());
+            let row = DecidedRow::without_metric(&benchmark.benchmark, verdict);
+            DecidedRow { metric, stages, ..row }
+        };
+        let interleaving = benchmark.interleaving(&versions, Stage::First).ok().flatten();
+        let mode = interleaving.map_or(Mode::Sequential, |all| all.mode);
+        let sessions = benchmark.session_variance(head.experiment, metric, mode, criteria)?;
+        let Some(sessions) = sessions else {
+            let verdict = Verdict::NotComparable { reason: NO_REPEAT.to_owned() };
+            return Ok(row(verdict, Vec::new()));
+        };
+        let Some(summaries) =
+            summaries(benchmark, versions, Stage::First.into(), metric, criteria)?
+        else {
+            return Ok(row(no_measurements(), Vec::new()));
+        };
+        let pairing = relation::pairing_across_experiments(&benchmark.layouts(versions)?);
+        let judged = self.verdicts_of(base)?.min(self.verdicts_of(head)?);
+        let [one, other] = &summaries;
+        Ok(match Assessment::across(one, other, pairing, &sessions, criteria) {
+            Err(refusal) => row(Verdict::refused(&refusal), Vec::new()),
+            Ok(assessment) => {
+                let outlook = Power::estimate(&assessment, judged, criteria);
+                let verdict = Verdict::decide_stored(&assessment, judged, criteria);
+                let verdict = verdict.with_power(outlook.as_ref());
+                row(verdict, vec![DecidedStage { summaries, assessment }])
+            }
+        })
+    }
+
+    fn is_decided(&self, metric: &Metric) -> bool {
+        let Self { options: DecisionOptions { metrics, .. }, .. } = self;
+        metrics.is_empty() || metrics.contains(metric)
+    }
+
+    /// How many pairs of a benchmark and a metric there are to judge of one version.
+    fn verdicts_of(&self, place: VersionRef) -> Result<usize> {
+        self.count_decided([place, place])
+    }
+
+    /// How many pairs of a benchmark and a metric one experiment measured in both versions: how many
+    /// verdicts there are.
+    fn count_decided(&self, [base, head]: [VersionRef; 2]) -> Result<usize> {
+        let known = self.counts.borrow().get(&base).and_then(|of| of.get(&head.version)).copied();
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let judged = |of: &MeasuredBenchmark| {
+            let [base, head] = [&of.versions[base.version], &of.versions[head.version]];
+            if base.failed || head.failed {
+                return 0;
+            }
+            let common = base.metrics.iter().filter(|metric| head.metrics.contains(metric));
+            common.filter(|metric| self.is_decided(metric)).count()
+        };
+        let count = self.results.measured(base.experiment)?.iter().map(judged).sum();
+        self.counts.borrow_mut().entry(base).or_default().insert(head.version, count);
+        Ok(count)
+    }
+}
+
+/// Whether executions that would be compared were interleaved in different ways.
+fn is_mixed(benchmark: &BenchmarkResults<'_>, relation: &Relation) -> bool {
+    let stages = match relation {
+        Relation::SameExperiment(_) => &[Stage::First, Stage::Second][..],
+        Relation::AcrossExperiments(_) | Relation::Incomparable { .. } => &[Stage::First],
+    };
+    let versions = relation.versions();
+    stages.iter().any(|stage| benchmark.interleaving(&versions, *stage) == Err(Mixed))
+}
+
+/// What was counted in both versions, in one experiment or in two.
+fn by_counts(
+    benchmark: &BenchmarkResults<'_>,
+    versions: [VersionRef; 2],
+    metric: &Metric,
+    criteria: &Criteria,
+) -> Result<DecidedRow> {
+    let criteria = criteria.for_metric(metric);
+    let builds = Stage::First.into();
+    let summaries = summaries(benchmark, versions, builds, metric, &criteria)?;
+    let judged = summaries.and_then(|summaries| {
+        let (assessment, verdict) = decide_counts(&summaries[0], &summaries[1], &criteria)?;
+        Some((verdict, vec![DecidedStage { summaries, assessment }]))
+    });
+    let (verdict, stages) = judged.unwrap_or_else(|| (no_measurements(), Vec::new()));
+    let row = DecidedRow::without_metric(&benchmark.benchmark, verdict);
+    Ok(DecidedRow { metric: Some(metric.clone()), stages, ..row })
+}
+
+/// What is said of a benchmark that failed in a version, or else was skipped in one.
+fn unmeasured(benchmark: &BenchmarkResults<'_>, versions: [VersionRef; 2]) -> Option<DecidedRow> {
+    let unmeasured = versions.map(|place| benchmark.unmeasured(place));
+    let is_failed = |one: &Option<Unmeasured>| matches!(one, Some(Unmeasured::Failed(_)));
+    let index = unmeasured.iter().position(is_failed);
+    let index = index.or_else(|| unmeasured.iter().position(Option::is_some))?;
+    let unmeasured_in = unmeasured[1 - index].is_none().then_some(index);
+    let verdict = match unmeasured.into_iter().nth(index)?? {
+        Unmeasured::Failed(reason) => Verdict::Failed { reason },
+        Unmeasured::Skipped(reason) => Verdict::Skipped { reason },
+    };
+    Some(DecidedRow { unmeasured_in, ..DecidedRow::without_metric(&benchmark.benchmark, verdict) })
+}
+
+fn no_measurements() -> Verdict {
+    Verdict::Failed { reason: "it gave no measurements".to_owned() }
+}
+
+/// What is judged by the stages of an experiment.
+pub(super) struct MetricData<'s> {
+    pub(super) benchmark: &'s BenchmarkResults<'s>,
+    pub(super) versions: [VersionRef; 2],
+    pub(super) metric: &'s Metric,
+    pub(super) criteria: &'s Criteria,
+    pub(super) pairing: Pairing,
+}
+
+/// Some builds of a benchmark, with the two estimates that they were analysed by.
+pub(super) struct Analysed {
+    /// Base and head by the estimator.
+    own: [Summary; 2],
+    /// The same by the mean, where the analysis has it.
+    mean: Option<[Summary; 2]>,
+    pub(super) analysis: Analysis,
+}
+
+impl MetricData<'_> {
+    /// The analysis of some builds; `None` if one of the versions has no measurements.
+    pub(super) fn analysed(
+        &self,
+        builds: BuildSelection<'_>,
+        rates: AlphaSpending,
+    ) -> Result<Option<Result<Analysed, StatsError>>> {
+        let of = |criteria: &Criteria| {
+            summaries(self.benchmark, self.versions, builds, self.metric, criteria)
+        };
+        let Some(own) = of(self.criteria)? else { return Ok(None) };
+        let mean = if own[0].estimator().needs_mean() {
+            of(&Criteria { estimator: Some(Estimator::Mean), ..*self.criteria })?
+        } else {
+            None
+        };
+        let analysis = Analysis::new(rates, &own, mean.as_ref(), self.pairing, self.criteria);
+        Ok(Some(analysis.map(|analysis| Analysed { own, mean, analysis })))
+    }
+}
+
+impl Analysed {
+    /// The stage by one of the estimates.
+    pub(super) fn into_stage(self, decider: Decider) -> DecidedStage {
+        let assessment = self.analysis.assessment(decider).clone();
+        let mean = self.mean.filter(|_| decider == Decider::Mean);
+        let summaries = mean.unwrap_or(self.own);
+        DecidedStage { summaries, assessment }
+    }
+}
+
+/// Some builds of base and head; `None` if one of them has no measurements.
+pub(super) fn summaries(
+    benchmark: &BenchmarkResults<'_>,
+    [base, head]: [VersionRef; 2],
+    builds: BuildSelection<'_>,
+    metric: &Metric,
+    criteria: &Criteria,
+) -> Result<Option<[Summary; 2]>> {
+    let summary = |place| benchmark.summary(place, builds, metric, criteria);
+    Ok(summary(base)?.zip(summary(head)?).map(<[Summary; 2]>::from))
+}
+
+#[cfg(test)]
+mod tests;

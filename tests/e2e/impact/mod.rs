@@ -1,0 +1,297 @@
+//! Of the benchmarks of two versions, exactly those are measured that execute or read what differs.
+//!
+//! The fixture `kinds-of-change` has a benchmark for each kind of change that a commit can make. Its repository
+//! gets one commit for each kind, all on top of the first; the table in `kinds.rs` says what each affects.
+
+mod kinds;
+mod patient;
+
+use serde_json::Value;
+
+use crate::support::TestProject;
+use kinds::{BENCHMARKS, By, EVERY, FROM_OUTSIDE, IDENTICAL, Kind, OF_CODE, OF_DATA, OF_NOTHING};
+
+/// As little as can be measured: what is told does not depend on the times.
+const LITTLE: [&str; 15] = [
+    "--strategy",
+    "relink",
+    "-l",
+    "2",
+    "-m",
+    "1",
+    "-n",
+    "2",
+    "--warm-up",
+    "100us",
+    "--min-time",
+    "10us",
+    "--no-confirm",
+    "--fail-on",
+    "never",
+];
+
+/// The verdicts on what was measured.
+const MEASURED: [&str; 4] = ["regressed", "improved", "unchanged", "inconclusive"];
+
+/// What the fixture's repository is called for the kinds of changes to machine code, and for all others: commands
+/// on the same one wait for each other.
+const CODE: &str = "kinds-of-change-of-code";
+const REST: &str = "kinds-of-change-of-the-rest";
+
+/// The fixture with a tag for each commit, and `base` for the one below all of them.
+fn project(name: &str) -> TestProject {
+    TestProject::shared(name, "kinds-of-change", |project| {
+        project.git(&["tag", "base"]);
+        for kind in OF_CODE.iter().chain(&OF_DATA).chain(&FROM_OUTSIDE).chain(&OF_NOTHING) {
+            project.git(&["checkout", "--quiet", "--detach", "base"]);
+            for (file, old, new) in kind.edits {
+                if old.is_empty() {
+                    project.write(file, new);
+                } else {
+                    project.replace(file, old, new);
+                }
+            }
+            project.commit(kind.name);
+            project.git(&["tag", &kind.tag()]);
+        }
+        project.git(&["checkout", "--quiet", "main"]);
+    })
+}
+
+impl Kind {
+    fn tag(&self) -> String {
+        self.name.replace(' ', "-")
+    }
+
+    /// By what this benchmark is affected, if it is.
+    fn on(&self, id: &str) -> Option<By> {
+        let mut affected = self.affected.iter();
+        affected.find(|(name, _)| *name == id || *name == EVERY).map(|(_, by)| *by)
+    }
+}
+
+/// The comparison of the base and a commit.
+#[track_caller]
+fn compare(project: &TestProject, kind: &Kind, more: &[&str]) -> Value {
+    let tag = kind.tag();
+    let arguments = [&["compare", "base", &tag, "--format", "json"], &LITTLE[..], more].concat();
+    project.rbench(&arguments).ok().json("compare")
+}
+
+/// How the only bench target differs between the base and a commit, and what each benchmark reaches of that.
+#[track_caller]
+fn diff(project: &TestProject, tag: &str) -> Value {
+    let arguments = ["diff", "base", tag, "--by-benchmark", "--format", "json"];
+    let mut report = project.rbench(&arguments).ok().json("diff");
+    report["targets"][0].take()
+}
+
+/// What is reached, without what is there in any case.
+struct Reached<'r>(&'r Value);
+
+impl Reached<'_> {
+    fn list(&self, key: &str) -> &[Value] {
+        self.0[key].as_array().map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Whether these lists, and no others, have something.
+    fn has_only(&self, keys: &[&str]) -> bool {
+        let all = ["functions", "files", "variables", "doubts"];
+        all.iter().all(|key| self.list(key).is_empty() != keys.contains(key))
+    }
+
+    /// Whether a function whose name has this part is entered then.
+    fn enters(&self, part: &str, while_measuring: bool) -> bool {
+        self.list("functions").iter().any(|function| {
+            let name = function["name"].as_str().unwrap();
+            name.contains(part) && function["while_measuring"] == while_measuring
+        })
+    }
+
+    /// Whether it is this and nothing else.
+    fn is(&self, by: By) -> bool {
+        match by {
+            By::Measured(part) => self.has_only(&["functions"]) && self.enters(part, true),
+            By::SetUp(part) => {
+                let measured = self.enters("", true);
+                self.has_only(&["functions"]) && self.enters(part, false) && !measured
+            }
+            By::Passed(part) => {
+                let enters = self.enters(part, false) || self.enters(part, true);
+                self.has_only(&["functions"]) && enters
+            }
+            By::Doubt(part) => {
+                let has = |doubt: &Value| doubt.as_str().is_some_and(|text| text.contains(part));
+                self.has_only(&["uncertainties"]) && self.list("doubts").iter().any(has)
+            }
+            By::File(path) => self.has_only(&["files"]) && self.list("files") == [path],
+            By::Variable(name) => self.has_only(&["variables"]) && self.list("variables") == [name],
+        }
+    }
+}
+
+/// What rows on benchmarks say and should not: of each that it reaches exactly what it should, and whatever else
+/// `is_right` asks of a row and of what affects the benchmark.
+fn wrong(kind: &Kind, rows: &Value, is_right: impl Fn(&Value, Option<By>) -> bool) -> Vec<String> {
+    let rows = rows.as_array().unwrap();
+    let mut wrong = Vec::new();
+    if rows.len() != BENCHMARKS {
+        wrong.push(format!("{}: {} benchmarks", kind.name, rows.len()));
+    }
+    for row in rows {
+        let by = kind.on(row["id"].as_str().unwrap());
+        let reached = Reached(&row["impact"]);
+        let reaches_it = by.map_or_else(|| reached.has_only(&[]), |by| reached.is(by));
+        if !reaches_it || !is_right(row, by) {
+            let expected = by.map_or_else(|| kind.others.to_owned(), |by| format!("{by:?}"));
+            wrong.push(format!("{}: not {expected}: {row}", kind.name));
+        }
+    }
+    wrong
+}
+
+/// What a diff says and should not. Those who are not affected are identical exactly if nothing differs.
+fn wrong_in_diff(kind: &Kind, target: &Value) -> Vec<String> {
+    let mut wrong = wrong(kind, &target["benchmarks"], |_, _| true);
+    let lists = ["changed", "added", "removed", "elsewhere", "not_comparable"];
+    let is_empty = |list: &str| target[list].as_array().unwrap().is_empty();
+    if lists.into_iter().all(is_empty) != (kind.others == IDENTICAL) {
+        wrong.push(format!("{}: not {}: {target:#}", kind.name, kind.others));
+    }
+    wrong
+}
+
+/// What a comparison says and should not.
+fn wrong_in_comparison(kind: &Kind, report: &Value) -> Vec<String> {
+    wrong(kind, &report["benchmarks"], |row, by| {
+        let verdict = row["verdict"].as_str().unwrap();
+        by.map_or(verdict == kind.others, |_| MEASURED.contains(&verdict))
+    })
+}
+
+#[track_caller]
+fn assert_reached(project: &TestProject, kinds: &[Kind]) {
+    let wrong = |kind: &Kind| wrong_in_diff(kind, &diff(project, &kind.tag()));
+    let wrong: Vec<String> = kinds.iter().flat_map(wrong).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[track_caller]
+fn assert_measured(project: &TestProject, kinds: &[Kind], names: &[&str]) {
+    let kinds: Vec<&Kind> = kinds.iter().filter(|kind| names.contains(&kind.name)).collect();
+    assert_eq!(kinds.len(), names.len());
+    let wrong = |kind: &Kind| wrong_in_comparison(kind, &compare(project, kind, &[]));
+    let wrong: Vec<String> = kinds.into_iter().flat_map(wrong).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+#[ignore = "takes long"]
+fn a_change_of_machine_code_reaches_those_who_execute_it() {
+    assert_reached(&project(CODE), &OF_CODE);
+}
+
+#[test]
+#[ignore = "takes long"]
+fn a_change_of_data_reaches_those_who_execute_what_refers_to_it() {
+    assert_reached(&project(REST), &OF_DATA);
+}
+
+#[test]
+#[ignore = "takes long"]
+fn a_change_outside_of_the_program_reaches_those_who_read_it() {
+    assert_reached(&project(REST), &FROM_OUTSIDE);
+}
+
+#[test]
+#[ignore = "takes long"]
+fn a_comment_reaches_nobody_and_another_benchmark_all_who_pass_by() {
+    assert_reached(&project(REST), &OF_NOTHING);
+}
+
+#[test]
+#[ignore = "takes long"]
+fn whom_a_change_of_the_program_reaches_is_measured_and_all_others_are_unaffected() {
+    let names = ["a function", "a panic that nobody meets", "the making of an input"];
+    assert_measured(&project(CODE), &OF_CODE, &names);
+}
+
+#[test]
+#[ignore = "takes long"]
+fn whom_a_change_outside_of_the_program_reaches_is_measured_and_all_others_are_identical() {
+    let project = project(REST);
+    assert_measured(&project, &FROM_OUTSIDE, &["a file that is read", "a release"]);
+    assert_measured(&project, &OF_NOTHING, &["comments and documentation and tests"]);
+}
+
+#[test]
+#[ignore = "takes long"]
+fn a_diff_by_benchmark_names_those_who_execute_a_function_and_what_each_of_them_reaches() {
+    let project = project(CODE);
+    let [kind, ..] = &OF_CODE;
+    let text = |tag: &str| project.rbench(&["diff", "base", tag, "--by-benchmark"]).ok();
+    let tag = kind.tag();
+    let target = diff(&project, &tag);
+    let changed = target["changed"].as_array().unwrap();
+    let [plain] = &changed[..] else { panic!("{target:#}") };
+    assert!(plain["name"].as_str().unwrap().contains("plain"), "{plain:#}");
+    assert_eq!(plain["executed_by"], serde_json::json!(["plain"]));
+    let rows = target["benchmarks"].as_array().unwrap();
+    assert_eq!(rows.len(), BENCHMARKS);
+    for row in rows {
+        let reached = Reached(&row["impact"]);
+        if let Some(by) = kind.on(row["id"].as_str().unwrap()) {
+            assert!(reached.is(by), "{row:#}");
+            assert_eq!(reached.list("functions")[0]["instance"], plain["instance"]);
+        } else {
+            // Of doubts, which may be there by chance, other tests tell.
+            let keys = ["functions", "files", "variables"];
+            assert!(keys.iter().all(|key| reached.list(key).is_empty()), "{row:#}");
+        }
+    }
+    text(&tag).assert_stdout_has(&[
+        "\n    executed by plain\n",
+        "\n    plain: executes kinds_of_change::code::plain (changed, ",
+        " of 29 benchmarks execute and read nothing that changed\n",
+    ]);
+
+    // The benchmark that only the head has may execute what is new.
+    let target = diff(&project, "another-benchmark");
+    assert_eq!(target["not_traced"], serde_json::json!(["new"]));
+    let text = text("another-benchmark");
+    text.assert_stdout_has(&["\n    in one version only, so not traced: new\n"]);
+    assert!(!text.stdout().contains("no benchmark executes it"), "{}", text.stdout());
+    let without = project.rbench(&["diff", "base", &tag, "--format", "json"]).ok().json("diff");
+    assert!(without["targets"][0]["benchmarks"].is_null(), "{without:#}");
+}
+
+#[test]
+#[ignore = "takes long"]
+fn everything_is_measured_on_request_and_what_is_reached_is_the_same() {
+    let project = project(CODE);
+    let [kind, ..] = &OF_CODE;
+    let reports = [compare(&project, kind, &[]), compare(&project, kind, &["--no-skip"])];
+    let [usual, all] = reports.each_ref().map(|report| report["benchmarks"].as_array().unwrap());
+    assert_eq!(usual.len(), all.len());
+    for (usual, all) in usual.iter().zip(all) {
+        assert_eq!(usual["id"], all["id"]);
+        let nothing = [usual, all].map(|row| Reached(&row["impact"]).has_only(&[]));
+        assert!(nothing == [true; 2] || usual["impact"] == all["impact"], "{usual:#}\n{all:#}");
+        assert!(MEASURED.contains(&all["verdict"].as_str().unwrap()), "{all:#}");
+    }
+}
+
+#[test]
+fn where_nothing_can_be_traced_everything_is_measured_and_the_reason_is_told() {
+    // Traces that are there from before would do.
+    let project = TestProject::of("counted");
+    project.replace("src/lib.rs", "u64 = 1_000", "u64 = 2_000");
+    project.commit("Change the work of another benchmark");
+    let arguments = ["compare", "--format", "json", "--exact", "--filter", "steady"];
+    let arguments = [&arguments, &LITTLE[..]].concat();
+    let report = project.rbench(&arguments).without_tracing().ok().json("compare");
+    let row = &report["benchmarks"][0];
+    assert!(MEASURED.contains(&row["verdict"].as_str().unwrap()), "{row:#}");
+    let doubts = row["impact"]["uncertainties"].to_string();
+    assert!(doubts.contains("it cannot be traced: Operation not permitted"), "{doubts}");
+}

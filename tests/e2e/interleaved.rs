@@ -1,0 +1,241 @@
+//! Both versions of a benchmark take turns; what cannot is measured one execution after the other, and what
+//! fails is reported as if it were alone.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    io::{BufRead, BufReader},
+    thread,
+    time::Duration,
+};
+
+use cargo_rbench::{
+    model::{InterleavingUnavailable, LayoutSeed, Schedule, Unmeasured},
+    store::{Store, StoredExecution},
+};
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::support::{
+    TestProject,
+    rbench::{PROGRAM, Rbench},
+    script::script,
+};
+
+/// 2 versions × 2 builds × 2 executions of each benchmark.
+const COMPARE: [&str; 19] = [
+    "compare",
+    "--no-skip",
+    "HEAD~1",
+    "HEAD",
+    "--mode",
+    "interleaved",
+    "--strategy",
+    "relink",
+    "--no-confirm",
+    // What two builds say of the machine is no matter here.
+    "--fail-on",
+    "never",
+    "-l",
+    "2",
+    "-m",
+    "2",
+    "-n",
+    "5",
+    "--min-time",
+    "200us",
+];
+/// See [`COMPARE`].
+const EXECUTIONS: usize = 8;
+
+/// Two versions of the fixture, and a file that says what `bad` does wrong.
+fn project() -> TestProject {
+    project_with(|_| {})
+}
+
+/// The same, with what `add_to_both` does to both versions.
+fn project_with(add_to_both: impl FnOnce(&TestProject)) -> TestProject {
+    let project = TestProject::of("faults");
+    let file = format!("{:?}", project.beside("faults").display().to_string());
+    project.replace("src/lib.rs", "\"/no/file\"", &file);
+    add_to_both(&project);
+    project.commit("Read the file of faults");
+    project.replace("src/lib.rs", "\"BASE\"", "\"HEAD\"");
+    project.commit("Head");
+    project
+}
+
+/// Another bench target, which is replaced by a program that is no build.
+fn add_whole_program(project: &TestProject) {
+    project.append("Cargo.toml", "\n[[bench]]\nname = \"tool\"\nharness = false\n");
+    project.write("benches/tool.rs", "fn main() {}\n");
+    let command = "[[command]]\nid = 'whole'\nbench = 'tool'\nprogram = '/bin/true'\n";
+    project.write("bench.toml", command);
+}
+
+fn compare(project: &TestProject, more: &[&str]) -> Rbench {
+    project.rbench(&[&COMPARE[..], more].concat())
+}
+
+/// The rows of each benchmark in the newest experiment, and whether that is finished.
+fn newest(project: &TestProject) -> (BTreeMap<String, Vec<StoredExecution>>, bool) {
+    let store = Store::open(&project.root().join(".rbench/results.sqlite"), &|| {}).unwrap();
+    let newest = store.experiments().unwrap().pop().unwrap();
+    let rows = store.benchmarks().unwrap().into_iter().map(|benchmark| {
+        let rows = store.rows(&benchmark, &[newest.id]).unwrap();
+        (benchmark.name.id, rows)
+    });
+    (rows.collect(), newest.finished.is_some())
+}
+
+/// What executions say of turns.
+fn obstacles(rows: &[StoredExecution]) -> BTreeSet<Option<InterleavingUnavailable>> {
+    let obstacle = |row: &StoredExecution| match row.outcome.as_ref().unwrap().schedule {
+        Schedule::Interleaved(passed) => {
+            assert!(passed > 0);
+            None
+        }
+        Schedule::Unavailable(obstacle) => Some(obstacle),
+        Schedule::NotRequested => panic!("turns were asked for"),
+    };
+    rows.iter().map(obstacle).collect()
+}
+
+#[track_caller]
+fn assert_whole_pairs(rows: &[StoredExecution]) {
+    let mut pairs: BTreeMap<(u32, LayoutSeed), usize> = BTreeMap::new();
+    for row in rows {
+        *pairs.entry((row.slot.round, row.slot.seed)).or_default() += 1;
+    }
+    assert!(pairs.values().all(|versions| *versions == 2), "{pairs:?}");
+}
+
+/// Processes of the project, memory that two processes share, and directories of executions.
+#[track_caller]
+fn assert_nothing_is_left(project: &TestProject) {
+    let place = project.beside("");
+    let (place, temporary) = (place.to_str().unwrap(), project.home().join("tmp"));
+    let names = |directory: &std::path::Path| -> Vec<String> {
+        let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+    };
+    let mut left: Vec<String> =
+        names(&temporary).into_iter().filter(|name| name.starts_with("rbench-")).collect();
+    left.extend(names("/dev/shm".as_ref()).into_iter().filter(|name| name.contains("turns")));
+    left.extend(names("/proc".as_ref()).into_iter().filter(|process| {
+        let link = |name| fs::read_link(format!("/proc/{process}/{name}")).unwrap_or_default();
+        [link("exe"), link("cwd")].iter().any(|path| path.starts_with(place))
+    }));
+    assert_eq!(left, [""; 0]);
+}
+
+#[test]
+#[ignore = "takes long"]
+fn what_can_take_turns_does_and_what_cannot_is_measured_alone_and_what_fails_is_of_its_version() {
+    let project = project_with(add_whole_program);
+    let outcome = compare(&project, &["--warm-up", "2ms"]).run().assert_exit(4);
+    let (mut all, is_finished) = newest(&project);
+    assert!(is_finished, "{}", outcome.told());
+    let mut rows = |name: &str| all.remove(name).unwrap_or_else(|| panic!("{name} is not stored"));
+    for (name, obstacle) in [
+        ("good", None),
+        ("bad", None),
+        ("pool", Some(InterleavingUnavailable::OtherThreads)),
+        ("no-clock", Some(InterleavingUnavailable::NoClock)),
+        ("_exits", Some(InterleavingUnavailable::EndsOtherwise)),
+        ("whole", Some(InterleavingUnavailable::WholeProgram)),
+    ] {
+        let rows = rows(name);
+        assert_eq!(obstacles(&rows), BTreeSet::from([obstacle]), "{name}");
+        assert_eq!(rows.len(), EXECUTIONS, "{name}");
+        assert_whole_pairs(&rows);
+    }
+    let failing = rows("fails in head");
+    let [StoredExecution { slot, outcome: Err(Unmeasured::Failed(reason)), .. }] = &failing[..]
+    else {
+        panic!("head fails at once: {failing:?}")
+    };
+    assert!(slot.version == 1 && reason.contains("it fails here"), "{reason}");
+    assert_nothing_is_left(&project);
+}
+
+#[test]
+#[ignore = "takes long"]
+fn what_fails_in_turns_alone_is_measured_alone() {
+    let project = project();
+    let only = ["--filter", "good", "--filter", "bad", "--warm-up", "2ms"];
+    // Iterations are known then.
+    compare(&project, &only).ok();
+    fs::write(project.beside("faults"), "HEAD abort 500 once\n").unwrap();
+    compare(&project, &only).ok();
+    let (all, _) = newest(&project);
+    let fails = BTreeSet::from([Some(InterleavingUnavailable::FailsInterleaved)]);
+    assert_eq!(obstacles(&all["bad"]), fails);
+    assert_eq!(obstacles(&all["good"]), BTreeSet::from([None]));
+    for rows in all.values().filter(|rows| !rows.is_empty()) {
+        assert_eq!(rows.len(), EXECUTIONS);
+        assert_whole_pairs(rows);
+    }
+    assert_nothing_is_left(&project);
+}
+
+const ONLY: [&str; 6] = ["--filter", "good", "--filter", "bad", "--warm-up", "100ms"];
+
+/// Starts a comparison, and interrupts it in the midst of a pair after some others.
+#[track_caller]
+fn interrupt(project: &TestProject) {
+    let mut child = compare(project, &ONLY).start();
+    let mut said = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    said.find(|line| line.contains("measured 4 of")).unwrap();
+    // Head waits in the middle of a pair, and base for head, until both are ended.
+    fs::write(project.beside("faults"), "HEAD sleep-long 1000 once\n").unwrap();
+    let reached = project.beside("faults.HEAD");
+    while !reached.exists() {
+        assert_eq!(child.try_wait().unwrap(), None, "it ends before the fault comes");
+        thread::sleep(Duration::from_millis(5));
+    }
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_nothing_is_left(project);
+    let (all, is_finished) = newest(project);
+    assert!(!is_finished && all["good"].len() + all["bad"].len() >= 4);
+}
+
+/// What is stored of a comparison that is finished.
+#[track_caller]
+fn assert_finished(project: &TestProject, obstacle: Option<InterleavingUnavailable>) {
+    let (all, is_finished) = newest(project);
+    assert!(is_finished);
+    for name in ["good", "bad"] {
+        assert_eq!(all[name].len(), EXECUTIONS);
+        assert_eq!(obstacles(&all[name]), BTreeSet::from([obstacle]));
+        assert_whole_pairs(&all[name]);
+    }
+}
+
+#[test]
+#[ignore = "takes long"]
+fn an_interrupted_pair_is_not_stored_and_the_same_command_goes_on() {
+    let project = project();
+    interrupt(&project);
+    for rows in newest(&project).0.values() {
+        assert_whole_pairs(rows);
+    }
+    compare(&project, &ONLY).ok();
+    assert_finished(&project, None);
+}
+
+#[test]
+#[ignore = "takes long"]
+fn what_took_turns_before_an_interrupt_does_not_count_where_turns_can_no_longer_be_taken() {
+    let project = project();
+    interrupt(&project);
+    let few_files = format!("ulimit -n 240\nexec '{PROGRAM}' \"$@\"");
+    let program = script(&project.beside("with-few-files"), &few_files);
+    let outcome = compare(&project, &ONLY).program(&program).ok();
+    outcome.assert_stderr_has(&[
+        "cannot open a file under the number 253",
+        "executed one after the other",
+    ]);
+    outcome.assert_stdout_has(&["because the library for turns cannot be used:"]);
+    assert_finished(&project, Some(InterleavingUnavailable::NoLibrary));
+}

@@ -1,0 +1,74 @@
+//! A program as a benchmark that is given on the command line, in a project without any bench target.
+
+use crate::support::TestProject;
+
+const COMMAND: &str = "./target/release/word-count --rounds 3";
+
+fn project() -> TestProject {
+    TestProject::of("program")
+}
+
+#[test]
+fn a_program_is_listed_and_executed_without_a_bench_target() {
+    let project = project();
+    let list = project.rbench(&["list", "--format", "json", "--command", COMMAND]).ok();
+    let list = list.json("list");
+    let benchmark = &list["benchmarks"][0];
+    assert_eq!(
+        [&benchmark["target"], &benchmark["harness"], &benchmark["id"]],
+        ["word-count", "command", "word-count --rounds 3"]
+    );
+    let executed = project.rbench(&["exec", "HEAD", "--command", COMMAND]).ok();
+    executed
+        .assert_stdout_has(&["word-count --rounds 3 (command) of HEAD", "peak-memory in bytes"]);
+}
+
+#[test]
+#[ignore = "takes long"]
+fn two_versions_of_a_program_are_compared_with_several_layouts() {
+    let project = project();
+    project.replace("src/main.rs", "repeat(200)", "repeat(201)");
+    project.commit("A longer text");
+    let words = ["compare", "HEAD~1", "HEAD", "--command", COMMAND, "--command", "word-count"];
+    let options = ["-l", "2", "--fail-on", "never", "--no-confirm", "--format", "json"];
+    let report = project.rbench(&[&words[..], &options].concat()).ok().json("compare");
+    let ids: Vec<&str> = report["benchmarks"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|b| b["id"].as_str().unwrap())
+        .collect();
+    assert!(ids.contains(&"word-count --rounds 3") && ids.contains(&"word-count"), "{ids:?}");
+    // What is advised about it can be typed again.
+    let text =
+        project.rbench(&[&words[..], &["-l", "2", "--fail-on", "never", "--no-confirm"]].concat());
+    text.ok().assert_stdout_has(&["cargo rbench diff HEAD~1 HEAD --command "]);
+}
+
+#[test]
+fn a_comment_leaves_a_program_identical() {
+    let project = project();
+    project.append("src/main.rs", "// The end.\n");
+    project.commit("A comment");
+    let outcome = project.rbench(&["compare", "--command", COMMAND]).ok();
+    outcome.assert_stdout_has(&["1 identical"]);
+}
+
+#[test]
+fn a_program_that_fails_can_be_executed_again_by_hand() {
+    let project = project();
+    let command = "word-count --what";
+    let outcome = project.rbench(&["exec", "HEAD", "--command", command]).fails_with(4);
+    outcome.assert_stderr_has(&["what is --what?", "rbench exec", "--command 'word-count --what'"]);
+}
+
+#[test]
+fn what_is_no_program_of_the_workspace_is_refused() {
+    let project = project();
+    let outcome = project.rbench(&["list", "--command", "./run.sh"]).fails_with(2);
+    outcome.assert_stderr_has(&["program `run.sh`", "it has `word-count`", "[[command]]"]);
+    let outcome = project.rbench(&["list", "--command", "tool 'a"]).fails_with(2);
+    outcome.assert_stderr_has(&["a quote is not closed"]);
+    let words = ["compare", "--stored", "--command", COMMAND];
+    project.rbench(&words).fails_with(2).assert_stderr_has(&["--stored"]);
+}
