@@ -169,9 +169,8 @@ pub struct CompareArgs {
     pub versions: RevisionPair,
     /// Judge the stored results of both versions instead of measuring.
     #[arg(long, help_heading = "Stored results", conflicts_with_all = [
-        "no_skip", "budget", "until_decided", "parallel", "dry_run", "quick", "builds", "executions", "measurements", "warm_up", "min_time", "cpu",
-        "deadline", "mode", "layout", "strategy", "seed", "profile", "features", "all_features",
-        "no_default_features", "locked", "offline", "jobs", "cargo_args", "commands",
+        "no_skip", "budget", "until_decided", "parallel", "dry_run", "quick", "builds", "executions", "measurements", "cpu",
+        "mode", "layout", "profile", "features", "all_features", "no_default_features", "cargo_args", "commands",
     ])]
     pub stored: bool,
     /// With --stored: also compare results from different machines, compilers or settings.

@@ -43,7 +43,7 @@ pub struct Project {
 
 impl Project {
     /// Finds the project at `manifest`, or at the current directory.
-    pub fn find(manifest: Option<&Path>) -> Result<Self> {
+    pub fn find(manifest: Option<&Path>, config: &[String]) -> Result<Self> {
         let here =
             std::env::current_dir().context(Exit::Usage, || "cannot find the current directory")?;
         let directory =
@@ -65,7 +65,7 @@ impl Project {
         }
         let target = metadata.target_directory.as_std_path().to_owned();
         log::keep_in(&CacheDirs::run_logs(&target));
-        let file = BenchToml::read(&workspace)?;
+        let file = BenchToml::read(&workspace)?.with(config)?;
         // They change with every run.
         let repository = repository.leaving_out(store_files(&file.store(&workspace)));
         let bench_targets = bench_targets(&metadata);

@@ -28,8 +28,7 @@ pub struct DiagnoseArgs {
     /// Report on what is stored instead of measuring, and tell what cannot be answered from it.
     #[arg(long, help_heading = "Stored results", conflicts_with_all = [
         "long", "load", "builds", "executions", "measurements", "warm_up", "min_time", "cpu", "deadline",
-        "layout", "strategy", "seed", "profile", "features", "all_features", "no_default_features",
-        "locked", "offline", "jobs", "cargo_args", "commands",
+        "layout", "profile", "features", "all_features", "no_default_features", "cargo_args", "commands",
     ])]
     pub from_stored: bool,
     /// Write plots as SVG files into this directory, which is made if it is not there.

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Options about one report, or about results that are stored already, which no suggestion carries.
-const OWN: [&str; 11] = [
+const OWN: [&str; 10] = [
     "explain",
     "quiet",
     "format",
@@ -25,7 +25,6 @@ const OWN: [&str; 11] = [
     "stored",
     "ignore-environment",
     "also-base",
-    "also-min-effect",
     "partition",
 ];
 

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use super::{CriteriaOptions, Once, SamplingOptions, values};
 use crate::{
     config::BuildOptions,
-    model::{Layout, Metric, Mode, Partition, Strategy, TargetFilter},
+    model::{Layout, Metric, Mode, Partition, TargetFilter},
 };
 
 /// Which benchmarks are meant, for commands that take filters as their last positional arguments.
@@ -51,6 +51,9 @@ pub struct TargetArgs {
     /// The manifest of the workspace [default: that of the current directory]
     #[arg(long, value_name = "PATH")]
     pub manifest_path: Option<PathBuf>,
+    /// Set a key of bench.toml for this command, as if the file had it: --config verdict.rule=overlap; may be repeated.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub config: Vec<String>,
 }
 
 impl From<&TargetArgs> for TargetFilter {
@@ -80,15 +83,6 @@ pub struct CompileArgs {
     /// Do not enable the default features.
     #[arg(long)]
     pub no_default_features: bool,
-    /// Require that Cargo.lock does not change.
-    #[arg(long)]
-    pub locked: bool,
-    /// Do not use the network.
-    #[arg(long)]
-    pub offline: bool,
-    /// Number of parallel jobs for cargo and for linking [default: one per core]
-    #[arg(short, long, value_name = "N", value_parser = values::jobs)]
-    pub jobs: Option<u32>,
     /// Pass this argument to cargo, for example --cargo-arg=--ignore-rust-version; may be repeated.
     #[arg(long = "cargo-arg", value_name = "ARG", allow_hyphen_values = true)]
     pub cargo_args: Vec<String>,
@@ -99,16 +93,12 @@ impl CompileArgs {
     pub fn options(&self, layout: &LayoutArgs) -> BuildOptions {
         BuildOptions {
             layout: layout.layout,
-            strategy: layout.strategy,
-            seed: layout.seed,
             profile: self.profile.clone(),
             features: self.features.clone(),
             all_features: self.all_features,
             no_default_features: self.no_default_features,
-            locked: self.locked,
-            offline: self.offline,
-            jobs: self.jobs,
             cargo_args: self.cargo_args.clone(),
+            ..BuildOptions::default()
         }
     }
 }
@@ -120,12 +110,6 @@ pub struct LayoutArgs {
     /// How functions are arranged [default: same-address]
     #[arg(long)]
     pub layout: Option<Layout>,
-    /// How builds are made [default: auto]
-    #[arg(long)]
-    pub strategy: Option<Strategy>,
-    /// Seed for layouts, the order of executions and initial states [default: 1]
-    #[arg(long, value_name = "S")]
-    pub seed: Option<u64>,
 }
 
 /// How versions are measured.
@@ -189,9 +173,6 @@ pub struct GateArgs {
     /// before HEAD, or `none` [default: none, or `against` of the table `gate` in bench.toml]
     #[arg(long, value_name = "REV")]
     pub also_base: Option<String>,
-    /// Smallest change since that release to report [default: as for BASE]
-    #[arg(long, value_name = "SHARE", value_parser = values::share)]
-    pub also_min_effect: Option<f64>,
 }
 
 /// How benchmarks are judged, and how verdicts affect the exit code.

@@ -246,11 +246,11 @@ mod tests {
         {
             assert!(short.contains(common) && long.contains(common), "{common}: {short}");
         }
-        for advanced in ["--rule", "--layout", "--min-time", "--cargo-arg"] {
+        for advanced in ["--config", "--layout", "--cargo-arg"] {
             assert!(!short.contains(advanced) && long.contains(advanced), "{advanced}: {short}");
         }
         assert!(short.lines().count() < 60, "{short}");
-        assert!(long.find("--quick") < long.find("--rule"), "{long}");
+        assert!(long.find("--quick") < long.find("--metric"), "{long}");
     }
 
     #[test]

@@ -19,6 +19,9 @@ pub struct StoredTargetArgs {
     /// The manifest of the workspace [default: that of the current directory]
     #[arg(long, value_name = "PATH")]
     pub manifest_path: Option<PathBuf>,
+    /// Set a key of bench.toml for this command, as if the file had it: --config verdict.rule=overlap; may be repeated.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub config: Vec<String>,
 }
 
 /// `cargo rbench history`.
@@ -110,6 +113,9 @@ pub struct ExportArgs {
     /// The manifest of the workspace [default: that of the current directory]
     #[arg(long, value_name = "PATH")]
     pub manifest_path: Option<PathBuf>,
+    /// Set a key of bench.toml for this command, as if the file had it: --config verdict.rule=overlap; may be repeated.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub config: Vec<String>,
 }
 
 /// `cargo rbench import`.
@@ -121,4 +127,7 @@ pub struct ImportArgs {
     /// The manifest of the workspace [default: that of the current directory]
     #[arg(long, value_name = "PATH")]
     pub manifest_path: Option<PathBuf>,
+    /// Set a key of bench.toml for this command, as if the file had it: --config verdict.rule=overlap; may be repeated.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub config: Vec<String>,
 }

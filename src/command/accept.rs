@@ -24,7 +24,7 @@ use crate::{
 /// Finds the regression, and writes it into the file.
 pub fn run(args: &AcceptArgs) -> Result<Exit> {
     let console = Console::attach();
-    let project = Project::find(args.target.manifest_path.as_deref())?;
+    let project = Project::find(args.target.manifest_path.as_deref(), &args.target.config)?;
     let mut file = AcceptedToml::read(&project.workspace)?;
     let head = project.repository.resolve(&args.revision)?;
     let Some(commit) = head.commit.clone().filter(|_| !head.dirty) else {
@@ -35,7 +35,7 @@ pub fn run(args: &AcceptArgs) -> Result<Exit> {
     };
     let verdicts = VerdictSettings::resolve(&project.file, &args.criteria)?;
     // What regressed against a release may be less than what is reported of a commit.
-    let of_gate = Gate::resolve(&project.file, None, None).and_then(|gate| gate.min_effect);
+    let of_gate = Gate::resolve(&project.file, None).and_then(|gate| gate.min_effect);
     let is_smaller = |limit: &f64| *limit < verdicts.criteria.min_effect;
     let verdicts = verdicts
         .with_limit(of_gate.filter(is_smaller).filter(|_| args.criteria.min_effect.is_none()));

@@ -16,7 +16,7 @@ use crate::{
 /// Removes what is too old or too much, and reports it by kind and by version.
 pub fn run(args: &CleanArgs) -> Result<Exit> {
     let console = Console::attach();
-    let project = Project::find(args.manifest_path.as_deref())?;
+    let project = Project::find(args.manifest_path.as_deref(), &[])?;
     // Only looking disturbs nobody.
     let _lock = (!args.dry_run).then(|| project.lock(&console)).transpose()?;
     let site = project.cache_dirs()?;

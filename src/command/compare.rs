@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use super::{output::Output, project_of};
 use crate::{
-    cli::{CompareArgs, FailOn, GateArgs, VerdictArgs},
+    cli::{CompareArgs, FailOn, VerdictArgs},
     compare::{
         Acceptances, AlsoAgainst, Archive, Benchmarks, Outcome, Request, Session, StoredRequest,
         archive, compare, compare_stored,
@@ -63,8 +63,7 @@ pub fn compared(
 
 /// The release that the head is compared with as well.
 fn gate(project: &Project, args: &CompareArgs) -> Option<Gate> {
-    let GateArgs { also_base, also_min_effect } = &args.gate;
-    Gate::resolve(&project.file, also_base.as_deref(), *also_min_effect)
+    Gate::resolve(&project.file, args.gate.also_base.as_deref())
 }
 
 /// The comparison as it was typed, of what is stored.

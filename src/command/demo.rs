@@ -72,7 +72,7 @@ impl<'a> Demo<'a> {
         for DemoStep { commit, .. } in CHAPTERS {
             repository.commit(commit.message, commit.files.iter().copied())?;
         }
-        let mut project = Project::find(Some(&root.join("Cargo.toml")))?;
+        let mut project = Project::find(Some(&root.join("Cargo.toml")), &[])?;
         let cache = canonical(scratch.path())?.join("cache");
         let target = project.workspace.join("target");
         project.keep_in(&cache, &target)?;

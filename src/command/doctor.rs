@@ -32,7 +32,7 @@ pub fn run(args: &DoctorArgs) -> Result<Exit> {
     let output = Output::new(args.format)?;
     // Before this process itself keeps the machine busy.
     let of_machine = doctor::examine(Path::new("/"));
-    let project = Project::find(args.manifest_path.as_deref());
+    let project = Project::find(args.manifest_path.as_deref(), &[]);
     let mut findings = vec![repository(&project)];
     findings.extend([
         tool("cargo", &program("CARGO", "cargo"), "--version", INSTALL_RUST),

@@ -24,7 +24,7 @@ const STANDARD: &str = "-";
 /// Writes everything that is stored.
 pub fn export(args: &ExportArgs) -> Result<Exit> {
     let console = Console::attach();
-    let project = Project::find(args.manifest_path.as_deref())?;
+    let project = Project::find(args.manifest_path.as_deref(), &args.config)?;
     let store = archive::store(&project, &console, &args.given)?;
     if args.file == Path::new(STANDARD) {
         Console::stream(|out| store.export(out))?;
@@ -114,7 +114,7 @@ fn same_file(file: &Path, real: &Path) -> bool {
 /// Takes in everything that a file has.
 pub fn import(args: &ImportArgs) -> Result<Exit> {
     let console = Console::attach();
-    let project = Project::find(args.manifest_path.as_deref())?;
+    let project = Project::find(args.manifest_path.as_deref(), &args.config)?;
     let mut name = args.file.display().to_string();
     let mut from: Box<dyn BufRead> = if args.file == Path::new(STANDARD) {
         "standard input".clone_into(&mut name);

@@ -52,7 +52,7 @@ pub fn run(args: &HistoryArgs) -> Result<Exit> {
 
 /// Reads and judges. Besides, what is to be said of slowdowns that were accepted.
 fn read(args: &HistoryArgs, console: &Console) -> Result<(HistoryReport, Option<String>)> {
-    let project = Project::find(args.target.manifest_path.as_deref())?;
+    let project = Project::find(args.target.manifest_path.as_deref(), &args.target.config)?;
     project.check_tables(&["HEAD"], console)?;
     let verdicts = VerdictSettings::resolve(&project.file, &args.criteria)?;
     let patterns = args.filter.patterns();

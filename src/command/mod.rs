@@ -33,7 +33,7 @@ use crate::{
 
 /// The project of a command that compiles, with the benchmarks that were given on the command line.
 fn project_of(target: &TargetArgs) -> Result<Project> {
-    let mut project = Project::find(target.manifest_path.as_deref())?;
+    let mut project = Project::find(target.manifest_path.as_deref(), &target.config)?;
     project.file.run_only(&target.commands);
     Ok(project)
 }

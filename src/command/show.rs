@@ -25,7 +25,7 @@ use crate::{
 pub fn run(args: &ShowArgs) -> Result<Exit> {
     let console = Console::attach();
     let output = Output::with_files(args.format, &args.output.files)?;
-    let project = Project::find(args.target.manifest_path.as_deref())?;
+    let project = Project::find(args.target.manifest_path.as_deref(), &args.target.config)?;
     project.check_tables(&[&args.revision], &console)?;
     let verdicts = VerdictSettings::resolve(&project.file, &args.criteria)?;
     let patterns = args.filter.patterns();

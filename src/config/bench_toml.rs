@@ -8,8 +8,9 @@ use toml::Spanned;
 
 use super::{CriteriaOptions, Once, SamplingOptions, file, values::key};
 use crate::{
-    error::{Error, Exit, Result},
+    error::{Context as _, Error, Exit, Result},
     model::{BenchTarget, Benchmark, HarnessKind, InterimAnalyses, Layout, Metric, Mode, Strategy},
+    shell::quoted,
 };
 
 /// The name of the file.
@@ -174,6 +175,50 @@ impl BenchToml {
         let file = Self { path, text, tables, typed: Vec::new() };
         file.check_commands()?;
         Ok(file)
+    }
+
+    /// The file with these keys set, each as `table.key=value`. A value that is no TOML is a string.
+    pub fn with(self, settings: &[String]) -> Result<Self> {
+        if settings.is_empty() {
+            return Ok(self);
+        }
+        let refused = |setting: &str, error: &dyn std::fmt::Display| {
+            Error::new(Exit::Usage, format!("cannot use --config {}", quoted(setting)))
+                .cause(error.to_string().trim())
+                .hint("write a key of bench.toml with its table: --config experiment.warm-up=20ms")
+        };
+        let mut all: toml::Table = self.text.parse().context(Exit::Usage, || FILE_NAME)?;
+        // Tables that there may be several of: they stay as the file has them.
+        for name in ["benchmark", "harness", "command"] {
+            all.remove(name);
+        }
+        let mut tables = self.tables;
+        for setting in settings {
+            let table: toml::Table = setting
+                .parse()
+                .or_else(|error| {
+                    let (key, value) = setting.split_once('=').ok_or(error)?;
+                    // A string of JSON is one of TOML.
+                    format!("{key} = {}", serde_json::Value::from(value.trim())).parse()
+                })
+                .map_err(|error: toml::de::Error| refused(setting, &error))?;
+            for (name, value) in table {
+                let toml::Value::Table(keys) = value else {
+                    return Err(refused(setting, &"it names no table"));
+                };
+                match all.entry(name).or_insert_with(|| toml::Table::new().into()) {
+                    toml::Value::Table(known) => known.extend(keys),
+                    _ => return Err(refused(setting, &"the file has no such table")),
+                }
+            }
+            let Tables { benchmark, harness, command, .. } = tables;
+            let set = Tables::deserialize(all.clone()).map_err(|error| refused(setting, &error))?;
+            if !(set.benchmark.is_empty() && set.harness.is_empty() && set.command.is_empty()) {
+                return Err(refused(setting, &"only the file can have this table"));
+            }
+            tables = Tables { benchmark, harness, command, ..set };
+        }
+        Ok(Self { tables, ..self })
     }
 
     /// Refuses commands that cannot be told apart.

@@ -37,11 +37,7 @@ pub fn deciding(file: &BenchToml, flag: Option<Metric>) -> Vec<Metric> {
 
 impl Gate {
     /// The gate by flags and file, if there is one.
-    pub fn resolve(
-        file: &BenchToml,
-        also_base: Option<&str>,
-        also_min_effect: Option<f64>,
-    ) -> Option<Self> {
+    pub fn resolve(file: &BenchToml, also_base: Option<&str>) -> Option<Self> {
         let table = file.gate();
         let is_of_file = also_base.is_none();
         let against = also_base.map(str::to_owned).or(table.base)?;
@@ -50,8 +46,7 @@ impl Gate {
             LAST_RELEASE => Release::Last,
             _ => Release::Revision(against),
         };
-        let min_effect = also_min_effect.or(table.min_effect);
-        Some(Self { release: against, min_effect, is_of_file })
+        Some(Self { release: against, min_effect: table.min_effect, is_of_file })
     }
 }
 
@@ -63,16 +58,13 @@ mod tests {
     fn a_flag_wins_over_the_file_and_none_means_no_release() {
         let file = "[gate]\nbase = 'v1.2.0'\nmin-effect = '3%'\n";
         let file = BenchToml::parse(file.to_owned(), "bench.toml".into()).unwrap();
-        let resolve = |file: &BenchToml, against: Option<&str>, min_effect| {
-            Gate::resolve(file, against, min_effect)
-        };
-        let of_file = resolve(&file, None, None).unwrap();
+        let of_file = Gate::resolve(&file, None).unwrap();
         assert_eq!(of_file.release, Release::Revision("v1.2.0".to_owned()));
         assert_eq!((of_file.min_effect, of_file.is_of_file), (Some(0.03), true));
-        let flagged = resolve(&file, Some("last-release"), Some(0.02)).unwrap();
+        let flagged = Gate::resolve(&file, Some("last-release")).unwrap();
         assert_eq!(flagged.release, Release::Last);
-        assert_eq!((flagged.min_effect, flagged.is_of_file), (Some(0.02), false));
-        assert_eq!(resolve(&file, Some("none"), None), None);
-        assert_eq!(resolve(&BenchToml::default(), None, Some(0.02)), None);
+        assert_eq!((flagged.min_effect, flagged.is_of_file), (Some(0.03), false));
+        assert_eq!(Gate::resolve(&file, Some("none")), None);
+        assert_eq!(Gate::resolve(&BenchToml::default(), None), None);
     }
 }

@@ -30,15 +30,15 @@ pub struct SamplingOptions {
     #[serde(deserialize_with = "key::count")]
     pub measurements: Option<u32>,
     /// Duration of the warm-up before the first measurement [default: 10ms]
-    #[arg(long, value_name = "TIME", value_parser = values::time)]
+    #[arg(skip)]
     #[serde(deserialize_with = "key::time")]
     pub warm_up: Option<Duration>,
     /// Minimum duration of each measurement [default: 1ms in turns, otherwise 5ms]
-    #[arg(long, value_name = "TIME", value_parser = values::time)]
+    #[arg(skip)]
     #[serde(deserialize_with = "key::time")]
     pub min_time: Option<Duration>,
     /// Maximum duration of one execution [default: 5min plus ten times the expected duration]
-    #[arg(long, value_name = "TIME", value_parser = values::deadline)]
+    #[arg(skip)]
     #[serde(deserialize_with = "key::deadline")]
     pub deadline: Option<Duration>,
     /// How many benchmarks that take turns are executed at once, each on a CPU of its own [default: 1]
@@ -102,22 +102,22 @@ pub struct CriteriaOptions {
     /// ratios of neighbouring measurements, of the fastest fifth]. By minimum and pairwise, a change that the mean of
     /// all measurements contradicts is inconclusive, and one that only the mean shows is decided by the mean of fresh
     /// builds
-    #[arg(long, value_name = "NAME")]
+    #[arg(skip)]
     #[serde(deserialize_with = "key::estimator")]
     pub estimator: Option<Estimator>,
     /// Rule that flags benchmarks: paired, a t test at the false-alarm rate, paired by layout if both versions have
     /// the same layouts, else Welch's; or overlap, the rule of Kalibera et al. 2006: three-level intervals of base
     /// and head, by their (17), that do not overlap. By both rules, what is flagged is confirmed by a t test on fresh
     /// builds [default: paired]
-    #[arg(long, value_name = "NAME")]
+    #[arg(skip)]
     #[serde(deserialize_with = "key::rule")]
     pub rule: Option<Rule>,
     /// How often the test may flag a benchmark that did not change [default: 5%]
-    #[arg(long, value_name = "SHARE", value_parser = values::share)]
+    #[arg(skip)]
     #[serde(deserialize_with = "key::share")]
     pub false_alarm_rate: Option<f64>,
     /// Confidence level of the intervals of base and head, and of those that the rule overlap compares [default: 95%]
-    #[arg(long, value_name = "SHARE", value_parser = values::share)]
+    #[arg(skip)]
     #[serde(deserialize_with = "key::share")]
     pub confidence: Option<f64>,
     /// Smallest change to report [default: 1%]

@@ -44,7 +44,7 @@ fn duration(nanoseconds: u64) -> String {
     SpanPrinter::new().unsigned_duration_to_string(&Duration::from_nanos(nanoseconds))
 }
 
-/// What distinguishes settings from others: `settings: floor 2ms, not floor 1ms`.
+/// What distinguishes settings from others: `settings: floor 2ms, not min-time 1ms`.
 pub(super) fn settings_difference(one: &str, other: &str) -> String {
     let [one, other] = [one, other].map(settings_words);
     let only = |words: &[String], others: &[String]| -> String {
@@ -112,7 +112,7 @@ mod tests {
         for (other, words) in [
             (r#"{"min_time_ns":2000000,"cpu":null}"#, "settings: min-time 2ms, not min-time 1ms"),
             (r#"{"min_time_ns":1000000,"cpu":3}"#, "settings: cpu 3"),
-            (r#"{"cpu":null}"#, "settings: not floor 1ms"),
+            (r#"{"cpu":null}"#, "settings: not min-time 1ms"),
         ] {
             assert_eq!(settings_difference(other, plain), words);
         }

@@ -111,7 +111,7 @@ fn code_that_does_not_compile_is_told_with_everything_one_needs_to_see_it() {
     project.git(&words);
     assert_eq!(project.git(&["worktree", "list"]).lines().count(), 1);
 
-    project.build(&["--builds", "1", "--strategy", "relink", "HEAD"]);
+    project.build(&["--builds", "1", "--config", "build.strategy=relink", "HEAD"]);
 }
 
 #[test]
@@ -167,7 +167,7 @@ const ON_A_FULL_DISK: &str = "
     \"$0\" build >&2
     echo \"ended with $?\" >&2
     mount -o remount,size=256m target
-    exec \"$0\" build --builds 1 --strategy relink --format json
+    exec \"$0\" build --builds 1 --config build.strategy=relink --format json
 ";
 
 #[test]
@@ -216,9 +216,9 @@ fn values_that_make_no_sense_are_refused() {
         (["build", "--builds", "0"], "0"),
         (["build", "--builds", "many"], "many"),
         (["build", "--layout", "neat"], "neat"),
-        (["build", "--strategy", "guess"], "guess"),
-        (["build", "--seed", "lucky"], "lucky"),
-        (["build", "--jobs", "0"], "0"),
+        (["build", "--config", "build.strategy=guess"], "guess"),
+        (["build", "--config", "build.seed=lucky"], "lucky"),
+        (["build", "--config", "build.jobs=0"], "0"),
         (["build", "--format", "xml"], "xml"),
         (["clean", "--max-size", "7 parsecs"], "parsecs"),
     ] {

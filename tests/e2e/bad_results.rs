@@ -14,8 +14,19 @@ fn with_more_work(project: TestProject) -> TestProject {
     project
 }
 
-const QUICK: [&str; 11] =
-    ["compare", "--strategy", "relink", "-l", "3", "-m", "1", "-n", "3", "--warm-up", "1ms"];
+const QUICK: [&str; 11] = [
+    "compare",
+    "--config",
+    "build.strategy=relink",
+    "-l",
+    "3",
+    "-m",
+    "1",
+    "-n",
+    "3",
+    "--config",
+    "experiment.warm-up=1ms",
+];
 
 #[test]
 fn a_store_that_is_none_is_named_before_anything_is_built_and_stays_as_it_is() {
@@ -75,8 +86,11 @@ fn an_id_that_two_benchmarks_have_is_one_benchmark_that_fails() {
 #[ignore = "takes long"]
 fn results_that_no_longer_fit_end_the_run_and_the_same_command_goes_on_when_they_do() {
     let project = project();
-    let much = [&QUICK[..5], &["-m", "10", "-n", "3", "--warm-up", "1ms"]].concat();
-    project.rbench(&["build", "HEAD~1", "HEAD", "--builds", "3", "--strategy", "relink"]).ok();
+    let much =
+        [&QUICK[..5], &["-m", "10", "-n", "3", "--config", "experiment.warm-up=1ms"]].concat();
+    project
+        .rbench(&["build", "HEAD~1", "HEAD", "--builds", "3", "--config", "build.strategy=relink"])
+        .ok();
     // The first limit that the empty store fits into, and with it some executions: not all do.
     let mut limits = (6..16).map(|exponent| {
         let limited = format!("ulimit -f {}; exec \"$@\"", 1 << exponent);

@@ -7,8 +7,16 @@ use serde_json::Value;
 use crate::support::{TestProject, history::History, rbench::Outcome};
 
 /// The least that can be judged.
-const SHORT: [&str; 8] =
-    ["bisect", "start..HEAD", "--strategy", "relink", "-l4", "-n5", "--warm-up", "1ms"];
+const SHORT: [&str; 8] = [
+    "bisect",
+    "start..HEAD",
+    "--config",
+    "build.strategy=relink",
+    "-l4",
+    "-n5",
+    "--config",
+    "experiment.warm-up=1ms",
+];
 
 fn find(project: &TestProject, more: &[&str]) -> Outcome {
     project.rbench(&[&SHORT[..], more, &["--format", "json"]].concat()).run()
@@ -34,7 +42,7 @@ fn each_commit_that_changed_a_benchmark_is_named_also_the_one_that_was_merged() 
     let history =
         History { commits: 8, rounds: &[(2, 1_050)], broken: &[3, 4], merge: Some((7, 32)) };
     let project = history.make();
-    let outcome = find(&project, &["--seed", "1"]).assert_exit(0);
+    let outcome = find(&project, &["--config", "build.seed=1"]).assert_exit(0);
     outcome.assert_stderr_has(&["searching 8 commits after start", "comparison 1: "]);
     let report = outcome.json("bisect");
     let line = &report["line"];
@@ -138,7 +146,8 @@ fn without_a_change_there_is_one_comparison_and_without_time_it_ends_early() {
     assert_eq!(benchmark(&report, "changing")["outcome"], "unchanged", "{}", outcome.told());
     assert_eq!(report["measured_comparisons"], 1);
 
-    let hurried = find(&project, &["changing", "--seed", "7", "--budget", "1ms"]).assert_exit(0);
+    let hurried =
+        find(&project, &["changing", "--config", "build.seed=7", "--budget", "1ms"]).assert_exit(0);
     let report = hurried.json("bisect");
     assert_eq!(report["stopped"], true, "{}", hurried.told());
     assert_eq!(report["measured_comparisons"], 1);

@@ -16,7 +16,7 @@ use crate::support::{
     tree,
 };
 
-const THREE: [&str; 4] = ["--builds", "3", "--strategy", "relink"];
+const THREE: [&str; 4] = ["--builds", "3", "--config", "build.strategy=relink"];
 
 fn fresh(builds: &Builds) -> Vec<bool> {
     let each = builds.target(0)["builds"].as_array().unwrap().iter();

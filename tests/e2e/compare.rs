@@ -17,11 +17,23 @@ use cargo_rbench::{
 use crate::support::TestProject;
 
 /// The least that can be judged.
-const SHORT: [&str; 9] = ["compare", "--strategy", "relink", "-l", "4", "-m", "1", "-n", "5"];
+const SHORT: [&str; 9] =
+    ["compare", "--config", "build.strategy=relink", "-l", "4", "-m", "1", "-n", "5"];
 
 /// The same, and quick.
-const QUICK: [&str; 11] =
-    ["compare", "--strategy", "relink", "-l", "4", "-m", "1", "-n", "5", "--warm-up", "5ms"];
+const QUICK: [&str; 11] = [
+    "compare",
+    "--config",
+    "build.strategy=relink",
+    "-l",
+    "4",
+    "-m",
+    "1",
+    "-n",
+    "5",
+    "--config",
+    "experiment.warm-up=5ms",
+];
 
 /// Two versions of `counted`, the second of which does this many rounds.
 fn project(rounds: &str) -> TestProject {
@@ -168,13 +180,14 @@ fn interrupted(project: &TestProject, arguments: &[&str]) -> Vec<String> {
 #[ignore = "takes long"]
 fn an_interrupted_comparison_is_resumed_by_the_same_command() {
     let project = project("30_000");
-    let slow = [&SHORT[..], &["--warm-up", "60ms"]].concat();
+    let slow = [&SHORT[..], &["--config", "experiment.warm-up=60ms"]].concat();
     let rest = interrupted(&project, &slow);
     assert!(rest.iter().any(|line| line.contains("same command again to resume")), "{rest:#?}");
     let history = project.rbench(&["history"]).fails_with(2);
     history.assert_stderr_has(&["no experiment has finished yet", "unfinished: 1 experiment\n"]);
 
-    let other = [&SHORT[..], &["--seed", "7", "--warm-up", "1ms"]].concat();
+    let other =
+        [&SHORT[..], &["--config", "build.seed=7", "--config", "experiment.warm-up=1ms"]].concat();
     let outcome = project.rbench(&other).run().assert_exit(1);
     outcome.assert_stderr_has(&["cannot be resumed, because it differs", "seed: 1, not 7"]);
 
@@ -189,7 +202,7 @@ fn an_interrupted_comparison_is_resumed_by_the_same_command() {
 #[ignore = "takes long"]
 fn a_filtered_comparison_neither_continues_nor_finishes_an_interrupted_full_one() {
     let project = project("30_000");
-    let slow = [&SHORT[..], &["--warm-up", "60ms", "--no-skip"]].concat();
+    let slow = [&SHORT[..], &["--config", "experiment.warm-up=60ms", "--no-skip"]].concat();
     interrupted(&project, &slow);
     let filtered = [&slow[..], &["--filter", "steady"]].concat();
     let outcome = project.rbench(&filtered).ok();
@@ -201,7 +214,7 @@ fn a_filtered_comparison_neither_continues_nor_finishes_an_interrupted_full_one(
 #[test]
 fn results_that_were_measured_in_turns_are_of_another_kind_than_those_of_a_run() {
     let project = project("2_000");
-    let little = [&QUICK[1..], &["--min-time", "1ms"]].concat();
+    let little = [&QUICK[1..], &["--config", "experiment.min-time=1ms"]].concat();
     project.rbench(&[&["run", "HEAD"], &little[..]].concat()).ok();
     for how in [&["--mode", "sequential"][..], &[]] {
         let confirmed = ["--fail-on", "never", "--no-confirm"];
@@ -281,7 +294,7 @@ fn a_benchmark_with_another_id_in_each_listing_is_warned_of() {
 fn a_caller_may_be_stopped_by_what_is_inconclusive_or_by_nothing() {
     let project = project("1_010");
     // Four builds of a change of 1 % cannot show that it is less than a thousandth of that.
-    let unsure = ["--min-effect", "0.001%", "--false-alarm-rate", "0.0001%"];
+    let unsure = ["--min-effect", "0.001%", "--config", "verdict.false-alarm-rate=0.0001%"];
     project.rbench(&[&QUICK[..], &unsure].concat()).ok();
     let stopped = ["compare", "--stored", "--fail-on", "inconclusive"];
     project.rbench(&[&stopped[..], &unsure].concat()).run().assert_exit(5);
@@ -294,6 +307,7 @@ fn a_caller_may_be_stopped_by_what_is_inconclusive_or_by_nothing() {
 #[test]
 fn settings_that_make_no_sense_are_refused_before_anything_is_built() {
     let project = project("30_000");
-    let outcome = project.rbench(&["compare", "--false-alarm-rate", "5"]).fails_with(2);
+    let outcome =
+        project.rbench(&["compare", "--config", "verdict.false-alarm-rate=5"]).fails_with(2);
     assert!(!outcome.stderr().contains("compiling"), "{}", outcome.told());
 }

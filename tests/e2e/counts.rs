@@ -4,7 +4,8 @@ use serde_json::Value;
 
 use crate::support::{TestProject, rbench::Outcome};
 
-const COUNT: [&str; 5] = ["compare", "--metric", "instructions", "--strategy", "relink"];
+const COUNT: [&str; 5] =
+    ["compare", "--metric", "instructions", "--config", "build.strategy=relink"];
 
 /// The fixture, and a second version in which one benchmark does more work.
 fn project(benchmark: &str, units: &str) -> TestProject {
@@ -109,7 +110,8 @@ fn a_history_of_counts_has_exact_steps_and_a_search_by_counts_names_the_commit()
     more_work(&project, "fold", "420");
     more_work(&project, "fold", "420 + 0");
     let only = ["--metric", "instructions", "--filter", "^fold$", "--format", "json"];
-    let search = [&["bisect", "HEAD~3..HEAD", "--strategy", "relink"], &only[..]].concat();
+    let search =
+        [&["bisect", "HEAD~3..HEAD", "--config", "build.strategy=relink"], &only[..]].concat();
     let found = project.rbench(&search).ok().json("bisect");
     let one = &found["line"]["benchmarks"][0];
     assert_eq!(one["id"], "fold");
@@ -117,7 +119,7 @@ fn a_history_of_counts_has_exact_steps_and_a_search_by_counts_names_the_commit()
     assert_eq!(named, "More work for fold", "{one:#}");
     let [low, high] = ["low", "high"].map(|end| one["places"][0]["change"][end].as_f64().unwrap());
     assert!(0.03 < low && high < 0.08, "{one:#}");
-    let range = [&["run", "HEAD~3..HEAD", "--strategy", "relink"], &only[..]].concat();
+    let range = [&["run", "HEAD~3..HEAD", "--config", "build.strategy=relink"], &only[..]].concat();
     project.rbench(&range).ok();
     let history = project.rbench(&[&["history"], &only[..]].concat()).ok().json("history");
     let series = &history["benchmarks"][0];
@@ -130,7 +132,7 @@ fn a_history_of_counts_has_exact_steps_and_a_search_by_counts_names_the_commit()
 #[ignore = "takes long"]
 fn several_kinds_of_metrics_are_measured_in_one_run_and_searched_for_one_by_one() {
     let project = project("fold", "420");
-    let only = ["--strategy", "relink", "--filter", "^fold$", "--format", "json"];
+    let only = ["--config", "build.strategy=relink", "--filter", "^fold$", "--format", "json"];
     let both = ["--metric", "instructions,allocations"];
     let range = [&["run", "HEAD~1..HEAD"], &both[..], &only[..]].concat();
     let range = project.rbench(&range).ok().json("run-range");

@@ -2,7 +2,7 @@
 
 use crate::support::TestProject;
 
-const EIGHT: [&str; 4] = ["--strategy", "relink", "--builds", "8"];
+const EIGHT: [&str; 4] = ["--config", "build.strategy=relink", "--builds", "8"];
 
 #[test]
 fn eight_builds_are_eight_programs_with_the_same_results_and_found_again_the_next_time() {
@@ -21,14 +21,14 @@ fn eight_builds_are_eight_programs_with_the_same_results_and_found_again_the_nex
 fn more_builds_extend_the_list_and_another_seed_gives_another_one() {
     let project = TestProject::of("sums");
     let builds = project.build(&EIGHT);
-    let more = project.build(&["--strategy", "relink", "--builds", "9"]);
+    let more = project.build(&["--config", "build.strategy=relink", "--builds", "9"]);
     assert_eq!(more.digests(0)[..8], builds.digests(0));
     assert_eq!(more.distinct(0), (9, 9));
     assert_eq!(more.version(0)["compiled"], false);
     let fresh = more.target(0)["builds"].as_array().unwrap().iter().filter(|b| b["fresh"] == true);
     assert_eq!(fresh.count(), 1, "{}", more.outcome.told());
 
-    let other = project.build(&[&EIGHT[..], &["--seed", "2"]].concat());
+    let other = project.build(&[&EIGHT[..], &["--config", "build.seed=2"]].concat());
     assert!(other.digests(0).iter().all(|digest| !builds.digests(0).contains(digest)));
 }
 
@@ -36,8 +36,8 @@ fn more_builds_extend_the_list_and_another_seed_gives_another_one() {
 fn a_clone_in_another_directory_gives_the_same_builds() {
     let project = TestProject::of("sums");
     let clone = project.clone_elsewhere().share_home(&project);
-    let here = project.build(&["--strategy", "relink", "--builds", "2"]);
-    let there = clone.build(&["--strategy", "relink", "--builds", "2"]);
+    let here = project.build(&["--config", "build.strategy=relink", "--builds", "2"]);
+    let there = clone.build(&["--config", "build.strategy=relink", "--builds", "2"]);
     assert_eq!(there.digests(0), here.digests(0));
     assert!(!there.nothing_was_made(0), "the clone has a target dir of its own");
     assert_ne!(there.executables(0), here.executables(0));
@@ -46,7 +46,7 @@ fn a_clone_in_another_directory_gives_the_same_builds() {
 #[test]
 fn every_layout_gives_programs_that_work_and_all_but_the_natural_one_differ_by_seed() {
     let project = TestProject::of("sums");
-    let natural = ["--strategy", "relink", "--builds", "3", "--layout", "default"];
+    let natural = ["--config", "build.strategy=relink", "--builds", "3", "--layout", "default"];
     let natural = project.build(&natural);
     assert_eq!(natural.distinct(0), (1, 1));
     let text = project.rbench(&["build", "--layout", "default", "--builds", "3"]).ok();
@@ -54,7 +54,7 @@ fn every_layout_gives_programs_that_work_and_all_but_the_natural_one_differ_by_s
 
     let mut seen = natural.digests(0);
     for layout in ["same-address", "shuffled", "padded", "aligned"] {
-        let arguments = ["--strategy", "relink", "--builds", "3", "--layout", layout];
+        let arguments = ["--config", "build.strategy=relink", "--builds", "3", "--layout", layout];
         let builds = project.build(&arguments);
         assert_eq!(builds.distinct(0), (3, 3), "{layout}");
         assert_eq!(builds.printed(0), natural.printed(0), "{layout}");
@@ -71,12 +71,12 @@ fn every_layout_gives_programs_that_work_and_all_but_the_natural_one_differ_by_s
 #[test]
 fn the_rebuild_strategy_compiles_once_for_every_build() {
     let project = TestProject::of("sums");
-    let builds = project.build(&["--strategy", "rebuild", "--builds", "2"]);
+    let builds = project.build(&["--config", "build.strategy=rebuild", "--builds", "2"]);
     assert_eq!(builds.version(0)["strategy"], "rebuild");
     assert_eq!(builds.version(0)["compilations"], 2);
     builds.outcome.assert_stderr_has(&["\nlinked sums/work of HEAD (", ") 1 time\n"]);
     assert_eq!(builds.distinct(0), (2, 2));
-    let relinked = project.build(&["--strategy", "relink", "--builds", "2"]);
+    let relinked = project.build(&["--config", "build.strategy=relink", "--builds", "2"]);
     assert_eq!(relinked.digests(0), builds.digests(0), "compiling this is reproducible");
 }
 
@@ -98,7 +98,7 @@ fn what_a_program_writes_into_its_own_sources_is_not_compiled() {
         "println!(\"step {}, added {}\", env!(\"STEP\"), cfg!(added));\n    println!(\"steps";
     project.replace("benches/work.rs", "println!(\"steps", lines);
     project.commit("Write into the sources");
-    let builds = project.build(&["--strategy", "rebuild", "--builds", "2"]);
+    let builds = project.build(&["--config", "build.strategy=rebuild", "--builds", "2"]);
     let printed = builds.printed(0);
     assert!(printed.starts_with("step 3, added false\n"), "{printed}");
     builds.outcome.assert_stderr_has(&["warning: ", " has changed step in the sources of HEAD"]);
@@ -120,7 +120,8 @@ fn what_a_build_script_adds_to_the_sources_is_there_when_the_benchmark_runs() {
     project.replace("benches/work.rs", "println!(\"steps", line);
     project.commit("Read what the build script adds");
     let build = |arguments: &[&str]| {
-        project.build(&[&["--strategy", "relink", "--builds", "1"], arguments].concat())
+        project
+            .build(&[&["--config", "build.strategy=relink", "--builds", "1"], arguments].concat())
     };
     build(&[]);
     let again = build(&[]);

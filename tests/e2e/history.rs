@@ -423,7 +423,18 @@ fn what_compare_said_is_what_is_said_later() {
     let project = TestProject::of("counted");
     project.replace("src/lib.rs", "u64 = 1_000", "u64 = 30_000");
     project.commit("Change the work");
-    let quick = ["--strategy", "relink", "-l", "4", "-m", "1", "-n", "5", "--warm-up", "5ms"];
+    let quick = [
+        "--config",
+        "build.strategy=relink",
+        "-l",
+        "4",
+        "-m",
+        "1",
+        "-n",
+        "5",
+        "--config",
+        "experiment.warm-up=5ms",
+    ];
     let compare = [&["compare", "--format", "json"], &quick[..]].concat();
     let measured = project.rbench(&compare).run().assert_exit(1).json("compare");
     let stored = ["compare", "--stored", "--format", "json"];

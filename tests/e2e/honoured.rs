@@ -13,7 +13,7 @@ use crate::support::{
     tree,
 };
 
-const ONE: [&str; 4] = ["--strategy", "relink", "--builds", "2"];
+const ONE: [&str; 4] = ["--config", "build.strategy=relink", "--builds", "2"];
 
 /// What plain cargo's bench target prints, in the working tree and the same environment.
 fn as_cargo_prints(
@@ -135,7 +135,18 @@ fn experiments_under_other_config_files_are_told_apart() {
     fs::create_dir(project.beside("projects/.cargo")).unwrap();
     let keys = |config: &str| -> BTreeSet<String> {
         fs::write(project.beside("projects/.cargo/config.toml"), config).unwrap();
-        let few = ["-l", "2", "-m", "1", "-n", "2", "--warm-up", "1ms", "--strategy", "relink"];
+        let few = [
+            "-l",
+            "2",
+            "-m",
+            "1",
+            "-n",
+            "2",
+            "--config",
+            "experiment.warm-up=1ms",
+            "--config",
+            "build.strategy=relink",
+        ];
         project.rbench(&[&["run", "HEAD"], &few[..]].concat()).ok();
         let export = project.rbench(&["export"]).ok().stdout();
         assert!(!export.contains("s3cr3t"), "{export}");
@@ -331,10 +342,10 @@ fn a_toolchain_that_is_not_installed_is_named() {
 #[test]
 fn locked_refuses_a_lock_file_that_does_not_fit_and_takes_one_that_does() {
     let project = TestProject::of("settings");
-    project.build(&[&ONE[..], &["--locked"]].concat());
+    project.build(&[&ONE[..], &["--config=build.locked=true"]].concat());
     project.replace("Cargo.toml", "version = \"1.0.0\"", "version = \"1.0.1\"");
     project.commit("Forget the lock file");
-    let outcome = project.rbench(&["build", "--locked"]).fails_with(3);
+    let outcome = project.rbench(&["build", "--config=build.locked=true"]).fails_with(3);
     outcome.assert_stderr_has(&["HEAD", "--locked", "Cargo.lock"]);
     project.build(&ONE);
 }
@@ -345,7 +356,7 @@ fn locked_refuses_a_version_without_a_lock_file_whatever_was_compiled_before() {
     project.git(&["rm", "-q", "Cargo.lock"]);
     project.commit("Leave the lock file out");
     for _ in 0..2 {
-        let outcome = project.rbench(&["build", "--locked"]).fails_with(3);
+        let outcome = project.rbench(&["build", "--config=build.locked=true"]).fails_with(3);
         outcome.assert_stderr_has(&[
             "cannot compile HEAD (",
             "it has no Cargo.lock",
@@ -388,8 +399,10 @@ fn secrets_of_the_environment_are_not_kept_with_a_recipe() {
 #[test]
 fn offline_is_passed_on_to_cargo() {
     let project = TestProject::of("published-dependency");
-    let outcome =
-        project.rbench(&["build", "--offline"]).env("CARGO_NET_OFFLINE", "false").fails_with(3);
+    let outcome = project
+        .rbench(&["build", "--config=build.offline=true"])
+        .env("CARGO_NET_OFFLINE", "false")
+        .fails_with(3);
     outcome.assert_stderr_has(&["leaf", "offline"]);
 }
 

@@ -2,7 +2,7 @@
 
 use crate::support::TestProject;
 
-const FOUR: [&str; 4] = ["--strategy", "relink", "--builds", "4"];
+const FOUR: [&str; 4] = ["--config", "build.strategy=relink", "--builds", "4"];
 
 #[test]
 fn a_commit_that_changes_no_machine_code_is_identical_for_every_seed() {
@@ -76,7 +76,8 @@ fn paths_of_a_version_do_not_get_into_its_machine_code() {
     let project = TestProject::of("workspace-below").in_workspace("rust");
     project.write("README.md", "# Workspace\n");
     project.commit("Describe");
-    let builds = project.build(&["--builds", "1", "--strategy", "relink", "HEAD~1", "HEAD"]);
+    let builds =
+        project.build(&["--builds", "1", "--config", "build.strategy=relink", "HEAD~1", "HEAD"]);
     assert_eq!(builds.report["agreements"].as_array().unwrap().len(), 2, "two bench targets");
     assert!(builds.agreement(0).identical && builds.agreement(1).identical);
 }
@@ -84,12 +85,14 @@ fn paths_of_a_version_do_not_get_into_its_machine_code() {
 #[test]
 fn the_uncommitted_tree_without_changes_is_identical_to_the_commit() {
     let project = TestProject::of("sums");
-    let builds = project.build(&["HEAD", ".", "--strategy", "relink", "--builds", "2"]);
+    let builds =
+        project.build(&["HEAD", ".", "--config", "build.strategy=relink", "--builds", "2"]);
     assert!(builds.agreement(0).identical);
     assert!(builds.version(1)["version"]["tree"] == builds.version(0)["version"]["tree"]);
 
     project.replace("src/lib.rs", "STEP: u64 = 3", "STEP: u64 = 4");
-    let builds = project.build(&["HEAD", ".", "--strategy", "relink", "--builds", "2"]);
+    let builds =
+        project.build(&["HEAD", ".", "--config", "build.strategy=relink", "--builds", "2"]);
     assert!(!builds.agreement(0).identical);
     assert_eq!(builds.version(1)["version"]["dirty"], true);
     assert!(builds.printed(1).starts_with("steps 180\n"), "{}", builds.printed(1));
@@ -112,7 +115,8 @@ fn paths_of_vendored_code_do_not_differ_between_versions() {
     project.commit("Vendor the dependency");
     project.write("README.md", "# Vendored\n");
     project.commit("Describe");
-    let builds = project.build(&["--builds", "1", "--strategy", "relink", "HEAD~1", "HEAD"]);
+    let builds =
+        project.build(&["--builds", "1", "--config", "build.strategy=relink", "HEAD~1", "HEAD"]);
     assert_eq!(builds.printed(0), "own 1, leaf two\n");
     assert!(builds.agreement(0).identical);
 }

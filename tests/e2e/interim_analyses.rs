@@ -7,7 +7,15 @@ use serde_json::Value;
 use crate::support::{TestProject, rbench::Outcome};
 
 /// Little of each execution.
-const SHORT: [&str; 7] = ["compare", "--strategy", "relink", "-n", "5", "--warm-up", "1ms"];
+const SHORT: [&str; 7] = [
+    "compare",
+    "--config",
+    "build.strategy=relink",
+    "-n",
+    "5",
+    "--config",
+    "experiment.warm-up=1ms",
+];
 
 /// Two versions of `counted`, the second of which does thirty times the work in `changing`.
 fn project() -> TestProject {

@@ -29,8 +29,8 @@ const COMPARE: [&str; 19] = [
     "HEAD",
     "--mode",
     "interleaved",
-    "--strategy",
-    "relink",
+    "--config",
+    "build.strategy=relink",
     "--no-confirm",
     // What two builds say of the machine is no matter here.
     "--fail-on",
@@ -41,8 +41,8 @@ const COMPARE: [&str; 19] = [
     "2",
     "-n",
     "5",
-    "--min-time",
-    "200us",
+    "--config",
+    "experiment.min-time=200us",
 ];
 /// See [`COMPARE`].
 const EXECUTIONS: usize = 8;
@@ -132,7 +132,7 @@ fn assert_nothing_is_left(project: &TestProject) {
 #[ignore = "takes long"]
 fn what_can_take_turns_does_and_what_cannot_is_measured_alone_and_what_fails_is_of_its_version() {
     let project = project_with(add_whole_program);
-    let outcome = compare(&project, &["--warm-up", "2ms"]).run().assert_exit(4);
+    let outcome = compare(&project, &["--config", "experiment.warm-up=2ms"]).run().assert_exit(4);
     let (mut all, is_finished) = newest(&project);
     assert!(is_finished, "{}", outcome.told());
     let mut rows = |name: &str| all.remove(name).unwrap_or_else(|| panic!("{name} is not stored"));
@@ -162,7 +162,7 @@ fn what_can_take_turns_does_and_what_cannot_is_measured_alone_and_what_fails_is_
 #[ignore = "takes long"]
 fn what_fails_in_turns_alone_is_measured_alone() {
     let project = project();
-    let only = ["--filter", "good", "--filter", "bad", "--warm-up", "2ms"];
+    let only = ["--filter", "good", "--filter", "bad", "--config", "experiment.warm-up=2ms"];
     // Iterations are known then.
     compare(&project, &only).ok();
     fs::write(project.beside("faults"), "HEAD abort 500 once\n").unwrap();
@@ -178,7 +178,8 @@ fn what_fails_in_turns_alone_is_measured_alone() {
     assert_nothing_is_left(&project);
 }
 
-const ONLY: [&str; 6] = ["--filter", "good", "--filter", "bad", "--warm-up", "100ms"];
+const ONLY: [&str; 6] =
+    ["--filter", "good", "--filter", "bad", "--config", "experiment.warm-up=100ms"];
 
 /// Starts a comparison, and interrupts it in the midst of a pair after some others.
 #[track_caller]

@@ -18,7 +18,7 @@ use crate::support::{
     tree,
 };
 
-const TWO: [&str; 4] = ["--builds", "2", "--strategy", "relink"];
+const TWO: [&str; 4] = ["--builds", "2", "--config", "build.strategy=relink"];
 
 /// All paths of the cache, the storage and the directory for temporary files, without what only says
 /// when something was used.
@@ -123,8 +123,9 @@ impl Comparison {
     /// with an execution that counts.
     fn long() -> Self {
         let long = Self::new("60000ms");
-        let short = ["compare", "--strategy", "relink", "-l", "2", "-m", "1", "-n", "1"];
-        let rest = ["--filter", "changing", "--warm-up", "1ms", "--no-confirm"];
+        let short =
+            ["compare", "--config", "build.strategy=relink", "-l", "2", "-m", "1", "-n", "1"];
+        let rest = ["--filter", "changing", "--config", "experiment.warm-up=1ms", "--no-confirm"];
         let outcome = long.project.rbench(&[&short[..], &rest].concat()).run();
         assert!(matches!(outcome.status().code(), Some(0 | 1)), "{}", outcome.told());
         long
@@ -135,7 +136,8 @@ impl Comparison {
     }
 
     fn start_by(&self, program: &str) -> Running {
-        let compare = ["compare", "--strategy", "relink", "-l", "4", "-m", "2", "-n", "3"];
+        let compare =
+            ["compare", "--config", "build.strategy=relink", "-l", "4", "-m", "2", "-n", "3"];
         let rest = ["--filter", "changing", "--warm-up", self.warm_up];
         let command = self.project.rbench(&[&compare[..], &rest].concat());
         let mut child = command.program(program).start();

@@ -16,7 +16,7 @@ fn linked_by_lld(builds: &Builds) -> bool {
 fn a_linker_that_cannot_arrange_functions_gives_way_to_one_that_can_and_it_is_said() {
     let project = TestProject::of("sums");
     let build = |layout| {
-        let arguments = ["--builds", "3", "--strategy", "relink", "--layout", layout];
+        let arguments = ["--builds", "3", "--config", "build.strategy=relink", "--layout", layout];
         let flags = "-Clink-arg=-fuse-ld=bfd";
         Builds::of(project.build_command(&arguments).env("RUSTFLAGS", flags).ok())
     };

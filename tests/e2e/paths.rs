@@ -4,7 +4,7 @@ use std::{ffi::OsStr, fs, os::unix::ffi::OsStrExt};
 
 use crate::support::{Builds, TestProject, rbench::Rbench};
 
-const TWO: [&str; 4] = ["--builds", "2", "--strategy", "relink"];
+const TWO: [&str; 4] = ["--builds", "2", "--config", "build.strategy=relink"];
 
 #[test]
 fn spaces_commas_quotes_and_letters_of_other_alphabets_may_be_in_every_path() {

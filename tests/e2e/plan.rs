@@ -3,7 +3,7 @@
 use crate::support::TestProject;
 
 /// A small pilot.
-const PILOT: [&str; 8] = ["--strategy", "relink", "-l", "3", "-m", "2", "-n", "4"];
+const PILOT: [&str; 8] = ["--config", "build.strategy=relink", "-l", "3", "-m", "2", "-n", "4"];
 
 fn plan(project: &TestProject, arguments: &[&str]) -> serde_json::Value {
     let arguments = [&["plan"], &PILOT[..], arguments, &["--format", "json"]].concat();
@@ -54,7 +54,7 @@ fn a_stored_comparison_tells_how_pairs_differ() {
     let project = TestProject::of("counted");
     project.replace("src/lib.rs", "u64 = 1_000", "u64 = 1_100");
     project.commit("Do more");
-    let compare = ["compare", "--strategy", "relink", "-l", "4", "-m", "2", "-n", "5"];
+    let compare = ["compare", "--config", "build.strategy=relink", "-l", "4", "-m", "2", "-n", "5"];
     project.rbench(&[&compare[..], &["--no-confirm", "--fail-on", "never"]].concat()).ok();
     let report = plan(&project, &["HEAD", "--filter", "changing"]);
     let [changing] = &report["benchmarks"].as_array().unwrap()[..] else { panic!("not one") };

@@ -11,16 +11,16 @@ use crate::support::TestProject;
 /// Each step is smaller than the smallest change to report, and two are larger.
 const QUICK: [&str; 15] = [
     "compare",
-    "--strategy",
-    "relink",
+    "--config",
+    "build.strategy=relink",
     "-l",
     "4",
     "-m",
     "1",
     "-n",
     "5",
-    "--warm-up",
-    "5ms",
+    "--config",
+    "experiment.warm-up=5ms",
     "--filter",
     "changing",
     "--min-effect",
@@ -75,7 +75,7 @@ fn steps_that_pass_by_themselves_are_caught_by_what_they_add_up_to() {
         (&release["base"]["revision"], &release["also_base"]),
         (&"v1.0.0".into(), &Value::Null)
     );
-    let lenient = also(&["--also-base", "v1.0.0", "--also-min-effect", "900%"], 0);
+    let lenient = also(&["--also-base", "v1.0.0", "--config", "gate.min-effect=900%"], 0);
     assert_eq!(lenient["also_base"]["criteria"]["min_effect"], 9.0);
     assert_eq!(also(&[], 0)["also_base"], Value::Null);
 
@@ -134,9 +134,12 @@ fn without_a_release_what_to_type_is_told_before_anything_is_built() {
 #[ignore = "takes long"]
 fn an_interrupted_command_goes_on_with_both_comparisons() {
     let project = project();
-    let slow = ["--warm-up", "80ms", "--also-base", "v1.0.0", "--no-skip"];
-    let words: Vec<&str> =
-        QUICK.iter().copied().filter(|word| !["--warm-up", "5ms"].contains(word)).collect();
+    let slow = ["--config", "experiment.warm-up=80ms", "--also-base", "v1.0.0", "--no-skip"];
+    let words: Vec<&str> = QUICK
+        .iter()
+        .copied()
+        .filter(|word| !["--config", "experiment.warm-up=5ms"].contains(word))
+        .collect();
     let words = [&words[..], &slow].concat();
     let mut child = project.rbench(&words).start();
     let mut stderr = BufReader::new(child.stderr.take().unwrap()).lines();

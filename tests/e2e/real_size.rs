@@ -11,7 +11,7 @@ fn thirty_builds_are_thirty_programs_and_the_next_version_compiles_no_dependency
     project.write("README.md", "# A workspace\n");
     project.append("src/lib.rs", "\n/// Nobody calls it.\npub fn added() -> u64 {\n    42\n}\n");
     project.commit("Add a function");
-    let arguments = ["--builds", "30", "--strategy", "relink", "HEAD~1", "HEAD"];
+    let arguments = ["--builds", "30", "--config", "build.strategy=relink", "HEAD~1", "HEAD"];
     let builds = project.build_command(&arguments).env("CARGO_NET_OFFLINE", "false").ok();
     let builds = crate::support::Builds::of(builds);
     assert_eq!(builds.distinct(0), (30, 30));

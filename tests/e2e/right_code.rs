@@ -5,7 +5,7 @@ use std::fs;
 
 use crate::support::{Builds, TestProject, builds};
 
-const ONE: [&str; 4] = ["--strategy", "relink", "--builds", "1"];
+const ONE: [&str; 4] = ["--config", "build.strategy=relink", "--builds", "1"];
 
 #[track_caller]
 fn build(project: &TestProject, revisions: &[&str]) -> Builds {
@@ -186,7 +186,7 @@ fn each_workspace_of_a_repository_has_its_own_lock_file() {
     publish(&project, "1.1.0");
     assert_eq!(build(&project, &["HEAD"]).printed(0), "own 2, leaf 1.0.0\n");
     // Its own lock file is not mistaken for one that was added, as the other workspace's was.
-    build(&project, &[&other[..], &["--locked", "HEAD~1"]].concat());
+    build(&project, &[&other[..], &["--config=build.locked=true", "HEAD~1"]].concat());
 }
 
 #[test]
@@ -239,7 +239,7 @@ fn neither_the_check_that_compiling_is_reproducible_nor_separate_builds_compile_
     checked.outcome.assert_stderr_has(&["again, to check that compiling is reproducible"]);
     let often = || ["leaf", "published-dependency"].map(|package| compiled(&project, package));
     assert_eq!(often(), [1, 2]);
-    project.build(&["--builds", "2", "--strategy", "rebuild", "HEAD"]);
+    project.build(&["--builds", "2", "--config", "build.strategy=rebuild", "HEAD"]);
     // The first of these has the place of the compilation that the check has removed.
     assert_eq!(often(), [1, 3]);
 }

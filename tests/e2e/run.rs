@@ -15,8 +15,18 @@ use serde_json::Value;
 use crate::support::{TestProject, rbench::Rbench};
 
 /// The least that can be kept, and quick.
-const LITTLE: [&str; 10] =
-    ["--strategy", "relink", "-l", "2", "-m", "1", "-n", "3", "--warm-up", "1ms"];
+const LITTLE: [&str; 10] = [
+    "--config",
+    "build.strategy=relink",
+    "-l",
+    "2",
+    "-m",
+    "1",
+    "-n",
+    "3",
+    "--config",
+    "experiment.warm-up=1ms",
+];
 
 fn run(project: &TestProject, arguments: &[&str]) -> Rbench {
     project.rbench(&[&["run"], arguments, &LITTLE[..]].concat())
@@ -163,7 +173,7 @@ fn a_filter_that_means_nothing_in_any_version_is_an_error() {
 fn the_file_gives_a_benchmark_numbers_of_its_own_and_a_first_look_overrides_them() {
     let project = project();
     project.write("bench.toml", "[[benchmark]]\nfilter = 'steady'\nexecutions = 3\n");
-    let arguments = ["run", "HEAD", "-l", "2", "-n", "3", "--warm-up", "1ms"];
+    let arguments = ["run", "HEAD", "-l", "2", "-n", "3", "--config", "experiment.warm-up=1ms"];
     let own = project.rbench(&arguments).ok();
     own.assert_stderr_has(&["(1 with their own numbers)", "of 10 executions"]);
     let quick = project.rbench(&["run", "HEAD", "--quick", "--dry-run"]).ok();
@@ -180,7 +190,8 @@ fn a_benchmark_that_became_too_slow_for_its_iterations_is_tuned_again_and_measur
     let floor = Duration::from_micros(100);
     // They would take an hour.
     store.record_tuned(&steady, &this_machine(), floor, 1_000_000_000).unwrap();
-    let outcome = run(&project, &["HEAD", "--filter", "steady", "--deadline", "1s"]).ok();
+    let outcome =
+        run(&project, &["HEAD", "--filter", "steady", "--config", "experiment.deadline=1s"]).ok();
     outcome.assert_stdout_has(&["steady"]);
     let iterations = store.tuned(&steady, &this_machine(), floor).unwrap();
     assert!(iterations.is_some_and(|iterations| iterations < 1000), "{iterations:?}");
@@ -193,7 +204,18 @@ fn the_sample_size_of_divan_is_found_once_and_then_told_to_every_execution() {
     let (package, target) = ("fixture-divan".to_owned(), "same".to_owned());
     let sum = Benchmark { package, target, name: Name::plain("same::sum") };
     let floor = Duration::from_micros(100);
-    let effort = ["-l", "2", "-m", "2", "-n", "20", "--min-time", "100us", "--strategy", "relink"];
+    let effort = [
+        "-l",
+        "2",
+        "-m",
+        "2",
+        "-n",
+        "20",
+        "--config",
+        "experiment.min-time=100us",
+        "--config",
+        "build.strategy=relink",
+    ];
     let iterations = |filter: &str| {
         let run =
             project.rbench(&[&["run", "HEAD", "--filter", filter], &effort[..]].concat()).ok();

@@ -146,7 +146,18 @@ fn versions_whose_processes_get_other_variables_are_not_identical() {
     project.commit("Set another input");
     let identical = |head: &str| {
         let base = format!("{head}~1");
-        let quick = ["--strategy", "relink", "-l", "2", "-m", "1", "-n", "3", "--warm-up", "1ms"];
+        let quick = [
+            "--config",
+            "build.strategy=relink",
+            "-l",
+            "2",
+            "-m",
+            "1",
+            "-n",
+            "3",
+            "--config",
+            "experiment.warm-up=1ms",
+        ];
         let compare = ["compare", &base, head, "--filter", "steady", "--format", "json"];
         let outcome = project.rbench(&[&compare[..], &quick].concat()).ok();
         outcome.json("compare")["benchmarks"][0]["verdict"] == "identical"

@@ -5,7 +5,7 @@ use crate::support::{
     builds::{Agreement, Builds},
 };
 
-const THREE: [&str; 4] = ["--strategy", "relink", "--builds", "3"];
+const THREE: [&str; 4] = ["--config", "build.strategy=relink", "--builds", "3"];
 
 /// Builds the last two commits and asserts what holds for any two versions.
 #[track_caller]
@@ -50,7 +50,8 @@ fn a_commit_that_adds_a_function_leaves_the_others_in_their_places() {
     let (agreement, builds) = last_two(&project);
     assert_agree(agreement);
     assert_ne!(builds.printed(0), builds.printed(1), "the new function is called");
-    let text = project.rbench(&["build", "--strategy", "relink", "HEAD~1", "HEAD"]).ok();
+    let text =
+        project.rbench(&["build", "--config", "build.strategy=relink", "HEAD~1", "HEAD"]).ok();
     text.assert_stdout_has(&[
         "common functions, at least",
         "the same address",

@@ -9,16 +9,16 @@ const QUICK: [&str; 13] = [
     "selftest",
     "--repeat",
     "2",
-    "--strategy",
-    "relink",
+    "--config",
+    "build.strategy=relink",
     "-l",
     "3",
     "-m",
     "1",
     "-n",
     "5",
-    "--warm-up",
-    "1ms",
+    "--config",
+    "experiment.warm-up=1ms",
 ];
 
 #[test]
@@ -99,8 +99,8 @@ fn criterion_is_asked_the_same_about_its_own_benchmarks() {
         "same",
         "--mode",
         "interleaved",
-        "--min-time",
-        "100us",
+        "--config",
+        "experiment.min-time=100us",
         "--format",
         "json",
     ];
@@ -128,7 +128,8 @@ fn where_no_benchmark_is_by_criterion_there_is_nothing_to_set_against() {
 #[test]
 fn a_dry_run_tells_the_plan_and_measures_nothing() {
     let project = TestProject::of("compared");
-    let outcome = project.rbench(&["selftest", "--dry-run", "--strategy", "relink"]).ok();
+    let outcome =
+        project.rbench(&["selftest", "--dry-run", "--config", "build.strategy=relink"]).ok();
     outcome.assert_stderr_has(&[
         "benchmark",
         "in turns and one after the other; measuring takes at least",

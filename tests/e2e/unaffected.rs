@@ -20,7 +20,7 @@ fn nothing_in_the_repository_changes_but_the_directory_of_rbench() {
     let snapshot = || tree::everything(project.root(), |path| path != own);
     let before = snapshot();
     let status = project.git(&["--no-optional-locks", "status", "--porcelain"]);
-    let arguments = ["--builds", "2", "--strategy", "relink", "HEAD~1", "HEAD", "."];
+    let arguments = ["--builds", "2", "--config", "build.strategy=relink", "HEAD~1", "HEAD", "."];
     let builds = project.build(&arguments);
     assert_eq!(builds.version(2)["version"]["dirty"], true);
     project.rbench(&["diff", "HEAD~1", "."]).ok();
@@ -42,7 +42,7 @@ fn what_rbench_keeps_is_no_part_of_the_uncommitted_tree() {
     project.git(&["rm", "--quiet", ".gitignore"]);
     project.write("bench.toml", "[store]\npath = \"results.sqlite\"\n");
     project.commit("Forget what git is to ignore");
-    let arguments = ["--builds", "1", "--strategy", "relink", "."];
+    let arguments = ["--builds", "1", "--config", "build.strategy=relink", "."];
     let first = project.build(&arguments);
     let store = ["results.sqlite", "results.sqlite-wal"];
     for file in store {
@@ -63,7 +63,8 @@ fn a_linked_worktree_of_the_user_is_a_repository_like_any_other() {
     let linked = project.root().join("linked");
     project.git(&["worktree", "add", "--quiet", linked.to_str().unwrap(), "HEAD~1"]);
     let linked = project.in_workspace("linked");
-    let builds = linked.build(&["--builds", "1", "--strategy", "relink", "HEAD", "main"]);
+    let builds =
+        linked.build(&["--builds", "1", "--config", "build.strategy=relink", "HEAD", "main"]);
     assert!(builds.printed(0).starts_with("steps 135\n"), "{}", builds.outcome.told());
     assert!(builds.printed(1).starts_with("steps 180\n"), "{}", builds.outcome.told());
     assert!(builds.executables(0)[0].starts_with(linked.storage()));

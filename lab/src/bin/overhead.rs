@@ -38,9 +38,9 @@ fn run() -> Result<bool, Box<dyn Error>> {
     let executions: usize = std::env::args().nth(1).map_or(Ok(100), |text| text.parse())?;
     let compared = lab::Project::compared()?;
     let manifest = compared.tree.path().join("Cargo.toml");
-    let project = Project::find(Some(&manifest))?;
+    let project = Project::find(Some(&manifest), &[])?;
     let words = format!(
-        "compare --exact --filter steady -l {BUILDS} -m {} -n 5 --warm-up 50ms --min-time 10ms",
+        "compare --exact --filter steady -l {BUILDS} -m {} -n 5 --config experiment.warm-up=50ms --config experiment.min-time=10ms",
         executions.div_ceil(2 * BUILDS)
     );
     let words: Vec<String> = words.split(' ').map(str::to_owned).collect();

@@ -27,12 +27,12 @@ fn given(options: &str) -> GivenOptions {
 #[test]
 fn what_was_given_is_carried_and_what_was_not_is_left_out() {
     let given = given(
-        "-l5 --filter 'a|b' --filter c -F x,y --locked --no-confirm --dry-run --format json -v",
+        "-l5 --filter 'a|b' --filter c -F x,y --all-features --no-confirm --dry-run --format json -v",
     );
     assert_eq!(
         given.suggest("compare", &["A", "B"], &[("executions", Some("4"))]),
         "cargo rbench compare A B --executions 4 --builds 5 --filter 'a|b' --filter c --features x \
-         --features y --locked --no-confirm"
+         --features y --all-features --no-confirm"
     );
     let nothing = GivenOptions::default();
     assert_eq!(nothing.suggest("show", &["HEAD~1"], &[]), "cargo rbench show HEAD~1");
@@ -97,7 +97,7 @@ fn another_command_gets_the_options_that_it_has() {
 fn every_suggestion_is_understood_as_it_was_meant() {
     let ids =
         ["-v", "--exact", "-", "it's", "a b", "\"q\"", "größe/1", "$(x)`y`\\", "a\nb", "=ls", ""];
-    let options = "--exact --filter=-x -l 12 -m 1 --features a,b --min-effect 2% --min-time 10ms \
+    let options = "--exact --filter=-x -l 12 -m 1 --features a,b --min-effect 2% --config experiment.min-time=10ms \
                    --cargo-arg=-Zno-parallel --cargo-arg '--config a=\"b c\"' --metric wall";
     let given = given(options);
     for id in ids {

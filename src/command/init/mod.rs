@@ -30,7 +30,7 @@ struct NewFile {
 
 /// InterimAnalyses, writes and tells.
 pub fn run(args: &InitArgs) -> Result<Exit> {
-    let project = Project::find(args.manifest_path.as_deref())?;
+    let project = Project::find(args.manifest_path.as_deref(), &[])?;
     let found = found::inspect(&project)?;
     let files = files(&project, args.ci);
     let mut text = found.text();

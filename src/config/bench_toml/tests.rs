@@ -125,3 +125,33 @@ fn only_an_absent_file_counts_as_absent() {
     symlink(&real, &path).unwrap();
     assert_eq!(read().unwrap().build().seed, Some(7));
 }
+
+#[test]
+fn config_options_count_as_keys_of_the_file() {
+    let set = |text: &str, settings: &[&str]| {
+        let settings: Vec<String> = settings.iter().copied().map(str::to_owned).collect();
+        BenchToml::parse(text.to_owned(), "bench.toml".into()).and_then(|file| file.with(&settings))
+    };
+    let text = "[build]\nprofile = 'dev'\njobs = 3\n[[harness]]\nbench = 'x'\nharness = 'divan'\n";
+    let file =
+        set(text, &["build.jobs=2", "build.strategy=relink", "experiment.warm-up='9ms'"]).unwrap();
+    let build = file.build();
+    assert_eq!((build.profile.as_deref(), build.jobs), (Some("dev"), Some(2)));
+    assert_eq!(build.strategy, Some(Strategy::Relink));
+    assert_eq!(file.sampling().warm_up, Some(std::time::Duration::from_millis(9)));
+    assert_eq!(file.tables.harness.len(), 1, "tables of the file stay");
+    let file = set("", &["verdict.min-effect=2%", "metric.instructions.min-effect=0.5%"]).unwrap();
+    assert_eq!(file.criteria().min_effect, Some(0.02));
+    assert_eq!(file.metric().instructions.min_effect, Some(0.005));
+    for (setting, reason) in [
+        ("build.jobs=0", "--config build.jobs=0"),
+        ("build.speed=high", "unknown field `speed`"),
+        ("speed=high", "it names no table"),
+        ("build", "cannot use --config build"),
+        ("tool.x=1", "unknown field `tool`"),
+        ("command.x=1", "command"),
+    ] {
+        let refusal = set(text, &[setting]).unwrap_err().to_string();
+        assert!(refusal.contains(reason), "{setting}: {refusal}");
+    }
+}

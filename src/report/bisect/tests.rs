@@ -65,7 +65,7 @@ fn report(line: SearchedLine) -> BisectReport {
         stored: 0,
         stopped: false,
         warnings: Vec::new(),
-        command_line: given("compare A B --locked"),
+        command_line: given("compare A B --all-features"),
     }
 }
 
@@ -120,7 +120,7 @@ fn a_commit_is_told_with_its_size_and_the_command_that_checks_it() {
          parse/1: +5.10 % (+4.90 .. +5.30), by 1 commit; 9 comparisons\n  \
          2222222 2023-11-14 Parse faster\n    \
          +5.00 % (+4.80 .. +5.20): measured because it cannot be traced\n    \
-         check it with: cargo rbench compare 2222222~1 2222222 --filter parse/1 --exact --locked\n\
+         check it with: cargo rbench compare 2222222~1 2222222 --filter parse/1 --exact --all-features\n\
          \n\
          1 changed; 9 comparisons measured\n"
     );

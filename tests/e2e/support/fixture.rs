@@ -67,7 +67,7 @@ fn place() -> PathBuf {
 }
 
 fn build_with_rbench(name: &str, project: &TestProject) -> Vec<Executable> {
-    let builds = project.build(&[".", "--strategy", "relink", "--builds", "1"]);
+    let builds = project.build(&[".", "--config", "build.strategy=relink", "--builds", "1"]);
     let targets = builds.version(0)["targets"].as_array().unwrap().iter();
     targets
         .map(|target| {

@@ -77,8 +77,8 @@ pub fn measure(
     features: &[&str],
     count: usize,
 ) -> Result<Vec<Pairs>, Box<dyn Error>> {
-    let project = Project::find(Some(manifest))?;
-    let mut words = vec!["compare", "-l", "2", "--strategy", "relink"];
+    let project = Project::find(Some(manifest), &["build.strategy=relink".to_owned()])?;
+    let mut words = vec!["compare", "-l", "2", "--config", "build.strategy=relink"];
     words.extend(features.iter().flat_map(|feature| ["--features", feature]));
     let words: Vec<String> = words.into_iter().map(str::to_owned).collect();
     let Command::Compare(args) = Cli::parse_words(&words)?.command else {
