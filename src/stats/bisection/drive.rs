@@ -1,17 +1,17 @@
-//! Answers the questions of many searches, those about the same two commits together.
+//! Answers the questions of many searches, and measures those about the same two commits together.
 
 use super::{Answer, Conclusion, Known, Pair, Search, Task, steps};
 
-/// Whoever knows or measures. Subjects are the indices of their searches.
+/// Answers questions from stored knowledge or by measuring. Subjects are the indices of their searches.
 pub trait Oracle {
-    /// What prevents an answer altogether.
+    /// An error that prevents any answer.
     type Error;
 
-    /// What is known of two commits without measuring, for each of these subjects.
+    /// Returns the knowledge about two commits without measuring, for each of these subjects.
     fn look(&mut self, pair: Pair, subjects: &[usize]) -> Result<Vec<Known>, Self::Error>;
 
-    /// Compares two commits in these subjects. Of what did not change, each may be called changed with the
-    /// probability beside it.
+    /// Compares two commits in these subjects. The probability beside each subject limits how often it may be called
+    /// changed if it is not.
     fn measure(
         &mut self,
         pair: Pair,
@@ -19,8 +19,8 @@ pub trait Oracle {
     ) -> Result<Vec<Answer>, Self::Error>;
 }
 
-/// Lets an oracle answer until every search is concluded. All of them are of one range, and together they name
-/// something that is no change with a probability of at most `alpha`.
+/// Runs all searches of one range to their conclusion. Together they name a commit without a change with a probability
+/// of at most `alpha`.
 pub fn find<O: Oracle>(
     searches: &mut [Search],
     alpha: f64,
@@ -45,10 +45,10 @@ fn count(searches: &[Search], is_meant: impl Fn(&Conclusion) -> bool) -> usize {
     searches.iter().filter(|one| one.conclusion().is_ok_and(|it| is_meant(&it))).count()
 }
 
-/// Lets an oracle answer all that the searches ask.
+/// Answers all questions of the searches.
 ///
-/// What needs no measuring is asked first, then what most searches ask for: those that have not got so far may come
-/// to the same question meanwhile.
+/// Questions without measuring come first, then the comparison that most searches need: the others may arrive at the
+/// same question meanwhile.
 fn drive<O: Oracle>(searches: &mut [Search], oracle: &mut O) -> Result<(), O::Error> {
     loop {
         let tasks: Vec<(usize, Task)> =
