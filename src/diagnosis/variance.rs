@@ -75,7 +75,7 @@ pub(super) struct EstimatedLevels {
 }
 
 impl EstimatedLevels {
-    /// Estimates from means. None where nothing varies.
+    /// Estimates from means. Fails if nothing varies.
     pub fn from_means(data: &Measurements, options: &Options) -> Result<Self, InsufficientData> {
         Self::estimate(data, &mut Random::stream(options.seed, STREAM))
     }

@@ -36,7 +36,7 @@ pub struct AlphaSpending {
 }
 
 impl AlphaSpending {
-    /// The rates of analysis number `look` of `looks` in the first stage.
+    /// The rates of the analysis with index `look`, from 0, of `looks` in the first stage.
     ///
     /// The last analysis may flag as often as all others together because it has the most data; the first one flags
     /// large changes anyway.

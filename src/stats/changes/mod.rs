@@ -267,7 +267,7 @@ const JUMP: f64 = 4.0;
 /// A value that exceeds both neighbours by this many standard deviations is a spike.
 const SPIKE: f64 = 4.0;
 
-/// The standard errors in use: an unusually small one may be luck, so it is raised.
+/// The standard errors in use: one below the median may be luck, so it is raised to the median.
 fn own_variances(observations: &[Observation]) -> Vec<f64> {
     let mut variances: Vec<f64> = observations.iter().map(|one| one.variance).collect();
     let usual = median(&mut variances).max(LEAST_DEVIATION * LEAST_DEVIATION);
