@@ -287,8 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn different_paths_are_uncertain_unless_a_difference_explains()
-    {
+    fn different_paths_are_uncertain_unless_a_difference_explains() {
         let common = BTreeMap::from([(1, Name::demangle("first")), (2, Name::demangle("second"))]);
         let doubts = |diff: &FunctionDiff, traces: [&Trace; 2]| {
             let differences = Differences {
