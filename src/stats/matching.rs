@@ -113,10 +113,10 @@ impl fmt::Display for Method {
 ///
 /// With `e[k][j] = ln f[head][k][j] − ln f[base][k][j]` of the executions of one round, which ran next to each other,
 /// the difference of a pair of builds is about `d[k] = mean_j e[k][j]`. In the manner of (15) and (16) of Kalibera et
-/// al. 2006, but of differences and for any estimator, `S_e²` pools the variance of `e` within pairs, and `E[S_d²] = T
-/// + W·h` with `W = E[S_e²]` and `h = mean_k(1 / m_k)`. So of `S_d²` the executions (with their measurements) explain
-/// `S_e²·h`, and the builds the rest. Where versions are not paired, the same holds for `ln f` of each version, and
-/// both add up.
+/// al. 2006, but of differences and for any estimator, `S_e²` pools the variance of `e` within pairs, and
+/// `E[S_d²] = T + W·h` with `W = E[S_e²]` and `h = mean_k(1 / m_k)`. So of `S_d²` the executions (with their
+/// measurements) explain `S_e²·h`, and the builds the rest. Where versions are not paired, the same holds for `ln f`
+/// of each version, and both add up.
 ///
 /// More executions of each build only reduce the share of the executions; more builds reduce both.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -92,7 +92,7 @@ fn a_toolchain_that_was_typed_is_in_the_commands_to_type_next() {
 #[test]
 fn a_result_that_finds_no_room_is_no_defect_of_rbench() {
     let project = TestProject::of("sums");
-    let full = "\"$0\" gc --dry-run > /dev/full";
+    let full = "\"$0\" clean --dry-run > /dev/full";
     let outcome = project.rbench(&["-c", full, PROGRAM]).program("sh").fails_with(2);
     outcome.assert_stderr_has(&["cannot write the result", "No space left"]);
 }

@@ -42,11 +42,11 @@ fn what_took_turns_is_judged_shown_and_told_as_such_wherever_it_is() {
     project.rbench(&[&compare, &short[..]].concat()).ok();
     let exported = project.rbench(&["export"]).ok().stdout();
     // The fixture reads no clock, so neither can take turns. One has, as far as the file says.
-    let alone = r#""schedule":{"impossible":"no_clock"}"#;
+    let alone = r#""schedule":{"unavailable":"no_clock"}"#;
     assert!(exported.contains(alone), "{exported}");
     let told = |line: &str| {
         let changes = line.contains(r#""id":"changing""#);
-        let turns = if changes { r#""schedule":{"taken":98}"# } else { alone };
+        let turns = if changes { r#""schedule":{"interleaved":98}"# } else { alone };
         line.replacen(alone, turns, 1)
     };
     let exported: String = exported.split_inclusive('\n').map(told).collect();

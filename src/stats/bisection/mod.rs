@@ -2,8 +2,8 @@
 //! measurements and never takes them.
 //!
 //! The range is `0..=n`: 0 is the version before it, `n` its end. A [`Search`] has one subject (a benchmark in one
-//! metric). It asks questions, which an [`Oracle`] answers; [`find`] combines the questions of many searches, so that
-//! they share comparisons.
+//! metric) and asks for comparisons. A [`Strategy`] combines the questions of many searches, so that they share
+//! comparisons.
 //!
 //! # The search
 //!
@@ -24,20 +24,20 @@
 //! (⌈log₂ n⌉ + 2) / G'`, and spends it step by step. Of a segment of `s` commits with `β` left, one step takes `β /
 //! (⌈log₂ s⌉ + 1)`, half for each of its two comparisons; where both halves are searched, each gets half of what is
 //! left; and what is left at the end is for the comparison of the single commit. So all steps together never take more
-//! than `β`, however many changes there are, and each step of a search for one change takes the same. The oracle must
+//! than `β`, however many changes there are, and each step of a search for one change takes the same. The caller must
 //! answer [`Finding::Changed`] for an unchanged subject with at most the requested probability.
 
 mod decision;
-mod drive;
 mod estimate;
 mod search;
+mod strategy;
 #[cfg(test)]
 mod tests;
 
 pub use decision::{Decision, decide};
-pub use drive::{Oracle, find};
 pub use estimate::Estimate;
 pub use search::{Conclusion, Ending, Found, Search, Task, steps};
+pub use strategy::{Question, Strategy};
 
 /// Two compared commits, by their numbers in the range: the older one first.
 pub type Pair = [usize; 2];

@@ -11,7 +11,7 @@ use super::{Answer, Decision, Estimate, Finding, Known, Measured, Pair, decide};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Task {
     /// The knowledge about two commits without measuring.
-    Compare(Pair),
+    Inspect(Pair),
     /// A comparison.
     Measure {
         /// The two commits.
@@ -19,6 +19,16 @@ pub enum Task {
         /// The highest acceptable probability of calling an unchanged subject changed.
         rate: f64,
     },
+}
+
+impl Task {
+    /// The pair to inspect without measuring, if that is the question.
+    pub(super) const fn inspected(&self) -> Option<Pair> {
+        match self {
+            Self::Inspect(pair) => Some(*pair),
+            Self::Measure { .. } => None,
+        }
+    }
 }
 
 /// The result of a search.
@@ -204,7 +214,7 @@ impl Search {
         if self.commits == 0 {
             return Ok(Conclusion::Same);
         }
-        match self.look(whole) {
+        match self.inspect(whole) {
             Ok(Known::Same) => return Ok(Conclusion::Same),
             Err(_) if self.stopped => return Ok(Conclusion::Open),
             known => known?,
@@ -269,9 +279,9 @@ impl Search {
                 found.push(self.last(segment, budget)?);
                 return Ok(());
             };
-            if self.look([from, middle])? == Known::Same {
+            if self.inspect([from, middle])? == Known::Same {
                 segment.from = middle;
-            } else if self.look([middle, to])? == Known::Same {
+            } else if self.inspect([middle, to])? == Known::Same {
                 segment.to = middle;
             } else {
                 break (middle, budget / f64::from(steps(to - from) + 1));
@@ -349,8 +359,8 @@ impl Search {
         usable.min_by_key(|commit| (2 * commit).abs_diff(from + to))
     }
 
-    fn look(&self, pair: Pair) -> Result<Known, Task> {
-        self.known.get(&pair).copied().ok_or(Task::Compare(pair))
+    fn inspect(&self, pair: Pair) -> Result<Known, Task> {
+        self.known.get(&pair).copied().ok_or(Task::Inspect(pair))
     }
 
     fn compare(&self, pair: Pair, rate: f64) -> Result<Measured, Task> {
