@@ -67,8 +67,8 @@ impl fmt::Display for Defect {
         match self {
             Self::NoInstructions => f.write_str("it has no counts of instructions (Ir)"),
             Self::Line(line) => write!(f, "line {line} is invalid"),
-            Self::Total(found, said) => {
-                write!(f, "functions executed {found} instructions, but it says {said}")
+            Self::Total(found, declared) => {
+                write!(f, "functions executed {found} instructions, but it says {declared}")
             }
         }
     }
@@ -249,10 +249,10 @@ impl Reader {
     /// Checks the part that ends, if one has begun.
     fn end_of_part(&mut self) -> Result<(), Wrong> {
         let found = self.dump.parts.last().map(Part::total).filter(|_| self.in_part);
-        if let (Some(found), Some(said)) = (found, self.declared_total.take())
-            && found != said
+        if let (Some(found), Some(declared)) = (found, self.declared_total.take())
+            && found != declared
         {
-            return Err(Wrong::Defect(Defect::Total(found, said)));
+            return Err(Wrong::Defect(Defect::Total(found, declared)));
         }
         self.in_part = false;
         Ok(())

@@ -249,7 +249,7 @@ mod tests {
         assert_eq!(class_of(&[100.0, 110.0, 100.0], &[700, 100, 200]), Class::NoSteadyState);
     }
 
-    fn leaps(measurements: usize, value: impl Fn(usize) -> f64) -> LevelShifts {
+    fn shifts(measurements: usize, value: impl Fn(usize) -> f64) -> LevelShifts {
         let mut random = Random::new(9);
         let values: Vec<Vec<f64>> = (0..6)
             .map(|_| {
@@ -266,7 +266,7 @@ mod tests {
     fn level_shift_is_located_in_executions_of_any_length() {
         for measurements in [200, 999, 5_000] {
             let at = measurements * 2 / 5;
-            for one in leaps(measurements, |i| if i < at { 100.0 } else { 103.0 }).executions {
+            for one in shifts(measurements, |i| if i < at { 100.0 } else { 103.0 }).executions {
                 assert_eq!((one.segments.len(), one.class), (2, Class::SlowDown));
                 assert!(
                     one.segments[0].end.abs_diff(at) <= measurements / 100,
@@ -281,9 +281,9 @@ mod tests {
 
     #[test]
     fn spikes_and_small_changes_are_no_level_shifts() {
-        let spikes = leaps(400, |i| if i % 37 < 2 { 300.0 } else { 100.0 });
+        let spikes = shifts(400, |i| if i % 37 < 2 { 300.0 } else { 100.0 });
         assert!(spikes.executions.iter().all(|one| one.class == Class::Flat && one.p == 1.0));
-        let small = leaps(4_000, |i| if i < 2_000 { 100.0 } else { 100.2 });
+        let small = shifts(4_000, |i| if i < 2_000 { 100.0 } else { 100.2 });
         assert!(small.executions.iter().all(|one| one.segments.len() == 1));
     }
 

@@ -73,15 +73,15 @@ pub struct Modes {
 impl Multimodality {
     pub(super) fn detect(
         executions: &[Execution<'_>],
-        leaps: Option<&LevelShifts>,
+        shifts: Option<&LevelShifts>,
         resolution: f64,
         options: &Options,
     ) -> Result<Self, InsufficientData> {
-        let leaping = |one: &Execution<'_>| {
-            let mut found = leaps.into_iter().flat_map(|leaps| &leaps.executions);
+        let has_shifts = |one: &Execution<'_>| {
+            let mut found = shifts.into_iter().flat_map(|shifts| &shifts.executions);
             found.any(|segments| segments.position == one.position && segments.has_shifts())
         };
-        let steady = long_enough(executions, FEWEST)?.into_iter().filter(|one| !leaping(one));
+        let steady = long_enough(executions, FEWEST)?.into_iter().filter(|one| !has_shifts(one));
         let mut random = Random::stream(options.seed, STREAM);
         let modes: Vec<Modes> =
             steady.map(|one| Modes::detect(&one, resolution, &mut random)).collect();

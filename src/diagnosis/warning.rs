@@ -153,14 +153,14 @@ pub(super) fn trend_warning(trend: &Trend, options: &Options) -> Option<Warning>
 }
 
 /// A warm-up that is too short for ranks, but long enough to be a segment of most executions.
-pub(super) fn class_warning(leaps: &LevelShifts) -> Option<Warning> {
+pub(super) fn class_warning(shifts: &LevelShifts) -> Option<Warning> {
     let warming_up = |execution: &&Segments| execution.has_shifts() && execution.warms_up();
-    let warming_up: Vec<&Segments> = leaps.executions.iter().filter(warming_up).collect();
+    let warming_up: Vec<&Segments> = shifts.executions.iter().filter(warming_up).collect();
     let last_start = |execution: &&Segments| execution.segments.last().map(|last| last.start);
     let mut starts: Vec<usize> = warming_up.iter().filter_map(last_start).collect();
     starts.sort_unstable();
     let mut distances: Vec<f64> = warming_up.iter().map(|one| one.distance()).collect();
-    (2 * warming_up.len() > leaps.executions.len()).then(|| Warning::WarmUp {
+    (2 * warming_up.len() > shifts.executions.len()).then(|| Warning::WarmUp {
         effect: median(&mut distances),
         measurements: starts[starts.len() / 2],
         p: warming_up.iter().map(|execution| execution.p).fold(0.0, f64::max),
@@ -176,24 +176,25 @@ pub(super) fn state_warning(states: &SteadyStates, options: &Options) -> Option<
     })
 }
 
-pub(super) fn level_shift_warning(leaps: &LevelShifts, warms_up: bool) -> Option<Warning> {
+pub(super) fn level_shift_warning(shifts: &LevelShifts, warms_up: bool) -> Option<Warning> {
     let counts = |execution: &&Segments| !(warms_up && execution.warms_up());
-    let leaping = leaps.executions.iter().filter(|execution| execution.has_shifts()).filter(counts);
-    let leaping: Vec<&Segments> = leaping.collect();
-    let executions = leaps.executions.len();
-    if leaping.is_empty() || (leaping.len() as f64) < SHARE * executions as f64 {
+    let shifting =
+        shifts.executions.iter().filter(|execution| execution.has_shifts()).filter(counts);
+    let shifting: Vec<&Segments> = shifting.collect();
+    let executions = shifts.executions.len();
+    if shifting.is_empty() || (shifting.len() as f64) < SHARE * executions as f64 {
         return None;
     }
-    let count = |class| leaping.iter().filter(|execution| execution.class == class).count();
-    let mut distances: Vec<f64> = leaping.iter().map(|execution| execution.distance()).collect();
+    let count = |class| shifting.iter().filter(|execution| execution.class == class).count();
+    let mut distances: Vec<f64> = shifting.iter().map(|execution| execution.distance()).collect();
     Some(Warning::LevelShifts {
-        leaping: leaping.len(),
+        leaping: shifting.len(),
         executions,
         warm_up: count(Class::WarmUp),
         slow_down: count(Class::SlowDown),
         no_steady_state: count(Class::NoSteadyState),
         distance: median(&mut distances),
-        p: leaping.iter().map(|execution| execution.p).fold(0.0, f64::max),
+        p: shifting.iter().map(|execution| execution.p).fold(0.0, f64::max),
     })
 }
 

@@ -25,10 +25,10 @@ pub struct Differences<'d> {
 
 /// The impact on a benchmark, from its traces in both versions: base and head.
 pub fn impact(differences: &Differences<'_>, traces: [&Trace; 2]) -> Impact {
-    let asked = |name: &&String| traces.iter().any(|trace| trace.variables.contains(*name));
-    let mut doubts = differences.everywhere.to_vec();
+    let is_read = |name: &&String| traces.iter().any(|trace| trace.variables.contains(*name));
+    let mut uncertainties = differences.everywhere.to_vec();
     for gap in traces.iter().flat_map(|trace| &trace.gaps) {
-        let doubt = match gap {
+        let uncertainty = match gap {
             IncompleteTrace::Untraced(reason) => reason.clone(),
             IncompleteTrace::Unnamed => "rbench cannot see all that it looks for".to_owned(),
             IncompleteTrace::AnyVariable => match differences.variables.first() {
@@ -36,21 +36,21 @@ pub fn impact(differences: &Differences<'_>, traces: [&Trace; 2]) -> Impact {
                 Some(name) => format!("it may read environment variables that differ, as {name}"),
             },
         };
-        if !doubts.contains(&doubt) {
-            doubts.push(doubt);
+        if !uncertainties.contains(&uncertainty) {
+            uncertainties.push(uncertainty);
         }
     }
     let functions = functions(differences.functions, traces);
     if functions.is_empty()
         && let Some(name) = unsteady(differences.common, traces)
     {
-        doubts.push(format!("it does not enter {name} in each execution"));
+        uncertainties.push(format!("it does not enter {name} in each execution"));
     }
     Impact {
         functions,
         files: differences.files.iter().map(|file| shown(file)).collect(),
-        variables: differences.variables.iter().filter(asked).cloned().collect(),
-        uncertainties: doubts,
+        variables: differences.variables.iter().filter(is_read).cloned().collect(),
+        uncertainties,
     }
 }
 
@@ -289,7 +289,7 @@ mod tests {
     #[test]
     fn different_paths_are_uncertain_unless_a_difference_explains() {
         let common = BTreeMap::from([(1, Name::demangle("first")), (2, Name::demangle("second"))]);
-        let doubts = |diff: &FunctionDiff, traces: [&Trace; 2]| {
+        let uncertainties = |diff: &FunctionDiff, traces: [&Trace; 2]| {
             let differences = Differences {
                 functions: diff,
                 common: &common,
@@ -302,15 +302,22 @@ mod tests {
         let none = FunctionDiff::default();
         let (one, both) = (trace(&[1], &[]), trace(&[2], &[1]));
         assert_eq!(
-            doubts(&none, [&both, &trace(&[1], &[2])]),
+            uncertainties(&none, [&both, &trace(&[1], &[2])]),
             [""; 0],
             "it is only another moment"
         );
-        assert_eq!(doubts(&none, [&both, &trace(&[1, 2, 7], &[])]), [""; 0], "7 is in one of them");
+        assert_eq!(
+            uncertainties(&none, [&both, &trace(&[1, 2, 7], &[])]),
+            [""; 0],
+            "7 is in one of them"
+        );
         for traces in [[&one, &both], [&both, &one]] {
-            assert_eq!(doubts(&none, traces), ["it does not enter second in each execution"]);
+            assert_eq!(
+                uncertainties(&none, traces),
+                ["it does not enter second in each execution"]
+            );
         }
         let differs = FunctionDiff { added: vec![sized("new", 3)], ..none };
-        assert_eq!(doubts(&differs, [&one, &trace(&[1, 2, 3], &[])]), [""; 0]);
+        assert_eq!(uncertainties(&differs, [&one, &trace(&[1, 2, 3], &[])]), [""; 0]);
     }
 }

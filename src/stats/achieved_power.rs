@@ -55,7 +55,7 @@ pub struct Power {
     flag_rate: f64,
     criteria: Criteria,
     /// The number of benchmarks that get a verdict.
-    judged: usize,
+    benchmarks: usize,
 }
 
 /// An addition to an experiment.
@@ -77,10 +77,10 @@ enum SecondStage {
 }
 
 impl Power {
-    /// Estimates the power from one analysis in which `judged` benchmarks get a verdict.
+    /// Estimates the power from one analysis of a comparison that decides this number of benchmarks.
     ///
     /// None for the rule `overlap`, which is no t test at the false-alarm rate.
-    pub fn estimate(stage: &Assessment, judged: usize, criteria: &Criteria) -> Option<Self> {
+    pub fn estimate(stage: &Assessment, benchmarks: usize, criteria: &Criteria) -> Option<Self> {
         let comparison = &stage.comparison;
         let builds = comparison.builds[0].min(comparison.builds[1]);
         let assured = stage.assured();
@@ -96,7 +96,7 @@ impl Power {
             freedom_per_build: comparison.freedom / (builds as f64 - 1.0),
             flag_rate: comparison.false_alarm_rate,
             criteria: *criteria,
-            judged,
+            benchmarks,
         })
     }
 
@@ -131,9 +131,9 @@ impl Power {
     /// nearly all variance, else builds. None if `most` of either are not enough.
     pub fn more(&self, wanted: f64, most: usize) -> Option<More> {
         if self.shares.is_some_and(|shares| shares.executions >= EXECUTIONS_DOMINATE) {
-            let reaches =
+            let is_enough =
                 |executions| self.with_executions(executions).is_some_and(|d| d <= wanted);
-            if let Some(executions) = smallest(2, most, reaches) {
+            if let Some(executions) = smallest(2, most, is_enough) {
                 return Some(More::Executions(executions));
             }
         }
@@ -190,7 +190,7 @@ impl Power {
         let deviation = (self.variance * share_left).sqrt();
         let error_of =
             |builds: usize| (deviation / (builds as f64).sqrt()).max(self.least_standard_error);
-        let alpha = self.criteria.confirmation_rate(self.judged);
+        let alpha = self.criteria.confirmation_rate(self.benchmarks);
         let power = |change: f64| {
             let one_test =
                 |alpha, reported| self.power(change, builds, error_of(builds), alpha, reported);
@@ -236,9 +236,9 @@ impl Power {
 }
 
 /// The smallest number from `least` to `most` that satisfies a monotone condition.
-fn smallest(least: usize, most: usize, reaches: impl Fn(usize) -> bool) -> Option<usize> {
+fn smallest(least: usize, most: usize, is_enough: impl Fn(usize) -> bool) -> Option<usize> {
     let numbers: Vec<usize> = (least..=most).collect();
-    numbers.get(numbers.partition_point(|&number| !reaches(number))).copied()
+    numbers.get(numbers.partition_point(|&number| !is_enough(number))).copied()
 }
 
 fn executions(summaries: &[Summary; 2]) -> f64 {
@@ -257,7 +257,7 @@ mod tests {
 
     /// Builds of two executions that differ by `±within` about a value of 100 that moves by `±layout`; both move the
     /// other way in the other version.
-    fn outlook(layout: f64, within: f64, builds: u32) -> Power {
+    fn power(layout: f64, within: f64, builds: u32) -> Power {
         let version = |sign: f64| {
             let values = (0..builds).map(|seed| {
                 let value = 100.0 + if seed % 2 == 0 { sign * layout } else { -sign * layout };
@@ -275,39 +275,39 @@ mod tests {
     fn estimated(summaries: &[Summary; 2]) -> Power {
         let (criteria, [base, head]) = (Criteria::default(), summaries);
         let stage = Assessment::new(base, head, Pairing::BySeed, &criteria).unwrap();
-        let outlook = Power::estimate(&stage, 50, &criteria).unwrap();
-        outlook.with_executions_of(&stage, summaries)
+        let power = Power::estimate(&stage, 50, &criteria).unwrap();
+        power.with_executions_of(&stage, summaries)
     }
 
     #[test]
     fn smallest_reported_exceeds_smallest_flagged_and_min_effect() {
         let criteria = Criteria::default();
         for layout in [0.01, 0.3, 3.0] {
-            let outlook = outlook(layout, 0.005, 8);
-            let flagged = noncentrality_for(7.0, criteria.flag_rate(), POWER)
-                * (outlook.variance / 8.0).sqrt();
-            for reported in [outlook.smallest_reported(), outlook.with_builds(8)] {
+            let power = power(layout, 0.005, 8);
+            let flagged =
+                noncentrality_for(7.0, criteria.flag_rate(), POWER) * (power.variance / 8.0).sqrt();
+            for reported in [power.smallest_reported(), power.with_builds(8)] {
                 assert!(reported.ln_1p() > flagged, "{reported} {flagged}");
                 assert!(reported > criteria.min_effect, "{reported}");
             }
         }
         // Values that hardly vary are reported as soon as they are of interest.
-        assert!(outlook(0.01, 0.005, 8).smallest_reported() < 0.0102);
+        assert!(power(0.01, 0.005, 8).smallest_reported() < 0.0102);
     }
 
     #[test]
     fn four_times_the_builds_halve_the_smallest_reported() {
-        let outlook = outlook(5.0, 0.1, 8);
-        let ratio = outlook.with_builds(32) / outlook.with_builds(8);
+        let power = power(5.0, 0.1, 8);
+        let ratio = power.with_builds(32) / power.with_builds(8);
         assert!((0.35..0.5).contains(&ratio), "{ratio}");
     }
 
     #[test]
     fn more_advises_the_level_with_most_variance() {
-        let layout = outlook(1.0, 0.1, 10);
+        let layout = power(1.0, 0.1, 10);
         let Some(More::Builds(builds)) = layout.more(0.015, 200) else { panic!("{layout:?}") };
         assert!(layout.with_builds(builds) <= 0.015 && layout.with_builds(builds - 1) > 0.015);
-        let executions = outlook(0.4, 1.0, 10);
+        let executions = power(0.4, 1.0, 10);
         let advised = executions.more(0.015, 200);
         let Some(More::Executions(count)) = advised else { panic!("{advised:?} {executions:?}") };
         assert!(executions.with_executions(count).unwrap() <= 0.015);
@@ -328,10 +328,10 @@ mod tests {
             )
         };
         let summaries = [version(1.0), version(-1.0)];
-        let outlook = estimated(&summaries);
-        assert!(matches!(outlook.more(0.015, 200), Some(More::Builds(_))), "{outlook:?}");
-        let now = outlook.with_executions(2).unwrap();
-        assert!(outlook.with_executions(200).unwrap() > 0.99 * now);
+        let power = estimated(&summaries);
+        assert!(matches!(power.more(0.015, 200), Some(More::Builds(_))), "{power:?}");
+        let now = power.with_executions(2).unwrap();
+        assert!(power.with_executions(200).unwrap() > 0.99 * now);
     }
 
     #[test]
@@ -344,26 +344,26 @@ mod tests {
             Summary::compute(&data.with_resolution(1.0), Estimator::Minimum)
         };
         let summaries = [version(1.0), version(-1.0)];
-        let outlook = estimated(&summaries);
+        let power = estimated(&summaries);
         // 2.8 standard deviations of two uniform errors of 1 %.
-        assert!(outlook.with_builds(100_000) > 0.01);
-        assert_eq!(outlook.more(0.0125, 1000), None);
+        assert!(power.with_builds(100_000) > 0.01);
+        assert_eq!(power.more(0.0125, 1000), None);
     }
 
     #[test]
     fn builds_and_executions_can_be_changed_together() {
-        let outlook = outlook(0.4, 1.0, 10);
-        let more = outlook.at_executions(8).unwrap();
-        assert!((more.with_builds(10) - outlook.with_executions(8).unwrap()).abs() < 1e-12);
+        let power = power(0.4, 1.0, 10);
+        let more = power.at_executions(8).unwrap();
+        assert!((more.with_builds(10) - power.with_executions(8).unwrap()).abs() < 1e-12);
         let back = more.at_executions(2).unwrap();
-        assert!((back.deviation() - outlook.deviation()).abs() < 1e-12);
+        assert!((back.deviation() - power.deviation()).abs() < 1e-12);
         // The levels' parts do not depend on the number of repetitions.
-        let [one, other] = [&outlook, &more].map(|outlook| outlook.levels().unwrap());
+        let [one, other] = [&power, &more].map(|power| power.levels().unwrap());
         assert!(
             (one.build - other.build).abs() < 1e-15 && (one.version - other.version).abs() < 1e-15
         );
         let whole = one.version + one.build / 2.0;
-        assert!((whole.sqrt() - outlook.deviation()).abs() < 1e-12);
+        assert!((whole.sqrt() - power.deviation()).abs() < 1e-12);
         let builds = more.builds_for(0.012, 5, 100).unwrap();
         assert!(more.with_builds(builds) <= 0.012);
         assert!(builds == 5 || more.with_builds(builds - 1) > 0.012);
@@ -371,7 +371,7 @@ mod tests {
 
     #[test]
     fn more_is_none_for_unattainable_changes() {
-        assert_eq!(outlook(20.0, 0.1, 10).more(0.015, 100), None);
+        assert_eq!(power(20.0, 0.1, 10).more(0.015, 100), None);
     }
 
     #[test]

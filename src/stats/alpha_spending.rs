@@ -36,13 +36,13 @@ pub struct AlphaSpending {
 }
 
 impl AlphaSpending {
-    /// The rates of the analysis with index `look`, from 0, of `looks` in the first stage.
+    /// The rates of the analysis at `index`, from 0, of the first stage's `analyses`.
     ///
     /// The last analysis may flag as often as all others together because it has the most data; the first one flags
     /// large changes anyway.
-    pub fn at_analysis(criteria: &Criteria, look: usize, looks: usize) -> Self {
-        let flag = criteria.flag_rate() * halves(looks.saturating_sub(look.max(1)));
-        let equivalence = EQUIVALENCE * halves(look + 1);
+    pub fn at_analysis(criteria: &Criteria, index: usize, analyses: usize) -> Self {
+        let flag = criteria.flag_rate() * halves(analyses.saturating_sub(index.max(1)));
+        let equivalence = EQUIVALENCE * halves(index + 1);
         Self { flag, equivalence, confidence: 1.0 - 2.0 * equivalence }
     }
 
@@ -57,9 +57,9 @@ impl AlphaSpending {
         Self { flag: self.flag * share, ..self }
     }
 
-    /// The rates of the second stage after a first stage of `looks` analyses.
-    pub fn second_stage(criteria: &Criteria, looks: usize) -> Self {
-        let equivalence = EQUIVALENCE * halves(looks);
+    /// The rates of the second stage after a first stage with this number of analyses.
+    pub fn second_stage(criteria: &Criteria, analyses: usize) -> Self {
+        let equivalence = EQUIVALENCE * halves(analyses);
         Self { flag: criteria.flag_rate(), equivalence, confidence: CONFIDENCE }
     }
 }

@@ -142,21 +142,27 @@ impl Analysis {
         mean.comparison.direction().filter(|_| is_of_interest).map(|direction| (mean, direction))
     }
 
-    /// The verdict on one of `judged` benchmarks. `self` is the first stage at the analysis that ends it, `second` the
-    /// fresh builds.
-    pub fn decide(&self, second: Option<&Self>, judged: usize, criteria: &Criteria) -> Decision {
+    /// The verdict on one of this number of benchmarks. `self` is the first stage at the analysis that ends it,
+    /// `second` the fresh builds.
+    pub fn decide(
+        &self,
+        second: Option<&Self>,
+        benchmarks: usize,
+        criteria: &Criteria,
+    ) -> Decision {
         let nominated_by = self.nominated_by(criteria);
         if nominated_by == Some(Decider::Mean) {
             let mean = self.assessment(Decider::Mean);
             let Some(fresh) = second else {
                 let by_mean = Some(mean.comparison.change_at(VETO_CONFIDENCE));
-                let verdict = Verdict::decide(mean, None, judged, criteria);
+                let verdict = Verdict::decide(mean, None, benchmarks, criteria);
                 return Decision { verdict, decider: Decider::Mean, by_mean };
             };
-            return self.decide_by_fresh_mean(fresh, judged, criteria);
+            return self.decide_by_fresh_mean(fresh, benchmarks, criteria);
         }
         let second = second.filter(|_| nominated_by.is_some());
-        let verdict = Verdict::decide(&self.own, second.map(|fresh| &fresh.own), judged, criteria);
+        let verdict =
+            Verdict::decide(&self.own, second.map(|fresh| &fresh.own), benchmarks, criteria);
         // The estimator nominated, so its mean was not selected, and more builds make a veto more certain.
         let by_mean =
             self.mean.as_ref().map(|mean| match second.and_then(|fresh| fresh.mean.as_ref()) {
@@ -167,10 +173,15 @@ impl Analysis {
     }
 
     /// Decides by the fresh builds a change that only the mean showed in the first stage.
-    fn decide_by_fresh_mean(&self, fresh: &Self, judged: usize, criteria: &Criteria) -> Decision {
+    fn decide_by_fresh_mean(
+        &self,
+        fresh: &Self,
+        benchmarks: usize,
+        criteria: &Criteria,
+    ) -> Decision {
         let [first, mean] = [self, fresh].map(|stage| stage.assessment(Decider::Mean));
         let by_mean = Some(mean.comparison.change_at(VETO_CONFIDENCE));
-        let verdict = Verdict::decide(first, Some(mean), judged, criteria);
+        let verdict = Verdict::decide(first, Some(mean), benchmarks, criteria);
         if !verdict.is_change() && fresh.own.equivalent {
             // The mean is not confirmed, so the estimator decides the same builds.
             let verdict = Verdict::unchanged(&fresh.own, None, criteria);
@@ -178,8 +189,8 @@ impl Analysis {
         }
         let verdict = match verdict {
             Verdict::Unchanged { change, .. } => {
-                let doubt = InconclusiveReason::Contradicted { first: first.change.estimate };
-                Verdict::Inconclusive { change, detectable: None, reason: doubt }
+                let reason = InconclusiveReason::Contradicted { first: first.change.estimate };
+                Verdict::Inconclusive { change, detectable: None, reason }
             }
             verdict => verdict,
         };
@@ -209,8 +220,7 @@ impl Decision {
         let is_unchanged = low > -limit && high < limit;
         let is_better = high < 0.0 || estimate < -limit;
         let is_worse = low > 0.0 || estimate > limit;
-        let vetoed =
-            |change, doubt| Verdict::Inconclusive { change, detectable: None, reason: doubt };
+        let vetoed = |change, reason| Verdict::Inconclusive { change, detectable: None, reason };
         let verdict = match verdict {
             Verdict::Unchanged { change, .. } if low > limit || high < -limit => {
                 vetoed(change, InconclusiveReason::SlowerChanged { by_mean })

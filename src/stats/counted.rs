@@ -51,9 +51,9 @@ pub fn apart_by_chance([base, head]: [usize; 2]) -> f64 {
 ///
 /// All verdicts count, even those on counts that do not vary: it is unknown beforehand which of them vary, and a number
 /// that depended on it would favour those that seem to have changed.
-pub fn counts_needed(judged: usize) -> usize {
+pub fn counts_needed(verdicts: usize) -> usize {
     let mut counts = FEWEST_COUNTS;
-    while judged as f64 * apart_by_chance([counts; 2]) > ANY_APART {
+    while verdicts as f64 * apart_by_chance([counts; 2]) > ANY_APART {
         counts += 1;
     }
     counts
@@ -126,21 +126,21 @@ pub fn decide_counts(
         equivalent,
     };
     let is_small = change.estimate > least && change.estimate < limit;
-    let basis = Evidence::Counted { by_chance };
+    let evidence = Evidence::Counted { by_chance };
     let verdict = match flag {
         _ if equivalent => {
-            Verdict::Unchanged { change, min_effect: limit, difference: flag.map(|_| basis) }
+            Verdict::Unchanged { change, min_effect: limit, difference: flag.map(|_| evidence) }
         }
-        Some(Direction::Worse) if !is_small => Verdict::Regressed { change, evidence: basis },
-        Some(Direction::Better) if !is_small => Verdict::Improved { change, evidence: basis },
+        Some(Direction::Worse) if !is_small => Verdict::Regressed { change, evidence },
+        Some(Direction::Better) if !is_small => Verdict::Improved { change, evidence },
         Some(_) => Verdict::Inconclusive {
             change,
             detectable: None,
             reason: InconclusiveReason::Small { min_effect: limit },
         },
         None => {
-            let doubt = InconclusiveReason::Varies { by_chance: apart.then_some(by_chance) };
-            Verdict::Inconclusive { change, detectable: None, reason: doubt }
+            let reason = InconclusiveReason::Varies { by_chance: apart.then_some(by_chance) };
+            Verdict::Inconclusive { change, detectable: None, reason }
         }
     };
     Some((assessment, verdict))
@@ -197,7 +197,7 @@ mod tests {
         Summary::compute(&data, Estimator::Mean)
     }
 
-    fn judged(base: &[[f64; 2]], head: &[[f64; 2]], min_effect: f64) -> Verdict {
+    fn decided(base: &[[f64; 2]], head: &[[f64; 2]], min_effect: f64) -> Verdict {
         // The caller chooses the criteria of the metric.
         let criteria = Criteria { min_effect, ..Criteria::default() };
         decide_counts(&summary(base), &summary(head), &criteria).unwrap().1
@@ -205,13 +205,13 @@ mod tests {
 
     #[test]
     fn equal_counts_are_unchanged_even_from_one_execution() {
-        let same = judged(&[[1000.0, 1000.0]], &[[1000.0, 1000.0]], 0.005);
+        let same = decided(&[[1000.0, 1000.0]], &[[1000.0, 1000.0]], 0.005);
         assert!(matches!(same, Verdict::Unchanged { difference: None, .. }), "{same:?}");
     }
 
     #[test]
     fn change_at_the_limit_counts_and_a_smaller_is_a_difference() {
-        let head = |count: f64| judged(&[[1000.0, 1000.0]], &[[count, count]], 0.005);
+        let head = |count: f64| decided(&[[1000.0, 1000.0]], &[[count, count]], 0.005);
         assert!(matches!(
             head(1005.0),
             Verdict::Regressed { evidence: Evidence::Counted { .. }, .. }
@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn overlapping_ranges_show_no_change() {
-        let verdict = judged(&[[1000.0, 1100.0]], &[[1050.0, 1200.0]], 0.005);
+        let verdict = decided(&[[1000.0, 1100.0]], &[[1050.0, 1200.0]], 0.005);
         assert!(
             matches!(
                 verdict,
@@ -240,7 +240,7 @@ mod tests {
             ),
             "{verdict:?}"
         );
-        let verdict = judged(
+        let verdict = decided(
             &[[1000.0, 1100.0], [1010.0, 1090.0]],
             &[[1000.0, 1100.0], [1010.0, 1090.0]],
             0.005,
@@ -257,9 +257,9 @@ mod tests {
             assert!((chance * ways / 2.0 - 1.0).abs() < 1e-12, "{counts:?}: {chance}");
         }
         assert_eq!([1, 4, 5, 17, 18, 64, 65, 1000].map(counts_needed), [6, 6, 7, 7, 8, 8, 9, 11]);
-        for judged in [1, 20, 100, 5000] {
-            let chance = apart_by_chance([counts_needed(judged); 2]);
-            assert!(judged as f64 * chance <= 0.01);
+        for verdicts in [1, 20, 100, 5000] {
+            let chance = apart_by_chance([counts_needed(verdicts); 2]);
+            assert!(verdicts as f64 * chance <= 0.01);
         }
     }
 
@@ -324,13 +324,13 @@ mod tests {
     #[test]
     fn zero_limit_makes_any_difference_a_change() {
         for (base, head, estimate) in [(2.0, 3.0, 0.5), (0.0, 3.0, f64::INFINITY)] {
-            let Verdict::Regressed { change, .. } = judged(&[[base; 2]], &[[head; 2]], 0.0) else {
+            let Verdict::Regressed { change, .. } = decided(&[[base; 2]], &[[head; 2]], 0.0) else {
                 panic!("{base} {head}");
             };
             assert_eq!([change.estimate, change.low, change.high], [estimate; 3]);
         }
-        assert!(matches!(judged(&[[3.0; 2]], &[[0.0; 2]], 0.0), Verdict::Improved { .. }));
-        assert!(matches!(judged(&[[0.0; 2]], &[[0.0; 2]], 0.0), Verdict::Unchanged { .. }));
+        assert!(matches!(decided(&[[3.0; 2]], &[[0.0; 2]], 0.0), Verdict::Improved { .. }));
+        assert!(matches!(decided(&[[0.0; 2]], &[[0.0; 2]], 0.0), Verdict::Unchanged { .. }));
     }
 
     #[test]

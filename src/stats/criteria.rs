@@ -117,14 +117,14 @@ impl Criteria {
         if self.confirm { (2.0 * rate).min(f64::midpoint(rate, 1.0)) } else { rate }
     }
 
-    /// `α₂`: the largest one-sided p value with which fresh builds confirm a flagged benchmark, for `judged` benchmarks
-    /// in each of `J` comparisons of one command: `min(α, 2α / (J G α₁))`.
+    /// `α₂`: the largest one-sided p value with which fresh builds confirm a flagged benchmark, for `G` benchmarks in
+    /// each of `J` comparisons of one command: `min(α, 2α / (J G α₁))`.
     ///
     /// A false regression then has probability `α₁/2 · α₂` per benchmark, and at most `α/J` over all of them: at most
     /// `α` over all comparisons, even if these are dependent.
-    pub(super) fn confirmation_rate(&self, judged: usize) -> f64 {
+    pub(super) fn confirmation_rate(&self, benchmarks: usize) -> f64 {
         let rate = self.false_alarm_rate;
-        let verdicts = (judged.max(1) * self.judgements.max(1)) as f64;
+        let verdicts = (benchmarks.max(1) * self.judgements.max(1)) as f64;
         rate.min(2.0 * rate / (self.flag_rate() * verdicts))
     }
 }
@@ -181,15 +181,18 @@ mod tests {
     fn judgements_of_one_command_share_the_false_alarm_rate() {
         for judgements in [1, 2] {
             let criteria = Criteria { judgements, ..Criteria::default() };
-            for judged in [1, 7, 20, 50, 1000] {
-                let of_one = criteria.flag_rate() / 2.0 * criteria.confirmation_rate(judged);
-                let of_all = judgements as f64 * judged as f64 * of_one;
-                assert!(of_all <= criteria.false_alarm_rate + 1e-12, "{judgements} of {judged}");
+            for benchmarks in [1, 7, 20, 50, 1000] {
+                let of_one = criteria.flag_rate() / 2.0 * criteria.confirmation_rate(benchmarks);
+                let of_all = judgements as f64 * benchmarks as f64 * of_one;
+                assert!(
+                    of_all <= criteria.false_alarm_rate + 1e-12,
+                    "{judgements} of {benchmarks}"
+                );
             }
         }
         // For few benchmarks the rate is no stricter than that of a single comparison.
-        let rate = |judgements, judged| {
-            Criteria { judgements, ..Criteria::default() }.confirmation_rate(judged)
+        let rate = |judgements, benchmarks| {
+            Criteria { judgements, ..Criteria::default() }.confirmation_rate(benchmarks)
         };
         assert_eq!([rate(2, 10), rate(2, 50)], [rate(1, 10), rate(1, 100)]);
     }

@@ -131,7 +131,7 @@ pub fn builds_for_half_width(
     wanted: f64,
     most: usize,
 ) -> Option<usize> {
-    let reaches = |builds: usize| {
+    let is_enough = |builds: usize| {
         half_width(
             components,
             SampleSizes { first_look: None, builds, executions, measurements },
@@ -139,7 +139,7 @@ pub fn builds_for_half_width(
         ) <= wanted
     };
     let mut high = 2;
-    while !reaches(high) {
+    while !is_enough(high) {
         if high >= most {
             return None;
         }
@@ -149,7 +149,7 @@ pub fn builds_for_half_width(
     let mut low = high / 2;
     while high - low > 1 {
         let middle = usize::midpoint(low, high);
-        if reaches(middle) {
+        if is_enough(middle) {
             high = middle;
         } else {
             low = middle;

@@ -62,19 +62,19 @@ impl Assessment {
         (unchanged + flagged).min(1.0)
     }
 
-    /// The number of fresh builds that confirm a flagged change if `judged` benchmarks get verdicts: the fewest, from 6
-    /// to four times the present number, that show the change with a power of 95 %.
+    /// The number of fresh builds that confirm a flagged change in a comparison of this number of benchmarks: the
+    /// fewest, from 6 to four times the present number, that show the change with a power of 95 %.
     ///
     /// The assumed change is the smallest of interest or, if that is larger, the estimate less its standard error; the
     /// assumed variance of builds is exceeded in one case of five. The second stage is decided by its own builds alone,
     /// so their number may depend on the first in any way.
-    pub fn confirmation_builds(&self, judged: usize, criteria: &Criteria) -> usize {
+    pub fn confirmation_builds(&self, benchmarks: usize, criteria: &Criteria) -> usize {
         let comparison = &self.comparison;
         let builds = comparison.builds[0].min(comparison.builds[1]);
         let effect =
             (comparison.log_change.abs() - comparison.standard_error).max(self.min_effect.ln_1p());
         let deviation = comparison.standard_error * (builds as f64).sqrt() * self.assured();
-        let alpha = criteria.confirmation_rate(judged);
+        let alpha = criteria.confirmation_rate(benchmarks);
         let most = (MOST * builds).max(fewest_at(alpha));
         fewest_builds(effect, deviation, alpha, most)
     }
@@ -119,7 +119,7 @@ mod tests {
     };
 
     /// An analysis of builds whose changes are `percent` ± `spread` percent.
-    fn look(builds: u64, percent: f64, spread: f64) -> Assessment {
+    fn assessment(builds: u64, percent: f64, spread: f64) -> Assessment {
         let version = |is_head: bool| {
             let value = |build: u64| {
                 let sign = if build.is_multiple_of(2) { 1.0 } else { -1.0 };
@@ -137,34 +137,38 @@ mod tests {
     #[test]
     fn confirmation_builds_grow_as_the_change_shrinks() {
         let criteria = Criteria::default();
-        let builds = |look: Assessment| look.confirmation_builds(20, &criteria);
-        assert_eq!(builds(look(6, 10.0, 0.5)), 6);
-        assert!((7..24).contains(&builds(look(6, 2.0, 0.7))));
-        assert_eq!(builds(look(6, 1.0, 5.0)), 24, "no more than four times as many");
-        assert_eq!(builds(look(2, 1.0, 5.0)), 8);
+        let builds = |assessment: Assessment| assessment.confirmation_builds(20, &criteria);
+        assert_eq!(builds(assessment(6, 10.0, 0.5)), 6);
+        assert!((7..24).contains(&builds(assessment(6, 2.0, 0.7))));
+        assert_eq!(builds(assessment(6, 1.0, 5.0)), 24, "no more than four times as many");
+        assert_eq!(builds(assessment(2, 1.0, 5.0)), 8);
     }
 
     #[test]
     fn confirmation_builds_make_equal_signs_rarer_than_the_rate() {
         let criteria = Criteria::default();
-        let builds = |judged| look(6, 10.0, 0.5).confirmation_builds(judged, &criteria);
+        let builds =
+            |benchmarks| assessment(6, 10.0, 0.5).confirmation_builds(benchmarks, &criteria);
         assert_eq!([1, 20, 32, 100, 1000].map(builds), [6, 6, 6, 7, 10]);
         assert_eq!(fewest_at(0.0), MOST_AT_ANY_RATE);
     }
 
     #[test]
     fn confirmation_builds_grow_with_the_number_of_benchmarks() {
-        let (look, criteria) = (look(10, 2.0, 1.0), Criteria::default());
-        assert!(look.confirmation_builds(500, &criteria) > look.confirmation_builds(1, &criteria));
+        let (assessment, criteria) = (assessment(10, 2.0, 1.0), Criteria::default());
+        assert!(
+            assessment.confirmation_builds(500, &criteria)
+                > assessment.confirmation_builds(1, &criteria)
+        );
     }
 
     #[test]
     fn chance_to_be_decided_falls_with_the_variance() {
         let rates = AlphaSpending::at_analysis(&Criteria::default(), 1, 3);
-        let chance = |look: Assessment| look.chance_to_be_decided(12, rates);
-        assert!(chance(look(6, 0.0, 0.3)) > 0.99);
-        assert!(chance(look(6, 5.0, 1.0)) > 0.99);
-        assert!(chance(look(6, 0.0, 20.0)) < 0.1);
-        assert_eq!(look(6, 0.0, 0.3).chance_to_be_decided(6, rates), 0.0);
+        let chance = |assessment: Assessment| assessment.chance_to_be_decided(12, rates);
+        assert!(chance(assessment(6, 0.0, 0.3)) > 0.99);
+        assert!(chance(assessment(6, 5.0, 1.0)) > 0.99);
+        assert!(chance(assessment(6, 0.0, 20.0)) < 0.1);
+        assert_eq!(assessment(6, 0.0, 0.3).chance_to_be_decided(6, rates), 0.0);
     }
 }

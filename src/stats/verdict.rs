@@ -172,7 +172,7 @@ pub enum InconclusiveReason {
 }
 
 impl Verdict {
-    /// Decides a measured benchmark, one of `judged` in this experiment.
+    /// Decides a measured benchmark; `benchmarks` is the number of benchmarks in this experiment.
     ///
     /// `second` is the stage of fresh builds, if any. It counts only if the first stage [needs
     /// confirmation](Assessment::needs_confirmation); the change reported is then that of the fresh builds alone,
@@ -210,7 +210,7 @@ impl Verdict {
             Some(_) if is_small(second, criteria) => {
                 Self::inconclusive(second, InconclusiveReason::Shrunk { first, min_effect })
             }
-            Some(basis) => Self::changed(direction, second, basis),
+            Some(evidence) => Self::changed(direction, second, evidence),
             None if agrees => {
                 Self::inconclusive(second, InconclusiveReason::Weak { first, p, needed })
             }
@@ -218,11 +218,11 @@ impl Verdict {
         }
     }
 
-    /// Decides a benchmark, one of `judged`, from stored results of two sessions.
+    /// Decides a benchmark, one of this number, from stored results of two sessions.
     ///
     /// Nothing can be measured again, so a change that two stages would have to confirm must be as certain here as by
     /// both together: one-sided p at most `α₁/2 · α₂`, the rate at which the two stages report a false change.
-    pub fn decide_stored(stage: &Assessment, judged: usize, criteria: &Criteria) -> Self {
+    pub fn decide_stored(stage: &Assessment, benchmarks: usize, criteria: &Criteria) -> Self {
         if stage.equivalent {
             return Self::unchanged(stage, stage.flag.map(|_| Evidence::OneStage), criteria);
         }
@@ -239,7 +239,7 @@ impl Verdict {
             return Self::changed(direction, stage, Evidence::OneStage);
         }
         let p = stage.comparison.p_one_sided(direction);
-        let needed = criteria.flag_rate() / 2.0 * criteria.confirmation_rate(judged);
+        let needed = criteria.flag_rate() / 2.0 * criteria.confirmation_rate(benchmarks);
         if p <= needed {
             Self::changed(direction, stage, Evidence::Stored { p, needed })
         } else {
@@ -256,8 +256,8 @@ impl Verdict {
     /// one. Without confirmation, the rate is that of the analysis that flagged it.
     #[must_use]
     pub fn under(self, acceptance: Acceptance, stage: &Assessment, criteria: &Criteria) -> Self {
-        let Self::Regressed { change, evidence: basis } = self else { return self };
-        let needed = match basis {
+        let Self::Regressed { change, evidence } = self else { return self };
+        let needed = match evidence {
             Evidence::Confirmed { needed, .. } => criteria.flag_rate() / 2.0 * needed,
             Evidence::OneStage => stage.alpha.flag / 2.0,
             Evidence::Counted { .. } => 0.0,
@@ -268,7 +268,7 @@ impl Verdict {
         if p <= needed {
             Self::Regressed { change, evidence: Evidence::BeyondLimit { ceiling, p, needed } }
         } else {
-            Self::Accepted { change, evidence: basis, acceptance }
+            Self::Accepted { change, evidence, acceptance }
         }
     }
 
@@ -281,11 +281,11 @@ impl Verdict {
         }
     }
 
-    fn changed(direction: Direction, stage: &Assessment, basis: Evidence) -> Self {
+    fn changed(direction: Direction, stage: &Assessment, evidence: Evidence) -> Self {
         let change = stage.change;
         match direction {
-            Direction::Worse => Self::Regressed { change, evidence: basis },
-            Direction::Better => Self::Improved { change, evidence: basis },
+            Direction::Worse => Self::Regressed { change, evidence },
+            Direction::Better => Self::Improved { change, evidence },
         }
     }
 
@@ -298,17 +298,17 @@ impl Verdict {
         Self::Unchanged { change, min_effect: criteria.min_effect, difference }
     }
 
-    fn inconclusive(stage: &Assessment, doubt: InconclusiveReason) -> Self {
-        Self::Inconclusive { change: stage.change, detectable: None, reason: doubt }
+    fn inconclusive(stage: &Assessment, reason: InconclusiveReason) -> Self {
+        Self::Inconclusive { change: stage.change, detectable: None, reason }
     }
 
     /// Adds the smallest reportable change to an inconclusive verdict.
     #[must_use]
-    pub fn with_power(self, outlook: Option<&Power>) -> Self {
+    pub fn with_power(self, power: Option<&Power>) -> Self {
         match self {
-            Self::Inconclusive { change, reason: doubt, .. } => {
-                let detectable = outlook.map(Power::smallest_reported);
-                Self::Inconclusive { change, detectable, reason: doubt }
+            Self::Inconclusive { change, reason, .. } => {
+                let detectable = power.map(Power::smallest_reported);
+                Self::Inconclusive { change, detectable, reason }
             }
             other => other,
         }

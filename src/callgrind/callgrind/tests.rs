@@ -170,7 +170,7 @@ fn dumps() -> impl Strategy<Value = Dump> {
 }
 
 /// The contents of a dump, independent of the numbering of its functions.
-fn said(dump: &Dump) -> Vec<Vec<String>> {
+fn contents(dump: &Dump) -> Vec<Vec<String>> {
     let part = |part: &Part| {
         let own = part.own.iter().map(|(index, own)| format!("{:?} {own}", dump.symbols[*index]));
         let calls = part.calls.iter().map(|((from, to), calls)| {
@@ -187,7 +187,7 @@ proptest! {
     #[test]
     fn written_dump_is_read_back(dump in dumps()) {
         let read = parse(written(&dump).as_bytes()).unwrap();
-        prop_assert_eq!(said(&read), said(&dump));
+        prop_assert_eq!(contents(&read), contents(&dump));
     }
 
     #[test]

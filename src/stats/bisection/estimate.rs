@@ -83,8 +83,9 @@ impl Estimate {
 
     /// The interval of the relative change at this confidence.
     pub fn interval(self, confidence: f64) -> [f64; 2] {
-        let reach = t_quantile(f64::midpoint(1.0, confidence), self.freedom) * self.standard_error;
-        [self.log_change - reach, self.log_change + reach].map(relative)
+        let half_width =
+            t_quantile(f64::midpoint(1.0, confidence), self.freedom) * self.standard_error;
+        [self.log_change - half_width, self.log_change + half_width].map(relative)
     }
 }
 

@@ -51,10 +51,10 @@ fn paired_comparison_is_the_t_test_on_differences() {
     // Var x[A] = 7, Var x[B] = 12, Cov = (7 + 12 − 1) / 2.
     assert_close(comparison.gain.unwrap(), 1.0 - 1.0 / 19.0);
     assert_close(comparison.correlation.unwrap(), 9.0 / 84.0f64.sqrt());
-    let reach = 4.302_652_729_749_464 * (1.0f64 / 3.0).sqrt();
+    let half_width = 4.302_652_729_749_464 * (1.0f64 / 3.0).sqrt();
     assert_close(comparison.change.estimate, 2.0f64.exp() - 1.0);
-    assert_close(comparison.change.low, (2.0 - reach).exp() - 1.0);
-    assert_close(comparison.change.high, (2.0 + reach).exp() - 1.0);
+    assert_close(comparison.change.low, (2.0 - half_width).exp() - 1.0);
+    assert_close(comparison.change.high, (2.0 + half_width).exp() - 1.0);
 }
 
 #[test]
@@ -74,8 +74,8 @@ fn welch_uses_all_builds_and_his_degrees_of_freedom() {
 fn comparison_intervals_split_the_width_by_standard_error() {
     let comparison = compare(&BASE, &HEAD, Pairing::BySeed);
     let half = |interval: Interval| (interval.high / interval.low).ln() / 2.0;
-    let reach = 4.302_652_729_749_464 * (1.0f64 / 3.0).sqrt();
-    assert_close(half(comparison.base) + half(comparison.head), reach);
+    let half_width = 4.302_652_729_749_464 * (1.0f64 / 3.0).sqrt();
+    assert_close(half(comparison.base) + half(comparison.head), half_width);
     assert_close(half(comparison.head) / half(comparison.base), (12.0f64 / 7.0).sqrt());
     assert_close(comparison.base.center, 3.0f64.exp());
     assert_close(comparison.head.center, 5.0f64.exp());

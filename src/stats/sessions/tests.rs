@@ -176,25 +176,25 @@ fn stored_change_needs_the_certainty_of_two_stages() {
         summary((1..).zip([0.0, 0.01, -0.01, 0.02, -0.02, 0.005].map(|log| log + shift)))
     };
     let sessions = SessionVariance { mean_square: 1e-5, noise: 0.0, freedom: 5.0, repeats: 5 };
-    let judge = |shift: f64, criteria: &Criteria| {
+    let decide = |shift: f64, criteria: &Criteria| {
         let (base, head) = (version(0.0), version(shift));
         let stage = Assessment::across(&base, &head, Pairing::BySeed, &sessions, criteria).unwrap();
         Verdict::decide_stored(&stage, 1, criteria)
     };
     let criteria = Criteria::default();
-    let large = judge(0.2, &criteria);
+    let large = decide(0.2, &criteria);
     let Verdict::Regressed { change, evidence: Evidence::Stored { .. } } = large else {
         panic!("{large:?}")
     };
     assert!((change.estimate - 0.2214).abs() < 1e-4, "{change:?}");
-    let doubt = |verdict| match verdict {
-        Verdict::Inconclusive { reason: doubt, .. } => doubt,
+    let reason = |verdict| match verdict {
+        Verdict::Inconclusive { reason, .. } => reason,
         other => panic!("{other:?}"),
     };
-    assert!(matches!(doubt(judge(0.013, &criteria)), InconclusiveReason::NeedsFresh { .. }));
+    assert!(matches!(reason(decide(0.013, &criteria)), InconclusiveReason::NeedsFresh { .. }));
     let unconfirmed = Criteria { confirm: false, ..criteria };
-    assert_eq!(judge(0.013, &unconfirmed).name(), "regressed");
-    assert_eq!(doubt(judge(0.001, &criteria)), InconclusiveReason::NotFlagged);
+    assert_eq!(decide(0.013, &unconfirmed).name(), "regressed");
+    assert_eq!(reason(decide(0.001, &criteria)), InconclusiveReason::NotFlagged);
 }
 
 #[test]

@@ -39,9 +39,9 @@ fn of(first: &Assessment, second: Option<&Assessment>) -> Verdict {
     Verdict::decide(first, second, 50, &DEFAULT)
 }
 
-fn doubt(verdict: &Verdict) -> InconclusiveReason {
+fn reason(verdict: &Verdict) -> InconclusiveReason {
     match verdict {
-        Verdict::Inconclusive { reason: doubt, .. } => *doubt,
+        Verdict::Inconclusive { reason, .. } => *reason,
         other => panic!("{other:?}"),
     }
 }
@@ -62,7 +62,7 @@ fn confirmed_change_is_that_of_the_fresh_builds() {
 
 #[test]
 fn flagged_change_waits_for_fresh_builds() {
-    assert_eq!(doubt(&of(&stage(5.0, 2.0), None)), InconclusiveReason::Unconfirmed);
+    assert_eq!(reason(&of(&stage(5.0, 2.0), None)), InconclusiveReason::Unconfirmed);
 }
 
 #[test]
@@ -80,22 +80,24 @@ fn flagged_change_counts_at_once_without_confirmation() {
 fn fresh_builds_in_the_other_direction_contradict() {
     let first = stage(5.0, 2.0);
     let verdict = of(&first, Some(&stage(-5.0, 2.0)));
-    assert_eq!(doubt(&verdict), InconclusiveReason::Contradicted { first: first.change.estimate });
+    assert_eq!(reason(&verdict), InconclusiveReason::Contradicted { first: first.change.estimate });
 }
 
 #[test]
 fn noisy_fresh_builds_do_not_confirm() {
     let verdict = of(&stage(5.0, 2.0), Some(&stage(5.0, 20.0)));
-    let InconclusiveReason::Weak { p, needed, .. } = doubt(&verdict) else { panic!("{verdict:?}") };
+    let InconclusiveReason::Weak { p, needed, .. } = reason(&verdict) else {
+        panic!("{verdict:?}")
+    };
     assert!(p > needed);
 }
 
 #[test]
 fn change_that_shrinks_below_min_effect_is_not_reported() {
     let verdict = of(&stage(5.0, 2.0), Some(&stage(0.9, 0.6)));
-    assert!(matches!(doubt(&verdict), InconclusiveReason::Shrunk { .. }), "{verdict:?}");
+    assert!(matches!(reason(&verdict), InconclusiveReason::Shrunk { .. }), "{verdict:?}");
     let verdict = Verdict::decide(&stage(0.9, 0.6), None, 50, &SINGLE);
-    assert_eq!(doubt(&verdict), InconclusiveReason::Small { min_effect: 0.01 });
+    assert_eq!(reason(&verdict), InconclusiveReason::Small { min_effect: 0.01 });
 }
 
 #[test]
@@ -131,25 +133,23 @@ fn small_difference_is_reported_with_its_evidence() {
 /// The 95 % interval extends 2.262 standard errors to each side, the 90 % interval 1.833.
 #[test]
 fn two_analyses_use_their_95_percent_intervals_for_unchanged() {
-    let reach = |stage: &Assessment, t: f64| {
+    let upper = |stage: &Assessment, t: f64| {
         stage.comparison.log_change + t * stage.comparison.standard_error
     };
     let border = stage(0.9, 0.15);
-    assert!(reach(&border, 1.833) < DEFAULT.min_log_change());
-    assert!(reach(&border, 2.262) > DEFAULT.min_log_change());
+    assert!(upper(&border, 1.833) < DEFAULT.min_log_change());
+    assert!(upper(&border, 2.262) > DEFAULT.min_log_change());
     assert!(!border.equivalent);
 }
 
 #[test]
 fn inconclusive_verdict_has_the_smallest_reported_change() {
     let stage = stage(1.0, 10.0);
-    let outlook = Power::estimate(&stage, 50, &DEFAULT);
-    let verdict = of(&stage, None).with_power(outlook.as_ref());
-    let Verdict::Inconclusive { detectable, reason: doubt, .. } = verdict else {
-        panic!("{verdict:?}")
-    };
-    assert_eq!(doubt, InconclusiveReason::NotFlagged);
-    assert_eq!(detectable, outlook.map(|outlook| outlook.smallest_reported()));
+    let power = Power::estimate(&stage, 50, &DEFAULT);
+    let verdict = of(&stage, None).with_power(power.as_ref());
+    let Verdict::Inconclusive { detectable, reason, .. } = verdict else { panic!("{verdict:?}") };
+    assert_eq!(reason, InconclusiveReason::NotFlagged);
+    assert_eq!(detectable, power.map(|power| power.smallest_reported()));
     assert!(detectable > stage.smallest_flagged(), "{detectable:?}");
 }
 
@@ -169,11 +169,11 @@ fn verdict_covers_each_outcome_of_the_stages() {
         Verdict::decide(&stage(0.9, 0.6), None, 50, &SINGLE),
     ];
     let ground = |verdict: &Verdict| match verdict {
-        Verdict::Regressed { evidence: basis, .. } | Verdict::Improved { evidence: basis, .. } => {
-            format!("{basis:?}")
+        Verdict::Regressed { evidence, .. } | Verdict::Improved { evidence, .. } => {
+            format!("{evidence:?}")
         }
         Verdict::Unchanged { difference, .. } => format!("{difference:?}"),
-        Verdict::Inconclusive { reason: doubt, .. } => format!("{doubt:?}"),
+        Verdict::Inconclusive { reason, .. } => format!("{reason:?}"),
         other => format!("{other:?}"),
     };
     let first_word = |text: String| text.split([' ', '{']).next().unwrap_or_default().to_owned();
@@ -272,16 +272,16 @@ proptest! {
         let head: Vec<f64> = head.iter().map(|value| value * shift).collect();
         let (base, head) = (version(&base), version(&head));
         let pairing = if paired { Pairing::BySeed } else { Pairing::Unpaired };
-        let judge = |base: &Summary, head: &Summary| {
+        let decide = |base: &Summary, head: &Summary| {
             let stage = Assessment::new(base, head, pairing, &criteria).unwrap();
             Verdict::decide(&stage, None, 1, &criteria)
         };
-        let swapped = match judge(&base, &head).name() {
+        let swapped = match decide(&base, &head).name() {
             "regressed" => "improved",
             "improved" => "regressed",
             other => other,
         };
-        prop_assert_eq!(judge(&head, &base).name(), swapped);
+        prop_assert_eq!(decide(&head, &base).name(), swapped);
     }
 }
 
@@ -345,14 +345,14 @@ fn slowdown_at_the_ceiling_regresses_as_rarely_as_no_change() {
     let mut normal =
         || (-2.0 * uniform().max(1e-300).ln()).sqrt() * (std::f64::consts::TAU * uniform()).cos();
     let criteria = Criteria { false_alarm_rate: 0.2, ..DEFAULT };
-    let (rounds, judged) = (20_000, 2);
+    let (rounds, benchmarks) = (20_000, 2);
     let mut regressed = 0;
     for _ in 0..rounds {
         let base = vec![100.0; 6];
         let head: Vec<f64> = base.iter().map(|b| b * 1.08 * (0.01 * normal()).exp()).collect();
         let second =
             Assessment::new(&version(&base), &version(&head), Pairing::BySeed, &criteria).unwrap();
-        let verdict = Verdict::decide(&first, Some(&second), judged, &criteria);
+        let verdict = Verdict::decide(&first, Some(&second), benchmarks, &criteria);
         let verdict = verdict.under(acceptance(0.08), &second, &criteria);
         regressed += u32::from(verdict.name() == "regressed");
     }
