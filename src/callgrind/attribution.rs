@@ -13,25 +13,25 @@ use super::{graph::components, sum::Profile};
 pub(super) fn attributed(profile: &Profile, is_reason: &[bool]) -> Vec<f64> {
     let is_asked = |function: usize| !is_reason.get(function).copied().unwrap_or_default();
     let asked = profile.calls.keys().copied().filter(|(from, to)| is_asked(*from) && is_asked(*to));
-    let circles = components(profile.functions.len(), asked);
+    let cycles = components(profile.functions.len(), asked);
     let mut members: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for function in (0..profile.functions.len()).filter(|function| is_asked(*function)) {
-        members.entry(circles[function]).or_default().push(function);
+        members.entry(cycles[function]).or_default().push(function);
     }
     // The instructions of the calls of each caller into each cycle.
     let mut callers: BTreeMap<usize, BTreeMap<usize, f64>> = BTreeMap::new();
     for ((from, to), calls) in &profile.calls {
-        let is_within = is_asked(*from) && circles[*from] == circles[*to];
+        let is_within = is_asked(*from) && cycles[*from] == cycles[*to];
         if is_asked(*to) && !is_within && calls.count > 0 {
             // A call without instructions still counts.
             let weight = (calls.inclusive as f64).max(f64::MIN_POSITIVE);
-            *callers.entry(circles[*to]).or_default().entry(*from).or_default() += weight;
+            *callers.entry(cycles[*to]).or_default().entry(*from).or_default() += weight;
         }
     }
     let mut amounts: Vec<f64> = profile.own.iter().map(|own| *own as f64).collect();
     // Callees come before their callers.
-    for (circle, members) in members {
-        let Some(callers) = callers.get(&circle) else { continue };
+    for (cycle, members) in members {
+        let Some(callers) = callers.get(&cycle) else { continue };
         let all: f64 = callers.values().sum();
         let amount: f64 = members.iter().map(|member| std::mem::take(&mut amounts[*member])).sum();
         for (caller, weight) in callers {

@@ -112,19 +112,19 @@ impl Profile {
     /// The inclusive cost of each function in instructions, with its callees. Functions that call each other in a cycle
     /// have the cost of the cycle.
     pub fn inclusive(&self) -> Vec<u64> {
-        let circles = components(self.functions.len(), self.calls.keys().copied());
+        let cycles = components(self.functions.len(), self.calls.keys().copied());
         let mut sums = vec![0_u64; self.functions.len()];
         for (function, own) in self.own.iter().enumerate() {
-            let sum = &mut sums[circles[function]];
+            let sum = &mut sums[cycles[function]];
             *sum = sum.saturating_add(*own);
         }
         for ((from, to), calls) in &self.calls {
-            if circles[*from] != circles[*to] {
-                let sum = &mut sums[circles[*from]];
+            if cycles[*from] != cycles[*to] {
+                let sum = &mut sums[cycles[*from]];
                 *sum = sum.saturating_add(calls.inclusive);
             }
         }
-        circles.into_iter().map(|circle| sums[circle]).collect()
+        cycles.into_iter().map(|cycle| sums[cycle]).collect()
     }
 
     /// The number of calls of each function, by others or by itself.

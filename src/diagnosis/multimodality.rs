@@ -65,7 +65,8 @@ pub struct Modes {
     pub slower: f64,
     /// The distance of the groups, relative to the faster.
     pub distance: f64,
-    /// The gap ratio: their distance, in standard deviations within the groups; infinite, and null in JSON, if these are constant.
+    /// The gap ratio: their distance, in standard deviations within the groups; infinite, and null in JSON, if these
+    /// are constant.
     #[schemars(with = "Option<f64>")]
     pub gap_ratio: f64,
 }

@@ -210,8 +210,8 @@ mod tests {
     }
 
     /// asv finds [3, 6, 9] and [9]: it names the ends of segments, and so the length of the series too. Its cost is the
-    /// sum of absolute distances, and segments of one value are allowed; neither matters here: the total without a change is 6 by
-    /// either cost, and two changes are worth 6 > 2 · .1 but not 2 · 8.
+    /// sum of absolute distances, and segments of one value are allowed; neither matters here: the total without a
+    /// change is 6 by either cost, and two changes are worth 6 > 2 · .1 but not 2 · 8.
     #[test]
     fn divide_finds_asvs_steps_only_with_a_small_penalty() {
         let values = [1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 3.0, 3.0, 3.0];

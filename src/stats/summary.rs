@@ -9,7 +9,8 @@ use crate::model::Metric;
 
 /// One benchmark of one version, by one estimator, without its measurements.
 ///
-/// Components, intervals and comparisons all start here, so the measurements are read once. The builds are in the order of their seeds, whatever the order of the measurements.
+/// Components, intervals and comparisons all start here, so the measurements are read once. The builds are in the order
+/// of their seeds, whatever the order of the measurements.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
     metric: Metric,

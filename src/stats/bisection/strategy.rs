@@ -17,7 +17,8 @@ pub enum Question {
     Measure {
         /// The commits.
         pair: Pair,
-        /// The searches that ask, by index, each with the probability at which it may call an unchanged subject changed.
+        /// The searches that ask, by index, each with the probability at which it may call an unchanged subject
+        /// changed.
         subjects: Vec<(usize, f64)>,
     },
 }

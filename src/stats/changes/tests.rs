@@ -31,7 +31,8 @@ fn starts(observations: &[Observation]) -> Vec<usize> {
     changes(observations).iter().map(|change| change.at[1]).collect()
 }
 
-/// asv finds [3, 6, 9], the ends of segments, with its smallest penalty. By standard errors of 1 % no penalty has to be chosen.
+/// asv finds [3, 6, 9], the ends of segments, with its smallest penalty. By standard errors of 1 % no penalty has to be
+/// chosen.
 #[test]
 fn steps_of_asvs_easy_case_are_found() {
     let values = [1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 3.0, 3.0, 3.0_f64];
