@@ -1,23 +1,23 @@
 //! Reads callgrind's output format, version 1.
 //!
-//! The file may hold anything: the reader never panics. Of the events it takes `Ir`, the instructions executed; of
-//! positions in the source it takes nothing, since functions are what is compared.
+//! The file may hold anything: the reader never panics. It keeps only the event `Ir`, the instructions executed, and
+//! ignores positions in the source, since functions are compared.
 
 use std::{
     collections::{BTreeMap, HashMap},
     fmt,
 };
 
-/// What callgrind wrote to one file.
+/// The contents of one callgrind file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Dump {
     /// The functions that its parts refer to, by index.
     pub symbols: Vec<Symbol>,
-    /// Its parts in their order: one for each time that counts were written and set to zero.
+    /// Its parts in order: one for each time that counts were written and reset to zero.
     pub parts: Vec<Part>,
 }
 
-/// A function as callgrind names it.
+/// A function, as callgrind names it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Symbol {
     /// The path of the executable or shared library; empty if it is unknown.
@@ -26,39 +26,39 @@ pub struct Symbol {
     pub name: String,
 }
 
-/// What was executed between two moments.
+/// The counts between two dumps.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Part {
-    /// The instructions that each function executed itself, by its index.
+    /// The self cost of each function in instructions, by its index.
     pub own: BTreeMap<usize, u64>,
-    /// The calls that ended in this time, from one function to another, by their indices.
+    /// The calls that ended in this part, from one function to another, by their indices.
     pub calls: BTreeMap<(usize, usize), Calls>,
 }
 
 /// Calls from one function to another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Calls {
-    /// How many there were.
+    /// The number of calls.
     pub count: u64,
-    /// The instructions that were executed between call and return, all of them together.
+    /// The instructions between call and return, summed over the calls.
     pub inclusive: u64,
 }
 
 impl Part {
-    /// The instructions that were executed.
+    /// The instructions executed in this part.
     pub fn total(&self) -> u64 {
         self.own.values().fold(0, |sum, own| sum.saturating_add(*own))
     }
 }
 
-/// Why a file cannot be read.
+/// The reason why a file cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Defect {
     /// It does not count instructions.
     NoInstructions,
-    /// This line, counted from 1, says nothing that is known.
+    /// The line of this number, from 1, is not understood.
     Line(usize),
-    /// The functions of a part executed other numbers of instructions than the part says: these, and those.
+    /// The sum over the functions of a part (first) differs from its declared total (second).
     Total(u64, u64),
 }
 
@@ -67,8 +67,8 @@ impl fmt::Display for Defect {
         match self {
             Self::NoInstructions => f.write_str("it has no counts of instructions (Ir)"),
             Self::Line(line) => write!(f, "line {line} is invalid"),
-            Self::Total(found, said) => {
-                write!(f, "functions executed {found} instructions, but it says {said}")
+            Self::Total(found, declared) => {
+                write!(f, "functions executed {found} instructions, but it says {declared}")
             }
         }
     }
@@ -95,7 +95,7 @@ enum Wrong {
     Defect(Defect),
 }
 
-/// The kinds of names that are compressed, each by numbers of its own.
+/// The kinds of names, each compressed with separate numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Named {
     Object,
@@ -103,24 +103,24 @@ enum Named {
     Function,
 }
 
-/// What the lines so far have said.
+/// The state of the reader after the lines so far.
 struct Reader {
     dump: Dump,
     indices: HashMap<Symbol, usize>,
     names: HashMap<(Named, u64), String>,
-    /// How many positions a line of costs begins with.
+    /// The number of positions at the start of a cost line.
     positions: usize,
-    /// Which of the costs is that of instructions.
+    /// The index of instructions among the costs.
     event: Option<usize>,
     object: String,
     function: String,
     called_object: Option<String>,
     called: String,
-    /// How many calls the next line of costs is about.
+    /// The number of calls that the next cost line describes.
     calls: Option<u64>,
-    /// Whether the lines of a part have begun.
+    /// True if the lines of a part have begun.
     in_part: bool,
-    /// How many instructions the part says that it has.
+    /// The total that the part declares, in instructions.
     declared_total: Option<u64>,
 }
 
@@ -166,7 +166,7 @@ impl Reader {
                 let count = rest.split_whitespace().next().and_then(|word| word.parse().ok());
                 self.calls = Some(count.ok_or(Wrong::Line)?);
             }
-            // They tell of jumps within functions.
+            // These describe jumps within functions.
             "jump" | "jcnd" => {}
             _ => return Err(Wrong::Line),
         }
@@ -199,7 +199,7 @@ impl Reader {
         Ok(())
     }
 
-    /// The name that is said or stood for: `(1) name`, or later `(1)`, or the name alone.
+    /// Resolves a name: `(1) name`, or later `(1)`, or the name alone.
     fn name(&mut self, named: Named, text: &str) -> Result<String, Wrong> {
         let text = text.trim();
         let numbered = text.strip_prefix('(').and_then(|rest| rest.split_once(')'));
@@ -213,7 +213,7 @@ impl Reader {
         Ok(name.to_owned())
     }
 
-    /// A line of positions and costs: of the function itself, or, behind `calls=`, of what it called.
+    /// Reads a line of positions and costs: of the function itself, or, after `calls=`, of its callee.
     fn costs(&mut self, line: &str) -> Result<(), Wrong> {
         let event = self.event.filter(|_| self.in_part).ok_or(Wrong::Line)?;
         let cost = match line.split_whitespace().nth(self.positions + event) {
@@ -249,10 +249,10 @@ impl Reader {
     /// Checks the part that ends, if one has begun.
     fn end_of_part(&mut self) -> Result<(), Wrong> {
         let found = self.dump.parts.last().map(Part::total).filter(|_| self.in_part);
-        if let (Some(found), Some(said)) = (found, self.declared_total.take())
-            && found != said
+        if let (Some(found), Some(declared)) = (found, self.declared_total.take())
+            && found != declared
         {
-            return Err(Wrong::Defect(Defect::Total(found, said)));
+            return Err(Wrong::Defect(Defect::Total(found, declared)));
         }
         self.in_part = false;
         Ok(())

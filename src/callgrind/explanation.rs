@@ -1,4 +1,4 @@
-//! Where the difference between two versions went, function by function.
+//! Explains the difference in instructions between two versions, function by function. Pure.
 
 use std::{cmp::Ordering, collections::BTreeMap};
 
@@ -9,50 +9,50 @@ use super::{
 };
 use crate::elf::Name;
 
-/// Where the difference between two versions of a benchmark went. All numbers are of one iteration.
+/// The explanation of the difference between two versions of a benchmark. All numbers are per iteration.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Explanation {
-    /// The instructions that the base executed.
+    /// The instructions of the base.
     pub base: f64,
-    /// The instructions that the head executed.
+    /// The instructions of the head.
     pub head: f64,
-    /// The functions that were executed in either version, those that explain most first.
+    /// The functions executed in either version, in the order of their contribution.
     pub functions: Vec<FunctionDifference>,
 }
 
-/// What a function executed in two versions.
+/// A function in two versions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FunctionDifference {
     /// Its demangled name.
     pub name: Name,
-    /// Where it is: in the head, if that executed it.
+    /// Its place: in the head, if executed there.
     pub place: Place,
-    /// How its machine code differs.
+    /// The difference in its machine code.
     pub code: Code,
-    /// What it executed in the base; absent if it was not called there.
+    /// Its execution in the base; absent if it was not called there.
     pub base: Option<Executed>,
-    /// What it executed in the head; absent if it was not called there.
+    /// Its execution in the head; absent if it was not called there.
     pub head: Option<Executed>,
-    /// The functions that only the head's calls, the most instructions first.
+    /// The functions that only the head's version calls, the most instructions first.
     pub callees_gained: Vec<Callee>,
-    /// The functions that only the base's calls, the most instructions first.
+    /// The functions that only the base's version calls, the most instructions first.
     pub callees_lost: Vec<Callee>,
-    /// Where only one version calls it: the caller that it is inlined into in the other one, going by the numbers. That
-    /// caller executes about as many instructions more itself as are missing here.
+    /// If only one version calls it: the caller into which the other version probably inlines it. That caller's self
+    /// cost grew by about as many instructions as are missing here.
     pub inlined_into: Option<Name>,
 }
 
-/// What a function executed.
+/// The execution of a function.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Executed {
-    /// Instructions that it executed itself.
+    /// Its self cost: instructions outside of its callees.
     pub own: f64,
-    /// The same together with what it called; of functions that call each other in a circle, of the whole circle.
+    /// Its inclusive cost, with its callees; for functions that call each other in a cycle, that of the whole cycle.
     pub inclusive: f64,
-    /// How often it was called.
+    /// The number of calls.
     pub calls: f64,
-    /// The instructions that it is the reason of: if its code differs, its own and those of functions that it called and
-    /// whose code does not differ. These are the reason of nothing themselves, unless nothing that differs called them.
+    /// The instructions that it causes: if its code differs, its own and those of called functions with the same code.
+    /// Those cause none themselves, unless no function that differs called them.
     pub attributed: f64,
 }
 
@@ -61,41 +61,41 @@ pub struct Executed {
 pub struct Callee {
     /// Its demangled name.
     pub name: Name,
-    /// How often it was called.
+    /// The number of calls.
     pub calls: f64,
-    /// The instructions that these calls took.
+    /// The instructions of these calls.
     pub inclusive: f64,
 }
 
 impl Explanation {
-    /// How many instructions more the head executed.
+    /// The additional instructions of the head.
     pub fn difference(&self) -> f64 {
         self.head - self.base
     }
 
-    /// The functions with other machine code that were executed, or that only one version has.
+    /// The executed functions with different machine code, or that only one version has.
     pub fn reasons(&self) -> impl Iterator<Item = &FunctionDifference> {
         self.functions.iter().filter(|function| function.code.differs())
     }
 }
 
 impl FunctionDifference {
-    /// How many instructions more the head's function executed itself.
+    /// The additional self cost in the head, in instructions.
     pub fn own(&self) -> f64 {
         self.difference(|executed| executed.own)
     }
 
-    /// The same together with what it called.
+    /// The additional inclusive cost in the head, in instructions.
     pub fn inclusive(&self) -> f64 {
         self.difference(|executed| executed.inclusive)
     }
 
-    /// How many instructions more it is the reason of.
+    /// The additional instructions that it causes in the head.
     pub fn attributed(&self) -> f64 {
         self.difference(|executed| executed.attributed)
     }
 
-    /// How often the base and the head called it.
+    /// The numbers of calls in the base and in the head.
     pub fn calls(&self) -> [f64; 2] {
         [self.base, self.head].map(|executed| executed.unwrap_or_default().calls)
     }
@@ -122,8 +122,9 @@ pub fn explain(sides: [Side<'_>; 2]) -> Explanation {
     Explanation { base: base.total(), head: head.total(), functions }
 }
 
-/// Sorts functions by how much they explain: those with other code by what they are the reason of, and others by what
-/// they executed themselves. Where functions with other code are the reason of less than half of it, all go by the latter.
+/// Sorts functions by their contribution: those with different code by the instructions that they cause, others by
+/// their self cost. If functions with different code cause less than half of the difference, all are sorted by self
+/// cost.
 fn sort(functions: &mut [FunctionDifference]) {
     let sum = |differs: bool| -> f64 {
         let functions = functions.iter().filter(|function| function.code.differs() == differs);
@@ -147,14 +148,14 @@ fn sort(functions: &mut [FunctionDifference]) {
     });
 }
 
-/// What a version executed, by the functions of both.
+/// The execution of a version, by the functions of both.
 struct Executions<'p> {
     profile: &'p Profile,
-    /// The place of each function of both versions in the profile.
+    /// The place in the profile of each function of both versions.
     places: Vec<Option<usize>>,
-    /// What was executed, by these indices.
+    /// The execution of each function, by these indices.
     executed: Vec<Option<Executed>>,
-    /// The calls of each function, by the callee and with their number and instructions.
+    /// The calls from each function, by callee: their number and instructions.
     callees: Vec<BTreeMap<usize, (f64, f64)>>,
 }
 
@@ -199,9 +200,9 @@ impl<'p> Executions<'p> {
     }
 }
 
-/// Which functions of a profile are the reason of what they and their callees execute: those that both versions have
-/// and that differ. One that only this version has is a part of whatever calls it and differs, too; only where nothing
-/// does, it stands for itself.
+/// Marks the functions of a profile that cause the instructions of themselves and their callees: those that both
+/// versions have and that differ. A function of only this version belongs to its caller if that differs, too; otherwise
+/// it counts by itself.
 fn reasons(profile: &Profile, indices: &[usize], all: &[Matched]) -> Vec<bool> {
     let code = |place: usize| &all[indices[place]].code;
     let mut is_called_by_reason = vec![false; profile.functions.len()];
@@ -258,7 +259,7 @@ fn largest_first(one: &Callee, other: &Callee) -> Ordering {
     other.inclusive.total_cmp(&one.inclusive).then_with(|| one.name.cmp(&other.name))
 }
 
-/// Of each function that one version alone calls, the caller that it seems to be inlined into in the other one.
+/// For each function that only one version calls, the caller into which the other version seems to inline it.
 fn absent(
     all: &[Matched],
     functions: &[FunctionDifference],
@@ -285,8 +286,8 @@ fn absent(
     (0..all.len()).map(inlined_into).collect()
 }
 
-/// Whether one is gained about as much as the other is lost. Code that is inlined is optimised with what is around it, and
-/// needs neither call nor return.
+/// True if one gains about as much as the other loses. Inlined code is optimised with its surroundings, and needs
+/// neither call nor return, so the amounts need not be equal.
 fn is_about_opposite(one: f64, other: f64) -> bool {
     const LEAST: f64 = 0.25;
     const MOST: f64 = 1.5;

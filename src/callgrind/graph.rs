@@ -1,4 +1,4 @@
-//! Circles of calls.
+//! Finds cycles of calls, which share their inclusive cost. Pure.
 
 /// The strongly connected component of each of `count` nodes. Components are numbered so that every edge between two
 /// leads from a larger number to a smaller one: callees come before their callers.
@@ -27,15 +27,15 @@ pub(super) fn components(
     search.component.into_iter().map(Option::unwrap_or_default).collect()
 }
 
-/// Tarjan's search, with a stack of its own: calls may be nested deeply.
+/// Tarjan's search with an explicit stack, because calls may be nested deeply.
 struct Search {
     callees: Vec<Vec<usize>>,
-    /// When each node was met.
+    /// The order in which each node was visited.
     met: Vec<Option<usize>>,
-    /// The earliest node that can be reached from each.
+    /// The earliest visited node that each can reach.
     low: Vec<usize>,
     component: Vec<Option<usize>>,
-    /// Nodes that have been met, but whose component is not known.
+    /// Visited nodes whose component is still unknown.
     open: Vec<usize>,
     next: usize,
     components: usize,
@@ -43,7 +43,7 @@ struct Search {
 
 impl Search {
     fn visit(&mut self, root: usize) {
-        // Nodes that are being visited, each with how many of its callees have been.
+        // The nodes being visited, each with the number of its visited callees.
         let mut path = vec![(root, 0)];
         self.meet(root);
         while let Some((node, done)) = path.pop() {
@@ -75,7 +75,7 @@ impl Search {
         self.open.push(node);
     }
 
-    /// Closes the component that `node` is the first of, if it is.
+    /// Closes the component that starts at `node`, if one does.
     fn leave(&mut self, node: usize) {
         if self.met[node] != Some(self.low[node]) {
             return;
@@ -97,14 +97,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_circle_is_one_component_and_callees_come_first() {
+    fn components_join_cycles_and_order_callees_first() {
         let found = components(5, [(0, 1), (1, 2), (2, 1), (2, 3), (0, 4)]);
         assert_eq!(found[1], found[2]);
         assert!(found[0] > found[1] && found[1] > found[3] && found[0] > found[4]);
     }
 
     #[test]
-    fn a_long_chain_needs_no_deep_stack() {
+    fn components_of_a_long_chain_need_no_deep_stack() {
         let count = 200_000;
         let found = components(count, (1..count).map(|node| (node - 1, node)));
         assert_eq!((found[0], found[count - 1]), (count - 1, 0));
@@ -112,7 +112,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn two_nodes_are_together_if_each_can_reach_the_other(
+        fn components_join_mutually_reachable_nodes(
             edges in prop::collection::vec((0..8_usize, 0..8_usize), 0..20),
         ) {
             let mut reaches = [[false; 8]; 8];

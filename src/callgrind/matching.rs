@@ -1,36 +1,36 @@
-//! Pairs the functions of two profiles, and tells how their machine code differs.
+//! Pairs the functions of two profiles, and classifies the differences in their machine code. Pure.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::sum::{Function, Place, Profile};
 use crate::elf::{ChangedFunction, FunctionCode, FunctionSet, Name, SizedFunction};
 
-/// One of the versions that are compared.
+/// One of the two compared versions.
 #[derive(Clone, Copy, Debug)]
 pub struct Side<'s> {
-    /// What its functions executed.
+    /// The instructions of its functions.
     pub profile: &'s Profile,
     /// The machine code of its functions.
     pub functions: &'s FunctionSet,
 }
 
-/// How the machine code of a function differs.
+/// The difference in the machine code of a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Code {
-    /// Not at all.
+    /// There is none.
     Same,
-    /// It, or data that it refers to, is different.
+    /// Its code, or data that it refers to, differs.
     Changed(Box<ChangedFunction>),
-    /// The head has no such function.
+    /// The head lacks it.
     OnlyBase(SizedFunction),
-    /// The base has no such function.
+    /// The base lacks it.
     OnlyHead(SizedFunction),
-    /// It is in a library, or in an input of the linker that could not be read.
+    /// Unknown: it is in a library, or in a linker input that could not be read.
     Unknown,
 }
 
 impl Code {
-    /// Whether the versions are known to have other code, or one of them none.
+    /// True if the versions are known to differ in this function, or one of them lacks it.
     pub const fn differs(&self) -> bool {
         matches!(self, Self::Changed(_) | Self::OnlyBase(_) | Self::OnlyHead(_))
     }
@@ -45,10 +45,10 @@ pub(super) struct Matched {
     pub(super) code: Code,
 }
 
-/// What identifies a function of one program.
+/// Identifies a function within one program.
 type Key<'f> = (&'f Name, u64);
 
-/// All functions of both profiles, each once.
+/// The functions of both profiles, each once.
 pub(super) fn matched([base, head]: [Side<'_>; 2]) -> Vec<Matched> {
     let known = Known::new(base.functions, head.functions);
     let places: HashMap<&Function, usize> = head.profile.functions.iter().zip(0..).collect();
@@ -73,9 +73,9 @@ pub(super) fn matched([base, head]: [Side<'_>; 2]) -> Vec<Matched> {
     all
 }
 
-/// What is known of the machine code of both programs.
+/// The machine code of both programs, as known.
 struct Known<'f> {
-    /// The head's functions, by the base's.
+    /// The head's partner of each function of the base.
     partners: HashMap<Key<'f>, Key<'f>>,
     /// The base's functions.
     of_base: HashSet<Key<'f>>,
@@ -118,7 +118,7 @@ impl<'f> Known<'f> {
         Self { partners, of_base, base_codes, head_codes }
     }
 
-    /// The head's function that is this one of the base; one of which nothing is known is its own partner.
+    /// The head's partner of a function of the base; an unknown function is its own partner.
     fn partner(&self, function: &Function) -> Option<Function> {
         let Place::Program(instance) = function.place else { return Some(function.clone()) };
         let key = (&function.name, instance);

@@ -1,9 +1,9 @@
-//! Where instructions went: pure functions from counts by function to the difference between two versions.
+//! Finds where instructions are executed: pure functions from counts by function to the difference between two
+//! versions.
 //!
-//! [`parse`] reads what callgrind wrote, part by part; a [`Profile`] is the [`Sum`] of what
-//! [measurements](fn@stretches) consist of;
-//! [`explain`] pairs the functions of two profiles, and tells of each how much more or less it executed, and which
-//! of those with other machine code are the reason.
+//! [`parse`] reads callgrind's output part by part; a [`Profile`] is the [`Sum`] of the parts of
+//! [measurements](fn@stretches); [`explain`] pairs the functions of two profiles, reports the difference of each, and
+//! finds the functions with different machine code that cause it.
 
 mod attribution;
 mod callgrind;

@@ -1,5 +1,5 @@
-//! What each function executed in the parts of a dump that are measured: the functions, by what is the same in every
-//! version that has them, and the parts, by what the process read from a clock that counts.
+//! Sums the instructions of each function over the measured parts of a dump. Functions are identified by names that are
+//! the same in every version, and parts by the values that the process read from a counting clock. Pure.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -9,31 +9,31 @@ use super::{
 };
 use crate::elf::{LinkedFunction, Name, instance_of};
 
-/// What functions executed, in so many iterations of a benchmark.
+/// The instructions of functions in a number of iterations of a benchmark.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Profile {
-    /// The functions, in the order of their first appearance; places in the other fields refer to them.
+    /// The functions, in the order of their first appearance; indices in the other fields refer to them.
     pub functions: Vec<Function>,
-    /// The instructions that each of them executed itself.
+    /// The self cost of each function, in instructions.
     pub own: Vec<u64>,
     /// The calls between them, from caller to callee.
     pub calls: BTreeMap<(usize, usize), Calls>,
-    /// The iterations of the benchmark that all of this is of.
+    /// The number of iterations that the profile covers.
     pub iterations: u64,
 }
 
-/// A sum of parts that becomes a profile.
+/// A signed sum of parts that becomes a profile.
 pub struct Sum<'n> {
     named: &'n dyn Fn(&Symbol) -> Function,
     functions: Vec<Function>,
     places: HashMap<Function, usize>,
     own: Vec<i64>,
-    /// The number of calls, and the instructions that these took.
+    /// The number of calls, and their instructions.
     calls: BTreeMap<(usize, usize), [i64; 2]>,
 }
 
 impl<'n> Sum<'n> {
-    /// An empty sum of functions that `named` tells by their symbols.
+    /// An empty sum; `named` identifies the functions by their symbols.
     pub fn new(named: &'n dyn Fn(&Symbol) -> Function) -> Self {
         Self {
             named,
@@ -44,7 +44,7 @@ impl<'n> Sum<'n> {
         }
     }
 
-    /// Adds all parts of a dump, or takes them away.
+    /// Adds all parts of a dump, or subtracts them.
     pub fn add(&mut self, dump: &Dump, is_taken_away: bool) {
         let sign = if is_taken_away { -1 } else { 1 };
         let number = |count: u64| sign * i64::try_from(count).unwrap_or(i64::MAX);
@@ -71,7 +71,7 @@ impl<'n> Sum<'n> {
         })
     }
 
-    /// The profile of so many iterations: what was executed or called at all.
+    /// The profile of `iterations` iterations, without functions that executed nothing and calls that never happened.
     pub fn profile(self, iterations: u64) -> Profile {
         let number = |sum: i64| u64::try_from(sum).unwrap_or_default();
         let calls = self.calls.into_iter().filter_map(|(key, [count, inclusive])| {
@@ -104,30 +104,30 @@ impl<'n> Sum<'n> {
 }
 
 impl Profile {
-    /// The instructions that were executed, of all iterations.
+    /// The instructions in all iterations.
     pub fn total(&self) -> u64 {
         self.own.iter().fold(0, |sum, own| sum.saturating_add(*own))
     }
 
-    /// The instructions that each function executed together with what it called. Functions that call each other
-    /// in a circle have what the circle executed.
+    /// The inclusive cost of each function in instructions, with its callees. Functions that call each other in a cycle
+    /// have the cost of the cycle.
     pub fn inclusive(&self) -> Vec<u64> {
-        let circles = components(self.functions.len(), self.calls.keys().copied());
+        let cycles = components(self.functions.len(), self.calls.keys().copied());
         let mut sums = vec![0_u64; self.functions.len()];
         for (function, own) in self.own.iter().enumerate() {
-            let sum = &mut sums[circles[function]];
+            let sum = &mut sums[cycles[function]];
             *sum = sum.saturating_add(*own);
         }
         for ((from, to), calls) in &self.calls {
-            if circles[*from] != circles[*to] {
-                let sum = &mut sums[circles[*from]];
+            if cycles[*from] != cycles[*to] {
+                let sum = &mut sums[cycles[*from]];
                 *sum = sum.saturating_add(calls.inclusive);
             }
         }
-        circles.into_iter().map(|circle| sums[circle]).collect()
+        cycles.into_iter().map(|cycle| sums[cycle]).collect()
     }
 
-    /// How often each function was called by another one, or by itself.
+    /// The number of calls of each function, by others or by itself.
     pub fn call_counts(&self) -> Vec<u64> {
         let mut counts = vec![0_u64; self.functions.len()];
         for ((_, to), calls) in &self.calls {
@@ -137,37 +137,37 @@ impl Profile {
     }
 }
 
-/// A function that was executed.
+/// A function that was executed, comparable between versions.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Function {
-    /// Its demangled name; `code without a symbol` for all code of a place that has none.
+    /// Its demangled name; `code without a symbol` for all such code of one place.
     pub name: Name,
-    /// Where it is.
+    /// Its place.
     pub place: Place,
 }
 
-/// Where a function is.
+/// The object that holds a function.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Place {
-    /// In the executable, with what tells it apart from others of its name: a digest of its symbol.
+    /// The executable, with a digest of the symbol, which distinguishes functions of the same name.
     Program(u64),
-    /// In a shared library, whose file has this name.
+    /// A shared library with this file name.
     Library(String),
 }
 
-/// What code is called that has no symbol: its address differs between versions.
+/// The name of all code without a symbol, because its address differs between versions.
 const NO_SYMBOL: &str = "code without a symbol";
 
-/// What names the functions of an executable and of the libraries that it loads.
+/// Names the functions of an executable and of its libraries.
 pub struct Functions<'p> {
-    /// The path of the executable, as callgrind writes it.
+    /// The path of the executable, as in callgrind's output.
     program: &'p str,
-    /// The first symbol of each function, by all that it has.
+    /// The first symbol of each function, by each of its symbols.
     symbols: HashMap<&'p str, &'p str>,
 }
 
 impl<'p> Functions<'p> {
-    /// Those of the executable at this path, with the functions that the linker kept.
+    /// Names for the executable at this path, with the functions that the linker kept.
     pub fn new(program: &'p str, kept: &'p [LinkedFunction]) -> Self {
         let of = |function: &'p LinkedFunction| {
             function.symbols().map(|symbol| (symbol, function.symbol.as_str()))
@@ -175,7 +175,7 @@ impl<'p> Functions<'p> {
         Self { program, symbols: kept.iter().flat_map(of).collect() }
     }
 
-    /// The function that callgrind names so.
+    /// The function of a callgrind symbol.
     pub fn named(&self, symbol: &Symbol) -> Function {
         let name = without_level(&symbol.name);
         if symbol.object == self.program {
@@ -192,7 +192,7 @@ impl<'p> Functions<'p> {
     }
 }
 
-/// A symbol without the level of a function that has called itself: `walk'2`.
+/// Strips the recursion level from a symbol: `walk'2`.
 fn without_level(name: &str) -> &str {
     match name.rsplit_once('\'') {
         Some((name, level)) if level.bytes().all(|byte| byte.is_ascii_digit()) => name,
@@ -200,27 +200,27 @@ fn without_level(name: &str) -> &str {
     }
 }
 
-/// Whether this is where the code of a function is, for want of a name.
+/// True if the name is only the address of the code.
 fn is_address(name: &str) -> bool {
     name.strip_prefix("0x").is_some_and(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()))
 }
 
-/// Stretches between two readings, as pairs of indices, that measurements consist of.
+/// Pairs of indices of readings; each pair bounds one stretch of a measurement.
 pub type Stretches = Vec<(usize, usize)>;
 
-/// The stretches of each measurement: `executed` has the instructions of each, in the order in which they were measured, and
+/// Finds the stretches of each measurement: `executed` has the instructions of each, in the order of measurement, and
 /// `counts` the instructions up to each reading of the clock.
 ///
-/// A measurement is what is executed from one reading to the next, or from several readings to the next of each, with one
-/// stretch in between that prepares the following one. Where it fits, a measurement begins with the reading behind the one
-/// before. None if there are no such stretches.
+/// A measurement is one stretch between consecutive readings, or several, with one stretch in between that prepares the
+/// following one. If possible, a measurement starts at the reading after the end of the one before. None if there are
+/// no such stretches.
 pub fn stretches(counts: &[u64], executed: &[u64]) -> Option<Vec<Stretches>> {
     let in_succession = (0..counts.len()).find_map(|start| from(counts, start, executed, 0));
     in_succession.or_else(|| from(counts, 0, executed, counts.len()))
 }
 
-/// The same, where the first measurement begins at a reading, or up to so many readings later, and each of the others so
-/// many readings behind the one before.
+/// Like [`stretches`], where the first measurement starts at reading `start` or up to `patience` readings later, and
+/// each of the others up to `patience` readings after the one before.
 fn from(counts: &[u64], start: usize, executed: &[u64], patience: usize) -> Option<Vec<Stretches>> {
     let mut next = start;
     let mut all = Vec::with_capacity(executed.len());
@@ -233,7 +233,7 @@ fn from(counts: &[u64], start: usize, executed: &[u64], patience: usize) -> Opti
     Some(all)
 }
 
-/// The stretches that begin at a reading and execute so many instructions together, and the last of their readings.
+/// The stretches from a reading that execute this number of instructions together, and the last of their readings.
 fn fitting(counts: &[u64], start: usize, executed: u64) -> Option<(Stretches, usize)> {
     let mut sum = 0;
     let mut found = Stretches::new();
@@ -263,7 +263,7 @@ mod tests {
     };
 
     #[test]
-    fn what_is_taken_away_cancels_and_functions_that_executed_nothing_are_left_out() {
+    fn subtracted_parts_cancel_and_idle_functions_are_left_out() {
         let named = |symbol: &Symbol| function(&symbol.name);
         let of = |iterations: u64| {
             let text = format!(
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn inclusive_costs_are_those_of_a_function_and_of_what_it_called() {
+    fn inclusive_cost_includes_callees() {
         let profile =
             profile(1, &[("a", 10), ("b", 20), ("c", 5)], &[("a", "b", 2, 25), ("b", "c", 1, 5)]);
         assert_eq!(profile.inclusive(), [35, 25, 5]);
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn functions_that_call_each_other_in_a_circle_have_what_the_circle_executed() {
+    fn inclusive_cost_of_a_cycle_is_shared() {
         let profile = profile(
             1,
             &[("walk", 100), ("step", 60), ("leaf", 7), ("main", 1)],
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn functions_of_the_program_are_told_by_their_first_symbol_and_others_by_their_library() {
+    fn functions_are_identified_by_first_symbol_or_library() {
         let kept = [LinkedFunction {
             symbol: "_ZN4work5parse17h0123456789abcdefE".to_owned(),
             name: Name::demangle("_ZN4work5parse17h0123456789abcdefE"),
@@ -332,8 +332,8 @@ mod tests {
     }
 
     #[test]
-    fn measurements_of_one_stretch_are_found_behind_what_is_no_measurement() {
-        // Set-up, one to warm up, and three measurements with something in between.
+    fn stretches_are_found_after_other_work() {
+        // Set-up, one warm-up, and three measurements with other work in between.
         let counts = [5_000, 5_090, 5_100, 5_300, 5_307, 5_607, 5_614, 6_014];
         let found = stretches(&counts, &[200, 300, 400]).unwrap();
         assert_eq!(found, [vec![(2, 3)], vec![(4, 5)], vec![(6, 7)]]);
@@ -343,7 +343,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn measurements_of_several_stretches_are_found(
+        fn stretches_are_found_for_split_measurements(
             measurements in prop::collection::vec(prop::collection::vec((1..50_u64, 100..200_u64), 1..5), 1..6),
             before in 1_000_000..2_000_000_u64,
         ) {

@@ -11,8 +11,8 @@ pub(super) fn function(symbol: &str) -> Function {
     Function { name: Name::demangle(symbol), place: Place::Program(instance_of(symbol)) }
 }
 
-/// A profile of so many iterations: functions with what they executed themselves; and callers, callees, numbers of
-/// calls, and what these took.
+/// A profile of `iterations` iterations: functions with their self cost; and calls with caller, callee, number and
+/// instructions.
 pub(super) fn profile(
     iterations: u64,
     functions: &[(&str, u64)],

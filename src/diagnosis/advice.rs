@@ -1,4 +1,4 @@
-//! How many builds, executions and measurements: 2005 (8), 2006 (18)-(23), with unbiased components.
+//! Advises on the numbers of builds, executions and measurements: 2005 (8), 2006 (18)-(23), with unbiased components.
 
 use super::{InsufficientData, Options, execution::interval_of_draws, variance::EstimatedLevels};
 use crate::{
@@ -11,25 +11,25 @@ use crate::{
     },
 };
 
-/// Where a level above does not vary, repetitions end somewhere.
+/// Limits the repetitions where a level above does not vary.
 const MOST: SampleSizes =
     SampleSizes { first_look: None, builds: 1_000, executions: 100, measurements: 100_000 };
 
-/// The dimensions that would give the most precision for the time.
+/// The sample sizes with the highest precision for the time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Advice {
-    /// What was assumed, in the time of one measurement.
+    /// The assumed costs, in units of the time of one measurement.
     pub cost: Cost,
-    /// `n0`: measurements of each execution.
+    /// `n0`: the number of measurements of each execution.
     pub measurements: Repetitions,
-    /// `m0`: executions of each build.
+    /// `m0`: the number of executions of each build.
     pub executions: Repetitions,
-    /// The half-width that `l0` is for, relative to the mean: half of the smallest effect of interest.
+    /// The intended half-width of `l0` builds, relative to the mean: half of the smallest effect of interest.
     pub half_width: f64,
     /// `l0` builds of `m0` executions of `n0` measurements, in whole numbers. None if more than 1,000 builds
     /// would be needed.
     pub dimensions: Option<SampleSizes>,
-    /// The half-width that the dimensions of these data give, relative to the mean.
+    /// The half-width of the present sample sizes, relative to the mean.
     pub half_width_now: f64,
 }
 
@@ -38,10 +38,10 @@ pub struct Advice {
 pub struct Repetitions {
     /// From the components as estimated.
     pub best: Optimum,
-    /// The interval of `best`: where the components are unsure, both ends differ widely. Infinite where the
-    /// level above may not vary.
+    /// The lower end of the interval of `best`: where the components are uncertain, both ends differ widely. Infinite
+    /// where the level above may not vary.
     pub low: f64,
-    /// Its upper end.
+    /// The upper end of the interval of `best`.
     pub high: f64,
 }
 
@@ -95,7 +95,7 @@ impl Repetitions {
     }
 }
 
-/// As one number: infinite where there is no limit.
+/// The number; infinite where there is no limit.
 fn number(optimum: Optimum) -> f64 {
     match optimum {
         Optimum::About(number) => number,
@@ -104,7 +104,7 @@ fn number(optimum: Optimum) -> f64 {
     }
 }
 
-/// The dimensions of the data, rounded to whole numbers on average.
+/// The sample sizes of the data: the means, rounded.
 fn shape(data: &Measurements) -> SampleSizes {
     let builds = data.builds().len();
     let executions: usize = data.builds().map(|build| build.executions().len()).sum();
@@ -117,7 +117,7 @@ fn shape(data: &Measurements) -> SampleSizes {
     }
 }
 
-/// The components if all of them are known.
+/// The components, if all of them are known.
 fn all_known(
     components: &Levels<Option<f64>>,
     now: SampleSizes,
@@ -139,7 +139,7 @@ mod tests {
     };
 
     #[test]
-    fn the_advice_is_near_that_of_the_true_components() {
+    fn advice_is_near_that_of_the_true_components() {
         // V = B = 1, E = 25, b = 300, w = 100: m0 = 1.73, n0 = 50.
         let truth = Truth { version: 1.0, build: 1.0, execution: 25.0, ..Truth::default() };
         let data = simulated(truth, [200, 5, 50], &mut Random::new(3));

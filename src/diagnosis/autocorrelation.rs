@@ -1,5 +1,5 @@
-//! Are neighbours in time alike? The rank version of von Neumann's ratio, Bartels 1982, for the independence
-//! that Kalibera et al. 2005, section 4, assume.
+//! Tests whether neighbours in time are alike, with the rank version of von Neumann's ratio (Bartels 1982). Kalibera et
+//! al. 2005, section 4, assume that they are independent.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -15,29 +15,29 @@ use crate::stats::{
     distribution::{normal_quantile, normal_two_sided, t_quantile},
 };
 
-/// Bartels' normal approximation holds from about ten on.
+/// Bartels' normal approximation needs about ten measurements.
 const FEWEST: usize = 10;
-/// What the trimmed mean cuts at each end.
+/// The share that the trimmed mean cuts at each end.
 const CUT: f64 = 0.2;
 
 /// The autocorrelation of measurements within executions.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Autocorrelation {
-    /// `N`: executions that were tested.
+    /// `N`: the number of tested executions.
     pub executions: usize,
     /// The mean over executions of `Σ (R_i − R_{i+1})² / Σ (R_i − R̄)²`: 2 for independent measurements, less
     /// where neighbours are alike, up to 4 where they alternate.
     pub ratio: f64,
-    /// Two-sided, of the mean ratio, by the normal distribution with Bartels' variance.
+    /// The two-sided p value of the mean ratio, by the normal distribution with Bartels' variance.
     #[schemars(range(min = 0, max = 1))]
     pub p: f64,
-    /// `1 − ratio / 2`, with its interval: about the correlation of the ranks of neighbours.
+    /// `1 − ratio / 2` with its interval: approximately the correlation of the ranks of neighbours.
     pub correlation: Interval,
-    /// The standard error of one execution's trimmed mean, relative, from parts of the execution: right however
-    /// neighbours are alike.
+    /// The relative standard error of one execution's trimmed mean, from parts of the execution: valid for any
+    /// correlation of neighbours.
     #[schemars(with = "Option<f64>")]
     pub error: f64,
-    /// The same as if measurements were independent.
+    /// The relative standard error that independent measurements would have.
     #[schemars(with = "Option<f64>")]
     pub error_if_independent: f64,
 }
@@ -88,20 +88,19 @@ fn variance(count: usize) -> f64 {
     4.0 * (n - 2.0) * (5.0 * n * n - 2.0 * n - 9.0) / (5.0 * n * (n + 1.0) * (n - 1.0).powi(2))
 }
 
-/// Of a number for each execution.
+/// The root mean square of a number of each execution.
 fn root_mean_square(executions: &[Execution<'_>], number: fn(&[f64]) -> f64) -> f64 {
     let squares: Vec<f64> = executions.iter().map(|one| number(one.values).powi(2)).collect();
     mean(&squares).sqrt()
 }
 
-/// The relative standard error of the trimmed mean, from how its parts differ.
+/// The relative standard error of the trimmed mean, from the differences between its parts.
 fn error_by_parts(values: &[f64]) -> f64 {
     let moments = estimate_parts(values, Estimator::TrimmedMean);
     (moments.squares / (PARTS * (PARTS - 1)) as f64).sqrt() / moments.mean
 }
 
-/// The same for independent measurements, from the values brought in to the ends of what is kept (Tukey
-/// and others 1963).
+/// The relative standard error for independent measurements, from winsorized values (Tukey and others 1963).
 fn error_if_independent(values: &[f64]) -> f64 {
     let values = sorted(values.to_vec());
     let (low, high) = (quantile(&values, CUT), quantile(&values, 1.0 - CUT));
@@ -133,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn over_all_orders_the_ratio_has_mean_2_and_bartels_variance() {
+    fn ratio_over_all_orders_has_bartels_mean_and_variance() {
         for count in [4, 6, 7] {
             let mut found = vec![];
             let ranks: Vec<f64> = (1..=u32::try_from(count).unwrap()).map(f64::from).collect();
@@ -155,14 +154,14 @@ mod tests {
     }
 
     #[test]
-    fn independent_measurements_are_as_sure_as_their_number_says() {
+    fn independent_measurements_have_equal_standard_errors() {
         let found = neighbours(|random| (0..400).map(|_| 100.0 + random.normal()).collect());
         assert!(found.p > 0.001 && found.correlation.low < 0.0 && found.correlation.high > 0.0);
         assert!((found.error / found.error_if_independent - 1.0).abs() < 0.25, "{found:?}");
     }
 
     #[test]
-    fn neighbours_that_are_alike_are_told_with_what_they_cost() {
+    fn correlated_neighbours_increase_the_standard_error() {
         let found = neighbours(|random| {
             autoregressive(0.8, random).take(1000).map(|noise| 100.0 + noise).collect()
         });

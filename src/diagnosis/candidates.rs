@@ -1,4 +1,4 @@
-//! Which estimator would serve? The tables of Haveraaen & Hundvebakke 2001, of one's own benchmark.
+//! Compares estimators for the user's benchmark, as in the tables of Haveraaen & Hundvebakke 2001.
 
 use super::{
     InsufficientData, Options,
@@ -6,28 +6,27 @@ use super::{
 };
 use crate::stats::{Estimator, Interval, Moments, Scratch, distribution::chi_squared_quantile};
 
-/// Groups of measurements of one execution that are looked at, at most: more say the same again.
+/// The most groups of measurements of one execution to use: more add no information.
 const GROUPS: usize = 8;
 
 /// Every estimator at numbers of measurements from 1 to n.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidates {
-    /// The numbers of measurements, ascending: the paper's odd numbers up to 19, then about twice as many each
-    /// time, and n.
+    /// The numbers of measurements, ascending: the paper's odd numbers up to 19, then about doubling, and n.
     pub counts: Vec<usize>,
     /// For each candidate, one entry for each of `counts`.
     pub table: Vec<(Candidate, Vec<Precision>)>,
 }
 
-/// A way to make one value of the measurements of an execution.
+/// A function from the measurements of an execution to one value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Candidate {
-    /// An estimator that executions can be measured with.
+    /// An estimator that rbench offers.
     Of(Estimator),
-    /// The mean of what remains when a quarter is cut at each end.
+    /// The mean without a quarter at each end.
     InterquartileMean,
-    /// The slope of the least-squares line through the time elapsed after i measurements, against i (Chen &
-    /// Revels 2016, section III-B): what happens once is in its intercept.
+    /// The slope of the least-squares line through the time elapsed after i measurements, against i (Chen & Revels
+    /// 2016, section III-B): one-off costs are in its intercept.
     Slope,
 }
 
@@ -42,7 +41,7 @@ pub struct Precision {
 }
 
 impl Candidate {
-    /// Every candidate, in the order of the tables.
+    /// The candidates in the order of the tables.
     pub const ALL: [Self; 7] = [
         Self::Of(Estimator::Mean),
         Self::Of(Estimator::TrimmedMean),
@@ -53,7 +52,7 @@ impl Candidate {
         Self::Slope,
     ];
 
-    /// The name, as on the command line where there is one.
+    /// The name, as on the command line if it is there.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Of(estimator) => estimator.name(),
@@ -62,7 +61,7 @@ impl Candidate {
         }
     }
 
-    /// The value of some measurements in the order of time, in their unit; NaN of none.
+    /// Estimates one value from measurements in the order of time, in their unit; NaN without any.
     pub fn estimate(self, values: &[f64], scratch: &mut Scratch) -> f64 {
         match self {
             Self::Of(estimator) => estimator.estimate(values, scratch),
@@ -78,8 +77,8 @@ fn interquartile_mean(values: &[f64]) -> f64 {
     mean(&sorted[cut..sorted.len() - cut])
 }
 
-/// The slope of `t_i = x_1 + … + x_i` against i: `Σ (i − ī)(t_i − t̄) / Σ (i − ī)²`, which is
-/// `6 Σ_i i (k − i) x_{i+1} / (k (k² − 1))` over i from 1 to k − 1: the first is not in it.
+/// The slope of `t_i = x_1 + … + x_i` against i: `Σ (i − ī)(t_i − t̄) / Σ (i − ī)²`, which is `6 Σ_i i (k − i) x_{i+1}
+/// / (k (k² − 1))` over i from 1 to k − 1; the first measurement drops out.
 fn slope(values: &[f64]) -> f64 {
     let k = values.len() as f64;
     if values.len() < 2 {
@@ -115,7 +114,7 @@ impl Candidates {
     }
 }
 
-/// The odd numbers up to 19 of the paper, then twice as many each time, and all.
+/// The odd numbers up to 19 of the paper, then doubling, and the number of all.
 fn counts(measurements: usize) -> Vec<usize> {
     let doubled = std::iter::successors(Some(25), |count| Some(count * 2));
     let smaller = (1..20).step_by(2).chain(doubled).take_while(|count| *count < measurements);
@@ -124,8 +123,8 @@ fn counts(measurements: usize) -> Vec<usize> {
 
 /// One estimator at `count` of the first `measurements` of each execution.
 ///
-/// As in the paper, measurements that follow each other make a group, here without overlap. The variance between executions
-/// of one build is that of the first groups of each, of the second ones, and so on, averaged.
+/// As in the paper, consecutive measurements make a group, here without overlap. The variance between executions of one
+/// build is that of the first groups of each, of the second ones, and so on, averaged.
 fn precision(
     executions: &[Execution<'_>],
     measurements: usize,
@@ -138,7 +137,7 @@ fn precision(
     for build in executions.chunk_by(|a, b| a.build == b.build) {
         freedom += build.len() - 1;
         for group in 0..groups {
-            // Spread over the execution.
+            // Groups are spread over the execution.
             let start = group * (measurements / groups);
             let values: Vec<f64> =
                 build.iter().map(|one| value(&one.values[start..start + count])).collect();
@@ -172,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn variances_agree_with_those_of_order_statistics() {
+    fn precision_agrees_with_theory_of_order_statistics() {
         let exponential = |random: &mut Random| -f64::ln_1p(-random.unit());
         for (candidate, expected) in [
             (Candidate::Of(Estimator::Minimum), 0.008_26),
@@ -187,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slope_is_that_of_the_least_squares_line_through_elapsed_times() {
+    fn slope_is_that_of_the_least_squares_line() {
         let values = [9.0, 1.0, 4.0, 2.0, 6.0];
         let elapsed = [9.0, 10.0, 14.0, 16.0, 22.0];
         let expected: f64 =
@@ -199,19 +198,19 @@ mod tests {
     }
 
     #[test]
-    fn counts_are_those_of_the_paper_and_then_double() {
+    fn counts_follow_the_paper_and_then_double() {
         assert_eq!(counts(1), [1]);
         assert_eq!(counts(6), [1, 3, 5, 6]);
         assert_eq!(counts(120), [1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 25, 50, 100, 120]);
     }
 
     #[test]
-    fn the_deviation_between_executions_is_that_of_one_build_and_falls_with_the_count() {
+    fn precision_within_builds_improves_with_the_count() {
         let mut random = Random::new(4);
         let values: Vec<(usize, Vec<f64>)> = (0..30)
             .map(|index| {
                 let build = index / 3;
-                // Builds differ widely, which does not count.
+                // Builds differ widely, which must not count.
                 let center = 1000.0 + 100.0 * build as f64;
                 (build, (0..100).map(|_| center * (1.0 + 0.01 * random.normal())).collect())
             })

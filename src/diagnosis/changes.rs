@@ -1,23 +1,23 @@
-//! Change points of a mean, and how noisy the values are in the long run.
+//! Finds change points of a mean, and estimates the long-run variance of the values.
 
 use super::execution::mean;
 use crate::stats::{median, segmentation::Sums};
 
-/// Where the mean changes: the indices at which new segments start, ascending.
+/// The changes of the mean: the indices at which new segments start, ascending.
 ///
-/// Minimises `Σ (Σ (x − mean of its segment)² + penalty)` over all divisions into segments of at least
-/// `shortest` values. `penalty` is in the squared unit of the values.
+/// Minimises `Σ (Σ (x − mean of its segment)² + penalty)` over all divisions into segments of at least `shortest`
+/// values. `penalty` is in the squared unit of the values.
 pub fn change_points(values: &[f64], penalty: f64, shortest: usize) -> Vec<usize> {
     Sums::new(values, &vec![1.0; values.len()]).divide(penalty, shortest)
 }
 
-/// The long-run variance: `length` times the variance that the mean of a long stretch would have. It does not
-/// count changes of the mean, as long as these are few.
+/// The long-run variance: `length` times the variance of the mean of a long stretch. A few changes of the mean do not
+/// affect it.
 ///
-/// The largest of three estimates. As of an autoregressive process of order 1, whose variance and
-/// correlation follow from the differences of values one and two apart (Chakar et al. 2017), which few changes
-/// touch. And from the differences of neighbouring blocks as long as the shortest segment, and twice as long: slow
-/// wandering shows only there.
+/// The largest of three estimates. One assumes an autoregressive process of order 1, with variance and correlation from
+/// the differences of values one and two apart (Chakar et al. 2017), few of which contain a change. The other two use
+/// the differences of neighbouring blocks as long as the shortest segment, and twice as long: slow wandering shows only
+/// there.
 pub fn long_run_variance(values: &[f64], block: usize) -> f64 {
     let blocks = between_blocks(values, block).max(between_blocks(values, 2 * block));
     autoregressive(values).max(blocks)
@@ -34,8 +34,8 @@ fn autoregressive(values: &[f64]) -> f64 {
     variance * (1.0 + correlation) / (1.0 - correlation)
 }
 
-/// The expected squared difference of normal values `apart` by so many places, from the quantile that three of four
-/// absolute differences do not exceed.
+/// The expected squared difference of normal values `apart` places apart, from the 75 % quantile of absolute
+/// differences.
 fn squared_difference(values: &[f64], apart: usize) -> f64 {
     let pairs = values.iter().zip(values.iter().skip(apart));
     let mut differences: Vec<f64> = pairs.map(|(a, b)| (a - b).abs()).collect();
@@ -59,8 +59,8 @@ fn between_blocks(values: &[f64], block: usize) -> f64 {
     block as f64 * sd * sd / 2.0
 }
 
-/// The values, with each that stands out from the five before and the five after it replaced by their median
-/// (Hampel): one slow value must not look like a short segment, and a leap stays one.
+/// Replaces each value that stands out from the five before and the five after it by their median (Hampel): one slow
+/// value must not look like a short segment, and a level shift stays one.
 pub fn without_spikes(values: &[f64]) -> Vec<f64> {
     const BESIDE: usize = 5;
     const LIMIT: f64 = 3.0;
@@ -81,7 +81,7 @@ mod tests {
     use crate::stats::Random;
 
     #[test]
-    fn a_step_is_found_where_it_is_and_a_spike_is_none() {
+    fn change_points_find_steps_and_ignore_spikes() {
         let mut random = Random::new(1);
         let mut values: Vec<f64> = (0..200).map(|_| random.normal()).collect();
         for value in &mut values[..80] {
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn the_long_run_variance_of_an_autoregressive_process_is_that_of_theory() {
+    fn long_run_variance_of_an_ar_process_matches_theory() {
         let mut random = Random::new(2);
         for correlation in [0.0, 0.5, 0.8] {
             let mut at = 0.0;

@@ -1,31 +1,30 @@
-//! What a machine does, a benchmark does not do: a control that is known to be steady, measured in the same time,
-//! tells which warnings are of the machine.
+//! Separates noise of the machine from noise of the benchmark: a control that is known to be steady, measured in the
+//! same period, shows which warnings the machine causes.
 
 use super::{Autocorrelation, Diagnosis, Level, SIGNIFICANT, Warning};
 use crate::stats::{
     Estimator, Interval, Measurements, Summary, distribution::normal_quantile, median,
 };
 
-/// A warning is of the benchmark if the control is so much quieter that this is the probability, at most, of
-/// such a difference between equals. Each warning has evidence of its own besides.
+/// A warning is attributed to the benchmark if a control this much quieter has at most this probability between equals.
+/// Each warning has its own evidence besides.
 const CHANCE: f64 = 0.01;
 
-/// And if what it shows is so many times as large: the control feels disturbances a little more or less than
-/// another benchmark, and enough executions show any difference.
+/// The effect must also be this many times as large as in the control: a control feels disturbances slightly more or
+/// less than another benchmark, and enough executions show any difference.
 const ENOUGH: f64 = 1.5;
 
-/// The control of a diagnosis.
 #[derive(Clone, Debug)]
 pub struct Control {
-    /// Its measurements, in executions that took turns with those of the benchmark.
+    /// Its measurements, interleaved with those of the benchmark.
     pub data: Measurements,
-    /// What they say.
+    /// Its diagnosis.
     pub findings: Diagnosis,
 }
 
 impl Control {
-    /// Whether the control shows what a warning says of a benchmark, so that it may well be the machine's. A
-    /// prologue is told in random order, and needs no control.
+    /// True if the control shows the same effect as a warning of the benchmark, so that the machine may be the cause.
+    /// An order effect is measured in random order, and needs no control.
     pub fn shows(
         &self,
         warning: &Warning,
@@ -35,7 +34,7 @@ impl Control {
     ) -> bool {
         let quiet = match *warning {
             Warning::Influence { level, .. } => {
-                // As each of these warnings is found.
+                // The estimators by which these warnings are found.
                 let by = if level == Level::Executions { Estimator::Mean } else { estimator };
                 let of = |data| deviations(&Summary::compute(data, by), level);
                 is_larger(&of(data), &of(&self.data))
@@ -88,25 +87,24 @@ impl Control {
     }
 }
 
-/// Whether the control has what `[so many, of so many]` executions have less often, and smaller: at least half of
-/// the typical size counts, and sizes are 0 where an execution has nothing.
+/// True if the control has the effect less often than `[executions, of]` executions, and smaller. An execution of the
+/// control counts from half of the typical size on; sizes are 0 without an effect.
 fn is_less(often: [usize; 2], size: f64, [one, control]: [&[f64]; 2]) -> bool {
     let alike = control.iter().filter(|other| **other >= size / 2.0).count();
     is_more_often(often, [alike, control.len()]) && is_larger(one, control)
 }
 
-/// Whether a size is more than that of the control, in its own direction: by more than chance explains, and by as
-/// much as matters.
+/// True if an effect exceeds that of the control, in its own direction, by more than noise and by a relevant factor.
 fn is_clearly_more(one: &Interval, control: &Interval) -> bool {
     let direction = one.center.signum();
     let difference = direction * (one.center - control.center);
     let error = one.half_width().hypot(control.half_width());
-    // The half-widths are of intervals at 95 %, or nearly.
+    // The half-widths are of 95 % intervals, or nearly.
     let by_chance = error / normal_quantile(0.975) * normal_quantile(1.0 - CHANCE);
     difference > by_chance && one.center.abs() >= ENOUGH * direction * control.center
 }
 
-/// How far the values of a level are from their mean, relative.
+/// The relative distances of the values of a level from their mean.
 fn deviations(summary: &Summary, level: Level) -> Vec<f64> {
     let mean = summary.values().mean;
     let of_builds = summary.builds().iter().map(|build| (build.value - mean).abs() / mean);
@@ -122,8 +120,8 @@ fn deviations(summary: &Summary, level: Level) -> Vec<f64> {
     }
 }
 
-/// Whether values tend to be larger than others: the rank-sum test of Wilcoxon, Mann and Whitney, which no
-/// outlier moves. Also where there are no others.
+/// True if values tend to be larger than others: the rank-sum test of Wilcoxon, Mann and Whitney, which is robust
+/// against outliers. Also true without others.
 fn is_larger(values: &[f64], others: &[f64]) -> bool {
     let (m, n) = (values.len() as f64, others.len() as f64);
     if values.is_empty() || others.is_empty() {
@@ -140,8 +138,7 @@ fn is_larger(values: &[f64], others: &[f64]) -> bool {
     is_sure && typical(values) >= ENOUGH * typical(others)
 }
 
-/// Whether it happens more often in `[so many, of so many]` than in others: Fisher's exact test. Also where there
-/// are no others.
+/// True if it happens more often in `[count, of]` than in others: Fisher's exact test. Also true without others.
 fn is_more_often([found, of]: [usize; 2], [others, of_others]: [usize; 2]) -> bool {
     if of_others == 0 {
         return true;
@@ -166,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_happens_as_often_in_the_control_is_of_the_machine() {
+    fn control_with_the_same_effects_attributes_them_to_the_machine() {
         // Fisher's own example, the lady who tasted tea: p .243 for 3 of 4 against 1 of 4.
         assert!(!is_more_often([3, 4], [1, 4]));
         assert!(!is_more_often([65, 100], [33, 50]));
@@ -177,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_larger_by_their_ranks_and_not_by_outliers() {
+    fn is_larger_compares_ranks_and_ignores_outliers() {
         let up: Vec<f64> = (0..40).map(f64::from).collect();
         let outlier: Vec<f64> = up.iter().copied().chain([1e9]).collect();
         assert!(!is_larger(&up, &up));

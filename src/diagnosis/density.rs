@@ -3,41 +3,38 @@
 use super::execution::{Execution, quantile, sorted};
 use crate::stats::Moments;
 
-/// Points of the grid.
+/// The number of points of the grid.
 const POINTS: usize = 256;
-/// Beyond so many widths a kernel adds nothing that anybody sees.
+/// A kernel is cut off beyond this many widths, where it is invisible.
 const REACH: f64 = 4.0;
-/// The curves are shown from and to these quantiles of the execution that reaches furthest: a few slow
-/// measurements must not leave the rest a single spike.
+/// The curves span these quantiles of the widest execution: a few slow measurements must not compress the rest into a
+/// single spike.
 const SHOWN: [f64; 2] = [0.001, 0.98];
 
-/// How wide the kernel is: `h`.
+/// The choice of the width `h` of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bandwidth {
-    /// One for all curves, as in the paper's figures: `h = min_i σ_i (4 / (3 r))^{1/5}`
-    /// (section 3).
+    /// One width for all curves, as in the paper's figures: `h = min_i σ_i (4 / (3 r))^{1/5}` (section 3).
     Common,
-    /// For each curve its own, the best for normal data: `h_i = σ_i (4 / (3 r_i))^{1/5}`
-    /// (the same section).
+    /// A separate width for each curve, the best for normal data: `h_i = σ_i (4 / (3 r_i))^{1/5}` (the same section).
     Own,
 }
 
 /// One curve for each execution, over one grid.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Densities {
-    /// How the width was chosen.
+    /// The choice of the widths.
     pub bandwidth: Bandwidth,
     /// `h` of each curve, in the metric's unit.
     pub widths: Vec<f64>,
-    /// Where the curves are given, ascending in equal steps, in the metric's unit. The slowest measurements
-    /// may lie beyond its end.
+    /// The points at which the curves are given, ascending in equal steps, in the metric's unit. The slowest
+    /// measurements may lie beyond its end.
     pub grid: Vec<f64>,
-    /// The density of each execution at the grid's points, per unit of the metric; in the order of the
-    /// builds and their rounds.
+    /// The density of each execution at the grid's points, per unit of the metric, in the order of builds and rounds.
     pub curves: Vec<Vec<f64>>,
 }
 
-/// What the curve of one execution needs to know of it.
+/// The data behind the curve of one execution.
 struct Sample {
     sorted: Vec<f64>,
     /// The best width for normal data.
@@ -53,7 +50,8 @@ impl Sample {
     }
 }
 
-/// σ, or what the middle half says of it where that is less: outliers must not blur a curve (Silverman 1986, 3.31).
+/// σ, or its estimate from the middle half where that is smaller: outliers must not blur a curve (Silverman 1986,
+/// 3.31).
 fn spread(sorted: &[f64]) -> f64 {
     let sd = Moments::compute(sorted).standard_deviation().unwrap_or(0.0);
     let middle = (quantile(sorted, 0.75) - quantile(sorted, 0.25)) / 1.349;
@@ -61,7 +59,7 @@ fn spread(sorted: &[f64]) -> f64 {
 }
 
 impl Densities {
-    /// The curves of all executions, of which there is at least one, with both choices of the width.
+    /// The curves of all executions, of which there must be at least one, with both choices of the width.
     pub(super) fn estimate(executions: &[Execution<'_>]) -> [Self; 2] {
         let samples: Vec<Sample> = executions.iter().map(Sample::from_execution).collect();
         let common = samples.iter().map(|sample| sample.width).fold(f64::INFINITY, f64::min);
@@ -78,7 +76,7 @@ impl Densities {
         };
         let low = -end(SHOWN[0], -1.0).fold(f64::NEG_INFINITY, f64::max);
         let high = end(SHOWN[1], 1.0).fold(f64::NEG_INFINITY, f64::max);
-        // Where nothing varies, a grid about the only value.
+        // If nothing varies, a grid about the only value.
         let step = ((high - low) / (POINTS - 1) as f64).max(low.abs() * 1e-9);
         let grid: Vec<f64> = (0..POINTS).map(|point| low + step * point as f64).collect();
         // A kernel that falls between two points would vanish.
@@ -89,8 +87,8 @@ impl Densities {
     }
 }
 
-/// The density at the points of the grid from `low` in steps of `step`: values are first spread over the two points
-/// beside them, so that each costs the same whatever the width.
+/// The density at the points of the grid from `low` in steps of `step`. Values are first spread over the two
+/// neighbouring points, so that the cost does not depend on the width.
 fn curve(values: &[f64], width: f64, low: f64, step: f64) -> Vec<f64> {
     let weights = binned(values, low, step);
     let share = 1.0 / (values.len() as f64 * width * std::f64::consts::TAU.sqrt());
@@ -107,8 +105,8 @@ fn curve(values: &[f64], width: f64, low: f64, step: f64) -> Vec<f64> {
     (0..POINTS).map(at).collect()
 }
 
-/// How many values lie at each point, a value between two counting for both by its distance. Values beyond
-/// the grid are left out.
+/// The number of values at each point; a value between two points counts for both by its distance. Values beyond the
+/// grid are left out.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -145,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn curves_are_densities_with_their_peaks_where_executions_are() {
+    fn densities_peak_at_their_executions() {
         let [common, own] = densities(&[normal(100.0, 1.0, 1), normal(110.0, 2.0, 2)]);
         let factor = (4.0 / 6000.0_f64).powf(0.2);
         assert!(
@@ -164,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_slow_measurements_leave_the_rest_to_be_seen() {
+    fn densities_ignore_a_few_slow_measurements_in_the_grid() {
         let mut values = normal(100.0, 1.0, 3);
         values[..10].fill(1e6);
         let [common, _] = densities(&[values]);
@@ -173,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_measurements_have_finite_curves() {
+    fn densities_of_equal_measurements_are_finite() {
         let [common, own] = densities(&[vec![5.0; 20], vec![5.0; 10]]);
         for densities in [common, own] {
             assert!(densities.curves.concat().iter().all(|density| density.is_finite()));

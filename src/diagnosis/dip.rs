@@ -1,17 +1,17 @@
-//! Hartigan's dip: how far a sample is from the nearest distribution with one mode.
+//! Hartigan's dip: the distance of a sample from the nearest unimodal distribution.
 
 /// The dip of sorted values, from `1/(2n)` to 1/4 (Hartigan & Hartigan 1985, section 2).
 ///
-/// Of a mode that is known to lie in an interval of values, the best distribution with one mode is the greatest convex
-/// minorant of the empirical one before it and the least concave majorant behind it. The interval shrinks to
-/// where the two are furthest apart, until that is no further than what was left outside already is.
+/// For a mode in a given interval of values, the best unimodal distribution is the greatest convex minorant of the
+/// empirical one before it and the least concave majorant after it. The interval shrinks to the place where the two are
+/// furthest apart, until that distance no longer exceeds the distance already found outside.
 pub fn dip(sorted: &[f64]) -> f64 {
     let count = sorted.len();
     if count < 2 {
         return 0.5 / count.max(1) as f64;
     }
     let (mut low, mut high) = (0, count - 1);
-    // In counts, and doubled: the step of the empirical distribution at one value is the least.
+    // In counts, and doubled: the least dip is the step of the empirical distribution at one value.
     let mut dip = 1.0_f64;
     loop {
         let minorant = Hull::new(sorted, low, high, false);
@@ -29,7 +29,7 @@ pub fn dip(sorted: &[f64]) -> f64 {
     dip / (2.0 * count as f64)
 }
 
-/// One of the two curves between two indices: the corners through which it passes.
+/// One of the two curves between two indices, as the corners through which it passes.
 struct Hull<'a> {
     values: &'a [f64],
     corners: Vec<usize>,
@@ -71,14 +71,14 @@ impl<'a> Hull<'a> {
         height(left) + share * (right - left) as f64
     }
 
-    /// How far the other ends of the steps from one index to another are from the curve, at most.
+    /// The largest distance of the other ends of the steps from the curve, between two indices.
     fn exceeded(&self, from: usize, to: usize) -> f64 {
         let other = |index: usize| index as f64 + f64::from(u8::from(!self.upper));
         (from..=to).map(|index| (other(index) - self.value_at(index)).abs()).fold(0.0, f64::max)
     }
 }
 
-/// How far apart the curves are at most, and between which of their corners the mode then lies.
+/// The largest distance of the two curves, and the corners between which the mode then lies.
 fn furthest(minorant: &Hull<'_>, majorant: &Hull<'_>) -> (f64, [usize; 2]) {
     let mut best = (0.0, [0, 0]);
     for &corner in &minorant.corners {
@@ -98,8 +98,8 @@ fn furthest(minorant: &Hull<'_>, majorant: &Hull<'_>) -> (f64, [usize; 2]) {
     best
 }
 
-/// `dip · (√n + .75)` of n uniform numbers has nearly the same distribution for every n from 50 on. These are
-/// (P(more), value), from 3,000,000 samples of 400.
+/// (P(more), value) of `dip · (√n + .75)` of n uniform numbers, which has nearly the same distribution for every n from
+/// 50 on; from 3,000,000 samples of 400.
 const UNIFORM: [(f64, f64); 19] = [
     (1.0, 0.0),
     (0.9, 0.2946),
@@ -122,14 +122,14 @@ const UNIFORM: [(f64, f64); 19] = [
     (0.000_01, 0.9030),
 ];
 
-/// The probability of so large a dip of `count` values from a uniform distribution, which no distribution with one
-/// mode exceeds. Good to a tenth of itself from 50 values on; what is below .00001 is .00001.
+/// The probability of a dip this large in `count` values from a uniform distribution, the worst case of unimodal ones.
+/// Accurate to a tenth of itself from 50 values on; smaller values than .00001 are .00001.
 pub fn p_of_dip(dip: f64, count: usize) -> f64 {
     let statistic = dip * ((count as f64).sqrt() + 0.75);
     let above = UNIFORM.partition_point(|(_, value)| *value <= statistic).max(1);
     let (p, value) = UNIFORM[above - 1];
     let Some((next_p, next_value)) = UNIFORM.get(above) else { return p };
-    // Between two of them on a logarithmic scale.
+    // Interpolates on a logarithmic scale.
     p * (next_p / p).powf((statistic - value) / (next_value - value))
 }
 
@@ -141,7 +141,7 @@ mod tests {
     use crate::stats::Random;
 
     #[test]
-    fn a_uniform_grid_has_the_least_dip() {
+    fn dip_is_least_for_a_uniform_grid() {
         for count in [2, 3, 10, 101] {
             let grid: Vec<f64> = (0..count).map(f64::from).collect();
             assert!((dip(&grid) - 0.5 / f64::from(count)).abs() < 1e-12, "{count}");
@@ -150,12 +150,12 @@ mod tests {
     }
 
     #[test]
-    fn two_equal_clusters_have_the_largest_dip() {
+    fn dip_is_largest_for_two_equal_clusters() {
         let clusters: Vec<f64> = (0..50).map(|i| f64::from(i / 25) + 1e-9 * f64::from(i)).collect();
         assert!((dip(&clusters) - 0.25).abs() < 0.001, "{}", dip(&clusters));
     }
 
-    /// The quality of 63 statistics departments, the published example, which has many ties.
+    /// The quality of 63 statistics departments: the published example, which has many ties.
     const FACULTY: [u8; 63] = [
         30, 33, 35, 36, 37, 37, 39, 39, 39, 39, 39, 40, 40, 40, 40, 41, 42, 43, 43, 43, 44, 44, 45,
         45, 46, 47, 47, 48, 48, 48, 49, 50, 50, 51, 52, 52, 53, 53, 53, 53, 53, 54, 54, 57, 57, 59,
@@ -163,7 +163,7 @@ mod tests {
     ];
 
     #[test]
-    fn the_published_example_has_its_published_dip() {
+    fn dip_matches_the_published_example() {
         assert!(
             (dip(&FACULTY.map(f64::from)) - 0.059_523_81).abs() < 1e-8,
             "{}",
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_agrees_with_published_quantiles() {
+    fn p_of_dip_agrees_with_published_quantiles() {
         // Maechler's table (R package diptest, qDiptab), from 1,000,001 samples each.
         for (count, p, quantile) in [
             (50, 0.05, 0.070_273_8),
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn uniform_samples_have_small_p_as_often_as_p_says() {
+    fn p_of_dip_is_uniform_for_uniform_samples() {
         let mut random = Random::new(3);
         let mut least = 0;
         for _ in 0..2_000 {
@@ -211,7 +211,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_dip_lies_within_its_bounds_and_scale_and_direction_do_not_matter(
+        fn dip_is_bounded_and_independent_of_scale_and_direction(
             values in samples(),
             scale in 0.01..100.0,
         ) {

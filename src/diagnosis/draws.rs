@@ -1,15 +1,15 @@
-//! Draws of variance components, from which come the intervals of everything that is computed from them.
+//! Draws variance components at random, which gives intervals of all numbers computed from them.
 //!
-//! Generalized inference (Weerahandi 1993): a mean square `S²` with `f` degrees of freedom about its
-//! expectation `θ` is `θ χ²_f / f` for normal effects, so `S² f / χ²_f` is drawn in the place of `θ`. The components
-//! of the drawn squares then show how unsure those of the observed squares are.
+//! Generalized inference (Weerahandi 1993): a mean square `S²` with `f` degrees of freedom about its expectation `θ` is
+//! `θ χ²_f / f` for normal effects, so `S² f / χ²_f` is drawn in place of `θ`. The spread of the drawn components is
+//! then the uncertainty of the observed ones.
 
 use crate::stats::{Components, Levels, Random};
 
-/// So many draws make the ends of a 95 % interval good to a tenth of its width or better.
+/// With this many draws, the ends of a 95 % interval are accurate to a tenth of its width or better.
 const COUNT: usize = 2_000;
 
-/// Draws of the components `T²`; levels of which nothing is known stay unknown.
+/// Draws the components `T²`; unknown levels stay unknown.
 pub fn draws(components: &Components, random: &mut Random) -> Vec<Levels<Option<f64>>> {
     let Components { s, freedom, weights, .. } = components;
     let mut draw = |square: Option<f64>, freedom: f64| {
@@ -46,7 +46,7 @@ mod tests {
     use crate::stats::Moments;
 
     #[test]
-    fn chi_squared_numbers_have_the_mean_and_variance_of_their_degrees_of_freedom() {
+    fn chi_squared_has_the_right_mean_and_variance() {
         let mut random = Random::new(1);
         for freedom in [1.0, 2.0, 9.0, 90.0, 19_900.0] {
             let drawn: Vec<f64> = (0..20_000).map(|_| chi_squared(freedom, &mut random)).collect();

@@ -1,4 +1,4 @@
-//! The executions of a benchmark in one list, and the small sums over them that several findings need.
+//! Lists the executions of a benchmark, with the sums over them that several findings share.
 
 use std::fmt;
 
@@ -16,33 +16,33 @@ pub struct Position {
     pub round: usize,
 }
 
-/// Why a question has no answer from these data.
+/// The reason why a question has no answer from these data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InsufficientData {
     /// Too few builds.
     Builds {
-        /// As many as it takes.
+        /// The required number.
         needed: usize,
-        /// As many as there are.
+        /// The available number.
         found: usize,
     },
-    /// Too few executions, of each build where builds have to be told from executions.
+    /// Too few executions, of each build where the levels must be distinguished.
     Executions {
-        /// As many as it takes.
+        /// The required number.
         needed: usize,
-        /// As many as there are.
+        /// The available number.
         found: usize,
     },
     /// Too few measurements of each execution.
     Measurements {
-        /// As many as it takes.
+        /// The required number.
         needed: usize,
-        /// As many as there are, in the shortest execution.
+        /// The available number, in the shortest execution.
         found: usize,
     },
     /// Nothing varies.
     Variance,
-    /// What builds and executions cost was not given.
+    /// The costs of builds and executions were not given.
     Cost,
 }
 
@@ -65,17 +65,17 @@ impl fmt::Display for InsufficientData {
     }
 }
 
-/// One execution and where it belongs.
+/// One execution with its position.
 #[derive(Clone, Copy, Debug)]
 pub struct Execution<'a> {
     pub position: Position,
     /// The index of its build.
     pub build: usize,
-    /// In the order of time.
+    /// The measurements in the order of time.
     pub values: &'a [f64],
 }
 
-/// All executions, in the order of the builds and their rounds.
+/// All executions, in the order of builds and rounds.
 pub fn executions(data: &Measurements) -> Vec<Execution<'_>> {
     let mut all = vec![];
     for (build, measurements) in data.builds().enumerate() {
@@ -107,19 +107,17 @@ pub fn long_enough<'a>(
     Ok(enough)
 }
 
-/// `count` stretches of the values, one after the other and as equally long as can be; fewer if there are not
-/// so many values.
+/// Splits the values into `count` consecutive stretches of nearly equal length; fewer if there are not enough values.
 pub fn parts(values: &[f64], count: usize) -> impl Iterator<Item = &[f64]> {
     let (length, count) = (values.len(), count.min(values.len()));
     (0..count).map(move |part| &values[part * length / count..(part + 1) * length / count])
 }
 
-/// The arithmetic mean.
 pub fn mean(values: &[f64]) -> f64 {
     Estimator::Mean.estimate(values, &mut Scratch::default())
 }
 
-/// The quantile of sorted values, linear between neighbours: type 7 of Hyndman & Fan 1996.
+/// The quantile of sorted values, with linear interpolation: type 7 of Hyndman & Fan 1996.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -130,19 +128,19 @@ pub fn quantile(sorted: &[f64], probability: f64) -> f64 {
     let at = probability.clamp(0.0, 1.0) * last as f64;
     let (below, above) = (at.floor() as usize, at.ceil() as usize);
     if sorted[below].total_cmp(&sorted[above]).is_eq() {
-        // Also where both are infinite.
+        // Both may be infinite.
         return sorted[below];
     }
     sorted[below] + (sorted[above] - sorted[below]) * (at - at.floor())
 }
 
-/// The values in ascending order.
+/// Sorts the values ascending.
 pub fn sorted(mut values: Vec<f64>) -> Vec<f64> {
     values.sort_unstable_by(f64::total_cmp);
     values
 }
 
-/// The interval from draws of its distribution, about an estimate.
+/// The interval about an estimate, from draws of its distribution.
 pub fn interval_of_draws(center: f64, draws: Vec<f64>, confidence: f64) -> Interval {
     let draws = sorted(draws);
     let tail = (1.0 - confidence) / 2.0;
@@ -156,7 +154,7 @@ mod tests {
     use crate::model::Metric;
 
     #[test]
-    fn executions_know_their_build_and_round() {
+    fn executions_have_their_build_and_round() {
         let builds = [(7, vec![vec![1.0, 2.0], vec![], vec![3.0]]), (9, vec![vec![4.0]])];
         let data = Measurements::new(Metric::wall(), builds).unwrap();
         let found: Vec<_> = executions(&data)
@@ -167,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_have_every_value_once_in_order() {
+    fn parts_contain_every_value_once_in_order() {
         let values: Vec<f64> = (0..23).map(f64::from).collect();
         for count in [1, 5, 23, 40] {
             assert_eq!(parts(&values, count).collect::<Vec<_>>().concat(), values);
@@ -176,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn quantiles_lie_between_neighbours() {
+    fn quantile_interpolates_between_neighbours() {
         let values = [1.0, 2.0, 4.0, 8.0, f64::INFINITY];
         assert_eq!(
             [0.0, 0.25, 0.375, 1.0].map(|p| quantile(&values, p)),

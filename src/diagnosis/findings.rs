@@ -7,37 +7,37 @@ use super::{
 };
 use crate::stats::{Measurements, StatsError};
 
-/// One finding per question. A finding that the shape of the data does not allow says what is lacking.
+/// One finding per question, or the data that an answer would need.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Diagnosis {
-    /// Where does the variance come from?
+    /// The sources of the variance.
     pub variance: Result<Variance, InsufficientData>,
-    /// How much does it matter that the program is started again?
+    /// The influence of restarting the program.
     pub executions: Result<Influence, InsufficientData>,
-    /// How much does it matter that it is built again, in another layout?
+    /// The influence of rebuilding it in another layout.
     pub builds: Result<Influence, InsufficientData>,
-    /// How many builds, executions and measurements would be best?
+    /// The best numbers of builds, executions and measurements.
     pub advice: Result<Advice, InsufficientData>,
-    /// Does it warm up, or slow down?
+    /// Warm-up or slowdown within executions.
     pub trend: Result<Trend, InsufficientData>,
-    /// One steady state, or several, between executions of the same build?
+    /// Several steady states between executions of the same build.
     pub states: Result<SteadyStates, InsufficientData>,
-    /// Does it leap within one execution?
+    /// Level shifts within executions.
     pub leaps: Result<LevelShifts, InsufficientData>,
-    /// Several states at the same time?
+    /// Several states at the same time.
     pub simultaneous: Result<Multimodality, InsufficientData>,
-    /// Are neighbours in time alike?
+    /// The autocorrelation of neighbours in time.
     pub neighbours: Result<Autocorrelation, InsufficientData>,
-    /// Which estimator would serve?
+    /// The precision of each estimator.
     pub candidates: Result<Candidates, InsufficientData>,
-    /// What of this should worry anybody, in the order of the questions.
+    /// The findings that need attention, in the order of the questions.
     pub warnings: Vec<Warning>,
 }
 
 /// Diagnoses one benchmark in one version.
 ///
-/// Refuses options that make no sense: a `min_effect` that is not a finite number from 0 up, a `confidence` that
-/// is not strictly between 0 and 1.
+/// Refuses invalid options: a `min_effect` that is not a finite number from 0 up, a `confidence` that is not strictly
+/// between 0 and 1.
 pub fn diagnose(data: &Measurements, options: &Options) -> Result<Diagnosis, StatsError> {
     check(options)?;
     let all = executions(data);
@@ -48,7 +48,7 @@ pub fn diagnose(data: &Measurements, options: &Options) -> Result<Diagnosis, Sta
     let (means, estimates) = (means.as_ref().map_err(lacking), estimates.as_ref().map_err(lacking));
     let variance = means.map(|means| Variance::new(means, estimates.ok(), options));
     let states = SteadyStates::detect(&all);
-    // The test by parts holds also where neighbours in time are alike.
+    // The test by parts is valid even if neighbours in time are alike.
     let of_executions = states.as_ref().map(|states| states.test).ok();
     let of_executions = of_executions.or(variance.ok().and_then(|variance| variance.executions));
     let of_builds = variance.ok().and_then(|variance| variance.layout);
@@ -77,7 +77,7 @@ fn lacking(lacking: &InsufficientData) -> InsufficientData {
     *lacking
 }
 
-/// Everything in these findings that should worry anybody.
+/// Collects the warnings from all findings.
 fn warnings(diagnosis: &Diagnosis, options: &Options) -> Vec<Warning> {
     let trend =
         diagnosis.trend.as_ref().ok().and_then(|trend| warning::trend_warning(trend, options));
@@ -92,7 +92,7 @@ fn warnings(diagnosis: &Diagnosis, options: &Options) -> Vec<Warning> {
     };
     let leaps = leaps.and_then(|leaps| warning::level_shift_warning(leaps, warms_up));
     let neighbours = diagnosis.neighbours.as_ref().ok();
-    // Where the value changes within an execution, neighbours are alike for that reason.
+    // A change of the value within an execution makes neighbours alike, so that is no separate warning.
     let neighbours = neighbours.filter(|_| trend.is_none() && leaps.is_none());
     let found = [
         influence(&diagnosis.executions, Level::Executions),

@@ -1,24 +1,24 @@
-//! What cheap checks see in measurements that were taken for a comparison: reasons for a diagnosis, and no more.
+//! Cheap checks of the measurements of a comparison. They only suggest a diagnosis; they do not replace one.
 
 use super::{Options, SIGNIFICANT, Trend, execution::executions};
 use crate::stats::{Measurements, Moments};
 
-/// A reason to look closer. Sizes are relative: .01 is 1 %.
+/// A reason to run a diagnosis. Sizes are relative: .01 is 1 %.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Hint {
     /// The first tenth of an execution is slower than its second half by this much; below 0, faster.
     Trend {
-        /// By how much.
+        /// The size.
         effect: f64,
     },
     /// Builds fall into two groups.
     TwoGroups {
-        /// How far apart the means of the groups are.
+        /// The distance between the means of the groups.
         distance: f64,
     },
 }
 
-/// What these measurements and the values of their builds show.
+/// The hints in these measurements and the values of their builds.
 pub fn hints(data: &Measurements, builds: &[f64], options: &Options) -> Vec<Hint> {
     let trend = Trend::test(&executions(data), options).ok().filter(|trend| {
         let agree = trend.correlation * trend.effect.center < 0.0;
@@ -30,13 +30,13 @@ pub fn hints(data: &Measurements, builds: &[f64], options: &Options) -> Vec<Hint
     trend.into_iter().chain(groups.map(|distance| Hint::TwoGroups { distance })).collect()
 }
 
-/// How far apart the two groups of these values are, if there are two, with `min_effect` or more between them.
+/// The distance between the two groups of these values, if there are two, at least `min_effect` apart.
 ///
-/// Of the divisions into two groups of two values or more, the one with the least squares within them. There are two
-/// groups if the gap between them is so many standard deviations within the groups wide that normal, uniform
-/// and exponential values have such a gap about once in a thousand times: 130 divided by their number.
+/// Uses the division into two groups of two or more values with the least squares within them. There are two groups if
+/// the gap between them, in standard deviations within the groups, exceeds 130 divided by the number of values: normal,
+/// uniform and exponential values exceed that about once in a thousand times.
 pub fn two_groups(values: &[f64], min_effect: f64) -> Option<f64> {
-    /// Fewer show nothing.
+    /// The least number of values for two groups.
     const FEWEST: usize = 8;
     const LIMIT: f64 = 130.0;
     if values.len() < FEWEST {
@@ -62,7 +62,7 @@ mod tests {
     use crate::stats::Random;
 
     #[test]
-    fn two_groups_are_seen_and_one_is_not_taken_for_two() {
+    fn two_groups_finds_two_and_not_one() {
         let mut random = Random::new(11);
         let mut values = |shift: f64| -> Vec<f64> {
             let noise =

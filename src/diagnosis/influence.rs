@@ -1,4 +1,4 @@
-//! How much a random initial state matters: impact factors, Kalibera et al. 2005, figure 2.
+//! Estimates the influence of a random initial state: impact factors, Kalibera et al. 2005, figure 2.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -11,30 +11,28 @@ use crate::stats::{
     impact::{Bootstrap, ImpactFactor, NoImpact},
 };
 
-/// The streams of the seed from which the bootstraps draw.
+/// The streams of the seed for the bootstraps.
 const STREAMS: [u64; 2] = [11, 12];
 
-/// The influence of one level: of starting the program again, or of building it again.
+/// The influence of one level: of restarting the program, or of rebuilding it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Influence {
     /// The factor by bootstrap, and the factor without the shift of each data set: near 1 if the additive
     /// model fits (2005, section 5.2).
     #[serde(flatten)]
     pub impact: ImpactFactor,
-    /// `sqrt(1 + T_above² / T_below²)`, which the factor is near where the additive model holds, with its
-    /// interval.
+    /// `sqrt(1 + T_above² / T_below²)` with its interval; the factor is near it if the additive model holds.
     #[serde(rename = "by_additive_model")]
     pub analytic: Interval,
     /// The standard deviation that this level adds, relative to the mean: .01 is 1 %.
     pub relative_sd: f64,
-    /// The probability of so large an influence if there were none: of the F test of this level. NaN, and null in JSON,
-    /// if there is no test.
+    /// The p value of the F test of this level. NaN, and null in JSON, if there is no test.
     #[schemars(with = "Option<f64>")]
     pub p: f64,
 }
 
 impl Influence {
-    /// Of starting the program again. `test` is of the executions.
+    /// The influence of restarting the program. `test` is of the executions.
     pub(super) fn execution_influence(
         data: &Measurements,
         means: &EstimatedLevels,
@@ -53,7 +51,7 @@ impl Influence {
         }))
     }
 
-    /// Of building it again, by the estimator in use. `test` is of the layouts.
+    /// The influence of rebuilding it, by the estimator in use. `test` is of the layouts.
     pub(super) fn build_influence(
         data: &Measurements,
         estimates: &EstimatedLevels,
@@ -73,7 +71,7 @@ impl Influence {
         }))
     }
 
-    /// `level` gives the component of the level, and that of the one below.
+    /// `level` returns the components of the level and of the one below.
     fn new(
         known: &EstimatedLevels,
         impact: ImpactFactor,
@@ -101,14 +99,14 @@ fn bootstrap(options: &Options) -> Bootstrap {
     Bootstrap { choose: None, repetitions: options.repetitions.max(1) }
 }
 
-/// What of the shape a bootstrap lacks.
+/// Translates a bootstrap's error into the missing data.
 fn no_impact(
     reason: NoImpact,
     lacking: impl Fn(usize, usize) -> InsufficientData,
 ) -> InsufficientData {
     match reason {
         NoImpact::Choose { sets, values, .. } => lacking(sets, values),
-        // There is at least one.
+        // There is always at least one repetition.
         NoImpact::NoRepetition => InsufficientData::Variance,
     }
 }
@@ -119,7 +117,7 @@ mod tests {
     use crate::diagnosis::simulated::{Truth, simulated};
 
     #[test]
-    fn the_factor_is_near_the_analytic_one_and_1_without_shifts() {
+    fn impact_factor_is_near_the_analytic_one() {
         let truth = Truth { version: 9.0, build: 1.0, execution: 1.0, ..Truth::default() };
         let data = simulated(truth, [12, 6, 40], &mut Random::new(8));
         let options = Options { repetitions: 1000, ..Options::default() };

@@ -1,4 +1,4 @@
-//! How long must a measurement be? The curve that Algorithm 1 of Chen & Revels 2016 decides on.
+//! Shows the error of a measurement against its length: the curve that Algorithm 1 of Chen & Revels 2016 decides on.
 
 use std::collections::BTreeMap;
 
@@ -10,18 +10,18 @@ use crate::stats::median;
 /// Relative errors against iterations per measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Length {
-    /// By ascending iterations.
+    /// The points by ascending iterations.
     pub points: Vec<LengthPoint>,
-    /// What the errors are relative to: the median at the most iterations, in the metric's unit per iteration.
+    /// The value to which errors are relative: the median at the most iterations, in the metric's unit per iteration.
     pub reference: f64,
 }
 
-/// All measurements of one number of iterations.
+/// All measurements with one number of iterations.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct LengthPoint {
     /// Iterations per measurement.
     pub iterations: u64,
-    /// Measurements of so many iterations.
+    /// The number of measurements.
     pub measurements: usize,
     /// Their median, in the metric's unit per iteration.
     pub value: f64,
@@ -30,7 +30,7 @@ pub struct LengthPoint {
 }
 
 impl Length {
-    /// From measurements as (iterations, value per iteration), in any order. None without any.
+    /// Computes the curve from measurements as (iterations, value per iteration), in any order. None without any.
     pub fn from_measurements(measurements: &[(u64, f64)]) -> Option<Self> {
         let mut by_iterations: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
         for &(iterations, value) in measurements {
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errors_are_relative_to_the_median_at_the_most_iterations() {
+    fn errors_are_relative_to_the_median_at_most_iterations() {
         let measurements = [(1, 15.0), (100, 10.0), (1, 5.0), (100, 9.0), (100, 11.0), (10, 11.0)];
         let found = Length::from_measurements(&measurements).unwrap();
         assert_eq!(found.reference, 10.0);

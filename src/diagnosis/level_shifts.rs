@@ -1,5 +1,5 @@
-//! Does it leap within one execution? Gil et al. 2011, section 5, with change points as by PELT (Killick et
-//! al. 2012) and the classes of Barrett et al. 2017.
+//! Finds level shifts within one execution: Gil et al. 2011, section 5, with change points as by PELT (Killick et al.
+//! 2012) and the classes of Barrett et al. 2017.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -12,24 +12,24 @@ use super::{
 };
 use crate::stats::{Estimator, Random, Scratch, distribution::normal_two_sided, median};
 
-/// Fewer measurements do not tell leaps from noise.
+/// With fewer measurements, level shifts cannot be distinguished from noise.
 const FEWEST: usize = 200;
-/// Longer executions are looked at in so many parts: leaps need only be told to 5 % of the length.
+/// Longer executions are divided into this many parts: level shifts need only be located to 5 % of the length.
 const POINTS: usize = 400;
 /// The shortest segment: 5 %.
 const SHORTEST: usize = 20;
-/// A change must explain so many long-run variances: 5.5 standard errors, which noise does not reach even where
-/// its tails are heavy and it may do so at any of 400 points.
+/// A change must explain this many long-run variances: 5.5 standard errors, which noise does not exceed even with heavy
+/// tails and 400 points at which it could.
 const PENALTY: f64 = 30.0;
-/// The stream of the seed from which steps of the clock are filled.
+/// The stream of the seed that fills the steps of the clock.
 const STREAM: u64 = 31;
-/// From here on an execution must be steady (Barrett et al. 2017 ask for the last 500 of 2,000).
+/// An execution must be steady from this share of its length on (Barrett et al. 2017 require the last 500 of 2,000).
 const LAST_QUARTER: f64 = 0.75;
 
 /// The level shifts within executions.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct LevelShifts {
-    /// Each execution that has enough measurements, in the order of the builds and their rounds.
+    /// Each execution with enough measurements, in the order of builds and rounds.
     pub executions: Vec<Segments>,
     /// The smallest relative size of a level shift.
     pub threshold: f64,
@@ -41,12 +41,12 @@ pub struct Segments {
     /// The execution.
     #[serde(flatten)]
     pub position: Position,
-    /// One after the other in time; each has at least 5 % of the measurements, and differs from its neighbours
-    /// by the threshold at least.
+    /// The segments in order of time; each has at least 5 % of the measurements, and differs from its neighbours by at
+    /// least the threshold.
     pub segments: Vec<Segment>,
     /// The class.
     pub class: Class,
-    /// The probability, at most, that the clearest level shift is chance; 1 without any.
+    /// An upper bound of the p value of the clearest level shift; 1 without any.
     #[schemars(range(min = 0, max = 1))]
     pub p: f64,
 }
@@ -68,11 +68,11 @@ pub struct Segment {
 pub enum Class {
     /// One segment.
     Flat,
-    /// It ends in its fastest state.
+    /// It ends in its fastest segment.
     WarmUp,
-    /// It ends in a state that is not its fastest.
+    /// It ends in a segment that is not its fastest.
     SlowDown,
-    /// It still leaps in its last quarter.
+    /// It still shifts in its last quarter.
     NoSteadyState,
 }
 
@@ -90,13 +90,13 @@ impl LevelShifts {
             .map(|one| Series::new(&without_steps(one.values, resolution, &mut random)))
             .collect();
         let usual = median(&mut series.iter().map(|series| series.variance).collect::<Vec<_>>());
-        // A tenth of what would be a leap is no noise worth mentioning, and clocks have steps.
+        // A tenth of a level shift is negligible noise, and clocks have steps.
         let least = (threshold / 10.0).max(1e-9).powi(2);
         let executions = executions
             .iter()
             .zip(&series)
             .map(|(execution, series)| {
-                // An execution that seems less noisy than most may only be too short to show it.
+                // An execution that seems less noisy than most may be too short to show its noise.
                 let variance = series.variance.max(usual).max(least);
                 Segments::detect(execution, series, variance, threshold)
             })
@@ -105,7 +105,7 @@ impl LevelShifts {
     }
 }
 
-/// One execution as change points see it.
+/// One execution, prepared for change points.
 struct Series {
     /// The medians of parts, relative to the median of all, without spikes.
     points: Vec<f64>,
@@ -120,7 +120,7 @@ impl Series {
         let points: Vec<f64> =
             parts.map(|part| median(&mut part.to_vec()) / center - 1.0).collect();
         let smooth = without_spikes(&points);
-        // Where many values stand out, these are no spikes but how the benchmark is.
+        // Many outlying values are no spikes but the normal behaviour of the benchmark.
         let [raw, variance] =
             [&points, &smooth].map(|points| long_run_variance(points, points.len() / SHORTEST));
         Self { points: smooth, variance: variance.max(raw) }
@@ -139,19 +139,19 @@ impl Segments {
         Self { position: execution.position, segments, class, p }
     }
 
-    /// Does it leap, surely?
+    /// True if it has significant level shifts.
     pub fn has_shifts(&self) -> bool {
         self.class != Class::Flat && self.p < SIGNIFICANT
     }
 
-    /// Is all that it does to become faster, from its slowest segment at the start to its fastest at the end?
+    /// True if it only becomes faster, from its slowest segment at the start to its fastest at the end.
     pub fn warms_up(&self) -> bool {
         let slowest = self.segments.iter().map(|segment| segment.level).fold(0.0, f64::max);
         let starts_slowest = self.segments.first().is_some_and(|first| first.level >= slowest);
         self.class == Class::WarmUp && starts_slowest
     }
 
-    /// How far apart the fastest and the slowest segment are, relative to the fastest.
+    /// The distance of the fastest and the slowest segment, relative to the fastest.
     pub fn distance(&self) -> f64 {
         let levels = || self.segments.iter().map(|segment| segment.level);
         levels().fold(0.0, f64::max) / levels().fold(f64::INFINITY, f64::min) - 1.0
@@ -174,8 +174,7 @@ fn segments(values: &[f64], changes: &[usize], points: usize) -> Vec<Segment> {
     starts.zip(ends).map(segment).collect()
 }
 
-/// The segments after neighbours whose levels differ by less than the threshold have become one, the most alike
-/// first.
+/// Merges neighbouring segments whose levels differ by less than the threshold, the most alike first.
 fn merged(values: &[f64], mut segments: Vec<Segment>, threshold: f64) -> Vec<Segment> {
     loop {
         let pairs = segments.windows(2).map(|pair| difference(pair[0].level, pair[1].level));
@@ -190,13 +189,12 @@ fn merged(values: &[f64], mut segments: Vec<Segment>, threshold: f64) -> Vec<Seg
     }
 }
 
-/// How much slower the slower is, relative to the faster.
+/// The excess of the slower over the faster, relative to the faster.
 fn difference(a: f64, b: f64) -> f64 {
     a.max(b) / a.min(b) - 1.0
 }
 
-/// The probability, at most, that a change as clear as the clearest is chance: that of its difference of means, for each
-/// of the points.
+/// An upper bound of the p value of the clearest change: that of its difference of means, times the number of points.
 fn p_of_clearest(points: &[f64], changes: &[usize], variance: f64) -> f64 {
     let bounds: Vec<usize> =
         [0].into_iter().chain(changes.iter().copied()).chain([points.len()]).collect();
@@ -251,7 +249,7 @@ mod tests {
         assert_eq!(class_of(&[100.0, 110.0, 100.0], &[700, 100, 200]), Class::NoSteadyState);
     }
 
-    fn leaps(measurements: usize, value: impl Fn(usize) -> f64) -> LevelShifts {
+    fn shifts(measurements: usize, value: impl Fn(usize) -> f64) -> LevelShifts {
         let mut random = Random::new(9);
         let values: Vec<Vec<f64>> = (0..6)
             .map(|_| {
@@ -265,10 +263,10 @@ mod tests {
     }
 
     #[test]
-    fn a_leap_is_found_where_it_is_in_executions_of_any_length() {
+    fn level_shift_is_located_in_executions_of_any_length() {
         for measurements in [200, 999, 5_000] {
             let at = measurements * 2 / 5;
-            for one in leaps(measurements, |i| if i < at { 100.0 } else { 103.0 }).executions {
+            for one in shifts(measurements, |i| if i < at { 100.0 } else { 103.0 }).executions {
                 assert_eq!((one.segments.len(), one.class), (2, Class::SlowDown));
                 assert!(
                     one.segments[0].end.abs_diff(at) <= measurements / 100,
@@ -282,15 +280,15 @@ mod tests {
     }
 
     #[test]
-    fn single_slow_measurements_are_no_leaps_and_neither_is_what_is_too_small() {
-        let spikes = leaps(400, |i| if i % 37 < 2 { 300.0 } else { 100.0 });
+    fn spikes_and_small_changes_are_no_level_shifts() {
+        let spikes = shifts(400, |i| if i % 37 < 2 { 300.0 } else { 100.0 });
         assert!(spikes.executions.iter().all(|one| one.class == Class::Flat && one.p == 1.0));
-        let small = leaps(4_000, |i| if i < 2_000 { 100.0 } else { 100.2 });
+        let small = shifts(4_000, |i| if i < 2_000 { 100.0 } else { 100.2 });
         assert!(small.executions.iter().all(|one| one.segments.len() == 1));
     }
 
     #[test]
-    fn short_executions_are_not_looked_at() {
+    fn short_executions_are_skipped() {
         let values = vec![1.0; 199];
         let position = Position { seed: 0, round: 0 };
         let short = Execution { position, build: 0, values: &values };

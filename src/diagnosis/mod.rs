@@ -1,12 +1,12 @@
-//! Diagnosis: what the measurements of one benchmark in one version are made of.
+//! Diagnosis: the sources of noise in the measurements of one benchmark in one version.
 //!
 //! Pure functions from [`Measurements`](crate::stats::Measurements), whose executions hold their measurements in the
-//! order of time, to a [`Diagnosis`]: one typed finding for each question, and the [`Warning`]s that follow from them. None
-//! of this is part of a verdict.
+//! order of time, to a [`Diagnosis`]: one typed finding for each question, and the [`Warning`]s that follow from them.
+//! Diagnoses never take part in a verdict.
 //!
-//! Every warning needs evidence (p below [`SIGNIFICANT`]) *and* a size that matters, which follows from
-//! the smallest change of interest, [`Options::min_effect`]. So a benchmark without faults comes out without
-//! warnings, however precisely its harmless peculiarities are known.
+//! Every warning needs evidence (p below [`SIGNIFICANT`]) *and* a size that matters, which follows from the smallest
+//! change of interest, [`Options::min_effect`]. So a benchmark without faults has no warnings, however precisely its
+//! harmless peculiarities are known.
 //!
 //! | question | finding | paper |
 //! | --- | --- | --- |
@@ -15,14 +15,15 @@
 //! | how many executions of how many measurements? | [`Advice`] | 2005 (8), 2006 (18)-(23) |
 //! | does it warm up? | [`Trend`] | Gil et al. 2011, section 2; Page 1963; Friedman 1937 |
 //! | one steady state, or several? | [`SteadyStates`] | Gil et al. 2011, sections 3, 4 |
-//! | does it leap within one execution? | [`Leaps`] | Gil et al. 2011, section 5; Barrett et al. 2017 |
-//! | several states at the same time? | [`Simultaneous`] | Gil et al. 2011, section 5; Hartigan 1985 |
-//! | are neighbours in time alike? | [`Neighbours`] | Kalibera et al. 2005, section 4; Bartels 1982 |
-//! | which estimator would serve? | [`Candidates`] | Haveraaen & Hundvebakke 2001, table 1 |
-//! | does what ran before matter? | [`Prologue`] | Gil et al. 2011, section 6 |
+//! | does its level shift within one execution? | [`LevelShifts`] | Gil et al. 2011, section 5; Barrett et al. 2017 |
+//! | several states at the same time? | [`Multimodality`] | Gil et al. 2011, section 5; Hartigan 1985 |
+//! | are neighbours in time alike? | [`Autocorrelation`] | Kalibera et al. 2005, section 4; Bartels 1982 |
+//! | which estimator is the most precise? | [`Candidates`] | Haveraaen & Hundvebakke 2001, table 1 |
+//! | does what ran before matter? | [`OrderEffect`] | Gil et al. 2011, section 6 |
 //! | how long must a measurement be? | [`Length`] | Chen & Revels 2016, Algorithm 1 |
 //!
-//! The last two need measurements of their own, and are computed by [`Prologue::of`] and [`Length::of`].
+//! The last two need separate measurements, and are computed by [`OrderEffect::estimate`] and
+//! [`Length::from_measurements`].
 #![cfg_attr(
     test,
     expect(clippy::float_cmp, reason = "where a test knows the exact result, it asks for that")

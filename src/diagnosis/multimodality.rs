@@ -1,5 +1,5 @@
-//! Several states at the same time: Hartigan's dip test of each execution (Hartigan & Hartigan 1985), for what
-//! Gil et al. 2011, section 5, saw in their figure 9.
+//! Finds several states at the same time: Hartigan's dip test of each execution (Hartigan & Hartigan 1985), for the
+//! effect in figure 9 of Gil et al. 2011, section 5.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,34 +14,33 @@ use super::{
 };
 use crate::stats::{Random, distribution::chi_squared_survival, median};
 
-/// Fewer measurements do not show several states.
+/// Fewer measurements cannot show several states.
 const FEWEST: usize = 50;
 /// More measurements show states that are too rare to matter.
 const MOST: usize = 2_000;
-/// With others, fewer do: the table of the dip is a little too careful there.
+/// Combined with other executions, this many suffice: the table of the dip is slightly conservative there.
 const FEWEST_TOGETHER: usize = 15;
 /// A group has at least this share of the measurements.
 const SMALLEST: f64 = 0.1;
-/// Where fewer measurements are in the slower group, these may be those during which the machine did something else.
+/// A smaller share in the slower group may be times at which the machine did other work.
 const SLOWER: f64 = 0.2;
-/// The stream of the seed from which the choice of measurements is drawn.
+/// The stream of the seed that chooses the measurements.
 const STREAM: u64 = 21;
 
-/// The modes of every execution that does not leap: the states of one that leaps come one after the other.
+/// The modes of every execution without level shifts: the states of one with level shifts follow each other in time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Multimodality {
-    /// Each execution that has enough measurements, in the order of the builds and their rounds.
+    /// Each execution with enough measurements, in the order of builds and rounds.
     pub executions: Vec<Modes>,
-    /// The p of all of them together, by Fisher's method, where neighbours in time are so alike that most
-    /// executions alone show too little.
+    /// The p value of all executions together, by Fisher's method, for neighbours in time so alike that most single
+    /// executions show too little.
     pub together: Option<f64>,
-    /// The executions that have several states: `min_effect` apart, a fifth of the measurements or more in the slower,
-    /// with p below .001 by their own test or by
-    /// that of all together.
+    /// The number of executions with several states: `min_effect` apart, a fifth of the measurements or more in the
+    /// slower, with p below .001 by their own test or by that of all together.
     pub several: usize,
-    /// Of these, the one with the median distance, as an index into `executions`.
+    /// The one of these with the median distance, as an index into `executions`.
     pub typical: Option<usize>,
-    /// The largest p by which one of these was found; 1 without any.
+    /// The largest p value of these; 1 without any.
     pub p: f64,
 }
 
@@ -56,7 +55,8 @@ pub struct Modes {
     /// The dip: the largest distance of the empirical distribution from the nearest unimodal one, from
     /// `1/(2n)` to 1/4.
     pub dip: f64,
-    /// The probability of so large a dip of a uniform distribution, which no unimodal one exceeds; 1 of fewer than 50.
+    /// The p value of the dip against a uniform distribution, the worst case of unimodal ones; 1 for fewer than 50
+    /// measurements.
     #[schemars(range(min = 0, max = 1))]
     pub p: f64,
     /// The best two groups: the medians of the faster and of the slower, in the metric's unit.
@@ -65,7 +65,8 @@ pub struct Modes {
     pub slower: f64,
     /// The distance of the groups, relative to the faster.
     pub distance: f64,
-    /// The gap ratio: their distance, in standard deviations within the groups; infinite, and null in JSON, if these are constant.
+    /// The gap ratio: their distance, in standard deviations within the groups; infinite, and null in JSON, if these
+    /// are constant.
     #[schemars(with = "Option<f64>")]
     pub gap_ratio: f64,
 }
@@ -73,15 +74,15 @@ pub struct Modes {
 impl Multimodality {
     pub(super) fn detect(
         executions: &[Execution<'_>],
-        leaps: Option<&LevelShifts>,
+        shifts: Option<&LevelShifts>,
         resolution: f64,
         options: &Options,
     ) -> Result<Self, InsufficientData> {
-        let leaping = |one: &Execution<'_>| {
-            let mut found = leaps.into_iter().flat_map(|leaps| &leaps.executions);
+        let has_shifts = |one: &Execution<'_>| {
+            let mut found = shifts.into_iter().flat_map(|shifts| &shifts.executions);
             found.any(|segments| segments.position == one.position && segments.has_shifts())
         };
-        let steady = long_enough(executions, FEWEST)?.into_iter().filter(|one| !leaping(one));
+        let steady = long_enough(executions, FEWEST)?.into_iter().filter(|one| !has_shifts(one));
         let mut random = Random::stream(options.seed, STREAM);
         let modes: Vec<Modes> =
             steady.map(|one| Modes::detect(&one, resolution, &mut random)).collect();
@@ -113,8 +114,8 @@ fn together(modes: &[Modes]) -> Option<f64> {
     (!logs.is_empty()).then(|| chi_squared_survival(statistic, 2.0 * logs.len() as f64))
 }
 
-/// As many of the measurements as are worth independent ones, and not too many: one at random from each of so many
-/// equal stretches. A regular choice would see one state of two that alternate.
+/// Reduces the measurements to their effective number, with an upper limit: one at random from each of equally long
+/// stretches. A regular choice would see one state of two that alternate.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -161,7 +162,7 @@ struct Groups {
 
 impl Groups {
     /// The division with the least sum of squares within both groups, each of a tenth of the values or more. The
-    /// outermost twentieths count as if they were no further out, so that outliers are no group.
+    /// outermost twentieths are clipped, so that outliers are no group.
     fn split(sorted: &[f64]) -> Self {
         let (low, high) = (quantile(sorted, 0.05), quantile(sorted, 0.95));
         let clipped: Vec<f64> = sorted.iter().map(|value| value.clamp(low, high)).collect();
@@ -179,8 +180,8 @@ impl Groups {
     }
 }
 
-/// The index at which the second group starts. The least sum of squares within groups is the largest between them,
-/// `a b / (a + b)` times the squared distance of the means.
+/// The index at which the second group starts. The least sum of squares within groups is the largest between them, `a b
+/// / (a + b)` times the squared distance of the means.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -222,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn two_states_are_told_with_their_levels_and_weights() {
+    fn two_states_are_reported_with_levels_and_weights() {
         for regular in [true, false] {
             let found = detect_in(|random| {
                 (0..300)
@@ -241,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn states_that_last_for_some_measurements_are_told_by_all_executions_together() {
+    fn persistent_states_are_found_by_all_executions_together() {
         let found = detect_in(|random| {
             let mut slow = random.chance(0.5);
             (0..200)
@@ -255,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn one_state_is_not_two_however_alike_neighbours_are_and_whatever_the_clock() {
+    fn one_state_is_not_split_by_correlation_or_clock_steps() {
         for correlation in [0.0, 0.5, 0.95] {
             let found = detect_in(|random| {
                 autoregressive(correlation, random)
@@ -271,11 +272,11 @@ mod tests {
     }
 
     #[test]
-    fn the_gap_ratio_of_a_uniform_distribution_is_that_of_theory() {
+    fn gap_ratio_of_a_uniform_distribution_matches_theory() {
         let uniform: Vec<f64> = (0..10_000).map(|i| 10.0 + f64::from(i) / 10_000.0).collect();
         let groups = Groups::split(&uniform);
-        // Halves of .45, each clipped; medians a half apart, within each a standard deviation of .5 / sqrt(12), less
-        // what clipping takes.
+        // Halves of .45, each clipped; medians a half apart; within each a standard deviation of .5 / sqrt(12), less
+        // the effect of clipping.
         assert!((groups.slower - 0.5).abs() < 0.01);
         assert!((groups.gap_ratio - 3.5).abs() < 0.2, "{}", groups.gap_ratio);
     }

@@ -1,24 +1,24 @@
-//! What a diagnosis needs to know besides the measurements.
+//! The parameters of a diagnosis besides the measurements.
 
 use crate::stats::{Estimator, StatsError, plan::Cost};
 
-/// A warning needs a p below this: so many tests are made of one benchmark.
+/// A warning needs a p value below this, because one benchmark undergoes many tests.
 pub const SIGNIFICANT: f64 = 0.001;
 
-/// What a diagnosis needs to know besides the measurements.
+/// The parameters of a diagnosis besides the measurements.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
     /// δ₀: the smallest relative difference of interest, .01 for 1 %.
     pub min_effect: f64,
-    /// The estimator whose executions are compared where an estimator is in use.
+    /// The estimator of executions, for comparisons that use one.
     pub estimator: Estimator,
     /// The confidence of all intervals, .95 for 95 %.
     pub confidence: f64,
-    /// For all that is drawn at random: the same seed gives the same diagnosis.
+    /// The seed of all random choices: the same seed gives the same diagnosis.
     pub seed: u64,
-    /// `K`: how often the bootstrap of an impact factor is repeated.
+    /// `K`: the number of repetitions of the bootstrap of an impact factor.
     pub repetitions: usize,
-    /// What builds and executions cost, in measurements. Without it there is no [`Advice`](super::Advice).
+    /// The costs of builds and executions, in measurements. Without them there is no [`Advice`](super::Advice).
     pub cost: Option<Cost>,
 }
 
@@ -36,7 +36,7 @@ impl Default for Options {
     }
 }
 
-/// Refuses options that make no sense.
+/// Refuses invalid options.
 pub(super) fn check(options: &Options) -> Result<(), StatsError> {
     let Options { min_effect, confidence, .. } = *options;
     if !(min_effect >= 0.0 && min_effect.is_finite()) {

@@ -1,4 +1,4 @@
-//! Does what ran before matter? Gil et al. 2011, section 6.
+//! Tests whether earlier benchmarks in the same process affect this one: Gil et al. 2011, section 6.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,17 +14,16 @@ use crate::stats::{
 pub struct OrderEffect {
     /// The number of pairs.
     pub pairs: usize,
-    /// By how much it is slower after others, relative (.01 is 1 %), with its interval by Student's t of
-    /// log ratios.
+    /// The slowdown after others, relative (.01 is 1 %), with its interval by Student's t of log ratios.
     pub change: Interval,
-    /// Two-sided, of no change.
+    /// The two-sided p value of "no change".
     #[schemars(range(min = 0, max = 1))]
     pub p: f64,
 }
 
 impl OrderEffect {
-    /// From pairs of values in the metric's unit, `[alone, after others]`, each pair of one seed. Refuses fewer than
-    /// two pairs.
+    /// Estimates the effect from pairs of values in the metric's unit, `[alone, after others]`, each pair of one seed.
+    /// Refuses fewer than two pairs.
     pub fn estimate(pairs: &[[f64; 2]], options: &Options) -> Result<Self, StatsError> {
         check(options)?;
         if pairs.len() < 2 {
@@ -45,7 +44,7 @@ impl OrderEffect {
         Ok(Self { pairs: pairs.len(), change, p })
     }
 
-    /// The warning, if what ran before matters by `min_effect` or more.
+    /// The warning, if the effect is `min_effect` or more.
     pub fn warning(&self, options: &Options) -> Option<Warning> {
         let Self { change, p, .. } = *self;
         (p < SIGNIFICANT && change.center.abs() >= options.min_effect)
@@ -58,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_change_is_the_mean_log_ratio_with_its_t_interval() {
+    fn order_effect_is_the_mean_log_ratio_with_its_t_interval() {
         let pairs = [[100.0, 130.0], [200.0, 262.0], [50.0, 64.0], [10.0, 13.1]];
         let found = OrderEffect::estimate(&pairs, &Options::default()).unwrap();
         let logs = pairs.map(|[alone, after]| (after / alone).ln());
@@ -72,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_differ_is_no_effect_and_one_pair_is_too_few() {
+    fn order_effect_needs_two_pairs_and_a_difference() {
         let same = OrderEffect::estimate(&[[1.0, 1.0]; 5], &Options::default()).unwrap();
         assert_eq!((same.change.center, same.p), (0.0, 1.0));
         assert!(OrderEffect::estimate(&[[1.0, 2.0]], &Options::default()).is_err());

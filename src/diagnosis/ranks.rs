@@ -1,15 +1,14 @@
-//! Ranks with ties, for the tests that need no distribution.
+//! Ranks with ties, for the distribution-free tests.
 
 /// The ranks of some values.
 pub struct Ranks {
-    /// From 1, in the order of the values; tied values share the mean of their ranks.
+    /// The ranks from 1, in the order of the values; tied values share the mean of their ranks.
     pub ranks: Vec<f64>,
     /// `Σ (R_i − R̄)² = (n³ − n − Σ (t³ − t)) / 12` over groups of `t` tied values.
     pub squares: f64,
 }
 
 impl Ranks {
-    /// Ranks the values.
     pub fn new(values: &[f64]) -> Self {
         let mut order: Vec<(f64, usize)> = values.iter().copied().zip(0..).collect();
         order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
@@ -33,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tied_values_share_the_mean_of_their_ranks() {
+    fn ranks_of_tied_values_are_their_mean() {
         let Ranks { ranks, squares } = Ranks::new(&[3.0, 1.0, 3.0, 2.0, 3.0]);
         assert_eq!(ranks, [4.0, 1.0, 4.0, 2.0, 4.0]);
         let expected: f64 = ranks.iter().map(|rank| (rank - 3.0).powi(2)).sum();

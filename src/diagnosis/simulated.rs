@@ -11,12 +11,12 @@ pub struct Truth {
     pub version: f64,
     pub build: f64,
     pub execution: f64,
-    /// What a measurement is more than its execution's value, given its index and the number of measurements,
-    /// relative.
+    /// The relative addition to a measurement beyond its execution's value, given its index and the number of
+    /// measurements.
     pub more: Option<fn(usize, usize, &mut Random) -> f64>,
 }
 
-/// An experiment of so many builds, executions and measurements.
+/// Simulates an experiment of `l` builds of `m` executions of `n` measurements.
 pub fn simulated(truth: Truth, [l, m, n]: [usize; 3], random: &mut Random) -> Measurements {
     let mut builds = vec![];
     for seed in 0..l {

@@ -1,4 +1,4 @@
-//! One steady state, or several: Gil et al. 2011, sections 3 and 4.
+//! Distinguishes one steady state from several between executions: Gil et al. 2011, sections 3 and 4.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -9,36 +9,35 @@ use super::{
 };
 use crate::stats::{Estimator, Moments, Scratch};
 
-/// Few enough that parts are long against what neighbours in time have in common.
+/// The number of parts of an execution: few, so that parts are longer than the correlation of neighbours in time.
 pub(super) const PARTS: usize = 5;
-/// So few measurements make no parts.
+/// The least number of measurements to divide into parts.
 const FEWEST: usize = 10;
 
 /// The steady states of the executions of each build.
 ///
-/// The state of an execution is the mean of the lower quartiles of five parts of it, one after the other in time:
-/// what only makes measurements slower now and then does not move it (Haveraaen & Hundvebakke 2001), and how
-/// the parts differ tells how well it is known, also where neighbours in time are alike. States are told without the effects of
-/// builds: other layouts are other programs.
+/// The state of an execution is the mean of the lower quartiles of five consecutive parts of it. Occasional slow
+/// measurements do not move it (Haveraaen & Hundvebakke 2001), and the differences of the parts give its standard
+/// error, even if neighbours in time are alike. The effects of builds are removed: other layouts are other programs.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct SteadyStates {
-    /// Each execution of a build that has several, in the order of the builds and their rounds.
+    /// Each execution of a build with several executions, in the order of builds and rounds.
     #[serde(rename = "executions")]
     pub states: Vec<State>,
-    /// Between executions of one build, against between the parts of one execution.
+    /// The variance between executions of one build, against that between the parts of one execution.
     pub test: FTest,
     /// The relative distance of the states of executions of one build: from the 10 % to the 90 % quantile of their
     /// deviations, without the part that the errors of the states explain.
     pub spread: f64,
-    /// The lowest and the highest state less the effects of builds, as indices into `states`.
+    /// The lowest and the highest state without the effects of builds, as indices into `states`.
     #[serde(skip)]
     pub extremes: [usize; 2],
     /// The distance of the lowest and the highest state, without the effects of builds, relative to the mean.
     pub range: f64,
-    /// Density curves with one width.
+    /// Density curves with a common width.
     #[serde(skip)]
     pub common: Densities,
-    /// Density curves each with its own.
+    /// Density curves with a separate width each.
     #[serde(skip)]
     pub own: Densities,
 }
@@ -51,11 +50,11 @@ pub struct State {
     pub position: Position,
     /// Its state, in the metric's unit, as measured.
     pub value: f64,
-    /// The standard error of that, from the parts of the execution.
+    /// The standard error of `value`, from the parts of the execution.
     #[schemars(with = "Option<f64>")]
     pub error: f64,
-    /// Its distance from the mean of its build, relative, times `sqrt(m / (m − 1))`, which undoes the shrinking
-    /// that estimating that mean from `m` executions brings.
+    /// Its relative distance from the mean of its build, times `sqrt(m / (m − 1))`, which undoes the shrinkage from
+    /// estimating that mean from `m` executions.
     pub deviation: f64,
 }
 
@@ -67,7 +66,7 @@ impl SteadyStates {
             return Err(InsufficientData::Executions { needed: 2, found: 1 });
         }
         let test = test(&states).ok_or(InsufficientData::Variance)?;
-        // Of their variance, 1 / F is the errors'.
+        // Errors cause 1 / F of their variance.
         let true_share = (1.0 - 1.0 / test.f).max(0.0).sqrt();
         let deviations = sorted(states.iter().map(|state| state.deviation).collect());
         let spread = quantile(&deviations, 0.9) - quantile(&deviations, 0.1);
@@ -82,7 +81,7 @@ impl SteadyStates {
     }
 }
 
-/// The state of each execution of a build that has several.
+/// The state of each execution of a build with several executions.
 fn states(executions: &[Execution<'_>]) -> Vec<State> {
     let mut states = Vec::with_capacity(executions.len());
     let builds = executions.chunk_by(|a, b| a.build == b.build);
@@ -159,7 +158,7 @@ mod tests {
     ];
 
     #[test]
-    fn the_invocations_of_the_papers_first_table_have_several_states() {
+    fn steady_states_are_several_in_the_papers_first_table() {
         let found = detect_in(&TABLE_1, 2_000);
         // The variance of the means is .0079, that of one mean .0064 / n.
         let variance = found.states.iter().map(|state| state.value).collect::<Vec<_>>();
@@ -167,20 +166,20 @@ mod tests {
         assert!((variance - 0.0079).abs() < 0.0004, "{variance}");
         assert!(found.test.f > 1000.0 && found.test.p < 1e-9);
         assert_eq!(found.extremes, [5, 3]);
-        // .28 of 15.24, and a little for seven means that had to be estimated.
+        // .28 of 15.24, plus a correction for seven estimated means.
         assert!((found.range - 0.0198).abs() < 0.001, "{}", found.range);
         assert!(found.spread > 0.01 && found.spread < found.range);
     }
 
     #[test]
-    fn equal_executions_have_no_spread_beyond_their_errors() {
+    fn steady_states_of_equal_executions_have_no_spread() {
         let found = detect_in(&[(100.0, 1.0); 30], 200);
         assert!(found.test.p > 0.001 && found.spread < 0.003, "{:?} {}", found.test, found.spread);
         assert!((found.states[0].error - 0.075).abs() < 0.05);
     }
 
     #[test]
-    fn one_execution_of_each_build_does_not_tell_states_from_layouts() {
+    fn steady_states_need_several_executions_of_a_build() {
         let values = vec![1.0; 20];
         let execution = |build| Execution {
             position: Position { seed: build as u64, round: 0 },

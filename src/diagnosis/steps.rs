@@ -1,10 +1,9 @@
-//! The steps of a clock, which are none of the benchmark's.
+//! Removes the steps of a clock, which are no property of the benchmark.
 
 use crate::stats::Random;
 
-/// The values, each moved at random by up to half a step if most are equal to others: then distributions and
-/// differences are about what was measured, and not about the clock. Where the step is unknown (0), it is the
-/// smallest difference.
+/// Moves each value at random by up to half a step if most are equal to others, so that distributions and differences
+/// show the benchmark, not the clock. If the step is unknown (0), it is the smallest difference.
 pub fn without_steps(values: &[f64], resolution: f64, random: &mut Random) -> Vec<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -22,7 +21,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_values_in_steps_are_moved_and_by_half_a_step_at_most() {
+    fn without_steps_moves_only_stepped_values_by_half_a_step() {
         let mut random = Random::new(1);
         let fine: Vec<f64> = (0..50).map(|_| 100.0 + random.normal()).collect();
         assert_eq!(without_steps(&fine, 0.0, &mut random), fine);

@@ -1,4 +1,4 @@
-//! Whole diagnoses: what is steady is left alone, what is not is named.
+//! Tests of whole diagnoses: a steady benchmark has no warnings, an unsteady one has.
 
 use proptest::prelude::*;
 
@@ -29,7 +29,7 @@ fn warnings(more: fn(usize, usize, &mut Random) -> f64) -> Vec<Vec<Warning>> {
     (0..RUNS).map(run).collect()
 }
 
-/// A benchmark is named if every run has such a warning.
+/// Asserts that every run has such a warning.
 fn assert_named(more: fn(usize, usize, &mut Random) -> f64, is: fn(&Warning) -> bool) {
     for warnings in warnings(more) {
         assert!(warnings.iter().any(is), "{warnings:?}");
@@ -37,14 +37,14 @@ fn assert_named(more: fn(usize, usize, &mut Random) -> f64, is: fn(&Warning) -> 
 }
 
 #[test]
-fn a_steady_benchmark_has_no_warning() {
+fn steady_benchmark_has_no_warning() {
     let steady: [fn(usize, usize, &mut Random) -> f64; 4] = [
         |_, _, _| 0.0,
         // Skewed.
         |_, _, random| -0.01 * (1.0 - random.unit()).ln(),
-        // Now and then far out.
+        // Occasional far outliers.
         |_, _, random| if random.chance(0.03) { 0.5 * random.unit() } else { 0.0 },
-        // Slower by a tenth of what matters.
+        // Slower by a tenth of the relevant size.
         |index, count, _| 0.001 * index as f64 / count as f64,
     ];
     for more in steady {
@@ -55,7 +55,7 @@ fn a_steady_benchmark_has_no_warning() {
 }
 
 #[test]
-fn a_benchmark_that_warms_up_or_slows_down_is_named() {
+fn warm_up_and_slow_down_are_warned_about() {
     let is_warm_up = |warning: &Warning| matches!(warning, Warning::WarmUp { .. });
     assert_named(|index, _, _| 0.05 * (-(index as f64) / 20.0).exp(), is_warm_up);
     assert_named(|index, _, _| if index < 3 { 0.3 } else { 0.0 }, is_warm_up);
@@ -64,21 +64,21 @@ fn a_benchmark_that_warms_up_or_slows_down_is_named() {
 }
 
 #[test]
-fn a_benchmark_that_leaps_is_named() {
+fn level_shifts_are_warned_about() {
     let is = |warning: &Warning| matches!(warning, Warning::LevelShifts { .. });
     assert_named(|index, count, _| if index > count / 3 { 0.03 } else { 0.0 }, is);
     assert_named(|index, _, _| if (80..120).contains(&index) { 0.03 } else { 0.0 }, is);
 }
 
 #[test]
-fn a_benchmark_with_two_states_at_the_same_time_is_named() {
+fn simultaneous_states_are_warned_about() {
     let is = |warning: &Warning| matches!(warning, Warning::SimultaneousStates { .. });
     assert_named(|index, _, _| if index % 2 == 0 { 0.03 } else { 0.0 }, is);
     assert_named(|_, _, random| if random.chance(0.3) { 0.05 } else { 0.0 }, is);
 }
 
 #[test]
-fn executions_and_layouts_that_differ_are_named() {
+fn differing_executions_and_layouts_are_warned_about() {
     let at = |truth: Truth| {
         let data = simulated(truth, [8, 5, 100], &mut Random::new(3));
         diagnose(&data, &quick()).unwrap().warnings
@@ -93,7 +93,7 @@ fn executions_and_layouts_that_differ_are_named() {
 }
 
 #[test]
-fn small_data_say_what_they_lack_and_options_without_sense_are_refused() {
+fn small_data_and_invalid_options_are_refused() {
     let one = Measurements::new(Metric::wall(), [(1, vec![vec![5.0, 5.0]])]).unwrap();
     let found = diagnose(&one, &Options::default()).unwrap();
     assert_eq!(found.variance, Err(InsufficientData::Variance));
@@ -118,7 +118,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
     #[test]
-    fn whatever_is_accepted_is_diagnosed_and_scale_does_not_matter(
+    fn accepted_data_are_diagnosed_independent_of_scale(
         builds in ragged(),
         exponent in -20..20,
     ) {

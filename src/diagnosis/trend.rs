@@ -1,5 +1,5 @@
-//! Does it warm up? Page's trend test over ranks within executions, Friedman's test of any effect of the
-//! index, and the size of the trend.
+//! Tests whether a benchmark warms up: Page's trend test over ranks within executions, Friedman's test of any effect of
+//! the index, and the size of the trend.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -15,19 +15,19 @@ use crate::stats::{
     median,
 };
 
-/// So few executions have no spread to speak of.
+/// Fewer executions have no meaningful spread.
 const FEWEST_EXECUTIONS: usize = 3;
-/// So few measurements have no first tenth.
+/// Fewer measurements have no first tenth.
 const FEWEST_MEASUREMENTS: usize = 10;
-/// The profile has so many parts, or one for each measurement.
+/// The number of parts of the profile, unless there are fewer measurements.
 const PARTS: usize = 50;
 
 /// The trend within executions, over the indices that all executions have.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Trend {
-    /// `N`: executions.
+    /// `N`: the number of executions.
     pub executions: usize,
-    /// `n`: measurements of each that are used, those of the shortest.
+    /// `n`: the number of measurements used of each execution, that of the shortest.
     pub measurements: usize,
     /// Page's `L = Σ i·R_i`, with `R_i` the sum over executions of the rank of measurement `i` within
     /// its execution.
@@ -39,8 +39,8 @@ pub struct Trend {
     /// Page's test, two-sided by the normal distribution: exact only for independent measurements.
     #[schemars(range(min = 0, max = 1))]
     pub p_page: f64,
-    /// The test that the warning uses: Student's t of the executions' own rank correlations with the index.
-    /// Executions are independent even where neighbouring measurements are not.
+    /// The p value that the warning uses: Student's t of the executions' own rank correlations with the index.
+    /// Executions are independent even if neighbouring measurements are not.
     #[schemars(range(min = 0, max = 1))]
     pub p: f64,
     /// The mean over executions of Spearman's rank correlation with the index, −1 to 1: below 0 it gets
@@ -48,16 +48,16 @@ pub struct Trend {
     pub correlation: f64,
     /// Friedman's statistic, chi-squared with `n − 1` degrees of freedom for independent measurements.
     pub friedman: f64,
-    /// Its probability if the index had no effect.
+    /// Its p value, if the index had no effect.
     #[schemars(range(min = 0, max = 1))]
     pub p_friedman: f64,
-    /// By how much the first tenth of an execution is slower than its second half, relative (.01 is 1 %):
-    /// the median over executions with its interval. Below 0 it slows down.
+    /// The excess of the first tenth of an execution over its second half, relative (.01 is 1 %): the median over
+    /// executions with its interval. Below 0 it slows down.
     pub effect: Interval,
-    /// How much slower than the second half of its execution each of up to 50 equally long parts of an
-    /// execution is: medians over executions, relative.
+    /// The excess of each of up to 50 equally long parts of an execution over its second half: medians over executions,
+    /// relative.
     pub profile: Vec<f64>,
-    /// How many measurements at the start are slower than the second half by `min_effect / 2` or more, in
+    /// The number of measurements at the start that are slower than the second half by `min_effect / 2` or more, in
     /// whole parts of the profile.
     pub warm_up: usize,
 }
@@ -98,7 +98,7 @@ impl Trend {
     }
 }
 
-/// The sums over ranks that both tests start from.
+/// The sums over ranks that both tests share.
 struct Ranked {
     /// `R_i`: by index, the sum over executions of its rank.
     sums: Vec<f64>,
@@ -133,8 +133,8 @@ impl Ranked {
         n * (n * n - 1.0) / 12.0
     }
 
-    /// `L`, its expectation and its standard deviation. Under a random order within an execution,
-    /// `Σ i·R_i` has the variance `Σ (i − ī)² Σ (R_i − R̄)² / (n − 1)`, whatever the ties.
+    /// `L`, its expectation and its standard deviation. Under a random order within an execution, `Σ i·R_i` has the
+    /// variance `Σ (i − ī)² Σ (R_i − R̄)² / (n − 1)`, with any ties.
     fn page(&self) -> (f64, f64, f64) {
         let n = self.measurements();
         let expected = self.each.len() as f64 * n * (n + 1.0).powi(2) / 4.0;
@@ -171,7 +171,7 @@ impl Ranked {
     }
 }
 
-/// Two-sided, that the expectation of values with these moments is 0.
+/// The two-sided p value of "the expectation of values with these moments is 0".
 fn p_of_mean(moments: &Moments) -> f64 {
     let freedom = moments.count as f64 - 1.0;
     let error = (moments.squares / freedom / moments.count as f64).sqrt();
@@ -182,7 +182,7 @@ fn p_of_mean(moments: &Moments) -> f64 {
     }
 }
 
-/// By how much the first tenth is slower than the second half, relative.
+/// The relative excess of the first tenth over the second half.
 fn start(values: &[f64]) -> f64 {
     mean(&values[..values.len() / 10]) / mean(&values[values.len() / 2..]) - 1.0
 }
@@ -200,8 +200,8 @@ fn profile(executions: &[Execution<'_>], measurements: usize) -> Vec<f64> {
     excesses.iter_mut().map(|excess| median(excess)).collect()
 }
 
-/// The median of sorted values, and the interval between two of them that holds the true median with at least
-/// this confidence, whatever the distribution; from the lowest to the highest if there are too few.
+/// The median of sorted values, and the interval between two of them that contains the true median with at least this
+/// confidence, for any distribution; from the lowest to the highest if there are too few.
 fn median_interval(sorted: &[f64], confidence: f64) -> Interval {
     let count = sorted.len();
     let tail = (1.0 - confidence) / 2.0;
@@ -240,21 +240,21 @@ mod tests {
     }
 
     #[test]
-    fn twenty_executions_of_ten_have_the_expectation_and_deviation_of_pages_table() {
+    fn page_matches_his_table_for_twenty_executions_of_ten() {
         let (_, expected, sd) = ranked(&normal(20, 10, 1)).page();
         assert_eq!(expected, 6050.0);
         assert!((sd - 122.98).abs() < 0.005, "{sd}");
     }
 
     #[test]
-    fn l_is_the_sum_of_indices_times_sums_of_ranks_as_page_has_it() {
+    fn page_l_is_the_sum_of_indices_times_rank_sums() {
         let (l, ..) = ranked(&[vec![1.0, 2.0, 3.0], vec![1.0, 3.0, 2.0]]).page();
         // Sums of ranks 2, 5, 5.
         assert_eq!(l, 2.0 + 2.0 * 5.0 + 3.0 * 5.0);
     }
 
     #[test]
-    fn friedmans_statistic_is_that_of_the_textbook_formula() {
+    fn friedman_matches_the_textbook_formula() {
         let (executions, n) = (6.0, 4.0);
         let blocks = normal(6, 4, 2);
         let ranked = ranked(&blocks);
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_varies_there_is_no_trend() {
+    fn trend_is_absent_without_variance() {
         let ranked = ranked(&vec![vec![7.0; 10]; 5]);
         assert_eq!(ranked.correlation(), (0.0, 1.0));
         assert_eq!(ranked.friedman(), (0.0, 1.0));
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn the_interval_of_a_median_has_the_ranks_of_the_tables() {
+    fn median_interval_has_the_ranks_of_the_tables() {
         for (count, low, high) in [(5_u32, 1, 5), (6, 1, 6), (10, 2, 9), (25, 8, 18), (100, 40, 61)]
         {
             let sorted: Vec<f64> = (1..=count).map(f64::from).collect();
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn a_warm_up_is_as_large_and_as_long_as_it_is() {
+    fn warm_up_has_its_true_size_and_length() {
         let mut blocks = normal(12, 100, 3);
         for block in &mut blocks {
             for value in &mut block[..10] {
@@ -303,7 +303,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn only_the_order_within_executions_counts(seed in any::<u64>(), scale in 0.01..100.0_f64) {
+        fn trend_depends_only_on_the_order_within_executions(seed in any::<u64>(), scale in 0.01..100.0_f64) {
             let mut blocks = normal(5, 12, seed);
             let one = ranked(&blocks);
             blocks.rotate_left(2);

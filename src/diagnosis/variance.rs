@@ -1,4 +1,5 @@
-//! Where the variance comes from: Kalibera et al. 2006, (14)-(16), with the unbiased components.
+//! Divides the variance between builds, executions and measurements: Kalibera et al. 2006, (14)-(16), with the unbiased
+//! components.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -9,29 +10,29 @@ use crate::stats::{
     distribution::f_survival,
 };
 
-/// The stream of the seed from which the draws come.
+/// The stream of the seed for the draws.
 const STREAM: u64 = 1;
 
-/// The components of variance, their shares, and whether layouts and executions differ at all.
+/// The components of variance, their shares, and the tests for effects of layouts and executions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Variance {
     /// The mean of all build means, in the metric's unit.
     pub mean: f64,
     /// The squares and components of *means*, in the squared unit; see [`Components`].
     pub components: Components,
-    /// What share of the variance of a single measurement each level adds, from 0 to 1: together 1. A
-    /// component below 0 counts as 0. The intervals are generalized ones (Weerahandi 1993): the shares that
-    /// the observed squares would have under draws of their chi-squared distributions.
+    /// The share of each level in the variance of a single measurement, from 0 to 1: together 1. A component below 0
+    /// counts as 0. The intervals are generalized ones (Weerahandi 1993): the shares of the observed squares under
+    /// draws of their chi-squared distributions.
     pub shares: Levels<Option<Interval>>,
-    /// By which estimator `of_executions` and `layout` judge.
+    /// The estimator behind `of_executions` and `layout`.
     pub estimator: Estimator,
-    /// What share of the variance of one execution's *estimate* its execution (with its measurements)
-    /// adds, from 0 to 1; the rest is of the build. None with one execution of each build.
+    /// The share of the executions (with their measurements) in the variance of one execution's *estimate*, from 0 to
+    /// 1; the rest is of the build. None with one execution of each build.
     pub of_executions: Option<Interval>,
-    /// Do builds differ by more than their executions explain? By the estimator in use.
+    /// Tests whether builds differ by more than their executions explain, by the estimator in use.
     pub layout: Option<FTest>,
-    /// Do executions of one build differ by more than their measurements explain? By means, and as if
-    /// measurements were independent: see [`SteadyStates::test`](super::SteadyStates::test).
+    /// Tests whether executions of one build differ by more than their measurements explain. By means, and assuming
+    /// independent measurements: see [`SteadyStates::test`](super::SteadyStates::test).
     pub executions: Option<FTest>,
 }
 
@@ -41,16 +42,16 @@ pub struct FTest {
     /// The statistic: infinite, and null in JSON, where there is no variance below.
     #[schemars(with = "Option<f64>")]
     pub f: f64,
-    /// Degrees of freedom above and below.
+    /// The degrees of freedom above and below.
     #[serde(rename = "degrees_of_freedom")]
     pub freedom: [f64; 2],
-    /// The probability of so large an `f` if the upper level had no effect.
+    /// The p value of `f`, if the upper level had no effect.
     #[schemars(range(min = 0, max = 1))]
     pub p: f64,
 }
 
 impl FTest {
-    /// The test of `f`. None if it is not a number.
+    /// Tests `f`. None if it is NaN.
     pub(super) fn new(f: f64, freedom: [f64; 2]) -> Option<Self> {
         if f.is_nan() || freedom.iter().any(|freedom| *freedom < 1.0) {
             return None;
@@ -66,7 +67,7 @@ impl From<LayoutTest> for FTest {
     }
 }
 
-/// What is known of the components before anything is made of them, with draws of them.
+/// The estimated components with draws of them, before further use.
 pub(super) struct EstimatedLevels {
     pub mean: f64,
     pub components: Components,
@@ -74,13 +75,13 @@ pub(super) struct EstimatedLevels {
 }
 
 impl EstimatedLevels {
-    /// Of means. None where nothing varies.
+    /// Estimates from means. Fails if nothing varies.
     pub fn from_means(data: &Measurements, options: &Options) -> Result<Self, InsufficientData> {
         Self::estimate(data, &mut Random::stream(options.seed, STREAM))
     }
 
-    /// Of the estimates of executions, each of which counts as one measurement: so `B` contains what measurements
-    /// add to them, and `E` is not known.
+    /// Estimates from the estimates of executions, each of which counts as one measurement: so `B` contains the
+    /// contribution of measurements, and `E` is unknown.
     pub fn from_estimates(
         data: &Measurements,
         options: &Options,
@@ -110,7 +111,7 @@ impl EstimatedLevels {
 }
 
 impl Variance {
-    /// From the components of means, and of estimates if these vary.
+    /// From the components of means, and those of estimates if these vary.
     pub(super) fn new(
         means: &EstimatedLevels,
         estimates: Option<&EstimatedLevels>,
@@ -187,14 +188,14 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_vary_has_no_significant_test() {
+    fn constant_levels_have_no_significant_test() {
         let found = variance(Truth { execution: 1.0, ..Truth::default() }, &Options::default());
         assert!(found.layout.unwrap().p > 0.001 && found.executions.unwrap().p > 0.001);
         assert!(found.shares.execution.unwrap().center > 0.95);
     }
 
     #[test]
-    fn by_the_mean_both_tests_of_layouts_agree() {
+    fn layout_tests_agree_for_the_mean() {
         let truth = Truth { version: 1.0, build: 2.0, execution: 5.0, ..Truth::default() };
         let options = Options { estimator: Estimator::Mean, ..Options::default() };
         let found = variance(truth, &options);

@@ -1,4 +1,4 @@
-//! What of a diagnosis should worry anybody, as numbers from which reports write sentences.
+//! The warnings of a diagnosis, as numbers from which reports write sentences.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -19,112 +19,112 @@ pub enum Level {
     Builds,
 }
 
-/// A phenomenon with its size. Each has p below .001 and a size that matters; the sizes are relative, .01 is 1 %.
+/// An effect with its size. Each has p below .001 and a relevant size; sizes are relative, .01 is 1 %.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Warning {
     /// The initial state matters: an impact factor above 1.1 at a level whose standard deviation is `min_effect`
     /// or more.
     Influence {
-        /// Of executions or of builds.
+        /// The level: executions or builds.
         level: Level,
         /// The impact factor; in JSON, one that is infinite is null.
         #[schemars(with = "Option<f64>")]
         factor: f64,
         /// The standard deviation that the level adds.
         relative_sd: f64,
-        /// Of the F test of the level.
+        /// The p value of the F test of the level.
         #[schemars(range(min = 0, max = 1))]
         p: f64,
     },
     /// It warms up: the first tenth of an execution is slower than its second half by `min_effect / 2` or more; or most
-    /// executions start with a segment that is, and end in their fastest one.
+    /// executions start with such a segment and end in their fastest one.
     WarmUp {
-        /// By how much.
+        /// The size.
         effect: f64,
-        /// How many measurements at the start are slower by `min_effect / 2` or more.
+        /// The number of measurements at the start that are slower by `min_effect / 2` or more.
         measurements: usize,
-        /// Of the trend.
+        /// The p value of the trend.
         #[schemars(range(min = 0, max = 1))]
         p: f64,
     },
     /// It slows down: the first tenth of an execution is faster than its second half by `min_effect / 2` or more.
     SlowDown {
-        /// By how much, as a positive number.
+        /// The size, as a positive number.
         effect: f64,
-        /// Of the trend.
+        /// The p value of the trend.
         #[schemars(range(min = 0, max = 1))]
         p: f64,
     },
     /// Executions of one build settle in states that are `min_effect` or more apart.
     SeveralSteadyStates {
-        /// From the 10 % to the 90 % quantile of states.
+        /// The distance from the 10 % to the 90 % quantile of states.
         spread: f64,
-        /// From the lowest to the highest.
+        /// The distance from the lowest to the highest state.
         range: f64,
-        /// Of the F test of executions.
+        /// The p value of the F test of executions.
         #[schemars(range(min = 0, max = 1))]
         p: f64,
     },
-    /// One execution in ten or more leaps by `min_effect / 2` or more. Executions that only warm up do not count where
-    /// there is a warning of warm-up.
+    /// One execution in ten or more has level shifts of `min_effect / 2` or more. Executions that only warm up do not
+    /// count if there is a warning of warm-up.
     LevelShifts {
-        /// Executions that leap.
+        /// The number of executions with level shifts.
         leaping: usize,
-        /// All executions that were looked at.
+        /// The number of examined executions.
         executions: usize,
-        /// Of those that leap, how many only warm up.
+        /// The number of executions with level shifts that only warm up.
         warm_up: usize,
-        /// Of those that leap, how many end in a state that is not their fastest.
+        /// The number of executions with level shifts that end in a segment that is not their fastest.
         slow_down: usize,
-        /// Of those that leap, how many have no steady state.
+        /// The number of executions with level shifts that have no steady state.
         no_steady_state: usize,
-        /// The largest distance between two segments, the median over executions that leap.
+        /// The largest distance between two segments, as the median over executions with level shifts.
         distance: f64,
-        /// The largest p of those that leap.
+        /// The largest p value of executions with level shifts.
         #[schemars(range(min = 0, max = 1))]
         p: f64,
     },
     /// One execution in ten or more has several states at the same time, `min_effect` or more apart.
     SimultaneousStates {
-        /// Executions that have.
+        /// The number of executions with several states.
         executions: usize,
-        /// All executions that were tested.
+        /// The number of tested executions.
         of: usize,
-        /// The distance between the states of the typical one.
+        /// The distance between the states of the typical execution.
         distance: f64,
-        /// The share of slower measurements in the typical one.
+        /// The share of slower measurements in the typical execution.
         slower: f64,
-        /// The largest p of those that have.
+        /// The largest p value of executions with several states.
         #[schemars(range(min = 0, max = 1))]
         p: f64,
     },
-    /// Neighbours in time are so alike that an execution's value is less sure by `min_effect / 2` or more than
-    /// the number of its measurements suggests.
+    /// Neighbours in time are so alike that the standard error of an execution's value exceeds that of independent
+    /// measurements by `min_effect / 2` or more.
     Autocorrelation {
         /// The correlation of the ranks of neighbours.
         correlation: f64,
         /// The relative standard error of an execution's trimmed mean.
         error: f64,
-        /// The same as if measurements were independent.
+        /// The relative standard error that independent measurements would have.
         error_if_independent: f64,
-        /// Of the rank von Neumann test.
+        /// The p value of the rank von Neumann test.
         #[schemars(range(min = 0, max = 1))]
         p: f64,
     },
-    /// What ran before matters by `min_effect` or more.
+    /// Earlier benchmarks in the same process change the result by `min_effect` or more.
     OrderEffect {
-        /// By how much slower after others; below 0: faster.
+        /// The slowdown after others; below 0, a speedup.
         change: f64,
-        /// Of no change.
+        /// The p value of "no change".
         #[schemars(range(min = 0, max = 1))]
         p: f64,
     },
 }
 
-/// Of an impact factor.
+/// The least impact factor of a warning.
 const FACTOR: f64 = 1.1;
-/// What only fewer executions show is as likely to be the machine's.
+/// The least share of executions for a warning: the machine may cause effects in fewer.
 const SHARE: f64 = 0.1;
 
 pub(super) fn influence_warning(
@@ -141,7 +141,7 @@ pub(super) fn influence_warning(
 pub(super) fn trend_warning(trend: &Trend, options: &Options) -> Option<Warning> {
     let p = trend.p.max(trend.p_page);
     let effect = trend.effect.center;
-    // Ranks and means may disagree about the direction where a few measurements are far out.
+    // Ranks and means may disagree about the direction if a few measurements are outliers.
     let agree = trend.correlation * effect < 0.0;
     if p >= SIGNIFICANT || !agree || effect.abs() < options.min_effect / 2.0 {
         None
@@ -153,14 +153,14 @@ pub(super) fn trend_warning(trend: &Trend, options: &Options) -> Option<Warning>
 }
 
 /// A warm-up that is too short for ranks, but long enough to be a segment of most executions.
-pub(super) fn class_warning(leaps: &LevelShifts) -> Option<Warning> {
+pub(super) fn class_warning(shifts: &LevelShifts) -> Option<Warning> {
     let warming_up = |execution: &&Segments| execution.has_shifts() && execution.warms_up();
-    let warming_up: Vec<&Segments> = leaps.executions.iter().filter(warming_up).collect();
+    let warming_up: Vec<&Segments> = shifts.executions.iter().filter(warming_up).collect();
     let last_start = |execution: &&Segments| execution.segments.last().map(|last| last.start);
     let mut starts: Vec<usize> = warming_up.iter().filter_map(last_start).collect();
     starts.sort_unstable();
     let mut distances: Vec<f64> = warming_up.iter().map(|one| one.distance()).collect();
-    (2 * warming_up.len() > leaps.executions.len()).then(|| Warning::WarmUp {
+    (2 * warming_up.len() > shifts.executions.len()).then(|| Warning::WarmUp {
         effect: median(&mut distances),
         measurements: starts[starts.len() / 2],
         p: warming_up.iter().map(|execution| execution.p).fold(0.0, f64::max),
@@ -176,24 +176,25 @@ pub(super) fn state_warning(states: &SteadyStates, options: &Options) -> Option<
     })
 }
 
-pub(super) fn level_shift_warning(leaps: &LevelShifts, warms_up: bool) -> Option<Warning> {
+pub(super) fn level_shift_warning(shifts: &LevelShifts, warms_up: bool) -> Option<Warning> {
     let counts = |execution: &&Segments| !(warms_up && execution.warms_up());
-    let leaping = leaps.executions.iter().filter(|execution| execution.has_shifts()).filter(counts);
-    let leaping: Vec<&Segments> = leaping.collect();
-    let executions = leaps.executions.len();
-    if leaping.is_empty() || (leaping.len() as f64) < SHARE * executions as f64 {
+    let shifting =
+        shifts.executions.iter().filter(|execution| execution.has_shifts()).filter(counts);
+    let shifting: Vec<&Segments> = shifting.collect();
+    let executions = shifts.executions.len();
+    if shifting.is_empty() || (shifting.len() as f64) < SHARE * executions as f64 {
         return None;
     }
-    let count = |class| leaping.iter().filter(|execution| execution.class == class).count();
-    let mut distances: Vec<f64> = leaping.iter().map(|execution| execution.distance()).collect();
+    let count = |class| shifting.iter().filter(|execution| execution.class == class).count();
+    let mut distances: Vec<f64> = shifting.iter().map(|execution| execution.distance()).collect();
     Some(Warning::LevelShifts {
-        leaping: leaping.len(),
+        leaping: shifting.len(),
         executions,
         warm_up: count(Class::WarmUp),
         slow_down: count(Class::SlowDown),
         no_steady_state: count(Class::NoSteadyState),
         distance: median(&mut distances),
-        p: leaping.iter().map(|execution| execution.p).fold(0.0, f64::max),
+        p: shifting.iter().map(|execution| execution.p).fold(0.0, f64::max),
     })
 }
 

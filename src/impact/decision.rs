@@ -1,4 +1,4 @@
-//! Decides what of the differences between two versions a benchmark reaches.
+//! Decides which differences between two versions a benchmark executes or reads. Pure.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -8,27 +8,27 @@ use std::{
 use super::{Impact, IncompleteTrace, ReachedFunction, Trace};
 use crate::elf::{Cause, FunctionDiff, Name, SizedFunction};
 
-/// How two versions of a bench target differ.
+/// The differences between two versions of a bench target.
 #[derive(Clone, Debug)]
 pub struct Differences<'d> {
-    /// In their functions.
+    /// Differences between their functions.
     pub functions: &'d FunctionDiff,
     /// The functions that both have under one symbol, by instance.
     pub common: &'d BTreeMap<u64, Name>,
-    /// In the files that a benchmark of it reads, by their path below the build path.
+    /// The files that differ and that one of its benchmarks reads, by their path below the build path.
     pub files: BTreeSet<PathBuf>,
-    /// In the environment variables that its processes get.
+    /// The environment variables of its processes that differ.
     pub variables: &'d BTreeSet<String>,
-    /// In something that may concern every benchmark, as phrases.
+    /// Differences that may concern every benchmark, as phrases.
     pub everywhere: &'d [String],
 }
 
-/// What a benchmark reaches that was traced in both versions: base and head.
+/// The impact on a benchmark, from its traces in both versions: base and head.
 pub fn impact(differences: &Differences<'_>, traces: [&Trace; 2]) -> Impact {
-    let asked = |name: &&String| traces.iter().any(|trace| trace.variables.contains(*name));
-    let mut doubts = differences.everywhere.to_vec();
+    let is_read = |name: &&String| traces.iter().any(|trace| trace.variables.contains(*name));
+    let mut uncertainties = differences.everywhere.to_vec();
     for gap in traces.iter().flat_map(|trace| &trace.gaps) {
-        let doubt = match gap {
+        let uncertainty = match gap {
             IncompleteTrace::Untraced(reason) => reason.clone(),
             IncompleteTrace::Unnamed => "rbench cannot see all that it looks for".to_owned(),
             IncompleteTrace::AnyVariable => match differences.variables.first() {
@@ -36,27 +36,26 @@ pub fn impact(differences: &Differences<'_>, traces: [&Trace; 2]) -> Impact {
                 Some(name) => format!("it may read environment variables that differ, as {name}"),
             },
         };
-        if !doubts.contains(&doubt) {
-            doubts.push(doubt);
+        if !uncertainties.contains(&uncertainty) {
+            uncertainties.push(uncertainty);
         }
     }
     let functions = functions(differences.functions, traces);
     if functions.is_empty()
         && let Some(name) = unsteady(differences.common, traces)
     {
-        doubts.push(format!("it does not enter {name} in each execution"));
+        uncertainties.push(format!("it does not enter {name} in each execution"));
     }
     Impact {
         functions,
         files: differences.files.iter().map(|file| shown(file)).collect(),
-        variables: differences.variables.iter().filter(asked).cloned().collect(),
-        uncertainties: doubts,
+        variables: differences.variables.iter().filter(is_read).cloned().collect(),
+        uncertainties,
     }
 }
 
-/// A function that is the same in both versions, and that was entered in one of the executions alone. Where nothing
-/// that differs is entered, this shows that executions take different paths, and one of them may lead to what
-/// differs.
+/// A function that is the same in both versions, but was entered in only one of the executions. If no function that
+/// differs is entered, this shows that executions take different paths, and one of them may lead to a difference.
 fn unsteady<'d>(common: &'d BTreeMap<u64, Name>, [base, head]: [&Trace; 2]) -> Option<&'d Name> {
     let mut once = base.entered().chain(head.entered());
     once.find_map(|instance| {
@@ -116,7 +115,7 @@ fn functions(diff: &FunctionDiff, [base, head]: [&Trace; 2]) -> Vec<ReachedFunct
     reached
 }
 
-/// The crates of harnesses, and what reads the command line for them.
+/// The crates of harnesses, and of their command-line parsers.
 const HARNESSES: [&str; 9] = [
     "clap",
     "clap_builder",
@@ -129,14 +128,14 @@ const HARNESSES: [&str; 9] = [
     "test",
 ];
 
-/// Whether a function belongs to a harness. What it does before the clock is first read, and has done by then,
-/// is to read the command line and to choose benchmarks: it makes no input. A function of it that has the code of
-/// a benchmark inlined is still being executed then.
+/// True if a function belongs to a harness. Before the clock is first read, such functions only parse the command line
+/// and choose benchmarks: they prepare no input. A harness function with an inlined benchmark is still being executed
+/// when the clock is read, so it counts as measured.
 pub fn is_harness_function(function: &Name) -> bool {
     function.as_str().split_once("::").is_some_and(|(root, _)| HARNESSES.contains(&root))
 }
 
-/// A file of a version as its author knows it: below the root of the repository.
+/// The path of a file as its author knows it: below the root of the repository.
 fn shown(file: &Path) -> String {
     file.strip_prefix("src").unwrap_or(file).display().to_string()
 }
@@ -189,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_function_that_differs_is_reached_if_either_version_enters_its_own() {
+    fn changed_function_counts_if_either_version_enters_it() {
         let diff = FunctionDiff {
             changed: vec![changed("a", [1, 11], [10, 20]), changed("b", [2, 12], [10, 40])],
             removed: vec![sized("gone", 3)],
@@ -201,7 +200,7 @@ mod tests {
             names.iter().map(|(name, measured)| ((*name).to_owned(), *measured)).collect()
         };
         assert_eq!(reached_functions(&diff, [&none, &none]), []);
-        // The numbers of the other version mean something else.
+        // The numbers of the other version identify other functions.
         assert_eq!(
             reached_functions(&diff, [&trace(&[11, 12, 14], &[]), &trace(&[], &[1, 2, 3])]),
             []
@@ -218,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_function_has_sizes_in_the_versions_that_have_it() {
+    fn function_has_sizes_in_the_versions_that_have_it() {
         let diff = FunctionDiff {
             changed: vec![changed("a", [1, 1], [10, 20])],
             removed: vec![sized("gone", 2)],
@@ -236,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_harness_has_done_before_it_measures_does_not_count() {
+    fn harness_functions_before_measuring_do_not_count() {
         let differs = |name| FunctionDiff {
             changed: vec![changed(name, [1, 1], [10, 20])],
             ..FunctionDiff::default()
@@ -252,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn files_and_variables_that_differ_are_reached_and_gaps_are_doubts() {
+    fn files_and_variables_have_impact_and_gaps_are_uncertain() {
         let (functions, everywhere) = (FunctionDiff::default(), ["another compiler".to_owned()]);
         let variables = BTreeSet::from(["A".to_owned(), "B".to_owned()]);
         let differences = Differences {
@@ -288,10 +287,9 @@ mod tests {
     }
 
     #[test]
-    fn executions_that_take_different_paths_are_a_doubt_unless_something_that_differs_explains_it()
-    {
+    fn different_paths_are_uncertain_unless_a_difference_explains() {
         let common = BTreeMap::from([(1, Name::demangle("first")), (2, Name::demangle("second"))]);
-        let doubts = |diff: &FunctionDiff, traces: [&Trace; 2]| {
+        let uncertainties = |diff: &FunctionDiff, traces: [&Trace; 2]| {
             let differences = Differences {
                 functions: diff,
                 common: &common,
@@ -304,15 +302,22 @@ mod tests {
         let none = FunctionDiff::default();
         let (one, both) = (trace(&[1], &[]), trace(&[2], &[1]));
         assert_eq!(
-            doubts(&none, [&both, &trace(&[1], &[2])]),
+            uncertainties(&none, [&both, &trace(&[1], &[2])]),
             [""; 0],
             "it is only another moment"
         );
-        assert_eq!(doubts(&none, [&both, &trace(&[1, 2, 7], &[])]), [""; 0], "7 is in one of them");
+        assert_eq!(
+            uncertainties(&none, [&both, &trace(&[1, 2, 7], &[])]),
+            [""; 0],
+            "7 is in one of them"
+        );
         for traces in [[&one, &both], [&both, &one]] {
-            assert_eq!(doubts(&none, traces), ["it does not enter second in each execution"]);
+            assert_eq!(
+                uncertainties(&none, traces),
+                ["it does not enter second in each execution"]
+            );
         }
         let differs = FunctionDiff { added: vec![sized("new", 3)], ..none };
-        assert_eq!(doubts(&differs, [&one, &trace(&[1, 2, 3], &[])]), [""; 0]);
+        assert_eq!(uncertainties(&differs, [&one, &trace(&[1, 2, 3], &[])]), [""; 0]);
     }
 }

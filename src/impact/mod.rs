@@ -1,8 +1,9 @@
-//! What a change can reach: which of the differences between two versions a benchmark executes or reads.
+//! Change impact analysis: finds the differences between two versions that a benchmark executes or reads, so that
+//! benchmarks without any can be skipped.
 //!
-//! One traced execution of each version tells which functions a benchmark enters, and which files and
-//! variables it reads. A benchmark that enters no function that differs, and reads nothing that differs, does
-//! the same in both versions, and need not be measured.
+//! One traced execution of each version records the functions that a benchmark enters, and the files and variables that
+//! it reads. A benchmark that enters no changed function and reads no changed file or variable behaves the same in both
+//! versions, and need not be measured. When unsure, it must be measured.
 
 mod decision;
 mod trace;
@@ -12,17 +13,17 @@ use crate::elf::{Cause, Name};
 pub use decision::{Differences, impact, is_harness_function};
 pub use trace::{FileState, IncompleteTrace, Trace};
 
-/// What of the differences between two versions a benchmark executes or reads.
+/// The differences between two versions that a benchmark executes or reads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Impact {
-    /// The functions that differ and that it enters, in either version: those that it enters while it is
-    /// measured first, and of these the largest change first.
+    /// The functions that differ and that it enters, in either version: first those entered while measuring, each group
+    /// in the order of the size of the change.
     pub functions: Vec<ReachedFunction>,
-    /// The files that it reads and that differ, below the root of the repository, in the order of names.
+    /// The files that differ and that it reads, below the root of the repository, in the order of names.
     pub files: Vec<String>,
-    /// The environment variables that it reads and that differ, in the order of names.
+    /// The environment variables that differ and that it reads, in the order of names.
     pub variables: Vec<String>,
-    /// Why it may execute or read more than is known, each as a phrase: `it starts other programs`.
+    /// The reasons why it may execute or read more than is known, each as a phrase: `it starts other programs`.
     pub uncertainties: Vec<String>,
 }
 
@@ -31,28 +32,28 @@ pub struct Impact {
 pub struct ReachedFunction {
     /// Its demangled name.
     pub name: Name,
-    /// Tells it apart from others of its name: a digest of its symbol, in the head if that has it.
+    /// Distinguishes it from others of its name: a digest of its symbol, in the head if that has it.
     pub instance: u64,
     /// Its size in the base, in bytes; absent if the base lacks it.
     pub base_size: Option<u64>,
     /// Its size in the head, in bytes; absent if the head lacks it.
     pub head_size: Option<u64>,
-    /// The size of its frame on the stack in the base, in bytes; absent if the base lacks it, or it is unknown.
+    /// The size of its stack frame in the base, in bytes; absent if the base lacks it, or it is unknown.
     pub base_stack: Option<u64>,
-    /// The same in the head.
+    /// The size of its stack frame in the head, in bytes; absent if the head lacks it, or it is unknown.
     pub head_stack: Option<u64>,
-    /// Whether it is entered after the clock was first read: otherwise only in set-up.
+    /// True if it is entered after the clock was first read, false if only during set-up.
     pub while_measuring: bool,
-    /// What of it differs.
+    /// The kind of difference.
     pub cause: Cause,
-    /// The functions that only the head's refers to.
+    /// The functions that only the head's code refers to.
     pub callees_gained: Vec<Name>,
-    /// The functions that only the base's refers to: inlined, or not called any more.
+    /// The functions that only the base's code refers to: inlined, or no longer called.
     pub callees_lost: Vec<Name>,
 }
 
 impl Impact {
-    /// Whether nothing that differs is reached, for sure.
+    /// True if the benchmark certainly executes and reads no difference.
     pub const fn is_nothing(&self) -> bool {
         self.functions.is_empty()
             && self.files.is_empty()

@@ -1,4 +1,5 @@
-//! What one execution of a benchmark entered and read.
+//! The record of one traced execution of a benchmark: the functions that it entered, and the files and variables that
+//! it read.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -9,26 +10,25 @@ use serde::{Deserialize, Serialize};
 
 use crate::elf::Digest;
 
-/// What one execution of a benchmark entered and read.
+/// The record of one traced execution of a benchmark.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Trace {
     /// The functions that were entered before the clock was first read, by
     /// [`instance`](crate::elf::FunctionCode::instance).
     pub in_set_up: BTreeSet<u64>,
-    /// The functions that were entered afterwards, or may not have returned by then, by the same.
+    /// The functions that were entered afterwards, or may not have returned by then, by `instance` too.
     pub while_measuring: BTreeSet<u64>,
-    /// The files and directories of the version that were opened, or looked for, by their path below the build
-    /// path.
+    /// The files and directories of the version that were opened or looked up, by their path below the build path.
     pub files: BTreeMap<PathBuf, FileState>,
-    /// The environment variables that were asked for.
+    /// The environment variables that were read.
     pub variables: BTreeSet<String>,
-    /// Why there may be more.
+    /// The reasons why the trace may be incomplete.
     pub gaps: Vec<IncompleteTrace>,
 }
 
 impl Trace {
-    /// A trace that tells nothing, for this reason.
+    /// An empty trace, incomplete for this reason.
     pub fn none(reason: String) -> Self {
         Self { gaps: vec![IncompleteTrace::Untraced(reason)], ..Self::default() }
     }
@@ -38,40 +38,40 @@ impl Trace {
         self.in_set_up.iter().chain(&self.while_measuring).copied()
     }
 
-    /// Whether a function was entered at all.
+    /// True if a function was entered at all.
     pub fn has_entered(&self, instance: u64) -> bool {
         self.in_set_up.contains(&instance) || self.while_measuring.contains(&instance)
     }
 }
 
-/// What a path led to.
+/// The state of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FileState {
-    /// Nothing.
+    /// Nothing exists there.
     Absent,
     /// A file with these contents.
     File(Digest),
-    /// A directory; with these names in it, where it was opened.
+    /// A directory; if it was opened, with a digest of the names in it.
     Directory(Option<Digest>),
-    /// Something else, or something that cannot be read.
+    /// Another kind of file, or an unreadable one.
     Other,
 }
 
 impl FileState {
-    /// Whether it is that of something that was opened, as far as that makes a difference.
+    /// True unless it is a directory that was looked up but not opened, so that its names are not recorded.
     pub const fn has_contents(&self) -> bool {
         !matches!(self, Self::Directory(None))
     }
 }
 
-/// Why a trace may lack something.
+/// The reason why a trace may be incomplete.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum IncompleteTrace {
-    /// It could not be traced, for this reason.
+    /// The execution could not be traced, for this reason.
     Untraced(String),
-    /// It could not be seen what was looked for or asked for, or its name is no text.
+    /// The name of a file or variable could not be read, or is not valid text.
     Unnamed,
     /// All environment variables were read, or another program was started that may have read any.
     AnyVariable,

@@ -1,19 +1,19 @@
-//! Reads what identifies the machine, from the operating system.
+//! Identifies the machine, so that results of different machines are never compared.
 
 use std::{fs, path::Path};
 
 use crate::model::Machine;
 
-/// Files that hold an installation's own name, the first of which counts.
+/// Files with the installation's unique name, the first of which counts.
 const NAMES: [&str; 2] = ["/etc/machine-id", "/var/lib/dbus/machine-id"];
 
-/// This machine. What the operating system does not report is left empty or 0.
+/// This machine. Values that the operating system does not report are left empty or 0.
 pub fn this_machine() -> Machine {
     let read = |path: &str| fs::read_to_string(Path::new(path)).unwrap_or_default();
     let name = NAMES.map(read).into_iter().find(|name| !name.trim().is_empty());
     Machine {
         cpu: cpu_model(&read("/proc/cpuinfo")),
-        // All that are online: affinity and quotas are settings of a run, not of the machine.
+        // All CPUs online: affinity and quotas are settings of a run, not of the machine.
         cores: processors(&read("/sys/devices/system/cpu/online")),
         memory: Machine::round_memory(memory(&read("/proc/meminfo"))),
         os: std::env::consts::OS.to_owned(),
@@ -22,7 +22,7 @@ pub fn this_machine() -> Machine {
     }
 }
 
-/// What x86 kernels call a model, or else the numbers that ARM kernels give of it.
+/// The model name of x86 kernels, or else the numbers that ARM kernels give.
 fn cpu_model(cpuinfo: &str) -> String {
     let fields = || cpuinfo.lines().filter_map(|line| line.split_once(':'));
     let value =
@@ -34,7 +34,7 @@ fn cpu_model(cpuinfo: &str) -> String {
     parts.into_iter().filter_map(value).collect::<Vec<_>>().join(" ")
 }
 
-/// How many CPUs a list like `0-3,6` has.
+/// The number of CPUs in a list such as `0-3,6`.
 pub(super) fn processors(list: &str) -> u32 {
     let range = |range: &str| {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
@@ -44,15 +44,15 @@ pub(super) fn processors(list: &str) -> u32 {
     list.trim().split(',').filter_map(range).fold(0, u32::saturating_add)
 }
 
-/// Bytes of `MemTotal`.
+/// `MemTotal` in bytes.
 fn memory(meminfo: &str) -> u64 {
     let total = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:"));
     let kilobytes = total.and_then(|total| total.trim().strip_suffix("kB")?.trim().parse().ok());
     kilobytes.map_or(0, |kilobytes: u64| kilobytes.saturating_mul(1024))
 }
 
-/// The name of an installation is to be kept confidential (`man machine-id`): a keyed hash says as
-/// much about whether two are the same.
+/// Hashes the name of an installation, which must be kept confidential (`man machine-id`): a keyed
+/// hash identifies it as well.
 fn installation(name: &str) -> String {
     let mut hasher = blake3::Hasher::new_derive_key("cargo-rbench machine v1");
     hasher.update(name.trim().as_bytes());
@@ -64,14 +64,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_machine_is_the_same_each_time() {
+    fn machine_is_the_same_each_time() {
         let machine = this_machine();
         assert_eq!(machine, this_machine());
         assert!(machine.cores > 0 && machine.memory > 0);
     }
 
     #[test]
-    fn the_model_is_read_and_the_clock_rate_is_not() {
+    fn cpu_model_excludes_the_clock_rate() {
         let x86 = "processor\t: 0\nmodel name\t: Example(R)  CPU   9000\ncpu MHz\t\t: 2345.678\n";
         assert_eq!(cpu_model(x86), "Example(R) CPU 9000");
         let arm = "processor\t: 0\nBogoMIPS\t: 50.00\nCPU implementer\t: 0x41\n\
@@ -81,20 +81,20 @@ mod tests {
     }
 
     #[test]
-    fn cpus_are_counted_from_ranges() {
+    fn processors_are_counted_from_ranges() {
         for (list, count) in [("0-3\n", 4), ("0", 1), ("0-3,6,8-9", 7), ("", 0), ("3-0,x", 0)] {
             assert_eq!(processors(list), count, "{list:?}");
         }
     }
 
     #[test]
-    fn memory_is_read_in_bytes() {
+    fn memory_is_in_bytes() {
         assert_eq!(memory("MemFree: 1 kB\nMemTotal:       16000000 kB\n"), 16_384_000_000);
         assert_eq!(memory("MemTotal: many kB"), 0);
     }
 
     #[test]
-    fn an_installation_is_known_by_a_hash_of_its_name() {
+    fn installation_is_a_hash_of_its_name() {
         assert_eq!(installation("abc\n"), installation("abc"));
         assert_ne!(installation("abc"), installation("abd"));
         assert!(!installation("abc").contains("abc"));

@@ -1,4 +1,5 @@
-//! The machine that measures: its identity, its state, and disturbances of measurements.
+//! The machine that measures: its identity, its state, and disturbances of measurements. Read-only:
+//! it never changes a setting.
 
 pub mod disturbance;
 pub mod doctor;

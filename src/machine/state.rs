@@ -23,15 +23,15 @@ const STOLEN: f64 = 0.01;
 /// A quota below this many CPUs pauses even a benchmark of one thread.
 const LEAST_QUOTA: f64 = 1.0;
 
-/// Involuntary context switches per second that an execution may have: a CPU shared with another busy
-/// process is switched a hundred times a second and more, one with a quiet system a few times.
+/// The limit of involuntary context switches per second for an execution: a CPU shared with another busy process has a
+/// hundred per second and more, one on a quiet system a few.
 pub const MANY_SWITCHES: u32 = 50;
 
-/// The share of executions that may have more.
+/// The share of executions that may exceed it without a warning.
 const PREEMPTED: f64 = 0.1;
 
-/// By how much the wall clock may depart from the monotonic clock without a warning: corrections by a
-/// time server are slower.
+/// The largest difference of the wall clock and the monotonic clock without a warning: corrections by a time server are
+/// slower.
 const CLOCK_SET: Duration = Duration::from_secs(1);
 
 /// The machine at one moment.
@@ -56,7 +56,7 @@ struct Clock {
 }
 
 impl MachineState {
-    /// The machine now.
+    /// Reads the present state.
     pub fn now() -> Self {
         Self::read(Path::new("/"))
     }
@@ -89,40 +89,41 @@ impl MachineState {
         }
     }
 
-    /// The processes per core that wanted to run over the last minute, if anything runs, and whether that is many.
+    /// The runnable processes per core over the last minute, and true if that is too many; none if no process is
+    /// running any more.
     pub(super) fn load(&self) -> Option<(f64, bool)> {
         self.load_per_core.map(|load| (load, load > BUSY))
     }
 
-    /// The governor of clock rates: that of a CPU that has another than `performance`, if one has.
+    /// The governor of clock rates: of a CPU with another than `performance`, if there is one.
     pub(super) fn governor(&self) -> Option<&str> {
         self.governor.as_deref()
     }
 
-    /// Whether a battery is being emptied.
+    /// True if a battery is discharging.
     pub(super) const fn is_on_battery(&self) -> bool {
         self.on_battery
     }
 
-    /// How many CPUs the control group may use, if that is limited, and whether that is too little.
+    /// The quota of the control group in CPUs, if it has one, and true if that is too small.
     pub(super) fn quota(&self) -> Option<(f64, bool)> {
         self.quota.map(|cpus| (cpus, cpus < LEAST_QUOTA))
     }
 
-    /// The share of all time that the host took since the machine was started, and whether that is much.
+    /// The share of all time that the host took since boot, and true if that is too much.
     pub(super) fn stolen(&self) -> Option<(f64, bool)> {
         let times = self.times.filter(|times| times.total > 0)?;
         let share = times.stolen as f64 / times.total as f64;
         Some((share, share > STOLEN))
     }
 
-    /// The directories of the own control groups, below the root.
+    /// The directories of this process's control groups, below the root.
     pub(super) fn groups(&self) -> &[String] {
         &self.groups
     }
 
-    /// What disturbs measurements that begin in this state. The load is that of others only if rbench
-    /// itself has not worked yet: take it before anything is compiled.
+    /// The disturbances of measurements that start in this state. The load is that of other processes only if rbench
+    /// has not worked yet: read the state before compiling.
     pub fn disturbances(&self) -> Vec<Disturbance> {
         let load = self.load_per_core.filter(|load| *load > BUSY);
         let quota = self.quota.filter(|cpus| *cpus < LEAST_QUOTA);
@@ -137,14 +138,14 @@ impl MachineState {
     }
 
     /// The share of the time of all CPUs that processes other than rbench and its finished children used since an
-    /// earlier state, if the system tells.
+    /// earlier state, if the system reports it.
     pub fn others_since(&self, earlier: &Self) -> Option<f64> {
         let passed = self.times?.since(earlier.times?)?;
         let own = self.own?.saturating_sub(earlier.own?);
         Some(passed.busy.saturating_sub(own) as f64 / passed.total as f64)
     }
 
-    /// What happened between an earlier state and this one.
+    /// The disturbances between an earlier state and this one.
     pub fn disturbances_since(&self, earlier: &Self) -> Vec<Disturbance> {
         let mut found = Vec::new();
         if let (Some(before), Some(after)) = (earlier.times, self.times)
@@ -176,7 +177,7 @@ impl Clock {
     }
 }
 
-/// Whether others took the CPU from many executions, by their context switches.
+/// The disturbance by preemption, if many executions have too many context switches.
 pub fn preempted<'a>(executions: impl IntoIterator<Item = &'a Resources>) -> Option<Disturbance> {
     let (mut all, mut many) = (0_u32, 0_u32);
     for Resources { wall, involuntary_switches, .. } in executions {
@@ -198,12 +199,12 @@ fn governor(root: &Path, cpus: u32) -> Option<String> {
     governors.iter().find(|name| *name != "performance").or(governors.first()).cloned()
 }
 
-/// Whether a battery of the machine is being emptied.
+/// True if a battery of the machine is discharging.
 fn on_battery(root: &Path) -> bool {
     let Ok(supplies) = fs::read_dir(root.join("sys/class/power_supply")) else { return false };
     let discharging = |supply: &Path| {
         let text = |name: &str| fs::read_to_string(supply.join(name)).unwrap_or_default();
-        // The battery of a mouse says `Device`.
+        // The battery of a mouse has the scope `Device`.
         text("type").trim() == "Battery"
             && text("scope").trim() != "Device"
             && text("status").trim() == "Discharging"
@@ -211,19 +212,19 @@ fn on_battery(root: &Path) -> bool {
     supplies.flatten().any(|supply| discharging(&supply.path()))
 }
 
-/// Times of all CPUs together since the machine was started, in ticks.
+/// The times of all CPUs together since boot, in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CpuTimes {
-    /// All there was.
+    /// The total time.
     pub total: u64,
-    /// Used by processes and by the kernel for them.
+    /// The time of processes, and of the kernel on their behalf.
     pub busy: u64,
-    /// Taken by the host.
+    /// The time taken by the host.
     pub stolen: u64,
 }
 
 impl CpuTimes {
-    /// What passed since an earlier moment; none if nothing did.
+    /// The times since an earlier moment; none if no time has passed.
     pub fn since(self, earlier: Self) -> Option<Self> {
         let total = self.total.checked_sub(earlier.total).filter(|total| *total > 0)?;
         Some(Self {
@@ -258,8 +259,8 @@ fn parse_own_time(stat: &str) -> Option<u64> {
     Some(sum)
 }
 
-/// `/proc/loadavg`: the load of the last minute; none if nothing but the reader runs any more, so that
-/// what made the load has ended, as the builds of a comparison just before have.
+/// `/proc/loadavg`: the load of the last minute; none if only the reader is running, because the load is then over,
+/// such as that of earlier builds of a comparison.
 fn parse_load(loadavg: &str) -> Option<f64> {
     let mut fields = loadavg.split_whitespace();
     let load = fields.next()?.parse().ok()?;
@@ -267,8 +268,8 @@ fn parse_load(loadavg: &str) -> Option<f64> {
     (running.parse::<u32>().ok()? > 1).then_some(load)
 }
 
-/// `/proc/self/cgroup`: where the control groups of this process are shown, from its own to the outermost;
-/// of the unified hierarchy. In a container the outermost may be all that can be seen.
+/// `/proc/self/cgroup`: the directories of this process's control groups in the unified hierarchy, from the innermost
+/// to the outermost. In a container only the outermost may be visible.
 fn parse_group_dirs(cgroup: &str) -> Vec<String> {
     let Some(path) = cgroup.lines().find_map(|line| line.strip_prefix("0::")) else {
         return Vec::new();
@@ -282,14 +283,14 @@ fn parse_group_dirs(cgroup: &str) -> Vec<String> {
     dirs
 }
 
-/// `cpu.max`: how many CPUs a control group may use, if there is a limit.
+/// `cpu.max`: the quota of a control group in CPUs, if it has one.
 fn parse_quota(cpu_max: &str) -> Option<f64> {
     let (quota, period) = cpu_max.trim().split_once(' ')?;
     let (quota, period): (f64, f64) = (quota.parse().ok()?, period.parse().ok()?);
     (period > 0.0).then_some(quota / period)
 }
 
-/// `cpu.stat`: how long processes waited because of the quota.
+/// `cpu.stat`: the time for which processes waited because of the quota.
 fn parse_throttled(cpu_stat: &str) -> Option<Duration> {
     let time = cpu_stat.lines().find_map(|line| line.strip_prefix("throttled_usec "))?;
     time.trim().parse().ok().map(Duration::from_micros)

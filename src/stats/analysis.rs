@@ -1,20 +1,20 @@
 //! An interim analysis by two estimates: that of the fastest measurements, and the mean of all.
 //!
-//! The fastest measurements (of an interleaved pair, or the minimum of executions that run alone) are the sharpest
-//! estimate of a change that multiplies every measurement. They are blind to what happens to the slow ones, and a
-//! version that only varies less looks slower by them. The mean is what a user pays on average, and is wider. So the
-//! fastest decide, and the mean limits them:
+//! The fastest measurements (of an interleaved pair, or the minimum of executions that run alone) are the most precise
+//! estimate of a change that multiplies every measurement. They ignore changes of the slow ones, and make a version
+//! that only varies less look slower. The mean is the average cost for a user, and has a wider interval. So the fastest
+//! decide, and the mean limits them:
 //!
 //! - **It vetoes**: `regressed` and `improved` are withdrawn where the mean points the other way, with 95 % confidence
-//!   or by more than the smallest change of interest, or is shown to be unchanged; `unchanged` where the mean surely
-//!   changed by more than that. A veto only weakens a verdict, so it costs nothing of the error budget.
+//!   or by more than the smallest change of interest, or is shown to be unchanged; `unchanged` where the mean changed
+//!   by more than that with 95 % confidence. A veto only weakens a verdict, so it costs nothing of the error budget.
 //! - **It nominates**: a change that only the mean shows is measured again on fresh builds and decided by their mean.
-//!   It flags with a [share](MEAN_SHARE) of `α₁`, and the fastest with the rest, so that both together send a benchmark
-//!   that did not change to the second stage no more often than one estimate alone did.
+//!   It flags with a [share](MEAN_SHARE) of `α₁`, and the fastest with the rest, so that both together send an
+//!   unchanged benchmark to the second stage no more often than one estimate alone.
 //! - **It keeps the first stage open** while it contradicts what the fastest would conclude and an interim analysis is
 //!   left.
 //!
-//! Nothing here measures or reads the store.
+//! Pure: no measurements are taken, and the store is not read.
 
 use super::{
     alpha_spending::AlphaSpending,
@@ -27,8 +27,8 @@ use super::{
     verdict::{InconclusiveReason, Verdict},
 };
 
-/// The share of `α₁` at which the mean nominates. It looks for changes that are several times the smallest one of
-/// interest, so a small share is enough, and costs the fastest measurements little of their power.
+/// The share of `α₁` at which the mean nominates. It serves changes of several times the smallest one of interest, so a
+/// small share is enough, and costs the fastest measurements little of their power.
 const MEAN_SHARE: f64 = 0.2;
 
 /// The mean contradicts a conclusion early where its own direction has a one-sided p value of at most this.
@@ -42,7 +42,7 @@ const VETO_CONFIDENCE: f64 = 0.95;
 pub struct Analysis {
     /// By the estimator.
     pub own: Assessment,
-    /// By the mean; absent where the estimator is one that all measurements, or their middle, have a part in.
+    /// By the mean; absent where the estimator already depends on all measurements or on their median.
     pub mean: Option<Assessment>,
 }
 
@@ -57,7 +57,7 @@ pub enum Decider {
 }
 
 impl Analysis {
-    /// Compares the builds of one interim analysis that may err so often: base and head by the estimator, and by the
+    /// Compares the builds of one interim analysis at the given error rates: base and head by the estimator, and by the
     /// mean where the estimator [needs it](super::Estimator::needs_mean).
     pub fn new(
         alpha: AlphaSpending,
@@ -86,10 +86,10 @@ impl Analysis {
         }
     }
 
-    /// The estimate that nominates the benchmark for fresh builds, if one does; where nothing is confirmed, the one
-    /// that flags a change of interest.
+    /// The estimate that nominates the benchmark for fresh builds, if one does; without confirmation, the one that
+    /// flags a change of interest.
     ///
-    /// The mean does where it flags a change of interest in a direction in which the estimator flags none.
+    /// The mean nominates where it flags a change of interest in a direction that the estimator does not flag.
     pub fn nominated_by(&self, criteria: &Criteria) -> Option<Decider> {
         if self.mean_flags_alone(criteria) {
             return Some(Decider::Mean);
@@ -97,22 +97,22 @@ impl Analysis {
         (self.own.flag.is_some() && !self.own.equivalent).then_some(Decider::Own)
     }
 
-    /// Whether no further interim analysis of the first stage is needed; `is_last` if none is planned.
+    /// True if the first stage needs no further interim analysis; `is_last` if none is planned.
     pub fn ends_first_stage(&self, is_last: bool, criteria: &Criteria) -> bool {
         self.mean_flags_alone(criteria)
             || (is_last || !self.is_contested(criteria)) && self.own.ends_first_stage(criteria)
     }
 
-    /// Whether the mean speaks against what the estimator would conclude now: that nothing changed, or a change in
-    /// the other direction.
+    /// True if the mean contradicts the present conclusion of the estimator: that nothing changed, or a change in the
+    /// other direction.
     pub fn is_contested(&self, criteria: &Criteria) -> bool {
         let Some((mean, direction)) = self.mean_of_interest(criteria) else { return false };
         let contradicts = self.own.equivalent || self.own.flag.is_some_and(|own| own != direction);
         contradicts && mean.comparison.p_one_sided(direction) <= CONTRADICTION
     }
 
-    /// How likely the analysis after so many builds, which may err so often, decides the benchmark, if its change is
-    /// what this one estimates: by the mean where that contradicts the estimator.
+    /// The probability that an analysis of the given number of builds and error rates decides the benchmark, if its
+    /// true change is the present estimate: by the mean where that contradicts the estimator.
     pub fn chance_to_be_decided(
         &self,
         builds: usize,
@@ -142,22 +142,28 @@ impl Analysis {
         mean.comparison.direction().filter(|_| is_of_interest).map(|direction| (mean, direction))
     }
 
-    /// The verdict on one of `judged` benchmarks. `self` is the first stage at the analysis that ends it, `second` the
-    /// fresh builds.
-    pub fn decide(&self, second: Option<&Self>, judged: usize, criteria: &Criteria) -> Decision {
+    /// The verdict on one of this number of benchmarks. `self` is the first stage at the analysis that ends it,
+    /// `second` the fresh builds.
+    pub fn decide(
+        &self,
+        second: Option<&Self>,
+        benchmarks: usize,
+        criteria: &Criteria,
+    ) -> Decision {
         let nominated_by = self.nominated_by(criteria);
         if nominated_by == Some(Decider::Mean) {
             let mean = self.assessment(Decider::Mean);
             let Some(fresh) = second else {
                 let by_mean = Some(mean.comparison.change_at(VETO_CONFIDENCE));
-                let verdict = Verdict::decide(mean, None, judged, criteria);
+                let verdict = Verdict::decide(mean, None, benchmarks, criteria);
                 return Decision { verdict, decider: Decider::Mean, by_mean };
             };
-            return self.decide_by_fresh_mean(fresh, judged, criteria);
+            return self.decide_by_fresh_mean(fresh, benchmarks, criteria);
         }
         let second = second.filter(|_| nominated_by.is_some());
-        let verdict = Verdict::decide(&self.own, second.map(|fresh| &fresh.own), judged, criteria);
-        // What the estimator nominated is not selected by its mean, and more builds make a veto surer.
+        let verdict =
+            Verdict::decide(&self.own, second.map(|fresh| &fresh.own), benchmarks, criteria);
+        // The estimator nominated, so its mean was not selected, and more builds make a veto more certain.
         let by_mean =
             self.mean.as_ref().map(|mean| match second.and_then(|fresh| fresh.mean.as_ref()) {
                 Some(fresh) => mean.comparison.pooled_change(&fresh.comparison, VETO_CONFIDENCE),
@@ -166,20 +172,25 @@ impl Analysis {
         Decision { verdict, decider: Decider::Own, by_mean }.vetoed(criteria)
     }
 
-    /// What fresh builds say of a change that only the mean showed in the first stage.
-    fn decide_by_fresh_mean(&self, fresh: &Self, judged: usize, criteria: &Criteria) -> Decision {
+    /// Decides by the fresh builds a change that only the mean showed in the first stage.
+    fn decide_by_fresh_mean(
+        &self,
+        fresh: &Self,
+        benchmarks: usize,
+        criteria: &Criteria,
+    ) -> Decision {
         let [first, mean] = [self, fresh].map(|stage| stage.assessment(Decider::Mean));
         let by_mean = Some(mean.comparison.change_at(VETO_CONFIDENCE));
-        let verdict = Verdict::decide(first, Some(mean), judged, criteria);
+        let verdict = Verdict::decide(first, Some(mean), benchmarks, criteria);
         if !verdict.is_change() && fresh.own.equivalent {
-            // The mean is not confirmed, so the same builds are judged by the estimator.
+            // The mean is not confirmed, so the estimator decides the same builds.
             let verdict = Verdict::unchanged(&fresh.own, None, criteria);
             return Decision { verdict, decider: Decider::Own, by_mean }.vetoed(criteria);
         }
         let verdict = match verdict {
             Verdict::Unchanged { change, .. } => {
-                let doubt = InconclusiveReason::Contradicted { first: first.change.estimate };
-                Verdict::Inconclusive { change, detectable: None, reason: doubt }
+                let reason = InconclusiveReason::Contradicted { first: first.change.estimate };
+                Verdict::Inconclusive { change, detectable: None, reason }
             }
             verdict => verdict,
         };
@@ -187,20 +198,20 @@ impl Analysis {
     }
 }
 
-/// A verdict, and what the mean has to do with it.
+/// A verdict, and the role of the mean in it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decision {
     /// The verdict.
     pub verdict: Verdict,
     /// The estimate that decided.
     pub decider: Decider,
-    /// The change of the mean with a 95 % confidence interval, where the estimator is one of the fastest measurements:
-    /// of the fresh builds where the mean decides, else of all builds of both stages.
+    /// The change of the mean with a 95 % confidence interval, where the estimator uses the fastest measurements: of
+    /// the fresh builds where the mean decides, else of all builds of both stages.
     pub by_mean: Option<Change>,
 }
 
 impl Decision {
-    /// The same verdict, unless the mean contradicts it.
+    /// Withdraws the verdict where the mean contradicts it.
     fn vetoed(self, criteria: &Criteria) -> Self {
         let Self { verdict, decider, by_mean: Some(by_mean) } = self else { return self };
         let limit = criteria.min_log_change();
@@ -209,8 +220,7 @@ impl Decision {
         let is_unchanged = low > -limit && high < limit;
         let is_better = high < 0.0 || estimate < -limit;
         let is_worse = low > 0.0 || estimate > limit;
-        let vetoed =
-            |change, doubt| Verdict::Inconclusive { change, detectable: None, reason: doubt };
+        let vetoed = |change, reason| Verdict::Inconclusive { change, detectable: None, reason };
         let verdict = match verdict {
             Verdict::Unchanged { change, .. } if low > limit || high < -limit => {
                 vetoed(change, InconclusiveReason::SlowerChanged { by_mean })

@@ -1,4 +1,4 @@
-//! One stage of judging a benchmark: the comparison of its builds, and whether the rule flags it.
+//! One stage of a verdict: the comparison of a benchmark's builds, and whether the rule flags a change. Pure.
 
 use super::{
     alpha_spending::AlphaSpending,
@@ -12,18 +12,18 @@ use super::{
     summary::Summary,
 };
 
-/// What the builds of one look say about one benchmark.
+/// The result of one interim analysis of one benchmark.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Assessment {
-    /// How much the versions differ.
+    /// The difference of the versions.
     pub comparison: Comparison,
     /// The change, with the interval that is reported.
     pub change: Change,
-    /// How often this look may err.
+    /// The error rates of this analysis.
     pub alpha: AlphaSpending,
     /// The rule that was used.
     pub rule: Rule,
-    /// Whether the builds are stored ones of two sessions.
+    /// True if the builds are stored ones of two sessions.
     pub is_across: bool,
     /// The direction in which the rule flags a difference, if it does.
     pub flag: Option<Direction>,
@@ -35,7 +35,7 @@ pub struct Assessment {
 }
 
 impl Assessment {
-    /// Compares the builds of the only look of a stage.
+    /// Compares the builds in the only analysis of a stage.
     pub fn new(
         base: &Summary,
         head: &Summary,
@@ -51,7 +51,7 @@ impl Assessment {
         )
     }
 
-    /// Compares the builds of a look that may err so often.
+    /// Compares the builds in an analysis with the given error rates.
     ///
     /// The criteria are [checked](Criteria::checked) first.
     pub fn from_summaries(
@@ -69,7 +69,7 @@ impl Assessment {
 
     /// Compares stored builds of two sessions.
     ///
-    /// The rule is `paired`, whatever the criteria say: the intervals of `overlap` know nothing of sessions.
+    /// Always uses the rule `paired`: the intervals of `overlap` ignore the variance between sessions.
     pub fn across(
         base: &Summary,
         head: &Summary,
@@ -100,26 +100,25 @@ impl Assessment {
         Self { comparison, change, alpha: rates, rule, is_across, flag, min_effect, equivalent }
     }
 
-    /// True if and only if the benchmark must be measured again, from fresh builds, before a change of
-    /// it counts: it is flagged, and not shown to be too small a change to be of interest.
+    /// True if and only if a change must be confirmed on fresh builds: it is flagged, and not shown to be too small to
+    /// be of interest.
     pub fn needs_confirmation(&self, criteria: &Criteria) -> bool {
         criteria.confirm && self.flag.is_some() && !self.equivalent
     }
-    /// True if and only if no further look of the first stage is needed: the benchmark is unchanged, or it is
-    /// flagged, and by an estimate that is of interest where nothing is confirmed.
+    /// True if and only if the first stage needs no further interim analysis: the benchmark is unchanged, or it is
+    /// flagged, and by an estimate of interest where nothing is confirmed.
     pub fn ends_first_stage(&self, criteria: &Criteria) -> bool {
         let is_of_interest = self.comparison.log_change.abs() >= criteria.min_log_change();
         self.equivalent || self.flag.is_some() && (criteria.confirm || is_of_interest)
     }
 
-    /// The smallest relative increase that builds which vary as much flag with a power of 80 %, by the
-    /// noncentral t distribution; 0 if the rate of false flags alone is 80 %. A verdict needs more: see
-    /// [`Outlook`](super::Outlook).
+    /// The smallest relative increase that builds which vary as much flag with a power of 80 %, by the noncentral t
+    /// distribution; 0 if the rate of false flags alone is 80 %. A verdict needs more: see [`Power`](super::Power).
     ///
-    /// It is known for the rule `paired` alone: `overlap` is no t test at that rate.
+    /// Known for the rule `paired` alone: `overlap` is no t test at that rate.
     pub fn smallest_flagged(&self) -> Option<f64> {
         let Comparison { freedom, false_alarm_rate, standard_error, .. } = self.comparison;
-        // What was counted needs no power.
+        // Counts need no power.
         (self.rule == Rule::Paired && self.alpha.flag > 0.0)
             .then(|| smallest_flagged(freedom, standard_error, false_alarm_rate))
     }

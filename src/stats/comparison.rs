@@ -1,24 +1,24 @@
-//! How much two versions differ, how surely, and the intervals that show it.
+//! Compares two versions: the difference, its standard error, its p value and its intervals. Pure.
 //!
-//! With `x[v][k] = ln b[v][k]`, the change is `exp(D) − 1` for `D = mean x[head] − mean x[base]`: on
-//! logs a change is a difference, and swapping the versions negates it.
+//! With `x[v][k] = ln b[v][k]`, the change is `exp(D) − 1` for `D = mean x[head] − mean x[base]`: on logs a change is a
+//! difference, and swapping the versions negates it.
 //!
 //! - *Paired*, `d[k] = x[head][k] − x[base][k]`: `SE_D = sd(d) / sqrt(l)`, `ν = l − 1`.
-//! - *Welch*: `SE_D² = s_A² + s_B²` with `s_v² = Var(x[v]) / l_v`, and Welch's
-//!   `ν = SE_D⁴ / (s_A⁴ / (l_A − 1) + s_B⁴ / (l_B − 1))`.
+//! - *Welch*: `SE_D² = s_A² + s_B²` with `s_v² = Var(x[v]) / l_v`, and Welch's `ν = SE_D⁴ / (s_A⁴ / (l_A − 1) + s_B⁴ /
+//!   (l_B − 1))`.
 //!
 //! Versions of two sessions have the variance [between sessions](super::sessions) in `SE_D` and `ν` as well.
 //!
 //! # Values in steps
 //!
-//! Where values come in steps of `q` (times in whole nanoseconds), rounding adds an error that is the same
-//! in every build and that no repetition averages out: up to `q/2`, uniform where nothing else is known. So
-//! `SE_D² ≥ ((q/x_A)² + (q/x_B)²) / 12`, and a difference of no more than half a step of each version,
-//! `(q/x_A + q/x_B) / 2`, is no difference: `p` is 1, and no interval is narrower.
+//! Where values come in steps of `q` (times in whole nanoseconds), rounding adds an error that is the same in every
+//! build and that no repetition averages out: up to `q/2`, assumed uniform. So `SE_D² ≥ ((q/x_A)² + (q/x_B)²) / 12`,
+//! and a difference of no more than half a step of each version, `(q/x_A + q/x_B) / 2`, is no difference: `p` is 1, and
+//! no interval is narrower.
 //!
-//! Without variance and without a known step, times tell nothing of their own precision, and are refused.
-//! Metrics that are the same in every execution (bytes, instructions) may have an `SE_D` of 0: then any
-//! difference is certain (`p = 0`), and none is none (`p = 1`).
+//! Without variance and without a known step, the precision of times is unknown, and they are refused. Metrics that are
+//! the same in every execution (bytes, instructions) may have an `SE_D` of 0: then any difference is certain (`p = 0`),
+//! and equal values have `p = 1`.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -35,12 +35,12 @@ use super::{
 };
 use crate::model::Unit;
 
-/// A `D` up to here comes from rounding sums, and becomes 0: the same measurements in another order are not
-/// a change.
+/// A `D` up to this size comes from rounding sums, and becomes 0: the same measurements in another order are not a
+/// change.
 const NEGLIGIBLE: f64 = 1e-12;
 
-/// How far the measurements per execution of two versions may differ, as a factor, before order
-/// statistics are not comparable. Within 5 %, the bias is a small part of the noise.
+/// The largest ratio of the measurements per execution of two versions at which order statistics are comparable. Within
+/// 5 %, the bias is a small part of the noise.
 const UNEQUAL: f64 = 1.05;
 
 /// A relative change and its interval: 0.05 is 5 % more than the base.
@@ -50,11 +50,11 @@ pub struct Change {
     pub estimate: f64,
     /// The lower end of its interval.
     pub low: f64,
-    /// The upper end.
+    /// The upper end of its interval.
     pub high: f64,
 }
 
-/// Which way a version differs from its base. Every metric is a cost, so more is worse.
+/// The direction in which a version differs from its base. Every metric is a cost, so more is worse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
@@ -67,9 +67,9 @@ pub enum Direction {
 /// The comparison of one benchmark of two versions: base (A) and head (B).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// How builds were set against each other.
+    /// The design: paired or not.
     pub method: Method,
-    /// How many builds of base and of head take part; equal if paired.
+    /// The number of compared builds of base and of head; equal if paired.
     pub builds: [usize; 2],
     /// `D`, the difference of the mean logarithms.
     pub log_change: f64,
@@ -77,41 +77,39 @@ pub struct Comparison {
     pub standard_error: f64,
     /// `ν`.
     pub freedom: f64,
-    /// `α`: how often the comparison intervals of two equal versions fail to overlap.
+    /// `α`: the probability that the comparison intervals of two equal versions do not overlap.
     pub false_alarm_rate: f64,
     /// The change, with its interval at `1 − α`.
     pub change: Change,
     /// The two-sided p value of "no change".
     pub p: f64,
-    /// How much of the variance of an unpaired comparison the pairing took away,
-    /// `1 − sd²(d) / (Var x[A] + Var x[B])`: 0 for unrelated builds, negative if it did harm. None if
-    /// unpaired, or if builds do not vary.
+    /// The share of the variance of an unpaired comparison that pairing removed, `1 − sd²(d) / (Var x[A] + Var x[B])`:
+    /// 0 for unrelated builds, negative if it did harm. None if unpaired, or if builds do not vary.
     pub gain: Option<f64>,
-    /// The correlation of `x[A]` and `x[B]` over seeds, where there is one.
+    /// The correlation of `x[A]` and `x[B]` over seeds, if defined.
     pub correlation: Option<f64>,
     /// The *comparison* interval of the base, about its geometric mean over builds.
     pub base: Interval,
     /// The *comparison* interval of the head.
     ///
-    /// The two are `exp(mean x[v] ± c·s_v)` with `c = t_{1−α/2, ν} SE_D / (s_A + s_B)`, so that their
-    /// failure to overlap is exactly the two-sided test at the rate `α`. That is all they are for: they do not
-    /// contain the value of their version with 95 % confidence, but (paired, l = 10) in 84 % of all cases
-    /// where pairing gains nothing, in 70 % at a gain of .5, and in 27 % at .95. The interval of a value is
-    /// [`Interval::three_level`].
+    /// The two are `exp(mean x[v] ± c·s_v)` with `c = t_{1−α/2, ν} SE_D / (s_A + s_B)`, so that their failure to
+    /// overlap is exactly the two-sided test at the rate `α`. They serve no other purpose: they do not contain the
+    /// value of their version with 95 % confidence, but (paired, l = 10) in only 84 % of all cases where pairing gains
+    /// nothing, in 70 % at a gain of .5, and in 27 % at .95. The interval of a value is [`Interval::three_level`].
     pub head: Interval,
-    /// How far an interval at `1 − α` reaches to each side of `D`.
+    /// The half-width of the interval of `D` at `1 − α`.
     half_width: f64,
     rounding: Rounding,
-    /// `SE_D` by the builds alone: without what differs between sessions, and whatever the steps of values.
+    /// `SE_D` from the builds alone, without the variance between sessions and without the steps of values.
     error_of_builds: f64,
 }
 
 impl Comparison {
     /// Compares `head` with `base` at the false-alarm rate `alpha`.
     ///
-    /// Refuses less than two builds of a version, different metrics or estimators, estimators other than the
-    /// mean if the versions differ in measurements per execution by more than 5 %, and times that do not
-    /// vary at all if their resolution is unknown.
+    /// Refuses fewer than two builds of a version, different metrics or estimators, estimators other than the mean if
+    /// the versions differ in measurements per execution by more than 5 %, and times that do not vary at all if their
+    /// resolution is unknown.
     pub fn new(
         base: &Summary,
         head: &Summary,
@@ -121,7 +119,7 @@ impl Comparison {
         Self::within(base, head, pairing, None, alpha)
     }
 
-    /// Compares versions of two sessions, whose difference contains what differs between sessions.
+    /// Compares versions of two sessions, whose difference includes the variance between sessions.
     pub fn across(
         base: &Summary,
         head: &Summary,
@@ -158,8 +156,8 @@ impl Comparison {
             return Err(StatsError::NoVariance);
         }
         let log_change = if d.abs() <= NEGLIGIBLE { 0.0 } else { d };
-        let reach = rounding.half_width(1.0 - alpha, standard_error, freedom);
-        let [base_interval, head_interval] = comparison_intervals(&moments, log_change, reach);
+        let half_width = rounding.half_width(1.0 - alpha, standard_error, freedom);
+        let [base_interval, head_interval] = comparison_intervals(&moments, log_change, half_width);
         let mut comparison = Self {
             method: matched.method,
             builds: moments.map(|version| version.count),
@@ -167,13 +165,13 @@ impl Comparison {
             standard_error,
             freedom,
             false_alarm_rate: alpha,
-            change: Change::around(log_change, reach),
+            change: Change::around(log_change, half_width),
             p: 1.0,
             gain,
             correlation,
             base: base_interval,
             head: head_interval,
-            half_width: reach,
+            half_width,
             rounding,
             error_of_builds,
         };
@@ -181,7 +179,7 @@ impl Comparison {
         Ok(comparison)
     }
 
-    /// Of counts, which are no estimates: their ranges, and a change that is certain if they lie apart.
+    /// A comparison of counts, which are no estimates: their ranges, and a change that is certain if they lie apart.
     pub(super) fn from_counts(
         builds: [usize; 2],
         change: Change,
@@ -219,8 +217,8 @@ impl Comparison {
         self.direction().filter(|_| self.log_change.abs() > self.half_width)
     }
 
-    /// How far an interval of `D` at this confidence, strictly between 0 and 1 (else NaN), reaches to each side on the
-    /// log scale. Counts have a range instead, which is the interval of their change: here it is 0.
+    /// The half-width on the log scale of the interval of `D` at this confidence, strictly between 0 and 1 (else NaN).
+    /// Counts have a range instead, which is the interval of their change: for them it is 0.
     pub fn half_width(&self, confidence: f64) -> f64 {
         self.rounding.half_width(confidence, self.standard_error, self.freedom)
     }
@@ -230,7 +228,7 @@ impl Comparison {
         Change::around(self.log_change, self.half_width(confidence))
     }
 
-    /// The change of all builds of two stages with its interval at a confidence. Both stages have other builds, whose
+    /// The change from all builds of two stages, with its interval. The stages have different builds, so their
     /// variances are pooled.
     pub(super) fn pooled_change(&self, other: &Self, confidence: f64) -> Change {
         let builds = [self, other].map(|one| one.builds[0].min(one.builds[1]) as f64);
@@ -247,9 +245,8 @@ impl Comparison {
         Change::around(log_change, self.rounding.half_width(confidence, standard_error, freedom))
     }
 
-    /// Which share of the variance of `D` comes from builds, and which from their executions, without what
-    /// differs between sessions; by the summaries that were compared. None if no build has two executions, or
-    /// nothing varies.
+    /// The shares of the variance of `D` from builds and from their executions, without the variance between sessions,
+    /// from the summaries that were compared. None if no build has two executions, or nothing varies.
     pub fn shares(&self, [base, head]: &[Summary; 2]) -> Option<DifferenceShares> {
         // Counts, or builds that do not vary.
         if self.error_of_builds <= 0.0 {
@@ -262,7 +259,7 @@ impl Comparison {
         DifferenceShares::estimate(&Matched::new(base, head, pairing), self.error_of_builds.powi(2))
     }
 
-    /// The least that `SE_D` can be with any number of builds, because values come in steps.
+    /// The lower limit of `SE_D` for any number of builds, because values come in steps.
     pub(super) fn least_standard_error(&self) -> f64 {
         self.rounding.standard_error
     }
@@ -306,11 +303,11 @@ impl Direction {
 }
 
 impl Change {
-    fn around(log_change: f64, reach: f64) -> Self {
+    fn around(log_change: f64, half_width: f64) -> Self {
         Self {
             estimate: log_change.exp_m1(),
-            low: (log_change - reach).exp_m1(),
-            high: (log_change + reach).exp_m1(),
+            low: (log_change - half_width).exp_m1(),
+            high: (log_change + half_width).exp_m1(),
         }
     }
 }
@@ -332,7 +329,7 @@ fn refuse_unlike(base: &Summary, head: &Summary) -> Result<(), StatsError> {
     Ok(())
 }
 
-/// Whether a metric differs from execution to execution, so that only coarse values are all the same.
+/// True if a metric varies from execution to execution, so that equal values mean a coarse clock.
 fn varies_by_nature(unit: Unit) -> bool {
     match unit {
         Unit::Nanoseconds | Unit::Cycles => true,
@@ -340,12 +337,12 @@ fn varies_by_nature(unit: Unit) -> bool {
     }
 }
 
-/// What steps of the values do to the difference, on the log scale; all 0 if their size is unknown.
+/// The effect of the steps of values on the difference, on the log scale; all 0 if their size is unknown.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Rounding {
     /// The standard deviation of the sum of two uniform errors.
     standard_error: f64,
-    /// The largest that their sum can be.
+    /// The largest possible sum of both errors.
     most: f64,
 }
 
@@ -359,15 +356,15 @@ impl Rounding {
         }
     }
 
-    /// How far an interval reaches to each side of the difference.
+    /// The half-width of an interval of the difference.
     fn half_width(&self, confidence: f64, standard_error: f64, freedom: f64) -> f64 {
-        let reach = t_quantile(f64::midpoint(1.0, confidence), freedom) * standard_error;
+        let half_width = t_quantile(f64::midpoint(1.0, confidence), freedom) * standard_error;
         // Not `max`, which would hide a NaN.
-        if reach < self.most { self.most } else { reach }
+        if half_width < self.most { self.most } else { half_width }
     }
 }
 
-/// What the two methods compute differently.
+/// The part of a comparison in which the two methods differ.
 struct Difference {
     d: f64,
     standard_error: f64,
@@ -417,10 +414,10 @@ fn squared_error(moments: &Moments) -> f64 {
     moments.squares / (l - 1.0) / l
 }
 
-/// Intervals about both versions whose half-widths add up to `reach` on the log scale.
-fn comparison_intervals(moments: &[Moments; 2], log_change: f64, reach: f64) -> [Interval; 2] {
+/// Intervals about both versions whose half-widths add up to `half_width` on the log scale.
+fn comparison_intervals(moments: &[Moments; 2], log_change: f64, half_width: f64) -> [Interval; 2] {
     let [s_a, s_b] = moments.each_ref().map(|version| squared_error(version).sqrt());
-    // Without any variance of builds, what there is comes from the sessions, half of it from each.
+    // Without any variance of builds, all of it comes from the sessions, half from each.
     let share = if s_a + s_b > 0.0 { s_a / (s_a + s_b) } else { 0.5 };
     let interval = |center: f64, half_width: f64| Interval {
         center: center.exp(),
@@ -428,7 +425,7 @@ fn comparison_intervals(moments: &[Moments; 2], log_change: f64, reach: f64) -> 
         high: (center + half_width).exp(),
     };
     let base = moments[0].mean;
-    [interval(base, share * reach), interval(base + log_change, (1.0 - share) * reach)]
+    [interval(base, share * half_width), interval(base + log_change, (1.0 - share) * half_width)]
 }
 
 #[cfg(test)]

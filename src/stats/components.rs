@@ -1,40 +1,38 @@
-//! How much of the variance each level adds: measurements, executions, builds.
+//! Estimates the variance that each level adds: measurements, executions, builds. Pure.
 //!
-//! The papers' `S_E²`, `S_B²`, `S_V²` (Kalibera et al. 2006, (14)-(16)) each contain what the level
-//! below adds; the unbiased components `T_E²`, `T_B²`, `T_V²` (Kalibera & Jones 2013) do not.
+//! The papers' `S_E²`, `S_B²`, `S_V²` (Kalibera et al. 2006, (14)-(16)) each contain what the level below adds; the
+//! unbiased components `T_E²`, `T_B²`, `T_V²` (Kalibera & Jones 2013) do not.
 //!
-//! # Where executions and measurements are not equally many
+//! # Unequal numbers of executions and measurements
 //!
-//! Build `k` has `m_k` executions, its execution `j` has `n_kj` measurements. With the true components
-//! `E`, `B`, `V`, the mean of an execution has variance `B + E / n_kj` about the mean of its build.
+//! Build `k` has `m_k` executions, its execution `j` has `n_kj` measurements. With the true components `E`, `B`, `V`,
+//! the mean of an execution has variance `B + E / n_kj` about the mean of its build.
 //!
-//! - `S_E²` pools the variances within executions by their degrees of freedom,
-//!   `Σ (n_kj − 1) s²_kj / Σ (n_kj − 1)`. Each has expectation `E`, so `S_E²` has too.
-//! - `S_B²` pools the variances of execution means within builds, `Σ (m_k − 1) s²_k / Σ (m_k − 1)`. The
-//!   sample variance of independent values of one mean has the average of their variances as
-//!   expectation, so `E[S_B²] = B + E·h_B` with
+//! - `S_E²` pools the variances within executions by their degrees of freedom, `Σ (n_kj − 1) s²_kj / Σ (n_kj − 1)`.
+//!   Each has expectation `E`, so `S_E²` has too.
+//! - `S_B²` pools the variances of execution means within builds, `Σ (m_k − 1) s²_k / Σ (m_k − 1)`. The sample variance
+//!   of independent values of one mean has the average of their variances as expectation, so `E[S_B²] = B + E·h_B` with
 //!   `h_B = Σ (m_k − 1) mean_j(1 / n_kj) / Σ (m_k − 1)`.
-//! - `S_V²` is the sample variance of the build means, every build counting once. That of build `k` has
-//!   variance `V + B / m_k + E·mean_j(1 / n_kj) / m_k`, so `E[S_V²] = V + B·h_1 + E·h_2` with
-//!   `h_1 = mean_k(1 / m_k)` and `h_2 = mean_k(mean_j(1 / n_kj) / m_k)`.
+//! - `S_V²` is the sample variance of the build means, every build counting once. That of build `k` has variance `V + B
+//!   / m_k + E·mean_j(1 / n_kj) / m_k`, so `E[S_V²] = V + B·h_1 + E·h_2` with `h_1 = mean_k(1 / m_k)` and `h_2 =
+//!   mean_k(mean_j(1 / n_kj) / m_k)`.
 //!
-//! Solving these gives components that are exactly unbiased: `T_E² = S_E²`, `T_B² = S_B² − T_E²·h_B`,
-//! `T_V² = S_V² − T_B²·h_1 − T_E²·h_2`. Where all `m_k = m` and `n_kj = n`, they are the balanced
-//! `S_B² − S_E² / n` and `S_V² − S_B² / m`.
+//! Solving these gives components that are exactly unbiased: `T_E² = S_E²`, `T_B² = S_B² − T_E²·h_B`, `T_V² = S_V² −
+//! T_B²·h_1 − T_E²·h_2`. Where all `m_k = m` and `n_kj = n`, they are the balanced `S_B² − S_E² / n` and `S_V² − S_B² /
+//! m`.
 //!
-//! # What a shape cannot tell
+//! # Limits of a design
 //!
-//! If no execution has two measurements, `E` cannot be told from `B`, and the component of the builds
-//! contains it (exactly, for then every `n_kj` is 1). If no build has two executions, the component of
-//! the version contains `B`. If there is one build, nothing is known of `V`. The component that is not
-//! known is `None`.
+//! If no execution has two measurements, `E` cannot be distinguished from `B`, and the component of the builds contains
+//! it (exactly, for then every `n_kj` is 1). If no build has two executions, the component of the version contains `B`.
+//! If there is one build, nothing is known of `V`. An unknown component is `None`.
 
 use super::{distribution::f_survival, summary::Summary};
 
 /// A standard deviation below this share of the mean is the rounding of means, not variance.
 const ROUNDING: f64 = 1e-13;
 
-/// One value for each level, called by what varies: the papers' `E`, `B` and `V`.
+/// One value for each level, named by what varies: the papers' `E`, `B` and `V`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Levels<T> {
     /// Between the measurements of an execution: `E`.
@@ -45,7 +43,7 @@ pub struct Levels<T> {
     pub version: T,
 }
 
-/// The variance at each level, always of *means*, whatever estimator stands for an execution.
+/// The variance at each level, always of *means*, whatever the estimator of executions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Components {
     /// `S_E²`, `S_B²`, `S_V²`, in the squared unit of the metric.
@@ -53,11 +51,11 @@ pub struct Components {
     /// `T_E²`, `T_B²`, `T_V²`, in the squared unit of the metric. They may be negative: clamping them
     /// would bias them.
     pub t: Levels<Option<f64>>,
-    /// Is there an effect of layout at all?
+    /// The test for an effect of layout; none if the design has no such test.
     pub layout: Option<LayoutTest>,
     /// The degrees of freedom of `s`: `Σ (n_kj − 1)`, `Σ (m_k − 1)`, `l − 1`.
     pub freedom: Levels<f64>,
-    /// How much of each component the squares above it contain.
+    /// The shares of lower components in the squares.
     pub weights: Weights,
 }
 
@@ -71,7 +69,7 @@ pub struct LayoutTest {
     pub f: f64,
     /// `l − 1` and `Σ (m_k − 1)`.
     pub freedom: [f64; 2],
-    /// The probability of so large an `f` if layout had no effect.
+    /// The probability of so large an `f` without an effect of layout.
     pub p: f64,
 }
 
@@ -113,7 +111,7 @@ impl Components {
     }
 }
 
-/// How much of `E` and `B` the squares above them contain; see the module's documentation.
+/// The shares of `E` and `B` in the squares above them; see the module's documentation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Weights {
     /// `h_B`: `1 / n` where all `n_kj = n`.
@@ -125,7 +123,7 @@ pub struct Weights {
 }
 
 impl Weights {
-    /// The components `T²` that squares `S²` give. A square that is not known counts as 0 above it.
+    /// Computes the unbiased components `T²` from squares `S²`. An unknown square counts as 0 in the levels above it.
     pub fn unbiased(&self, s: &Levels<Option<f64>>) -> Levels<Option<f64>> {
         let e = s.execution.unwrap_or(0.0);
         let build = s.build.map(|s_b| s_b - e * self.e_in_b);

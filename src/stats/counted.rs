@@ -1,12 +1,13 @@
-//! Judges counts: what an execution counted is the same in each repetition, so no time is estimated.
+//! Decides verdicts on counts: every repetition of an execution gives the same count, so no time is estimated. Pure.
 //!
-//! The counts of a version differ by layouts and initial states alone. Their range is all that is uncertain: a change is
-//! one if the ranges of both versions do not overlap, and if it is at least the smallest change of interest. Its interval is
-//! the range of the changes from a count of the base to the count of the head in the same layout and initial state.
+//! The counts of a version differ by layouts and initial states alone, and their range is the only uncertainty: a
+//! difference is a change if the ranges of both versions do not overlap, and if it is at least the smallest change of
+//! interest. Its interval is the range of the changes from a count of the base to the count of the head in the same
+//! layout and initial state.
 //!
-//! Nearly all counts are the same in all of these, and then a change is certain. But some depend on the order of a hash map,
-//! and a commit can change that order without changing what is executed on average. Layouts and states are drawn, so the
-//! ranges of such counts lie apart by chance: three and three in 10 % of all cases, six and six in 0.2 %
+//! Nearly all counts are the same in all layouts and states, and then a change is certain. But some depend on the order
+//! of a hash map, and a commit can change that order without changing the average work. Layouts and states are drawn at
+//! random, so the ranges of such counts lie apart by chance: three and three in 10 % of all cases, six and six in 0.2 %
 //! ([`apart_by_chance`]). So where the counts of a version [vary](varies), ranges of fewer than six prove nothing.
 
 use std::collections::BTreeMap;
@@ -22,60 +23,61 @@ use super::{
     verdict::{Evidence, InconclusiveReason, Verdict},
 };
 
-/// What stands for a count of nothing where a logarithm is needed: less than any count. So changes from and to nothing add
-/// up with others: from 0 to 1 and from there to 3 is from 0 to 3.
+/// Replaces a count of 0 in logarithms: less than any count. Changes from and to 0 then add up with others: from 0 to 1
+/// and from there to 3 is from 0 to 3.
 const NOTHING: f64 = 1e-15;
 
-/// A difference of logarithms above that of any two counts is a change from nothing.
+/// A difference of logarithms above that of any two counts is a change from 0.
 const FROM_NOTHING: f64 = 24.0;
 
-/// How many counts of each version the ranges of counts that vary need at least.
+/// The least number of counts of each version for ranges of counts that vary.
 const FEWEST_COUNTS: usize = 6;
 
-/// How often the ranges of any benchmark of a comparison may lie apart by chance.
+/// The probability, over a whole comparison, that the ranges of any benchmark may lie apart by chance.
 const ANY_APART: f64 = 0.01;
 
-/// From which share of the smallest change of interest on the counts of one version vary.
+/// The counts of one version vary if they differ by more than this share of the smallest change of interest.
 const VARYING_SHARE: f64 = 0.25;
 
-/// How often the ranges of these numbers of counts of two versions lie apart, in either direction, although all have the same
-/// distribution: in 2 of all the ways to choose those of one version.
+/// The probability that the ranges of these numbers of counts of two versions lie apart, in either direction, although
+/// all have the same distribution: 2 of all the ways to choose the counts of one version.
 pub fn apart_by_chance([base, head]: [usize; 2]) -> f64 {
     (1..=base).fold(2.0, |chance, k| chance * k as f64 / (head + k) as f64)
 }
 
-/// In how many layouts and initial states to count each version of a benchmark whose counts vary, by the number of verdicts
-/// of the comparison: in six at least, and in as many that the ranges of any of these lie apart by chance in at most 1 % of
+/// The number of layouts and initial states in which to count each version of a benchmark whose counts vary, given the
+/// number of verdicts of the comparison: at least six, and enough that any ranges lie apart by chance in at most 1 % of
 /// all comparisons.
 ///
-/// All verdicts count, also those on counts that do not vary: which of them vary is not known before they are counted, and a
-/// number that depended on it would favour those that seem to have changed.
-pub fn counts_needed(judged: usize) -> usize {
+/// All verdicts count, even those on counts that do not vary: it is unknown beforehand which of them vary, and a number
+/// that depended on it would favour those that seem to have changed.
+pub fn counts_needed(verdicts: usize) -> usize {
     let mut counts = FEWEST_COUNTS;
-    while judged as f64 * apart_by_chance([counts; 2]) > ANY_APART {
+    while verdicts as f64 * apart_by_chance([counts; 2]) > ANY_APART {
         counts += 1;
     }
     counts
 }
 
-/// Whether the counts of a version differ by more than a quarter of the smallest change of interest; where that is 0, at
-/// all.
+/// True if the counts of a version differ by more than a quarter of the smallest change of interest; where that is 0,
+/// if they differ at all.
 pub fn varies(version: &Summary, min_effect: f64) -> bool {
     range(&counts(version))
         .is_some_and(|range| change(range.low, range.high) > VARYING_SHARE * min_effect)
 }
 
-/// How often a version was counted: each time in another layout and initial state.
+/// The number of counts of a version, each in another layout and initial state.
 pub fn times_counted(version: &Summary) -> usize {
     version.builds().iter().map(|build| build.estimates.len()).sum()
 }
 
-/// The relative change that a difference of logarithms is: 0.05 is 5 % more. From nothing it is infinite.
+/// Converts a difference of logarithms into a relative change: 0.05 is 5 % more; infinite from 0.
 pub(super) fn relative(log_change: f64) -> f64 {
     if log_change > FROM_NOTHING { f64::INFINITY } else { log_change.exp_m1() }
 }
 
-/// Compares the counts of two versions, and judges them by the smallest change of interest of the criteria.
+/// Compares the counts of two versions, and decides by the smallest change of interest of the criteria. None if a
+/// version has no counts.
 pub fn decide_counts(
     base: &Summary,
     head: &Summary,
@@ -124,27 +126,27 @@ pub fn decide_counts(
         equivalent,
     };
     let is_small = change.estimate > least && change.estimate < limit;
-    let basis = Evidence::Counted { by_chance };
+    let evidence = Evidence::Counted { by_chance };
     let verdict = match flag {
         _ if equivalent => {
-            Verdict::Unchanged { change, min_effect: limit, difference: flag.map(|_| basis) }
+            Verdict::Unchanged { change, min_effect: limit, difference: flag.map(|_| evidence) }
         }
-        Some(Direction::Worse) if !is_small => Verdict::Regressed { change, evidence: basis },
-        Some(Direction::Better) if !is_small => Verdict::Improved { change, evidence: basis },
+        Some(Direction::Worse) if !is_small => Verdict::Regressed { change, evidence },
+        Some(Direction::Better) if !is_small => Verdict::Improved { change, evidence },
         Some(_) => Verdict::Inconclusive {
             change,
             detectable: None,
             reason: InconclusiveReason::Small { min_effect: limit },
         },
         None => {
-            let doubt = InconclusiveReason::Varies { by_chance: apart.then_some(by_chance) };
-            Verdict::Inconclusive { change, detectable: None, reason: doubt }
+            let reason = InconclusiveReason::Varies { by_chance: apart.then_some(by_chance) };
+            Verdict::Inconclusive { change, detectable: None, reason }
         }
     };
     Some((assessment, verdict))
 }
 
-/// Every count, by layout and initial state.
+/// All counts, by layout and initial state.
 fn counts(version: &Summary) -> BTreeMap<(u64, usize), f64> {
     let of_build = |build: &super::summary::BuildSummary| {
         let seed = build.seed;
@@ -160,7 +162,7 @@ fn changes([base, head]: &[BTreeMap<(u64, usize), f64>; 2]) -> Vec<f64> {
     base.iter().filter_map(|(place, one)| Some(change(*one, *head.get(place)?))).collect()
 }
 
-/// The relative change from one count to another. From nothing to anything, it is infinite.
+/// The relative change from one count to another; infinite from 0 to anything else.
 fn change(base: f64, head: f64) -> f64 {
     match (base > 0.0, head > 0.0) {
         (true, _) => (head - base) / base,
@@ -169,7 +171,7 @@ fn change(base: f64, head: f64) -> f64 {
     }
 }
 
-/// The mean of counts, and their range; none of none.
+/// The mean of counts with their range; none if there are no counts.
 fn range(counts: &BTreeMap<(u64, usize), f64>) -> Option<Interval> {
     let low = counts.values().copied().reduce(f64::min)?;
     let high = counts.values().copied().reduce(f64::max)?;
@@ -186,7 +188,7 @@ mod tests {
         stats::{Estimator, Measurements},
     };
 
-    /// Of builds with two executions each.
+    /// A version whose builds have two executions each.
     fn summary(counts: &[[f64; 2]]) -> Summary {
         let builds = (1..).zip(counts).map(|(seed, build)| {
             (seed, build.iter().map(|count| vec![*count]).collect::<Vec<Vec<f64>>>())
@@ -195,21 +197,21 @@ mod tests {
         Summary::compute(&data, Estimator::Mean)
     }
 
-    fn judged(base: &[[f64; 2]], head: &[[f64; 2]], min_effect: f64) -> Verdict {
-        // Those of the metric are chosen by whoever calls.
+    fn decided(base: &[[f64; 2]], head: &[[f64; 2]], min_effect: f64) -> Verdict {
+        // The caller chooses the criteria of the metric.
         let criteria = Criteria { min_effect, ..Criteria::default() };
         decide_counts(&summary(base), &summary(head), &criteria).unwrap().1
     }
 
     #[test]
-    fn counts_that_are_the_same_are_unchanged_and_a_single_one_suffices() {
-        let same = judged(&[[1000.0, 1000.0]], &[[1000.0, 1000.0]], 0.005);
+    fn equal_counts_are_unchanged_even_from_one_execution() {
+        let same = decided(&[[1000.0, 1000.0]], &[[1000.0, 1000.0]], 0.005);
         assert!(matches!(same, Verdict::Unchanged { difference: None, .. }), "{same:?}");
     }
 
     #[test]
-    fn a_change_of_the_limit_is_a_change_and_a_smaller_one_is_told_as_a_difference() {
-        let head = |count: f64| judged(&[[1000.0, 1000.0]], &[[count, count]], 0.005);
+    fn change_at_the_limit_counts_and_a_smaller_is_a_difference() {
+        let head = |count: f64| decided(&[[1000.0, 1000.0]], &[[count, count]], 0.005);
         assert!(matches!(
             head(1005.0),
             Verdict::Regressed { evidence: Evidence::Counted { .. }, .. }
@@ -226,8 +228,8 @@ mod tests {
     }
 
     #[test]
-    fn ranges_that_overlap_show_no_change() {
-        let verdict = judged(&[[1000.0, 1100.0]], &[[1050.0, 1200.0]], 0.005);
+    fn overlapping_ranges_show_no_change() {
+        let verdict = decided(&[[1000.0, 1100.0]], &[[1050.0, 1200.0]], 0.005);
         assert!(
             matches!(
                 verdict,
@@ -238,7 +240,7 @@ mod tests {
             ),
             "{verdict:?}"
         );
-        let verdict = judged(
+        let verdict = decided(
             &[[1000.0, 1100.0], [1010.0, 1090.0]],
             &[[1000.0, 1100.0], [1010.0, 1090.0]],
             0.005,
@@ -247,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_of_counts_that_vary_lie_apart_by_chance_more_rarely_the_more_there_are() {
+    fn apart_by_chance_falls_with_the_number_of_counts() {
         for (counts, ways) in
             [([1, 1], 2.0), ([3, 3], 20.0), ([2, 2], 6.0), ([3, 6], 84.0), ([6, 6], 924.0)]
         {
@@ -255,14 +257,14 @@ mod tests {
             assert!((chance * ways / 2.0 - 1.0).abs() < 1e-12, "{counts:?}: {chance}");
         }
         assert_eq!([1, 4, 5, 17, 18, 64, 65, 1000].map(counts_needed), [6, 6, 7, 7, 8, 8, 9, 11]);
-        for judged in [1, 20, 100, 5000] {
-            let chance = apart_by_chance([counts_needed(judged); 2]);
-            assert!(judged as f64 * chance <= 0.01);
+        for verdicts in [1, 20, 100, 5000] {
+            let chance = apart_by_chance([counts_needed(verdicts); 2]);
+            assert!(verdicts as f64 * chance <= 0.01);
         }
     }
 
     #[test]
-    fn counts_vary_from_a_quarter_of_the_limit_on_and_at_all_where_that_is_nothing() {
+    fn counts_vary_above_a_quarter_of_the_limit() {
         let varies = |counts: [f64; 2], limit| varies(&summary(&[counts]), limit);
         assert!(!varies([1000.0, 1001.0], 0.005));
         assert!(varies([1000.0, 1002.0], 0.005));
@@ -271,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_of_three_counts_that_vary_show_neither_a_regression_nor_an_improvement() {
+    fn three_varying_counts_prove_no_change() {
         let three = |first: f64| [0.0, 5.0, 20.0].map(|more| vec![first + more]);
         let one_each = |counts: &[Vec<f64>]| {
             let builds = (1..).zip(counts.iter().map(|count| vec![count.clone()]));
@@ -304,9 +306,9 @@ mod tests {
             panic!("six counts of each version lie apart");
         };
         assert!((by_chance - 2.0 / 924.0).abs() < 1e-12);
-        // A version that was counted less often does not make up for it.
+        // A version with fewer counts does not become sufficient by that.
         assert!(matches!(verdict([&low, &head]).1, Verdict::Inconclusive { .. }));
-        // What does not vary needs no more than it did.
+        // Counts that do not vary still need only one.
         let same = [vec![1000.0], vec![1000.0], vec![1001.0]];
         let more = [vec![1100.0], vec![1100.0], vec![1101.0]];
         let verdict = verdict([&same, &more]).1;
@@ -320,19 +322,19 @@ mod tests {
     }
 
     #[test]
-    fn with_a_limit_of_nothing_any_difference_is_a_change_also_from_and_to_nothing() {
+    fn zero_limit_makes_any_difference_a_change() {
         for (base, head, estimate) in [(2.0, 3.0, 0.5), (0.0, 3.0, f64::INFINITY)] {
-            let Verdict::Regressed { change, .. } = judged(&[[base; 2]], &[[head; 2]], 0.0) else {
+            let Verdict::Regressed { change, .. } = decided(&[[base; 2]], &[[head; 2]], 0.0) else {
                 panic!("{base} {head}");
             };
             assert_eq!([change.estimate, change.low, change.high], [estimate; 3]);
         }
-        assert!(matches!(judged(&[[3.0; 2]], &[[0.0; 2]], 0.0), Verdict::Improved { .. }));
-        assert!(matches!(judged(&[[0.0; 2]], &[[0.0; 2]], 0.0), Verdict::Unchanged { .. }));
+        assert!(matches!(decided(&[[3.0; 2]], &[[0.0; 2]], 0.0), Verdict::Improved { .. }));
+        assert!(matches!(decided(&[[0.0; 2]], &[[0.0; 2]], 0.0), Verdict::Unchanged { .. }));
     }
 
     #[test]
-    fn changes_from_and_to_nothing_add_up_with_others() {
+    fn changes_from_and_to_zero_add_up_with_others() {
         let log = |base: f64, head: f64| {
             let [base, head] = [base, head].map(|count| summary(&[[count; 2]]));
             decide_counts(&base, &head, &Criteria::default()).unwrap().0.comparison.log_change

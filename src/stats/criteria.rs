@@ -1,50 +1,50 @@
-//! The criteria of judging that users can set, with their defaults.
+//! The criteria of verdicts that users can set, with their defaults.
 
 use super::{error::StatsError, estimator::Estimator, rule::Rule};
 use crate::model::Metric;
 
-/// How benchmarks are judged. The same for all benchmarks and both stages of an experiment.
+/// The criteria of verdicts, the same for all benchmarks and both stages of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Criteria {
-    /// What stands for one execution; absent where it is the estimator that suits how that was measured.
+    /// The estimator of an execution; if absent, the one that suits the way the execution was measured.
     pub estimator: Option<Estimator>,
-    /// What flags a benchmark.
+    /// The rule that flags a benchmark.
     pub rule: Rule,
-    /// How often a comparison may report a regression where nothing changed, between 0 and 1; without
-    /// confirmation, how often it may flag each benchmark.
+    /// The probability, between 0 and 1, that a comparison reports a regression where nothing changed; without
+    /// confirmation, that it flags any one unchanged benchmark.
     pub false_alarm_rate: f64,
-    /// How many judgements of one command share the false-alarm rate, each with as much of it: 2 where a head is
-    /// judged against a release as well, else 1.
+    /// The number of comparisons in one command that share the false-alarm rate evenly: 2 if a head is compared with a
+    /// release as well, else 1.
     pub judgements: usize,
-    /// The confidence of the intervals of one version, and so of the rule `overlap`, between 0 and 1.
+    /// The confidence, between 0 and 1, of the intervals of one version, and so of the rule `overlap`.
     pub confidence: f64,
     /// The smallest relative change of interest: 0.01 is 1 %. At least 0.
     pub min_effect: f64,
-    /// The smallest changes of interest in what is counted.
+    /// The smallest changes of interest in counts.
     pub counts: CountLimits,
-    /// Whether what is flagged is measured again from fresh builds before it counts.
+    /// True if a flagged change must be confirmed on fresh builds.
     pub confirm: bool,
-    /// The seed of what is estimated by chance: the bootstraps of `show`, `plan` and `diagnose`.
+    /// The seed of all random estimates: the bootstraps of `show`, `plan` and `diagnose`.
     pub seed: u64,
 }
 
-/// The smallest relative changes of interest in what is counted: 0.01 is 1 %.
+/// The smallest relative changes of interest in counts: 0.01 is 1 %.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CountLimits {
-    /// Of instructions.
+    /// The limit for instructions.
     pub instructions: f64,
-    /// Of allocations.
+    /// The limit for allocations.
     pub allocations: f64,
-    /// Of allocated bytes.
+    /// The limit for allocated bytes.
     pub allocated_bytes: f64,
 }
 
 impl CountLimits {
-    /// Half a percent of the instructions, and any allocation: what is counted is the same each time, but nearly every
-    /// commit changes a few instructions.
+    /// Half a percent of the instructions, and any allocation: counts are the same each time, but nearly every commit
+    /// changes a few instructions.
     pub const DEFAULT: Self = Self { instructions: 0.005, allocations: 0.0, allocated_bytes: 0.0 };
 
-    /// The limit of a metric, if it is one that is counted.
+    /// The limit of a metric, if it is a counted one.
     pub fn for_metric(&self, metric: &Metric) -> Option<f64> {
         [
             (Metric::instructions(), self.instructions),
@@ -74,7 +74,7 @@ impl Default for Criteria {
 }
 
 impl Criteria {
-    /// These criteria, if every number in them makes sense.
+    /// Checks that every number is in its range.
     pub fn checked(self) -> Result<Self, StatsError> {
         StatsError::unless_probability(self.false_alarm_rate)?;
         StatsError::unless_probability(self.confidence)?;
@@ -85,17 +85,17 @@ impl Criteria {
         }
     }
 
-    /// These criteria for a metric that is counted.
+    /// These criteria with the limit of a counted metric.
     #[must_use]
     pub fn for_metric(self, metric: &Metric) -> Self {
         let min_effect = self.counts.for_metric(metric).unwrap_or(self.min_effect);
         Self { min_effect, ..self }
     }
 
-    /// These criteria, as strict as is needed for one comparison to report a change of a benchmark that has none, in
-    /// either direction, with a probability of at most `rate`.
+    /// Tightens these criteria so that one comparison reports a false change of a benchmark, in either direction, with
+    /// a probability of at most `rate`.
     ///
-    /// What did not change is flagged with a probability of at most `α₁ = 2α`, and fresh builds then confirm it in
+    /// An unchanged benchmark is flagged with a probability of at most `α₁ = 2α`, and fresh builds then confirm it in
     /// the same direction with at most `α₂ ≤ α`: so `α = √(rate/2)`. Without confirmation, it is the rate itself.
     #[must_use]
     pub fn within(self, rate: f64) -> Self {
@@ -103,28 +103,28 @@ impl Criteria {
         Self { false_alarm_rate: self.false_alarm_rate.min(needed), ..self }
     }
 
-    /// The smallest change of interest as a difference of logarithms, so that it is the same in both
-    /// directions: 1 % more, or the 0.99 % less that undo it.
+    /// The smallest change of interest as a difference of logarithms, so that it is the same in both directions: 1 %
+    /// more, or the 0.99 % less that undoes it.
     pub(super) fn min_log_change(&self) -> f64 {
         self.min_effect.ln_1p()
     }
 
-    /// `α₁`: how often all looks of the first stage together may flag a benchmark that did not change. Where
-    /// that is the verdict, it is the false-alarm rate; what is confirmed may be flagged twice as often.
+    /// `α₁`: the probability that all analyses of the first stage together flag an unchanged benchmark. Without
+    /// confirmation it is the false-alarm rate; with confirmation it may be twice as high.
     pub(super) fn flag_rate(&self) -> f64 {
         let rate = self.false_alarm_rate;
-        // Below 1, whatever the rate.
+        // Below 1 for any rate.
         if self.confirm { (2.0 * rate).min(f64::midpoint(rate, 1.0)) } else { rate }
     }
 
-    /// `α₂`: the one-sided p value that the fresh builds of a flagged benchmark must reach if `judged`
-    /// benchmarks are judged, in each of `J` judgements: `min(α, 2α / (J G α₁))`.
+    /// `α₂`: the largest one-sided p value with which fresh builds confirm a flagged benchmark, for `G` benchmarks in
+    /// each of `J` comparisons of one command: `min(α, 2α / (J G α₁))`.
     ///
     /// A false regression then has probability `α₁/2 · α₂` per benchmark, and at most `α/J` over all of them: at most
-    /// `α` over all judgements, however much these have in common.
-    pub(super) fn confirmation_rate(&self, judged: usize) -> f64 {
+    /// `α` over all comparisons, even if these are dependent.
+    pub(super) fn confirmation_rate(&self, benchmarks: usize) -> f64 {
         let rate = self.false_alarm_rate;
-        let verdicts = (judged.max(1) * self.judgements.max(1)) as f64;
+        let verdicts = (benchmarks.max(1) * self.judgements.max(1)) as f64;
         rate.min(2.0 * rate / (self.flag_rate() * verdicts))
     }
 }
@@ -134,12 +134,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_defaults_make_sense() {
+    fn default_criteria_are_valid() {
         assert_eq!(Criteria::default().checked(), Ok(Criteria::default()));
     }
 
     #[test]
-    fn numbers_out_of_range_are_refused() {
+    fn criteria_out_of_range_are_refused() {
         let with = |change: fn(&mut Criteria)| {
             let mut criteria = Criteria::default();
             change(&mut criteria);
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_comparison_within_a_rate_reports_what_did_not_change_no_more_often() {
+    fn criteria_within_a_rate_keep_that_rate() {
         for rate in [1e-6, 0.003, 0.005] {
             for confirm in [true, false] {
                 let criteria = Criteria { confirm, ..Criteria::default() }.within(rate);
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn confirmation_gets_stricter_with_the_number_of_benchmarks_judged() {
+    fn confirmation_rate_falls_with_the_number_of_benchmarks() {
         let criteria = Criteria::default();
         assert_eq!(
             [1, 20, 50, 200].map(|g| criteria.confirmation_rate(g)),
@@ -178,18 +178,21 @@ mod tests {
     }
 
     #[test]
-    fn judgements_of_one_command_share_the_rate_of_false_regressions() {
+    fn judgements_of_one_command_share_the_false_alarm_rate() {
         for judgements in [1, 2] {
             let criteria = Criteria { judgements, ..Criteria::default() };
-            for judged in [1, 7, 20, 50, 1000] {
-                let of_one = criteria.flag_rate() / 2.0 * criteria.confirmation_rate(judged);
-                let of_all = judgements as f64 * judged as f64 * of_one;
-                assert!(of_all <= criteria.false_alarm_rate + 1e-12, "{judgements} of {judged}");
+            for benchmarks in [1, 7, 20, 50, 1000] {
+                let of_one = criteria.flag_rate() / 2.0 * criteria.confirmation_rate(benchmarks);
+                let of_all = judgements as f64 * benchmarks as f64 * of_one;
+                assert!(
+                    of_all <= criteria.false_alarm_rate + 1e-12,
+                    "{judgements} of {benchmarks}"
+                );
             }
         }
-        // Few benchmarks are confirmed no more strictly than one judgement alone confirms them.
-        let rate = |judgements, judged| {
-            Criteria { judgements, ..Criteria::default() }.confirmation_rate(judged)
+        // For few benchmarks the rate is no stricter than that of a single comparison.
+        let rate = |judgements, benchmarks| {
+            Criteria { judgements, ..Criteria::default() }.confirmation_rate(benchmarks)
         };
         assert_eq!([rate(2, 10), rate(2, 50)], [rate(1, 10), rate(1, 100)]);
     }

@@ -1,5 +1,4 @@
-//! All measurements of one benchmark of one version, in one metric: builds × executions ×
-//! measurements, which need not be equally many everywhere.
+//! The measurements of one benchmark of one version, in one metric: builds × executions × measurements, in any numbers.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -9,15 +8,13 @@ use std::{
 
 use crate::model::Metric;
 
-/// Measurements outside this range are refused: no unit needs them, and the square of what is inside
-/// neither overflows nor vanishes.
+/// Measurements outside this range are refused: no unit needs them, and squares inside it neither overflow nor vanish.
 const ACCEPTED: Range<f64> = 1e-100..1e100;
 
 /// Builds × executions × measurements of one benchmark of one version.
 ///
-/// All values lie in one slice, so that millions of them are read at the speed of memory. An execution
-/// without measurements (it failed) is absent, and so is a build without executions. Judging needs two
-/// builds or more.
+/// All values lie in one slice, so that millions of them are read at memory bandwidth. An execution without
+/// measurements (it failed) is absent, and so is a build without executions. A verdict needs two builds or more.
 ///
 /// ```
 /// use cargo_rbench::{model::Metric, stats::Measurements};
@@ -26,7 +23,7 @@ const ACCEPTED: Range<f64> = 1e-100..1e100;
 /// let measurements = Measurements::new(Metric::wall(), builds)?;
 /// assert_eq!(measurements.values(), [1.0, 2.0, 3.0, 4.0]);
 /// assert_eq!(measurements.builds().len(), 2);
-/// # Ok::<(), cargo_rbench::stats::Misfit>(())
+/// # Ok::<(), cargo_rbench::stats::InvalidMeasurement>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measurements {
@@ -36,17 +33,17 @@ pub struct Measurements {
     executions: Vec<ExecutionRange>,
     /// Seed and executions (as a range of `executions`) of each build.
     builds: Vec<(u64, Range<usize>)>,
-    /// When the first execution of each build started, by its seed.
+    /// The start of the first execution of each build, by its seed.
     starts: BTreeMap<u64, f64>,
-    /// What brings each execution to the ratio of its pair, by the seed of its build and its round.
+    /// The factor that gives each execution the ratio of its pair, by the seed of its build and its round.
     factors: BTreeMap<u64, Vec<f64>>,
 }
 
-/// Which values are those of an execution.
+/// The values of one execution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct ExecutionRange {
     round: usize,
-    /// Where in the values it ends; it starts where the one before ends.
+    /// The end of its values; they start at the end of the execution before.
     end: usize,
 }
 
@@ -80,22 +77,22 @@ impl Measurements {
         if data.values.is_empty() { Err(InvalidMeasurement::Nothing) } else { Ok(data) }
     }
 
-    /// The same measurements, with the smallest step of a value in the metric's unit: 1 for times in whole
-    /// nanoseconds. 0, which it is unless set, if it is unknown.
+    /// Sets the smallest step of a value in the metric's unit: 1 for times in whole nanoseconds. 0, the default, means
+    /// unknown.
     #[must_use]
     pub fn with_resolution(self, resolution: f64) -> Self {
         Self { resolution: if resolution.is_finite() { resolution.max(0.0) } else { 0.0 }, ..self }
     }
 
-    /// The same measurements, with when the first execution of each build started, by its seed: in seconds since any
-    /// one moment. No statistic uses it; it tells in which order builds were measured.
+    /// Sets the start of the first execution of each build, by its seed, in seconds since any one moment. It records
+    /// the order of measurement; no statistic uses it.
     #[must_use]
     pub fn with_starts(self, starts: BTreeMap<u64, f64>) -> Self {
         Self { starts, ..self }
     }
 
-    /// The same measurements, with what the estimate of each execution is multiplied by where it is compared with the
-    /// execution beside it: by the seed of its build, in the order of rounds. 1, which it is unless set, leaves it.
+    /// Sets the factor of each execution for the comparison with its partner: by the seed of its build, in the order of
+    /// rounds. The default is 1.
     #[must_use]
     pub fn with_factors(self, factors: BTreeMap<u64, Vec<f64>>) -> Self {
         Self { factors, ..self }
@@ -108,7 +105,7 @@ impl Measurements {
         let first = self.executions.len();
         for (round, values) in executions.into_iter().enumerate() {
             let values = values.as_ref();
-            // A count of what a benchmark may not need at all.
+            // Some counts may be 0.
             let is_nothing = |value: f64| value == 0.0 && self.metric.may_be_nothing();
             let is_refused = |value: &f64| !ACCEPTED.contains(value) && !is_nothing(*value);
             if let Some(measurement) = values.iter().position(is_refused) {
@@ -126,7 +123,7 @@ impl Measurements {
         Ok(())
     }
 
-    /// What was measured, and its unit.
+    /// The metric, with its unit.
     pub fn metric(&self) -> &Metric {
         &self.metric
     }
@@ -136,12 +133,12 @@ impl Measurements {
         self.resolution
     }
 
-    /// Every measurement, build by build and execution by execution.
+    /// All measurements, by build and execution.
     pub fn values(&self) -> &[f64] {
         &self.values
     }
 
-    /// The builds that have measurements, in the order in which they were given.
+    /// The builds that have measurements, in their given order.
     pub fn builds(&self) -> impl ExactSizeIterator<Item = BuildMeasurements<'_>> {
         self.builds.iter().map(|(seed, executions)| BuildMeasurements {
             seed: *seed,
@@ -170,7 +167,7 @@ impl<'a> BuildMeasurements<'a> {
         self.seed
     }
 
-    /// When its first execution started, in seconds since a moment that all builds share, if that is known.
+    /// The start of its first execution, in seconds since a moment common to all builds, if known.
     pub fn start(&self) -> Option<f64> {
         self.data.starts.get(&self.seed).copied()
     }
@@ -190,14 +187,14 @@ impl<'a> BuildMeasurements<'a> {
 }
 
 impl BuildMeasurements<'_> {
-    /// What the estimate of the execution of this round is multiplied by where it is compared with the one beside it.
+    /// The factor for the estimate of the execution of this round where it is compared with its partner.
     pub fn factor(&self, round: usize) -> f64 {
         let factors = self.data.factors.get(&self.seed);
         factors.and_then(|factors| factors.get(round)).copied().unwrap_or(1.0)
     }
 }
 
-/// Which measurement it is, in the data as they were given.
+/// The position of a measurement in the data as given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MeasurementPosition {
     /// The layout seed of its build.
@@ -215,14 +212,14 @@ impl fmt::Display for MeasurementPosition {
     }
 }
 
-/// Why data cannot be taken as [`Measurements`].
+/// The reason why data are refused as [`Measurements`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum InvalidMeasurement {
-    /// A value is not a positive finite number, or beyond what any unit needs.
+    /// A value is not a positive finite number, or outside the range of any unit.
     Value {
         /// The value.
         value: f64,
-        /// Which measurement it is.
+        /// Its position.
         position: MeasurementPosition,
     },
     /// Two builds have the same layout seed.
@@ -230,7 +227,7 @@ pub enum InvalidMeasurement {
         /// That seed.
         seed: u64,
     },
-    /// There is no measurement at all.
+    /// There are no measurements.
     Nothing,
 }
 
@@ -260,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn ragged_data_come_back_as_they_were_given() {
+    fn ragged_data_are_returned_unchanged() {
         let given = [(3, vec![vec![1.0], vec![2.0, 3.0]]), (1, vec![vec![4.0, 5.0, 6.0]])];
         let data = wall(&given).unwrap();
         let back: Vec<(u64, Vec<Vec<f64>>)> = data
@@ -272,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn an_execution_without_measurements_is_absent_and_so_is_a_build_of_such() {
+    fn empty_executions_and_builds_are_absent() {
         let data = wall(&[(1, vec![vec![], vec![2.0]]), (2, vec![vec![], vec![]]), (5, vec![])]);
         let data = data.unwrap();
         assert_eq!(data.builds().len(), 1);
@@ -282,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_resolution_is_kept_and_what_makes_no_sense_is_unknown() {
+    fn resolution_is_kept_and_an_invalid_one_is_unknown() {
         let data = wall(&[(1, vec![vec![2.0]])]).unwrap();
         assert_eq!(data.resolution(), 0.0);
         assert_eq!(data.clone().with_resolution(0.5).resolution(), 0.5);
@@ -292,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_is_no_positive_number_is_refused_with_where_it_stands() {
+    fn invalid_value_is_refused_with_its_position() {
         for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, -0.0, -1.0, 1e-300, 1e300] {
             let refusal = wall(&[(1, vec![vec![1.0]]), (9, vec![vec![], vec![1.0, value]])]);
             let Err(InvalidMeasurement::Value { position, .. }) = refusal else {
@@ -308,13 +305,13 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_that_comes_twice_is_refused_even_where_one_build_is_empty() {
+    fn duplicate_seed_is_refused_even_if_one_build_is_empty() {
         let twice = wall(&[(4, vec![]), (4, vec![vec![1.0]])]);
         assert_eq!(twice, Err(InvalidMeasurement::SeedTwice { seed: 4 }));
     }
 
     #[test]
-    fn data_without_any_measurement_are_refused() {
+    fn empty_data_are_refused() {
         assert_eq!(wall(&[]), Err(InvalidMeasurement::Nothing));
         assert_eq!(wall(&[(1, vec![vec![]])]), Err(InvalidMeasurement::Nothing));
     }

@@ -1,8 +1,8 @@
-//! Quantiles and tail probabilities of the normal, t, chi-squared, F and beta distributions, for real
-//! degrees of freedom.
+//! Quantiles and tail probabilities of the normal, t, chi-squared, F and beta distributions, for real degrees of
+//! freedom.
 //!
-//! Thin names over `statrs` 0.19, held in the tests against values computed with 30 digits.
-//! Arguments outside a function's domain give NaN.
+//! Thin wrappers around `statrs` 0.19, tested against values computed with 30 digits. Arguments outside a function's
+//! domain give NaN.
 
 use statrs::distribution::{
     Beta, ChiSquared, Continuous as _, ContinuousCDF as _, FisherSnedecor, Normal, StudentsT,
@@ -26,12 +26,11 @@ pub fn normal_two_sided(x: f64) -> f64 {
     2.0 * Normal::standard().sf(x.abs())
 }
 
-/// The quantile of Student's t with `df` degrees of freedom, any positive number (Welch's are not
-/// integers); the normal quantile for infinite `df`.
+/// The quantile of Student's t with `df` degrees of freedom, any positive number (Welch's are not integers); the normal
+/// quantile for infinite `df`.
 ///
-/// `statrs` alone is good to 1e-13 where tests live (tails of .5-5 %, 1-60 degrees of freedom), but
-/// only to 2e-6 at a million degrees of freedom and to 2e-5 beside the median. One Newton step makes
-/// that 1e-10.
+/// `statrs` alone is accurate to 1e-13 in the usual range of tests (tails of .5-5 %, 1-60 degrees of freedom), but only
+/// to 2e-6 at a million degrees of freedom and to 2e-5 near the median. One Newton step improves that to 1e-10.
 pub fn t_quantile(probability: f64, df: f64) -> f64 {
     if !(0.0..=1.0).contains(&probability) {
         return f64::NAN;
@@ -41,7 +40,7 @@ pub fn t_quantile(probability: f64, df: f64) -> f64 {
     }
     let Ok(t) = StudentsT::new(0.0, 1.0, df) else { return f64::NAN };
     let rough = t.inverse_cdf(probability);
-    // One Newton step, from the tail that `rough` lies in so that nothing cancels.
+    // One Newton step, from the tail in which `rough` lies so that nothing cancels.
     let excess =
         if rough > 0.0 { (1.0 - probability) - t.sf(rough) } else { t.cdf(rough) - probability };
     let step = excess / t.pdf(rough);
@@ -83,7 +82,7 @@ pub(super) fn beta_cdf(x: f64, a: f64, b: f64) -> f64 {
 
 /// The quantile of the beta distribution with these shapes.
 ///
-/// By bisection, to the last digit that [`beta_cdf`] tells: it is asked for rarely.
+/// By bisection, to the last digit that [`beta_cdf`] distinguishes: it is rarely needed.
 pub(super) fn beta_quantile(probability: f64, a: f64, b: f64) -> f64 {
     let Ok(beta) = Beta::new(a, b) else { return f64::NAN };
     if !(0.0..=1.0).contains(&probability) {
@@ -111,7 +110,7 @@ mod tests {
         ((obtained - exact) / exact).abs()
     }
 
-    /// (probability, degrees of freedom, quantile to 17 digits by 30-digit arithmetic).
+    /// (probability, degrees of freedom, quantile to 17 digits by 30-digit arithmetic)
     const T_QUANTILES: [(f64, f64, f64); 21] = [
         (0.975, 1.0, 12.706_204_736_174_705),
         (0.975, 2.0, 4.302_652_729_749_464),
@@ -147,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn t_quantiles_where_tests_live_are_good_to_twelve_digits() {
+    fn t_quantiles_of_usual_tests_have_twelve_digits() {
         for (probability, df, exact) in &T_QUANTILES[..12] {
             assert!(relative_error(t_quantile(*probability, *df), *exact) < 1e-12);
         }
@@ -213,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn beta_probabilities_have_their_closed_forms_and_quantiles_lead_back() {
+    fn beta_has_its_closed_forms_and_quantiles_invert_it() {
         for x in [0.01, 0.2, 0.5, 0.97] {
             assert!(relative_error(beta_cdf(x, 3.0, 1.0), x.powi(3)) < 1e-12, "{x}");
             assert!(relative_error(beta_cdf(x, 1.0, 4.0), 1.0 - (1.0 - x).powi(4)) < 1e-12, "{x}");

@@ -1,27 +1,26 @@
-//! Reasons why nothing can be computed from valid data.
+//! Reasons why valid data allow no result.
 
 use std::fmt;
 
 use super::estimator::Estimator;
 use crate::model::Metric;
 
-/// Why an interval, comparison or verdict is refused.
+/// The reason why an interval, comparison or verdict is refused.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StatsError {
-    /// The variance between builds is unknown.
+    /// A version has fewer than two builds, so the variance between builds is unknown.
     TooFewBuilds {
-        /// How many builds there are; two are needed.
+        /// The number of builds; two are needed.
         builds: usize,
     },
     /// The two versions were measured in different metrics.
     Metrics(Box<[Metric; 2]>),
     /// The executions of the two versions were estimated differently.
     Estimators([Estimator; 2]),
-    /// The two versions took different numbers of measurements per execution, on average, which biases
-    /// every estimator but the mean: the minimum of 30 lies below the minimum of 10.
+    /// The two versions have different numbers of measurements per execution, on average, which biases every estimator
+    /// but the mean: the minimum of 30 lies below the minimum of 10.
     UnequalMeasurements([f64; 2]),
-    /// Times that do not vary at all, though nothing tells in which steps they come: how precise they are
-    /// is unknown.
+    /// The times do not vary at all and their resolution is unknown, so their precision is unknown.
     NoVariance,
     /// A rate or confidence does not lie strictly between 0 and 1.
     NotAProbability(f64),
@@ -30,12 +29,12 @@ pub enum StatsError {
 }
 
 impl StatsError {
-    /// `value`, if it lies strictly between 0 and 1.
+    /// Returns `value` if it lies strictly between 0 and 1.
     pub(super) fn unless_probability(value: f64) -> Result<f64, Self> {
         if value > 0.0 && value < 1.0 { Ok(value) } else { Err(Self::NotAProbability(value)) }
     }
 
-    /// `builds`, if there are enough of them to know their variance.
+    /// Returns `builds` if there are at least two, so that their variance is defined.
     pub(super) fn unless_two<T>(builds: &[T]) -> Result<&[T], Self> {
         match builds.len() {
             builds @ (0 | 1) => Err(Self::TooFewBuilds { builds }),

@@ -1,4 +1,4 @@
-//! The estimator of one execution from its measurements.
+//! Estimators: one value for an execution from its measurements.
 
 use std::{fmt, str::FromStr};
 
@@ -7,20 +7,20 @@ use serde::Serialize;
 
 use super::moments;
 
-/// How the measurements of one execution become one value, `f[k][j]` in the formulas.
+/// The function that turns the measurements of one execution into one value, `f[k][j]` in the formulas.
 ///
-/// Each is a legitimate observation of its execution, provided that both versions of a comparison
-/// take the same number of measurements with the same number of iterations: the minimum of 30 against
-/// the minimum of 10 differs where nothing changed.
+/// Each is a legitimate observation of its execution, provided that both versions of a comparison take the same number
+/// of measurements with the same number of iterations: the minimum of 30 differs from the minimum of 10 even if nothing
+/// changed.
 ///
-/// `d_1 ≤ … ≤ d_k` are the sorted measurements below.
+/// Below, `d_1 ≤ … ≤ d_k` are the sorted measurements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Estimator {
     /// The arithmetic mean: Kalibera et al. 2006.
     Mean,
-    /// The mean of what remains when the `⌊k / 5⌋` smallest and the `⌊k / 5⌋` largest measurements are
-    /// cut: 20 % at *each* end, so up to 40 % in all (the convention of R's `mean(x, trim = 0.2)`).
+    /// The mean without the `⌊k / 5⌋` smallest and the `⌊k / 5⌋` largest measurements: 20 % at *each* end, so up to 40
+    /// % in all (the convention of R's `mean(x, trim = 0.2)`).
     TrimmedMean,
     /// `(d_⌊(k+1)/2⌋ + d_⌈(k+1)/2⌉) / 2`: Haveraaen & Hundvebakke 2001.
     Median,
@@ -29,19 +29,19 @@ pub enum Estimator {
     /// `d_1`: Haveraaen & Hundvebakke 2001, Chen & Revels 2016.
     #[default]
     Minimum,
-    /// For executions that were interleaved with one of the other version: the value is the trimmed mean, and a change
-    /// is that of the measurements that were fast in both.
+    /// For executions interleaved with one of the other version: the value is the trimmed mean, and a change is the
+    /// ratio of the measurements that were fast in both.
     ///
-    /// See [`neighbours`](super::neighbours).
+    /// See [`paired_ratio`](super::paired_ratio).
     Pairwise,
 }
 
-/// Memory that [`Estimator::estimate`] reuses from one execution to the next.
+/// Memory that [`Estimator::estimate`] reuses between executions.
 #[derive(Clone, Debug, Default)]
 pub struct Scratch(Vec<u64>);
 
 impl Estimator {
-    /// Every estimator of an execution that ran alone, in the order in which help texts list them.
+    /// The estimators of executions that ran alone, in the order of help texts.
     pub const ALL: [Self; 5] =
         [Self::Mean, Self::TrimmedMean, Self::Median, Self::LowerQuartile, Self::Minimum];
 
@@ -57,15 +57,15 @@ impl Estimator {
         }
     }
 
-    /// Whether the mean of all measurements has to stand beside it: it is of the fastest measurements alone.
+    /// True if the mean of all measurements must be computed too, because this estimator uses the fastest measurements
+    /// alone.
     pub const fn needs_mean(self) -> bool {
         matches!(self, Self::Pairwise | Self::Minimum)
     }
 
-    /// The estimate over the measurements of one execution, in their unit.
+    /// Estimates one execution from its measurements, in their unit.
     ///
-    /// The values must be positive, as [`Measurements`](super::Measurements) makes sure. No values
-    /// have no estimate: NaN.
+    /// The values must be positive, as [`Measurements`](super::Measurements) guarantees. NaN without values.
     pub fn estimate(self, values: &[f64], scratch: &mut Scratch) -> f64 {
         if values.is_empty() {
             return f64::NAN;
@@ -88,7 +88,7 @@ fn refill<'a>(scratch: &'a mut Scratch, values: &[f64]) -> &'a mut [u64] {
     &mut scratch.0
 }
 
-/// The mean without the fifth at each end.
+/// The mean without a fifth at each end.
 fn trimmed_mean(values: &[f64], scratch: &mut Scratch) -> f64 {
     let cut = values.len() / 5;
     if cut == 0 {
@@ -102,7 +102,7 @@ fn trimmed_mean(values: &[f64], scratch: &mut Scratch) -> f64 {
     upper[..kept].iter().map(|&bits| f64::from_bits(bits)).sum::<f64>() / kept as f64
 }
 
-/// The middle of the order statistics below and above rank `(k + 1) / parts`.
+/// The midpoint of the order statistics below and above rank `(k + 1) / parts`.
 fn between(values: &[f64], parts: usize, scratch: &mut Scratch) -> f64 {
     let ranks = values.len() + 1;
     let lower = (ranks / parts).max(1);
@@ -130,7 +130,7 @@ impl FromStr for Estimator {
     }
 }
 
-/// A name that no estimator has.
+/// The name of no estimator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownEstimator(pub String);
 
@@ -153,7 +153,7 @@ mod tests {
         estimator.estimate(values, &mut Scratch::default())
     }
 
-    /// The definitions of the papers, read off a sorted copy.
+    /// The definitions of the papers, on a sorted copy.
     fn by_sorting(estimator: Estimator, values: &[f64]) -> f64 {
         let mut d = values.to_vec();
         d.sort_by(f64::total_cmp);
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn each_estimator_gives_the_value_computed_by_hand() {
+    fn estimators_give_the_values_computed_by_hand() {
         let values = [9.0, 1.0, 4.0, 2.0, 100.0, 3.0];
         assert_eq!(estimate(Estimator::Mean, &values), 119.0 / 6.0);
         // one cut at each end: 2, 3, 4, 9
@@ -185,32 +185,32 @@ mod tests {
     }
 
     #[test]
-    fn where_four_divides_k_plus_one_the_lower_quartile_is_one_order_statistic() {
+    fn lower_quartile_is_one_value_if_four_divides_k_plus_one() {
         assert_eq!(estimate(Estimator::LowerQuartile, &[7.0, 5.0, 3.0, 2.0, 6.0, 4.0, 1.0]), 2.0);
     }
 
     #[test]
-    fn all_estimators_of_one_measurement_are_that_measurement() {
+    fn estimators_return_a_single_measurement() {
         for estimator in Estimator::ALL {
             assert_eq!(estimate(estimator, &[2.5]), 2.5, "{estimator}");
         }
     }
 
     #[test]
-    fn the_lower_quartile_of_two_or_three_is_the_minimum() {
+    fn lower_quartile_of_two_or_three_is_the_minimum() {
         assert_eq!(estimate(Estimator::LowerQuartile, &[2.0, 1.0]), 1.0);
         assert_eq!(estimate(Estimator::LowerQuartile, &[2.0, 1.0, 3.0]), 1.0);
     }
 
     #[test]
-    fn nothing_has_no_estimate() {
+    fn estimate_without_values_is_nan() {
         for estimator in Estimator::ALL {
             assert!(estimate(estimator, &[]).is_nan(), "{estimator}");
         }
     }
 
     #[test]
-    fn names_lead_back_to_their_estimators_and_others_are_refused() {
+    fn estimator_names_parse_and_others_are_refused() {
         for estimator in Estimator::ALL {
             assert_eq!(estimator.to_string().parse(), Ok(estimator));
         }

@@ -1,10 +1,9 @@
-//! Impact factors: by how much a random initial state spreads measurements, beyond what one execution
-//! (or one build) shows by itself.
+//! Impact factors: the spread of measurements caused by a random initial state, relative to the spread within one
+//! execution (or one build). Pure.
 //!
-//! The bootstrap of Kalibera et al. 2005, figure 2, and its use on builds, Kalibera et al. 2006,
-//! section 2. A factor of 1 means no influence; where the additive model holds it is near
-//! `sqrt(1 + T_B²/T_E²)` for executions and `sqrt(1 + T_V²/T_B²)` for builds with `T_B²` the variance of
-//! execution means.
+//! The bootstrap of Kalibera et al. 2005, figure 2, and its use on builds, Kalibera et al. 2006, section 2. A factor of
+//! 1 means no influence; where the additive model holds it is near `sqrt(1 + T_B²/T_E²)` for executions and `sqrt(1 +
+//! T_V²/T_B²)` for builds with `T_B²` the variance of execution means.
 
 use std::fmt;
 
@@ -13,37 +12,37 @@ use serde::Serialize;
 
 use super::{Estimator, Measurements, Moments, Random, Scratch, moments::median};
 
-/// How the bootstrap is run.
+/// The parameters of the bootstrap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bootstrap {
-    /// `c`: how many data sets, and how many values of one data set, each repetition chooses. None: 75 %
-    /// of the data sets, as in the paper, or the most that the shape allows.
+    /// `c`: the number of data sets, and of values of one data set, that each repetition chooses. None: 75 % of the
+    /// data sets, as in the paper, or the most that the data allow.
     pub choose: Option<usize>,
-    /// `K`: how often.
+    /// `K`: the number of repetitions.
     pub repetitions: usize,
 }
 
 impl Default for Bootstrap {
-    /// The paper's: 75 % of the data sets, 10,000 times.
+    /// The paper's parameters: 75 % of the data sets, 10,000 repetitions.
     fn default() -> Self {
         Self { choose: None, repetitions: 10_000 }
     }
 }
 
-/// Why there is no impact factor.
+/// The reason why there is no impact factor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoImpact {
     /// `c` must be at least 2, for a standard deviation, and below both the number of data sets and the
     /// number of values in the smallest.
     Choose {
-        /// What was asked for, or what the shape allows.
+        /// The requested `c`, or the largest that the data allow.
         choose: usize,
-        /// Data sets.
+        /// The number of data sets.
         sets: usize,
-        /// Values in the smallest data set.
+        /// The number of values in the smallest data set.
         values: usize,
     },
-    /// No repetition was asked for.
+    /// The requested number of repetitions is 0.
     NoRepetition,
 }
 
@@ -64,18 +63,18 @@ impl std::error::Error for NoImpact {}
 
 /// The impact factor of the data sets, by the bootstrap of Kalibera et al. 2005, figure 2.
 ///
-/// `K` times: SD1 is the standard deviation of one random value from each of `c` random data sets, SD2
-/// that of `c` random values from one random data set; data sets and values are chosen without
-/// replacement. The factor is the median of SD1/SD2. Where a data set is constant, SD2 is 0 and
-/// the ratio infinite, or 1 if SD1 is 0 too; so the factor may be infinite, but is never NaN.
+/// In each of `K` repetitions, SD1 is the standard deviation of one random value from each of `c` random data sets, and
+/// SD2 that of `c` random values from one random data set; data sets and values are chosen without replacement. The
+/// factor is the median of SD1/SD2. If a data set is constant, SD2 is 0 and the ratio infinite, or 1 if SD1 is 0 too;
+/// so the factor may be infinite, but is never NaN.
 pub fn impact_factor(
     sets: &[&[f64]],
     bootstrap: &Bootstrap,
     random: &mut Random,
 ) -> Result<f64, NoImpact> {
     let choose = bootstrap.choice(sets)?;
-    // Values are chosen by moving them to the front of their own data set: uniform whatever the order
-    // that earlier repetitions left, and read back from one stretch of memory.
+    // Values are chosen by moving them to the front of their own data set: uniform in whatever order earlier
+    // repetitions left, and contiguous in memory.
     let mut sets: Vec<Vec<f64>> = sets.iter().map(|set| set.to_vec()).collect();
     let mut indices: Vec<usize> = (0..sets.len()).collect();
     let mut one_of_each = vec![0.0; choose];
@@ -93,8 +92,8 @@ pub fn impact_factor(
     Ok(median(&mut ratios))
 }
 
-/// The impact factor after the mean of each data set has been subtracted from its values (Kalibera
-/// et al. 2005, section 5.2). Near 1, the random initial state does no more than shift a data set.
+/// The impact factor after subtracting the mean of each data set from its values (Kalibera et al. 2005, section 5.2).
+/// Near 1, the random initial state only shifts a data set.
 pub(super) fn impact_factor_without_shift(
     sets: &[&[f64]],
     bootstrap: &Bootstrap,
@@ -122,12 +121,12 @@ pub struct ImpactFactor {
 }
 
 impl ImpactFactor {
-    /// The impact of starting the program again: data sets are executions, values are measurements.
+    /// The impact of restarting the program: data sets are executions, values are measurements.
     ///
-    /// The effect of the build is taken out first, or it would count as that of its executions: each
-    /// execution is moved so that executions lie about the mean of all builds, their distance from the
-    /// mean of their own build multiplied by `sqrt(m / (m − 1))`, which undoes the shrinking that
-    /// estimating that mean brings. Builds with a single execution say nothing here and are left out.
+    /// The effect of the build is removed first, or it would count as an effect of executions: each execution is moved
+    /// so that executions lie about the mean of all builds, with their distance from the mean of their own build
+    /// multiplied by `sqrt(m / (m − 1))`, which undoes the shrinkage from estimating that mean. Builds with a single
+    /// execution carry no information here and are left out.
     pub fn execution_impact(
         data: &Measurements,
         bootstrap: &Bootstrap,
@@ -151,7 +150,7 @@ impl ImpactFactor {
         Self::estimate(&sets, bootstrap, random)
     }
 
-    /// The impact of building again: data sets are builds, values are the estimates of their executions.
+    /// The impact of rebuilding: data sets are builds, values are the estimates of their executions.
     pub fn build_impact(
         data: &Measurements,
         estimator: Estimator,
@@ -182,7 +181,7 @@ impl ImpactFactor {
 }
 
 impl Bootstrap {
-    /// `c` for data sets of this shape.
+    /// `c` for data sets of these sizes.
     fn choice(&self, sets: &[&[f64]]) -> Result<usize, NoImpact> {
         let values = sets.iter().map(|set| set.len()).min().unwrap_or(0);
         let most = sets.len().min(values).saturating_sub(1);

@@ -1,4 +1,4 @@
-//! The interval of one version: where its value lies, over all the layouts it might have had.
+//! The interval of one version: the range of its value over all possible layouts. Pure.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -28,10 +28,9 @@ pub struct Interval {
 impl Interval {
     /// The three-level interval `g ± t_{1−α/2, l−1} · sqrt(S_V² / l)`, where `confidence` is `1 − α`.
     ///
-    /// `S_V²` is the sample variance of the build values `b[k]`, `g` their mean. `Var(g)` is exactly
-    /// `E[S_V²] / l`, so this one number carries all three levels, for any estimator and also where
-    /// executions are not equally many (the builds then have unequal variances, and the interval
-    /// is slightly conservative).
+    /// `S_V²` is the sample variance of the build values `b[k]`, `g` their mean. `Var(g)` is exactly `E[S_V²] / l`, so
+    /// this one number covers all three levels, for any estimator and any numbers of executions (with unequal numbers,
+    /// builds have unequal variances, and the interval is slightly conservative).
     pub fn three_level(summary: &Summary, confidence: f64) -> Result<Self, StatsError> {
         let confidence = StatsError::unless_probability(confidence)?;
         let l = StatsError::unless_two(summary.builds())?.len() as f64;
@@ -40,14 +39,14 @@ impl Interval {
         Ok(Self::around(values.mean, t * (values.squares / (l - 1.0) / l).sqrt()))
     }
 
-    /// The interval (17) of Kalibera et al. 2006, verbatim and therefore of means, whatever the
-    /// estimator of the summary: `Ȳ ± u_{1−α/2} · sqrt(S_E²/(lmn) + S_B²/(lm) + S_V²/l)`.
+    /// The interval (17) of Kalibera et al. 2006, verbatim and therefore of means, whatever the estimator of the
+    /// summary: `Ȳ ± u_{1−α/2} · sqrt(S_E²/(lmn) + S_B²/(lm) + S_V²/l)`.
     ///
-    /// It counts `B` twice and `E` three times and takes the normal quantile, so it is too wide for many
-    /// builds and too narrow for few: offered as the rule `overlap`, to compare methods. Where executions or measurements
-    /// are not equally many, `1/m` and `1/(mn)` are the variances of build means that they stand for,
-    /// `mean_k(1/m_k)` and `mean_k(mean_j(1/n_kj)/m_k)`, and `Ȳ` is the mean of build means. A level of
-    /// which nothing is known adds nothing.
+    /// It counts `B` twice and `E` three times and uses the normal quantile, so it is too wide for many builds and too
+    /// narrow for few; the rule `overlap` offers it for comparing methods. For unequal numbers of executions or
+    /// measurements, `1/m` and `1/(mn)` are replaced by the variances of build means that they stand for,
+    /// `mean_k(1/m_k)` and `mean_k(mean_j(1/n_kj)/m_k)`, and `Ȳ` is the mean of build means. An unknown level adds
+    /// nothing.
     pub fn paper(summary: &Summary, confidence: f64) -> Result<Self, StatsError> {
         let confidence = StatsError::unless_probability(confidence)?;
         let l = StatsError::unless_two(summary.builds())?.len() as f64;
@@ -59,7 +58,7 @@ impl Interval {
         Ok(Self::around(summary.means().mean, u * variance.sqrt()))
     }
 
-    /// The interval that reaches `half_width` to both sides of `center`.
+    /// The interval of `half_width` on both sides of `center`.
     pub fn around(center: f64, half_width: f64) -> Self {
         Self { center, low: center - half_width, high: center + half_width }
     }
@@ -93,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn the_three_level_interval_is_the_t_interval_of_the_build_values() {
+    fn three_level_interval_is_the_t_interval_of_build_values() {
         // Build values 3, 4, 8: mean 5, variance 7; t_{.975, 2} = 4.302652729749464.
         let data = summary(&[&[&[2.0], &[4.0]], &[&[3.0, 5.0]], &[&[8.0]]], Estimator::Mean);
         let interval = Interval::three_level(&data, 0.95).unwrap();
@@ -102,13 +101,13 @@ mod tests {
     }
 
     #[test]
-    fn the_three_level_interval_is_of_the_chosen_estimator() {
+    fn three_level_interval_uses_the_chosen_estimator() {
         let data = summary(&[&[&[1.0, 9.0]], &[&[3.0, 30.0]]], Estimator::Minimum);
         assert_close(Interval::three_level(&data, 0.5).unwrap().center, 2.0);
     }
 
     #[test]
-    fn the_interval_of_the_paper_adds_all_three_squares_of_means() {
+    fn paper_interval_adds_all_three_squares_of_means() {
         // S_E² = 2 (every execution ±1), S_B² = 8, S_V² = 18; l = m = n = 2.
         let data = summary(
             &[&[&[3.0, 5.0], &[7.0, 9.0]], &[&[9.0, 11.0], &[13.0, 15.0]]],
@@ -121,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn one_build_is_refused() {
+    fn single_build_is_refused() {
         let data = summary(&[&[&[1.0, 2.0], &[3.0]]], Estimator::Mean);
         for interval in [Interval::three_level, Interval::paper] {
             assert_eq!(interval(&data, 0.95), Err(StatsError::TooFewBuilds { builds: 1 }));
@@ -129,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_confidence_that_is_no_probability_is_refused() {
+    fn confidence_outside_zero_to_one_is_refused() {
         let data = summary(&[&[&[1.0]], &[&[2.0]]], Estimator::Mean);
         for confidence in [0.0, 1.0, -0.5, 95.0] {
             let refusal = StatsError::NotAProbability(confidence);
@@ -140,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_that_touch_overlap() {
+    fn touching_intervals_overlap() {
         let low = Interval::around(1.0, 0.5);
         assert!(low.overlaps(&Interval::around(2.0, 0.5)));
         assert!(!low.overlaps(&Interval::around(2.0, 0.49)));

@@ -1,4 +1,4 @@
-//! Which builds of two versions are compared with each other, and where the variance of their differences comes from.
+//! Pairs the builds of two versions, and attributes the variance of their differences to builds and executions. Pure.
 
 use std::fmt;
 
@@ -7,45 +7,44 @@ use super::{
     summary::{BuildSummary, ExecutionEstimate, Summary},
 };
 
-/// What the caller knows about builds with the same seed in both versions.
+/// The relation between builds with the same seed in both versions, as the caller knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pairing {
     /// They have the same layout and ran next to each other, so a seed is a block.
     BySeed,
-    /// They have no more in common than others: layouts that cannot be matched, or stored results of
-    /// another session.
+    /// They are unrelated: layouts that cannot be matched, or stored results of another session.
     Unpaired,
 }
 
-/// How two versions were compared. It follows from the design alone, never from the values.
+/// The design of a comparison. It follows from the design of the experiment alone, never from the values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
     /// The t test on the differences within seeds.
     Paired {
-        /// Builds whose seed the other version lacks, of either version. They are left out.
+        /// The number of builds, of either version, that are left out because the other version lacks their seed.
         left_out: usize,
     },
     /// Welch's t test over all builds.
     Welch(Unpaired),
 }
 
-/// Why seeds were not compared one by one.
+/// The reason why seeds were not compared one by one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unpaired {
-    /// The caller said that equal seeds mean nothing.
+    /// The caller declared equal seeds to be unrelated.
     ByDesign,
-    /// Too few seeds have builds in both versions: less than two, or less than half of the builds of
-    /// the version that has more.
+    /// Too few seeds have builds in both versions: fewer than two, or fewer than half of the builds of the larger
+    /// version.
     FewCommonSeeds {
-        /// How many have.
+        /// The number of common seeds.
         common: usize,
     },
 }
 
-/// The builds that are compared.
+/// The builds to compare.
 pub(super) struct Matched<'s> {
     pub(super) method: Method,
-    /// Of base and head, in the order of seeds; those of one index are a pair if the method is paired.
+    /// The builds of base and head, in the order of seeds; those of one index are a pair if the method is paired.
     pub(super) builds: [Vec<&'s BuildSummary>; 2],
 }
 
@@ -70,7 +69,7 @@ impl<'s> Matched<'s> {
         Self { method: Method::Welch(why), builds }
     }
 
-    /// `x[v][k] = ln b[v][k]`, by what is compared.
+    /// `x[v][k] = ln b[v][k]`, from the values for comparison.
     pub(super) fn logs(&self) -> [Vec<f64>; 2] {
         self.builds
             .each_ref()
@@ -78,8 +77,7 @@ impl<'s> Matched<'s> {
     }
 }
 
-/// Both builds of each seed that both versions have. Both lists are in the order of their seeds, so one
-/// walk along both finds them.
+/// Both builds of each common seed. Both lists are sorted by seed, so one walk along both finds them.
 fn common_seeds<'s>(
     base: &'s Summary,
     head: &'s Summary,
@@ -110,28 +108,28 @@ impl fmt::Display for Method {
     }
 }
 
-/// What share of the variance of a change comes from which level: the builds, or the executions of each build; they add
-/// up to 1.
+/// The shares of the variance of a change from each level: the builds, and the executions of each build; they add up to
+/// 1.
 ///
-/// With `e[k][j] = ln f[head][k][j] − ln f[base][k][j]` of the executions of one round, which ran next to
-/// each other, the difference of a pair of builds is about `d[k] = mean_j e[k][j]`. In the manner of (15)
-/// and (16) of Kalibera et al. 2006, but of differences and for any estimator, `S_e²` pools the variance of
-/// `e` within pairs, and `E[S_d²] = T + W·h` with `W = E[S_e²]` and `h = mean_k(1 / m_k)`. So of `S_d²` the
-/// executions (with their measurements) explain `S_e²·h`, and the builds the rest. Where versions are not
-/// paired, the same holds of `ln f` of each version, and both add up.
+/// With `e[k][j] = ln f[head][k][j] − ln f[base][k][j]` of the executions of one round, which ran next to each other,
+/// the difference of a pair of builds is about `d[k] = mean_j e[k][j]`. In the manner of (15) and (16) of Kalibera et
+/// al. 2006, but of differences and for any estimator, `S_e²` pools the variance of `e` within pairs, and
+/// `E[S_d²] = T + W·h` with `W = E[S_e²]` and `h = mean_k(1 / m_k)`. So of `S_d²` the executions (with their
+/// measurements) explain `S_e²·h`, and the builds the rest. Where versions are not paired, the same holds for `ln f`
+/// of each version, and both add up.
 ///
 /// More executions of each build only reduce the share of the executions; more builds reduce both.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DifferenceShares {
-    /// Of the builds: how differently layouts act on the two versions.
+    /// The share of the builds: layouts affect the two versions differently.
     pub builds: f64,
-    /// Of the executions, as many as there were of each build, with their measurements.
+    /// The share of the executions with their measurements, for the present number of executions.
     pub executions: f64,
 }
 
 impl DifferenceShares {
-    /// Of `squared_error`, the variance of the mean difference. None if no build has two executions, since
-    /// nothing then tells the levels apart, and where there is no variance.
+    /// Divides `squared_error`, the variance of the mean difference. None if no build has two executions, which leaves
+    /// the levels indistinguishable, or if there is no variance.
     pub(super) fn estimate(matched: &Matched<'_>, squared_error: f64) -> Option<Self> {
         let [base, head] = &matched.builds;
         let of_executions = match matched.method {
@@ -146,7 +144,7 @@ impl DifferenceShares {
     }
 }
 
-/// `e[j]` of a pair of builds. An execution whose round the other version lacks is left out.
+/// `e[j]` of a pair of builds, without executions whose round the other version lacks.
 fn differences((base, head): (&&BuildSummary, &&BuildSummary)) -> Vec<f64> {
     let difference = |head: &ExecutionEstimate| {
         let base = base.estimates.iter().find(|base| base.round == head.round)?;
@@ -160,7 +158,7 @@ fn logs(build: &BuildSummary) -> Vec<f64> {
     build.estimates.iter().map(|estimate| estimate.compared.ln()).collect()
 }
 
-/// What executions add to the variance of the mean over builds: `S_e² · mean_k(1 / m_k) / l`.
+/// The contribution of executions to the variance of the mean over builds: `S_e² · mean_k(1 / m_k) / l`.
 fn variance_of_mean(builds: impl Iterator<Item = Vec<f64>>) -> Option<f64> {
     let (mut squares, mut freedom, mut inverses, mut count) = (0.0, 0, 0.0, 0.0);
     for executions in builds {
@@ -191,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_seeds_stand_against_each_other_in_whatever_order_they_came() {
+    fn equal_seeds_are_paired_in_any_order() {
         let (base, head) = (version(&[5, 1, 3], 1.0), version(&[3, 5, 2, 1], 1.0));
         let matched = Matched::new(&base, &head, Pairing::BySeed);
         assert_eq!(matched.method, Method::Paired { left_out: 1 });
@@ -200,27 +198,27 @@ mod tests {
     }
 
     #[test]
-    fn one_common_seed_is_too_few() {
+    fn one_common_seed_is_too_few_to_pair() {
         let why = Unpaired::FewCommonSeeds { common: 1 };
         assert_eq!(method(&[1, 2], &[2, 3]), Method::Welch(why));
     }
 
     #[test]
-    fn the_common_seeds_must_be_half_of_the_larger_version() {
+    fn common_seeds_must_be_half_of_the_larger_version() {
         assert_eq!(method(&[1, 2], &[1, 2, 3, 4]), Method::Paired { left_out: 2 });
         let why = Unpaired::FewCommonSeeds { common: 2 };
         assert_eq!(method(&[1, 2], &[1, 2, 3, 4, 5]), Method::Welch(why));
     }
 
     #[test]
-    fn all_builds_count_where_seeds_mean_nothing() {
+    fn unpaired_design_uses_all_builds() {
         let (base, head) = (version(&[1, 2], 1.0), version(&[1, 2, 3], 1.0));
         let matched = Matched::new(&base, &head, Pairing::Unpaired);
         assert_eq!(matched.method, Method::Welch(Unpaired::ByDesign));
         assert_eq!(matched.builds.map(|builds| builds.len()), [2, 3]);
     }
 
-    /// Builds with seeds 0, 1, … whose executions have these logarithms; an empty list has failed.
+    /// Builds with seeds 0, 1, … whose executions have these logarithms; an empty list is a failed execution.
     fn with_executions(builds: &[[&[f64]; 2]]) -> Summary {
         let executions = |build: &[&[f64]; 2]| {
             build.map(|logs| logs.iter().map(|log| log.exp()).collect::<Vec<f64>>())
@@ -237,7 +235,7 @@ mod tests {
     const SMALL: f64 = 1e-4;
 
     #[test]
-    fn what_executions_of_one_round_share_is_none_of_the_variance_of_the_difference() {
+    fn noise_shared_by_a_round_cancels_in_the_shares() {
         // Rounds differ by 100, in both versions; e = ±1 about d = 2 and -2.
         let base = with_executions(&[[&[0.0], &[100.0 * SMALL]], [&[0.0], &[100.0 * SMALL]]]);
         let head =
@@ -246,13 +244,13 @@ mod tests {
         let found = shares(&base, &head, Pairing::BySeed).unwrap();
         assert!((found.executions - 1.0 / 8.0).abs() < 0.01, "{found:?}");
         assert!((found.builds + found.executions - 1.0).abs() < 1e-12);
-        // Unpaired each version alone counts, and its executions differ by 100.
+        // Unpaired, each version counts alone, and its executions differ by 100.
         let unpaired = shares(&base, &head, Pairing::Unpaired).unwrap();
         assert_eq!(unpaired.executions, 1.0);
     }
 
     #[test]
-    fn unpaired_the_executions_of_both_versions_add_up() {
+    fn unpaired_shares_add_the_executions_of_both_versions() {
         // Within each build ±1: S_e² = 2 in both; build means ±4, variance 32 in both.
         let base = with_executions(&[
             [&[5.0 * SMALL], &[3.0 * SMALL]],
@@ -263,11 +261,11 @@ mod tests {
     }
 
     #[test]
-    fn with_one_execution_of_each_build_the_levels_cannot_be_told_apart() {
+    fn shares_are_unknown_with_one_execution_per_build() {
         let base = with_executions(&[[&[1.0], &[]], [&[2.0], &[]]]);
         let head = with_executions(&[[&[2.0], &[]], [&[1.0], &[]]]);
         assert_eq!(shares(&base, &head, Pairing::BySeed), None);
-        // Nor where the two executions of a build are of different rounds.
+        // The same if the two executions of a build are of different rounds.
         let later = with_executions(&[[&[], &[2.0]], [&[], &[1.0]]]);
         assert_eq!(shares(&base, &later, Pairing::BySeed), None);
     }

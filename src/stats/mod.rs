@@ -1,15 +1,14 @@
-//! The statistics of regression benchmarking across builds: pure functions from measurements to
-//! verdicts.
+//! The statistics of regression benchmarking across builds: pure functions from measurements to verdicts.
 //!
-//! One *version* is built `l` times; each *build* is executed `m` times; each *execution* takes `n`
-//! measurements. [`Measurements`] holds them. Nothing here reads a clock, a file, the environment or
-//! a global random state: every random routine takes a generator that its caller seeded.
+//! One *version* is built `l` times; each *build* is executed `m` times; each *execution* takes `n` measurements.
+//! [`Measurements`] holds them. Nothing here reads a clock, a file, the environment or a global random state: every
+//! random routine takes a generator that its caller seeded.
 //!
-//! From data to verdict: [`Measurements`] are read once into a [`Summary`] of each version; two summaries
-//! make an [`Assessment`] (their [`Comparison`], and whether the [`Rule`] flags it); an [`Analysis`] holds the
-//! assessment by the estimator beside that by the mean; one analysis, and a second of fresh builds where the first
-//! flags a change, make a [`Verdict`]. [`Components`] and
-//! [`Interval`] describe one version; [`plan`] and [`impact`] help to choose the dimensions.
+//! From data to verdict: [`Measurements`] are read once into a [`Summary`] of each version; two summaries make an
+//! [`Assessment`] (their [`Comparison`], and whether the [`Rule`] flags it); an [`Analysis`] holds one assessment by
+//! the estimator and one by the mean; one analysis, and a second one of fresh builds if the first flags a change, make
+//! a [`Verdict`]. [`Components`] and [`Interval`] describe one version; [`plan`] and [`impact`] help to choose the
+//! sample sizes.
 //!
 //! `lab/src/bin/validate_statistics` compares all this with simulated experiments of known truth.
 //!
@@ -29,9 +28,9 @@
 //!     [107., 109., 108.], [100., 101., 99.]])?;
 //!
 //! let criteria = Criteria { confirm: false, ..Criteria::default() };
-//! let [base, head] = [base, head].map(|version| Summary::of(&version, Estimator::Minimum));
+//! let [base, head] = [base, head].map(|version| Summary::compute(&version, Estimator::Minimum));
 //! let stage = Assessment::new(&base, &head, Pairing::BySeed, &criteria)?;
-//! let verdict = Verdict::of(&stage, None, 1, &criteria);
+//! let verdict = Verdict::decide(&stage, None, 1, &criteria);
 //! assert_eq!(verdict.name(), "regressed");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -1,8 +1,8 @@
-//! Describes a sample: its mean and squared deviations, in one pass and without cancellation; its median; and
-//! which of its values are outliers on the slow side.
+//! Summarises a sample: its mean and squared deviations, in one pass and without cancellation; its median; and its
+//! outliers on the slow side. Pure.
 
-/// Sums run in this many independent accumulators, so that the processor can add vectors and need
-/// not wait for one addition before it starts the next.
+/// Sums use this many independent accumulators, so that the processor can add vectors and need not wait for one
+/// addition before it starts the next.
 const PARALLEL: usize = 8;
 
 /// Number, mean and sum of squared deviations from the mean of some values.
@@ -10,13 +10,13 @@ const PARALLEL: usize = 8;
 /// ```
 /// use cargo_rbench::stats::Moments;
 ///
-/// let moments = Moments::of(&[1.0, 2.0, 6.0]);
+/// let moments = Moments::compute(&[1.0, 2.0, 6.0]);
 /// assert_eq!(moments.mean, 3.0);
 /// assert_eq!(moments.variance(), Some(7.0));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Moments {
-    /// How many values there are.
+    /// The number of values.
     pub count: usize,
     /// Their arithmetic mean, in the unit of the values; NaN if there are none.
     pub mean: f64,
@@ -25,13 +25,12 @@ pub struct Moments {
 }
 
 impl Moments {
-    /// Takes the moments of `values`, in one pass.
+    /// Computes the moments of `values`, in one pass.
     ///
-    /// The pass sums deviations from the first value `s`, and `Σ (x − s)²` exceeds the squares by
-    /// `n (mean − s)²`. As `s` is one of the values, the squares are at least
-    /// `(mean − s)² n / (n − 1)`, so the excess is at most `n − 1` times what remains: the relative
-    /// rounding error is that of a sum times `n` at worst, however large the mean and whatever
-    /// outlier comes first.
+    /// The pass sums deviations from the first value `s`, and `Σ (x − s)²` exceeds the squares by `n (mean − s)²`. As
+    /// `s` is one of the values, the squares are at least `(mean − s)² n / (n − 1)`, so the excess is at most `n − 1`
+    /// times what remains: the relative rounding error is that of a sum times `n` at worst, however large the mean, and
+    /// even if an outlier comes first.
     pub fn compute(values: &[f64]) -> Self {
         let count = values.len();
         let Some(&first) = values.first() else {
@@ -42,18 +41,17 @@ impl Moments {
         Self { count, mean: first + shift, squares: (squared - plain * shift).max(0.0) }
     }
 
-    /// The sample variance `squares / (count − 1)`; none of fewer than two values.
+    /// The sample variance `squares / (count − 1)`; none for fewer than two values.
     pub fn variance(&self) -> Option<f64> {
         (self.count >= 2).then(|| self.squares / (self.count - 1) as f64)
     }
 
-    /// The sample standard deviation; none of fewer than two values.
+    /// The sample standard deviation; none for fewer than two values.
     pub fn standard_deviation(&self) -> Option<f64> {
         self.variance().map(f64::sqrt)
     }
 }
 
-/// The sum of `values`.
 pub(super) fn sum(values: &[f64]) -> f64 {
     let (chunks, rest) = values.as_chunks::<PARALLEL>();
     let mut parallel = [0.0; PARALLEL];
@@ -86,13 +84,13 @@ fn deviations(values: &[f64], center: f64) -> (f64, f64) {
     total
 }
 
-/// Adds the parallel pairwise: fewer roundings than from left to right.
+/// Adds the accumulators pairwise: fewer roundings than from left to right.
 fn fold(parallel: [f64; PARALLEL]) -> f64 {
     let [a, b, c, d, e, f, g, h] = parallel;
     ((a + b) + (c + d)) + ((e + f) + (g + h))
 }
 
-/// The middle value, or the mean of the two in the middle; NaN of nothing. The values are put in order.
+/// The middle value, or the mean of the two in the middle; NaN if empty. Sorts the values.
 pub fn median(values: &mut [f64]) -> f64 {
     values.sort_unstable_by(f64::total_cmp);
     match values.len() {
@@ -101,18 +99,18 @@ pub fn median(values: &mut [f64]) -> f64 {
     }
 }
 
-/// A value is slow from so many robust standard deviations above the median: the limit for modified
-/// z-scores of Iglewicz & Hoaglin 1993.
+/// A value this many robust standard deviations above the median is slow: the limit for modified z-scores of Iglewicz &
+/// Hoaglin 1993.
 const LIMIT: f64 = 3.5;
 
 /// The median absolute deviation of normal values is their standard deviation divided by this.
 const NORMAL: f64 = 1.4826;
 
-/// For each build value, whether it lies above the median of all by more than 3.5 robust standard
-/// deviations (1.4826 × the median absolute deviation) and by at least the relative `min_effect`.
+/// Marks each build value that lies above the median of all by more than 3.5 robust standard deviations (1.4826 × the
+/// median absolute deviation) and by at least the relative `min_effect`.
 ///
-/// One fast or slow mode of fewer than half of the builds does not hide itself, as it would by inflating
-/// a standard deviation.
+/// A fast or slow mode of fewer than half of the builds does not hide itself, as it would by inflating a standard
+/// deviation.
 pub fn slow(values: &[f64], min_effect: f64) -> Vec<bool> {
     let center = median(&mut values.to_vec());
     let mut deviations: Vec<f64> = values.iter().map(|value| (value - center).abs()).collect();
@@ -128,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_has_no_mean_and_one_value_has_no_variance() {
+    fn moments_of_too_few_values_are_undefined() {
         assert!(Moments::compute(&[]).mean.is_nan());
         assert_eq!(Moments::compute(&[]).variance(), None);
         assert_eq!(Moments::compute(&[3.0]), Moments { count: 1, mean: 3.0, squares: 0.0 });
@@ -136,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn values_beyond_the_last_full_chunk_count_too() {
+    fn moments_include_values_after_the_last_full_chunk() {
         let values: Vec<f64> = (1..=19).map(f64::from).collect();
         let moments = Moments::compute(&values);
         assert_eq!(moments.mean, 10.0);
@@ -145,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_spread_on_a_large_value_is_not_cancelled_away() {
+    fn small_spread_on_a_large_mean_does_not_cancel() {
         let values: Vec<f64> = (0..1000).map(|i| 1e12 + f64::from(i % 2)).collect();
         let moments = Moments::compute(&values);
         assert_eq!(moments.mean, 1e12 + 0.5);
@@ -153,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn an_outlier_that_comes_first_leaves_the_rest_accurate() {
+    fn moments_stay_accurate_after_a_first_outlier() {
         let mut values = vec![1.0; 1000];
         values[0] = 1e9;
         let moments = Moments::compute(&values);
@@ -166,7 +164,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn scaling_by_c_scales_the_mean_by_c_and_the_squares_by_c_squared(
+        fn moments_scale_with_the_unit(
             values in prop::collection::vec(1e-3..1e3, 2..40),
             exponent in -30i32..30,
         ) {
@@ -180,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_median_of_evenly_many_values_lies_between_the_middle_two() {
+    fn median_of_an_even_number_is_the_midpoint() {
         assert_eq!(median(&mut [4.0, 1.0, 3.0, 2.0]), 2.5);
         assert_eq!(median(&mut [3.0, 1.0, 2.0]), 2.0);
         assert_eq!(median(&mut [f64::INFINITY, 1.0]), f64::INFINITY);
@@ -189,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_mode_of_two_builds_in_ten_is_named() {
+    fn slow_marks_a_mode_of_two_builds_in_ten() {
         let values = [100.0, 101.0, 99.0, 130.0, 100.5, 99.5, 131.0, 100.2, 99.8, 100.0];
         let named: Vec<usize> = slow(&values, 0.01)
             .iter()
@@ -201,13 +199,13 @@ mod tests {
     }
 
     #[test]
-    fn the_spread_of_all_is_no_slow_layout_and_neither_is_a_fast_one() {
+    fn slow_ignores_general_spread_and_fast_layouts() {
         assert_eq!(slow(&[90.0, 95.0, 100.0, 105.0, 110.0], 0.01), [false; 5]);
         assert_eq!(slow(&[100.0, 100.0, 100.0, 50.0], 0.01), [false; 4]);
     }
 
     #[test]
-    fn a_difference_that_is_of_no_interest_is_not_named() {
+    fn slow_ignores_differences_below_the_min_effect() {
         assert_eq!(slow(&[100.0, 100.0, 100.0, 100.5], 0.01), [false; 4]);
         assert_eq!(slow(&[100.0, 100.0, 100.0, 101.5], 0.01), [false, false, false, true]);
         assert!(slow(&[], 0.01).is_empty());

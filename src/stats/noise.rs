@@ -1,5 +1,5 @@
-//! What comparisons of code that did not change show about the noise of a machine: the smallest change that they
-//! find, the effect of the order, correlation between neighbours in time, tails, and how uniform p values are.
+//! Measures the noise of a machine from comparisons of unchanged code: the smallest detectable change, the effect of
+//! the order, the correlation of neighbours in time, tails, and the uniformity of p values. Pure.
 //!
 //! `e` is the log ratio of one pair of executions, and `d` that of one pair of builds, the mean of its `e`.
 
@@ -7,34 +7,34 @@ use crate::stats::{
     Moments, Proportion, distribution::t_survival, median, power::smallest_flagged,
 };
 
-/// The smallest relative increase that a comparison of so many pairs of builds flags with a power of 80 %, where
-/// the differences of pairs have this standard deviation on the log scale. NaN for fewer than 2 builds.
+/// The smallest relative increase that a comparison of `builds` pairs of builds flags with a power of 80 %, for this
+/// standard deviation of the differences of pairs on the log scale. NaN for fewer than 2 builds.
 pub fn smallest_detectable(deviation: f64, builds: usize, false_alarm_rate: f64) -> f64 {
     let error = deviation / (builds as f64).sqrt();
     smallest_flagged(builds as f64 - 1.0, error, false_alarm_rate)
 }
 
-/// The standard deviation of which several samples of equal size have these; `None` of none.
+/// Pools the standard deviations of samples of equal size; `None` if there are none.
 pub fn pooled(deviations: &[f64]) -> Option<f64> {
     let squares: f64 = deviations.iter().map(|deviation| deviation * deviation).sum();
     (!deviations.is_empty()).then(|| (squares / deviations.len() as f64).sqrt())
 }
 
-/// The mean of `o·e`, where `e` is the log ratio of head to base of a pair of executions, and `o` is 1 where the
-/// head went second and -1 where it went first.
+/// The effect of running second: the mean of `o·e`, where `e` is the log ratio of head to base of a pair of executions,
+/// and `o` is 1 if the head ran second and -1 if it ran first.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PositionEffect {
-    /// How much longer the second takes: 0.01 is 1 %, on the log scale.
+    /// The extra time of the second execution: 0.01 is 1 %, on the log scale.
     pub mean: f64,
     /// The mean divided by its standard error.
     pub t: f64,
-    /// How many pairs there are.
+    /// The number of pairs.
     pub pairs: usize,
 }
 
 impl PositionEffect {
-    /// Of pairs, each with its log ratio and whether the head went second. `None` of fewer than 2, and of pairs
-    /// that do not vary.
+    /// Estimates the effect from pairs, each with its log ratio and true if the head ran second. `None` for fewer than
+    /// 2 pairs, and for pairs that do not vary.
     pub fn estimate(pairs: impl IntoIterator<Item = (f64, bool)>) -> Option<Self> {
         let signed =
             |(ratio, is_head_second): (f64, bool)| if is_head_second { ratio } else { -ratio };
@@ -48,25 +48,24 @@ impl PositionEffect {
         })
     }
 
-    /// How likely a mean so far from 0 is where the order makes no difference.
+    /// The two-sided p value of "the order has no effect".
     pub fn p(&self) -> f64 {
         2.0 * t_survival(self.t.abs(), self.pairs as f64 - 1.0)
     }
 }
 
-/// The autocorrelation at lag 1 of sequences that stand for themselves: the end of one is no neighbour of the
-/// beginning of the next.
+/// The autocorrelation at lag 1 of separate sequences: the end of one is no neighbour of the start of the next.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Autocorrelation {
     /// From -1 to 1.
     pub correlation: f64,
-    /// How many pairs of neighbours there are.
+    /// The number of pairs of neighbours.
     pub pairs: usize,
 }
 
 impl Autocorrelation {
-    /// `Σ (x[i] − mean) (x[i + 1] − mean) / Σ (x[i] − mean)²`, each sequence about its own mean. `None` where
-    /// nothing has neighbours, or nothing varies.
+    /// `Σ (x[i] − mean) (x[i + 1] − mean) / Σ (x[i] − mean)²`, each sequence about its own mean. `None` without
+    /// neighbours or without variance.
     pub fn estimate(sequences: &[Vec<f64>]) -> Option<Self> {
         let (mut products, mut squares, mut neighbours) = (0.0, 0.0, 0);
         for sequence in sequences {
@@ -79,16 +78,16 @@ impl Autocorrelation {
         varies.then(|| Self { correlation: products / squares, pairs: neighbours })
     }
 
-    /// How far from 0 chance brings it in 19 of 20 cases where neighbours have nothing in common, about.
+    /// The approximate limit that the absolute correlation of independent neighbours stays below in 95 % of all cases.
     pub fn by_chance(&self) -> f64 {
         1.96 / (self.pairs as f64).sqrt()
     }
 }
 
-/// So many median absolute deviations are far: of a normal sample, 0.07 % lies beyond.
+/// A value this many median absolute deviations from the median is far: 0.07 % of a normal sample.
 pub const FAR: f64 = 5.0;
 
-/// The sample in units of its median absolute deviation from its median. `None` where that is 0.
+/// The sample as distances from its median, in units of its median absolute deviation. `None` where that is 0.
 pub fn scaled(sample: &[f64]) -> Option<Vec<f64>> {
     let center = median(&mut sample.to_vec());
     let mut deviations: Vec<f64> = sample.iter().map(|x| (x - center).abs()).collect();
@@ -96,29 +95,29 @@ pub fn scaled(sample: &[f64]) -> Option<Vec<f64>> {
     (unit > 0.0).then(|| sample.iter().map(|x| (x - center) / unit).collect())
 }
 
-/// How many of some samples lie more than [`FAR`] from the median of their own sample. Those without a median
-/// absolute deviation do not count.
+/// Counts the values more than [`FAR`] from the median of their own sample. Samples with a median absolute deviation of
+/// 0 are skipped.
 pub fn far_from_median(samples: &[Vec<f64>]) -> Proportion {
     let scaled = samples.iter().filter_map(|sample| scaled(sample)).flatten();
     Proportion::count(scaled, |x| x.abs() > FAR)
 }
 
-/// How far the distribution of some p values is from the uniform one, by Kolmogorov and Smirnov.
+/// The distance of the distribution of p values from the uniform one, by Kolmogorov and Smirnov.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Uniformity {
-    /// N: how many p values there are.
+    /// N: the number of p values.
     pub count: usize,
-    /// D⁺: by how much more of them are below some value than should be. Small p values are false alarms.
+    /// D⁺: the largest excess of the share of p values below a limit. Small p values are false alarms.
     pub too_small: f64,
-    /// D⁻: by how much fewer are.
+    /// D⁻: the largest deficit of that share.
     pub too_large: f64,
 }
 
 impl Uniformity {
-    /// √N·D is above this for one uniform sample in 20, where N is large.
+    /// For large N, √N·D exceeds this for one uniform sample in 20.
     pub const USUAL: f64 = 1.36;
 
-    /// Of these p values; `None` of none.
+    /// Tests these p values; `None` if there are none.
     pub fn test(values: &[f64]) -> Option<Self> {
         let mut sorted = values.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -137,13 +136,13 @@ impl Uniformity {
         (self.count as f64).sqrt() * self.too_small.max(self.too_large)
     }
 
-    /// Whether it is the small ones of which there are more than should be, rather than the large ones.
+    /// True if there are too many small p values, rather than too many large ones.
     pub fn has_small_ones(&self) -> bool {
         self.too_small > self.too_large
     }
 
-    /// How likely so many small ones are of uniform p values: Smirnov's exp(−2 N D⁺²), which is right for large N
-    /// and too large for a small one.
+    /// The probability of this many small p values under uniformity: Smirnov's exp(−2 N D⁺²), which is correct for
+    /// large N and too large for a small one.
     pub fn p_of_small_ones(&self) -> f64 {
         (-2.0 * self.count as f64 * self.too_small.powi(2)).exp()
     }
@@ -161,8 +160,8 @@ mod tests {
     };
 
     #[test]
-    fn ten_pairs_find_about_one_standard_deviation() {
-        // The effect that ten pairs find with 80 %, as tables of the paired t test have it: 1.00.
+    fn smallest_detectable_of_ten_pairs_is_about_one_sd() {
+        // The effect that ten pairs detect with a power of 80 %, from tables of the paired t test: 1.00.
         let deviation = 1e-4;
         let found = smallest_detectable(deviation, 10, 0.05) / deviation;
         assert!((found - 1.0).abs() < 0.005, "{found}");
@@ -170,14 +169,14 @@ mod tests {
     }
 
     #[test]
-    fn deviations_are_pooled_by_their_squares() {
+    fn pooled_averages_squared_deviations() {
         assert!((pooled(&[1.0, 7.0]).unwrap() - 5.0).abs() < 1e-12);
         assert_eq!(pooled(&[]), None);
     }
 
     proptest! {
         #[test]
-        fn the_change_is_found_with_the_power_that_is_told(
+        fn smallest_detectable_change_has_the_stated_power(
             deviation in 1e-5..0.1_f64, builds in 3..60_usize, rate in 0.001..0.2_f64,
         ) {
             let log_change = smallest_detectable(deviation, builds, rate).ln_1p();
@@ -188,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn the_second_that_takes_longer_is_found_whichever_version_it_is() {
+    fn position_effect_is_found_for_either_version() {
         // o·e = 3, 1, 2: mean 2, sd 1, so t = 2·sqrt(3).
         let effect = PositionEffect::estimate([(3.0, true), (-1.0, false), (2.0, true)]).unwrap();
         assert!((effect.mean - 2.0).abs() < 1e-12);
@@ -198,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_of_the_head_is_no_effect_of_the_order() {
+    fn position_effect_ignores_a_change_of_the_head() {
         let effect =
             PositionEffect::estimate([(5.0, true), (5.0, false), (4.0, true), (4.0, false)]);
         assert_eq!(effect.unwrap().mean, 0.0);
@@ -208,7 +207,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_other_order_of_all_pairs_has_the_opposite_effect(
+        fn position_effect_is_negated_by_the_opposite_order(
             pairs in prop::collection::vec((-1.0..1.0_f64, any::<bool>()), 3..20),
         ) {
             let turned = pairs.iter().map(|(ratio, second)| (*ratio, !second));
@@ -221,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ramp_and_an_alternation_have_the_correlations_of_the_textbooks() {
+    fn autocorrelation_matches_textbook_examples() {
         let ramp = |end: u32| (1..=end).map(f64::from).collect::<Vec<_>>();
         let of = |sequence| Autocorrelation::estimate(&[sequence]).unwrap().correlation;
         assert!((of(ramp(5)) - 0.4).abs() < 1e-12);
@@ -230,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn sequences_are_not_neighbours_of_each_other() {
+    fn autocorrelation_keeps_sequences_apart() {
         let two = Autocorrelation::estimate(&[vec![1.0, -1.0], vec![7.0, 5.0]]).unwrap();
         assert_eq!((two.correlation, two.pairs), (-0.5, 2));
         assert_eq!(Autocorrelation::estimate(&[vec![1.0], vec![2.0]]), None);
@@ -240,7 +239,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn correlation_knows_neither_scale_nor_origin(
+        fn autocorrelation_is_independent_of_scale_and_origin(
             sequence in prop::collection::vec(-1.0..1.0_f64, 3..30), scale in 0.1..9.0_f64,
         ) {
             let moved = sequence.iter().map(|x| scale * x + 3.0).collect();
@@ -252,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_far_is_counted_in_units_of_its_own_sample() {
+    fn far_from_median_uses_the_scale_of_each_sample() {
         // Medians 3 and 30, median absolute deviations 1 and 10.
         let samples = [vec![1.0, 2.0, 3.0, 4.0, 9.0], vec![10.0, 20.0, 30.0, 40.0, 80.0]];
         assert_eq!(far_from_median(&samples), Proportion { count: 1, of: 10 });
@@ -261,20 +260,20 @@ mod tests {
     }
 
     #[test]
-    fn hardly_anything_of_a_normal_sample_is_far() {
+    fn far_from_median_is_rare_in_normal_samples() {
         let mut random = Random::new(1);
         let mut normal = || {
             let uniform = (random.bits() >> 11) as f64 / (1_u64 << 53) as f64;
             normal_quantile(uniform.max(1e-12))
         };
         let far = far_from_median(&[(0..100_000).map(|_| normal()).collect()]);
-        // 74.5 are due.
+        // The expected number is 74.5.
         assert!((45..110).contains(&far.count), "{far:?}");
     }
 
     proptest! {
         #[test]
-        fn what_is_far_knows_neither_scale_nor_origin(
+        fn far_from_median_is_independent_of_scale_and_origin(
             sample in prop::collection::vec(-1.0..1.0_f64, 3..30), scale in 0.5..8.0_f64,
         ) {
             let moved: Vec<f64> = sample.iter().map(|x| scale * x + 3.0).collect();
@@ -286,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn the_example_of_a_textbook_comes_out() {
+    fn uniformity_matches_a_textbook_example() {
         // Banks, Carson, Nelson and Nicol, Discrete-Event System Simulation: D+ = .26, D- = .21.
         let found = Uniformity::test(&[0.44, 0.81, 0.14, 0.05, 0.93]).unwrap();
         assert!((found.too_small - 0.26).abs() < 1e-12, "{found:?}");
@@ -296,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn p_values_that_are_all_small_or_all_one_are_told_apart() {
+    fn uniformity_distinguishes_small_from_large_p_values() {
         let small = Uniformity::test(&[0.01; 30]).unwrap();
         assert!(small.statistic() > Uniformity::USUAL && small.has_small_ones());
         assert!(small.p_of_small_ones() < 1e-20);
@@ -308,7 +307,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn evenly_spread_values_are_as_near_as_any_can_be(count in 1..200_u32) {
+        fn uniformity_is_best_for_evenly_spread_values(count in 1..200_u32) {
             let values: Vec<f64> =
                 (0..count).map(|at| (f64::from(at) + 0.5) / f64::from(count)).collect();
             let found = Uniformity::test(&values).unwrap();

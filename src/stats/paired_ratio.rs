@@ -1,19 +1,22 @@
-//! Two executions that took turns: what is known of their ratio from neighbouring measurements.
+//! Estimates the ratio of two interleaved executions from neighbouring measurements, in which shared disturbances
+//! cancel. Pure.
 
 use super::estimator::{Estimator, Scratch};
 
-/// One of so many neighbours counts: those that were fastest in both executions.
+/// One in this many neighbours counts: those that were fastest in both executions.
 const OF_EACH: usize = 5;
-/// At least so many count, if there are as many.
+/// The least number of neighbours to use, if there are as many.
 const LEAST: usize = 3;
 
-/// The log ratio of an execution to its partner: the interquartile mean, over the fastest neighbours i, of
-/// `ln(own[i] / partner[i])`. Measurement i of both was taken at nearly the same time, so that what
-/// disturbed both is not in their ratio. What disturbed one of them alone is seldom among the fastest: neighbours
-/// are ordered by the larger of the two ranks that they have, each within its own execution, so that a factor
-/// between both changes no order and swapping both only changes the sign.
+/// The log ratio of an execution to its partner: the interquartile mean, over the fastest neighbours i, of `ln(own[i] /
+/// partner[i])`.
 ///
-/// Where one has more measurements, its last ones have no neighbours. No values have no ratio: NaN.
+/// Measurement i of both was taken at nearly the same time, so disturbances of both cancel in their ratio. A
+/// disturbance of only one of them is seldom among the fastest: neighbours are ordered by the larger of their two
+/// ranks, each within its own execution, so that a factor between both changes no order and swapping both only changes
+/// the sign.
+///
+/// If one has more measurements, its last ones have no neighbours. NaN without values.
 pub fn log_ratio(own: &[f64], partner: &[f64]) -> f64 {
     let count = own.len().min(partner.len());
     let (own, partner) = (&own[..count], &partner[..count]);
@@ -31,15 +34,15 @@ pub fn log_ratio(own: &[f64], partner: &[f64]) -> f64 {
     middle.iter().sum::<f64>() / middle.len() as f64
 }
 
-/// How many of the values are smaller, for each.
+/// For each value, the number of smaller ones.
 fn ranks(values: &[f64]) -> impl Iterator<Item = usize> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     values.iter().map(move |value| sorted.partition_point(|other| other < value))
 }
 
-/// What the measurements of an execution are multiplied by, so that the trimmed means of both have the
-/// [ratio](log_ratio) of neighbours: each goes half of the way. 1 if one of them has no measurement.
+/// The factor for the measurements of an execution that gives the trimmed means of both the [ratio](log_ratio) of
+/// neighbours: each moves half of the way. 1 if one of them has no measurement.
 pub fn towards_ratio(own: &[f64], partner: &[f64]) -> f64 {
     let mut scratch = Scratch::default();
     let mut log = |values: &[f64]| Estimator::TrimmedMean.estimate(values, &mut scratch).ln();
@@ -55,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_quarter_of_the_fastest_at_each_end_is_left_out() {
+    fn log_ratio_trims_a_quarter_of_the_fastest_at_each_end() {
         let ratios = [0.9, 1.01, 1.01, 1.2].repeat(5);
         let slow = [30.0; 80];
         let (own, partner) = ([&*ratios, &slow].concat(), [&[1.0; 20][..], &slow].concat());
@@ -64,13 +67,13 @@ mod tests {
     }
 
     #[test]
-    fn what_disturbs_one_execution_for_four_of_five_measurements_does_not_count() {
+    fn log_ratio_ignores_disturbances_of_one_execution() {
         let own = [1.02, 1.9, 1.9, 1.9, 1.9].repeat(10);
         assert!((log_ratio(&own, &[1.0; 50]) - 1.02_f64.ln()).abs() < 1e-12);
     }
 
     #[test]
-    fn measurements_without_neighbours_do_not_count() {
+    fn log_ratio_ignores_measurements_without_neighbours() {
         assert!((log_ratio(&[2.0, 2.0, 99.0], &[1.0, 1.0]) - 2.0_f64.ln()).abs() < 1e-12);
         assert!(log_ratio(&[], &[1.0]).is_nan());
         assert!((towards_ratio(&[], &[1.0]) - 1.0).abs() < 1e-12);
@@ -78,7 +81,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn after_both_went_half_of_the_way_their_trimmed_means_have_the_ratio_of_neighbours(
+        fn towards_ratio_gives_trimmed_means_the_log_ratio(
             pairs in proptest::collection::vec((1.0_f64..1e6, 1.0_f64..1e6), 1..60),
         ) {
             let (own, partner): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
@@ -92,7 +95,7 @@ mod tests {
         }
 
         #[test]
-        fn a_factor_between_both_goes_into_the_ratio_as_it_is(
+        fn log_ratio_includes_a_constant_factor_exactly(
             pairs in proptest::collection::vec((1.0_f64..1e3, 1.0_f64..1e3), 1..60),
             factor in 0.5_f64..2.0,
         ) {
@@ -104,7 +107,7 @@ mod tests {
         }
 
         #[test]
-        fn what_disturbs_both_alike_does_not_count(
+        fn log_ratio_cancels_shared_disturbances(
             disturbed in proptest::collection::vec(1.0_f64..1e3, 1..60),
         ) {
             let own: Vec<f64> = disturbed.iter().map(|by| 1.05 * by).collect();

@@ -1,14 +1,14 @@
-//! How many builds, executions and measurements an experiment should have.
+//! Recommends the numbers of builds, executions and measurements of an experiment. Pure.
 //!
-//! Equations (18)-(23) of Kalibera et al. 2006 with the unbiased components `T²` in the place of `S²`:
-//! `S_B²` contains `E/n` and `S_V²` contains `B/m`, so with them the optimum would depend on the
-//! dimensions of the experiment it was estimated from.
+//! Equations (18)-(23) of Kalibera et al. 2006 with the unbiased components `T²` instead of `S²`: `S_B²` contains `E/n`
+//! and `S_V²` contains `B/m`, so with them the optimum would depend on the sample sizes of the experiment it was
+//! estimated from.
 //!
-//! All this is about *means*: that `n` measurements of one execution leave `E/n` of their variance. It does not
-//! hold for other estimators: the minimum, above all, falls with every further measurement, and how fast its
+//! These equations are about *means*, for which `n` measurements of one execution leave `E/n` of their variance. They
+//! do not hold for other estimators: the minimum in particular falls with every further measurement, and how fast its
 //! variance falls depends on the shape of its tail. For those, `n0` is a guess, which
-//! [`best_measurements_by_subsampling`] replaces where there are data, while `m0` and the number of
-//! builds hold with the variance of the executions' estimates in the place of `B + E/n`.
+//! [`best_measurements_by_subsampling`] replaces where there are data, while `m0` and the number of builds hold with
+//! the variance of the executions' estimates instead of `B + E/n`.
 
 use super::{
     components::Levels,
@@ -19,15 +19,15 @@ use super::{
 };
 use crate::model::SampleSizes;
 
-/// What an experiment costs, in the time of one measurement.
+/// The costs of an experiment, in units of the time of one measurement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
-    /// `b`: making one build.
+    /// `b`: the cost of one build.
     pub build: f64,
-    /// `w`: starting one execution and warming it up.
+    /// `w`: the cost of starting and warming up one execution.
     pub execution: f64,
-    /// `q`: how many times longer than the measured operation what must be repeated for it takes; 1 if
-    /// the whole is measured.
+    /// `q`: the time of everything that a repetition must repeat, divided by the time of the measured operation; 1 if
+    /// all of it is measured.
     pub repeat: f64,
 }
 
@@ -43,19 +43,18 @@ impl Cost {
 /// The best number of repetitions at one level, before rounding.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Optimum {
-    /// About so many. Below 1 it means: no more than one, spend on the level above.
+    /// This number, approximately. Below 1 it means one: spend on the level above.
     About(f64),
-    /// The level above does not vary, so every repetition here helps as much as the one before: take as
-    /// many as time or patience allow.
+    /// The level above does not vary, so every repetition here helps as much as the one before: take as many as time
+    /// allows.
     Unlimited,
     /// Neither this level nor the one above varies, so the number makes no difference: take one.
     Indifferent,
 }
 
 impl Optimum {
-    /// `sqrt(price · below / above)`: repetitions of a level with variance `below` under one with
-    /// variance `above`, whose repetition costs `price` as much. Components that are not positive are
-    /// none.
+    /// `sqrt(price · below / above)`: repetitions of a level with variance `below` under one with variance `above`,
+    /// whose repetition costs `price` as much. Components that are not positive count as absent.
     fn new(price: f64, below: f64, above: f64) -> Self {
         match (below > 0.0, above > 0.0) {
             (_, true) => Self::About((price * below.max(0.0) / above).sqrt()),
@@ -64,8 +63,7 @@ impl Optimum {
         }
     }
 
-    /// The whole number to use, from 1 to `cap` (or 1, if that is 0): the next one up, as (8) of the 2005
-    /// paper has it.
+    /// Rounds to a whole number from 1 to `cap` (or 1, if that is 0): up, as in (8) of the 2005 paper.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -87,12 +85,12 @@ pub fn best_executions(components: &Levels<f64>, cost: &Cost) -> Optimum {
     Optimum::new(price, components.build, components.version)
 }
 
-/// `n0 = sqrt(w · T_E² / T_B²)`, equation (23): measurements per execution. Equation (8) of Kalibera et al.
-/// 2005 is the same for two levels, where builds do not vary.
+/// `n0 = sqrt(w · T_E² / T_B²)`, equation (23): measurements per execution. Equation (8) of Kalibera et al. 2005 is the
+/// same for two levels, where builds do not vary.
 ///
-/// (23) takes `m0` executions for granted. Where `m0` is 1 or less (executions hardly vary, or a build is cheap)
-/// there is one execution of each build, both are repeated together, and (20) with `m = 1` is least at
-/// `n0 = sqrt((b/q + w) · T_E² / (T_V² + T_B²))`.
+/// (23) assumes `m0` executions. Where `m0` is 1 or less (executions hardly vary, or a build is cheap) there is one
+/// execution of each build, both are repeated together, and (20) with `m = 1` is least at `n0 = sqrt((b/q + w) · T_E² /
+/// (T_V² + T_B²))`.
 pub fn best_measurements(components: &Levels<f64>, cost: &Cost) -> Optimum {
     let Levels { execution, build, version } = *components;
     match best_executions(components, cost) {
@@ -104,8 +102,8 @@ pub fn best_measurements(components: &Levels<f64>, cost: &Cost) -> Optimum {
     }
 }
 
-/// The variance that the mean of an experiment would have, `V/l + B/(lm) + E/(lmn)`: equation (19) with
-/// unbiased components. Components below 0 count as 0.
+/// The variance of the mean of an experiment, `V/l + B/(lm) + E/(lmn)`: equation (19) with unbiased components.
+/// Components below 0 count as 0.
 pub fn variance(components: &Levels<f64>, dimensions: SampleSizes) -> f64 {
     let SampleSizes { builds, executions, measurements, .. } = dimensions;
     let (l, m, n) = (builds as f64, executions as f64, measurements as f64);
@@ -113,8 +111,8 @@ pub fn variance(components: &Levels<f64>, dimensions: SampleSizes) -> f64 {
     (version.max(0.0) + (build.max(0.0) + execution.max(0.0) / n) / m) / l
 }
 
-/// The half-width that the three-level interval of an experiment would have, about:
-/// `t_{1−α/2, l−1} · sqrt(V/l + B/(lm) + E/(lmn))`. Infinite for fewer than 2 builds.
+/// The approximate half-width of the three-level interval of an experiment: `t_{1−α/2, l−1} · sqrt(V/l + B/(lm) +
+/// E/(lmn))`. Infinite for fewer than 2 builds.
 pub fn half_width(components: &Levels<f64>, dimensions: SampleSizes, confidence: f64) -> f64 {
     if dimensions.builds < 2 {
         return f64::INFINITY;
@@ -123,8 +121,8 @@ pub fn half_width(components: &Levels<f64>, dimensions: SampleSizes, confidence:
     t * variance(components, dimensions).sqrt()
 }
 
-/// The smallest number of builds, 2 or more, with which [`half_width`] is at most `wanted`; none if
-/// `most` builds do not reach it.
+/// The smallest number of builds, 2 or more, with which [`half_width`] is at most `wanted`; none if `most` builds are
+/// not enough.
 pub fn builds_for_half_width(
     components: &Levels<f64>,
     executions: usize,
@@ -133,7 +131,7 @@ pub fn builds_for_half_width(
     wanted: f64,
     most: usize,
 ) -> Option<usize> {
-    let reaches = |builds: usize| {
+    let is_enough = |builds: usize| {
         half_width(
             components,
             SampleSizes { first_look: None, builds, executions, measurements },
@@ -141,17 +139,17 @@ pub fn builds_for_half_width(
         ) <= wanted
     };
     let mut high = 2;
-    while !reaches(high) {
+    while !is_enough(high) {
         if high >= most {
             return None;
         }
         high = (2 * high).min(most);
     }
-    // The half-width falls with every further build: bisect between what fails and what reaches.
+    // The half-width falls with every further build: bisect between too few and enough.
     let mut low = high / 2;
     while high - low > 1 {
         let middle = usize::midpoint(low, high);
-        if reaches(middle) {
+        if is_enough(middle) {
             high = middle;
         } else {
             low = middle;
@@ -160,12 +158,12 @@ pub fn builds_for_half_width(
     (high <= most).then_some(high)
 }
 
-/// How many builds in all give an interval of `half_width` to each side, where `first` builds had the standard
+/// The total number of builds for an interval of `half_width` on each side, where `first` builds had the standard
 /// deviation `deviation` (both in one unit): `max(l0, ⌈(t_{1−α/2, l0−1} · s0 / h)²⌉)`, the rule of Stein (1945).
 ///
-/// With so many builds the value lies within `half_width` of their mean with at least this confidence, exactly
-/// for normal builds and whatever their true standard deviation is: `s0` alone chooses the number, and it is
-/// independent of the mean. Unreachable numbers saturate.
+/// With this number the value lies within `half_width` of the mean with at least this confidence, exactly for normal
+/// builds of any true standard deviation: only `s0` chooses the number, and it is independent of the mean. Unreachable
+/// numbers saturate.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -177,22 +175,21 @@ pub fn builds_by_stein(first: usize, deviation: f64, half_width: f64, confidence
     first.max(builds as usize)
 }
 
-/// Numbers of measurements that are tried, as far as executions have so many.
+/// The candidate numbers of measurements, up to the length of the executions.
 const TRIED: [usize; 9] = [1, 2, 3, 5, 10, 20, 30, 50, 100];
 
-/// A loss must be this much smaller for more measurements to be worth it: estimates of variances are uncertain.
+/// More measurements must reduce the loss at least to this share: estimates of variances are uncertain.
 const NOTEWORTHY: f64 = 0.95;
 
-/// How many measurements of an execution give the smallest variance for a given cost, with the best number of
-/// executions for each: `(b + (w + n)·m)·(V + W_n/m)` is least, where `W_n` is the variance of executions of `n`
+/// The number of measurements of an execution with the smallest variance for a given cost, using the best number of
+/// executions for each: minimises `(b + (w + n)·m)·(V + W_n/m)`, where `W_n` is the variance of executions of `n`
 /// measurements, by this estimator, about their build, and `V` that of builds. On logs.
 ///
-/// How an estimate by order statistics varies with the number of its measurements follows from no component, so
-/// it is looked up: an execution of `N` measurements has `⌊N/n⌋` stretches of `n`, each of which is what a shorter
-/// execution would have measured.
+/// No component predicts how an estimate by order statistics varies with the number of its measurements, so it is
+/// measured: an execution of `N` measurements has `⌊N/n⌋` stretches of `n`, each equivalent to a shorter execution.
 ///
-/// None where no build has two executions, or there is one build, or executions have a single measurement. Never
-/// more than they have.
+/// None if no build has two executions, or there is one build, or executions have a single measurement. Never more than
+/// the data have.
 pub fn best_measurements_by_subsampling(
     data: &Measurements,
     estimator: Estimator,
@@ -246,7 +243,7 @@ fn within_builds(data: &Measurements, estimator: Estimator, n: usize) -> Option<
     (freedom > 0).then(|| squares / freedom as f64)
 }
 
-/// `V`, 0 at least: the variance of logarithms of builds, without what their executions explain.
+/// `V`, at least 0: the variance of logarithms of builds, without the part that their executions explain.
 fn between_builds(data: &Measurements, estimator: Estimator) -> Option<f64> {
     let mut scratch = Scratch::default();
     let mut mean_log = |build: BuildMeasurements<'_>| {
@@ -276,12 +273,13 @@ const CLOCK_ACCURACY: f64 = 1000.0;
 /// `τ_prec`: the resolution of the clock, in nanoseconds.
 const CLOCK_PRECISION: f64 = 1.0;
 
-/// j: with more repetitions than this, the error of the clock is below its resolution.
+/// j: with more iterations than this, the error of the clock is below its resolution.
 const MOST_ITERATIONS: f64 = 1000.0;
 
-/// How many iterations a measurement needs for the clock's sake: ν(t) of Chen & Revels 2016, equation (11), with `a = 0.009 / τ_prec` and `b = 0.5`: about 1,000 iterations for a routine of no time
-/// at all, falling to 1 as `t` (nanoseconds for an iteration) passes the accuracy of the clock. What
-/// `rbench-harness` tunes by, before it raises iterations to the floor.
+/// The number of iterations that the clock's accuracy requires of a measurement: ν(t) of Chen & Revels 2016, equation
+/// (11), with `a = 0.009 / τ_prec` and `b = 0.5`. About 1,000 iterations for a routine of no time at all, falling to 1
+/// as `t` (nanoseconds for an iteration) exceeds the accuracy of the clock. `rbench-harness` starts from it, before it
+/// raises iterations to the minimum time.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within 1..=1000")]
 pub fn oracle(t: f64) -> u64 {
     let logistic = 1.0
@@ -309,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn unbiased_components_give_the_optimum_and_squares_would_not() {
+    fn optimum_needs_unbiased_components() {
         let unbiased = components(1.0, 1.0, 25.0);
         assert!((rounded(best_measurements(&unbiased, &COST)) - 50.0).abs() < 1e-12);
         assert!((rounded(best_executions(&unbiased, &COST)) - 3.0_f64.sqrt()).abs() < 1e-12);
@@ -320,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn what_must_be_repeated_beside_the_measured_operation_makes_executions_dearer() {
+    fn repeated_setup_lowers_the_best_number_of_executions() {
         let costly = Cost { build: 3000.0, ..COST };
         let dearer = Cost { repeat: 4.0, ..costly };
         let unbiased = components(1.0, 1.0, 25.0);
@@ -330,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn a_level_above_that_does_not_vary_leaves_the_number_to_the_cap() {
+    fn constant_level_above_leaves_the_number_to_the_cap() {
         let no_layout = components(-0.1, 1.0, 25.0);
         assert_eq!(best_executions(&no_layout, &COST), Optimum::Unlimited);
         assert_eq!(best_executions(&no_layout, &COST).at_most(20), 20);
@@ -343,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn two_levels_round_up_as_the_paper_of_2005_does() {
+    fn two_levels_round_up_like_the_2005_paper() {
         let two_levels = components(0.0, 4.0, 9.0);
         let optimum = best_measurements(&two_levels, &Cost { execution: 10.0, ..COST });
         assert!((rounded(optimum) - 22.5_f64.sqrt()).abs() < 1e-12);
@@ -352,8 +350,8 @@ mod tests {
     }
 
     #[test]
-    fn with_one_execution_of_each_build_measurements_are_weighed_against_builds() {
-        // Equal executions: (b + w) E / V, and not as many measurements as there is patience for.
+    fn single_executions_weigh_measurements_against_builds() {
+        // Equal executions: (b + w) E / V, independent of the cap.
         for build in [0.0, -0.3] {
             let equal_executions = components(1.0, build, 25.0);
             let optimum = best_measurements(&equal_executions, &COST);
@@ -366,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn cost_and_half_width_agree_with_a_case_computed_by_hand() {
+    fn cost_and_half_width_match_a_case_computed_by_hand() {
         let dimensions =
             SampleSizes { first_look: None, builds: 5, executions: 3, measurements: 10 };
         assert_eq!(Cost { repeat: 2.0, ..COST }.total(dimensions), (300.0 + 110.0 * 6.0) * 5.0);
@@ -378,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn the_smallest_number_of_builds_is_found() {
+    fn builds_for_half_width_finds_the_smallest_number() {
         let unbiased = components(1.0, 0.0, 0.0);
         // t_{.975, l−1} / sqrt(l): l = 6 1.049, l = 7 .925.
         assert_eq!(builds_for_half_width(&unbiased, 1, 1, 0.95, 1.0, 100), Some(7));
@@ -391,26 +389,26 @@ mod tests {
     }
 
     #[test]
-    fn the_rule_of_stein_adds_builds_by_what_the_first_ones_showed() {
+    fn stein_adds_builds_by_the_first_deviation() {
         // (2.262157 · 1 / .5)² = 20.47.
         assert_eq!(builds_by_stein(10, 1.0, 0.5, 0.95), 21);
         assert_eq!(builds_by_stein(10, 0.5, 0.5, 0.95), 10, "no fewer than there are");
         assert_eq!(builds_by_stein(10, 0.0, 0.5, 0.95), 10);
-        // (2.776445 / .5)² = 30.83: few builds know their standard deviation less well.
+        // (2.776445 / .5)² = 30.83: fewer builds know their standard deviation less precisely.
         assert_eq!(builds_by_stein(5, 1.0, 0.5, 0.95), 31);
         assert_eq!(builds_by_stein(10, 1.0, 0.0, 0.95), usize::MAX);
     }
 
     #[test]
-    fn one_build_has_no_half_width() {
+    fn half_width_of_one_build_is_infinite() {
         let one = SampleSizes { first_look: None, builds: 1, executions: 9, measurements: 9 };
         assert_eq!(half_width(&components(1.0, 1.0, 1.0), one, 0.95), f64::INFINITY);
     }
 
     proptest! {
-        /// (23) minimises the variance for a given cost: nothing nearby does better.
+        /// (23) minimises the variance for a given cost: no neighbour is better.
         #[test]
-        fn no_neighbour_of_the_optimum_is_better(
+        fn optimum_has_no_better_neighbour(
             version in 0.1..10.0, build in 0.1..10.0, execution in 0.1..100.0,
             b in 1.0..1e4, w in 1.0..1e3, q in 1.0..9.0,
             factor in prop::sample::select(vec![0.9, 0.99, 1.01, 1.1]),
@@ -429,7 +427,7 @@ mod tests {
         }
 
         #[test]
-        fn the_number_of_builds_is_the_smallest_that_reaches_the_width(wanted in 0.05..5.0) {
+        fn builds_for_half_width_is_minimal(wanted in 0.05..5.0) {
             let components = components(1.0, 0.5, 2.0);
             let width = |builds| {
                 half_width(&components, SampleSizes { first_look: None, builds, executions: 2, measurements: 5 }, 0.95)
@@ -440,7 +438,7 @@ mod tests {
         }
     }
 
-    /// Ten builds of eight executions of so many measurements. Standard deviations in percent.
+    /// Ten builds of eight executions of `measurements` measurements. Standard deviations in percent.
     fn data(
         measurements: usize,
         of_builds: f64,
@@ -463,7 +461,7 @@ mod tests {
     const CHEAP_BUILDS: Cost = Cost { build: 5.0, execution: 2.0, repeat: 1.0 };
 
     #[test]
-    fn measurements_that_hardly_differ_are_not_repeated() {
+    fn subsampling_stops_where_measurements_hardly_differ() {
         let found = best_measurements_by_subsampling(
             &data(20, 1.0, 1.0, 0.01),
             Estimator::Minimum,
@@ -474,7 +472,7 @@ mod tests {
     }
 
     #[test]
-    fn measurements_are_repeated_where_they_are_what_varies() {
+    fn subsampling_repeats_measurements_that_vary() {
         let noisy = data(20, 0.01, 0.01, 5.0);
         for estimator in [Estimator::Mean, Estimator::Minimum] {
             let found =
@@ -488,14 +486,14 @@ mod tests {
     }
 
     #[test]
-    fn a_mean_of_n_measurements_has_one_nth_of_their_variance() {
+    fn mean_of_n_measurements_has_one_nth_of_their_variance() {
         let noisy = data(20, 1.0, 0.0, 5.0);
         let [one, ten] = [1, 10].map(|n| within_builds(&noisy, Estimator::Mean, n).unwrap());
         assert!((one / ten / 10.0 - 1.0).abs() < 0.25, "{one} {ten}");
     }
 
     #[test]
-    fn what_was_not_repeated_tells_nothing() {
+    fn subsampling_needs_repetitions() {
         let once = data(1, 1.0, 1.0, 1.0);
         assert_eq!(
             best_measurements_by_subsampling(&once, Estimator::Minimum, &CHEAP_BUILDS, 4),
@@ -510,7 +508,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oracle_falls_from_a_thousand_to_one() {
+    fn oracle_falls_from_a_thousand_to_one() {
         assert_eq!([0.0, 500.0, 1000.0, 1e6, 1e12].map(oracle), [989, 500, 11, 1, 1]);
     }
 }

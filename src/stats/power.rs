@@ -1,12 +1,12 @@
-//! The power of a t test, and the smallest change that it finds with a given power.
+//! The power of a t test, and the smallest change that it detects with a given power. Pure.
 //!
-//! An effect enters as its *noncentrality*: the true difference divided by its standard error. With
-//! `l` builds per version that is `√l` times the effect in standard deviations of the paired
-//! differences, or, unpaired, `√(l/2)` times the effect in standard deviations of the build means.
+//! An effect enters as its *noncentrality*: the true difference divided by its standard error. With `l` builds per
+//! version that is `√l` times the effect in standard deviations of the paired differences, or, unpaired, `√(l/2)` times
+//! the effect in standard deviations of the build means.
 
 use super::distribution::{chi_squared_cdf, normal_cdf, normal_quantile, t_quantile};
 
-/// The power at which the smallest visible change is told.
+/// The power for which the smallest visible change is reported.
 pub(super) const POWER: f64 = 0.80;
 
 /// P(T <= `x`) of the noncentral t distribution, for `df` of 1 or more; NaN below.
@@ -28,10 +28,10 @@ pub fn noncentral_t_cdf(x: f64, df: f64, noncentrality: f64) -> f64 {
     }
 }
 
-/// The noncentrality that, for all that matters, keeps `Z + noncentrality` positive.
+/// A noncentrality that keeps `Z + noncentrality` positive for all practical purposes.
 const LARGE: f64 = 10.0;
 
-/// How far from 0 a normal number lies at most, for all that matters: Φ(−9) is 1e-19.
+/// The largest practical distance of a normal number from 0: Φ(−9) is 1e-19.
 const FAR: f64 = 9.0;
 
 /// The mean of Φ(`bound`(S) − noncentrality) over the density of `S`.
@@ -40,7 +40,7 @@ const FAR: f64 = 9.0;
 /// on both sides, for which the plain trapezoid rule converges faster than any power of the step; its
 /// sum of weights is the normalising constant.
 fn mean_over_s(df: f64, noncentrality: f64, bound: impl Fn(f64) -> f64) -> f64 {
-    // The exponent below which a point does not count: e^-34 is 2e-15.
+    // Points with a smaller exponent are skipped: e^-34 is 2e-15.
     const NEGLIGIBLE: f64 = -34.0;
     // A quarter of the narrowest feature: the density is 1/√df wide, the step of Φ 1/noncentrality.
     let step = 0.25 / df.sqrt().max(noncentrality.abs());
@@ -66,7 +66,7 @@ fn mean_over_s(df: f64, noncentrality: f64, bound: impl Fn(f64) -> f64) -> f64 {
 /// The mean of P(S >= (Z + noncentrality) / x) over the normal density of `Z`, also by the trapezoid
 /// rule; for a noncentrality above [`LARGE`].
 fn mean_over_z(x: f64, df: f64, noncentrality: f64) -> f64 {
-    // S never is so large, so T never so small.
+    // S is never that large, so T is never that small.
     if x <= (noncentrality - FAR) / (1.0 + FAR / df.sqrt()) {
         return 0.0;
     }
@@ -84,8 +84,8 @@ fn mean_over_z(x: f64, df: f64, noncentrality: f64) -> f64 {
     total / weights
 }
 
-/// The probability that an effect of this noncentrality is found in its direction by a one-sided t test at rate
-/// `alpha` *and* is estimated to be at least `least`, which is in standard errors, too.
+/// The probability that a one-sided t test at rate `alpha` detects an effect of this noncentrality in its direction
+/// *and* estimates it to be at least `least`, in standard errors.
 ///
 /// With `S = √(χ²/df)` it is the mean of 1 − Φ(max(t·S, least) − noncentrality) over `S`.
 pub fn power_to_report(df: f64, noncentrality: f64, alpha: f64, least: f64) -> f64 {
@@ -116,8 +116,8 @@ pub(super) fn smallest_flagged(df: f64, standard_error: f64, alpha: f64) -> f64 
     (noncentrality_for(df, alpha, POWER) * standard_error).exp_m1()
 }
 
-/// The noncentrality that a two-sided t test at rate `alpha` flags with probability `power`: times
-/// the standard error of a change, this is the smallest change that an experiment could have seen.
+/// The noncentrality that a two-sided t test at rate `alpha` flags with probability `power`: times the standard error
+/// of a change, this is the smallest change that an experiment can detect.
 ///
 /// NaN unless `df` is at least 1 and 0 < `alpha` < `power` < 1.
 pub(super) fn noncentrality_for(df: f64, alpha: f64, power: f64) -> f64 {
@@ -134,8 +134,8 @@ pub(super) fn noncentrality_for(df: f64, alpha: f64, power: f64) -> f64 {
         high *= 2.0;
         above = excess(high);
     }
-    // Regula falsi; where one end stays, its weight is halved (the Illinois rule), or convergence
-    // would be slow. A power is wanted to 1e-10.
+    // Regula falsi; where one end stays, its weight is halved (the Illinois rule), or convergence would be slow. The
+    // power is needed to 1e-10.
     let mut last_was_low = None;
     loop {
         let between = (low * above - high * below) / (above - below);
@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn without_an_effect_the_noncentral_t_is_students_t() {
+    fn noncentral_t_without_an_effect_is_students_t() {
         for (x, df) in [(-3.0, 1.0), (0.5, 1.5), (2.0, 9.0), (1.0, 58.0), (12.7, 1.0)] {
             let obtained = noncentral_t_cdf(x, df, 0.0);
             assert!((obtained - t_survival(-x, df)).abs() < 1e-9, "{x} {df} {obtained}");
@@ -172,7 +172,7 @@ mod tests {
 
     /// Values of the defining integral by adaptive quadrature with 20 digits.
     #[test]
-    fn the_noncentral_t_agrees_with_twenty_digit_arithmetic() {
+    fn noncentral_t_agrees_with_twenty_digit_arithmetic() {
         let table = [
             (2.262, 9.0, 3.5, 0.125_208_013_042_28),
             (12.7, 1.0, 30.0, 0.018_526_905_621_726),
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn an_effect_of_zero_is_flagged_at_the_rate_of_the_test() {
+    fn two_sided_power_of_no_effect_is_the_rate_of_the_test() {
         assert!((two_sided_power(9.0, 0.0, 0.05) - 0.05).abs() < 1e-9);
     }
 
@@ -202,15 +202,15 @@ mod tests {
         noncentrality_for(builds - 1.0, alpha, 0.8) / builds.sqrt()
     }
 
-    /// In standard deviations of the build means, by the pooled t test. Welch's, which need not know that
-    /// the spreads are equal, finds it with 2.3 points less probability at 5 builds, half a point less at 10.
+    /// In standard deviations of the build means, by the pooled t test. Welch's test, which does not assume equal
+    /// spreads, has 2.3 percentage points less power at 5 builds, half a point less at 10.
     fn detectable_unpaired(builds: u32) -> f64 {
         let builds = f64::from(builds);
         noncentrality_for(2.0 * (builds - 1.0), 0.05, 0.8) * (2.0 / builds).sqrt()
     }
 
     #[test]
-    fn the_smallest_detectable_paired_change_is_as_tabulated() {
+    fn smallest_detectable_paired_change_is_as_tabulated() {
         let table = [
             (3, 3.27),
             (4, 2.13),
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn the_smallest_detectable_unpaired_change_is_as_tabulated() {
+    fn smallest_detectable_unpaired_change_is_as_tabulated() {
         let table =
             [(3, 3.07), (5, 2.02), (8, 1.51), (10, 1.32), (20, 0.91), (30, 0.74), (50, 0.57)];
         for (builds, expected) in table {
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn extreme_tests_have_an_answer_too() {
+    fn extreme_tests_have_finite_answers() {
         // One degree of freedom at a rate of 1e-9: the critical value is 6e8.
         let obtained = noncentrality_for(1.0, 1e-9, 0.8);
         assert!((two_sided_power(1.0, obtained, 1e-9) - 0.8).abs() < 1e-6, "{obtained}");
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_answer_is_nan() {
+    fn arguments_without_an_answer_give_nan() {
         assert!(detectable_paired(1, 0.05).is_nan());
         assert!(noncentrality_for(9.0, 0.05, 1.0).is_nan());
         assert!(noncentrality_for(9.0, 0.9, 0.8).is_nan());

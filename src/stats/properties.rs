@@ -46,7 +46,7 @@ fn criteria(estimator: Estimator, rule: Rule) -> Criteria {
     }
 }
 
-/// The verdict of one stage; a refusal is one too.
+/// The verdict of one stage; a refusal counts as one.
 fn verdict(base: &Nested, head: &Nested, pairing: Pairing, criteria: &Criteria) -> String {
     let [base, head] = [base, head].map(|nested| summarise(nested, criteria.estimator.unwrap()));
     match Assessment::new(&base, &head, pairing, criteria) {
@@ -61,7 +61,7 @@ fn pairings() -> impl Strategy<Value = Pairing> {
 
 proptest! {
     #[test]
-    fn order_does_not_matter(
+    fn summary_is_independent_of_the_order(
         nested in ragged(10.0..11.0),
         estimator in select(&Estimator::ALL),
         seed in any::<u64>(),
@@ -93,7 +93,7 @@ proptest! {
     }
 
     #[test]
-    fn scaling_by_c_scales_the_intervals_by_c_and_leaves_changes_and_verdicts_alone(
+    fn scaling_scales_intervals_and_keeps_verdicts(
         base in ragged(10.0..11.0),
         head in ragged(10.0..12.0),
         c in any_magnitude(),
@@ -121,7 +121,7 @@ proptest! {
     }
 
     #[test]
-    fn swapping_the_versions_negates_the_change(
+    fn swapping_versions_negates_the_change(
         base in ragged(10.0..11.0),
         head in ragged(10.0..12.0),
         pairing in pairings(),
@@ -131,13 +131,13 @@ proptest! {
         let back = Comparison::new(&head, &base, pairing, 0.05).unwrap();
         prop_assert!(close(there.log_change, -back.log_change, 1.0));
         prop_assert!(close(there.p, back.p, 1.0));
-        // Factors that undo each other.
+        // Reciprocal factors.
         let undone = (1.0 + there.change.low) * (1.0 + back.change.high);
         prop_assert!(close(undone, 1.0, 1.0));
     }
 
     #[test]
-    fn ragged_formulas_are_the_balanced_ones_where_the_data_are_balanced(
+    fn ragged_formulas_match_balanced_ones_for_balanced_data(
         shape in (2..5usize, 2..5usize, 2..5usize),
         pool in vec(10.0..20.0, 64),
     ) {
@@ -167,11 +167,11 @@ proptest! {
 }
 
 proptest! {
-    // The smallest change that is flagged takes a millisecond or two without optimisation.
+    // The smallest flagged change takes a millisecond or two without optimisation.
     #![proptest_config(ProptestConfig::with_cases(80))]
 
     #[test]
-    fn whatever_is_accepted_is_judged_without_panic_or_nan(
+    fn accepted_data_get_verdicts_without_panic_or_nan(
         base in ragged(prop_oneof![any_magnitude(), Just(1.0), Just(1e-100), Just(9e99)]),
         head in ragged(any_magnitude()),
         estimator in select(&Estimator::ALL),
@@ -181,7 +181,7 @@ proptest! {
         copy in any::<Index>(),
     ) {
         let criteria = Criteria { confirm, ..criteria(estimator, rule) };
-        // Now and then a version against itself.
+        // Sometimes a version against itself.
         let head = if copy.index(4) == 0 { base.clone() } else { head };
         let (base, head) = (summarise(&base, estimator), summarise(&head, estimator));
         let Components { s, t, layout, .. } = Components::estimate(&base);

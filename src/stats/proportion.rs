@@ -1,20 +1,20 @@
-//! How often something happened, and what that says of how often it happens.
+//! A count of events among trials, and the rates that it allows. Pure.
 
 use std::fmt;
 
 use super::distribution::{beta_cdf, beta_quantile};
 
-/// So many of so many.
+/// A number of events out of a number of trials.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Proportion {
-    /// How often it happened.
+    /// The number of events.
     pub count: usize,
-    /// How often it could have.
+    /// The number of trials.
     pub of: usize,
 }
 
 impl Proportion {
-    /// How many of these things are so.
+    /// Counts the things for which `is_so` is true.
     pub fn count<T>(things: impl IntoIterator<Item = T>, is_so: impl Fn(&T) -> bool) -> Self {
         things.into_iter().fold(Self::default(), |so_far, thing| Self {
             count: so_far.count + usize::from(is_so(&thing)),
@@ -22,13 +22,13 @@ impl Proportion {
         })
     }
 
-    /// The share; `None` of nothing.
+    /// The share; `None` without trials.
     pub fn share(self) -> Option<f64> {
         (self.of > 0).then(|| self.count as f64 / self.of as f64)
     }
 
-    /// The rates that this count does not contradict: the interval of Clopper and Pearson (1934), which covers
-    /// the true rate with at least this confidence. All rates, of nothing.
+    /// The interval of Clopper and Pearson (1934) for the rate, which covers the true rate with at least this
+    /// confidence. All rates, without trials.
     pub fn interval(self, confidence: f64) -> [f64; 2] {
         let (count, rest) = (self.count as f64, self.of.saturating_sub(self.count) as f64);
         let tail = (1.0 - confidence) / 2.0;
@@ -37,7 +37,7 @@ impl Proportion {
         [low, high]
     }
 
-    /// How likely this count or a larger one is where the rate is this one.
+    /// The probability of this count or a larger one at this rate.
     pub fn at_least(self, rate: f64) -> f64 {
         if self.count == 0 {
             return 1.0;
@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn intervals_agree_with_published_ones() {
         for (count, of, expected) in [
-            // (1 - 0.025^(1/10), and the usual tables.)
+            // (1 - 0.025^(1/10), and the usual tables)
             (0, 10, [0.0, 0.308_497_1]),
             (1, 10, [0.002_528_6, 0.445_016_1]),
             (5, 10, [0.187_086_0, 0.812_914_0]),
@@ -81,14 +81,14 @@ mod tests {
     }
 
     #[test]
-    fn nothing_says_nothing() {
+    fn interval_without_trials_has_all_rates() {
         assert_eq!(proportion(0, 0).interval(0.95), [0.0, 1.0]);
         assert_eq!(proportion(0, 0).share(), None);
         assert_eq!(proportion(0, 9).at_least(0.05), 1.0);
     }
 
     #[test]
-    fn what_is_so_is_counted() {
+    fn count_counts_matching_things() {
         assert_eq!(Proportion::count([1, 5, 7], |number| *number > 4), proportion(2, 3));
     }
 
@@ -104,9 +104,9 @@ mod tests {
     }
 
     proptest! {
-        /// That is what defines the interval.
+        /// This property defines the interval.
         #[test]
-        fn at_each_bound_one_tail_has_half_of_what_the_confidence_leaves(
+        fn interval_bounds_have_half_the_error_rate_in_each_tail(
             of in 1..80_usize, part in 0.0..1.0_f64, confidence in 0.5..0.99_f64,
         ) {
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of it")]

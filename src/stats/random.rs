@@ -13,7 +13,7 @@ const UNIT_STEP: f64 = 1.0 / 9_007_199_254_740_992.0;
 /// A seeded generator: `ChaCha8` and the few draws that statistics and schedules need.
 ///
 /// All draws but [`normal`](Self::normal) use integer arithmetic alone and are identical
-/// everywhere. `normal` takes a logarithm, whose last bit is up to the platform's mathematics
+/// everywhere. `normal` uses a logarithm, whose last bit depends on the platform's mathematics
 /// library; only simulations use it.
 #[derive(Clone, Debug)]
 pub struct Random {
@@ -71,7 +71,7 @@ impl Random {
         self.unit() < probability
     }
 
-    /// A standard normal number, by Marsaglia's polar method; numbers come in pairs.
+    /// A standard normal number, by Marsaglia's polar method, which generates pairs.
     pub fn normal(&mut self) -> f64 {
         if let Some(spare) = self.spare_normal.take() {
             return spare;
@@ -122,9 +122,9 @@ fn high_half(product: u128) -> usize {
 mod tests {
     use super::*;
 
-    /// These numbers are a promise: seeds in stored experiments depend on them.
+    /// These numbers must never change: seeds in stored experiments depend on them.
     #[test]
-    fn a_seed_means_the_same_for_ever() {
+    fn seed_gives_the_same_numbers_for_ever() {
         let mut random = Random::new(1);
         let bits: Vec<u64> = (0..3).map(|_| random.bits()).collect();
         assert_eq!(
@@ -141,7 +141,7 @@ mod tests {
 
     /// `ChaCha8` of the all-zero key and nonce, as published with the eSTREAM test vectors.
     #[test]
-    fn the_cipher_is_chacha8() {
+    fn cipher_is_chacha8() {
         let first = Random::new(0).bits().to_le_bytes();
         assert_eq!(first, [0x3e, 0x00, 0xef, 0x2f, 0x89, 0x5f, 0x40, 0xd6]);
     }
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_choice_has_no_repetition_and_every_pair_is_equally_likely() {
+    fn choose_front_is_uniform_without_repetition() {
         let mut random = Random::new(6);
         let mut items = [0, 1, 2, 3];
         let mut pairs = std::collections::BTreeMap::new();
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn choosing_more_than_there_is_gives_everything() {
+    fn choose_front_of_too_many_gives_everything() {
         let mut items = [1, 2, 3];
         let mut chosen = Random::new(7).choose_front(&mut items, 9).to_vec();
         chosen.sort_unstable();

@@ -12,25 +12,25 @@ use super::{
     summary::Summary,
 };
 
-/// The rule by which a benchmark is flagged.
+/// The rule that flags a benchmark.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rule {
-    /// The two-sided t test on logarithms at the false-alarm rate, paired by layout seed where layouts are
-    /// matched, else Welch's: the interval of the *difference* does not contain "no change".
+    /// The two-sided t test on logarithms at the false-alarm rate, paired by layout seed where layouts are matched,
+    /// else Welch's: the interval of the *difference* does not contain "no change".
     ///
-    /// It is the default because versions of the same layouts share most of what makes builds vary, which the
-    /// intervals of the two values contain and that of their difference does not.
+    /// It is the default because versions with the same layouts share most of the variance between builds, which widens
+    /// the intervals of the two values, but not that of their difference.
     #[default]
     Paired,
-    /// The rule of Kalibera et al. 2006 as published: the three-level intervals (17) of the two values, each at
-    /// the confidence, fail to overlap. They are of means, whatever the estimator, and know nothing of pairs.
-    /// With 2 or 3 builds it flags more than 5 % of equal versions where only builds vary, with more builds less.
+    /// The rule of Kalibera et al. 2006 as published: the three-level intervals (17) of the two values, each at the
+    /// confidence, fail to overlap. They are intervals of means, whatever the estimator, and ignore pairs. With 2 or 3
+    /// builds it flags more than 5 % of equal versions where only builds vary, with more builds fewer.
     Overlap,
 }
 
 impl Rule {
-    /// Every rule, in the order in which help texts list them.
+    /// The rules in the order of help texts.
     pub const ALL: [Self; 2] = [Self::Paired, Self::Overlap];
 
     /// The name on the command line and in stored results.
@@ -43,9 +43,9 @@ impl Rule {
 
     /// The direction in which `head` differs from `base` by this rule, if it does.
     ///
-    /// `comparison` is that of the two, at the false-alarm rate of the criteria; the change that it estimates
-    /// is the one reported. `confidence` is that of the intervals of `overlap`. What the comparison does not show in the same direction is not flagged: `overlap` compares
-    /// means of all builds, so their difference may have the other sign.
+    /// `comparison` compares the two at the false-alarm rate of the criteria; its change is the one reported.
+    /// `confidence` is that of the intervals of `overlap`. A difference is not flagged if the comparison shows the
+    /// other direction: `overlap` compares means of all builds, so their difference may have the other sign.
     pub fn flags(
         self,
         base: &Summary,
@@ -82,7 +82,7 @@ impl FromStr for Rule {
     }
 }
 
-/// A name that no rule has.
+/// The name of no rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownRule(pub String);
 
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn every_rule_flags_a_large_change_in_its_direction() {
+    fn rules_flag_a_large_change_in_its_direction() {
         for rule in Rule::ALL {
             for pairing in [Pairing::BySeed, Pairing::Unpaired] {
                 let flagged = flags(rule, &BASE, &shifted(10.0), pairing);
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn no_rule_flags_equal_versions_even_without_any_variance() {
+    fn rules_never_flag_equal_versions() {
         let bytes = |values: &[f64]| {
             let metric = Metric { name: "peak-memory".to_owned(), unit: Unit::Bytes };
             let builds = (0..).zip(values.iter().map(|&value| [[value]]));
@@ -155,7 +155,7 @@ mod tests {
 
     /// By the mean the head takes 30 % longer, by the minimum 10 % less.
     #[test]
-    fn what_the_reported_estimate_does_not_show_in_the_same_direction_is_not_flagged() {
+    fn rules_flag_only_the_direction_of_the_estimate() {
         let version = |least: f64, most: f64| {
             let factors = [least, most, most, most, most, most, most, most, most, most];
             let builds = (0..).zip(BASE.map(|value| [factors.map(|factor| value * factor)]));
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn no_rule_flags_one_step_of_coarse_times() {
+    fn rules_never_flag_one_step_of_coarse_times() {
         let nanoseconds = |value: f64| {
             let builds = (0..10).map(|seed| (seed, [[value]]));
             let data = Measurements::new(Metric::wall(), builds).unwrap();
@@ -185,7 +185,7 @@ mod tests {
 
     /// The builds vary by 20 %, and each takes about 1 % longer.
     #[test]
-    fn only_the_paired_rule_finds_what_is_small_beside_the_differences_between_layouts() {
+    fn paired_rule_finds_changes_smaller_than_layout_effects() {
         let base = [100.0, 140.0, 90.0, 125.0, 110.0, 85.0];
         let head = [101.2, 141.2, 90.9, 126.3, 110.9, 85.9];
         assert_eq!(flags(Rule::Paired, &base, &head, Pairing::BySeed), Some(Direction::Worse));
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn names_lead_back_to_their_rules_and_others_are_refused() {
+    fn rule_names_parse_and_others_are_refused() {
         for rule in Rule::ALL {
             assert_eq!(rule.to_string().parse(), Ok(rule));
         }

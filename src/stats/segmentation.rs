@@ -1,23 +1,23 @@
-//! Exact division of a weighted series into segments of constant level.
+//! Exact division of a weighted series into segments of constant level. Pure.
 //!
 //! # Method
 //!
-//! Minimises `Σ (Σ w (x − mean of its segment)² + penalty)` over all divisions into segments of at least
-//! `shortest` values, by optimal partitioning (Jackson et al. 2005): the best division of the first `t` values ends
-//! with some segment `s..t` after the best division of the first `s`.
+//! Minimises `Σ (Σ w (x − mean of its segment)² + penalty)` over all divisions into segments of at least `shortest`
+//! values, by optimal partitioning (Jackson et al. 2005): the best division of the first `t` values ends with some
+//! segment `s..t` after the best division of the first `s`.
 //!
 //! PELT (Killick, Fearnhead & Eckley 2012) drops starts `s` that can never be best again, which makes the time linear
-//! where changes are frequent. Where there are few, as in most histories, it drops nothing and the time stays
-//! quadratic. So starts are dropped *functionally* here (Maidstone et al. 2017): a start is kept as long as there is any
-//! level `μ` of the last segment for which it is best. With the squared cost, what start `s` costs more than start `r`
-//! is, for each `μ`, the same at every later end, and a parabola in `μ`: the younger one is better outside of its two roots. So
+//! if changes are frequent. With few changes, as in most histories, it drops nothing and the time stays quadratic. So
+//! starts are dropped *functionally* here (Maidstone et al. 2017): a start is kept as long as there is any level `μ` of
+//! the last segment for which it is best. With the squared cost, the extra cost of start `s` over start `r` at a level
+//! `μ` is the same at every later end, and a parabola in `μ`: the younger start is better outside of its two roots. So
 //! the levels for which a start is best only ever shrink. Rarely more than a few dozen pieces of them are left, however
 //! long the series is.
 
 /// A series as sums of its first values, which give the cost of every segment at once.
 #[derive(Clone, Debug)]
 pub struct Sums {
-    /// What is subtracted from every value, so that squares stay small.
+    /// Subtracted from every value, so that squares stay small.
     center: f64,
     /// `Σ w`, `Σ w x` and `Σ w x²` of the first values.
     prefix: Vec<[f64; 3]>,
@@ -31,12 +31,12 @@ struct Piece {
     low: f64,
     high: f64,
     start: usize,
-    /// What the start costs at level `μ`, but for what all starts have in common: `a + 2 b μ − c μ²`.
+    /// The cost of the start at level `μ`, without the terms common to all starts: `a + 2 b μ − c μ²`.
     coefficients: [f64; 3],
 }
 
 impl Sums {
-    /// The sums of values with positive weights, of which there are equally many.
+    /// Sums equally many values and positive weights.
     pub fn new(values: &[f64], weights: &[f64]) -> Self {
         let total: f64 = weights.iter().sum();
         let center = values.iter().zip(weights).map(|(x, w)| w * x).sum::<f64>() / total;
@@ -51,17 +51,17 @@ impl Sums {
             prefix.push(sums);
             range = [range[0].min(x), range[1].max(x)];
         }
-        // Wider than the values, which may all be equal: what is best for no more than one level is dropped.
+        // Wider than the values, which may all be equal: a start that is best for a single level is dropped.
         let margin = 1.0 + (range[1] - range[0]).max(0.0);
         Self { center, prefix, range: [range[0] - margin, range[1] + margin] }
     }
 
-    /// How many values there are.
+    /// The number of values.
     pub fn len(&self) -> usize {
         self.prefix.len() - 1
     }
 
-    /// Whether there is no value.
+    /// True if there are no values.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -83,7 +83,7 @@ impl Sums {
         self.between(start, end)[0]
     }
 
-    /// Where the level changes: the indices at which new segments start, ascending.
+    /// The changes of level: the indices at which new segments start, ascending.
     pub fn divide(&self, penalty: f64, shortest: usize) -> Vec<usize> {
         let (count, shortest) = (self.len(), shortest.max(1));
         if count < 2 * shortest {
@@ -179,7 +179,7 @@ mod tests {
 
     use super::*;
 
-    /// The least total over every division, by trying all.
+    /// The least total over every division, by exhaustive search.
     fn by_trying(sums: &Sums, penalty: f64, shortest: usize) -> f64 {
         let count = sums.len();
         let divisions = (0..1_u32 << (count - 1)).map(|chosen| {
@@ -210,17 +210,17 @@ mod tests {
     }
 
     /// asv finds [3, 6, 9] and [9]: it names the ends of segments, and so the length of the series too. Its cost is the
-    /// sum of absolute distances, and segments of one value are allowed; neither matters here: the total without a change is 6 by
-    /// either cost, and two changes are worth 6 > 2 · .1 but not 2 · 8.
+    /// sum of absolute distances, and segments of one value are allowed; neither matters here: the total without a
+    /// change is 6 by either cost, and two changes are worth 6 > 2 · .1 but not 2 · 8.
     #[test]
-    fn the_steps_of_asvs_easy_case_are_found_with_a_small_penalty_and_none_with_a_large_one() {
+    fn divide_finds_asvs_steps_only_with_a_small_penalty() {
         let values = [1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 3.0, 3.0, 3.0];
         assert_eq!(divide(&values, 0.1, 2), [3, 6]);
         assert_eq!(divide(&values, 8.0, 2), [] as [usize; 0]);
     }
 
     #[test]
-    fn a_series_too_short_for_two_segments_has_no_change() {
+    fn divide_of_a_short_series_has_no_change() {
         for count in 0..4 {
             let values: Vec<f64> = (0..count).map(f64::from).collect();
             assert_eq!(divide(&values, 0.0, 2), [] as [usize; 0]);
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_of_little_weight_moves_no_level() {
+    fn divide_ignores_a_value_of_little_weight() {
         let values = [0.0, 0.0, 100.0, 0.0, 0.0, 5.0, 5.0, 5.0];
         let mut weights = [1.0; 8];
         weights[2] = 1e-6;
@@ -240,7 +240,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_other_division_is_better(
+        fn divide_is_optimal(
             pairs in prop::collection::vec((0.0..10.0, 0.01..5.0), 1..12),
             penalty in 0.01..30.0,
             shortest in 1..4usize,
@@ -256,7 +256,7 @@ mod tests {
         }
 
         #[test]
-        fn equal_values_are_divided_like_any_others(
+        fn divide_accepts_equal_values(
             values in prop::collection::vec(0..3, 1..12),
             penalty in 0.01..3.0,
             shortest in 1..4usize,

@@ -1,5 +1,5 @@
-//! What follows from a look at a benchmark: how likely the next look decides it, and on how many fresh builds a
-//! change is confirmed.
+//! Plans the next step after an interim analysis: the probability that the next analysis decides a benchmark, and the
+//! number of fresh builds that confirm a change. Pure.
 
 use super::{
     alpha_spending::{AlphaSpending, halves},
@@ -9,30 +9,30 @@ use super::{
     power::power_to_report,
 };
 
-/// The fewest fresh builds that a change is confirmed on, however strictly.
+/// The least number of fresh builds for a confirmation, at any rate.
 const FEWEST: usize = 6;
 
-/// At a rate that no number of builds reaches: `2^−64` is less than chance in any experiment.
+/// The number of builds for a rate that no number of builds attains: `2^−64` is below the error rate of any experiment.
 const MOST_AT_ANY_RATE: usize = 64;
 
-/// As many times the builds of the first stage are the most fresh builds.
+/// The most fresh builds, as a multiple of the builds of the first stage.
 const MOST: usize = 4;
 
-/// The power that the second stage is to have.
+/// The intended power of the second stage.
 const SECOND_STAGE_POWER: f64 = 0.95;
 
-/// How sure it is that builds do not vary more than is reckoned with.
+/// The probability that builds do not vary more than assumed.
 const ASSURANCE: f64 = 0.80;
 
-/// A benchmark is measured further where the next look decides it with at least this probability.
+/// A benchmark is measured further if the next analysis decides it with at least this probability.
 pub const WORTHWHILE: f64 = 0.395;
 
 impl Assessment {
-    /// How likely the look after so many builds, which may err so often, calls the benchmark unchanged or flags
-    /// it, if its change is what this look estimates.
+    /// The probability that an analysis of `next_builds` builds at these rates calls the benchmark unchanged or flags
+    /// it, if its true change is the present estimate.
     ///
-    /// As far as this look can tell, the estimate of the next differs from its own by
-    /// `t_ν · SE · √(Δ / l')` where `Δ` of its `l'` builds are new.
+    /// The estimate of the next analysis differs from the present one by `t_ν · SE · √(Δ / l')` where `Δ` of its `l'`
+    /// builds are new.
     pub fn chance_to_be_decided(&self, next_builds: usize, rates: AlphaSpending) -> f64 {
         let comparison = &self.comparison;
         let builds = comparison.builds[0].min(comparison.builds[1]) as f64;
@@ -62,25 +62,25 @@ impl Assessment {
         (unchanged + flagged).min(1.0)
     }
 
-    /// On how many fresh builds a change that this look flags is confirmed, if `judged` benchmarks are judged:
-    /// the fewest, from 6 to four times as many as it has, that show the change with a power of 95 %.
+    /// The number of fresh builds that confirm a flagged change in a comparison of this number of benchmarks: the
+    /// fewest, from 6 to four times the present number, that show the change with a power of 95 %.
     ///
-    /// The change reckoned with is the smallest of interest or, if that is larger, the estimate less its
-    /// standard error; builds are assumed to vary so much that they vary more in one case of five only. The
-    /// second stage is judged by its own builds alone, so their number may depend on the first in any way.
-    pub fn confirmation_builds(&self, judged: usize, criteria: &Criteria) -> usize {
+    /// The assumed change is the smallest of interest or, if that is larger, the estimate less its standard error; the
+    /// assumed variance of builds is exceeded in one case of five. The second stage is decided by its own builds alone,
+    /// so their number may depend on the first in any way.
+    pub fn confirmation_builds(&self, benchmarks: usize, criteria: &Criteria) -> usize {
         let comparison = &self.comparison;
         let builds = comparison.builds[0].min(comparison.builds[1]);
         let effect =
             (comparison.log_change.abs() - comparison.standard_error).max(self.min_effect.ln_1p());
         let deviation = comparison.standard_error * (builds as f64).sqrt() * self.assured();
-        let alpha = criteria.confirmation_rate(judged);
+        let alpha = criteria.confirmation_rate(benchmarks);
         let most = (MOST * builds).max(fewest_at(alpha));
         fewest_builds(effect, deviation, alpha, most)
     }
 
-    /// By what factor builds may deviate more than they did here, for all but one case of five:
-    /// `√(ν / χ²_{.2, ν})`.
+    /// The factor by which the deviation of builds exceeds the observed one in only one case of five: `√(ν / χ²_{.2,
+    /// ν})`.
     pub(super) fn assured(&self) -> f64 {
         let freedom = self.comparison.freedom;
         (freedom / chi_squared_quantile(1.0 - ASSURANCE, freedom)).sqrt()
@@ -96,8 +96,8 @@ pub(super) fn fewest_at(alpha: f64) -> usize {
     (FEWEST..MOST_AT_ANY_RATE).find(is_enough).unwrap_or(MOST_AT_ANY_RATE)
 }
 
-/// The fewest builds, up to `most`, that show an effect with the power of the second stage by a one-sided paired
-/// t test at rate `alpha`, where the differences of builds deviate so much.
+/// The fewest builds, up to `most`, that show an effect with the power of the second stage by a one-sided paired t test
+/// at rate `alpha`, for this deviation of the differences of builds.
 pub(super) fn fewest_builds(effect: f64, deviation: f64, alpha: f64, most: usize) -> usize {
     let is_enough = |builds: &usize| {
         let l = *builds as f64;
@@ -118,8 +118,8 @@ mod tests {
         stats::{Estimator, Measurements, Pairing, Summary},
     };
 
-    /// A look at builds whose changes are `percent`, give or take `spread` percent.
-    fn look(builds: u64, percent: f64, spread: f64) -> Assessment {
+    /// An analysis of builds whose changes are `percent` ± `spread` percent.
+    fn assessment(builds: u64, percent: f64, spread: f64) -> Assessment {
         let version = |is_head: bool| {
             let value = |build: u64| {
                 let sign = if build.is_multiple_of(2) { 1.0 } else { -1.0 };
@@ -135,36 +135,40 @@ mod tests {
     }
 
     #[test]
-    fn a_large_change_is_confirmed_on_few_builds_and_a_small_one_on_more() {
+    fn confirmation_builds_grow_as_the_change_shrinks() {
         let criteria = Criteria::default();
-        let builds = |look: Assessment| look.confirmation_builds(20, &criteria);
-        assert_eq!(builds(look(6, 10.0, 0.5)), 6);
-        assert!((7..24).contains(&builds(look(6, 2.0, 0.7))));
-        assert_eq!(builds(look(6, 1.0, 5.0)), 24, "no more than four times as many");
-        assert_eq!(builds(look(2, 1.0, 5.0)), 8);
+        let builds = |assessment: Assessment| assessment.confirmation_builds(20, &criteria);
+        assert_eq!(builds(assessment(6, 10.0, 0.5)), 6);
+        assert!((7..24).contains(&builds(assessment(6, 2.0, 0.7))));
+        assert_eq!(builds(assessment(6, 1.0, 5.0)), 24, "no more than four times as many");
+        assert_eq!(builds(assessment(2, 1.0, 5.0)), 8);
     }
 
     #[test]
-    fn fresh_builds_have_the_same_sign_by_chance_less_often_than_the_rate() {
+    fn confirmation_builds_make_equal_signs_rarer_than_the_rate() {
         let criteria = Criteria::default();
-        let builds = |judged| look(6, 10.0, 0.5).confirmation_builds(judged, &criteria);
+        let builds =
+            |benchmarks| assessment(6, 10.0, 0.5).confirmation_builds(benchmarks, &criteria);
         assert_eq!([1, 20, 32, 100, 1000].map(builds), [6, 6, 6, 7, 10]);
         assert_eq!(fewest_at(0.0), MOST_AT_ANY_RATE);
     }
 
     #[test]
-    fn more_benchmarks_need_more_builds_to_confirm_a_change() {
-        let (look, criteria) = (look(10, 2.0, 1.0), Criteria::default());
-        assert!(look.confirmation_builds(500, &criteria) > look.confirmation_builds(1, &criteria));
+    fn confirmation_builds_grow_with_the_number_of_benchmarks() {
+        let (assessment, criteria) = (assessment(10, 2.0, 1.0), Criteria::default());
+        assert!(
+            assessment.confirmation_builds(500, &criteria)
+                > assessment.confirmation_builds(1, &criteria)
+        );
     }
 
     #[test]
-    fn the_next_look_decides_what_hardly_varies_and_not_what_varies_much() {
+    fn chance_to_be_decided_falls_with_the_variance() {
         let rates = AlphaSpending::at_analysis(&Criteria::default(), 1, 3);
-        let chance = |look: Assessment| look.chance_to_be_decided(12, rates);
-        assert!(chance(look(6, 0.0, 0.3)) > 0.99);
-        assert!(chance(look(6, 5.0, 1.0)) > 0.99);
-        assert!(chance(look(6, 0.0, 20.0)) < 0.1);
-        assert_eq!(look(6, 0.0, 0.3).chance_to_be_decided(6, rates), 0.0);
+        let chance = |assessment: Assessment| assessment.chance_to_be_decided(12, rates);
+        assert!(chance(assessment(6, 0.0, 0.3)) > 0.99);
+        assert!(chance(assessment(6, 5.0, 1.0)) > 0.99);
+        assert!(chance(assessment(6, 0.0, 20.0)) < 0.1);
+        assert_eq!(assessment(6, 0.0, 0.3).chance_to_be_decided(6, rates), 0.0);
     }
 }

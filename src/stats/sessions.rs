@@ -1,38 +1,37 @@
-//! How much a benchmark's value shifts from one session of measuring to another, by commits that were
-//! measured more than once.
+//! Estimates how much a benchmark's value shifts between measuring sessions, from commits that were measured more than
+//! once. Pure.
 //!
-//! Everything measured in one experiment shares what the machine was like that day: `x[e][v][k] =
-//! ln b[e][v][k]` of build `k` of version `v` in experiment `e` contains `u[e]` of variance `s²`. Two
-//! versions of one experiment share it and their difference has none of it; versions of two experiments
-//! differ by `u[e] − u[f]`, of variance `2 s²`, whatever was programmed.
+//! All measurements of one experiment share the state of the machine that day: `x[e][v][k] = ln b[e][v][k]` of build
+//! `k` of version `v` in experiment `e` contains `u[e]` of variance `s²`. Two versions of one experiment share it and
+//! their difference has none of it; versions of two experiments differ by `u[e] − u[f]`, of variance `2 s²`, even if
+//! the code is the same.
 //!
 //! # Estimate
 //!
-//! A *repeat* is one version that was measured in `r ≥ 2` experiments. Its means `x̄[e]` differ by `u` and
-//! by noise, so `SS = Σ_e (x̄[e] − x̄)²` has the expectation `(r − 1) s² + N`. Where all experiments have
-//! the same seeds, these are the same programs: the layouts cancel, and `N = (r − 1) σ² / l` with `σ²`
-//! the residual of the two-way table experiments × seeds. Otherwise `N = (1 − 1/r) Σ_e Var(x[e]) / l_e`.
-//! Pooled over all repeats of the benchmark, `w = Σ (r − 1)`:
+//! A *repeat* is one version that was measured in `r ≥ 2` experiments. Its means `x̄[e]` differ by `u` and by noise, so
+//! `SS = Σ_e (x̄[e] − x̄)²` has the expectation `(r − 1) s² + N`. Where all experiments have the same seeds, these are
+//! the same programs: the layouts cancel, and `N = (r − 1) σ² / l` with `σ²` the residual of the two-way table
+//! experiments × seeds. Otherwise `N = (1 − 1/r) Σ_e Var(x[e]) / l_e`. Pooled over all repeats of the benchmark, `w = Σ
+//! (r − 1)`:
 //!
 //! `M = Σ SS / w`, `n = Σ N / w`, `s² = M − n`.
 //!
 //! # Degrees of freedom
 //!
-//! Repeats that share experiments (compare A B, then B C, then C D: B and C are repeats, and both contain
-//! the second experiment) do not count in full. `Σ SS` is a quadratic form `u' Q u` with `Q = Σ_v (I_v −
-//! J_v / r_v)`, so Satterthwaite's `ν = tr(Q)² / tr(Q²)` has its first two moments right: `r − 1` for one
-//! repeat, and two thirds of the number of repeats in a long chain.
+//! Repeats that share experiments (compare A B, then B C, then C D: B and C are repeats, and both contain the second
+//! experiment) do not count in full. `Σ SS` is a quadratic form `u' Q u` with `Q = Σ_v (I_v − J_v / r_v)`, so
+//! Satterthwaite's `ν = tr(Q)² / tr(Q²)` has its first two moments right: `r − 1` for one repeat, and two thirds of the
+//! number of repeats in a long chain.
 //!
 //! # Use
 //!
-//! The difference of two versions across sessions has the variance `2 s²` plus its own `SE_D²`, paired
-//! or Welch's, since equal seeds still mean matched layouts. As `M` already contains the noise `n`, the sum
-//! is formed as `2 M + max(0, SE_D² − 2 n)`: two positive mean squares, the first with `ν` degrees of
-//! freedom, and Satterthwaite's approximation for the sum. That approximation takes the estimates for the
-//! truth, which fails where `M` has few degrees of freedom: at `ν = 2` it gave .7 % false verdicts where
-//! .2 % are meant. So the sum never has more than `ν` (Mickey & Brown 1966), which is conservative. One commit
-//! measured a second time thus allows a verdict, but with `t = 12.7` only on gross changes; the third time
-//! brings 4.3.
+//! The difference of two versions across sessions has the variance `2 s²` plus its own `SE_D²`, paired or Welch's,
+//! since equal seeds still mean matched layouts. As `M` already contains the noise `n`, the sum is formed as `2 M +
+//! max(0, SE_D² − 2 n)`: two positive mean squares, the first with `ν` degrees of freedom, and Satterthwaite's
+//! approximation for the sum. That approximation treats the estimates as exact, which fails where `M` has few degrees
+//! of freedom: at `ν = 2` it gave .7 % false verdicts instead of .2 %. So the sum never has more than `ν` (Mickey &
+//! Brown 1966), which is conservative. One commit measured a second time thus allows a verdict, but with `t = 12.7`
+//! only on gross changes; a third time lowers it to 4.3.
 
 use std::collections::HashMap;
 
@@ -41,9 +40,9 @@ use super::{moments::Moments, summary::Summary};
 /// One version in two experiments or more: the same files, toolchain, machine and settings.
 #[derive(Clone, Debug)]
 pub struct Repeat<'s> {
-    /// Each experiment, by any number that it alone has, and what it measured.
+    /// The experiments, each with a unique number, and the results of the version in them.
     pub sessions: Vec<(usize, &'s Summary)>,
-    /// Whether builds of equal seeds are the same programs.
+    /// True if builds of equal seeds are the same programs.
     pub same_programs: bool,
 }
 
@@ -52,11 +51,11 @@ pub struct Repeat<'s> {
 pub struct SessionVariance {
     /// `M`: the variance of the mean of a version between sessions, noise included.
     pub mean_square: f64,
-    /// `n`: the part of it that the builds' own variance explains.
+    /// `n`: the part of `mean_square` that the builds' own variance explains.
     pub noise: f64,
     /// `ν`: the degrees of freedom of `M`.
     pub freedom: f64,
-    /// How many versions were measured more than once.
+    /// The number of versions that were measured more than once.
     pub repeats: usize,
 }
 
@@ -99,8 +98,7 @@ impl SessionVariance {
         (self.mean_square - self.noise).max(0.0).sqrt()
     }
 
-    /// Standard error and degrees of freedom of a difference across sessions, from those that it has by
-    /// the builds alone.
+    /// The standard error and degrees of freedom of a difference across sessions, from those of the builds alone.
     pub(super) fn added_to(&self, standard_error: f64, freedom: f64) -> (f64, f64) {
         let between = 2.0 * self.mean_square;
         let rest = (standard_error * standard_error - 2.0 * self.noise).max(0.0);

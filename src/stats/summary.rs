@@ -1,4 +1,4 @@
-//! The summary of measurements that all later steps use: one small record per build.
+//! Summarises measurements as one small record per build, so that later steps never read the measurements again. Pure.
 
 use super::{
     data::{BuildMeasurements, Measurements},
@@ -9,7 +9,8 @@ use crate::model::Metric;
 
 /// One benchmark of one version, by one estimator, without its measurements.
 ///
-/// Components, intervals and comparisons all start here, so the measurements are read once. The builds are in the order of their seeds, whatever the order of the measurements.
+/// Components, intervals and comparisons all start here, so the measurements are read once. The builds are in the order
+/// of their seeds, whatever the order of the measurements.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
     metric: Metric,
@@ -18,25 +19,25 @@ pub struct Summary {
     builds: Vec<BuildSummary>,
 }
 
-/// One build, as far as the three levels need to know it.
+/// One build, reduced to the numbers that the three levels need.
 ///
 /// `y[j][i]` is measurement `i` of execution `j`; `n_j` and `m` count them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BuildSummary {
     /// The layout seed.
     pub seed: u64,
-    /// When its first execution started, in seconds since a moment that all builds share, if that is known.
+    /// The start of its first execution, in seconds since a moment common to all builds, if known.
     pub start: Option<f64>,
     /// `b[k]`: the mean of the estimates of the executions, in the metric's unit.
     pub value: f64,
-    /// The mean of what the executions are [compared](ExecutionEstimate::compared) by.
+    /// The mean of the executions' values for [comparison](ExecutionEstimate::compared).
     pub compared: f64,
     /// The mean of the means of the executions, in the metric's unit: `value` if the estimator is the
     /// mean.
     pub mean: f64,
-    /// `m`: how many executions have measurements; at least 1.
+    /// `m`: the number of executions with measurements; at least 1.
     pub executions: usize,
-    /// `Σ_j n_j`: all measurements.
+    /// `Σ_j n_j`: the number of measurements.
     pub measurements: usize,
     /// `mean_j (1 / n_j)`.
     pub inverse_measurements: f64,
@@ -55,9 +56,8 @@ pub struct ExecutionEstimate {
     pub round: usize,
     /// `f[j]`: the estimate over its measurements, in the metric's unit.
     pub value: f64,
-    /// What stands for it where it is compared with the execution beside it: its estimate, moved half of the way
-    /// towards the ratio of neighbouring measurements where both were interleaved (see
-    /// [`neighbours`](super::neighbours)); else the estimate itself.
+    /// Its value in comparisons with its partner: if both were interleaved, the estimate moved half of the way towards
+    /// the ratio of neighbouring measurements (see [`paired_ratio`](super::paired_ratio)); else the estimate itself.
     pub compared: f64,
 }
 
@@ -72,12 +72,12 @@ impl Summary {
         Self { metric, estimator, resolution, builds }
     }
 
-    /// What was measured, and its unit.
+    /// The metric, with its unit.
     pub fn metric(&self) -> &Metric {
         &self.metric
     }
 
-    /// How executions were estimated.
+    /// The estimator of the executions.
     pub fn estimator(&self) -> Estimator {
         self.estimator
     }
@@ -92,8 +92,8 @@ impl Summary {
         &self.builds
     }
 
-    /// The same, compared by what each version measured by itself: versions of two experiments have no pairs of
-    /// executions.
+    /// The same summary without pairs of executions, for versions of two experiments: each is compared by its own
+    /// estimates.
     #[must_use]
     pub fn by_itself(&self) -> Self {
         let mut alone = self.clone();
@@ -136,7 +136,7 @@ struct Workspace {
 }
 
 impl Workspace {
-    /// The hot pass: every measurement is touched here and nowhere else.
+    /// The hot loop: reads every measurement of the build, once.
     fn summarise(&mut self, build: &BuildMeasurements<'_>, estimator: Estimator) -> BuildSummary {
         self.means.clear();
         let mut estimates = Vec::with_capacity(build.executions().len());
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ragged_build_has_the_sums_computed_by_hand() {
+    fn summary_of_a_ragged_build_matches_sums_by_hand() {
         assert_eq!(
             summary(Estimator::Median).builds()[1],
             BuildSummary {
@@ -210,20 +210,20 @@ mod tests {
     }
 
     #[test]
-    fn builds_come_in_the_order_of_their_seeds() {
+    fn summary_orders_builds_by_seed() {
         let seeds: Vec<u64> = summary(Estimator::Mean).builds().iter().map(|b| b.seed).collect();
         assert_eq!(seeds, [2, 8]);
     }
 
     #[test]
-    fn by_the_mean_the_value_of_a_build_is_its_mean() {
+    fn summary_by_the_mean_has_the_mean_as_value() {
         for build in summary(Estimator::Mean).builds() {
             assert_eq!(build.value, build.mean);
         }
     }
 
     #[test]
-    fn measurements_per_execution_are_averaged_over_executions() {
+    fn measurements_per_execution_average_over_executions() {
         assert_eq!(summary(Estimator::Mean).measurements_per_execution(), 9.0 / 5.0);
     }
 }

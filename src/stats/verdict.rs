@@ -1,4 +1,4 @@
-//! The verdict on a benchmark, with its reason as a value.
+//! The verdict on a benchmark, with its reason as a value. Pure.
 
 use super::{
     achieved_power::Power,
@@ -14,25 +14,25 @@ use crate::model::{Acceptance, SkipReason};
 pub enum Verdict {
     /// The head costs more, by at least the smallest change of interest.
     Regressed {
-        /// The change, by the stage that decides.
+        /// The change, from the stage that decides.
         change: Change,
-        /// What makes it sure.
+        /// The evidence for it.
         evidence: Evidence,
     },
-    /// The head costs more, and that was accepted: it is not shown to cost more than what was.
+    /// The head costs more, but a slowdown was accepted, and this one is not shown to exceed it.
     Accepted {
-        /// The change, by the stage that decides.
+        /// The change, from the stage that decides.
         change: Change,
-        /// What makes it sure.
+        /// The evidence for it.
         evidence: Evidence,
-        /// What was accepted, and why.
+        /// The accepted slowdown, with its reason.
         acceptance: Acceptance,
     },
     /// The head costs less, by at least the smallest change of interest.
     Improved {
-        /// The change, by the stage that decides.
+        /// The change, from the stage that decides.
         change: Change,
-        /// What makes it sure.
+        /// The evidence for it.
         evidence: Evidence,
     },
     /// The 95 % interval of the change lies inside ± the smallest change of interest.
@@ -41,85 +41,85 @@ pub enum Verdict {
         change: Change,
         /// The smallest change of interest.
         min_effect: f64,
-        /// What shows that there is a difference all the same, smaller than the smallest of interest: many
-        /// such commits add up. By [`Basis::OneStage`] it is flagged, and too small to be measured again.
+        /// The evidence for a difference smaller than the smallest of interest: many such commits add up.
+        /// [`Evidence::OneStage`] here means flagged, and too small to be measured again.
         difference: Option<Evidence>,
     },
-    /// Neither a change nor its absence is shown.
+    /// Neither a change nor equivalence is shown.
     Inconclusive {
-        /// The change, by the stage that decides.
+        /// The change, from the stage that decides.
         change: Change,
-        /// The smallest increase that such an experiment reports with a power of 80 %, if that is
-        /// [known](Verdict::with_power).
+        /// The smallest increase that such an experiment reports with a power of 80 %, if [known](Verdict::with_power).
         detectable: Option<f64>,
-        /// Why no change is reported.
+        /// The reason why no change is reported.
         reason: InconclusiveReason,
     },
     /// Both versions have the same machine code in every layout: nothing was measured.
     Identical,
-    /// None of the machine code that it executes, and none of the data that it reads, differs: not measured.
+    /// Neither the machine code that it executes nor the data that it reads differs: not measured.
     Unaffected,
-    /// The benchmark chose not to be measured here.
+    /// The benchmark asked not to be measured here.
     Skipped {
-        /// Why, as it says.
+        /// Its own reason.
         reason: String,
     },
-    /// There are no measurements to judge.
+    /// There are no measurements to decide by.
     Failed {
-        /// What happened.
+        /// The cause.
         reason: String,
     },
     /// The measurements must not be compared: another machine, other settings.
     NotComparable {
-        /// What differs.
+        /// The difference.
         reason: String,
     },
 }
 
-/// What makes a change sure.
+/// The evidence for a change.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Evidence {
     /// It was flagged, and fresh builds alone agree.
     Confirmed {
         /// The one-sided p value of the fresh builds.
         p: f64,
-        /// The p value that they had to reach.
+        /// The largest p value that counts as confirmation.
         needed: f64,
     },
     /// It was flagged, and not measured again.
     OneStage,
-    /// It was flagged in stored results of two sessions, so surely that two stages would be wrong as
-    /// often.
+    /// It was flagged in stored results of two sessions, with a false-alarm probability no larger than that of two
+    /// stages.
     Stored {
         /// The one-sided p value.
         p: f64,
-        /// The p value that it had to reach.
+        /// The largest p value that counts.
         needed: f64,
     },
     /// It was counted, and the ranges of both versions lie apart.
     Counted {
-        /// How often ranges of that number of counts lie apart by chance, where the counts of a version vary; else 0.
+        /// The probability that ranges of this number of counts lie apart by chance, if the counts of a version vary;
+        /// else 0.
         by_chance: f64,
     },
-    /// A slowdown was accepted, and this one is larger for sure.
+    /// A slowdown was accepted, and this one is shown to be larger.
     BeyondLimit {
-        /// The largest relative change that is accepted: 0.05 is 5 % more than the base.
+        /// The largest accepted relative change: 0.05 is 5 % more than the base.
         ceiling: f64,
         /// The one-sided p value of "not larger than that".
         p: f64,
-        /// The p value that it had to reach.
+        /// The largest p value that counts.
         needed: f64,
     },
 }
 
-/// Why a change is not reported.
+/// The reason why a change is not reported.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum InconclusiveReason {
     /// The rule does not flag it.
     NotFlagged,
     /// It was counted, and the counts of a version vary so much that both ranges overlap, or may lie apart by chance.
     Varies {
-        /// How often ranges of that number of counts lie apart by chance; none where they overlap.
+        /// The probability that ranges of this number of counts lie apart by chance; none if they overlap.
         by_chance: Option<f64>,
     },
     /// It is flagged, but its estimate is below the smallest change of interest.
@@ -127,8 +127,8 @@ pub enum InconclusiveReason {
         /// The smallest change of interest.
         min_effect: f64,
     },
-    /// By the fastest measurements nothing changed, but by the mean of all something did, by more than the smallest
-    /// change of interest.
+    /// The fastest measurements show no change, but the mean of all changed by more than the smallest change of
+    /// interest.
     SlowerChanged {
         /// The change of the mean, with its 95 % confidence interval.
         by_mean: Change,
@@ -141,28 +141,28 @@ pub enum InconclusiveReason {
     },
     /// It is flagged, but fresh builds were not measured.
     Unconfirmed,
-    /// It is flagged in stored results of two sessions, but not surely enough without fresh builds.
+    /// It is flagged in stored results of two sessions, but too weakly to count without fresh builds.
     NeedsFresh {
         /// The one-sided p value.
         p: f64,
-        /// The p value that it had to reach.
+        /// The largest p value that counts.
         needed: f64,
     },
-    /// It is flagged, but fresh builds point the other way or nowhere.
+    /// It is flagged, but fresh builds show the other direction or none.
     Contradicted {
         /// The change by the first stage.
         first: f64,
     },
-    /// It is flagged, but fresh builds do not show it surely enough.
+    /// It is flagged, but fresh builds do not show it with enough certainty.
     Weak {
         /// The change by the first stage.
         first: f64,
         /// The one-sided p value of the fresh builds.
         p: f64,
-        /// The p value that they had to reach.
+        /// The largest p value that counts as confirmation.
         needed: f64,
     },
-    /// It is flagged and fresh builds confirm it, but by them it is below the smallest change of interest.
+    /// It is flagged and fresh builds confirm it, but they estimate it below the smallest change of interest.
     Shrunk {
         /// The change by the first stage.
         first: f64,
@@ -172,11 +172,11 @@ pub enum InconclusiveReason {
 }
 
 impl Verdict {
-    /// Judges a measured benchmark, one of `judged` in this experiment.
+    /// Decides a measured benchmark; `benchmarks` is the number of benchmarks in this experiment.
     ///
-    /// `second` is the stage of fresh builds, where there is one. It counts only if the first stage
-    /// [needs confirmation](Assessment::needs_confirmation); the change reported is then that of the fresh
-    /// builds alone, since what is flagged tends to be overestimated.
+    /// `second` is the stage of fresh builds, if any. It counts only if the first stage [needs
+    /// confirmation](Assessment::needs_confirmation); the change reported is then that of the fresh builds alone,
+    /// because flagged changes tend to be overestimated.
     pub fn decide(
         first: &Assessment,
         second: Option<&Assessment>,
@@ -210,7 +210,7 @@ impl Verdict {
             Some(_) if is_small(second, criteria) => {
                 Self::inconclusive(second, InconclusiveReason::Shrunk { first, min_effect })
             }
-            Some(basis) => Self::changed(direction, second, basis),
+            Some(evidence) => Self::changed(direction, second, evidence),
             None if agrees => {
                 Self::inconclusive(second, InconclusiveReason::Weak { first, p, needed })
             }
@@ -218,12 +218,11 @@ impl Verdict {
         }
     }
 
-    /// Judges a benchmark, one of `judged`, by stored results of two sessions.
+    /// Decides a benchmark, one of this number, from stored results of two sessions.
     ///
-    /// Nothing can be measured again, so a change that two stages would have to confirm must be as sure
-    /// here as both together: one-sided p at most `α₁/2 · α₂`, the rate at which the two stages report a change
-    /// where there is none.
-    pub fn decide_stored(stage: &Assessment, judged: usize, criteria: &Criteria) -> Self {
+    /// Nothing can be measured again, so a change that two stages would have to confirm must be as certain here as by
+    /// both together: one-sided p at most `α₁/2 · α₂`, the rate at which the two stages report a false change.
+    pub fn decide_stored(stage: &Assessment, benchmarks: usize, criteria: &Criteria) -> Self {
         if stage.equivalent {
             return Self::unchanged(stage, stage.flag.map(|_| Evidence::OneStage), criteria);
         }
@@ -240,7 +239,7 @@ impl Verdict {
             return Self::changed(direction, stage, Evidence::OneStage);
         }
         let p = stage.comparison.p_one_sided(direction);
-        let needed = criteria.flag_rate() / 2.0 * criteria.confirmation_rate(judged);
+        let needed = criteria.flag_rate() / 2.0 * criteria.confirmation_rate(benchmarks);
         if p <= needed {
             Self::changed(direction, stage, Evidence::Stored { p, needed })
         } else {
@@ -248,17 +247,17 @@ impl Verdict {
         }
     }
 
-    /// The same verdict where this slowdown was accepted; `stage` is the one that decides. A regression is then
-    /// one only if the stage shows a change above the ceiling, as surely as two stages would show a change where
-    /// there is none: with a one-sided p value of at most `α₁/2 · α₂`.
+    /// Applies an accepted slowdown; `stage` is the one that decides. A regression then remains one only if the stage
+    /// shows a change above the ceiling, as certainly as two stages must show any change: with a one-sided p value of
+    /// at most `α₁/2 · α₂`.
     ///
-    /// The first stage cannot share the risk, since it flags what is really slower. So a benchmark that is slower
-    /// by no more than its ceiling is called regressed with a probability of at most `α/G`, as any other one that
-    /// did not change. What is not confirmed has the rate of the look that flagged it.
+    /// The first stage cannot share the risk, since it flags benchmarks that are really slower. So a benchmark that is
+    /// slower by no more than its ceiling is called regressed with a probability of at most `α/G`, like any unchanged
+    /// one. Without confirmation, the rate is that of the analysis that flagged it.
     #[must_use]
     pub fn under(self, acceptance: Acceptance, stage: &Assessment, criteria: &Criteria) -> Self {
-        let Self::Regressed { change, evidence: basis } = self else { return self };
-        let needed = match basis {
+        let Self::Regressed { change, evidence } = self else { return self };
+        let needed = match evidence {
             Evidence::Confirmed { needed, .. } => criteria.flag_rate() / 2.0 * needed,
             Evidence::OneStage => stage.alpha.flag / 2.0,
             Evidence::Counted { .. } => 0.0,
@@ -269,12 +268,11 @@ impl Verdict {
         if p <= needed {
             Self::Regressed { change, evidence: Evidence::BeyondLimit { ceiling, p, needed } }
         } else {
-            Self::Accepted { change, evidence: basis, acceptance }
+            Self::Accepted { change, evidence, acceptance }
         }
     }
 
-    /// The verdict where an [`Assessment`] was refused: without two builds of each version there is nothing to
-    /// judge, and all else must not be compared.
+    /// The verdict for a refused [`Assessment`]: failed without two builds of each version, else not comparable.
     pub fn refused(refusal: &StatsError) -> Self {
         let reason = refusal.to_string();
         match refusal {
@@ -283,11 +281,11 @@ impl Verdict {
         }
     }
 
-    fn changed(direction: Direction, stage: &Assessment, basis: Evidence) -> Self {
+    fn changed(direction: Direction, stage: &Assessment, evidence: Evidence) -> Self {
         let change = stage.change;
         match direction {
-            Direction::Worse => Self::Regressed { change, evidence: basis },
-            Direction::Better => Self::Improved { change, evidence: basis },
+            Direction::Worse => Self::Regressed { change, evidence },
+            Direction::Better => Self::Improved { change, evidence },
         }
     }
 
@@ -300,28 +298,28 @@ impl Verdict {
         Self::Unchanged { change, min_effect: criteria.min_effect, difference }
     }
 
-    fn inconclusive(stage: &Assessment, doubt: InconclusiveReason) -> Self {
-        Self::Inconclusive { change: stage.change, detectable: None, reason: doubt }
+    fn inconclusive(stage: &Assessment, reason: InconclusiveReason) -> Self {
+        Self::Inconclusive { change: stage.change, detectable: None, reason }
     }
 
-    /// The same verdict, with the smallest change that such an experiment reports if it is inconclusive.
+    /// Adds the smallest reportable change to an inconclusive verdict.
     #[must_use]
-    pub fn with_power(self, outlook: Option<&Power>) -> Self {
+    pub fn with_power(self, power: Option<&Power>) -> Self {
         match self {
-            Self::Inconclusive { change, reason: doubt, .. } => {
-                let detectable = outlook.map(Power::smallest_reported);
-                Self::Inconclusive { change, detectable, reason: doubt }
+            Self::Inconclusive { change, reason, .. } => {
+                let detectable = power.map(Power::smallest_reported);
+                Self::Inconclusive { change, detectable, reason }
             }
             other => other,
         }
     }
 
-    /// Whether it reports a change.
+    /// True if it reports a change.
     pub const fn is_change(&self) -> bool {
         matches!(self, Self::Regressed { .. } | Self::Improved { .. })
     }
 
-    /// The one word for the verdict, as reports and stored results write it.
+    /// The word for the verdict in reports and stored results.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Regressed { .. } => "regressed",
@@ -347,7 +345,7 @@ impl From<SkipReason> for Verdict {
     }
 }
 
-/// Whether the estimate is below the smallest change of interest.
+/// True if the estimate is below the smallest change of interest.
 fn is_small(stage: &Assessment, criteria: &Criteria) -> bool {
     stage.comparison.log_change.abs() < criteria.min_log_change()
 }

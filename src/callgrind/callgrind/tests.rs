@@ -1,4 +1,4 @@
-//! Files as callgrind writes them, and files that it never would.
+//! Tests of the reader with files as callgrind writes them, and with invalid ones.
 
 use proptest::prelude::*;
 
@@ -73,7 +73,7 @@ fn named(dump: &Dump, index: usize) -> (&str, &str) {
 }
 
 #[test]
-fn parts_have_the_costs_of_functions_and_of_calls_between_them() {
+fn parts_have_self_costs_and_calls() {
     let dump = parse(TWO_PARTS.as_bytes()).unwrap();
     let [first, second] = &dump.parts[..] else { panic!("{dump:?}") };
     let own: Vec<_> = first.own.iter().map(|(index, own)| (named(&dump, *index), *own)).collect();
@@ -89,7 +89,7 @@ fn parts_have_the_costs_of_functions_and_of_calls_between_them() {
 }
 
 #[test]
-fn instructions_are_found_among_other_events_and_behind_several_positions() {
+fn instructions_are_found_among_other_events_and_positions() {
     let text = "positions: instr line\nevents: Dr Ir\nfn=f\n0x10 3 1 20\n";
     // An address may be at the beginning of a line.
     let dump = parse(text.as_bytes()).unwrap();
@@ -99,7 +99,7 @@ fn instructions_are_found_among_other_events_and_behind_several_positions() {
 }
 
 #[test]
-fn what_is_not_of_callgrind_is_refused_with_the_reason() {
+fn invalid_files_are_refused_with_the_reason() {
     for (text, defect) in [
         ("", Defect::NoInstructions),
         ("events: Dr\n", Defect::NoInstructions),
@@ -116,7 +116,7 @@ fn what_is_not_of_callgrind_is_refused_with_the_reason() {
     }
 }
 
-/// Writes a dump as callgrind does: each name once with a number, and then the number alone.
+/// Writes a dump like callgrind: each name once with a number, and then the number alone.
 fn written(dump: &Dump) -> String {
     let mut known = HashMap::new();
     let mut name = |kind: &str, name: &str| {
@@ -169,8 +169,8 @@ fn dumps() -> impl Strategy<Value = Dump> {
         .prop_map(move |parts| Dump { symbols: symbols.clone(), parts })
 }
 
-/// What a dump says, whatever the numbers of its functions are.
-fn said(dump: &Dump) -> Vec<Vec<String>> {
+/// The contents of a dump, independent of the numbering of its functions.
+fn contents(dump: &Dump) -> Vec<Vec<String>> {
     let part = |part: &Part| {
         let own = part.own.iter().map(|(index, own)| format!("{:?} {own}", dump.symbols[*index]));
         let calls = part.calls.iter().map(|((from, to), calls)| {
@@ -185,18 +185,18 @@ fn said(dump: &Dump) -> Vec<Vec<String>> {
 
 proptest! {
     #[test]
-    fn what_is_written_is_read(dump in dumps()) {
+    fn written_dump_is_read_back(dump in dumps()) {
         let read = parse(written(&dump).as_bytes()).unwrap();
-        prop_assert_eq!(said(&read), said(&dump));
+        prop_assert_eq!(contents(&read), contents(&dump));
     }
 
     #[test]
-    fn no_text_makes_it_panic(lines in prop::collection::vec("(events: Ir|fn=|cfn=|ob=|calls=|part:|[+*-]?)[()0-9 a-z]{0,8}", 0..20)) {
+    fn parse_never_panics(lines in prop::collection::vec("(events: Ir|fn=|cfn=|ob=|calls=|part:|[+*-]?)[()0-9 a-z]{0,8}", 0..20)) {
         let _ = parse(lines.join("\n").as_bytes());
     }
 
     #[test]
-    fn a_file_that_is_cut_off_does_not_make_it_panic(end in 0..TWO_PARTS.len()) {
+    fn parse_of_a_truncated_file_never_panics(end in 0..TWO_PARTS.len()) {
         let _ = parse(&TWO_PARTS.as_bytes()[..end]);
     }
 }

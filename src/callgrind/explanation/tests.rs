@@ -1,4 +1,4 @@
-//! Explanations of differences whose reasons are known.
+//! Tests of explanations whose reasons are known.
 
 use proptest::prelude::*;
 
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::elf::{Digest, FunctionCode, FunctionSet};
 
-/// Functions of a program, by symbol and what stands for their code.
+/// Functions of a program, each with its symbol and a byte that represents its code.
 fn set(functions: &[(&str, u8)]) -> FunctionSet {
     let code = |(symbol, code): &(&str, u8)| {
         let function = function(symbol);
@@ -37,7 +37,7 @@ fn assert_sums(explanation: &Explanation) {
 }
 
 #[test]
-fn who_calls_more_is_the_reason_and_not_who_is_called_more() {
+fn caller_of_more_calls_is_the_reason() {
     let of = |iterations: u64, calls: u64| {
         let iter = 7 * iterations;
         let below = 10 * calls * iterations;
@@ -72,7 +72,7 @@ fn who_calls_more_is_the_reason_and_not_who_is_called_more() {
 }
 
 #[test]
-fn a_function_that_is_no_longer_inlined_is_told_with_the_caller_that_shrank() {
+fn outlined_function_is_reported_with_its_former_caller() {
     let base = profile(1, &[("iter", 5), ("parse", 100)], &[("iter", "parse", 1, 100)]);
     let head = profile(
         1,
@@ -96,7 +96,7 @@ fn a_function_that_is_no_longer_inlined_is_told_with_the_caller_that_shrank() {
     assert!(matches!(&digit.code, Code::OnlyHead(_)));
     assert_eq!(digit.inlined_into, Some(Name::demangle("parse")));
     assert_eq!((digit.base, digit.own()), (None, 80.0));
-    // And the other way round.
+    // The same with both versions swapped.
     let back = explain([sides[1], sides[0]]);
     let digit = find(&back, "digit");
     assert!(matches!(&digit.code, Code::OnlyBase(_)));
@@ -105,7 +105,7 @@ fn a_function_that_is_no_longer_inlined_is_told_with_the_caller_that_shrank() {
 }
 
 #[test]
-fn another_function_behind_a_pointer_stands_for_itself() {
+fn function_behind_a_pointer_is_its_own_reason() {
     let base = profile(1, &[("iter", 5), ("old", 50)], &[("iter", "old", 1, 50)]);
     let head = profile(1, &[("iter", 5), ("new", 70)], &[("iter", "new", 1, 70)]);
     let base_set = set(&[("iter", 0), ("old", 1)]);
@@ -121,7 +121,7 @@ fn another_function_behind_a_pointer_stands_for_itself() {
 }
 
 #[test]
-fn where_no_code_differs_nothing_is_a_reason_and_the_largest_difference_comes_first() {
+fn equal_code_sorts_by_self_cost_without_reasons() {
     let of = |rounds: u64| {
         profile(
             1,
@@ -137,13 +137,13 @@ fn where_no_code_differs_nothing_is_a_reason_and_the_largest_difference_comes_fi
     assert_sums(&explanation);
     assert!((find(&explanation, "work").own() - 200.0).abs() < 1e-9);
     assert_eq!(names(&explanation), ["work", "memcpy", "iter"]);
-    // Nobody is known to have called it.
+    // It has no known caller.
     assert!((find(&explanation, "iter").attributed() - 220.0).abs() < 1e-9);
 }
 
 proptest! {
     #[test]
-    fn differences_sum_to_the_total_and_every_function_is_there_once(
+    fn differences_sum_to_the_total(
         own in prop::collection::vec(0..100_u64, 10),
         codes in prop::collection::vec(0..3_u8, 10),
         calls in prop::collection::vec((0..5_usize, 0..5_usize, 0..4_u64, 0..99_u64), 0..12),
@@ -162,7 +162,7 @@ proptest! {
         let set_of = |version: usize| {
             let codes = codes[5 * version..].iter();
             let functions: Vec<_> = names.iter().copied().zip(codes.copied()).collect();
-            // Some are in one version only.
+            // Some exist in one version only.
             set(&functions.into_iter().filter(|(_, code)| *code > 0).collect::<Vec<_>>())
         };
         let (base, head) = (of(0, iterations.0), of(1, iterations.1));

@@ -1,4 +1,4 @@
-//! Clock rates, cores that are shared, CPUs that are set apart, and interrupts.
+//! Checks clock rates, shared cores, isolated CPUs, and interrupts.
 
 use super::finding::{Finding, Root, numbers};
 use crate::machine::state::MachineState;
@@ -115,7 +115,7 @@ fn isolated(root: &Root<'_>) -> Option<String> {
     root.text(&format!("{CPU}/isolated")).filter(|list| !numbers(list).is_empty())
 }
 
-/// The kernel says there if it could not do what was asked for.
+/// The kernel appends an error to the file if it could not isolate the CPUs.
 fn partition(root: &Root<'_>, state: &MachineState) -> Finding {
     const CHECK: &str = "cpuset-partition";
     let own = state.groups().iter();
@@ -132,7 +132,7 @@ fn partition(root: &Root<'_>, state: &MachineState) -> Finding {
     }
 }
 
-/// Interrupts matter where CPUs were set apart from all else.
+/// Interrupts matter only on isolated CPUs.
 fn interrupts(root: &Root<'_>) -> Finding {
     const CHECK: &str = "interrupts";
     let mask = root.text("proc/irq/default_smp_affinity");
@@ -193,7 +193,7 @@ fn heat(root: &Root<'_>) -> Finding {
 fn clocksource(root: &Root<'_>) -> Finding {
     const CHECK: &str = "clock";
     const DIRECTORY: &str = "sys/devices/system/clocksource/clocksource0";
-    /// Those that a process reads without a call of the kernel.
+    /// The clock sources that a process reads without a system call.
     const FAST: [&str; 4] = ["tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc_page"];
     let Some(current) = root.text(&format!("{DIRECTORY}/current_clocksource")) else {
         return Finding::ok(CHECK, "not shown");

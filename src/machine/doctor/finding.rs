@@ -1,62 +1,62 @@
-//! What a check finds, and the files of the machine that it reads.
+//! The result of a check, and access to the machine's files below a root directory.
 
 use std::{fs, path::Path};
 
-/// What was found by one check.
+/// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// The name of the check, for programs and people: `governor`.
     pub check: &'static str,
-    /// What is there: `powersave (driver intel_pstate)`.
+    /// The state of the machine: `powersave (driver intel_pstate)`.
     pub found: String,
-    /// What follows.
+    /// The consequence.
     pub grade: Severity,
-    /// Whether it may change or blur what a comparison says, as rbench makes comparisons.
+    /// True if it may bias or blur the comparisons of rbench.
     pub matters: bool,
 }
 
 impl Finding {
-    /// All is well.
+    /// A finding that needs no action.
     pub fn ok(check: &'static str, found: impl Into<String>) -> Self {
         Self { check, found: found.into(), grade: Severity::Ok, matters: false }
     }
 
-    /// rbench deals with it.
+    /// A finding that rbench handles.
     pub fn rbench(check: &'static str, found: impl Into<String>, how: impl Into<String>) -> Self {
         Self { grade: Severity::Rbench(how.into()), ..Self::ok(check, found) }
     }
 
-    /// Only the user can deal with it.
+    /// A finding that only the user can fix.
     pub fn user(check: &'static str, found: impl Into<String>, what: impl Into<String>) -> Self {
         Self { grade: Severity::User(what.into()), ..Self::ok(check, found) }
     }
 
-    /// Nobody can deal with it here.
+    /// A finding that cannot be changed on this machine.
     pub fn never(check: &'static str, found: impl Into<String>, why: impl Into<String>) -> Self {
         Self { grade: Severity::Never(why.into()), ..Self::ok(check, found) }
     }
 
-    /// The same, and it matters to comparisons.
+    /// Marks the finding as relevant to comparisons.
     #[must_use]
     pub fn that_matters(self) -> Self {
         Self { matters: true, ..self }
     }
 }
 
-/// What can be done about what was found.
+/// The action that a finding needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Severity {
-    /// Nothing has to be.
+    /// None.
     Ok,
-    /// rbench can, or does: how.
+    /// Handled by rbench, in this way.
     Rbench(String),
-    /// Only the user can: the command, or where there is none, what to do.
+    /// Only the user can fix it: with this command, or else by this action.
     User(String),
-    /// Nobody can on this machine: why.
+    /// It cannot be changed on this machine, for this reason.
     Never(String),
 }
 
-/// A root directory.
+/// A root directory; tests use one with made-up files.
 pub struct Root<'r>(&'r Path);
 
 impl<'r> Root<'r> {
@@ -64,18 +64,18 @@ impl<'r> Root<'r> {
         Self(path)
     }
 
-    /// The text of a file without blanks at its ends; none if it cannot be read or is empty.
+    /// The trimmed text of a file; none if it is unreadable or empty.
     pub fn text(&self, path: &str) -> Option<String> {
         let text = fs::read_to_string(self.0.join(path)).ok()?;
         Some(text.trim().to_owned()).filter(|text| !text.is_empty())
     }
 
-    /// A whole number in a file.
     pub fn number(&self, path: &str) -> Option<u64> {
         self.text(path)?.parse().ok()
     }
 
-    /// The names in a directory whose rest after `prefix` is a number, in the order of the numbers.
+    /// The names in a directory that are `prefix` followed by a number, in the order of the
+    /// numbers.
     pub fn numbered(&self, directory: &str, prefix: &str) -> Vec<(u32, String)> {
         let entries = fs::read_dir(self.0.join(directory)).into_iter().flatten().flatten();
         let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
@@ -93,7 +93,7 @@ impl<'r> Root<'r> {
         names.map(|(_, name)| format!("{ALL}/{name}")).collect()
     }
 
-    /// Whether a host lies below the machine.
+    /// True if the machine is virtual.
     pub fn is_virtual(&self) -> bool {
         let info = self.text("proc/cpuinfo").unwrap_or_default();
         let mut flags = info.lines().filter(|line| line.starts_with("flags"));
@@ -106,7 +106,7 @@ pub fn numbers(list: &str) -> Vec<u32> {
     let range = |range: &str| {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
         let (first, last) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
-        // No machine has more.
+        // No machine has more CPUs.
         Some(first..=last)
             .filter(|range: &std::ops::RangeInclusive<u32>| range.clone().count() < 65_536)
     };

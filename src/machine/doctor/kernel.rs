@@ -1,4 +1,5 @@
-//! What the kernel does beside: addresses, watchdogs, pages, swap.
+//! Checks settings of the kernel that disturb measurements: address randomisation, watchdogs,
+//! pages, swap.
 
 use super::finding::{Finding, Root, numbers};
 
@@ -99,7 +100,8 @@ fn swap(root: &Root<'_>) -> Finding {
     }
 }
 
-/// Whether it keeps anybody from counting events, a [probe](super::probe) tells.
+/// This setting alone does not decide whether events can be counted; a [probe](super::probe) tries
+/// it.
 fn paranoid(root: &Root<'_>) -> Finding {
     let value = sysctl(root, "perf_event_paranoid");
     Finding::ok("perf-paranoid", value.as_deref().unwrap_or("not shown"))

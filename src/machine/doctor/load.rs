@@ -1,12 +1,12 @@
-//! Other work on the machine, and what limits rbench's own.
+//! Checks for other work on the machine, and for limits on rbench's own.
 
 use super::finding::{Finding, Root};
 use crate::machine::state::MachineState;
 
-/// What shows who works.
+/// The command that shows the busiest processes.
 const WHO: &str = "ps -eo pcpu,rss,comm --sort=-pcpu | head";
 
-/// Shares of the last minute, in percent, from which processes that waited matter.
+/// The shares of the last minute, in percent, above which waiting processes matter.
 const WAITED: [(&str, f64); 3] = [("cpu", 10.0), ("io", 5.0), ("memory", 1.0)];
 
 /// All findings on other work.

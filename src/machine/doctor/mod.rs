@@ -1,6 +1,6 @@
-//! Examines the machine for what makes measurements less sure: reads, and changes nothing.
+//! Checks this machine for sources of noise. Read-only: it never changes a setting.
 //!
-//! All files are read below a root directory. What the kernel does not tell is nothing to complain of.
+//! All files are read below a root directory. Values that the kernel does not report give no finding that matters.
 
 mod cpu;
 mod finding;
@@ -14,7 +14,7 @@ use self::finding::Root;
 pub use self::finding::{Finding, Severity};
 use super::state::MachineState;
 
-/// All checks of the machine that the files below `root` describe.
+/// Runs all checks of the machine that the files below `root` describe.
 pub fn examine(root: &Path) -> Vec<Finding> {
     let state = MachineState::read(root);
     let root = Root::new(root);
@@ -24,7 +24,7 @@ pub fn examine(root: &Path) -> Vec<Finding> {
     findings
 }
 
-/// What of the findings matters to comparisons, in a few words; none if that is nothing.
+/// The findings that matter to comparisons, in a few words; none if there are none.
 pub fn summary(findings: &[Finding]) -> Option<String> {
     let parts = findings.iter().filter(|finding| finding.matters);
     let parts: Vec<String> =

@@ -1,4 +1,4 @@
-//! Tries what a file cannot tell: whether events of the CPU can be counted, and how finely the clock counts.
+//! Tries out what no file reports: if CPU events can be counted, and the resolution of the clock.
 
 use std::{
     io,
@@ -8,7 +8,7 @@ use std::{
 
 use super::finding::{Finding, Root};
 
-/// Whether a process may count its own instructions here.
+/// Checks if a process may count its own instructions here.
 pub fn perf_events() -> Finding {
     perf_finding(&Root::new(Path::new("/")), open_counter())
 }
@@ -36,7 +36,7 @@ pub(super) fn perf_finding(root: &Root<'_>, opened: io::Result<()>) -> Finding {
     }
 }
 
-/// `struct perf_event_attr` as its first version has it.
+/// `struct perf_event_attr` in its first version.
 #[repr(C)]
 #[derive(Default)]
 struct Attributes {
@@ -77,12 +77,12 @@ fn open_counter() -> io::Result<()> {
         )
     };
     let Ok(file @ 0..) = i32::try_from(file) else { return Err(io::Error::last_os_error()) };
-    // SAFETY: the file was opened above, and nobody else knows it.
+    // SAFETY: the file was opened above, and no other code has it.
     unsafe { libc::close(file) };
     Ok(())
 }
 
-/// How finely the clock counts that benchmarks read: the smallest step of many.
+/// Measures the resolution of the clock that benchmarks read: the smallest of many steps.
 pub fn clock_step() -> Finding {
     let mut least = Duration::MAX;
     for _ in 0..1000 {

@@ -1,4 +1,4 @@
-//! Machines made of files, and what the checks say of them.
+//! Tests of the checks on machines made of files.
 
 use std::{fs, io, time::Duration};
 
@@ -16,7 +16,7 @@ fn tree(files: &[(&str, &str)]) -> TempDir {
     root
 }
 
-/// What one check says of a machine that has these files.
+/// The result of one check of a machine that has these files.
 fn check(name: &str, files: &[(&str, &str)]) -> Finding {
     let root = tree(files);
     let mut all = examine(root.path()).into_iter();
@@ -32,7 +32,7 @@ fn is_user(finding: &Finding, command: &str) -> bool {
 }
 
 #[test]
-fn a_machine_that_tells_nothing_has_nothing_that_matters() {
+fn empty_machine_has_no_findings_that_matter() {
     let findings = examine(tree(&[]).path());
     assert!(findings.iter().all(|finding| finding.grade == Severity::Ok), "{findings:?}");
     assert_eq!(summary(&findings), None);
@@ -43,7 +43,7 @@ fn a_machine_that_tells_nothing_has_nothing_that_matters() {
 }
 
 #[test]
-fn a_governor_that_follows_the_load_gets_the_command_that_changes_it() {
+fn dynamic_governor_gets_the_command_that_changes_it() {
     let cpufreq = "sys/devices/system/cpu/cpu1/cpufreq";
     let governor = format!("{cpufreq}/scaling_governor");
     let finding = check("governor", &[TWO, (&governor, "powersave")]);
@@ -58,7 +58,7 @@ fn a_governor_that_follows_the_load_gets_the_command_that_changes_it() {
 }
 
 #[test]
-fn turbo_is_no_matter_for_versions_that_take_turns() {
+fn turbo_does_not_matter_for_interleaved_versions() {
     for file in [
         ("sys/devices/system/cpu/intel_pstate/no_turbo", "0"),
         ("sys/devices/system/cpu/cpufreq/boost", "1"),
@@ -71,7 +71,7 @@ fn turbo_is_no_matter_for_versions_that_take_turns() {
 }
 
 #[test]
-fn cores_that_run_two_threads_are_named() {
+fn cores_with_two_threads_are_reported() {
     let finding = check(
         "smt",
         &[
@@ -84,7 +84,7 @@ fn cores_that_run_two_threads_are_named() {
 }
 
 #[test]
-fn cpus_set_apart_are_offered_and_their_interrupts_complained_of() {
+fn isolated_cpus_are_offered_and_their_interrupts_matter() {
     let isolated = ("sys/devices/system/cpu/isolated", "2-3");
     let files = [
         isolated,
@@ -108,7 +108,7 @@ fn cpus_set_apart_are_offered_and_their_interrupts_complained_of() {
 }
 
 #[test]
-fn settings_of_the_kernel_that_disturb_get_the_command_that_changes_them() {
+fn kernel_settings_get_the_command_that_changes_them() {
     for (name, file, value, command) in [
         ("nmi-watchdog", "proc/sys/kernel/nmi_watchdog", "1", "sysctl kernel.nmi_watchdog=0"),
         ("page-merging", "sys/kernel/mm/ksm/run", "1", "ksm/run"),
@@ -133,7 +133,7 @@ fn settings_of_the_kernel_that_disturb_get_the_command_that_changes_them() {
 }
 
 #[test]
-fn swap_matters_when_something_is_in_it() {
+fn swap_matters_if_it_is_used() {
     let head = "Filename\tType\tSize\tUsed\tPriority\n/swapfile file 2097148 ";
     let in_use = check("swap", &[("proc/swaps", &format!("{head}524288 -2"))]);
     assert!(in_use.matters && in_use.found == "512 MiB in use", "{in_use:?}");
@@ -142,7 +142,7 @@ fn swap_matters_when_something_is_in_it() {
 }
 
 #[test]
-fn others_at_work_are_told_with_their_numbers() {
+fn other_load_is_reported_with_its_numbers() {
     let load = check("load", &[TWO, ("proc/loadavg", "3.02 3 3 2/90 1")]);
     assert!(load.matters && load.found == "1.51 per core", "{load:?}");
     assert_eq!(check("load", &[TWO, ("proc/loadavg", "0.2 3 3 2/90 1")]).grade, Severity::Ok);
@@ -167,7 +167,7 @@ fn others_at_work_are_told_with_their_numbers() {
 }
 
 #[test]
-fn a_slow_clock_matters_and_a_faster_one_is_named() {
+fn slow_clock_matters_and_a_faster_one_is_named() {
     const DIRECTORY: &str = "sys/devices/system/clocksource/clocksource0";
     let current = format!("{DIRECTORY}/current_clocksource");
     let available = format!("{DIRECTORY}/available_clocksource");
@@ -179,7 +179,7 @@ fn a_slow_clock_matters_and_a_faster_one_is_named() {
 }
 
 #[test]
-fn what_keeps_events_from_being_counted_is_told_apart() {
+fn perf_events_distinguish_the_causes_of_errors() {
     let paranoid = tree(&[("proc/sys/kernel/perf_event_paranoid", "4")]);
     let nothing = tree(&[]);
     let finding = |root: &TempDir, number: i32| {
@@ -194,16 +194,16 @@ fn what_keeps_events_from_being_counted_is_told_apart() {
 }
 
 #[test]
-fn a_clock_of_small_steps_is_fine() {
+fn clock_of_small_steps_is_fine() {
     assert_eq!(probe::clock_finding(Duration::from_nanos(20)).grade, Severity::Ok);
     assert!(probe::clock_finding(Duration::from_millis(1)).matters);
-    // The real ones answer, whatever they say.
+    // The real probes must answer, with any result.
     assert_eq!(probe::clock_step().check, "clock-step");
     assert_eq!(probe::perf_events().check, "perf-events");
 }
 
 #[test]
-fn odd_lists_of_cpus_are_no_cpus() {
+fn malformed_cpu_lists_are_empty() {
     assert_eq!(numbers("0-2,7"), [0, 1, 2, 7]);
     for odd in ["", "x", "3-1", "0-4000000000"] {
         assert_eq!(numbers(odd), [0; 0], "{odd}");

@@ -1,4 +1,4 @@
-//! Machines made of files.
+//! Tests of states on machines made of files.
 
 use tempfile::TempDir;
 
@@ -18,14 +18,14 @@ fn machine(files: &[(&str, &str)]) -> MachineState {
 const TWO_CPUS: (&str, &str) = ("sys/devices/system/cpu/online", "0-1\n");
 
 #[test]
-fn a_machine_that_tells_nothing_has_no_warnings() {
+fn empty_machine_has_no_warnings() {
     let nothing = machine(&[]);
     assert_eq!(nothing.disturbances(), []);
     assert_eq!(machine(&[]).disturbances_since(&nothing), []);
 }
 
 #[test]
-fn a_quiet_machine_has_no_warnings() {
+fn quiet_machine_has_no_warnings() {
     let quiet = machine(&[
         TWO_CPUS,
         ("proc/loadavg", "0.40 3.00 3.00 3/90 1\n"),
@@ -43,13 +43,13 @@ fn a_quiet_machine_has_no_warnings() {
 }
 
 #[test]
-fn a_load_whose_processes_have_ended_disturbs_nothing_any_more() {
+fn load_of_finished_processes_is_no_disturbance() {
     let built_before = machine(&[TWO_CPUS, ("proc/loadavg", "3.00 0.00 0.00 1/90 1\n")]);
     assert_eq!(built_before.disturbances(), []);
 }
 
 #[test]
-fn everything_that_disturbs_before_measuring_is_said_with_its_number() {
+fn disturbances_before_measuring_have_their_numbers() {
     let busy = machine(&[
         TWO_CPUS,
         ("proc/loadavg", "3.00 0.00 0.00 2/90 1\n"),
@@ -72,7 +72,7 @@ fn everything_that_disturbs_before_measuring_is_said_with_its_number() {
 }
 
 #[test]
-fn what_others_used_while_measuring_is_what_rbench_and_its_children_did_not() {
+fn others_since_excludes_rbench_and_its_children() {
     let at = |busy: u64, idle: u64, stolen: u64, own: u64, throttled: u64| {
         machine(&[
             ("proc/stat", &format!("cpu  {busy} 0 0 {idle} 0 0 0 {stolen} 0 0\n")),
@@ -94,7 +94,7 @@ fn what_others_used_while_measuring_is_what_rbench_and_its_children_did_not() {
 }
 
 #[test]
-fn a_clock_that_is_set_is_told_from_one_that_goes() {
+fn clock_that_is_set_is_distinguished_from_one_that_runs() {
     let before = Clock { wall: SystemTime::UNIX_EPOCH, monotonic: Instant::now() };
     let after = |wall: u64| Clock {
         wall: SystemTime::UNIX_EPOCH + Duration::from_secs(wall),
@@ -107,7 +107,7 @@ fn a_clock_that_is_set_is_told_from_one_that_goes() {
 }
 
 #[test]
-fn executions_that_lost_the_cpu_often_are_counted() {
+fn preempted_executions_are_counted() {
     let execution = |switches| Resources {
         wall: Duration::from_millis(500),
         involuntary_switches: switches,
@@ -120,14 +120,14 @@ fn executions_that_lost_the_cpu_often_are_counted() {
 }
 
 #[test]
-fn this_machine_can_be_asked() {
+fn state_of_this_machine_can_be_read() {
     let now = MachineState::now();
     assert!(now.times.is_some() && now.own.is_some());
     drop(now.disturbances());
 }
 
 #[test]
-fn cpu_times_are_summed_without_counting_guests_twice() {
+fn cpu_times_count_guests_once() {
     let stat = "cpu  100 10 20 700 5 1 2 30 40 4\ncpu0 1 2 3 4 5 6 7 8 9 10\nintr 5\n";
     let times = parse_cpu_times(stat).unwrap();
     assert_eq!(times, CpuTimes { total: 868, busy: 133, stolen: 30 });
@@ -140,7 +140,7 @@ fn cpu_times_are_summed_without_counting_guests_twice() {
 }
 
 #[test]
-fn the_own_time_is_found_behind_any_name() {
+fn own_time_is_found_after_any_process_name() {
     let stat = "77 (a b) c) S 1 2 3 4 5 6 7 8 9 10 100 20 3000 400 20 0 1\n";
     assert_eq!(parse_own_time(stat), Some(3520));
     assert_eq!(parse_own_time("77 (a) S 1 2"), None);
@@ -148,14 +148,14 @@ fn the_own_time_is_found_behind_any_name() {
 }
 
 #[test]
-fn the_load_is_that_of_the_last_minute_while_anything_runs() {
+fn load_is_that_of_the_last_minute_while_processes_run() {
     assert_eq!(parse_load("2.14 4.43 3.43 2/90 15716\n"), Some(2.14));
     assert_eq!(parse_load("2.14 4.43 3.43 1/90 15716\n"), None);
     assert_eq!(parse_load(""), None);
 }
 
 #[test]
-fn groups_are_looked_for_from_the_inside_out() {
+fn group_dirs_are_ordered_from_the_inside_out() {
     assert_eq!(
         parse_group_dirs("9:name=systemd:/\n0::/a.slice/b\n"),
         ["sys/fs/cgroup/a.slice/b", "sys/fs/cgroup/a.slice", "sys/fs/cgroup"]
@@ -165,7 +165,7 @@ fn groups_are_looked_for_from_the_inside_out() {
 }
 
 #[test]
-fn a_quota_is_a_number_of_cpus_and_none_is_none() {
+fn quota_is_a_number_of_cpus() {
     assert_eq!(parse_quota("50000 100000\n"), Some(0.5));
     assert_eq!(parse_quota("max 100000\n"), None);
     assert_eq!(parse_quota("1 0"), None);

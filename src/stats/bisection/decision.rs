@@ -1,27 +1,27 @@
-//! Which half of some commits holds their change, by the change of all and the one of the older half.
+//! Decides which half of a range of commits holds its change, from the changes of the whole and of the older half.
 
 use super::{Estimate, Finding, Measured};
 
-/// What follows for the two halves.
+/// The next step for the two halves.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Decision {
-    /// The older half holds a change, estimated so, and the newer half none that is shown.
+    /// The older half holds a change of this size, and the newer half none that is shown.
     Older(Estimate),
-    /// The newer half does.
+    /// The newer half holds a change of this size, and the older half none that is shown.
     Newer(Estimate),
-    /// Both do: older, newer.
+    /// Both halves hold a change: older, newer.
     Both([Estimate; 2]),
-    /// The newer half is to be measured itself.
+    /// The newer half must be measured too.
     MeasureNewer,
     /// Neither half alone is shown to hold a change.
     Neither,
 }
 
-/// Decides by the change of the `whole` and what was measured of the older half and, if it was, of the newer one.
+/// Decides from the change of the `whole`, the older half and, if it was measured, the newer half.
 ///
-/// A half is shown to hold a change if its own comparison says so. Before the newer half is measured, and where its own
-/// comparison leaves a half open, it is shown by what is left of the whole: an estimate of at least `min_change`,
-/// on logarithms, with a two-sided p value of at most `rate`.
+/// A half is shown to hold a change if its own comparison shows one. Before the newer half is measured, and where its
+/// own comparison leaves a half open, the remainder of the whole counts: an estimate of at least `min_change`, on
+/// logarithms, with a two-sided p value of at most `rate`.
 pub fn decide(
     whole: Estimate,
     older: Measured,
@@ -40,7 +40,7 @@ pub fn decide(
             (true, true) => Decision::Both([older.estimate, rest]),
             (true, false) if rest.is_left(min_change) => Decision::MeasureNewer,
             (true, false) => Decision::Older(older.estimate),
-            // The difference would only add the noise of what is no change of interest.
+            // The difference would only add the noise of a half without a change of interest.
             (false, true) if older.finding == Finding::Unchanged => Decision::Newer(whole),
             (false, true) => Decision::Newer(rest),
             (false, false) => Decision::MeasureNewer,
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn the_change_is_in_the_half_that_has_it_or_in_the_one_that_lacks_it() {
+    fn decide_finds_the_half_with_the_change() {
         assert_eq!(by_older(4.9, Finding::Changed), Decision::Older(estimate(4.9)));
         assert_eq!(by_older(0.1, Finding::Unchanged), Decision::Newer(estimate(5.0)));
         assert!(
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn both_halves_are_searched_where_each_has_a_change_of_interest() {
+    fn decide_searches_both_halves_if_both_changed() {
         assert!(matches!(by_older(3.0, Finding::Changed), Decision::Both(_)));
         assert!(
             matches!(by_older(8.0, Finding::Changed), Decision::Both([_, down]) if down.log_change < 0.0)
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newer_half_is_measured_where_the_rest_is_of_interest_and_not_shown() {
+    fn decide_measures_the_newer_half_if_the_rest_is_unclear() {
         assert_eq!(by_older(3.9, Finding::Changed), Decision::MeasureNewer);
         let unsure = |older, newer| {
             let older = Measured { estimate: estimate(older), finding: Finding::Unsure };

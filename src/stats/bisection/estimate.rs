@@ -1,14 +1,14 @@
-//! A change between two commits as far as it is known, and what follows from two of them.
+//! The estimated change between two commits, and the arithmetic of two of them.
 
 use crate::stats::{
     counted::relative,
     distribution::{t_quantile, t_survival},
 };
 
-/// What is left of a change counts as something to explain if chance gives as much in at most so many cases.
+/// The remainder of a change counts as something to explain if its p value is at most this.
 const LEFT: f64 = 0.05;
 
-/// A change on the logarithmic scale, and how sure it is.
+/// A change on the logarithmic scale with its standard error.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// `D`: the difference of the mean logarithms, newer less older.
@@ -20,7 +20,7 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// The change of the rest, where this one is of the whole and `part` of a part of it.
+    /// The change of the rest, where `self` is of the whole and `part` of a part of it.
     #[must_use]
     pub fn minus(self, part: Self) -> Self {
         self.weighted(1.0, part, -1.0)
@@ -32,7 +32,7 @@ impl Estimate {
         self.weighted(1.0, other, 1.0)
     }
 
-    /// Both estimates of the same change in one, each by its precision.
+    /// Combines two estimates of the same change, weighted by their precision.
     #[must_use]
     pub fn with(self, other: Self) -> Self {
         let [own, others] = [self, other].map(|one| one.standard_error.powi(2));
@@ -66,25 +66,26 @@ impl Estimate {
         }
     }
 
-    /// Whether it is at least `min_change`, on logarithms, with a p value of at most `rate`.
+    /// True if the change is at least `min_change`, on logarithms, with a p value of at most `rate`.
     pub fn shows(self, min_change: f64, rate: f64) -> bool {
         self.log_change.abs() >= min_change && self.p() <= rate
     }
 
-    /// Whether it is something to explain, as what is left of a change without its known parts.
+    /// True if it is worth explaining, as the remainder of a change without its known parts.
     pub fn is_left(self, min_change: f64) -> bool {
         self.shows(min_change, LEFT)
     }
 
-    /// The relative change that it is: 0.05 is 5 % more, and infinite where there was nothing before.
+    /// The relative change: 0.05 is 5 % more; infinite if the base is 0.
     pub fn relative(self) -> f64 {
         relative(self.log_change)
     }
 
     /// The interval of the relative change at this confidence.
     pub fn interval(self, confidence: f64) -> [f64; 2] {
-        let reach = t_quantile(f64::midpoint(1.0, confidence), self.freedom) * self.standard_error;
-        [self.log_change - reach, self.log_change + reach].map(relative)
+        let half_width =
+            t_quantile(f64::midpoint(1.0, confidence), self.freedom) * self.standard_error;
+        [self.log_change - half_width, self.log_change + half_width].map(relative)
     }
 }
 
@@ -97,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rest_is_less_sure_than_the_whole_and_the_part() {
+    fn minus_is_less_certain_than_whole_and_part() {
         let rest = estimate(0.05, 0.003).minus(estimate(0.02, 0.004));
         assert!((rest.log_change - 0.03).abs() < 1e-12);
         assert!((rest.standard_error - 0.005).abs() < 1e-12);
@@ -105,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn two_estimates_of_one_change_are_surer_than_each() {
+    fn with_is_more_certain_than_either_estimate() {
         let both = estimate(0.05, 0.003).with(estimate(0.02, 0.004));
         assert!(both.log_change > 0.035 && both.log_change < 0.05);
         assert!(both.standard_error < 0.003);
@@ -114,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_varies_is_certain() {
+    fn estimate_without_variance_is_certain() {
         assert_eq!([estimate(0.01, 0.0).p(), estimate(0.0, 0.0).p()], [0.0, 1.0]);
         let [low, high] = estimate(0.0, 0.0).interval(0.95);
         assert_eq!([low, high], [0.0, 0.0]);

@@ -1,4 +1,4 @@
-//! The search of one subject: what it must know next, and what it concludes from what it knows.
+//! The search of one subject: which question comes next, and the conclusion from the answers. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,22 +7,22 @@ use serde::Serialize;
 
 use super::{Answer, Decision, Estimate, Finding, Known, Measured, Pair, decide};
 
-/// What a search must know next.
+/// The next question of a search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Task {
-    /// What is known of two commits without measuring.
+    /// The knowledge about two commits without measuring.
     Inspect(Pair),
     /// A comparison.
     Measure {
-        /// Of these commits.
+        /// The two commits.
         pair: Pair,
-        /// How often it may call a subject changed that is not.
+        /// The highest acceptable probability of calling an unchanged subject changed.
         rate: f64,
     },
 }
 
 impl Task {
-    /// The pair that is asked for without measuring, if it is that.
+    /// The pair to inspect without measuring, if that is the question.
     pub(super) const fn inspected(&self) -> Option<Pair> {
         match self {
             Self::Inspect(pair) => Some(*pair),
@@ -31,10 +31,10 @@ impl Task {
     }
 }
 
-/// What a search ends with.
+/// The result of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Conclusion {
-    /// The subject does the same at both ends.
+    /// The subject behaves the same at both ends.
     Same,
     /// One end cannot be compared.
     Lacks(usize),
@@ -44,9 +44,9 @@ pub enum Conclusion {
     NotChanged(Measured),
     /// The ends differ.
     Changed {
-        /// By so much.
+        /// The change between the ends.
         total: Measured,
-        /// Where the changes are, oldest first.
+        /// The commits that hold the changes, oldest first.
         found: Vec<Found>,
     },
 }
@@ -54,34 +54,34 @@ pub enum Conclusion {
 /// Commits that hold a change.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Found {
-    /// The last commit before it.
+    /// The last commit before the change.
     pub after: usize,
-    /// The last commit that may be it; if `after` is the one before, it is this one.
+    /// The last candidate; the only one if `after` is the commit before it.
     pub at: usize,
-    /// Which commits were compared last, as the subject does the same in these two as in `after` and `at`.
+    /// The commits that were compared last; the subject behaves the same in them as in `after` and `at`.
     pub compared: Pair,
-    /// The change, by what names it.
+    /// The change, from the comparison that named it.
     pub change: Estimate,
-    /// What it ends with.
+    /// The reason why the search ended here.
     pub ending: Ending,
 }
 
 impl Found {
-    /// Whether it explains a part of the whole change.
+    /// True if it explains a part of the whole change.
     fn is_shown(&self) -> bool {
         self.ending != Ending::NotShown
     }
 }
 
-/// Why a search ended where it did.
+/// The reason why a search ended at some commits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
-    /// The commits, of which only the last can be compared, were compared with the one before them, and changed.
+    /// The commits, of which only the last can be compared, were compared with the commit before them, and changed.
     Shown,
-    /// Neither half of the commits alone is shown to have changed: it may be the work of several.
+    /// Neither half of the commits alone is shown to have changed: several commits may share the change.
     Spread,
-    /// Their own comparison does not show the change that other comparisons leave for them.
+    /// Their own comparison does not show the change that other comparisons attribute to them.
     NotShown,
     /// The budget ended the search.
     Stopped,
@@ -90,13 +90,13 @@ pub enum Ending {
 /// The search of one subject.
 #[derive(Clone, Debug)]
 pub struct Search {
-    /// How many commits the range has.
+    /// The number of commits in the range.
     commits: usize,
     /// The smallest change of interest, on logarithms.
     min_change: f64,
-    /// How often the first comparison may show a change that is none, once it is to be made.
+    /// The rate of false changes allowed to the first comparison, once it may be made.
     first_rate: Option<f64>,
-    /// `β`: how often something may be named after it that is no change, once that is to be searched.
+    /// `β`: the probability of naming a false change after the first comparison, once the search may go on.
     budget: Option<f64>,
     stopped: bool,
     lacking_end: Option<usize>,
@@ -105,19 +105,19 @@ pub struct Search {
     measured: BTreeMap<Pair, Measured>,
 }
 
-/// Some commits that hold a change.
+/// A run of commits that holds a change.
 #[derive(Clone, Copy, Debug)]
 struct Segment {
     from: usize,
     to: usize,
-    /// The change, as it is known by now.
+    /// The present estimate of the change.
     known: Estimate,
     /// The comparison of its ends, if that shows the change.
     shown: Option<(Pair, Estimate)>,
 }
 
 impl Segment {
-    /// Its change, by its own comparison if that shows it.
+    /// The change of the segment, from its own comparison if that shows one.
     fn found(&self, ending: Ending) -> Found {
         let Self { from, to, known, shown } = *self;
         let (compared, change) = shown.unwrap_or(([from, to], known));
@@ -125,14 +125,14 @@ impl Segment {
     }
 }
 
-/// How many halvings lead from so many commits to a single one: `⌈log₂ n⌉`.
+/// The number of halvings from `commits` to a single one: `⌈log₂ n⌉`.
 pub fn steps(commits: usize) -> u32 {
     commits.max(1).next_power_of_two().ilog2()
 }
 
 impl Search {
-    /// Of so many commits, for changes of at least `min_effect` (0.01 is 1 %). It asks what is known of the ends, and
-    /// nothing more before it may [compare](Self::compare_at) them and [narrow](Self::narrow_within) them down.
+    /// A search of `commits` commits for changes of at least `min_effect` (0.01 is 1 %). It asks only for the stored
+    /// knowledge of the ends until it may [compare](Self::compare_at) them and [narrow](Self::narrow_within) the range.
     pub fn new(commits: usize, min_effect: f64) -> Self {
         Self {
             commits,
@@ -147,37 +147,37 @@ impl Search {
         }
     }
 
-    /// Lets it compare the ends, which may show a change that is none with a probability of `rate`.
+    /// Allows the comparison of the ends, which may show a false change with a probability of `rate`.
     pub const fn compare_at(&mut self, rate: f64) {
         self.first_rate = Some(rate);
     }
 
-    /// Lets it narrow a change of the ends down, and name what is no change with a probability of `budget`.
+    /// Allows narrowing the range, which may name a false change with a probability of `budget`.
     pub const fn narrow_within(&mut self, budget: f64) {
         self.budget = Some(budget);
     }
 
-    /// Lets it conclude from what it knows.
+    /// Makes the search conclude from its present knowledge.
     pub const fn stop(&mut self) {
         self.stopped = true;
     }
 
-    /// How many commits the range has.
+    /// The number of commits in the range.
     pub const fn commits(&self) -> usize {
         self.commits
     }
 
-    /// How many comparisons it was told of.
+    /// The number of comparisons that it received.
     pub fn comparisons(&self) -> usize {
         self.measured.len()
     }
 
-    /// What it must know next; none if it is concluded.
+    /// The next question; none if the search is concluded.
     pub fn next(&self) -> Option<Task> {
         self.conclusion().err()
     }
 
-    /// What is known of two commits.
+    /// Records the knowledge about two commits.
     pub fn know(&mut self, pair: Pair, known: Known) {
         let is_passed_over = matches!(known, Known::Lacks(commit) if self.pass_over(pair, commit));
         if !is_passed_over {
@@ -186,7 +186,7 @@ impl Search {
         }
     }
 
-    /// What came of a comparison.
+    /// Records the result of a comparison.
     pub fn answer(&mut self, pair: Pair, answer: Answer) {
         match answer {
             Answer::Measured(measured) => drop(self.measured.insert(pair, measured)),
@@ -195,17 +195,17 @@ impl Search {
         }
     }
 
-    /// The commits that cannot be compared, as far as they were tried.
+    /// The commits that cannot be compared, among those that were tried.
     pub const fn unusable(&self) -> &BTreeSet<usize> {
         &self.unusable
     }
 
-    /// The pairs in which the subject does the same, so that nothing between them was searched.
+    /// The pairs in which the subject behaves the same, so that the commits between them were not searched.
     pub fn same(&self) -> impl Iterator<Item = Pair> {
         self.known.iter().filter(|(_, known)| **known == Known::Same).map(|(pair, _)| *pair)
     }
 
-    /// What it concludes, or what it must know for that.
+    /// The conclusion, or the question that must be answered first.
     pub fn conclusion(&self) -> Result<Conclusion, Task> {
         let whole = [0, self.commits];
         if let Some(end) = self.lacking_end {
@@ -237,11 +237,10 @@ impl Search {
         Ok(Conclusion::Changed { total, found: self.needed(total.estimate, found) })
     }
 
-    /// The places without those that their own comparison does not show, if nothing of interest is left to explain
-    /// by them.
+    /// Drops the places that their own comparison does not show, if the others explain the whole change.
     fn needed(&self, total: Estimate, mut found: Vec<Found>) -> Vec<Found> {
         let left = Self::unexplained(total, &found);
-        // Known twice: by what the others leave, and by their own comparisons.
+        // Two estimates of it: the remainder from the others, and their own comparisons.
         let own = found.iter().filter(|one| !one.is_shown()).map(|one| one.change);
         let left = own.reduce(Estimate::plus).map_or(left, |own| left.with(own));
         if found.iter().any(Found::is_shown) && !left.is_left(self.min_change) {
@@ -250,13 +249,13 @@ impl Search {
         found
     }
 
-    /// What places that may hold a part of a change leave of it.
+    /// The remainder of the whole change without the places that may hold a part of it.
     fn unexplained(whole: Estimate, found: &[Found]) -> Estimate {
         let shown = found.iter().filter(|one| one.is_shown());
         shown.map(|one| one.change).fold(whole, Estimate::minus)
     }
 
-    /// Finds what changed in a segment, as far as it goes if the search was stopped.
+    /// Finds the changes in a segment; if the search was stopped, as many as are known.
     fn narrow(&self, segment: Segment, budget: f64, found: &mut Vec<Found>) -> Result<(), Task> {
         match self.narrow_fully(segment, budget, found) {
             Err(_) if self.stopped => {
@@ -267,7 +266,7 @@ impl Search {
         }
     }
 
-    /// Finds what changed in a segment.
+    /// Finds the changes in a segment.
     fn narrow_fully(
         &self,
         mut segment: Segment,
@@ -306,7 +305,7 @@ impl Search {
             Decision::Older(of_older) => {
                 let before = found.len();
                 self.narrow(part(from, middle, of_older, Some(older)), rest, found)?;
-                // What the older half holds is known better now, and the comparison of the newer half is not spent.
+                // The older half is known better now, and the newer half can still spend its comparison.
                 let left = Self::unexplained(known, &found[before..]);
                 if newer.is_some() || !left.is_left(self.min_change) {
                     return Ok(());
@@ -336,7 +335,7 @@ impl Search {
         }
     }
 
-    /// What is said of a segment with nothing usable between its ends: they are compared, unless they were.
+    /// The result for a segment without a usable commit between its ends: compares them unless they were.
     fn last(&self, segment: Segment, rate: f64) -> Result<Found, Task> {
         let Segment { from, to, known, shown } = segment;
         if shown.is_some() {
@@ -368,8 +367,8 @@ impl Search {
         self.measured.get(&pair).copied().ok_or(Task::Measure { pair, rate })
     }
 
-    /// Passes over a commit that cannot be compared, if that is possible. One that was compared before is not to
-    /// blame: then it is the other one.
+    /// Skips a commit that cannot be compared, if possible. If it was compared before, the other commit must be the
+    /// cause.
     fn pass_over(&mut self, pair: Pair, commit: usize) -> bool {
         if pair == [0, self.commits] {
             self.lacking_end = Some(commit);
@@ -385,14 +384,14 @@ impl Search {
     }
 }
 
-/// A comparison that says nothing.
+/// A comparison without information.
 const NOTHING: Measured = Measured {
     estimate: Estimate { log_change: 0.0, standard_error: 1e3, freedom: 1.0 },
     finding: Finding::Unsure,
 };
 
 impl Conclusion {
-    /// What of the whole change the commits that were found do not explain; none without a change.
+    /// The part of the whole change that the found commits do not explain; none without a change.
     pub fn unexplained(&self) -> Option<Estimate> {
         match self {
             Self::Changed { total, found } => {

@@ -1,12 +1,12 @@
-//! Which two commits many searches of one range compare next. It asks for pairs one at a time and is given what came
-//! of each; it neither measures nor calls anybody, so that it is tested without a repository.
+//! Chooses the two commits that the searches of one range compare next. Pure: it asks for pairs one at a time and is
+//! given the results; it neither measures nor calls the measuring code, so that it is tested without a repository.
 
 use super::{Answer, Conclusion, Known, Pair, Search, Task, steps};
 
 /// The next pair of commits to learn about.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Question {
-    /// What is known of the pair without measuring; the answer goes to [`Strategy::inspected`].
+    /// The knowledge about the pair without measuring; the answer goes to [`Strategy::inspected`].
     Inspect {
         /// The commits.
         pair: Pair,
@@ -17,7 +17,8 @@ pub enum Question {
     Measure {
         /// The commits.
         pair: Pair,
-        /// The searches that ask, by index, each with the probability at which it may call an unchanged subject changed.
+        /// The searches that ask, by index, each with the probability at which it may call an unchanged subject
+        /// changed.
         subjects: Vec<(usize, f64)>,
     },
 }
@@ -33,10 +34,10 @@ pub struct Strategy {
     share: f64,
 }
 
-/// What the searches may ask for.
+/// The questions that the searches may ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Whether the ends of the range can differ.
+    /// Inspection of the ends of the range, which may be equal.
     Inspecting,
     /// Comparisons of the ends.
     Comparing,
@@ -77,14 +78,14 @@ impl Strategy {
         }
     }
 
-    /// Observes what is known of a pair without measuring, for each search that asked.
+    /// Records the knowledge about a pair without measuring, for each search that asked.
     pub fn inspected(&mut self, pair: Pair, known: impl IntoIterator<Item = (usize, Known)>) {
         for (index, known) in known {
             self.searches[index].know(pair, known);
         }
     }
 
-    /// Observes a comparison of a pair, for each search that asked.
+    /// Records a comparison of a pair, for each search that asked.
     pub fn measured(&mut self, pair: Pair, answers: impl IntoIterator<Item = (usize, Answer)>) {
         for (index, answer) in answers {
             self.searches[index].answer(pair, answer);
@@ -97,7 +98,7 @@ impl Strategy {
         self.phase = Phase::Narrowing;
     }
 
-    /// The searches, in the order in which they were given.
+    /// The searches, in the order given to [`new`](Self::new).
     pub fn searches(&self) -> &[Search] {
         &self.searches
     }
@@ -106,8 +107,8 @@ impl Strategy {
         self.searches.iter().filter(|one| one.conclusion().is_ok_and(|it| is_meant(&it))).count()
     }
 
-    /// The question that most searches ask, after all that need no measuring: the others may come to the same question
-    /// meanwhile.
+    /// The next question: first those without measuring, then the comparison that most searches ask for, because the
+    /// others may arrive at the same question meanwhile.
     fn question(&self) -> Option<Question> {
         let tasks: Vec<(usize, Task)> = self
             .searches

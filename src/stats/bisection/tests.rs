@@ -1,4 +1,4 @@
-//! Whole searches with oracles that know the truth, some of them through noise.
+//! Tests of whole searches, with oracles that know the truth, some of them with noise.
 
 use std::collections::BTreeSet;
 
@@ -15,16 +15,16 @@ const FREEDOM: f64 = 9.0;
 
 /// A range whose changes are known.
 struct Range {
-    /// On logarithms, commit by commit: `changes[k]` is the change by commit `k`, and 0 by the version before.
+    /// The change by each commit, on logarithms; `changes[0]` is 0, for the version before.
     changes: Vec<f64>,
-    /// What cannot be compared.
+    /// The commits that cannot be compared.
     unusable: BTreeSet<usize>,
     /// The standard error of a comparison.
     noise: f64,
-    /// Whether commits without a change are known to do the same.
+    /// True if commits without a change are known to behave the same.
     same_is_known: bool,
     random: Random,
-    /// The comparisons that were made, and how many subjects each was for.
+    /// The comparisons made, each with its number of subjects.
     compared: Vec<(Pair, usize)>,
 }
 
@@ -57,7 +57,7 @@ impl Range {
         self.changes[older + 1..=newer].iter().sum()
     }
 
-    /// As two stages do: a test at the rate, an estimate of interest, and two one-sided tests.
+    /// One comparison as two stages make it: a test at the rate, an estimate of interest, and two one-sided tests.
     fn once(&mut self, pair: Pair, rate: f64) -> Answer {
         let squares: f64 = (0..9).map(|_| self.random.normal().powi(2)).sum();
         let standard_error = self.noise * (squares / FREEDOM).sqrt();
@@ -109,7 +109,7 @@ impl Range {
     }
 }
 
-/// The single commits that are named, and the segments that were not narrowed to one.
+/// The named single commits, and the segments that were not narrowed to one.
 fn named(conclusion: &Conclusion) -> (Vec<usize>, Vec<Pair>) {
     let Conclusion::Changed { found, .. } = conclusion else { return Default::default() };
     let is_single = |one: &&Found| one.ending == Ending::Shown && one.after + 1 == one.at;
@@ -119,7 +119,7 @@ fn named(conclusion: &Conclusion) -> (Vec<usize>, Vec<Pair>) {
 }
 
 #[test]
-fn without_noise_one_change_takes_a_comparison_for_each_halving_and_at_most_two_more() {
+fn one_noiseless_change_needs_one_comparison_per_halving() {
     for commit in 1..=64 {
         let mut range = Range::new(64, &[(commit, 0.03)], 0.0, 1);
         assert_eq!(named(&range.search()), (vec![commit], vec![]), "{commit}");
@@ -130,7 +130,7 @@ fn without_noise_one_change_takes_a_comparison_for_each_halving_and_at_most_two_
 }
 
 #[test]
-fn what_did_not_change_ends_with_the_first_comparison() {
+fn unchanged_subject_needs_one_comparison() {
     let mut range = Range::new(64, &[], 0.002, 1);
     assert!(matches!(range.search(), Conclusion::NotChanged(_)));
     assert_eq!(range.compared, [([0, 64], 1)]);
@@ -141,7 +141,7 @@ fn what_did_not_change_ends_with_the_first_comparison() {
 }
 
 #[test]
-fn what_is_known_to_do_the_same_is_not_measured() {
+fn known_equal_commits_are_not_measured() {
     let mut range = Range::new(64, &[(41, 0.05)], 0.002, 3);
     range.same_is_known = true;
     assert_eq!(named(&range.search()).0, [41]);
@@ -153,7 +153,7 @@ fn what_is_known_to_do_the_same_is_not_measured() {
 }
 
 #[test]
-fn an_end_that_cannot_be_compared_is_named() {
+fn unusable_end_is_named() {
     for end in [0, 8] {
         let mut range = Range::new(8, &[(3, 0.05)], 0.002, 1);
         range.unusable.insert(end);
@@ -162,7 +162,7 @@ fn an_end_that_cannot_be_compared_is_named() {
 }
 
 #[test]
-fn commits_that_cannot_be_compared_are_passed_over_or_end_in_a_range() {
+fn unusable_commits_are_skipped_or_end_in_a_range() {
     let mut range = Range::new(16, &[(11, 0.05)], 0.001, 5);
     range.unusable.extend([8, 9, 12]);
     assert_eq!(named(&range.search()), (vec![11], vec![]));
@@ -174,7 +174,7 @@ fn commits_that_cannot_be_compared_are_passed_over_or_end_in_a_range() {
 }
 
 #[test]
-fn several_searches_share_the_comparisons_that_they_have_in_common() {
+fn searches_share_common_comparisons() {
     let mut range = Range::new(64, &[(41, 0.05)], 0.001, 5);
     let searches = range.answer(vec![range.begin(), range.begin(), range.begin()], 0.05);
     for search in &searches {
@@ -184,7 +184,7 @@ fn several_searches_share_the_comparisons_that_they_have_in_common() {
 }
 
 #[test]
-fn a_search_that_is_told_what_it_knew_goes_on_from_there() {
+fn search_resumes_from_known_answers() {
     let mut range = Range::new(32, &[(5, 0.05), (20, 0.03)], 0.001, 5);
     let begin = |range: &Range| {
         let mut search = range.begin();
@@ -219,7 +219,7 @@ fn a_search_that_is_told_what_it_knew_goes_on_from_there() {
 }
 
 #[test]
-fn a_search_that_is_stopped_tells_how_far_it_came() {
+fn stopped_search_reports_its_progress() {
     let mut range = Range::new(64, &[(5, 0.05), (40, 0.03)], 0.001, 5);
     let mut search = range.begin();
     assert_eq!(search.conclusion(), Err(Task::Inspect([0, 64])));
@@ -239,7 +239,7 @@ fn a_search_that_is_stopped_tells_how_far_it_came() {
 }
 
 #[test]
-fn what_the_older_half_turns_out_not_to_explain_is_searched_in_the_newer_one() {
+fn newer_half_is_searched_for_the_unexplained_rest() {
     let says = |percent: f64, error: f64, finding| {
         let (log_change, standard_error) = (percent / 100.0, error / 100.0);
         let estimate = Estimate { log_change, standard_error, freedom: FREEDOM };
@@ -251,7 +251,7 @@ fn what_the_older_half_turns_out_not_to_explain_is_searched_in_the_newer_one() {
     for pair in [[0, 4], [0, 2], [2, 4], [0, 1], [1, 2], [2, 3], [3, 4]] {
         search.know(pair, Known::Differs);
     }
-    // By the second comparison, the newer half seems to hold nothing; by the third, the older one holds less.
+    // The second comparison shows nothing in the newer half; the third shows a smaller change in the older one.
     search.answer([0, 4], says(7.4, 0.3, Finding::Changed));
     search.answer([0, 2], says(5.4, 1.0, Finding::Changed));
     search.answer([0, 1], says(4.5, 0.2, Finding::Changed));
@@ -269,7 +269,7 @@ fn what_the_older_half_turns_out_not_to_explain_is_searched_in_the_newer_one() {
 }
 
 #[test]
-fn a_place_that_its_own_comparison_refutes_is_left_out_if_others_explain_the_change() {
+fn refuted_place_is_dropped_if_others_explain_the_change() {
     let says = |percent: f64, finding| {
         let estimate =
             Estimate { log_change: percent / 100.0, standard_error: 0.002, freedom: FREEDOM };
@@ -294,7 +294,7 @@ fn a_place_that_its_own_comparison_refutes_is_left_out_if_others_explain_the_cha
     assert_eq!(places(9.0), [shown, (2, Ending::NotShown)], "something else is left");
 }
 
-/// The share of searches that are right, that name a wrong commit, and the comparisons that 95 % of them need at most.
+/// The share of correct searches, the share that names a wrong commit, and the 95th percentile of comparisons.
 fn shares(changes: &[f64], noise: f64, runs: u64) -> (f64, f64, usize) {
     let (mut right, mut wrong, mut counts) = (0, 0, Vec::new());
     for seed in 0..runs {
@@ -318,7 +318,7 @@ fn shares(changes: &[f64], noise: f64, runs: u64) -> (f64, f64, usize) {
 }
 
 #[test]
-fn one_change_is_named_in_at_least_95_of_100_searches_through_noise() {
+fn one_change_is_found_in_95_percent_of_noisy_searches() {
     for (change, noise) in [(0.03, 0.003), (0.05, 0.005), (-0.03, 0.003), (0.02, 0.002)] {
         let (right, wrong, most) = shares(&[change], noise, 400);
         assert!(right >= 0.95 && wrong <= 0.01, "{change}: {right} right, {wrong} wrong");
@@ -327,7 +327,7 @@ fn one_change_is_named_in_at_least_95_of_100_searches_through_noise() {
 }
 
 #[test]
-fn two_changes_are_named_in_at_least_95_of_100_searches_through_noise() {
+fn two_changes_are_found_in_95_percent_of_noisy_searches() {
     for changes in [[0.05, 0.03], [0.05, -0.03], [-0.03, 0.05]] {
         let (right, wrong, most) = shares(&changes, 0.003, 400);
         assert!(right >= 0.95 && wrong <= 0.01, "{changes:?}: {right} right, {wrong} wrong");
@@ -336,7 +336,7 @@ fn two_changes_are_named_in_at_least_95_of_100_searches_through_noise() {
 }
 
 #[test]
-fn even_where_noise_hides_changes_hardly_any_wrong_commit_is_named() {
+fn heavy_noise_rarely_names_a_wrong_commit() {
     for (change, noise) in [(0.01, 0.003), (0.015, 0.005), (0.03, 0.01), (0.0, 0.01)] {
         let (_, wrong, _) = shares(&[change], noise, 400);
         assert!(wrong <= 0.05, "{change}: {wrong} wrong");
@@ -344,7 +344,7 @@ fn even_where_noise_hides_changes_hardly_any_wrong_commit_is_named() {
 }
 
 #[test]
-fn many_small_changes_that_no_commit_explains_end_in_ranges() {
+fn many_small_changes_end_in_ranges() {
     let drift: Vec<(usize, f64)> = (1..=16).map(|commit| (commit, 0.004)).collect();
     let mut range = Range::new(16, &drift, 0.0005, 1);
     let conclusion = range.search();
@@ -356,7 +356,7 @@ fn many_small_changes_that_no_commit_explains_end_in_ranges() {
 
 proptest! {
     #[test]
-    fn every_search_ends_and_ranges_hold_what_they_name(
+    fn every_search_ends_and_its_ranges_hold_changes(
         commits in 1_usize..40,
         changes in btree_map(1_usize..40, -0.08..0.08, 0..4),
         unusable in proptest::collection::btree_set(1_usize..40, 0..10),
@@ -382,7 +382,7 @@ proptest! {
     }
 
     #[test]
-    fn without_noise_every_change_of_interest_is_named(
+    fn noiseless_search_finds_every_change_of_interest(
         changes in btree_map(1_usize..65, prop_oneof![0.02..0.08, -0.08..-0.02], 1..3),
     ) {
         let changes: Vec<(usize, f64)> = changes.into_iter().collect();

@@ -1,29 +1,30 @@
-//! The price of a change, and what the highest price at which a series has one says.
+//! Calibrates the penalty for a change in a series, and converts the highest penalty at which a series has one into a p
+//! value.
 //!
 //! Simulated: independent normal values without a change, of equal variances. `lab/src/bin/change_points` draws the
-//! tables, from up to a million series a row, and `lab/src/bin/validate_statistics` checks them. Two things are added: 1 % to the
-//! prices of 5 %, so that what the study's own error may hide is covered; and from 1,000 versions on, where fewer series
-//! are drawn, prices of .1 and .01 % that are at least 4.6 apart for each factor of ten.
+//! tables, from up to a million series a row, and `lab/src/bin/validate_statistics` checks them. Two margins are added:
+//! 1 % to the prices of 5 %, to cover the simulation's own error; and from 1,000 versions on, where fewer series are
+//! drawn, prices of .1 and .01 % that are at least 4.6 apart for each factor of ten.
 
-/// Larger p values are not told apart: the series is like one without a change.
+/// Larger p values are all reported as 1: the series looks like one without a change.
 pub const LARGEST_P: f64 = 0.05;
 
-/// No p value is smaller: that much is simulated, and so far normal distributions are believed.
+/// The smallest p value: the simulation and the normal distribution are not trusted below it.
 const SMALLEST_P: f64 = 1e-6;
 
 /// The levels of the columns of the tables.
 const LEVELS: [f64; 4] = [0.05, 0.01, 0.001, 0.0001];
 
-/// How the noise of a series is known.
+/// The source of the noise estimate of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Noise {
-    /// By standard errors alone: all values are of one session.
+    /// The standard errors alone: all values are of one session.
     Known,
-    /// By what the values of different sessions differ.
+    /// The differences between values of different sessions.
     Estimated,
 }
 
-/// Numbers of versions, and the prices at which a share of series without a change has one.
+/// Numbers of versions, and the prices at which the shares [`LEVELS`] of series without a change have one.
 type Table = [(usize, [f64; 4])];
 
 const KNOWN: &Table = &[
@@ -78,10 +79,10 @@ impl Noise {
         }
     }
 
-    /// The price at which that share of series of so many versions without a change has one.
+    /// The price at which a share `level` of series of `versions` versions without a change has one.
     pub(super) fn price(self, level: f64, versions: usize) -> f64 {
         let row = self.row(versions);
-        // The logarithm of a level is nearly a straight line of the price.
+        // The logarithm of a level is nearly linear in the price.
         let depth = |level: f64| -level.max(SMALLEST_P).ln();
         let last = LEVELS.len() - 2;
         let column = (0..last).find(|column| level >= LEVELS[column + 1]).unwrap_or(last);
@@ -89,7 +90,7 @@ impl Noise {
         row[column] + (row[column + 1] - row[column]) * (depth(level) - from) / (to - from)
     }
 
-    /// The share of series of so many versions without a change that have one at this price.
+    /// The share of series of `versions` versions without a change that have one at this price.
     pub(super) fn p(self, price: f64, versions: usize) -> f64 {
         let row = self.row(versions);
         let last = LEVELS.len() - 2;
@@ -100,7 +101,8 @@ impl Noise {
         if p > LARGEST_P * (1.0 + 1e-9) { 1.0 } else { p.max(SMALLEST_P) }
     }
 
-    /// The prices for so many versions, between the rows of the table by the logarithm of their numbers.
+    /// The prices for `versions` versions, interpolated between the rows of the table by the logarithm of their
+    /// numbers.
     fn row(self, versions: usize) -> [f64; 4] {
         let table = self.table();
         let above = table.iter().position(|(count, _)| versions <= *count);

@@ -1,12 +1,13 @@
-//! Where a benchmark's value changed in the course of many versions.
+//! Finds the versions at which a benchmark's value changed, in a series of many versions. Pure.
 //!
 //! Logarithms of values are divided into segments of constant level, exactly (see
-//! [`segmentation`](super::segmentation)). A segment has at least two versions, so that one odd value is no change. Each value counts by its variance: its
-//! squared standard error, and the variance between sessions, since values of two experiments differ by more than
-//! their standard errors. Values of one experiment are tied together: what shifted all of them is no change (`model.rs`).
+//! [`segmentation`](super::segmentation)). A segment has at least two versions, so that one odd value is no change.
+//! Each value counts by its variance: its squared standard error, and the variance between sessions, since values of
+//! two experiments differ by more than their standard errors. Values of one experiment are tied together: a shift of
+//! all of them is no change (`model.rs`).
 //!
-//! The price of a change is calibrated by simulation, so that a series without one is flagged in at most 5 % of all cases
-//! (`calibration.rs`). The highest price at which a series still has a change gives its p value.
+//! The price of a change (its penalty) is calibrated by simulation, so that a series without one is flagged in at most
+//! 5 % of all cases (`calibration.rs`). The highest price at which a series still has a change gives its p value.
 
 mod calibration;
 mod model;
@@ -24,27 +25,27 @@ use super::{
 
 pub use self::calibration::{LARGEST_P, Noise};
 
-/// Series of fewer versions are not judged: at each side of a change there must be one to be compared with.
+/// Shorter series are refused: each side of a change needs versions to compare with.
 pub const FEWEST: usize = 5;
 
-/// Highest prices are known to this share.
+/// The relative precision of highest prices.
 const PRECISION: f64 = 1e-6;
 
 /// One version in one session.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Observation {
-    /// The place of its version in the order of versions; several observations may have one, and gaps do no harm.
+    /// The place of its version in the order of versions; several observations may share one, and gaps are allowed.
     pub place: usize,
     /// The logarithm of its value.
     pub log: f64,
-    /// The squared standard error of that, by its builds.
+    /// The squared standard error of `log`, from its builds.
     pub variance: f64,
-    /// The session that measured it, by any number that it alone has.
+    /// The session that measured it, by any unique number.
     pub session: usize,
 }
 
 impl Observation {
-    /// What a session measured of a version; `None` with fewer than two builds, whose spread says nothing.
+    /// A version as one session measured it; `None` with fewer than two builds, whose spread is unknown.
     pub fn new(place: usize, session: usize, summary: &Summary) -> Option<Self> {
         let logs: Vec<f64> = summary.builds().iter().map(|build| build.value.ln()).collect();
         let moments = Moments::compute(&logs);
@@ -54,7 +55,7 @@ impl Observation {
     }
 }
 
-/// A series of at least [`FEWEST`] versions, ready to be judged.
+/// A series of at least [`FEWEST`] versions.
 #[derive(Clone, Debug)]
 pub struct Series {
     model: Model,
@@ -68,9 +69,9 @@ pub struct Series {
 pub struct ChangePoint {
     /// The place of the first version of the new level, and of the version before it.
     pub at: [usize; 2],
-    /// The same for the earliest place that the change may have.
+    /// The earliest likely place of the change, as two versions like `at`.
     pub earliest: [usize; 2],
-    /// The same for the latest place that the change may have.
+    /// The latest likely place of the change, as two versions like `at`.
     pub latest: [usize; 2],
     /// The difference of the logarithms of the levels.
     pub estimate: f64,
@@ -84,8 +85,8 @@ pub struct ChangePoint {
 const CONFIDENCE: f64 = 0.95;
 
 impl Series {
-    /// A series in the order of places; what repeats say of the variance between sessions is used beside what the series
-    /// itself says. `None` if it has too few versions.
+    /// Orders the observations by place. The variance between sessions comes from the series itself and from repeated
+    /// measurements. `None` if there are too few versions.
     pub fn new(observations: &[Observation], repeats: Option<&SessionVariance>) -> Option<Self> {
         let mut observations = observations.to_vec();
         observations.sort_by_key(|one| (one.place, one.session));
@@ -98,7 +99,7 @@ impl Series {
         let sessions: HashSet<usize> = observations.iter().map(|one| one.session).collect();
         let own = own_variances(&observations);
         let (noise, between, effects) = if sessions.len() == 1 {
-            // What shifts all of them shifts nothing.
+            // A shift of the only session shifts no version against another.
             (Noise::Known, 0.0, HashMap::new())
         } else {
             let cautious = !effects.is_empty();
@@ -120,23 +121,24 @@ impl Series {
         Some(Self { model, places, noise })
     }
 
-    /// How many versions it has.
+    /// The number of versions.
     pub fn versions(&self) -> usize {
         self.places.len()
     }
 
-    /// How its noise is known.
+    /// The source of the noise estimate.
     pub fn noise(&self) -> Noise {
         self.noise
     }
 
-    /// The probability that a series without a change looks as much as if it had one; 1 if that is more than 5 %.
+    /// The p value of "no change": the probability that a series without a change looks at least this changed; 1 if
+    /// above 5 %.
     pub fn p(&self) -> f64 {
         let least = self.noise.price(LARGEST_P, self.versions());
         self.highest_price(least).map_or(1.0, |price| self.noise.p(price, self.versions()))
     }
 
-    /// The highest price for each change at which it still has one; `None` if it has none at the least price.
+    /// The highest price for each change at which the series still has one; `None` if it has none at the price `least`.
     pub fn highest_price(&self, least: f64) -> Option<f64> {
         let mut price = least;
         let mut found = self.model.best(price);
@@ -144,7 +146,7 @@ impl Series {
             return None;
         }
         let without = self.model.fit(Vec::new(), None).cost;
-        // It is the largest gain for each change: ever fewer changes are worth ever more (Dinkelbach 1967).
+        // It is the largest gain for each change: fewer and fewer changes gain more each (Dinkelbach 1967).
         while !found.changes.is_empty() {
             let worth = (without - found.cost) / found.changes.len() as f64;
             if worth <= price * (1.0 + PRECISION) {
@@ -156,7 +158,7 @@ impl Series {
         Some(price)
     }
 
-    /// The changes at the price that belongs to a level, which is at most 5 %.
+    /// The changes at the price of a level, which is at most 5 %.
     pub fn changes(&self, level: f64) -> Vec<ChangePoint> {
         let fit = self.model.best(self.noise.price(level.min(LARGEST_P), self.versions()));
         let sums = self.model.sums(&fit.effects);
@@ -199,8 +201,8 @@ fn effects(observations: &[Observation]) -> HashMap<usize, usize> {
     several.enumerate().map(|(index, (session, _))| (session, index)).collect()
 }
 
-/// Takes slow wandering into the variances, and single spikes out of the values. Effects of sessions are neither: the
-/// best ones without a change are left out of account.
+/// Adds slow wandering to the variances, and removes single spikes from the values. Neither includes the effects of
+/// sessions: their best estimates without a change are subtracted first.
 fn tame(model: &mut Model) {
     let Fit { effects, .. } = model.fit(Vec::new(), None);
     let sums = model.sums(&effects);
@@ -226,53 +228,55 @@ fn tame(model: &mut Model) {
     }
 }
 
-/// Values are not told apart below this: .01 %.
+/// The smallest standard deviation of a value that is used: .01 %.
 const LEAST_DEVIATION: f64 = 1e-4;
 
-/// The share of squared differences that is used, the smallest ones: what changes at every fifth place spoils nothing.
+/// The share of squared differences that is used, the smallest ones: a change at every fifth place does no harm.
 const KEPT: f64 = 0.8;
 
 /// The mean of the smallest 80 % of squared standard normal numbers: `1 − 2 q φ(q) / .8` with `q` = 1.2816.
 const MEAN_OF_KEPT: f64 = 0.437_70;
 
-/// Differences of neighbours overlap and are trimmed, so one is worth less than a degree of freedom.
+/// Differences of neighbours overlap and are trimmed, so each counts as less than a degree of freedom.
 const WORTH: f64 = 0.4;
 
 /// With fewer degrees of freedom, the variance between sessions counts as unknown.
 const FEWEST_DEGREES: f64 = 2.0;
 
-/// The standard deviation of a session's effect where it is unknown: so large that it may be anything.
+/// The standard deviation of a session's effect where it is unknown: large enough to allow any effect.
 const UNKNOWN: f64 = 1.0;
 
 /// The probability with which the variance between sessions is larger than assumed, where effects depend on it.
 const DOUBT: f64 = 0.1;
 
-/// Shorter series do not show slow wandering.
+/// Shorter series cannot show slow wandering.
 const SHORTEST_WANDERING: usize = 40;
 
-/// A mean of a block is of so many values at least, and a series has so many blocks at least.
+/// The least number of values in a block's mean, and the least number of blocks in a series.
 const BLOCK: usize = 4;
 const BLOCKS: usize = 7;
 
-/// Blocks differ more than by chance if their variance is too large by so many times the inverse square root of their
-/// number, about three standard errors, and by so many times the inverse of it, since few blocks have a heavier tail.
+/// Blocks differ by more than chance if their variance is too large by the first number times the inverse square root
+/// of the number of blocks (about three standard errors), plus the second number times its inverse, since few blocks
+/// have a heavier tail.
 const CLEARLY: [f64; 2] = [8.0, 40.0];
 
-/// A difference of neighbouring blocks that exceeds their usual difference by so many times is a change of level.
+/// A difference of neighbouring blocks of this many usual differences is a change of level.
 const JUMP: f64 = 4.0;
 
-/// A value that exceeds both values beside it by more standard deviations is a spike.
+/// A value that exceeds both neighbours by this many standard deviations is a spike.
 const SPIKE: f64 = 4.0;
 
-/// Standard errors as they are used: a value that seems more precise than most may only be lucky.
+/// The standard errors in use: one below the median may be luck, so it is raised to the median.
 fn own_variances(observations: &[Observation]) -> Vec<f64> {
     let mut variances: Vec<f64> = observations.iter().map(|one| one.variance).collect();
     let usual = median(&mut variances).max(LEAST_DEVIATION * LEAST_DEVIATION);
     observations.iter().map(|one| one.variance.max(usual)).collect()
 }
 
-/// `s²`, the variance between sessions, by what neighbouring values of different sessions differ more than their standard
-/// errors explain, and by what repeats say. `cautious` where effects of sessions are told from changes by it.
+/// `s²`, the variance between sessions: from the differences of neighbouring values of different sessions beyond their
+/// standard errors, and from repeated measurements. `cautious` where the effects of sessions must be distinguished from
+/// changes.
 fn between_sessions(
     observations: &[Observation],
     variances: &[f64],
@@ -304,7 +308,7 @@ fn between_sessions(
     (variance.max(typical / 4.0)) * freedom / chi_squared_quantile(DOUBT, freedom)
 }
 
-/// The `s²` with which squared differences have the size that `v + 2 s²` promises.
+/// The `s²` with which squared differences have their expected size `v + 2 s²`.
 fn excess(pairs: &[(f64, f64)]) -> f64 {
     if pairs.is_empty() {
         return 0.0;
@@ -336,8 +340,8 @@ fn excess(pairs: &[(f64, f64)]) -> f64 {
     high
 }
 
-/// The mean of the smallest 80 % of the values; the last of them counts in part, so that it is no jump from one number
-/// of values to the next.
+/// The mean of the smallest 80 % of the values; the last of them counts in part, so that the mean is continuous in the
+/// number of values.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -354,12 +358,12 @@ fn mean_of_smallest(values: &mut [f64]) -> f64 {
     (sum + values[..whole].iter().sum::<f64>()) / kept
 }
 
-/// By how much slow wandering makes means of many values more variable than their standard errors say; 1 if it does not
-/// clearly.
+/// The factor by which slow wandering makes means of many values vary more than their standard errors imply; 1 if it is
+/// not clear.
 ///
-/// For values in units of their standard deviation. Means of neighbouring blocks of 4, 8, 16, … values are compared. A
-/// change of level spoils one or two of these differences, of which the median is used; and it is taken out before the
-/// blocks become longer and fewer, where a few changes would spoil most of them.
+/// The values are in units of their standard deviation. Means of neighbouring blocks of 4, 8, 16, … values are
+/// compared. A change of level spoils one or two of these differences, of which the median is used; and it is taken out
+/// before the blocks become longer and fewer, where a few changes would spoil most of them.
 fn wandering(standardized: &[f64]) -> f64 {
     if standardized.len() < SHORTEST_WANDERING {
         return 1.0;
@@ -392,8 +396,8 @@ fn wandering(standardized: &[f64]) -> f64 {
     factor
 }
 
-/// What is to be added to each value to replace each that stands out from both beside it by the mean of these: a single spike,
-/// however large, is no change together with its neighbour. At the ends, the two nearest values are beside it.
+/// The correction for each single spike, which replaces it by the mean of its two neighbours: a single value, however
+/// large, is no change. At the ends, the two nearest values are the neighbours.
 fn without_spikes(values: &[f64], deviations: &[f64]) -> Vec<f64> {
     let count = values.len();
     if count < 3 {
@@ -414,8 +418,8 @@ fn without_spikes(values: &[f64], deviations: &[f64]) -> Vec<f64> {
     (0..count).map(correction).collect()
 }
 
-/// The places `first ..= last` that contain a change with this probability, if every place between the changes beside it
-/// was as likely before: `exp(−cost / 2)` of each place, with the best levels for it. They lie around `at`, the best.
+/// The places `first ..= last` that contain a change with this probability, with a uniform prior between the adjacent
+/// changes: `exp(−cost / 2)` of each place, with the best levels for it. They lie around `at`, the best.
 fn interval(sums: &Sums, [start, at, end]: [usize; 3], confidence: f64) -> [usize; 2] {
     let cost = |place: usize| sums.cost(start, place) + sums.cost(place, end);
     let least = cost(at);
@@ -439,30 +443,30 @@ fn interval(sums: &Sums, [start, at, end]: [usize; 3], confidence: f64) -> [usiz
     [first, last]
 }
 
-/// Where a change may be, as places of versions: behind the first, up to and including the second.
+/// The possible places of a change, as places of versions: after the first, up to and including the second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// The most likely.
+    /// The most likely places.
     pub best: [usize; 2],
-    /// All that is likely.
+    /// All likely places.
     pub possible: [usize; 2],
 }
 
-/// Changes that may have happened at one version.
+/// Changes that may have happened at the same version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// Where they are: in the most likely spans of all of them, as far as these have it in common.
+    /// The intersection of the most likely spans of all members.
     pub span: Span,
-    /// Their indices.
+    /// The indices of the changes.
     pub members: Vec<usize>,
 }
 
-/// What a change counts at a version that is possible, but not most likely for it; in halves.
+/// The weight of a change at a version that is possible, but not most likely for it; in halves.
 const POSSIBLE: usize = 1;
 const BEST: usize = 2;
 
-/// The fewest groups that are found by taking, again and again, the version at which most of the changes that are left
-/// may have happened. The groups are in the order of their places.
+/// Groups changes greedily: repeatedly takes the version that is possible for most of the remaining changes. The groups
+/// are ordered by place.
 pub fn groups(changes: &[Span]) -> Vec<Group> {
     let has = |[after, until]: [usize; 2], at: usize| after < at && at <= until;
     let mut left: Vec<usize> = (0..changes.len()).collect();
@@ -476,7 +480,7 @@ pub fn groups(changes: &[Span]) -> Vec<Group> {
             };
             left.iter().map(of).sum()
         };
-        // The end of one of them is as good as any version.
+        // Some group ends at the end of a span, so only ends need to be tried.
         let ends =
             left.iter().flat_map(|index| [changes[*index].best[1], changes[*index].possible[1]]);
         let at = ends.max_by_key(|at| (score(*at), std::cmp::Reverse(*at))).unwrap_or_default();

@@ -1,35 +1,35 @@
 //! Levels between changes, with the effects of sessions that measured several versions.
 //!
-//! `y[i] = μ[segment of i] + u[session of i] + noise of variance r[i]`, and the effects `u` have the variance `s²`.
-//! Minimised is
+//! `y[i] = μ[segment of i] + u[session of i] + noise of variance r[i]`, and the effects `u` have the variance `s²`. The
+//! model minimises
 //!
 //! `Σ (y − μ − u)² / r + Σ u² / s² + penalty · number of changes`
 //!
-//! over levels, effects and changes. The second sum is the ridge that the prior variance of the effects is.
+//! over levels, effects and changes. The second sum is the ridge penalty from the prior variance of the effects.
 //!
-//! - *With the changes fixed*, it is quadratic. The effects are eliminated, since each has a closed form, and
-//!   the levels found by conjugate gradients, each step of which lowers the sum.
+//! - *With the changes fixed*, it is quadratic. The effects are eliminated, since each has a closed form, and the
+//!   levels found by conjugate gradients, each step of which lowers the sum.
 //! - *With the effects fixed*, `y − u` is divided exactly.
 //!
-//! Both are repeated in turns until nothing moves, from two starts: the division as if every value had a session of its own,
-//! which finds what exceeds the variation between sessions; and changes that are added one by one, each where it lowers
-//! the sum most with the effects free to follow, which finds what only ties show. (With the effects fixed it
-//! cannot be found: they have taken on what it did to the sessions behind it.) Then changes are left out again as
-//! long as that lowers the sum. The better end counts.
+//! Both steps alternate until nothing moves, from two starts. One divides the series as if every value had its own
+//! session, which finds changes larger than the variation between sessions. The other adds changes one by one, each
+//! where it lowers the sum most with the effects free to follow, which finds changes that only ties show. (With the
+//! effects fixed these cannot be found: the effects of the later sessions have absorbed them.) Then changes are removed
+//! as long as that lowers the sum. The better result counts.
 
 use crate::stats::segmentation::Sums;
 
-/// A segment has at least so many versions.
+/// The minimum number of versions in a segment.
 pub(super) const SHORTEST: usize = 2;
 
-/// More turns are never needed: changes repeat long before.
+/// The limit of alternations; the changes repeat long before.
 const TURNS: usize = 30;
 
-/// Conjugate gradients end at such a share of the first residual, or after so many steps.
+/// Conjugate gradients end at this share of the first residual.
 const TOLERANCE: f64 = 1e-10;
 const STEPS: usize = 300;
 
-/// What is not lowered by more is not lowered.
+/// A smaller decrease counts as none.
 const SLACK: f64 = 1e-9;
 
 /// One value, as the model knows it.
@@ -63,7 +63,7 @@ pub(super) struct Fit {
     pub levels: Vec<f64>,
     /// The effect of each session that has one.
     pub effects: Vec<f64>,
-    /// What is minimised, without the penalty.
+    /// The minimised sum without the penalty.
     pub cost: f64,
 }
 
@@ -74,7 +74,7 @@ impl Fit {
 }
 
 impl Model {
-    /// The best that is found with this penalty for each change.
+    /// The best fit found with this penalty for each change.
     pub fn best(&self, penalty: f64) -> Fit {
         let alone = self.alone();
         let first = self.fit(alone.divide(penalty, SHORTEST), None);
@@ -89,7 +89,7 @@ impl Model {
         })
     }
 
-    /// Adds one change after the other, as long as that lowers what is minimised.
+    /// Adds changes one by one, as long as that lowers the sum.
     fn added(&self, mut fit: Fit, penalty: f64) -> Fit {
         while let Some(at) = self.best_split(&fit) {
             let mut changes = fit.changes.clone();
@@ -104,7 +104,7 @@ impl Model {
         fit
     }
 
-    /// Leaves out one change after the other, as long as that lowers what is minimised.
+    /// Removes changes one by one, as long as that lowers the sum.
     fn shed(&self, mut fit: Fit, penalty: f64) -> Fit {
         loop {
             let without = |index: usize| {
@@ -121,10 +121,11 @@ impl Model {
         }
     }
 
-    /// Where another change would lower the cost most, with effects and the level of its own segment free to follow.
+    /// The place where another change would lower the cost most, with effects and the level of its own segment free to
+    /// follow.
     ///
-    /// With `P` the inverse of the covariance of noise and effects, and `x` one from the change to the end of its segment:
-    /// `(x' P (y − μ))² / (x' P x − (x' P 1)² / 1' P 1)`, each term of which grows value by value.
+    /// With `P` the inverse of the covariance of noise and effects, and `x` one from the change to the end of its
+    /// segment: `(x' P (y − μ))² / (x' P x − (x' P 1)² / 1' P 1)`, each term of which grows value by value.
     fn best_split(&self, fit: &Fit) -> Option<usize> {
         let totals = self.session_weights(0..self.versions, 1.0 / self.between);
         let starts = [0].into_iter().chain(fit.changes.iter().copied());
@@ -165,7 +166,7 @@ impl Model {
         best.1
     }
 
-    /// The sum of the weights of each session's values of some versions, and a first term.
+    /// The sum of the weights of each session's values of some versions, plus `first`.
     fn session_weights(&self, versions: std::ops::Range<usize>, first: f64) -> Vec<f64> {
         let mut sums = vec![first; self.effects];
         for datum in self.data.iter().filter(|datum| versions.contains(&datum.version)) {
@@ -176,7 +177,7 @@ impl Model {
         sums
     }
 
-    /// Takes turns until nothing moves; tells what is minimised after each of them.
+    /// Alternates both steps until nothing moves; reports the minimised sum after each of them.
     pub fn settle(&self, mut fit: Fit, penalty: f64, mut after: impl FnMut(f64)) -> Fit {
         after(fit.total(penalty));
         for _ in 0..TURNS {
@@ -199,7 +200,7 @@ impl Model {
         self.sums(effects).divide(penalty, SHORTEST)
     }
 
-    /// The versions' values less the effects.
+    /// The values of the versions without the effects.
     pub fn sums(&self, effects: &[f64]) -> Sums {
         let less = |datum: &Datum| {
             (datum.y - datum.effect.map_or(0.0, |effect| effects[effect]), 1.0 / datum.variance)
@@ -207,7 +208,7 @@ impl Model {
         self.by_version(less)
     }
 
-    /// The versions' values as if every value had a session of its own.
+    /// The values of the versions as if every value had its own session.
     fn alone(&self) -> Sums {
         let between = |datum: &Datum| if datum.effect.is_some() { self.between } else { 0.0 };
         self.by_version(|datum| (datum.y, 1.0 / (datum.variance + between(datum))))
@@ -226,7 +227,7 @@ impl Model {
         Sums::new(&values, &weights)
     }
 
-    /// The best levels and effects with the changes fixed; the effects are where to begin, if they are known.
+    /// The best levels and effects with the changes fixed; `effects` are the starting point, if known.
     pub fn fit(&self, changes: Vec<usize>, effects: Option<&[f64]>) -> Fit {
         let segments = self.segments(&changes);
         let count = changes.len() + 1;
@@ -274,7 +275,7 @@ impl Model {
         segments
     }
 
-    /// The best effects for what the levels leave.
+    /// The best effects for the residuals of the levels.
     fn effects_of(&self, rest: impl Fn(&Datum) -> f64) -> Vec<f64> {
         let mut sums = vec![(0.0, 1.0 / self.between); self.effects];
         for datum in &self.data {
@@ -299,8 +300,8 @@ impl Model {
         sums
     }
 
-    /// Solves the normal equations of the levels by conjugate gradients, preconditioned with their diagonal as far
-    /// as effects do not touch it. Without effects that is all of it, and one step is exact.
+    /// Solves the normal equations of the levels by conjugate gradients, preconditioned with the part of their diagonal
+    /// without effects. Without effects that is the whole diagonal, and one step is exact.
     fn solve(&self, segments: &[usize], right: &[f64]) -> Vec<f64> {
         let count = right.len();
         let mut diagonal = vec![0.0; count];

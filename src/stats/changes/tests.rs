@@ -1,11 +1,11 @@
-//! Changes: published examples, ties between sessions, and what must not become a change.
+//! Tests of changes: published examples, ties between sessions, and series that must show no change.
 
 use proptest::prelude::*;
 
 use super::*;
 use crate::stats::Random;
 
-/// Each value in a session of its own, without standard errors.
+/// Each value in a separate session, without standard errors.
 fn plain(logs: &[f64]) -> Vec<Observation> {
     let one = |(place, log): (usize, &f64)| Observation {
         place,
@@ -31,36 +31,37 @@ fn starts(observations: &[Observation]) -> Vec<usize> {
     changes(observations).iter().map(|change| change.at[1]).collect()
 }
 
-/// asv finds [3, 6, 9], the ends of segments, with its smallest penalty. By standard errors of 1 % no penalty has to be chosen.
+/// asv finds [3, 6, 9], the ends of segments, with its smallest penalty. By standard errors of 1 % no penalty has to be
+/// chosen.
 #[test]
-fn the_steps_of_asvs_easy_case_are_found() {
+fn steps_of_asvs_easy_case_are_found() {
     let values = [1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 3.0, 3.0, 3.0_f64];
     assert_eq!(starts(&together(&values.map(f64::ln), 0.01)), [3, 6]);
 }
 
-/// asv finds [500, 1000] in `.2 cos(j / 100) + (j >= 500)`. Without the step there is nothing to be found.
+/// asv finds [500, 1000] in `.2 cos(j / 100) + (j >= 500)`. Without the step there is nothing to find.
 #[test]
-fn a_cosine_does_not_become_steps_and_a_step_on_top_of_it_is_one() {
+fn cosine_is_no_step_and_a_step_on_it_is_one() {
     let wave = |j: i32| 0.2 * (f64::from(j) / 100.0).cos();
     let alone: Vec<f64> = (0..1000).map(wave).collect();
     assert_eq!(starts(&plain(&alone)), [] as [usize; 0]);
     let with_step: Vec<f64> = (0..1000).map(|j| wave(j) + f64::from(u8::from(j >= 500))).collect();
     let found = changes(&plain(&with_step));
     assert_eq!(found.len(), 1);
-    // asv has the exact place. To us the wave is noise, and a value of it may lie on either side.
+    // asv has the exact place. For us the wave is noise, and a value of it may lie on either side.
     assert!(found[0].at[1].abs_diff(500) <= 3, "{found:?}");
 }
 
 /// Otava finds 6 with p = .001 and more at weaker levels. On the scale of logarithms too, .5 stands out from the start.
 #[test]
-fn otavas_example_changes_at_six() {
+fn otavas_example_changes_at_index_six() {
     let values = [1.02, 0.95, 0.99, 1.0, 1.12, 0.9, 0.5, 0.51, 0.48, 0.48, 0.55_f64];
     assert_eq!(starts(&plain(&values.map(f64::ln))), [6]);
 }
 
 /// `MongoDB`'s test has the values 0 and 1 themselves, which have no logarithm; here they are the logarithms.
 #[test]
-fn mongodbs_thousand_zeros_and_thousand_ones_change_at_a_thousand() {
+fn mongodbs_zeros_and_ones_change_at_a_thousand() {
     let logs: Vec<f64> = (0..2000).map(|index| f64::from(u8::from(index >= 1000))).collect();
     let found = changes(&plain(&logs));
     assert_eq!(found.len(), 1);
@@ -72,7 +73,7 @@ fn mongodbs_thousand_zeros_and_thousand_ones_change_at_a_thousand() {
 /// asv: an outlier of one value is no step, and one of two values neither, as asv's errors are medians. Ours allows two
 /// values in a row to be a change and its recovery.
 #[test]
-fn one_odd_value_is_no_change_wherever_it_is() {
+fn single_outlier_is_no_change_at_any_place() {
     let mut random = Random::new(1);
     for odd in [0, 1, 25, 48, 49] {
         let mut logs: Vec<f64> = (0..50).map(|_| 0.01 * random.normal()).collect();
@@ -82,7 +83,7 @@ fn one_odd_value_is_no_change_wherever_it_is() {
 }
 
 #[test]
-fn a_step_up_and_later_down_are_two_changes() {
+fn step_up_and_later_down_are_two_changes() {
     let mut random = Random::new(2);
     let level = |index: usize| if (20..30).contains(&index) { 0.05 } else { 0.0 };
     let logs: Vec<f64> = (0..50).map(|index| level(index) + 0.01 * random.normal()).collect();
@@ -94,9 +95,9 @@ fn a_step_up_and_later_down_are_two_changes() {
     );
 }
 
-/// Four steps in a thousand versions are most of what blocks of a hundred versions differ by.
+/// Four steps in a thousand versions cause most of the differences between blocks of a hundred versions.
 #[test]
-fn several_steps_in_a_long_series_are_not_taken_for_wandering() {
+fn several_steps_in_a_long_series_are_not_wandering() {
     let mut random = Random::new(7);
     for (versions, size) in [(1000, 0.1), (1000, 0.03), (200, 0.05)] {
         let level = |index: usize| (5 * index / versions) as f64 * size;
@@ -110,7 +111,7 @@ fn several_steps_in_a_long_series_are_not_taken_for_wandering() {
 }
 
 #[test]
-fn what_wanders_slowly_is_hardly_ever_taken_for_steps() {
+fn slow_wandering_is_rarely_taken_for_steps() {
     let mut random = Random::new(8);
     let flagged = (0..100).filter(|_| {
         let mut wandering = 0.0;
@@ -127,7 +128,7 @@ fn what_wanders_slowly_is_hardly_ever_taken_for_steps() {
 }
 
 #[test]
-fn few_versions_are_no_series() {
+fn series_needs_enough_versions() {
     assert!(Series::new(&plain(&[0.0; 4]), None).is_none());
     let repeated: Vec<Observation> =
         (0..9).map(|session| Observation { session, ..plain(&[0.0])[0] }).collect();
@@ -136,7 +137,7 @@ fn few_versions_are_no_series() {
 }
 
 #[test]
-fn places_with_gaps_are_told_as_they_are() {
+fn places_with_gaps_are_reported_unchanged() {
     let mut observations = together(&[0.0, 0.001, 0.0, 0.1, 0.101, 0.1], 0.002);
     for one in &mut observations {
         one.place = 10 * one.place + 7;
@@ -148,14 +149,15 @@ fn places_with_gaps_are_told_as_they_are() {
     assert_eq!(changes(&reversed), found);
 }
 
-/// Six versions in one experiment, one of them slow from then on: neither session nor noise must be guessed.
+/// Six versions in one experiment, slow from one version on: neither session nor noise must be guessed.
 #[test]
-fn one_experiment_of_six_versions_shows_which_is_slower() {
+fn one_experiment_of_six_versions_shows_the_change() {
     let logs = [0.0, 0.002, -0.002, 0.05, 0.051, 0.049];
     assert_eq!(starts(&together(&logs, 0.003)), [3]);
 }
 
-/// Sessions shift by ten times the noise. A chain of pairs, each version in two sessions, shows what no single values would.
+/// Sessions shift by ten times the noise. A chain of pairs, each version in two sessions, shows changes that single
+/// values would not.
 fn chain(step: f64, random: &mut Random) -> Vec<Observation> {
     let mut observations = Vec::new();
     for session in 0..30 {
@@ -170,7 +172,7 @@ fn chain(step: f64, random: &mut Random) -> Vec<Observation> {
 }
 
 #[test]
-fn ties_show_a_change_that_is_smaller_than_what_sessions_differ() {
+fn ties_show_changes_smaller_than_session_shifts() {
     let mut random = Random::new(3);
     let mut found = 0;
     for _ in 0..40 {
@@ -182,7 +184,7 @@ fn ties_show_a_change_that_is_smaller_than_what_sessions_differ() {
 }
 
 #[test]
-fn ties_do_not_make_changes_of_sessions_that_shift() {
+fn shifting_sessions_with_ties_are_no_change() {
     let mut random = Random::new(4);
     let flagged = (0..300).filter(|_| !starts(&chain(0.0, &mut random)).is_empty()).count();
     assert!(flagged <= 15 + 12, "{flagged} of 300");
@@ -190,7 +192,7 @@ fn ties_do_not_make_changes_of_sessions_that_shift() {
 
 /// Four experiments of five versions each, nothing in common.
 #[test]
-fn what_all_versions_of_an_experiment_share_is_no_change() {
+fn shift_of_a_whole_experiment_is_no_change() {
     let mut random = Random::new(5);
     let mut groups = |step: f64| -> Vec<Observation> {
         (0..40)
@@ -208,7 +210,7 @@ fn what_all_versions_of_an_experiment_share_is_no_change() {
 }
 
 #[test]
-fn a_p_value_falls_with_the_size_of_the_change() {
+fn p_value_falls_with_the_size_of_the_change() {
     let p = |step: f64| {
         let logs: Vec<f64> = (0..20).map(|index| if index < 10 { 0.0 } else { step }).collect();
         Series::new(&together(&logs, 0.01), None).unwrap().p()
@@ -220,7 +222,7 @@ fn a_p_value_falls_with_the_size_of_the_change() {
 }
 
 #[test]
-fn a_stricter_level_never_loses_the_only_change_that_its_p_value_reaches() {
+fn only_change_is_kept_at_every_level_above_its_p_value() {
     let mut random = Random::new(6);
     for _ in 0..200 {
         let logs: Vec<f64> = (0..30)
@@ -258,18 +260,18 @@ prop_compose! {
 
 proptest! {
     #[test]
-    fn what_is_minimised_falls_at_each_turn(model in any_model(), penalty in 0.1..20.0) {
+    fn minimised_sum_falls_at_each_alternation(model in any_model(), penalty in 0.1..20.0) {
         for start in [Vec::new(), (1..model.versions).collect(), vec![2, 4]] {
             let mut totals = Vec::new();
             model.settle(model.fit(start, None), penalty, |total| totals.push(total));
             let slack = 1e-6 * totals[0].abs();
-            // The start may have segments that are too short, and so be better than all that is allowed.
+            // The start may have segments that are too short, and so be better than every allowed division.
             prop_assert!(totals[1..].windows(2).all(|pair| pair[1] <= pair[0] + slack), "{totals:?}");
         }
     }
 
     #[test]
-    fn no_other_levels_or_effects_fit_better(model in any_model(), at in 0..100_usize, by in -0.1..0.1) {
+    fn fit_has_the_best_levels_and_effects(model in any_model(), at in 0..100_usize, by in -0.1..0.1) {
         let fit = model.fit(vec![2, 4], None);
         let segments = [0, 0, 1, 1].into_iter().chain(std::iter::repeat(2));
         let segments: Vec<usize> = segments.take(model.versions).collect();
@@ -292,7 +294,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_finite_is_too_odd(
+    fn any_finite_series_is_accepted(
         logs in prop::collection::vec(prop_oneof![-1e3..1e3, Just(0.0), Just(1e-300)], 5..60),
         variance in prop_oneof![Just(0.0), 0.0..1.0, Just(1e-300)],
         sessions in 1..8_usize,
@@ -316,17 +318,17 @@ fn place_of(values: &[f64], at: usize) -> [usize; 2] {
 }
 
 #[test]
-fn a_large_change_has_one_place() {
+fn large_change_has_one_place() {
     assert_eq!(place_of(&[0.0, 0.1, 0.0, 9.0, 9.1, 9.0], 3), [3, 3]);
 }
 
 #[test]
-fn a_value_between_two_levels_may_belong_to_either() {
+fn value_between_two_levels_may_belong_to_either() {
     assert_eq!(place_of(&[0.0, 0.0, 0.0, 4.5, 9.0, 9.0, 9.0], 4), [3, 4]);
 }
 
 #[test]
-fn a_small_change_may_be_nearly_anywhere() {
+fn small_change_may_be_nearly_anywhere() {
     let [first, last] = place_of(&[0.0, 0.4, -0.3, 0.5, 0.2, 0.8], 3);
     assert_eq!([first, last], [1, 5]);
 }
@@ -340,13 +342,13 @@ fn members(changes: &[Span]) -> Vec<Vec<usize>> {
 }
 
 #[test]
-fn changes_at_one_version_are_one_event_and_others_are_others() {
+fn groups_join_changes_at_one_version() {
     let changes = [exact(4, 5), exact(9, 10), exact(4, 5), exact(3, 4)];
     assert_eq!(members(&changes), [vec![3], vec![0, 2], vec![1]]);
 }
 
 #[test]
-fn a_change_of_uncertain_place_belongs_to_the_event_that_most_others_have() {
+fn uncertain_change_joins_the_largest_group() {
     let unsure = Span { best: [2, 3], possible: [1, 6] };
     let found = groups(&[exact(4, 5), unsure, exact(4, 5)]);
     assert_eq!(found.len(), 1);
@@ -354,13 +356,13 @@ fn a_change_of_uncertain_place_belongs_to_the_event_that_most_others_have() {
 }
 
 #[test]
-fn a_benchmark_that_was_measured_rarely_narrows_nothing() {
+fn rarely_measured_benchmark_narrows_no_group() {
     let rare = exact(2, 8);
     let found = groups(&[rare, exact(4, 5)]);
     assert_eq!((found.len(), found[0].span), (1, exact(4, 5)));
 }
 
 #[test]
-fn no_change_makes_no_event() {
+fn groups_of_no_changes_are_none() {
     assert_eq!(groups(&[]), []);
 }

@@ -1,4 +1,4 @@
-//! Comparisons of small cases computed by hand, and what must hold for every comparison.
+//! Tests of comparisons: small cases computed by hand, and properties of every comparison.
 
 use proptest::prelude::*;
 
@@ -14,7 +14,7 @@ fn version(logs: &[f64]) -> Summary {
     Summary::compute(&Measurements::new(Metric::wall(), builds).unwrap(), Estimator::Mean)
 }
 
-/// The same of a metric that is the same in every execution.
+/// A version of a metric that is the same in every execution.
 fn bytes(logs: &[f64]) -> Summary {
     let metric = Metric { name: "peak-memory".to_owned(), unit: Unit::Bytes };
     let builds = (0..).zip(logs.iter().map(|log| [[log.exp()]]));
@@ -37,7 +37,7 @@ const BASE: [f64; 3] = [1.0, 2.0, 6.0];
 const HEAD: [f64; 3] = [3.0, 3.0, 9.0];
 
 #[test]
-fn the_paired_comparison_is_the_t_test_on_the_differences() {
+fn paired_comparison_is_the_t_test_on_differences() {
     // d = 2, 1, 3: mean 2, variance 1.
     let comparison = compare(&BASE, &HEAD, Pairing::BySeed);
     assert_eq!(comparison.method, Method::Paired { left_out: 0 });
@@ -51,14 +51,14 @@ fn the_paired_comparison_is_the_t_test_on_the_differences() {
     // Var x[A] = 7, Var x[B] = 12, Cov = (7 + 12 − 1) / 2.
     assert_close(comparison.gain.unwrap(), 1.0 - 1.0 / 19.0);
     assert_close(comparison.correlation.unwrap(), 9.0 / 84.0f64.sqrt());
-    let reach = 4.302_652_729_749_464 * (1.0f64 / 3.0).sqrt();
+    let half_width = 4.302_652_729_749_464 * (1.0f64 / 3.0).sqrt();
     assert_close(comparison.change.estimate, 2.0f64.exp() - 1.0);
-    assert_close(comparison.change.low, (2.0 - reach).exp() - 1.0);
-    assert_close(comparison.change.high, (2.0 + reach).exp() - 1.0);
+    assert_close(comparison.change.low, (2.0 - half_width).exp() - 1.0);
+    assert_close(comparison.change.high, (2.0 + half_width).exp() - 1.0);
 }
 
 #[test]
-fn welch_takes_all_builds_and_his_degrees_of_freedom() {
+fn welch_uses_all_builds_and_his_degrees_of_freedom() {
     let comparison = compare(&BASE, &[3.0, 3.0, 9.0, 5.0], Pairing::Unpaired);
     assert_eq!(comparison.method, Method::Welch(Unpaired::ByDesign));
     assert_eq!(comparison.builds, [3, 4]);
@@ -71,18 +71,18 @@ fn welch_takes_all_builds_and_his_degrees_of_freedom() {
 }
 
 #[test]
-fn comparison_intervals_share_the_reach_of_the_test_by_standard_error() {
+fn comparison_intervals_split_the_width_by_standard_error() {
     let comparison = compare(&BASE, &HEAD, Pairing::BySeed);
     let half = |interval: Interval| (interval.high / interval.low).ln() / 2.0;
-    let reach = 4.302_652_729_749_464 * (1.0f64 / 3.0).sqrt();
-    assert_close(half(comparison.base) + half(comparison.head), reach);
+    let half_width = 4.302_652_729_749_464 * (1.0f64 / 3.0).sqrt();
+    assert_close(half(comparison.base) + half(comparison.head), half_width);
     assert_close(half(comparison.head) / half(comparison.base), (12.0f64 / 7.0).sqrt());
     assert_close(comparison.base.center, 3.0f64.exp());
     assert_close(comparison.head.center, 5.0f64.exp());
 }
 
 #[test]
-fn a_constant_difference_of_bytes_without_any_variance_is_certain() {
+fn constant_difference_of_bytes_is_certain() {
     for pairing in [Pairing::BySeed, Pairing::Unpaired] {
         let comparison = compare_bytes(&[1.0; 3], &[1.5; 3], pairing);
         assert_eq!((comparison.p, comparison.differs()), (0.0, Some(Direction::Worse)));
@@ -101,7 +101,7 @@ fn equal_constants_are_no_change() {
 }
 
 #[test]
-fn a_difference_by_rounding_is_no_change() {
+fn difference_by_rounding_is_no_change() {
     let head = [1.0 + 2e-15, 1.0 + 2e-15, 1.0 + 2e-15];
     let comparison = compare_bytes(&[1.0; 3], &head, Pairing::BySeed);
     assert_eq!((comparison.log_change, comparison.differs()), (0.0, None));
@@ -109,7 +109,7 @@ fn a_difference_by_rounding_is_no_change() {
 }
 
 #[test]
-fn times_without_any_variance_are_refused_unless_their_resolution_is_known() {
+fn constant_times_of_unknown_resolution_are_refused() {
     for pairing in [Pairing::BySeed, Pairing::Unpaired] {
         for head in [1.0, 1.5] {
             let (base, head) = (version(&[1.0; 3]), version(&[head; 3]));
@@ -120,7 +120,7 @@ fn times_without_any_variance_are_refused_unless_their_resolution_is_known() {
 }
 
 #[test]
-fn the_standard_error_is_never_below_that_of_rounding_to_steps() {
+fn standard_error_is_at_least_that_of_rounding() {
     let version = |values: &[f64], resolution: f64| {
         let builds = (0..).zip(values.iter().map(|value| [[*value]]));
         let data = Measurements::new(Metric::wall(), builds).unwrap();
@@ -133,7 +133,7 @@ fn the_standard_error_is_never_below_that_of_rounding_to_steps() {
     let coarse = compare(&[10.0; 4], &[20.0; 4], 1.0);
     assert_close(coarse.standard_error, ((0.01 + 0.0025) / 12.0f64).sqrt());
     assert!(coarse.p > 0.0 && coarse.differs() == Some(Direction::Worse));
-    // 10 % and 1/11 of rounding may be half of each of the two steps, and no more.
+    // Rounding can explain up to half of each of the two steps, 10 % and 1/11.
     let one_step = compare(&[10.0; 100], &[11.0; 100], 1.0);
     assert_eq!((one_step.p, one_step.differs()), (1.0, None));
     assert_eq!(one_step.p_one_sided(Direction::Better), 0.5);
@@ -147,7 +147,7 @@ fn the_standard_error_is_never_below_that_of_rounding_to_steps() {
 }
 
 #[test]
-fn what_cannot_be_compared_is_refused_with_the_reason() {
+fn incomparable_versions_are_refused_with_the_reason() {
     let in_bytes = Metric { name: "peak-memory".to_owned(), unit: Unit::Bytes };
     let of = |metric: Metric, estimator: Estimator, builds: &[(u64, Vec<Vec<f64>>)]| {
         let data = Measurements::new(metric, builds.iter().cloned()).unwrap();
@@ -193,7 +193,7 @@ fn pairings() -> impl Strategy<Value = Pairing> {
 
 proptest! {
     #[test]
-    fn comparison_intervals_fail_to_overlap_exactly_where_the_test_rejects(
+    fn comparison_intervals_overlap_unless_the_test_rejects(
         base in logs(2..8),
         head in logs(2..8),
         shift in -6.0..6.0,
@@ -211,7 +211,7 @@ proptest! {
     }
 
     #[test]
-    fn swapping_the_versions_negates_the_change_and_leaves_its_certainty_alone(
+    fn swapping_versions_negates_the_change_and_keeps_p(
         base in logs(2..8),
         head in logs(2..8),
         pairing in pairings(),

@@ -1,4 +1,4 @@
-//! Components of small cases computed by hand, and of shapes that hide a level.
+//! Tests of components: small cases computed by hand, and designs that hide a level.
 
 use super::*;
 use crate::{
@@ -21,7 +21,7 @@ fn assert_close(obtained: Option<f64>, expected: f64) {
 const BALANCED: [&[&[f64]]; 2] = [&[&[3.0, 5.0], &[7.0, 9.0]], &[&[9.0, 11.0], &[13.0, 15.0]]];
 
 #[test]
-fn balanced_data_give_the_squares_of_the_paper_and_their_unbiased_components() {
+fn balanced_data_give_the_papers_squares_and_components() {
     let Components { s, t, layout, .. } = components(&BALANCED);
     assert_close(s.execution, 2.0);
     assert_close(s.build, 8.0);
@@ -58,7 +58,7 @@ fn ragged_data_are_weighted_as_documented() {
 }
 
 #[test]
-fn one_measurement_everywhere_leaves_the_variance_of_measurements_in_that_of_builds() {
+fn single_measurements_leave_their_variance_to_builds() {
     let Components { s, t, .. } = components(&[&[&[1.0], &[3.0]], &[&[5.0], &[7.0]]]);
     assert_eq!((s.execution, t.execution), (None, None));
     assert_close(t.build, 2.0);
@@ -66,27 +66,27 @@ fn one_measurement_everywhere_leaves_the_variance_of_measurements_in_that_of_bui
 }
 
 #[test]
-fn one_execution_everywhere_leaves_the_variance_of_executions_in_that_of_the_version() {
+fn single_executions_leave_their_variance_to_the_version() {
     let Components { s, t, layout, .. } = components(&[&[&[1.0, 3.0]], &[&[5.0, 7.0]]]);
     assert_eq!((s.build, t.build, layout), (None, None, None));
     assert_close(t.version, 8.0 - 2.0 / 2.0);
 }
 
 #[test]
-fn one_build_says_nothing_about_builds() {
+fn one_build_leaves_the_variance_of_builds_unknown() {
     let Components { s, t, layout, .. } = components(&[&[&[1.0, 3.0], &[5.0, 7.0]]]);
     assert_eq!((s.version, t.version, layout), (None, None, None));
     assert_close(t.build, 8.0 - 2.0 / 2.0);
 }
 
 #[test]
-fn a_negative_component_stays_negative() {
+fn negative_component_stays_negative() {
     let components = components(&[&[&[1.0, 9.0], &[2.0, 8.0]], &[&[3.0, 7.0], &[1.0, 9.0]]]);
     assert!(components.t.build.unwrap() < 0.0);
 }
 
 #[test]
-fn where_nothing_varies_there_is_no_test() {
+fn layout_test_is_absent_without_variance() {
     let third = 1.0 / 3.0;
     let constant: [&[&[f64]]; 2] = [&[&[third; 7], &[third; 5]], &[&[third; 3], &[third; 11]]];
     let components = components(&constant);
@@ -95,7 +95,7 @@ fn where_nothing_varies_there_is_no_test() {
 }
 
 #[test]
-fn builds_that_differ_where_executions_never_do_are_a_sure_effect_of_layout() {
+fn layout_test_is_certain_if_only_builds_differ() {
     let layout = components(&[&[&[1.0], &[1.0]], &[&[2.0], &[2.0]]]).layout.unwrap();
     assert_eq!((layout.f, layout.p), (f64::INFINITY, 0.0));
 }

@@ -1,4 +1,4 @@
-//! Impact factors near their analytic values, and of shapes that have none.
+//! Tests of impact factors: against analytic values, and for data that have none.
 
 use proptest::prelude::*;
 
@@ -18,7 +18,7 @@ fn normal_sets(sets: usize, values: usize, between: f64, random: &mut Random) ->
 }
 
 #[test]
-fn the_factor_is_near_its_analytic_value_and_vanishes_with_the_shift() {
+fn impact_factor_is_near_its_analytic_value() {
     let mut random = Random::new(1);
     for (between, analytic) in [(0.0, 1.0), (1.0, 2.0_f64.sqrt()), (3.0, 10.0_f64.sqrt())] {
         let sets = normal_sets(60, 60, between, &mut random);
@@ -31,7 +31,7 @@ fn the_factor_is_near_its_analytic_value_and_vanishes_with_the_shift() {
 }
 
 #[test]
-fn a_spread_that_differs_between_data_sets_remains_without_shift() {
+fn unequal_spreads_remain_without_shift() {
     // The additive model fails: one set in four is ten times as wide, so SD1 is about
     // sqrt(.25 · 100 + .75) = 5 times the SD2 of most sets.
     let mut random = Random::new(2);
@@ -46,7 +46,7 @@ fn a_spread_that_differs_between_data_sets_remains_without_shift() {
 }
 
 #[test]
-fn two_of_three_constant_data_sets_give_the_factors_known_by_hand() {
+fn constant_data_sets_give_the_factors_known_by_hand() {
     let constant: &[&[f64]] = &[&[1.0; 4], &[2.0; 4], &[3.0; 4]];
     assert_eq!(impact_factor(constant, &SHORT, &mut Random::new(3)), Ok(f64::INFINITY));
     let rest = impact_factor_without_shift(constant, &SHORT, &mut Random::new(3));
@@ -54,7 +54,7 @@ fn two_of_three_constant_data_sets_give_the_factors_known_by_hand() {
 }
 
 #[test]
-fn the_default_choice_is_three_quarters_of_the_data_sets_if_the_shape_allows() {
+fn default_choice_is_three_quarters_of_the_data_sets() {
     let values = [0.0; 200];
     let sets = |count: usize, length: usize| vec![&values[..length]; count];
     assert_eq!(Bootstrap::default().choice(&sets(150, 200)), Ok(112));
@@ -70,7 +70,7 @@ fn the_default_choice_is_three_quarters_of_the_data_sets_if_the_shape_allows() {
 }
 
 #[test]
-fn the_effect_of_builds_does_not_count_as_that_of_executions() {
+fn execution_impact_excludes_the_effect_of_builds() {
     let mut random = Random::new(4);
     let builds: Vec<(u64, Vec<Vec<f64>>)> = (0..20)
         .map(|seed| {
@@ -93,7 +93,7 @@ fn the_effect_of_builds_does_not_count_as_that_of_executions() {
 
 proptest! {
     #[test]
-    fn whatever_has_a_factor_has_one_that_is_no_nan_and_does_not_depend_on_the_unit(
+    fn impact_factor_is_never_nan_and_independent_of_the_unit(
         sets in prop::collection::vec(prop::collection::vec(1e-9..1e12, 3..9), 3..9),
         exponent in -30_i32..30,
     ) {

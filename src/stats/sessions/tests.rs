@@ -1,4 +1,4 @@
-//! The variance between sessions: by hand, and by simulations whose sessions shift.
+//! Tests of the variance between sessions: by hand, and by simulated sessions that shift.
 
 use super::*;
 use crate::{
@@ -25,7 +25,7 @@ fn repeat<'s>(sessions: &[(usize, &'s Summary)], same_programs: bool) -> Repeat<
 }
 
 #[test]
-fn layouts_cancel_from_a_repeat_with_the_same_seeds_and_not_from_another() {
+fn layouts_cancel_only_in_repeats_with_the_same_seeds() {
     // Means 1 and 3; deviations from them -1, 1 and -1, 1: builds explain nothing if paired.
     let (one, two) = (summary([(1, 0.0), (2, 2.0)]), summary([(1, 2.0), (2, 4.0)]));
     let paired = SessionVariance::estimate(&[repeat(&[(0, &one), (1, &two)], true)]).unwrap();
@@ -43,7 +43,7 @@ fn layouts_cancel_from_a_repeat_with_the_same_seeds_and_not_from_another() {
 }
 
 #[test]
-fn the_residual_of_the_table_is_noise() {
+fn residual_of_the_table_is_noise() {
     // Residuals ±1 in a 2 × 2 table: SS 4, 1 degree of freedom, l = 2.
     let (one, two) = (summary([(1, 1.0), (2, 0.0)]), summary([(1, 0.0), (2, 3.0)]));
     let found = SessionVariance::estimate(&[repeat(&[(0, &one), (1, &two)], true)]).unwrap();
@@ -53,7 +53,7 @@ fn the_residual_of_the_table_is_noise() {
 }
 
 #[test]
-fn repeats_that_share_experiments_do_not_count_in_full() {
+fn repeats_sharing_experiments_have_fewer_degrees_of_freedom() {
     let any = summary([(1, 0.0), (2, 1.0)]);
     let freedom = |repeats: &[&[usize]]| {
         let repeats: Vec<Repeat<'_>> = repeats
@@ -67,21 +67,21 @@ fn repeats_that_share_experiments_do_not_count_in_full() {
     };
     assert_close(freedom(&[&[0, 1, 2, 3]]), 3.0);
     assert_close(freedom(&[&[0, 1], &[2, 3]]), 2.0);
-    // The same two experiments say the same thing twice.
+    // The same two experiments add no information a second time.
     assert_close(freedom(&[&[0, 1], &[0, 1]]), 1.0);
     // A chain of 3: Q = ½ · path Laplacian, eigenvalues 0, ½, 3/2; ν = 2² / (¼ + 9/4).
     assert_close(freedom(&[&[0, 1], &[1, 2]]), 1.6);
 }
 
 #[test]
-fn without_a_repeat_there_is_no_estimate() {
+fn estimate_needs_a_repeat() {
     let (two, one) = (summary([(1, 0.0), (2, 1.0)]), summary([(1, 0.0)]));
     assert_eq!(SessionVariance::estimate(&[]), None);
     assert_eq!(SessionVariance::estimate(&[repeat(&[(0, &two)], true)]), None);
     assert_eq!(SessionVariance::estimate(&[repeat(&[(0, &two), (1, &one)], true)]), None);
 }
 
-/// A store as it fills: sessions shift by `between`, layouts and noise as given, no version differs.
+/// A store with sessions that shift by `between`, layouts and noise as given, and equal versions.
 struct World {
     between: f64,
     layouts: f64,
@@ -102,8 +102,8 @@ impl World {
         summary((1..).zip(logs))
     }
 
-    /// One commit measured `1 + freedom` times, and two other versions of matched layouts in two other
-    /// sessions, compared: across sessions, and as if there were none.
+    /// One commit measured `1 + freedom` times, and two other versions of matched layouts in two other sessions,
+    /// compared: once across sessions, and once ignoring them.
     fn trial(&self, freedom: usize, random: &mut Random) -> [Comparison; 2] {
         let layouts = self.layouts(random);
         let again: Vec<Summary> = (0..=freedom).map(|_| self.session(&layouts, random)).collect();
@@ -120,7 +120,7 @@ impl World {
         ]
     }
 
-    /// How often each of the two flags what is no change, in per cent.
+    /// The false-alarm rates of the two comparisons, in percent.
     fn alarms(&self, freedom: usize, trials: u32) -> [f64; 2] {
         let mut random = Random::new(7);
         let mut alarms = [0; 2];
@@ -138,7 +138,7 @@ impl World {
 const SHIFTING: World = World { between: 0.005, layouts: 0.02, noise: 0.0067, builds: 10 };
 
 #[test]
-fn false_alarms_are_at_the_asked_rate_when_sessions_shift() {
+fn false_alarms_keep_the_rate_when_sessions_shift() {
     // Three Monte-Carlo standard errors of 5 % in 4,000 trials are 1.0 points.
     for freedom in [2, 4, 10] {
         let [across, ignored] = SHIFTING.alarms(freedom, 4_000);
@@ -148,20 +148,20 @@ fn false_alarms_are_at_the_asked_rate_when_sessions_shift() {
 }
 
 #[test]
-fn one_repeat_allows_fewer_false_alarms_than_asked_and_never_more() {
+fn false_alarms_after_one_repeat_stay_below_the_rate() {
     let [across, _] = SHIFTING.alarms(1, 4_000);
     assert!(across <= 5.0, "{across} %");
 }
 
 #[test]
-fn sessions_that_do_not_shift_cost_no_more_false_alarms() {
+fn false_alarms_keep_the_rate_when_sessions_are_equal() {
     let [across, ignored] = World { between: 0.0, ..SHIFTING }.alarms(4, 4_000);
     assert!(across <= 6.0, "{across} %");
     assert!((4.0..=6.0).contains(&ignored), "{ignored} %");
 }
 
 #[test]
-fn the_sum_has_no_more_degrees_of_freedom_than_the_variance_between_sessions() {
+fn freedom_is_at_most_that_of_the_session_variance() {
     for freedom in [1.0, 2.0, 5.0, 50.0] {
         let sessions = SessionVariance { mean_square: 1.0, noise: 0.0, freedom, repeats: 9 };
         for standard_error in [0.0, 1.0, 100.0] {
@@ -171,34 +171,34 @@ fn the_sum_has_no_more_degrees_of_freedom_than_the_variance_between_sessions() {
 }
 
 #[test]
-fn a_stored_change_must_be_as_sure_as_two_stages() {
+fn stored_change_needs_the_certainty_of_two_stages() {
     let version = |shift: f64| {
         summary((1..).zip([0.0, 0.01, -0.01, 0.02, -0.02, 0.005].map(|log| log + shift)))
     };
     let sessions = SessionVariance { mean_square: 1e-5, noise: 0.0, freedom: 5.0, repeats: 5 };
-    let judge = |shift: f64, criteria: &Criteria| {
+    let decide = |shift: f64, criteria: &Criteria| {
         let (base, head) = (version(0.0), version(shift));
         let stage = Assessment::across(&base, &head, Pairing::BySeed, &sessions, criteria).unwrap();
         Verdict::decide_stored(&stage, 1, criteria)
     };
     let criteria = Criteria::default();
-    let large = judge(0.2, &criteria);
+    let large = decide(0.2, &criteria);
     let Verdict::Regressed { change, evidence: Evidence::Stored { .. } } = large else {
         panic!("{large:?}")
     };
     assert!((change.estimate - 0.2214).abs() < 1e-4, "{change:?}");
-    let doubt = |verdict| match verdict {
-        Verdict::Inconclusive { reason: doubt, .. } => doubt,
+    let reason = |verdict| match verdict {
+        Verdict::Inconclusive { reason, .. } => reason,
         other => panic!("{other:?}"),
     };
-    assert!(matches!(doubt(judge(0.013, &criteria)), InconclusiveReason::NeedsFresh { .. }));
+    assert!(matches!(reason(decide(0.013, &criteria)), InconclusiveReason::NeedsFresh { .. }));
     let unconfirmed = Criteria { confirm: false, ..criteria };
-    assert_eq!(judge(0.013, &unconfirmed).name(), "regressed");
-    assert_eq!(doubt(judge(0.001, &criteria)), InconclusiveReason::NotFlagged);
+    assert_eq!(decide(0.013, &unconfirmed).name(), "regressed");
+    assert_eq!(reason(decide(0.001, &criteria)), InconclusiveReason::NotFlagged);
 }
 
 #[test]
-fn where_builds_do_not_vary_the_sessions_still_make_intervals() {
+fn sessions_give_intervals_even_to_constant_builds() {
     let version = |log| summary([(1, log), (2, log), (3, log)]);
     let sessions = SessionVariance { mean_square: 1e-4, noise: 0.0, freedom: 4.0, repeats: 4 };
     let compare = |head| {

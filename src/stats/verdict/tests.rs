@@ -1,4 +1,4 @@
-//! Every verdict with its reason, and the properties that a verdict must have.
+//! Tests of every verdict with its reason, and of properties of all verdicts.
 
 use proptest::prelude::*;
 
@@ -26,7 +26,7 @@ fn version(values: &[f64]) -> Summary {
     Summary::compute(&Measurements::new(Metric::wall(), builds).unwrap(), Estimator::Mean)
 }
 
-/// A stage of ten builds whose changes are `percent`, give or take `spread` percent.
+/// A stage of ten builds whose changes are `percent` ± `spread` percent.
 fn stage(percent: f64, spread: f64) -> Assessment {
     let base = [98.0, 101.0, 103.0, 99.0, 100.0, 97.0, 102.0, 100.5, 99.5, 100.0];
     let signs = [1.0, -1.0, 1.0, -1.0, 1.0, -1.0, 1.0, -1.0, 1.0, -1.0];
@@ -39,15 +39,15 @@ fn of(first: &Assessment, second: Option<&Assessment>) -> Verdict {
     Verdict::decide(first, second, 50, &DEFAULT)
 }
 
-fn doubt(verdict: &Verdict) -> InconclusiveReason {
+fn reason(verdict: &Verdict) -> InconclusiveReason {
     match verdict {
-        Verdict::Inconclusive { reason: doubt, .. } => *doubt,
+        Verdict::Inconclusive { reason, .. } => *reason,
         other => panic!("{other:?}"),
     }
 }
 
 #[test]
-fn a_change_that_fresh_builds_confirm_is_reported_as_the_fresh_builds_see_it() {
+fn confirmed_change_is_that_of_the_fresh_builds() {
     let (first, second) = (stage(8.0, 2.0), stage(5.0, 2.0));
     assert!(first.needs_confirmation(&DEFAULT));
     let verdict = of(&first, Some(&second));
@@ -61,12 +61,12 @@ fn a_change_that_fresh_builds_confirm_is_reported_as_the_fresh_builds_see_it() {
 }
 
 #[test]
-fn a_flagged_change_waits_for_fresh_builds() {
-    assert_eq!(doubt(&of(&stage(5.0, 2.0), None)), InconclusiveReason::Unconfirmed);
+fn flagged_change_waits_for_fresh_builds() {
+    assert_eq!(reason(&of(&stage(5.0, 2.0), None)), InconclusiveReason::Unconfirmed);
 }
 
 #[test]
-fn without_confirmation_a_flagged_change_counts_at_once() {
+fn flagged_change_counts_at_once_without_confirmation() {
     let stage = stage(5.0, 2.0);
     assert!(!stage.needs_confirmation(&SINGLE));
     let verdict = Verdict::decide(&stage, None, 50, &SINGLE);
@@ -77,29 +77,31 @@ fn without_confirmation_a_flagged_change_counts_at_once() {
 }
 
 #[test]
-fn fresh_builds_that_point_the_other_way_contradict() {
+fn fresh_builds_in_the_other_direction_contradict() {
     let first = stage(5.0, 2.0);
     let verdict = of(&first, Some(&stage(-5.0, 2.0)));
-    assert_eq!(doubt(&verdict), InconclusiveReason::Contradicted { first: first.change.estimate });
+    assert_eq!(reason(&verdict), InconclusiveReason::Contradicted { first: first.change.estimate });
 }
 
 #[test]
-fn fresh_builds_that_scatter_too_much_do_not_confirm() {
+fn noisy_fresh_builds_do_not_confirm() {
     let verdict = of(&stage(5.0, 2.0), Some(&stage(5.0, 20.0)));
-    let InconclusiveReason::Weak { p, needed, .. } = doubt(&verdict) else { panic!("{verdict:?}") };
+    let InconclusiveReason::Weak { p, needed, .. } = reason(&verdict) else {
+        panic!("{verdict:?}")
+    };
     assert!(p > needed);
 }
 
 #[test]
-fn a_change_that_shrinks_below_the_smallest_of_interest_is_not_reported() {
+fn change_that_shrinks_below_min_effect_is_not_reported() {
     let verdict = of(&stage(5.0, 2.0), Some(&stage(0.9, 0.6)));
-    assert!(matches!(doubt(&verdict), InconclusiveReason::Shrunk { .. }), "{verdict:?}");
+    assert!(matches!(reason(&verdict), InconclusiveReason::Shrunk { .. }), "{verdict:?}");
     let verdict = Verdict::decide(&stage(0.9, 0.6), None, 50, &SINGLE);
-    assert_eq!(doubt(&verdict), InconclusiveReason::Small { min_effect: 0.01 });
+    assert_eq!(reason(&verdict), InconclusiveReason::Small { min_effect: 0.01 });
 }
 
 #[test]
-fn versions_shown_to_be_equivalent_are_unchanged_and_need_no_fresh_builds() {
+fn equivalent_versions_are_unchanged_without_fresh_builds() {
     let surely_small = stage(0.5, 0.2);
     assert!(surely_small.flag.is_some());
     assert!(!surely_small.needs_confirmation(&DEFAULT));
@@ -110,7 +112,7 @@ fn versions_shown_to_be_equivalent_are_unchanged_and_need_no_fresh_builds() {
 }
 
 #[test]
-fn a_difference_below_the_smallest_of_interest_is_reported_with_what_shows_it() {
+fn small_difference_is_reported_with_its_evidence() {
     let difference = |verdict: Verdict| match verdict {
         Verdict::Unchanged { difference, .. } => difference,
         other => panic!("{other:?}"),
@@ -118,7 +120,7 @@ fn a_difference_below_the_smallest_of_interest_is_reported_with_what_shows_it() 
     let (flagged, small) = (stage(5.0, 2.0), stage(0.8, 0.1));
     let confirmed = difference(of(&flagged, Some(&small)));
     assert!(matches!(confirmed, Some(Evidence::Confirmed { .. })), "{confirmed:?}");
-    // So small that it is not measured again.
+    // Too small to be measured again.
     assert!(!small.needs_confirmation(&DEFAULT));
     assert_eq!(difference(of(&small, None)), Some(Evidence::OneStage));
     assert_eq!(difference(Verdict::decide_stored(&small, 50, &DEFAULT)), Some(Evidence::OneStage));
@@ -128,33 +130,31 @@ fn a_difference_below_the_smallest_of_interest_is_reported_with_what_shows_it() 
     assert_eq!(difference(of(&stage(0.01, 0.2), None)), None);
 }
 
-/// The interval at 95 % reaches 2.262 standard errors to each side, that at 90 % 1.833.
+/// The 95 % interval extends 2.262 standard errors to each side, the 90 % interval 1.833.
 #[test]
-fn each_of_two_looks_calls_a_change_unchanged_by_its_95_percent_interval() {
-    let reach = |stage: &Assessment, t: f64| {
+fn two_analyses_use_their_95_percent_intervals_for_unchanged() {
+    let upper = |stage: &Assessment, t: f64| {
         stage.comparison.log_change + t * stage.comparison.standard_error
     };
     let border = stage(0.9, 0.15);
-    assert!(reach(&border, 1.833) < DEFAULT.min_log_change());
-    assert!(reach(&border, 2.262) > DEFAULT.min_log_change());
+    assert!(upper(&border, 1.833) < DEFAULT.min_log_change());
+    assert!(upper(&border, 2.262) > DEFAULT.min_log_change());
     assert!(!border.equivalent);
 }
 
 #[test]
-fn what_is_neither_flagged_nor_equivalent_is_inconclusive_and_says_what_would_be_reported() {
+fn inconclusive_verdict_has_the_smallest_reported_change() {
     let stage = stage(1.0, 10.0);
-    let outlook = Power::estimate(&stage, 50, &DEFAULT);
-    let verdict = of(&stage, None).with_power(outlook.as_ref());
-    let Verdict::Inconclusive { detectable, reason: doubt, .. } = verdict else {
-        panic!("{verdict:?}")
-    };
-    assert_eq!(doubt, InconclusiveReason::NotFlagged);
-    assert_eq!(detectable, outlook.map(|outlook| outlook.smallest_reported()));
+    let power = Power::estimate(&stage, 50, &DEFAULT);
+    let verdict = of(&stage, None).with_power(power.as_ref());
+    let Verdict::Inconclusive { detectable, reason, .. } = verdict else { panic!("{verdict:?}") };
+    assert_eq!(reason, InconclusiveReason::NotFlagged);
+    assert_eq!(detectable, power.map(|power| power.smallest_reported()));
     assert!(detectable > stage.smallest_flagged(), "{detectable:?}");
 }
 
 #[test]
-fn each_outcome_of_the_stages_has_its_verdict() {
+fn verdict_covers_each_outcome_of_the_stages() {
     let verdicts = [
         of(&stage(8.0, 2.0), Some(&stage(5.0, 2.0))),
         Verdict::decide(&stage(-5.0, 2.0), None, 50, &SINGLE),
@@ -169,11 +169,11 @@ fn each_outcome_of_the_stages_has_its_verdict() {
         Verdict::decide(&stage(0.9, 0.6), None, 50, &SINGLE),
     ];
     let ground = |verdict: &Verdict| match verdict {
-        Verdict::Regressed { evidence: basis, .. } | Verdict::Improved { evidence: basis, .. } => {
-            format!("{basis:?}")
+        Verdict::Regressed { evidence, .. } | Verdict::Improved { evidence, .. } => {
+            format!("{evidence:?}")
         }
         Verdict::Unchanged { difference, .. } => format!("{difference:?}"),
-        Verdict::Inconclusive { reason: doubt, .. } => format!("{doubt:?}"),
+        Verdict::Inconclusive { reason, .. } => format!("{reason:?}"),
         other => format!("{other:?}"),
     };
     let first_word = |text: String| text.split([' ', '{']).next().unwrap_or_default().to_owned();
@@ -196,9 +196,9 @@ fn each_outcome_of_the_stages_has_its_verdict() {
     );
 }
 
-/// Times in whole nanoseconds: nothing tells 3.49 from 3.51 ns but the digits before the point.
+/// Times in whole nanoseconds cannot distinguish 3.49 from 3.51 ns.
 #[test]
-fn one_step_of_coarse_times_is_no_regression_however_often_it_is_seen() {
+fn one_step_of_coarse_times_is_no_regression() {
     let nanoseconds = |value: f64| {
         let builds = (0..10).map(|seed| (seed, [[value]]));
         let data = Measurements::new(Metric::wall(), builds).unwrap().with_resolution(1.0);
@@ -227,7 +227,7 @@ fn one_step_of_coarse_times_is_no_regression_however_often_it_is_seen() {
 }
 
 #[test]
-fn criteria_that_make_no_sense_are_refused() {
+fn invalid_criteria_are_refused() {
     let base = version(&[1.0, 2.0]);
     let criteria = Criteria { min_effect: f64::INFINITY, ..DEFAULT };
     let refusal = Assessment::new(&base, &base, Pairing::BySeed, &criteria).unwrap_err();
@@ -235,7 +235,7 @@ fn criteria_that_make_no_sense_are_refused() {
 }
 
 #[test]
-fn a_false_alarm_rate_above_the_power_sees_everything() {
+fn false_alarm_rate_above_the_power_detects_everything() {
     let criteria = Criteria { false_alarm_rate: 0.9, ..DEFAULT };
     let (base, head) = (version(&[1.0, 2.0, 3.0]), version(&[1.1, 2.5, 2.9]));
     let stage = Assessment::new(&base, &head, Pairing::BySeed, &criteria).unwrap();
@@ -243,7 +243,7 @@ fn a_false_alarm_rate_above_the_power_sees_everything() {
 }
 
 #[test]
-fn what_is_refused_has_failed_or_is_not_comparable() {
+fn refused_comparison_is_failed_or_not_comparable() {
     let one_build = Verdict::refused(&StatsError::TooFewBuilds { builds: 1 });
     let Verdict::Failed { reason } = one_build else { panic!("{one_build:?}") };
     assert_eq!(reason, "at least 2 builds of each version are needed, and one has 1");
@@ -260,7 +260,7 @@ fn what_is_refused_has_failed_or_is_not_comparable() {
 
 proptest! {
     #[test]
-    fn swapping_the_versions_swaps_regressed_and_improved_and_changes_no_other_verdict(
+    fn swapping_versions_swaps_only_regressed_and_improved(
         base in prop::collection::vec(0.9..1.1, 2..9),
         head in prop::collection::vec(0.9..1.1, 2..9),
         shift in 0.8..1.2,
@@ -272,16 +272,16 @@ proptest! {
         let head: Vec<f64> = head.iter().map(|value| value * shift).collect();
         let (base, head) = (version(&base), version(&head));
         let pairing = if paired { Pairing::BySeed } else { Pairing::Unpaired };
-        let judge = |base: &Summary, head: &Summary| {
+        let decide = |base: &Summary, head: &Summary| {
             let stage = Assessment::new(base, head, pairing, &criteria).unwrap();
             Verdict::decide(&stage, None, 1, &criteria)
         };
-        let swapped = match judge(&base, &head).name() {
+        let swapped = match decide(&base, &head).name() {
             "regressed" => "improved",
             "improved" => "regressed",
             other => other,
         };
-        prop_assert_eq!(judge(&head, &base).name(), swapped);
+        prop_assert_eq!(decide(&head, &base).name(), swapped);
     }
 }
 
@@ -290,7 +290,7 @@ fn acceptance(ceiling: f64) -> Acceptance {
 }
 
 #[test]
-fn an_accepted_slowdown_regresses_only_if_it_is_surely_above_the_ceiling() {
+fn accepted_slowdown_regresses_only_above_its_ceiling() {
     let (first, second) = (stage(8.0, 2.0), stage(5.0, 2.0));
     let under = |ceiling| of(&first, Some(&second)).under(acceptance(ceiling), &second, &DEFAULT);
     let accepted = under(0.08);
@@ -298,7 +298,7 @@ fn an_accepted_slowdown_regresses_only_if_it_is_surely_above_the_ceiling() {
         panic!("{accepted:?}")
     };
     assert_eq!(change, second.change);
-    // The estimate is above, but chance can explain that.
+    // The estimate is above, but within noise.
     assert_eq!(under(0.045).name(), "accepted");
     let beyond = under(0.02);
     let Verdict::Regressed { evidence: Evidence::BeyondLimit { ceiling, p, needed }, .. } = beyond
@@ -307,12 +307,12 @@ fn an_accepted_slowdown_regresses_only_if_it_is_surely_above_the_ceiling() {
     };
     assert!(p <= needed, "{p}");
     assert_eq!(ceiling, 0.02);
-    // One in 50 verdicts at 5 %, whatever the first stage did.
+    // One in 50 verdicts at 5 %, for any first stage.
     assert!((needed - 0.05 / 50.0).abs() < 1e-12, "{needed}");
 }
 
 #[test]
-fn what_is_judged_by_one_stage_is_accepted_by_the_rate_of_that_stage() {
+fn acceptance_of_one_stage_uses_its_rate() {
     let stage = stage(5.0, 2.0);
     let verdict =
         Verdict::decide(&stage, None, 50, &SINGLE).under(acceptance(0.02), &stage, &SINGLE);
@@ -325,15 +325,15 @@ fn what_is_judged_by_one_stage_is_accepted_by_the_rate_of_that_stage() {
 }
 
 #[test]
-fn acceptance_changes_nothing_but_regressions() {
+fn acceptance_changes_only_regressions() {
     for verdict in [of(&stage(0.0, 0.5), None), of(&stage(-8.0, 2.0), Some(&stage(-5.0, 2.0)))] {
         assert_eq!(verdict.clone().under(acceptance(0.5), &stage(0.0, 0.5), &DEFAULT), verdict);
     }
 }
 
 #[test]
-fn what_is_as_slow_as_its_ceiling_regresses_as_rarely_as_what_did_not_change() {
-    // Fresh builds at random: whatever the first stage says, here that it is slower for sure.
+fn slowdown_at_the_ceiling_regresses_as_rarely_as_no_change() {
+    // Random fresh builds after any first stage, here one that shows a slowdown.
     let first = stage(8.0, 0.5);
     let mut state = 88_172_645_463_325_252_u64;
     let mut uniform = || {
@@ -345,14 +345,14 @@ fn what_is_as_slow_as_its_ceiling_regresses_as_rarely_as_what_did_not_change() {
     let mut normal =
         || (-2.0 * uniform().max(1e-300).ln()).sqrt() * (std::f64::consts::TAU * uniform()).cos();
     let criteria = Criteria { false_alarm_rate: 0.2, ..DEFAULT };
-    let (rounds, judged) = (20_000, 2);
+    let (rounds, benchmarks) = (20_000, 2);
     let mut regressed = 0;
     for _ in 0..rounds {
         let base = vec![100.0; 6];
         let head: Vec<f64> = base.iter().map(|b| b * 1.08 * (0.01 * normal()).exp()).collect();
         let second =
             Assessment::new(&version(&base), &version(&head), Pairing::BySeed, &criteria).unwrap();
-        let verdict = Verdict::decide(&first, Some(&second), judged, &criteria);
+        let verdict = Verdict::decide(&first, Some(&second), benchmarks, &criteria);
         let verdict = verdict.under(acceptance(0.08), &second, &criteria);
         regressed += u32::from(verdict.name() == "regressed");
     }
