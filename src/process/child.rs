@@ -335,7 +335,7 @@ pub fn end_with_this_process(command: &mut Command, signal: Signal) {
     }
 }
 
-/// How a child ended.
+/// The way a child ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ending {
     /// It exited with this status.

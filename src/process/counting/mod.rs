@@ -228,11 +228,11 @@ mod tests {
 
     #[test]
     fn missing_valgrind_error_explains_installation() {
-        let failure = find_valgrind_in("/no/place:/nor/here".as_ref()).unwrap_err();
-        assert_eq!(failure.exit(), Exit::Usage);
-        let told = failure.to_string();
-        assert!(told.contains("valgrind is not installed"), "{told}");
-        assert!(told.contains("apt-get install valgrind"), "{told}");
+        let error = find_valgrind_in("/no/place:/nor/here".as_ref()).unwrap_err();
+        assert_eq!(error.exit(), Exit::Usage);
+        let message = error.to_string();
+        assert!(message.contains("valgrind is not installed"), "{message}");
+        assert!(message.contains("apt-get install valgrind"), "{message}");
         let place = tempfile::tempdir().unwrap();
         fs::write(place.path().join("valgrind"), "").unwrap();
         let paths = env::join_paths([Path::new("/no/place"), place.path()]).unwrap();
