@@ -208,19 +208,19 @@ impl<'e> Process<'e> {
         limits.deadline = conditions.deadline.unwrap_or(limits.deadline);
         let ended =
             process::run(&self.invocation, &limits, conditions.interrupt, conditions.member)
-                .map_err(|failure| match (failure.exit(), self.removed()) {
+                .map_err(|error| match (error.exit(), self.removed()) {
                     (Exit::Benchmark | Exit::Internal, Some(removed)) => {
                         missing_executable(removed)
                     }
-                    (Exit::Benchmark, None) => self.with_reproduction(failure),
-                    _ => failure,
+                    (Exit::Benchmark, None) => self.with_reproduction(error),
+                    _ => error,
                 })?;
         match ended.ending {
             Ending::Exited(_) | Ending::Signalled(_) => Ok(ended),
             Ending::Deadline => {
                 let reason =
                     format!("it was still running after {:.1} s", limits.deadline.as_secs_f64());
-                Err(self.failure(&reason, &ended).hint("allow more time with --deadline"))
+                Err(self.error(&reason, &ended).hint("allow more time with --deadline"))
             }
             Ending::Interrupted => {
                 let what = format!("stopped: {}", self.executable.description(self.purpose));
@@ -254,7 +254,7 @@ impl<'e> Process<'e> {
     pub(super) fn whole_output(&self, conditions: &Conditions<'_>) -> Result<Output> {
         let ended = self.succeeded(self.run_for_list(conditions)?)?;
         if ended.output.omitted > 0 {
-            return Err(self.failure("its list is longer than 16 MiB", &ended));
+            return Err(self.error("its list is longer than 16 MiB", &ended));
         }
         Ok(ended.output)
     }
@@ -262,40 +262,40 @@ impl<'e> Process<'e> {
     fn succeeded(&self, ended: Ended) -> Result<Ended> {
         match unsuccessful(ended.ending) {
             None => Ok(ended),
-            Some(reason) => Err(self.failure(&reason, &ended)),
+            Some(reason) => Err(self.error(&reason, &ended)),
         }
     }
 
     /// An error of this process, with the end of its output and a command to reproduce it.
-    pub(super) fn failure(&self, reason: &str, ended: &Ended) -> Error {
+    pub(super) fn error(&self, reason: &str, ended: &Ended) -> Error {
         let what = format!("cannot {}", self.executable.description(self.purpose));
-        let mut failure = Error::new(Exit::Benchmark, what).cause(reason);
-        failure = incidents(ended)
+        let mut error = Error::new(Exit::Benchmark, what).cause(reason);
+        error = incidents(ended)
             .iter()
-            .fold(failure, |failure, incident| failure.cause(incident.to_string()));
+            .fold(error, |error, incident| error.cause(incident.to_string()));
         let tail = ended.output.last_lines(LINES);
         if !tail.trim().is_empty() {
-            failure = failure.cause("the end of its output:");
+            error = error.cause("the end of its output:");
             for line in tail.lines() {
-                failure = failure.cause(format!("  {}", printable(line)));
+                error = error.cause(format!("  {}", printable(line)));
             }
         }
-        self.with_reproduction(failure)
+        self.with_reproduction(error)
     }
 
     /// An error of one of several benchmarks in this process.
-    pub(super) fn failure_of(&self, benchmark: &Name, reason: &str, ended: &Ended) -> Error {
+    pub(super) fn error_of(&self, benchmark: &Name, reason: &str, ended: &Ended) -> Error {
         let purpose = Purpose::Execute(std::slice::from_ref(benchmark));
         let (invocation, typed) = (self.invocation.clone(), self.typed.clone());
         Process { executable: self.executable, purpose, invocation, typed, work: self.work }
-            .failure(reason, ended)
+            .error(reason, ended)
     }
 
-    fn with_reproduction(&self, failure: Error) -> Error {
+    fn with_reproduction(&self, error: Error) -> Error {
         let typed = self.typed.to_string();
         let command = self.executable.reproduction(self.purpose);
         let shown = command.as_ref().unwrap_or(&typed);
-        failure.hint(format!("reproduce with: {shown}")).with_command(typed)
+        error.hint(format!("reproduce with: {shown}")).with_command(typed)
     }
 }
 
@@ -489,7 +489,7 @@ mod tests {
         }
     }
 
-    fn failure(selection: Option<&str>, id: &str, ended: &Ended) -> Error {
+    fn error(selection: Option<&str>, id: &str, ended: &Ended) -> Error {
         let executable = Executable {
             target: "t".to_owned(),
             selection: selection.map(str::to_owned),
@@ -498,18 +498,18 @@ mod tests {
         let invocation = Invocation { program: "b".into(), ..Invocation::default() };
         let benchmarks = [Name::plain(id)];
         Process::executing(&executable, &benchmarks, invocation, Duration::ZERO)
-            .failure("it exited with status 1", ended)
+            .error("it exited with status 1", ended)
     }
 
     #[test]
     fn error_shows_the_end_of_the_output_without_control_codes() {
         let head = format!("{}\x1b[31mred\x1b[0m\x07\n{}\n", "line\n".repeat(30), "x".repeat(1000));
-        let failure = failure(None, "b", &ended(head, &[])).to_string();
-        let lines: Vec<_> = failure.lines().collect();
-        assert_eq!(lines.len(), 3 + 20 + 1, "{failure}");
+        let error = error(None, "b", &ended(head, &[])).to_string();
+        let lines: Vec<_> = error.lines().collect();
+        assert_eq!(lines.len(), 3 + 20 + 1, "{error}");
         assert_eq!(lines[21], "    red");
         assert_eq!(lines[22].chars().count(), 4 + 300 + 1);
-        assert!(failure.ends_with("\nhint: reproduce with: cd '' && b"), "{failure}");
+        assert!(error.ends_with("\nhint: reproduce with: cd '' && b"), "{error}");
     }
 
     #[test]
@@ -525,8 +525,8 @@ mod tests {
             let interrupt = Interrupt::new().unwrap();
             let conditions = Conditions::new(&interrupt);
             let process = Process::listing(&executable, invocation);
-            let failure = process.run(&conditions).unwrap_err();
-            (failure.exit(), failure.what().to_owned())
+            let error = process.run(&conditions).unwrap_err();
+            (error.exit(), error.what().to_owned())
         };
         let run = |path, program, directory| run_with(None, path, program, directory);
         let gone = |path: &str| (Exit::Build, format!("{path} is no longer there"));
@@ -553,22 +553,22 @@ mod tests {
 
     #[test]
     fn error_shows_the_rbench_command_and_keeps_the_exact_one() {
-        let failure = failure(Some("1a2b3c4 --bench t"), "a b", &ended(String::new(), &[]));
-        let text = failure.to_string();
+        let error = error(Some("1a2b3c4 --bench t"), "a b", &ended(String::new(), &[]));
+        let text = error.to_string();
         let hint = "hint: reproduce with: cargo rbench exec 1a2b3c4 --bench t --exact 'a b'";
         assert!(text.ends_with(hint), "{text}");
-        assert_eq!(failure.command(), Some("cd '' && b"));
+        assert_eq!(error.command(), Some("cd '' && b"));
     }
 
     #[test]
     fn id_like_a_flag_is_escaped_in_the_command() {
-        let text = failure(Some("."), "-v", &ended(String::new(), &[])).to_string();
+        let text = error(Some("."), "-v", &ended(String::new(), &[])).to_string();
         assert!(text.ends_with("cargo rbench exec . --exact -- -v"), "{text}");
     }
 
     #[test]
     fn left_behind_processes_of_a_failed_benchmark_are_named() {
-        let text = failure(None, "b", &ended(String::new(), &["sle\x07ep"])).to_string();
+        let text = error(None, "b", &ended(String::new(), &["sle\x07ep"])).to_string();
         assert!(text.contains("it left processes running, which were killed: sleep"), "{text}");
     }
 
@@ -621,8 +621,8 @@ mod tests {
     #[test]
     fn removed_scratch_directory_is_an_error() {
         let scratch = Scratch::new_in(tempfile::tempdir().unwrap().path());
-        let failure = scratch.unwrap().check().unwrap_err();
-        assert!(failure.what().ends_with(" is no longer there"));
+        let error = scratch.unwrap().check().unwrap_err();
+        assert!(error.what().ends_with(" is no longer there"));
         assert!(Scratch::new().unwrap().check().is_ok());
     }
 }

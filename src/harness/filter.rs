@@ -134,14 +134,14 @@ impl Filter {
             count => format!("there are {count} benchmarks"),
         });
         for pattern in &self.patterns {
-            if let Matching::Part(error) = &pattern.matching {
+            if let Matching::Part(reason) = &pattern.matching {
                 error = error
                     .cause(format!(
                         "`{}` was matched literally, because it is not a valid \
                                       regular expression:",
                         pattern.text
                     ))
-                    .cause(error);
+                    .cause(reason);
             }
         }
         with_near_names(error, "benchmarks", &patterns, candidates)

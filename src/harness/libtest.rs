@@ -59,9 +59,9 @@ impl Harness for Libtest {
             self.least_time(request),
         );
         let ended = process.run_to_success(conditions)?;
-        let failure = |reason: &str| process.failure(reason, &ended);
+        let error = |reason: &str| process.error(reason, &ended);
         let median = median(&ended.output, &benchmark.id).ok_or_else(|| {
-            failure("it printed no measurement; does a benchmark with this id exist?")
+            error("it printed no measurement; does a benchmark with this id exist?")
         })?;
         let series = match conditions.counting {
             Some(counting) => {
@@ -75,7 +75,7 @@ impl Harness for Libtest {
             },
         };
         if let Some(defect) = series.defect() {
-            return Err(failure(&defect));
+            return Err(error(&defect));
         }
         Ok(Outcome::Measured(Execution {
             asked: request.clone(),

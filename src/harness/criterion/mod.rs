@@ -76,7 +76,7 @@ impl Harness for Criterion {
         let run = Run::start(Process::listing(executable, invocation), conditions)?;
         match self.problem(&run) {
             None => Ok(run.received.skipped),
-            Some(reason) => Err(run.process.failure(&reason, &run.ended)),
+            Some(reason) => Err(run.process.error(&reason, &run.ended)),
         }
     }
 
@@ -90,7 +90,7 @@ impl Harness for Criterion {
         let benchmarks = slice::from_ref(benchmark);
         let run = self.run(executable, benchmarks, request, conditions)?;
         self.outcome(&run, benchmark, request)
-            .map_err(|reason| run.process.failure(&reason, &run.ended))
+            .map_err(|reason| run.process.error(&reason, &run.ended))
     }
 
     /// If the process dies, its remaining benchmarks are not measured.
@@ -104,7 +104,7 @@ impl Harness for Criterion {
         let run = self.run(executable, benchmarks, request, conditions)?;
         let result = |benchmark| {
             self.outcome(&run, benchmark, request)
-                .map_err(|reason| run.process.failure_of(benchmark, &reason, &run.ended))
+                .map_err(|reason| run.process.error_of(benchmark, &reason, &run.ended))
         };
         Ok(benchmarks.iter().map(result).collect())
     }

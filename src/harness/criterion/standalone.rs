@@ -64,7 +64,7 @@ pub fn criterion_by_itself(
     let conditions = Conditions { deadline: None, ..*conditions };
     let ended = process.run_within(limits, &conditions)?;
     if let Some(reason) = unsuccessful(ended.ending) {
-        return Err(process.failure(&reason, &ended));
+        return Err(process.error(&reason, &ended));
     }
     Ok(words(&ended.output.to_string(), benchmarks))
 }

@@ -100,7 +100,7 @@ impl Harness for Divan {
                 self.least_time(request),
             );
             let ended = process.run_to_success(conditions)?;
-            let row = row(&ended.output).map_err(|reason| process.failure(&reason, &ended))?;
+            let row = row(&ended.output).map_err(|reason| process.error(&reason, &ended))?;
             Ok::<_, Error>((process, ended, row))
         };
         let (mut process, mut ended, mut row) = run(request.iterations)?;
@@ -129,7 +129,7 @@ impl Harness for Divan {
         }
         if let Some(counting) = conditions.allocations {
             let series = samples::counted(&counting.times()?, samples, &row);
-            let unseen = || process.failure("its samples cannot be told by the clock", &ended);
+            let unseen = || process.error("its samples cannot be told by the clock", &ended);
             return Ok(Outcome::Measured(measured(request, series.ok_or_else(unseen)?, ended)));
         }
         let readings =
@@ -137,7 +137,7 @@ impl Harness for Divan {
         let series = samples::samples(&readings, samples, &row);
         let series = series.unwrap_or_else(|| row.series(samples));
         if let Some(defect) = series.defect() {
-            return Err(process.failure(&defect, &ended));
+            return Err(process.error(&defect, &ended));
         }
         Ok(Outcome::Measured(measured(request, series, ended)))
     }
@@ -188,7 +188,7 @@ fn threads(
         }
         let output = match trial(executable, id, conditions).run_for_list(conditions) {
             Ok(ended) => ended.output,
-            Err(failure) if failure.exit() != Exit::Benchmark => return Err(failure),
+            Err(error) if error.exit() != Exit::Benchmark => return Err(error),
             Err(_) => Output::default(),
         };
         threads.extend(leaves(&output).into_iter().map(|leaf| (leaf.id, leaf.threads)));

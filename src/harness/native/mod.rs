@@ -40,7 +40,7 @@ impl Harness for Native {
         match answer.refused {
             // The harness rejects a duplicate id but lists it all the same: executing it gives the reason.
             None => Ok(answer.records.into_iter().map(|record| Name::plain(record.id)).collect()),
-            Some(reason) => Err(query.process.failure(&printable_lines(&reason), &ended)),
+            Some(reason) => Err(query.process.error(&printable_lines(&reason), &ended)),
         }
     }
 
@@ -54,7 +54,7 @@ impl Harness for Native {
         let query = Query::execution(executable, slice::from_ref(benchmark), request, conditions)?;
         let (answer, ended) = query.run(conditions)?;
         outcome(&answer, benchmark, request, (&ended, Clock::new(conditions)))
-            .map_err(|reason| query.process.failure(&reason, &ended))
+            .map_err(|reason| query.process.error(&reason, &ended))
     }
 
     /// The answer is written once, after measuring: if the process dies, the results of all benchmarks are lost.
@@ -69,7 +69,7 @@ impl Harness for Native {
         let (answer, ended) = query.run(conditions)?;
         let result = |benchmark| {
             outcome(&answer, benchmark, request, (&ended, Clock::new(conditions)))
-                .map_err(|reason| query.process.failure_of(benchmark, &reason, &ended))
+                .map_err(|reason| query.process.error_of(benchmark, &reason, &ended))
         };
         Ok(benchmarks.iter().map(result).collect())
     }
@@ -108,16 +108,16 @@ impl<'e> Query<'e> {
     /// Runs the process and reads its answer.
     fn run(&self, conditions: &Conditions<'_>) -> Result<(Answer, Ended)> {
         let ended = self.process.run(conditions)?;
-        let failure = |reason: &str| self.process.failure(reason, &ended);
+        let error = |reason: &str| self.process.error(reason, &ended);
         let answer = read_bounded(&answer_file(&self.scratch));
-        let Some(bytes) = answer.map_err(|reason| failure(&reason))? else {
+        let Some(bytes) = answer.map_err(|reason| error(&reason))? else {
             self.scratch.check()?;
             let reason = unsuccessful(ended.ending);
-            return Err(failure(
+            return Err(error(
                 &reason.unwrap_or_else(|| "it exited with success but wrote no result".to_owned()),
             ));
         };
-        let answer = protocol::parse(&bytes).map_err(|defect| failure(&defect.to_string()))?;
+        let answer = protocol::parse(&bytes).map_err(|defect| error(&defect.to_string()))?;
         Ok((answer, ended))
     }
 }
