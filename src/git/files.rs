@@ -254,14 +254,14 @@ fn replace(content: &Path, file: &Path) -> io::Result<()> {
 fn not_fetched(missing: &[PathBuf]) -> Error {
     let files = if missing.len() == 1 { "file is" } else { "files are" };
     let what = format!("{} Git LFS {files} missing", missing.len());
-    let mut failure = Error::new(Exit::Build, what);
+    let mut error = Error::new(Exit::Build, what);
     for path in missing.iter().take(NAMED) {
-        failure = failure.cause(path.display().to_string());
+        error = error.cause(path.display().to_string());
     }
     if missing.len() > NAMED {
-        failure = failure.cause(format!("and {} more", missing.len() - NAMED));
+        error = error.cause(format!("and {} more", missing.len() - NAMED));
     }
-    failure.hint("fetch them with: git lfs fetch --all (or git lfs pull, for the current commit)")
+    error.hint("fetch them with: git lfs fetch --all (or git lfs pull, for the current commit)")
 }
 
 /// Writes the files of all submodules in `index` into `into`, beside the tree's own files.

@@ -60,20 +60,20 @@ impl Repository {
         }
     }
 
-    fn ambiguous(&self, revision: &str, failure: Error) -> Error {
+    fn ambiguous(&self, revision: &str, error: Error) -> Error {
         let candidates = self.candidates(revision).unwrap_or_default();
         if candidates.len() < 2 {
             // libgit2 reports every prefix of fewer than four digits as ambiguous.
-            return with_suggestions(self.git(), revision, failure);
+            return with_suggestions(self.git(), revision, error);
         }
-        let mut failure = failure.cause("several objects have a hash with this prefix:");
+        let mut error = error.cause("several objects have a hash with this prefix:");
         for candidate in candidates.iter().take(LISTED) {
-            failure = failure.cause(format!("  {candidate}"));
+            error = error.cause(format!("  {candidate}"));
         }
         if candidates.len() > LISTED {
-            failure = failure.cause(format!("  and {} more", candidates.len() - LISTED));
+            error = error.cause(format!("  and {} more", candidates.len() - LISTED));
         }
-        failure.hint("use more digits of the hash")
+        error.hint("use more digits of the hash")
     }
 
     /// Descriptions of the objects whose hash starts with `prefix`, commits first.
@@ -216,12 +216,12 @@ impl Repository {
 
     fn empty_range(&self, range: &str, names: [&str; 2], commits: [&Commit<'_>; 2]) -> Error {
         let [start, end] = names;
-        let failure = Error::new(Exit::Usage, format!("the range `{range}` has no commits"))
+        let error = Error::new(Exit::Usage, format!("the range `{range}` has no commits"))
             .cause(format!("`{start}` contains every commit of `{end}`"));
         let [start_commit, end_commit] = commits.map(Commit::id);
         match self.git().graph_descendant_of(start_commit, end_commit) {
-            Ok(true) => failure.hint(format!("the older one comes first: {end}..{start}")),
-            _ => failure.hint("the older one comes first, the newer one last"),
+            Ok(true) => error.hint(format!("the older one comes first: {end}..{start}")),
+            _ => error.hint("the older one comes first, the newer one last"),
         }
     }
 }
@@ -249,28 +249,28 @@ pub fn range_ends(range: &str) -> Result<(&str, &str)> {
 const PROPOSED: usize = 3;
 
 /// Adds cause and hints to the error for the unknown `revision`.
-fn with_suggestions(git: &git2::Repository, revision: &str, failure: Error) -> Error {
+fn with_suggestions(git: &git2::Repository, revision: &str, error: Error) -> Error {
     let base = base_of(revision);
     let shallow = git.is_shallow();
-    let failure = if base != revision && git.revparse_single(base).is_ok() {
-        let failure = failure.cause(format!("`{base}` exists, but `{revision}` does not"));
+    let error = if base != revision && git.revparse_single(base).is_ok() {
+        let error = error.cause(format!("`{base}` exists, but `{revision}` does not"));
         if is_only_commit(git) && !shallow {
-            failure.cause("HEAD is the first commit")
+            error.cause("HEAD is the first commit")
         } else {
-            failure
+            error
         }
     } else {
         let near = near(base, &names(git));
-        let failure = failure.cause("no branch, tag or commit has that name");
+        let error = error.cause("no branch, tag or commit has that name");
         match near.as_slice() {
-            [] => failure.hint("list what exists with: git branch --all; git tag; git log"),
-            near => failure.hint(format!("did you mean {}?", near.join(" or "))),
+            [] => error.hint("list what exists with: git branch --all; git tag; git log"),
+            near => error.hint(format!("did you mean {}?", near.join(" or "))),
         }
     };
     if shallow {
-        failure.hint("this clone is shallow; fetch the whole history with: git fetch --unshallow")
+        error.hint("this clone is shallow; fetch the whole history with: git fetch --unshallow")
     } else {
-        failure
+        error
     }
 }
 
