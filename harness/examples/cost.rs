@@ -30,7 +30,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Measures `id` in a process of its own, with iterations that are known, as rbench would.
+/// Measures `id` in a separate process, with known iterations, as rbench would.
 fn show_cost(id: &str) -> std::io::Result<()> {
     let iterations = first_number(&execute(id, None)?.0, "iterations ");
     let mut per_iteration = Vec::new();

@@ -46,17 +46,17 @@ impl Repository {
 
     fn unknown_revision(&self, revision: &str, error: &git2::Error) -> Error {
         let root = self.root().display();
-        let failure =
+        let unknown =
             Error::new(Exit::Usage, format!("cannot find revision `{revision}` in {root}"));
         if let Ok(None) = self.head_commit() {
-            return failure
+            return unknown
                 .cause("the current branch has no commit yet")
                 .hint("commit something first, or use `.` for the uncommitted tree");
         }
         match error.code() {
-            ErrorCode::Ambiguous => self.ambiguous(revision, failure),
-            ErrorCode::NotFound => with_suggestions(self.git(), revision, failure),
-            _ => with_suggestions(self.git(), revision, failure.cause(error.message())),
+            ErrorCode::Ambiguous => self.ambiguous(revision, unknown),
+            ErrorCode::NotFound => with_suggestions(self.git(), revision, unknown),
+            _ => with_suggestions(self.git(), revision, unknown.cause(error.message())),
         }
     }
 

@@ -8,12 +8,12 @@ fn placed(fixture: &Fixture, named: &[(&str, &str)]) -> Vec<String> {
         named.iter().find(|(_, id)| *id == commit).map_or("?", |(name, _)| name).to_owned()
     };
     let placed = fixture.open().in_order(named.iter().map(|(_, commit)| *commit)).unwrap();
-    let told = placed.iter().map(|place| {
+    let lines = placed.iter().map(|place| {
         let ancestor = place.ancestor.as_deref().map_or("none".to_owned(), name);
         let elsewhere = if place.in_head { "" } else { " elsewhere" };
         format!("{} after {ancestor}{elsewhere}", name(&place.commit))
     });
-    told.collect()
+    lines.collect()
 }
 
 #[test]

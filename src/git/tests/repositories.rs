@@ -16,9 +16,9 @@ fn repository_is_found_from_a_subdirectory() {
 #[test]
 fn missing_repository_error_suggests_the_next_step() {
     let directory = tempfile::tempdir().unwrap();
-    let failure = Repository::discover(directory.path()).err().unwrap();
-    assert_eq!(failure.exit(), Exit::Usage);
-    assert!(failure.to_string().contains("git init"), "{failure}");
+    let error = Repository::discover(directory.path()).err().unwrap();
+    assert_eq!(error.exit(), Exit::Usage);
+    assert!(error.to_string().contains("git init"), "{error}");
 }
 
 #[test]
@@ -32,11 +32,11 @@ fn repository_of_another_owner_is_refused_with_a_hint() {
     if !owned(12_345) {
         return;
     }
-    let failure = Repository::discover(fixture.root()).err().unwrap();
-    assert_eq!(failure.exit(), Exit::Usage);
+    let error = Repository::discover(fixture.root()).err().unwrap();
+    assert_eq!(error.exit(), Exit::Usage);
     let root = crate::shell::quoted(fixture.root());
     let hint = format!("git config --global --add safe.directory {root}");
-    assert!(failure.to_string().contains(&hint), "{failure}");
+    assert!(error.to_string().contains(&hint), "{error}");
 }
 
 #[test]
@@ -99,8 +99,8 @@ fn shallow_clone_works_up_to_its_boundary() {
     let version = repository.resolve("HEAD").unwrap();
     let checkout = fixture.checkouts().checkout(&repository, &version).unwrap();
     assert_eq!(fs::read_to_string(checkout.path.join("file")).unwrap(), "two\n");
-    let failure = repository.resolve("HEAD~1").unwrap_err();
-    assert!(failure.to_string().contains("git fetch --unshallow"), "{failure}");
+    let error = repository.resolve("HEAD~1").unwrap_err();
+    assert!(error.to_string().contains("git fetch --unshallow"), "{error}");
 }
 
 #[test]
@@ -117,9 +117,9 @@ fn partial_clone_error_suggests_a_fetch() {
         fixture.checkouts().checkout(&repository, &version)
     };
     assert!(check_out("HEAD").is_ok());
-    let failure = check_out("HEAD~1").unwrap_err();
+    let error = check_out("HEAD~1").unwrap_err();
     let hint = format!("archive --output=/dev/null {}", fixture.id("HEAD~1^{tree}"));
-    assert!(failure.to_string().contains(&hint), "{failure}");
+    assert!(error.to_string().contains(&hint), "{error}");
     git_in(&clone, &["archive", "--output=/dev/null", "HEAD~1"]);
     assert!(check_out("HEAD~1").is_ok());
 }

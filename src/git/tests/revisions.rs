@@ -45,7 +45,7 @@ fn revisions_are_resolved_like_in_git() {
         ":/parser",
         "HEAD^{/second}",
     ] {
-        let version = repository.resolve(revision).unwrap_or_else(|failure| panic!("{failure}"));
+        let version = repository.resolve(revision).unwrap_or_else(|error| panic!("{error}"));
         let commit = fixture.id(&format!("{}^{{commit}}", fixture.id(revision)));
         assert_eq!(version.commit.as_deref(), Some(commit.as_str()), "{revision}");
         assert_eq!(version.tree, fixture.id(&format!("{commit}^{{tree}}")), "{revision}");
@@ -65,9 +65,9 @@ fn version_has_the_first_message_line_and_the_time() {
 
 #[test]
 fn mistyped_name_gets_suggestions() {
-    let failure = history().open().resolve("mian~2").unwrap_err();
-    assert_eq!(failure.exit(), Exit::Usage);
-    let text = failure.to_string();
+    let error = history().open().resolve("mian~2").unwrap_err();
+    assert_eq!(error.exit(), Exit::Usage);
+    let text = error.to_string();
     assert!(text.starts_with("cannot find revision `mian~2`"), "{text}");
     assert!(text.contains("did you mean `main`?"), "{text}");
 }
@@ -91,9 +91,9 @@ fn ambiguous_hash_lists_its_candidates() {
         *ids.entry(line[12..16].to_owned()).or_default() += 1;
     }
     let (shared, _) = ids.into_iter().find(|(_, count)| *count > 1).unwrap();
-    let failure = fixture.open().resolve(&shared).unwrap_err();
-    assert_eq!(failure.exit(), Exit::Usage);
-    let text = failure.to_string();
+    let error = fixture.open().resolve(&shared).unwrap_err();
+    assert_eq!(error.exit(), Exit::Usage);
+    let text = error.to_string();
     assert!(text.contains("several objects") && text.contains("more digits"), "{text}");
     assert!(text.matches(&format!("    {shared}")).count() >= 2, "{text}");
 }
@@ -113,16 +113,16 @@ fn file_or_directory_is_not_a_version() {
     let fixture = history();
     let repository = fixture.open();
     for (revision, kind) in [("HEAD:file", "file (blob)"), ("HEAD^{tree}", "directory (tree)")] {
-        let failure = repository.resolve(revision).unwrap_err();
-        assert_eq!(failure.exit(), Exit::Usage);
-        assert_eq!(failure.what(), format!("`{revision}` is a {kind}, not a commit"));
+        let error = repository.resolve(revision).unwrap_err();
+        assert_eq!(error.exit(), Exit::Usage);
+        assert_eq!(error.what(), format!("`{revision}` is a {kind}, not a commit"));
     }
 }
 
 #[test]
 fn empty_repository_has_its_own_error() {
-    let failure = Fixture::empty().open().resolve("HEAD").unwrap_err();
-    assert!(failure.to_string().contains("no commit yet"), "{failure}");
+    let error = Fixture::empty().open().resolve("HEAD").unwrap_err();
+    assert!(error.to_string().contains("no commit yet"), "{error}");
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn range_has_first_parent_commits_newest_first() {
         let expected = fixture.git(&["rev-list", "--first-parent", range]);
         let found = fixture.open().resolve_range(range);
         let found: Vec<_> = found
-            .unwrap_or_else(|failure| panic!("{failure}"))
+            .unwrap_or_else(|error| panic!("{error}"))
             .into_iter()
             .filter_map(|version| version.commit)
             .collect();
@@ -151,16 +151,16 @@ fn range_without_a_start_starts_after_head() {
 
 #[test]
 fn reversed_range_is_corrected_in_the_hint() {
-    let failure = history().open().resolve_range("main..v1.0").unwrap_err();
-    assert_eq!(failure.exit(), Exit::Usage);
-    assert!(failure.to_string().ends_with("comes first: v1.0..main"), "{failure}");
+    let error = history().open().resolve_range("main..v1.0").unwrap_err();
+    assert_eq!(error.exit(), Exit::Usage);
+    assert!(error.to_string().ends_with("comes first: v1.0..main"), "{error}");
 }
 
 #[test]
 fn three_dots_are_refused_with_a_two_dot_hint() {
-    let failure = history().open().resolve_range("v1.0...main").unwrap_err();
-    assert_eq!(failure.exit(), Exit::Usage);
-    assert!(failure.to_string().contains("v1.0..main"), "{failure}");
+    let error = history().open().resolve_range("v1.0...main").unwrap_err();
+    assert_eq!(error.exit(), Exit::Usage);
+    assert!(error.to_string().contains("v1.0..main"), "{error}");
 }
 
 #[test]

@@ -3,8 +3,8 @@
 //! Divan prints no raw measurements, which it calls samples. In interleaved executions, they are derived from the clock
 //! readings. Otherwise, when it takes three, its columns *fastest*, *median* and *slowest* are those three, to four
 //! digits, in unknown order. With threads it takes more; then their mean counts as one measurement. Of more than three
-//! samples, with or without threads, the median counts as one measurement. Divan has no warm-up of its own: long or
-//! many samples replace it.
+//! samples, with or without threads, the median counts as one measurement. Divan has no warm-up: long or many samples
+//! replace it.
 //!
 //! rbench always makes it read the clock of the operating system, its default, and never the counter of the CPU, which
 //! a variable in cargo's configuration could select: both versions must be timed alike, and the preloaded clock cannot

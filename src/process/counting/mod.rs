@@ -119,7 +119,7 @@ impl Counting {
         let what = || "cannot make a directory for counts";
         let place = tempfile::Builder::new().prefix(PREFIX).tempdir().context(Exit::Usage, what)?;
         let lock = File::open(place.path()).context(Exit::Usage, what)?;
-        // Where the file system knows no locks, nothing is removed either.
+        // On file systems without locks, abandoned directories are not removed either.
         let _ = lock.lock();
         Ok(Self {
             counter: counter.clone(),

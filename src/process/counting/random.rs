@@ -34,7 +34,7 @@ pub unsafe fn fill(to: *mut u8, length: usize) {
         if index % 8 == 0 {
             bytes = next().to_ne_bytes();
         }
-        // SAFETY: the caller has a place for so many bytes.
+        // SAFETY: the caller has room for `length` bytes.
         unsafe { *to.add(index) = bytes[index % 8] };
     }
 }

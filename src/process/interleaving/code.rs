@@ -43,7 +43,7 @@ pub fn find() {
     const HEADERS: u32 = 6;
     const EXECUTABLE: u32 = 1;
 
-    // SAFETY: it only looks something up.
+    // SAFETY: it only reads values that the kernel gave to this process.
     let [at, count, page] = [PHDR, COUNT, PAGE].map(|what| unsafe { getauxval(what) } as usize);
     if !cfg!(target_arch = "x86_64") || at == 0 || page == 0 {
         return;

@@ -52,11 +52,11 @@ pub struct Plan {
     pub executable: PathBuf,
     /// The entries of functions, in ascending order, without duplicates.
     pub functions: Vec<u64>,
-    /// Those of them that read the clock, if the C library is linked statically.
+    /// Entries of the functions that read the clock, if the C library is linked statically.
     pub clocks: Vec<u64>,
-    /// Those of the clock functions that are [`CLOCK`].
+    /// Entries of [`CLOCK`] among them.
     pub clock: Vec<u64>,
-    /// Those of the functions that read an environment variable named by their first argument, if the C library is
+    /// Entries of the functions that read an environment variable named by their first argument, if the C library is
     /// linked statically.
     pub variables: Vec<u64>,
     /// The file to which the [`Observation`] is written as JSON.

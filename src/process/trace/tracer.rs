@@ -73,7 +73,7 @@ struct Tracer {
     /// Entry point of the executable, reached when its libraries are loaded.
     entry: u64,
     clocks: BTreeSet<u64>,
-    /// Those of them whose result the tracer replaces.
+    /// The clock functions whose result the tracer replaces.
     answered: BTreeSet<u64>,
     clock: Clock,
     variables: BTreeSet<u64>,
