@@ -1,14 +1,14 @@
-//! The log of a run, by which a failure on somebody else's machine, such as a job of CI, can be followed afterwards.
+//! The log of a run, to trace an error on another machine, such as a CI job, afterwards.
 //!
 //! Modules emit spans and events of `tracing`: phases with their durations, child processes, decisions, requests. All
-//! of them go to a file of the run; `-v` and [`VARIABLE`] print some on standard error as well. Every line passes through
-//! here, so this is the one place that ensures that the log
+//! of them go to a file of the run; `-v` and [`VARIABLE`] also print some on standard error. Every line passes through
+//! this module, so it alone ensures that the log
 //!
 //! - disturbs no measurement: while a process runs that may measure, lines wait in memory ([`hold`]);
-//! - has no secret: values of environment variables whose names suggest one are replaced, whoever repeats them;
-//! - has one line per event, on which foreign text steers no terminal;
+//! - has no secret: values of environment variables whose names suggest one are replaced, wherever they appear;
+//! - has one line per event, without control sequences for a terminal;
 //! - stays small: the newest `KEPT` files of at most `LARGEST` bytes each;
-//! - fails no run: where no file can be written, there is none.
+//! - never fails a run: if no file can be written, there is none.
 
 use std::{
     fs::{self, File},
@@ -30,19 +30,19 @@ use crate::{
     model::secret,
 };
 
-/// Prints log lines as `-v` does: `info`, `debug`, or only those of a module, `cargo_rbench::builds=debug`.
+/// Selects printed log lines without `-v`: `info`, `debug`, or only those of a module, `cargo_rbench::builds=debug`.
 pub const VARIABLE: &str = "RBENCH_LOG";
 
-/// The target of events whose text is printed anyway: they only go to the file.
+/// Target of events whose text is printed anyway: they only go to the file.
 pub const PRINTED: &str = "printed";
 
-/// How many files stay in a directory, and those that other runs still write.
+/// Most files in a directory, apart from those that other runs still write.
 const KEPT: usize = 20;
 
-/// The size that no file exceeds, in bytes.
+/// Largest size of a file, in bytes.
 const LARGEST: usize = 8 << 20;
 
-/// How much of the beginning of a file stays when it has become too large, in bytes: versions and first decisions.
+/// Bytes kept from the beginning of a file that has become too large: versions and first decisions.
 const BEGINNING: usize = 1 << 20;
 
 /// The longest line of a file, in bytes. Linkers are called with thousands of words.
@@ -53,9 +53,9 @@ static LOG: Mutex<Log> = Mutex::new(Log::new());
 /// The file of this run.
 static PATH: OnceLock<PathBuf> = OnceLock::new();
 
-/// From now on, spans and events of this `command`, as it was `typed`, become lines. With `quiet`, none is printed;
-/// otherwise those are that `verbose` (the number of `-v`) or else the value of [`VARIABLE`] selects. Fails if that
-/// value cannot be read.
+/// Starts to log spans and events of this `command`, which was typed as `typed`. With `quiet`, no line is printed;
+/// otherwise `verbose` (the number of `-v`) or else the value of [`VARIABLE`] selects the printed lines. Fails if that
+/// value is invalid.
 pub fn start(command: &str, typed: &str, verbose: u8, quiet: bool) -> Result<()> {
     let variable = std::env::var(VARIABLE).unwrap_or_default();
     let printed = match verbose {
@@ -64,9 +64,7 @@ pub fn start(command: &str, typed: &str, verbose: u8, quiet: bool) -> Result<()>
         0 => variable
             .parse()
             .context(Exit::Usage, || format!("cannot use {VARIABLE}={variable}"))
-            .map_err(|failure| {
-                failure.hint("use `info`, `debug` or `cargo_rbench::MODULE=debug`")
-            })?,
+            .map_err(|error| error.hint("use `info`, `debug` or `cargo_rbench::MODULE=debug`"))?,
         1 => Targets::new().with_default(LevelFilter::INFO),
         _ => Targets::new().with_default(LevelFilter::DEBUG),
     };
@@ -82,14 +80,14 @@ pub fn start(command: &str, typed: &str, verbose: u8, quiet: bool) -> Result<()>
         .with_span_events(FmtSpan::CLOSE)
         .with_writer(Writer { printed })
         .finish();
-    // It fails only where there is one already.
+    // It fails only if there is a subscriber already.
     let _ = tracing::subscriber::set_global_default(subscriber);
     let directory = std::env::current_dir().unwrap_or_default();
     info!("cargo-rbench {}: {typed}, in {}", env!("CARGO_PKG_VERSION"), directory.display());
     Ok(())
 }
 
-/// Keeps all lines of this run, also those that came before, in a new file in this directory. Only the first call after
+/// Writes all lines of this run, including earlier ones, to a new file in this directory. Only the first call after
 /// [`start`] has an effect.
 pub fn keep_in(directory: &Path) {
     let mut log = lock();
@@ -105,18 +103,18 @@ pub fn keep_in(directory: &Path) {
     log.flush();
 }
 
-/// The file of this run, if it has one. Signal handlers may ask.
+/// The file of this run, if it has one. Safe to call in a signal handler.
 pub fn path() -> Option<&'static Path> {
     PATH.get().map(PathBuf::as_path)
 }
 
-/// Lets all lines wait in memory until the guard is dropped, and every other one that lives at the same time.
+/// Keeps all lines in memory until this guard and all others are dropped.
 pub fn hold() -> Held {
     lock().held += 1;
     Held(())
 }
 
-/// While it lives, nothing is written: a process runs that may measure.
+/// While it lives, nothing is written, since a running process may be measuring.
 #[must_use]
 #[derive(Debug)]
 pub struct Held(());
@@ -131,17 +129,17 @@ fn lock() -> MutexGuard<'static, Log> {
     LOG.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The lines of a run on their way.
+/// The lines of a run before they are written.
 struct Log {
     /// The name of the subcommand.
     command: String,
-    /// What is shown in no line.
+    /// Values that must not appear in any line.
     secrets: Vec<String>,
-    /// How many guards forbid to write.
+    /// Number of guards that forbid writing.
     held: usize,
     /// Lines for standard error that wait for the last guard.
     unprinted: String,
-    /// Lines for the file that wait for the last guard, or until there is a file.
+    /// Lines for the file that wait for the last guard, or for the file.
     unwritten: String,
     file: Option<LogFile>,
 }
@@ -178,7 +176,7 @@ impl Log {
         if self.held > 0 {
             return;
         }
-        // That nobody reads it any more is no reason to stop.
+        // A closed standard error is no reason to stop.
         let _ = io::stderr().write_all(self.unprinted.as_bytes());
         self.unprinted.clear();
         if let Some(file) = &mut self.file {
@@ -189,35 +187,35 @@ impl Log {
     }
 }
 
-/// An event as one line, without secrets and without anything that steers a terminal.
+/// An event as one line, without secrets and control sequences.
 fn line(text: &str, secrets: &[String]) -> String {
     let text = text.trim_end_matches('\n').to_owned();
     let plain = secrets.iter().fold(text, |text, secret| text.replace(secret.as_str(), "***"));
     escape_untrusted(&plain).into_owned()
 }
 
-/// At most so many bytes of a line.
+/// The beginning of a line, at most `longest` bytes.
 fn beginning(line: &str, longest: usize) -> &str {
     let end = (0..=longest.min(line.len())).rfind(|end| line.is_char_boundary(*end));
     &line[..end.unwrap_or_default()]
 }
 
-/// A file that ends with the newest lines, and begins with the first ones.
+/// A log file that keeps its first and its newest lines.
 struct LogFile {
     file: File,
     length: usize,
 }
 
 impl LogFile {
-    /// A new file, in place of the oldest ones in its directory.
+    /// Creates a new file, and removes the oldest ones in its directory.
     fn create(path: &Path) -> io::Result<Self> {
         let directory = path.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(directory)?;
-        // Where the user's git does not ignore the target dir, it must not find the logs.
+        // If the user's git does not ignore the target directory, it must not find the logs.
         fs::write(directory.join(".gitignore"), "*\n")?;
         remove_oldest(directory);
         let file = File::options().read(true).write(true).create_new(true).open(path)?;
-        // So no other run takes it for an old one.
+        // The lock keeps other runs from removing it as an old one.
         let _ = file.try_lock();
         Ok(Self { file, length: 0 })
     }
@@ -250,7 +248,7 @@ fn shortened(text: &[u8]) -> Vec<u8> {
     [&text[..beginning], b"(lines are missing here)\n", &text[newer..]].concat()
 }
 
-/// Makes room for one more file. Names begin with the time, and files that are still written are locked.
+/// Makes room for one more file. Names start with the time, and files that are still written are locked.
 fn remove_oldest(directory: &Path) {
     let entries = fs::read_dir(directory).into_iter().flatten().filter_map(io::Result::ok);
     let is_log = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "log");
@@ -264,9 +262,9 @@ fn remove_oldest(directory: &Path) {
     }
 }
 
-/// Gives each event its destinations.
+/// Decides where each event goes.
 struct Writer {
-    /// What is printed.
+    /// Selects the printed events.
     printed: Targets,
 }
 
@@ -283,7 +281,7 @@ impl MakeWriter<'_> for Writer {
     }
 }
 
-/// Takes the text of one event, which comes in one piece.
+/// Takes the text of one event, which arrives in one piece.
 struct Line {
     is_printed: bool,
 }
@@ -310,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn held_lines_are_written_when_the_last_guard_goes() {
+    fn held_lines_are_written_with_the_last_guard() {
         let directory = tempfile::tempdir().unwrap();
         let (mut log, path) = log_in(directory.path());
         let written = || fs::read_to_string(&path).unwrap();
@@ -324,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_come_before_the_file_are_its_first() {
+    fn earlier_lines_come_first_in_the_file() {
         let directory = tempfile::tempdir().unwrap();
         let mut log = Log::new();
         log.add("the command line\n", false);
@@ -335,21 +333,21 @@ mod tests {
     }
 
     #[test]
-    fn an_event_is_one_line_without_secrets_and_escapes() {
+    fn event_is_one_line_without_secrets_and_escapes() {
         let secrets = ["hunter2-hunter2".to_owned()];
         let text = "it printed: hunter2-hunter2\n\x1b[31mred\u{202e}\n";
         assert_eq!(line(text, &secrets), r"it printed: ***\n\u{1b}[31mred\u{202e}");
     }
 
     #[test]
-    fn a_line_of_the_file_has_a_limit() {
+    fn line_length_is_limited() {
         let mut log = Log::new();
         log.add(&"ä".repeat(LONGEST_LINE), false);
         assert_eq!(log.unwritten.len(), LONGEST_LINE + 1);
     }
 
     #[test]
-    fn a_file_that_grows_keeps_its_beginning_and_its_end() {
+    fn growing_file_keeps_its_beginning_and_end() {
         let directory = tempfile::tempdir().unwrap();
         let (mut log, path) = log_in(directory.path());
         let lines = 2 * LARGEST / 1000;
@@ -366,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_files_and_those_still_written_stay() {
+    fn newest_and_open_files_are_kept() {
         let directory = tempfile::tempdir().unwrap();
         let path =
             |number: usize| directory.path().join(format!("20261102T1405{number:02}Z-run-1.log"));

@@ -1,4 +1,4 @@
-//! Quotes words for a shell, so that the commands that rbench shows can be typed.
+//! Quotes words for a shell, so that users can copy the commands that rbench prints.
 
 mod command_line;
 
@@ -10,17 +10,17 @@ use std::{
 
 pub use command_line::CommandLine;
 
-/// What [`cargo`] begins with in this process.
+/// The result of [`cargo`] in this process.
 static CARGO: OnceLock<String> = OnceLock::new();
 
-/// `cargo`, with the toolchain that the user named in the present command, as words of a shell: what needs
+/// `cargo`, with the toolchain that the user named in the present command, as words of a shell: a project that needs
 /// nightly once needs it again. Just `cargo` until [`adopt_toolchain`] was called.
 pub fn cargo() -> &'static str {
     CARGO.get().map_or("cargo", String::as_str)
 }
 
-/// Lets all commands that are shown name the toolchain of `cargo +TOOLCHAIN rbench`, by the variables that
-/// rustup sets. One that comes from elsewhere holds for the next command anyway.
+/// Makes all printed commands name the toolchain of `cargo +TOOLCHAIN rbench`, which rustup passes in variables. A
+/// toolchain from another source applies to the next command anyway.
 pub fn adopt_toolchain(variable: impl Fn(&str) -> Option<OsString>) {
     CARGO.get_or_init(|| cargo_with_toolchain(variable));
 }
@@ -34,11 +34,10 @@ fn cargo_with_toolchain(variable: impl Fn(&str) -> Option<OsString>) -> String {
     )
 }
 
-/// `word` as one word of a POSIX shell. Bytes that are no UTF-8 are replaced, and so is NUL, which no
-/// argument can have.
+/// Quotes `word` as one word of a POSIX shell. Replaces invalid UTF-8, and NUL, which no argument can contain.
 pub fn quoted(word: impl AsRef<OsStr>) -> String {
     let word = word.as_ref().to_string_lossy().replace('\0', "\u{fffd}");
-    // Inside a word these mean nothing, and `HEAD~1` and `-Clink-arg=x` read better without quotes.
+    // Within a word these have no special meaning, and `HEAD~1` and `-Clink-arg=x` are easier to read without quotes.
     let inside = |c: char| c.is_ascii_alphanumeric() || "-_+./:,@%=~".contains(c);
     if word.starts_with(|c: char| inside(c) && !"=~".contains(c)) && word.chars().all(inside) {
         return word;
@@ -46,13 +45,13 @@ pub fn quoted(word: impl AsRef<OsStr>) -> String {
     shlex::try_quote(&word).map_or_else(|_| word.clone(), Cow::into_owned)
 }
 
-/// The words of a command as a POSIX shell splits them, without variables and patterns; none if a quote is open.
+/// Splits a command into words like a POSIX shell, without expanding variables and patterns; none if a quote is open.
 pub fn words(command: &str) -> Option<Vec<String>> {
     shlex::split(command)
 }
 
-/// The option `--name` for a shell, with its value if it has one. A value that begins with `-` would be
-/// taken for an option if it stood by itself.
+/// The option `--name` for a shell, with its value if it has one. A value that starts with `-` is joined with `=`,
+/// since it would be taken for an option otherwise.
 pub fn option(name: &str, value: Option<&str>) -> String {
     match value {
         None => format!("--{name}"),
@@ -66,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn plain_words_stay_as_they_are_and_others_come_back_as_one_word() {
+    fn quoted_words_survive_splitting() {
         for plain in ["-Clink-arg=-fuse-ld=lld", "HEAD~1", "/a/b-c.d_e:f,g@h+i%j", "v1.0", "."] {
             assert_eq!(quoted(plain), plain);
         }
@@ -76,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_toolchain_that_was_typed_is_part_of_the_commands_to_type() {
+    fn cargo_names_only_a_typed_toolchain() {
         let cargo = |source: &str, name: &str| {
             let variables = [("RUSTUP_TOOLCHAIN", name), ("RUSTUP_TOOLCHAIN_SOURCE", source)];
             cargo_with_toolchain(|wanted| {
@@ -93,12 +92,12 @@ mod tests {
     }
 
     #[test]
-    fn nul_is_replaced() {
+    fn quoted_replaces_nul() {
         assert_eq!(shlex::split(&quoted("a\0b")).unwrap(), ["a\u{fffd}b"]);
     }
 
     #[test]
-    fn a_value_that_looks_like_an_option_stays_with_its_option() {
+    fn value_like_an_option_is_joined_with_its_option() {
         assert_eq!(option("exact", None), "--exact");
         assert_eq!(option("filter", Some("a b")), "--filter 'a b'");
         assert_eq!(option("filter", Some("-v")), "--filter=-v");

@@ -1,7 +1,7 @@
-//! What the harness itself costs; run it with `cargo run --release --example cost`.
+//! Measures the cost of the harness itself; run it with `cargo run --release --example cost`.
 //!
-//! Prints what an empty iteration measures, and how long a whole process takes beyond the warm-up
-//! and the measuring that it was asked for: the least of several, as other processes only add to it.
+//! Prints the time of an empty iteration, and the time of a whole process beyond the requested warm-up and
+//! measurements: the least of several runs, as other processes only add to it.
 #![expect(clippy::print_stdout, reason = "it is what this example is for")]
 
 use std::{
@@ -30,7 +30,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Measures `id` in a process of its own, with iterations that are known, as rbench would.
+/// Measures `id` in a separate process, with known iterations, as rbench would.
 fn show_cost(id: &str) -> std::io::Result<()> {
     let iterations = first_number(&execute(id, None)?.0, "iterations ");
     let mut per_iteration = Vec::new();
@@ -38,9 +38,9 @@ fn show_cost(id: &str) -> std::io::Result<()> {
     for _ in 0..5 {
         let (answer, wall) = execute(id, Some(iterations))?;
         let times: Vec<u64> = answer.lines().filter_map(|line| line.parse().ok()).collect();
-        let asked = first_number(&answer, "warm-up ") + times.iter().sum::<u64>();
+        let requested = first_number(&answer, "warm-up ") + times.iter().sum::<u64>();
         per_iteration.extend(times.iter().map(|time| *time as f64 / iterations as f64));
-        least_cost = least_cost.min(wall.saturating_sub(asked));
+        least_cost = least_cost.min(wall.saturating_sub(requested));
     }
     per_iteration.sort_by(f64::total_cmp);
     println!(

@@ -1,30 +1,30 @@
-//! The command line, as `cargo bench`, `cargo test`, users and `cargo rbench` write it.
+//! Parses the command line, as `cargo bench`, `cargo test`, users and `cargo rbench` write it.
 
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 
 use crate::measure::Settings;
 
-/// What a process of a bench target shall do.
+/// The action of a process of a bench target.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Action {
-    /// Print ids; `terse` without the closing count.
+    /// Print ids; `terse` omits the final count.
     List { terse: bool },
-    /// Run one iteration of each benchmark: what `cargo test --benches` wants.
+    /// Run one iteration of each benchmark: the behaviour for `cargo test --benches`.
     Smoke,
     /// Measure and print a table.
     Bench,
-    /// Do what `cargo rbench` asks, and write it to a file.
+    /// Carry out a request of `cargo rbench`, and write the answer to a file.
     Rbench(Request),
 }
 
-/// A whole command line.
+/// A parsed command line.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Arguments {
     pub(crate) action: Action,
     pub(crate) selection: Selection,
 }
 
-/// Which benchmarks a user wants, as libtest understands filters.
+/// The user's selection of benchmarks, with libtest's rules for filters.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Selection {
     filters: Vec<String>,
@@ -35,7 +35,7 @@ pub(crate) struct Selection {
 }
 
 impl Selection {
-    /// Whether the benchmark `id` is wanted.
+    /// True if the benchmark `id` is selected.
     pub(crate) fn wants(&self, id: &str) -> bool {
         let matches = |filter: &String| {
             if self.exact { id == filter } else { id.contains(filter.as_str()) }
@@ -46,24 +46,24 @@ impl Selection {
     }
 }
 
-/// What `cargo rbench` asks (protocol 1).
+/// A request of `cargo rbench` (protocol 1).
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Request {
-    /// The protocol that the asker speaks, if it names one.
+    /// The protocol of the requester, if it names one.
     pub(crate) protocol: Option<u64>,
-    /// Where the answer goes.
+    /// Path of the answer.
     pub(crate) output: PathBuf,
     /// Only list the benchmarks.
     pub(crate) list: bool,
-    /// The ids to run, each with its iterations if they are known; all when empty.
+    /// The ids to run, each with its number of iterations if known; all benchmarks if empty.
     pub(crate) wanted: Vec<(String, Option<u64>)>,
-    /// How to measure; `iterations` is set for each benchmark by `wanted`.
+    /// Settings of the measurements; `wanted` overrides `iterations` for each benchmark.
     pub(crate) settings: Settings,
-    /// Where stack and heap begin.
+    /// Seed of the initial positions of stack and heap.
     pub(crate) seed: Option<u64>,
 }
 
-/// Parses `arguments`, without the program's name. An error is a sentence about what is wrong.
+/// Parses `arguments`, without the program's name. The error is a sentence.
 pub(crate) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Arguments, String> {
     let mut words = Words(arguments);
     let mut options = Options::default();
@@ -74,7 +74,7 @@ pub(crate) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Argumen
     options.finish()
 }
 
-/// The options met so far.
+/// The options parsed so far.
 #[derive(Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 struct Options {
@@ -111,7 +111,7 @@ impl Options {
             "--ignored" => self.selection.none = true,
             "--skip" => self.selection.skips.push(value()?),
             "--format" => self.terse = value()? == "terse",
-            // What users and tools pass to every test binary, and what has no meaning here.
+            // Users and tools pass these to every test binary; they have no meaning here.
             "--nocapture" | "--no-capture" | "--show-output" | "--include-ignored" | "--quiet"
             | "-q" => {}
             "--color" | "--test-threads" | "--logfile" => drop(value()?),
@@ -164,13 +164,13 @@ pub(crate) fn plain_settings() -> Settings {
     }
 }
 
-/// The settings of a request; what it leaves out is as in a plain `cargo bench`.
+/// The settings of a request; omitted ones are those of a plain `cargo bench`.
 fn settings(
     measurements: Option<u64>,
     warm_up: Option<u64>,
     floor: Option<u64>,
 ) -> Result<Settings, String> {
-    /// More could not be kept in memory; a clear message beats an abort.
+    /// More would not fit in memory; a clear message is better than an abort.
     const MOST: usize = 1 << 24;
     let plain = plain_settings();
     let measurements = match measurements.map(usize::try_from) {
@@ -186,7 +186,7 @@ fn settings(
     })
 }
 
-/// The words that are still to come.
+/// The remaining words.
 struct Words<I>(I);
 
 impl<I: Iterator<Item = OsString>> Words<I> {
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn cargo_bench_measures_and_cargo_test_tries_each_benchmark_once() {
+    fn cargo_bench_measures_and_cargo_test_runs_once() {
         assert_eq!(action("--bench"), Action::Bench);
         assert_eq!(action(""), Action::Smoke);
         assert_eq!(action("--bench --test"), Action::Smoke);
@@ -228,14 +228,14 @@ mod tests {
     }
 
     #[test]
-    fn lists_are_long_or_terse() {
+    fn list_is_long_or_terse() {
         assert_eq!(action("--list --bench"), Action::List { terse: false });
         assert_eq!(action("--list --format terse"), Action::List { terse: true });
         assert_eq!(action("--list --format=terse"), Action::List { terse: true });
     }
 
     #[test]
-    fn filters_are_substrings_unless_exact_and_skips_take_away() {
+    fn filters_are_substrings_unless_exact() {
         let wants = |words, id| parsed(words).unwrap().selection.wants(id);
         assert!(wants("--bench", "parse/64"));
         assert!(wants("--bench rse/6", "parse/64"));
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_of_rbench_is_read_in_full() {
+    fn rbench_request_is_parsed_completely() {
         let words = "--bench --rbench-protocol 1 --rbench-output /tmp/x --rbench-id a/1 \
                      --rbench-iterations 12 --rbench-id b --rbench-measurements 30 \
                      --rbench-warm-up 5000 --rbench-floor 1000 --rbench-seed 9";
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused_by_name() {
+    fn invalid_arguments_are_named_in_the_error() {
         for (words, part) in [
             ("--frobnicate", "--frobnicate"),
             ("--skip", "needs a value"),

@@ -1,4 +1,4 @@
-//! One benchmark: what shall be done with it, its timed part, inputs made outside of it, and what came of it.
+//! Runs one benchmark: times its routine, and creates inputs outside of the timed part.
 
 use std::{
     hint::black_box,
@@ -7,7 +7,7 @@ use std::{
 
 use crate::measure::{Measured, Settings, measure};
 
-/// How much one iteration processes.
+/// The amount of data that one iteration processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Throughput {
     /// Bytes per iteration.
@@ -16,49 +16,49 @@ pub enum Throughput {
     Elements(u64),
 }
 
-/// What shall be done with a benchmark.
+/// The action for a benchmark.
 #[derive(Clone, Debug)]
 pub(crate) enum Task {
-    /// Leave it.
+    /// Do nothing.
     Ignore,
     /// Record its id.
     List,
-    /// Run one iteration, to see that it works.
+    /// Run one iteration, to check that it works.
     Smoke,
     /// Measure it.
     Measure(Settings),
 }
 
-/// What came of one benchmark.
+/// The outcome of one benchmark.
 #[derive(Debug)]
 pub(crate) enum Outcome {
     /// It exists; no more was requested.
     Listed,
-    /// One iteration went well.
+    /// One iteration succeeded.
     Passed,
     /// It was measured.
     Measured(Measured),
     /// It cannot run here, for this reason.
     Skipped(String),
-    /// It is broken, or did not keep to the rules.
+    /// It panicked, or violated the rules.
     Failed(String),
 }
 
-/// Times what a benchmark repeats.
+/// Times the routine of a benchmark.
 ///
 /// A benchmark calls one of [`iter`](Self::iter), [`iter_with_inputs`](Self::iter_with_inputs) and
-/// [`iter_with_inputs_mut`](Self::iter_with_inputs_mut), once; the call warms up, measures, and
-/// returns when all is done. A benchmark that calls none of them, nor [`skip`](Self::skip), fails.
+/// [`iter_with_inputs_mut`](Self::iter_with_inputs_mut), once; the call warms up, measures, and returns when everything
+/// is done. A benchmark that calls none of them, nor [`skip`](Self::skip), fails.
 pub struct Bencher {
     settings: Option<Settings>,
     outcome: Option<Outcome>,
     pub(crate) throughput: Option<Throughput>,
 }
 
-/// The most inputs that are alive at a time.
+/// Most inputs that exist at a time.
 const MOST_INPUTS: u64 = 1024;
 
-/// A measurement is cut into at most this many batches, plus one.
+/// Number of batches of a measurement: at most this many, plus one.
 const BATCHES: u64 = 64;
 
 impl Bencher {
@@ -76,22 +76,21 @@ impl Bencher {
         })
     }
 
-    /// Says how much one iteration processes.
+    /// Sets the amount of data that one iteration processes.
     pub fn throughput(&mut self, throughput: Throughput) -> &mut Self {
         self.throughput = Some(throughput);
         self
     }
 
-    /// Says that this benchmark cannot run here, for instance because a file is missing.
+    /// Reports this benchmark as skipped, for example because a file is missing.
     pub fn skip(&mut self, reason: impl Into<String>) {
         self.outcome = Some(Outcome::Skipped(reason.into()));
     }
 
-    /// Times `routine`, again and again. Dropping what it returns is part of the time.
+    /// Times `routine` repeatedly, including the drop of its return value.
     ///
-    /// What it returns counts as used, so that computing it cannot be optimised away. What it
-    /// *reads* can still be known to the compiler: pass constants through
-    /// [`black_box`].
+    /// The return value counts as used, so that the compiler does not optimise its computation away. The compiler may
+    /// still know the values that the routine *reads*: pass constants through [`black_box`].
     #[expect(clippy::iter_not_returning_iterator, reason = "what every bench harness calls it")]
     pub fn iter<O>(&mut self, mut routine: impl FnMut() -> O) {
         self.run(&mut |iterations| {
@@ -103,11 +102,11 @@ impl Bencher {
         });
     }
 
-    /// Times `routine` on inputs of its own; making inputs and dropping results is not timed.
+    /// Times `routine` with a fresh input for each call. Creating inputs and dropping results is not timed.
     ///
-    /// The clock is read once for a batch of inputs. A batch has a 64th of a measurement's
-    /// iterations, at least 1 and at most 1024: short routines do not pay for the clock, and long
-    /// ones, whose inputs tend to be large, have few of them in memory.
+    /// The clock is read before and after each batch of inputs. A batch has a 64th of a measurement's iterations, at
+    /// least 1 and at most 1024: so the cost of reading the clock is small for short routines, and long routines, whose
+    /// inputs tend to be large, have few inputs in memory.
     pub fn iter_with_inputs<I, O>(
         &mut self,
         mut make: impl FnMut() -> I,
@@ -122,9 +121,8 @@ impl Bencher {
         });
     }
 
-    /// Times `routine` on inputs of its own that it changes in place; making and dropping inputs,
-    /// and dropping results, is not timed. Batches are as in
-    /// [`iter_with_inputs`](Self::iter_with_inputs).
+    /// Times `routine` with a fresh input for each call, which it changes in place. Creating and dropping inputs, and
+    /// dropping results, is not timed. Batches are as in [`iter_with_inputs`](Self::iter_with_inputs).
     pub fn iter_with_inputs_mut<I, O>(
         &mut self,
         mut make: impl FnMut() -> I,
@@ -139,7 +137,7 @@ impl Bencher {
         });
     }
 
-    /// Runs `timed(iterations) -> time` as the task asks.
+    /// Runs `timed(iterations) -> time` according to the task.
     fn run(&mut self, timed: &mut dyn FnMut(u64) -> Duration) {
         self.outcome = Some(match (&self.outcome, &self.settings) {
             (Some(_), _) => Outcome::Failed("it called `iter` or `skip` more than once".to_owned()),
@@ -152,7 +150,7 @@ impl Bencher {
     }
 }
 
-/// Sums up the time of `timed` over batches of fresh inputs.
+/// Sums the times of `timed` over batches of fresh inputs.
 fn in_batches<I, O>(
     iterations: u64,
     make: &mut impl FnMut() -> I,
@@ -176,8 +174,8 @@ fn in_batches<I, O>(
     time
 }
 
-/// A function of the iterations alone: whoever uses the same number of iterations reads the clock
-/// equally often, so that two versions of a program bear the same cost.
+/// A function of the iterations alone: with the same number of iterations, the clock is read equally often, so that two
+/// versions of a program have the same overhead.
 fn batch_size(iterations: u64) -> u64 {
     iterations.div_ceil(BATCHES).clamp(1, MOST_INPUTS)
 }
@@ -187,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_iteration_has_an_input_of_its_own() {
+    fn every_iteration_has_its_own_input() {
         for iterations in [1, 2, 63, 64, 65, 1000, 100_000] {
             let (mut made, mut used, mut largest) = (0_u64, 0_u64, 0);
             in_batches(iterations, &mut || made += 1, |inputs: &mut Vec<()>, _: &mut Vec<()>| {
@@ -201,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn few_iterations_keep_one_input_alive_and_many_read_the_clock_rarely() {
+    fn batch_size_grows_with_iterations_up_to_a_limit() {
         assert_eq!(batch_size(1), 1);
         assert_eq!(batch_size(64), 1);
         assert_eq!(batch_size(6_400), 100);
@@ -209,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn inputs_changed_in_place_reach_the_routine_unchanged() {
+    fn inputs_are_unchanged_before_the_routine() {
         let mut bencher = Bencher::new(&Task::Smoke, None);
         bencher.iter_with_inputs_mut(
             || vec![2, 1],

@@ -1,11 +1,11 @@
-//! Draws the initial state of a process from a seed: where its stack and its heap begin.
+//! Draws the initial state of a process from a seed: the start addresses of its stack and its heap.
 //!
-//! Where data lie changes speed, and differs from start to start in the field. A seed samples it,
-//! and gives two versions of a program the same draw.
+//! The addresses of data affect speed, and in production they differ from start to start. A seed samples them, and
+//! gives two versions of a program the same draw.
 
 use std::hint::black_box;
 
-/// Calls `body` with the stack and the heap shifted by amounts drawn from `seed`; no seed, no shift.
+/// Calls `body` with the stack and the heap shifted by amounts drawn from `seed`; without a seed, nothing is shifted.
 pub(crate) fn with_initial_state(seed: Option<u64>, body: &mut dyn FnMut()) {
     let Some(mut state) = seed else { return body() };
     let heap_blocks: Vec<Vec<u8>> =
@@ -15,8 +15,8 @@ pub(crate) fn with_initial_state(seed: Option<u64>, body: &mut dyn FnMut()) {
     drop(heap_blocks);
 }
 
-/// Runs `body` with the stack `16 * units` bytes further on, 0 ≤ units < 256, by going through a
-/// frame of a power of two for each bit: an offset of any size without `alloca`, which is unsafe.
+/// Runs `body` with the stack shifted by `16 * units` bytes, 0 ≤ units < 256. Each bit adds a frame whose size is a
+/// power of two: so any offset is possible without `alloca`, which is unsafe.
 fn with_stack_shift(units: usize, body: &mut dyn FnMut()) {
     through::<16>(units & 1 != 0, &mut || {
         through::<32>(units & 2 != 0, &mut || {
@@ -35,7 +35,7 @@ fn with_stack_shift(units: usize, body: &mut dyn FnMut()) {
     });
 }
 
-/// Calls `body` with `SIZE` bytes more on the stack if `wide`.
+/// Calls `body` with `SIZE` more bytes on the stack if `wide`.
 fn through<const SIZE: usize>(wide: bool, body: &mut dyn FnMut()) {
     if wide { frame::<SIZE>(body) } else { frame::<0>(body) }
 }
@@ -45,7 +45,7 @@ fn frame<const SIZE: usize>(body: &mut dyn FnMut()) {
     let filler = [0_u8; SIZE];
     black_box(&filler);
     body();
-    // Used again afterwards, so that the frame cannot be given up before the call.
+    // Used again afterwards, so that the frame cannot be freed before the call.
     black_box(&filler);
 }
 
@@ -54,7 +54,8 @@ fn low_bits(draw: u64, bits: u32) -> usize {
     usize::try_from(draw & ((1 << bits) - 1)).unwrap_or(0)
 }
 
-/// The generator `SplitMix64` (Steele, Lea & Flood 2014): the same draws for a seed, for ever and everywhere.
+/// The generator `SplitMix64` (Steele, Lea & Flood 2014). A seed gives the same draws on every machine, and must always
+/// do so.
 fn split_mix(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut z = *state;
@@ -90,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn each_unit_moves_the_stack_further_on() {
+    fn each_unit_shifts_the_stack() {
         let none = shifted_by(0);
         for bit in 0..8 {
             let units = 1 << bit;
@@ -100,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_gives_the_same_stack_each_time_and_other_seeds_give_others() {
+    fn stack_address_depends_only_on_the_seed() {
         let address = |seed| {
             let mut address = 0;
             with_initial_state(seed, &mut || address = stack_address());

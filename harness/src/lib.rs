@@ -1,6 +1,6 @@
 //! The benchmark harness of `cargo rbench`, for new benchmarks.
 //!
-//! What follows is the README, whose example is tested with this documentation.
+//! The README follows; its example is tested with this documentation.
 #![doc = include_str!("../README.md")]
 
 mod arguments;
@@ -22,7 +22,7 @@ pub use bencher::{Bencher, Throughput};
 pub use runner::run;
 pub use suite::{Group, Suite};
 
-/// Makes the `main` function of a bench target from functions that take a `&mut` [`Suite`].
+/// Creates the `main` function of a bench target from functions that take a `&mut` [`Suite`].
 ///
 /// ```
 /// fn sorting(suite: &mut rbench_harness::Suite) {

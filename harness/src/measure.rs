@@ -1,43 +1,44 @@
-//! One execution of one benchmark: warm up by time, settle the iterations, measure exactly n times.
+//! One execution of one benchmark: warms up for a time, determines the iterations, and takes
+//! exactly n measurements.
 
 use std::time::{Duration, Instant};
 
 use crate::tuning;
 
-/// What an execution shall do.
+/// The settings of an execution.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Settings {
-    /// How many measurements to take.
+    /// Number of measurements.
     pub(crate) measurements: usize,
-    /// How long to run before the first measurement.
+    /// Least time before the first measurement.
     pub(crate) warm_up: Duration,
-    /// How long one measurement shall last at least, when iterations are tuned.
+    /// Least duration of a measurement, when iterations are tuned.
     pub(crate) floor: Duration,
-    /// Iterations of every measurement; tuned when absent.
+    /// Iterations of every measurement; tuned if absent.
     pub(crate) iterations: Option<u64>,
 }
 
-/// What an execution gave.
+/// The results of an execution.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Measured {
     /// Iterations of every measurement.
     pub(crate) iterations: u64,
-    /// Whether they were tuned here, rather than given.
+    /// True if they were tuned here, false if they were given.
     pub(crate) tuned: bool,
     /// Wall time spent before tuning and measuring.
     pub(crate) warm_up: Duration,
     /// Iterations run in the warm-up.
     pub(crate) warm_up_iterations: u64,
-    /// The time of each measurement, all its iterations together, in the order taken.
+    /// Time of each measurement, for all its iterations together, in the order taken.
     pub(crate) times: Vec<Duration>,
 }
 
-/// The warm-up looks at the clock about this often, so that it ends in time.
+/// Approximate interval between clock readings in the warm-up, so that it ends in time.
 const WARM_UP_STEP: Duration = Duration::from_micros(250);
 
-/// Carries out `settings` on `timed`, which runs a number of iterations and returns their time.
+/// Executes `settings` with `timed`, which runs a number of iterations and returns their time.
 pub(crate) fn measure(settings: &Settings, timed: &mut dyn FnMut(u64) -> Duration) -> Measured {
-    // Reserved up front: nothing is allocated between two measurements.
+    // Reserved in advance: nothing is allocated between two measurements.
     let mut times = Vec::with_capacity(settings.measurements);
     let (warm_up, warm_up_iterations) = warm_up(settings.warm_up, timed);
     let iterations = settings
@@ -68,9 +69,9 @@ fn warm_up(least: Duration, timed: &mut dyn FnMut(u64) -> Duration) -> (Duration
         timed(step);
         iterations = iterations.saturating_add(step);
         let now = start.elapsed();
-        // The whole step counts, not only its timed part: making inputs may take far longer.
+        // The whole step counts, not only its timed part: creating inputs may take far longer.
         if now.saturating_sub(spent) < WARM_UP_STEP {
-            // The limit is for a routine that was optimised away altogether.
+            // The limit is for a routine that was optimised away completely.
             step = (2 * step).min(1 << 40);
         }
         spent = now;
@@ -92,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn given_iterations_are_used_for_exactly_n_measurements_after_the_warm_up() {
+    fn given_iterations_are_used_for_exactly_n_measurements() {
         let mut calls = Vec::new();
         let measured = measure(&settings(Some(5)), &mut |iterations| {
             calls.push(iterations);
@@ -118,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn tuned_iterations_make_each_measurement_last_as_long_as_requested() {
+    fn tuned_measurements_last_as_long_as_requested() {
         let measured =
             measure(&settings(None), &mut |iterations| Duration::from_nanos(2 * iterations));
         assert!(measured.tuned);

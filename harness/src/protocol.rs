@@ -1,8 +1,8 @@
-//! Protocol 1: the answer of a process of a bench target to `cargo rbench`, as one text file.
+//! Protocol 1: the answer of a bench target's process to `cargo rbench`, as one text file.
 //!
-//! The file is written once, after measuring, under another name that is then renamed: whoever
-//! finds it finds all of it, which its last line confirms. Times are whole nanoseconds, so nothing
-//! is rounded on the way.
+//! The file is written once, after measuring, under another name that is then renamed: so the file
+//! is always complete, and its last line confirms it. Times are whole nanoseconds, so nothing is
+//! rounded.
 //!
 //! ```text
 //! rbench-harness 1                      the protocol
@@ -40,10 +40,10 @@ use crate::{
     suite::{Driver, Record},
 };
 
-/// The protocol that this crate speaks.
+/// The protocol of this crate.
 pub(crate) const VERSION: u64 = 1;
 
-/// Does what a request asks, and keeps what came for the answer.
+/// Carries out a request, and collects the outcomes for the answer.
 pub(crate) struct Recorder<'r> {
     request: &'r Request,
     records: Vec<Record>,
@@ -55,18 +55,18 @@ impl<'r> Recorder<'r> {
         Self { request, records: Vec::new(), refusal: None }
     }
 
-    /// Notes that nothing can be run, or no more, because of `reason`.
+    /// Records that nothing, or nothing more, can be run, because of `reason`.
     pub(crate) fn refuse(&mut self, reason: String) {
         self.refusal = Some(reason);
     }
 
-    /// Whether something failed.
+    /// True if anything failed.
     pub(crate) fn failed(&self) -> bool {
         self.refusal.is_some()
             || self.records.iter().any(|record| matches!(record.outcome, Outcome::Failed(_)))
     }
 
-    /// Writes the answer to where the request wants it.
+    /// Writes the answer to the requested path.
     pub(crate) fn write(&self) -> io::Result<()> {
         let text = self.render(env!("CARGO_PKG_VERSION"));
         write_atomically(&self.request.output, text.as_bytes())
@@ -137,7 +137,7 @@ fn render_measured(text: &mut String, measured: &Measured) {
     }
 }
 
-/// A time that does not fit (584 years) is given as the largest.
+/// Whole nanoseconds; a time that does not fit (584 years) becomes the maximum.
 fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
@@ -152,7 +152,7 @@ fn escaped(text: &str) -> String {
 }
 
 fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    // A person who repeats a command of rbench wants to see the answer.
+    // A user who repeats a command of rbench wants to see the answer.
     if path == Path::new("/dev/stdout") {
         return io::stdout().write_all(bytes);
     }
@@ -191,9 +191,9 @@ mod tests {
         })
     }
 
-    /// The golden file is also read by the tests of cargo-rbench.
+    /// The tests of cargo-rbench read the golden file too.
     #[test]
-    fn the_answer_is_the_golden_file() {
+    fn answer_equals_the_golden_file() {
         let request = request(Path::new("unused"));
         let mut recorder = Recorder::new(&request);
         let bytes = Some(Throughput::Bytes(1024));
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn the_file_appears_whole_under_its_name_and_leaves_no_other() {
+    fn answer_is_written_completely_and_leaves_no_other_file() {
         let directory = std::env::temp_dir().join(format!("rbench-{}", std::process::id()));
         fs::create_dir_all(&directory).unwrap();
         let request = request(&directory.join("answer"));
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn iterations_belong_to_the_id_they_were_given_for() {
+    fn iterations_apply_to_their_own_id() {
         let request = request(Path::new("unused"));
         let recorder = Recorder::new(&request);
         assert!(matches!(recorder.task("b"), Task::Ignore));

@@ -1,4 +1,4 @@
-//! Carries out the command line on a suite of benchmarks.
+//! Runs a suite of benchmarks according to the command line.
 
 use std::{
     io::{self, Write},
@@ -15,9 +15,11 @@ use crate::{
     table,
 };
 
-/// Runs the benchmarks that `register` registers, as the command line requests; the body of `main`.
+/// Runs the benchmarks that `register` registers, according to the command line; the body of
+/// `main`.
 ///
-/// [`main!`](crate::main) calls this; call it yourself when `main` has other things to do first.
+/// [`main!`](crate::main) calls this function. Call it directly if `main` has to do other things
+/// first.
 pub fn run(register: impl FnOnce(&mut Suite<'_>)) -> ExitCode {
     let Arguments { action, selection } = match arguments::parse(std::env::args_os().skip(1)) {
         Ok(arguments) => arguments,
@@ -34,13 +36,13 @@ pub fn run(register: impl FnOnce(&mut Suite<'_>)) -> ExitCode {
     }
 }
 
-/// What a failed test or benchmark process exits with, everywhere in Cargo's world.
+/// The exit status of a failed test or benchmark process, as everywhere in Cargo.
 const FAILED: u8 = 101;
 
 fn answer(request: &Request, register: impl FnOnce(&mut Suite<'_>)) -> ExitCode {
     let mut recorder = Recorder::new(request);
-    let asked = request.protocol.unwrap_or(protocol::VERSION);
-    if asked == protocol::VERSION {
+    let requested = request.protocol.unwrap_or(protocol::VERSION);
+    if requested == protocol::VERSION {
         let mut register = Some(register);
         with_initial_state(request.seed, &mut || {
             let Some(register) = register.take() else { return };
@@ -51,7 +53,7 @@ fn answer(request: &Request, register: impl FnOnce(&mut Suite<'_>)) -> ExitCode 
         });
     } else {
         recorder.refuse(format!(
-            "this rbench-harness speaks protocol {}, not {asked}",
+            "this rbench-harness speaks protocol {}, not {requested}",
             protocol::VERSION
         ));
     }
@@ -62,7 +64,7 @@ fn answer(request: &Request, register: impl FnOnce(&mut Suite<'_>)) -> ExitCode 
     if recorder.failed() { ExitCode::from(FAILED) } else { ExitCode::SUCCESS }
 }
 
-/// What a user requests without rbench.
+/// The user's request without rbench.
 enum Mode {
     List { terse: bool },
     Smoke,
@@ -87,7 +89,7 @@ fn plain(mode: Mode, selection: Selection, register: impl FnOnce(&mut Suite<'_>)
     if printer.failed > 0 { ExitCode::from(FAILED) } else { ExitCode::SUCCESS }
 }
 
-/// Prints the outcome of each benchmark, as it comes.
+/// Prints the outcome of each benchmark when it ends.
 struct Printer {
     mode: Mode,
     selection: Selection,
@@ -120,7 +122,7 @@ impl Driver for Printer {
     }
 }
 
-/// Prints a line; that nobody reads it any more (`| head`) is no reason to fail.
+/// Prints a line; a closed standard output (`| head`) is no reason to fail.
 fn print_line(line: &impl std::fmt::Display) {
     let _ = writeln!(io::stdout(), "{line}");
 }

@@ -1,7 +1,7 @@
-//! This crate's own files, for a program that has to write the harness out: `cargo rbench demo` makes a
-//! project that needs no network.
+//! This crate's own files, for a program that must write the harness to disk: `cargo rbench demo` creates a project
+//! that needs no network.
 
-/// Every file that this crate is compiled from, but for its manifest: path and content.
+/// All files that this crate is compiled from, except for its manifest: path and content.
 pub const FILES: [(&str, &str); 12] = [
     ("README.md", include_str!("../README.md")),
     ("src/arguments.rs", include_str!("arguments.rs")),
@@ -24,7 +24,7 @@ mod tests {
     use super::FILES;
 
     #[test]
-    fn no_file_is_forgotten() {
+    fn files_contains_every_source() {
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
         let name = |entry: fs::DirEntry| format!("src/{}", entry.file_name().to_str().unwrap());
         let mut there: BTreeSet<String> =

@@ -1,4 +1,4 @@
-//! What a bench target registers: benchmarks, alone or in groups, and which of them are wanted.
+//! Registers the benchmarks of a bench target, single or in groups, and runs the selected ones.
 
 use std::{
     collections::HashSet,
@@ -8,7 +8,7 @@ use std::{
 
 use crate::bencher::{Bencher, Outcome, Task, Throughput};
 
-/// What came of one wanted benchmark.
+/// The outcome of one selected benchmark.
 #[derive(Debug)]
 pub(crate) struct Record {
     pub(crate) id: String,
@@ -16,13 +16,13 @@ pub(crate) struct Record {
     pub(crate) outcome: Outcome,
 }
 
-/// What drives a suite: decides what to do with an id, and takes what came of it.
+/// Drives a suite: decides the task for an id, and receives the outcome.
 pub(crate) trait Driver {
     /// The task for the benchmark `id`.
     fn task(&self, id: &str) -> Task;
-    /// Called before a benchmark that is to be run.
+    /// Called before a benchmark is run.
     fn begins(&mut self, _id: &str) {}
-    /// Takes the outcome of a benchmark, in the order of registration.
+    /// Receives the outcome of a benchmark, in the order of registration.
     fn ends(&mut self, record: Record);
 }
 
@@ -41,8 +41,8 @@ impl<'d> Suite<'d> {
 
     /// Registers a benchmark.
     ///
-    /// `benchmark` prepares what it needs and then calls [`Bencher::iter`] or one of its siblings,
-    /// once. It is not called when the benchmark is not wanted in this process.
+    /// `benchmark` prepares its data and then calls [`Bencher::iter`] or one of its siblings, once.
+    /// It is not called if the benchmark is not selected in this process.
     ///
     /// The id may be anything that can be displayed and has no control characters. Two benchmarks
     /// of one target with the same id are an error.
@@ -84,7 +84,7 @@ impl<'d> Suite<'d> {
     }
 }
 
-/// Benchmarks whose ids begin with the same words.
+/// Benchmarks whose ids start with the same prefix.
 pub struct Group<'s, 'd> {
     prefix: String,
     throughput: Option<Throughput>,
@@ -98,7 +98,8 @@ impl<'d> Group<'_, 'd> {
         self
     }
 
-    /// Says how much one iteration of the benchmarks registered from here on processes.
+    /// Sets the amount of data that one iteration processes, for the benchmarks registered from
+    /// here on.
     pub fn throughput(&mut self, throughput: Throughput) -> &mut Self {
         self.throughput = Some(throughput);
         self
@@ -114,7 +115,7 @@ impl<'d> Group<'_, 'd> {
     }
 }
 
-/// The words of a panic, as `panic!` and `assert!` leave them.
+/// The message of a panic, as `panic!` and `assert!` leave it.
 pub(crate) fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
     panic
         .downcast_ref::<&str>()
@@ -127,7 +128,7 @@ pub(crate) fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
 mod tests {
     use super::*;
 
-    /// Smoke-tests what begins with its prefix, and keeps what came.
+    /// Smoke-tests benchmarks with its prefix, and keeps the outcomes.
     struct Smoke(&'static str, Vec<Record>);
 
     impl Driver for Smoke {
@@ -146,7 +147,7 @@ mod tests {
         driver.1
     }
 
-    fn failure_of(benchmark: impl FnOnce(&mut Bencher)) -> String {
+    fn error_of(benchmark: impl FnOnce(&mut Bencher)) -> String {
         let records = smoke("", |suite| _ = suite.bench("b", benchmark));
         match &records[0].outcome {
             Outcome::Failed(reason) => reason.clone(),
@@ -155,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_nest_in_ids_and_hand_down_their_throughput() {
+    fn groups_nest_in_ids_and_inherit_throughput() {
         let records = smoke("", |suite| {
             let mut outer = suite.group("a");
             outer.throughput(Throughput::Elements(3));
@@ -167,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_benchmark_that_is_not_wanted_is_not_prepared() {
+    fn unselected_benchmark_is_not_called() {
         let records = smoke("wanted", |suite| {
             suite.bench("other", |_| panic!("called"));
             suite.bench("wanted", |bencher| bencher.iter(|| ()));
@@ -176,21 +177,21 @@ mod tests {
     }
 
     #[test]
-    fn a_benchmark_that_never_iterates_fails() {
-        assert!(failure_of(|_| ()).contains("never called `iter`"));
+    fn benchmark_without_iter_fails() {
+        assert!(error_of(|_| ()).contains("never called `iter`"));
     }
 
     #[test]
-    fn a_benchmark_that_iterates_twice_fails() {
+    fn benchmark_that_calls_iter_twice_fails() {
         let twice = |bencher: &mut Bencher| {
             bencher.iter(|| ());
             bencher.iter(|| ());
         };
-        assert!(failure_of(twice).contains("more than once"));
+        assert!(error_of(twice).contains("more than once"));
     }
 
     #[test]
-    fn a_panic_fails_its_benchmark_alone_and_keeps_its_words() {
+    fn panic_fails_only_its_benchmark_and_keeps_the_message() {
         let records = smoke("", |suite| {
             suite.bench("a", |_| panic!("no file {}", 7));
             suite.bench("b", |bencher| bencher.iter(|| ()));
@@ -202,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn the_second_of_two_benchmarks_with_one_id_fails() {
+    fn second_benchmark_with_the_same_id_fails() {
         let records = smoke("", |suite| {
             suite.bench("a", |bencher| bencher.iter(|| ()));
             suite.bench("a", |bencher| bencher.iter(|| ()));
@@ -212,13 +213,13 @@ mod tests {
     }
 
     #[test]
-    fn an_id_with_a_line_break_is_refused() {
+    fn id_with_a_line_break_is_refused() {
         let records = smoke("", |suite| _ = suite.bench("a\nb", |b| b.iter(|| ())));
         assert!(matches!(&records[0].outcome, Outcome::Failed(why) if why.contains("control")));
     }
 
     #[test]
-    fn a_skipped_benchmark_has_its_reason() {
+    fn skipped_benchmark_has_its_reason() {
         let records = smoke("", |suite| _ = suite.bench("a", |b| b.skip("no GPU")));
         assert!(matches!(&records[0].outcome, Outcome::Skipped(why) if why == "no GPU"));
     }

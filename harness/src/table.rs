@@ -7,7 +7,7 @@ use crate::{bencher::Throughput, measure::Measured};
 /// The line above the rows.
 pub(crate) const HEADING: Heading = Heading;
 
-/// See [`HEADING`].
+/// The line above the rows, as a `Display` type.
 pub(crate) struct Heading;
 
 impl fmt::Display for Heading {
@@ -16,7 +16,7 @@ impl fmt::Display for Heading {
     }
 }
 
-/// One benchmark: times per iteration, and how many iterations each measurement had.
+/// The row of one benchmark: times per iteration, and the number of iterations of each measurement.
 pub(crate) fn row(id: &str, throughput: Option<Throughput>, measured: &Measured) -> String {
     let mut times: Vec<f64> = measured
         .times
@@ -46,7 +46,7 @@ fn line(
     line.trim_end().to_owned()
 }
 
-/// A time in nanoseconds, with four digits and a unit that suits it.
+/// A time in nanoseconds, with four digits and a suitable unit.
 fn time(nanoseconds: f64) -> String {
     let (value, unit) = match nanoseconds {
         ns if ns < 1e3 => (ns, "ns"),
@@ -57,7 +57,7 @@ fn time(nanoseconds: f64) -> String {
     format!("{} {unit}", four_digits(value))
 }
 
-/// What is processed per second when one iteration takes `nanoseconds`.
+/// The amount of data per second if one iteration takes `nanoseconds`.
 fn rate(throughput: Throughput, nanoseconds: f64) -> String {
     let (amount, unit) = match throughput {
         Throughput::Bytes(bytes) => (bytes, "B/s"),
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_shows_times_per_iteration_under_their_headings() {
+    fn row_shows_times_per_iteration_under_the_headings() {
         let row = row("parse/64", Some(Throughput::Bytes(64)), &measured(10, &[300, 100, 240]));
         assert_eq!(
             format!("{HEADING}\n{row}"),
@@ -110,12 +110,12 @@ mod tests {
     }
 
     #[test]
-    fn the_median_of_an_even_number_of_times_is_between_the_two_in_the_middle() {
+    fn median_of_an_even_number_is_between_the_middle_times() {
         assert!(row("a", None, &measured(1, &[1, 3, 5, 1000])).contains("4.000 ns"));
     }
 
     #[test]
-    fn units_follow_size() {
+    fn time_unit_follows_the_size() {
         let shown = [0.25, 1234.0, 5e6, 12.5e9].map(time);
         assert_eq!(shown, ["0.250 ns", "1.234 µs", "5.000 ms", "12.50 s"]);
     }

@@ -1,4 +1,4 @@
-//! A bench target may forbid `unsafe`, and what it registers is tried once by `cargo test`.
+//! A bench target may forbid `unsafe`. `cargo test` runs each of these benchmarks once.
 #![forbid(unsafe_code)]
 
 use rbench_harness::{Suite, Throughput, black_box};

@@ -1,4 +1,4 @@
-//! Comments on a pull request, or on a merge request.
+//! Comments on a pull request or a merge request: finds, creates and updates the one of rbench.
 
 use std::time::Duration;
 
@@ -10,16 +10,16 @@ use super::{
     http::{Http, Method},
 };
 
-/// An answer has so many entries at most.
+/// Entries requested for each page of a list.
 const PAGE: usize = 100;
 
-/// So many pages are read.
+/// Most pages that are read.
 const MOST_PAGES: usize = 50;
 
-/// What hosts the repository.
+/// A service that hosts repositories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Host {
-    /// GitHub, or its server for enterprises.
+    /// GitHub or GitHub Enterprise Server.
     Github,
     /// GitLab.
     Gitlab,
@@ -28,24 +28,24 @@ pub enum Host {
 /// A request to merge a branch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// What hosts the repository.
+    /// The service.
     pub host: Host,
-    /// OWNER/NAME, or the number of the project.
+    /// OWNER/NAME on GitHub, the project's number on GitLab.
     pub project: String,
-    /// Its number.
+    /// Number of the request.
     pub number: u64,
 }
 
-/// A comment that was found.
+/// A comment on a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundComment {
-    /// Its number.
+    /// Id of the comment.
     pub id: u64,
-    /// Its text.
+    /// Text of the comment.
     pub body: String,
 }
 
-/// The API of a host.
+/// The comments API of a host.
 pub struct Comments {
     http: Http,
     host: Host,
@@ -85,7 +85,7 @@ impl Author {
 }
 
 impl Comments {
-    /// The API at this address; `pause` waits.
+    /// Connects to the API at this address; `pause` waits.
     pub fn new(
         host: Host,
         address: &str,
@@ -102,7 +102,8 @@ impl Comments {
         Ok(Self { http, host })
     }
 
-    /// The comment of one's own that begins with this line. Others may write the line too; theirs is not touched.
+    /// Finds the token owner's comment that starts with this line. Others may write the line too; their comments are
+    /// ignored, so that they are never changed.
     pub fn find(&self, request: &Request, marker: &str) -> Result<Option<FoundComment>, HttpError> {
         let path = list(request);
         let mut candidates = Vec::new();
@@ -118,7 +119,7 @@ impl Comments {
         let own = self.own_name()?;
         let is_own = |author: &Author| match &own {
             Some(own) => author.name() == Some(own),
-            // A token of a workflow has no name that it may ask for; it writes as a bot.
+            // A workflow's token cannot query its account name; it writes as a bot.
             None => author.kind.as_deref() == Some("Bot"),
         };
         let found = candidates.into_iter().find(|(_, author)| author.as_ref().is_some_and(is_own));
@@ -150,7 +151,7 @@ impl Comments {
         found(&answer, body)
     }
 
-    /// The newest commit of a request.
+    /// The newest commit of a request, in hex.
     pub fn newest_commit(
         &self,
         Request { host, project, number }: &Request,
@@ -164,8 +165,8 @@ impl Comments {
         commit.map(str::to_owned).ok_or_else(|| HttpError::Answer("it has no commit".to_owned()))
     }
 
-    /// The numbers of the open pull requests of GitHub whose newest commit is this one; `branch` is where they come
-    /// from, with the owner before it. One branch may have requests to several others.
+    /// Numbers of the open GitHub pull requests whose newest commit is this one. `branch` is their source, with its
+    /// owner. One branch may have pull requests to several others.
     pub fn requests_of_commit(
         &self,
         project: &str,
@@ -185,7 +186,7 @@ impl Comments {
         Ok(numbers)
     }
 
-    /// The name of the account that the token belongs to, if it belongs to one.
+    /// Name of the token's account; none for a token without an account.
     fn own_name(&self) -> Result<Option<String>, HttpError> {
         match self.http.send(Method::Get, "/user", None) {
             Ok(user) => {
@@ -195,11 +196,11 @@ impl Comments {
             Err(HttpError::Status { status: 401 | 403 | 404, .. }) if self.host == Host::Github => {
                 Ok(None)
             }
-            Err(trouble) => Err(trouble),
+            Err(error) => Err(error),
         }
     }
 
-    /// Reads a list, page after page.
+    /// Reads a list page by page.
     fn pages<T: for<'de> Deserialize<'de>>(
         &self,
         path: &str,
@@ -221,7 +222,7 @@ impl Comments {
     }
 }
 
-/// Where the comments of a request are.
+/// Path of the request's comments in the API.
 fn list(Request { host, project, number }: &Request) -> String {
     match host {
         Host::Github => format!("/repos/{project}/issues/{number}/comments"),

@@ -1,4 +1,4 @@
-//! Requests to one API: with its token, to no other address, and with bounded patience.
+//! Requests to one API: sends the token to no other address, and waits and retries within limits.
 
 use std::{
     fmt,
@@ -13,33 +13,33 @@ use ureq::{
     tls::{RootCerts, TlsConfig},
 };
 
-/// How long one request may take.
+/// Timeout of a request.
 const LONGEST: Duration = Duration::from_secs(30);
 
-/// How often a request is made at most.
+/// Most attempts of a request.
 const TRIES: u32 = 3;
 
-/// How long the API may ask to wait before the next try.
+/// Longest wait before the next attempt that the API may ask for.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
-/// The wait after an error of the server.
+/// Wait after a server error.
 const WAIT: Duration = Duration::from_secs(2);
 
-/// The wait after a limit without a time: what GitHub asks for.
+/// Wait after a rate limit without a time: GitHub's recommendation.
 const LIMIT_WAIT: Duration = LONGEST_WAIT;
 
-/// The largest answer, in bytes.
+/// Largest answer, in bytes.
 const LARGEST: u64 = 32 << 20;
 
-/// The longest message of an API that is told, in characters.
+/// Longest message of an API that is shown, in characters.
 const LONGEST_MESSAGE: usize = 200;
 
-/// A secret for an API. It is shown nowhere.
+/// A secret for an API. Its `Debug` output does not show it.
 #[derive(Clone)]
 pub struct Token(String);
 
 impl Token {
-    /// The token, unless it cannot stand in a header.
+    /// Wraps a token; none if it is invalid in a header.
     pub fn new(text: &str) -> Option<Self> {
         let text = text.trim();
         let is_plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic());
@@ -53,23 +53,23 @@ impl fmt::Debug for Token {
     }
 }
 
-/// Why a request came to nothing.
+/// The reason why a request failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HttpError {
-    /// The address is none that a token is sent to.
+    /// A token must not be sent to this address.
     Address(String),
     /// There was no answer.
     Unreachable(String),
-    /// The API asks to wait longer than there is patience, or again and again.
+    /// The API asks for a longer wait than allowed, or for too many.
     Limited,
-    /// The API answers with this status.
+    /// The API returned an error status.
     Status {
-        /// The code.
+        /// The status code.
         status: u16,
-        /// What the API says about it.
+        /// The API's message.
         message: String,
     },
-    /// The answer is not what such an API gives.
+    /// The answer is not one of such an API.
     Answer(String),
 }
 
@@ -90,7 +90,7 @@ impl fmt::Display for HttpError {
     }
 }
 
-/// How a request is made.
+/// The method of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Method {
     Get,
@@ -115,13 +115,13 @@ pub(super) struct Http {
     agent: Agent,
     address: String,
     headers: Vec<(&'static str, String)>,
-    /// Waits; tests only note how long.
+    /// Waits; tests only record the duration.
     pause: Box<dyn Fn(Duration)>,
 }
 
 impl Http {
-    /// The API at this address, with a header that has the token. Redirects are not followed, so the token goes
-    /// nowhere else.
+    /// Connects to the API at this address, with a header that contains the token. Redirects are not followed, so the
+    /// token is sent nowhere else.
     pub fn new(
         address: &str,
         (name, scheme): (&'static str, &str),
@@ -150,27 +150,27 @@ impl Http {
         Ok(Self { agent: config.build().into(), address: address.to_owned(), headers, pause })
     }
 
-    /// The same with another header in every request.
+    /// Adds another header to every request.
     pub fn with_header(mut self, name: &'static str, value: &str) -> Self {
         self.headers.push((name, value.to_owned()));
         self
     }
 
-    /// Makes a request, again if the API asks for that and if it may be made twice.
+    /// Sends a request, with retries if the API asks for them and if a repetition is safe.
     pub fn send(
         &self,
         method: Method,
         path: &str,
         body: Option<&Value>,
     ) -> Result<Value, HttpError> {
-        let mut trouble = HttpError::Limited;
+        let mut error = HttpError::Limited;
         for attempt in 1..=TRIES {
             let answer = self.once(method, path, body);
-            // What is asked for, and no more: no headers, queries or bodies.
+            // Only the path: no headers, queries or bodies, which may contain secrets.
             let what = (method.name(), path.split('?').next().unwrap_or_default());
             match &answer {
                 Ok(Response { status, wait, .. }) => debug!(status, ?wait, "{} {}", what.0, what.1),
-                Err(trouble) => debug!("{} {}: {trouble}", what.0, what.1),
+                Err(error) => debug!("{} {}: {error}", what.0, what.1),
             }
             let answer = answer?;
             let wait = match answer.status {
@@ -182,19 +182,19 @@ impl Http {
                 403 if answer.wait.is_some() || answer.is_rate_limit() => {
                     answer.wait.unwrap_or(LIMIT_WAIT)
                 }
-                // What was posted may be there in spite of the error.
+                // A posted comment may exist in spite of the error.
                 500..600 if method != Method::Post => {
-                    trouble = answer.trouble();
+                    error = answer.error();
                     WAIT
                 }
-                _ => return Err(answer.trouble()),
+                _ => return Err(answer.error()),
             };
             if attempt == TRIES || wait > LONGEST_WAIT {
                 break;
             }
             (self.pause)(wait);
         }
-        Err(trouble)
+        Err(error)
     }
 
     fn once(
@@ -231,20 +231,19 @@ impl Http {
 
 struct Response {
     status: u16,
-    /// How long the API wants to be left alone, where it says so.
+    /// Wait that the API asks for, if any.
     wait: Option<Duration>,
     body: String,
 }
 
 impl Response {
-    /// Whether a limit is the reason for this answer, by its words: secondary limits of GitHub need not say when they
-    /// end.
+    /// True if a rate limit caused this answer, by its text: GitHub's secondary limits need not give their end.
     fn is_rate_limit(&self) -> bool {
         let text = self.body.to_lowercase();
         text.contains("rate limit") || text.contains("abuse detection")
     }
 
-    fn trouble(&self) -> HttpError {
+    fn error(&self) -> HttpError {
         let body: Value = serde_json::from_str(&self.body).unwrap_or_default();
         let message = match &body["message"] {
             Value::Null => String::new(),
@@ -256,7 +255,7 @@ impl Response {
     }
 }
 
-/// How long the headers ask to wait.
+/// Wait that the headers ask for.
 fn wait(headers: &HeaderMap) -> Option<Duration> {
     let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<u64>().ok();
     if let Some(seconds) = number("retry-after") {
@@ -269,7 +268,7 @@ fn wait(headers: &HeaderMap) -> Option<Duration> {
     Some(reset.duration_since(SystemTime::now()).unwrap_or(WAIT))
 }
 
-/// Whether an address without TLS is one of this machine.
+/// True if an address without TLS is on this machine.
 fn is_loopback(address: &str) -> bool {
     let Some(rest) = address.strip_prefix("http://") else { return false };
     let host = rest.split('/').next().unwrap_or_default();

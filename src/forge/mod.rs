@@ -1,4 +1,4 @@
-//! The APIs of services that host repositories, as far as comments on pull requests need them.
+//! The APIs of services that host repositories, limited to comments on pull requests.
 
 mod comments;
 mod http;

@@ -1,4 +1,4 @@
-//! Comments against a made-up API.
+//! Comments with a simulated API.
 
 use std::{
     cell::RefCell,
@@ -21,7 +21,7 @@ fn request(host: Host) -> Request {
     Request { host, project: project.to_owned(), number: 7 }
 }
 
-/// The API, and how long was waited.
+/// A client of the API, and the recorded waits.
 fn comments(api: &Api, host: Host) -> (Comments, Rc<RefCell<Vec<Duration>>>) {
     let waited = Rc::new(RefCell::new(Vec::new()));
     let noted = Rc::clone(&waited);
@@ -36,7 +36,7 @@ fn fault(method: &'static str, status: u16, headers: &[(&'static str, &str)]) ->
 }
 
 #[test]
-fn a_comment_is_written_and_found_again_and_replaced_on_each_host() {
+fn comment_is_created_found_and_updated_on_each_host() {
     for (host, changes) in [
         (
             Host::Github,
@@ -74,7 +74,7 @@ fn a_comment_is_written_and_found_again_and_replaced_on_each_host() {
 }
 
 #[test]
-fn a_comment_on_the_third_page_is_found() {
+fn find_reads_several_pages() {
     let api = Api::start();
     for number in 0..230 {
         api.add("somebody", false, &format!("comment {number}"));
@@ -87,39 +87,39 @@ fn a_comment_on_the_third_page_is_found() {
 }
 
 #[test]
-fn a_comment_of_somebody_else_is_never_touched() {
+fn find_ignores_comments_of_others() {
     let api = Api::start();
     api.add("mallory", false, MARKER);
-    let (of_workflow, _) = comments(&api, Host::Github);
-    assert_eq!(of_workflow.find(&request(Host::Github), MARKER).unwrap(), None);
+    let (workflow, _) = comments(&api, Host::Github);
+    assert_eq!(workflow.find(&request(Host::Github), MARKER).unwrap(), None);
     let own = api.add("workflow[bot]", true, MARKER);
-    assert_eq!(of_workflow.find(&request(Host::Github), MARKER).unwrap().unwrap().id, own);
+    assert_eq!(workflow.find(&request(Host::Github), MARKER).unwrap().unwrap().id, own);
     // The token of a person finds that person's comment, and no bot's.
     api.token_of("mallory");
-    assert_eq!(of_workflow.find(&request(Host::Github), MARKER).unwrap().unwrap().id, 1);
-    // A comment that only quotes the marker is none of rbench.
+    assert_eq!(workflow.find(&request(Host::Github), MARKER).unwrap().unwrap().id, 1);
+    // A comment that only quotes the marker does not belong to rbench.
     api.token_of("quoting");
     api.add("quoting", false, &format!("> {MARKER}"));
-    assert_eq!(of_workflow.find(&request(Host::Github), MARKER).unwrap(), None);
+    assert_eq!(workflow.find(&request(Host::Github), MARKER).unwrap(), None);
 }
 
 #[test]
-fn what_is_refused_is_told_with_the_words_of_the_api() {
+fn refusal_has_the_message_of_the_api() {
     let api = Api::start();
     let (comments, waited) = comments(&api, Host::Github);
     for status in [401, 403, 404, 410, 422, 301] {
         api.fails("POST", "", status);
-        let trouble = comments.create(&request(Host::Github), "x").unwrap_err();
-        assert_eq!(trouble, HttpError::Status { status, message: "refused".to_owned() });
+        let error = comments.create(&request(Host::Github), "x").unwrap_err();
+        assert_eq!(error, HttpError::Status { status, message: "refused".to_owned() });
     }
     assert!(waited.borrow().is_empty());
     let long = "ä".repeat(65_537);
-    let trouble = comments.create(&request(Host::Github), &long).unwrap_err();
-    assert!(trouble.to_string().contains("422: Body is too long"), "{trouble}");
+    let error = comments.create(&request(Host::Github), &long).unwrap_err();
+    assert!(error.to_string().contains("422: Body is too long"), "{error}");
 }
 
 #[test]
-fn a_limit_is_waited_for_as_long_as_the_api_says() {
+fn rate_limit_waits_as_long_as_the_api_asks() {
     let api = Api::start();
     let (comments, waited) = comments(&api, Host::Github);
     api.faults(fault("POST", 429, &[("retry-after", "3")]));
@@ -137,7 +137,7 @@ fn a_limit_is_waited_for_as_long_as_the_api_says() {
 }
 
 #[test]
-fn a_limit_without_a_time_is_waited_for_a_minute() {
+fn rate_limit_without_a_time_waits_a_minute() {
     let api = Api::start();
     let (comments, waited) = comments(&api, Host::Github);
     api.faults(fault("POST", 429, &[]));
@@ -148,7 +148,7 @@ fn a_limit_without_a_time_is_waited_for_a_minute() {
 }
 
 #[test]
-fn patience_with_limits_is_bounded() {
+fn rate_limit_waits_are_bounded() {
     let api = Api::start();
     let (comments, waited) = comments(&api, Host::Github);
     api.faults(fault("POST", 429, &[("retry-after", "3600")]));
@@ -162,7 +162,7 @@ fn patience_with_limits_is_bounded() {
 }
 
 #[test]
-fn what_may_have_been_written_is_not_written_again() {
+fn post_is_not_repeated_after_a_server_error() {
     let api = Api::start();
     let (comments, _) = comments(&api, Host::Github);
     api.fails("POST", "", 502);
@@ -173,7 +173,7 @@ fn what_may_have_been_written_is_not_written_again() {
 }
 
 #[test]
-fn the_requests_of_a_commit_are_those_whose_newest_commit_it_is() {
+fn requests_of_commit_match_the_newest_commit() {
     let api = Api::start();
     for number in 1..=150 {
         api.add_pull(number, &format!("commit {number}"));
@@ -191,7 +191,7 @@ fn the_requests_of_a_commit_are_those_whose_newest_commit_it_is() {
 }
 
 #[test]
-fn a_token_is_shown_nowhere_and_sent_to_no_address_without_protection() {
+fn token_is_hidden_and_sent_only_to_safe_addresses() {
     let token = Token::new("s3cret").unwrap();
     assert_eq!(format!("{token:?}"), "Token");
     assert!(Token::new("two words").is_none() && Token::new(" \n").is_none());
@@ -210,21 +210,21 @@ fn a_token_is_shown_nowhere_and_sent_to_no_address_without_protection() {
 }
 
 #[test]
-fn a_redirect_is_not_followed() {
+fn redirect_is_not_followed() {
     let (api, other) = (Api::start(), Api::start());
     let (comments, _) = comments(&api, Host::Github);
     let elsewhere = other.address.clone();
     api.faults(fault("GET", 307, &[("location", &elsewhere)]));
-    let trouble = comments.find(&request(Host::Github), MARKER).unwrap_err();
-    assert!(matches!(trouble, HttpError::Status { status: 307, .. }), "{trouble}");
+    let error = comments.find(&request(Host::Github), MARKER).unwrap_err();
+    assert!(matches!(error, HttpError::Status { status: 307, .. }), "{error}");
     assert!(other.asked().is_empty());
 }
 
 #[test]
-fn an_api_that_is_not_there_is_told() {
+fn unreachable_api_is_an_error() {
     let token = Token::new("s3cret").unwrap();
     // Nothing listens on the discard port.
     let comments = Comments::new(Host::Github, "http://127.0.0.1:9", &token, |_| ()).unwrap();
-    let trouble = comments.find(&request(Host::Github), MARKER).unwrap_err();
-    assert!(trouble.to_string().starts_with("the API cannot be reached"), "{trouble}");
+    let error = comments.find(&request(Host::Github), MARKER).unwrap_err();
+    assert!(error.to_string().starts_with("the API cannot be reached"), "{error}");
 }

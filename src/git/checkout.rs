@@ -1,15 +1,16 @@
-//! Checkouts: the complete files of a version in a directory of their own, written once.
+//! Checkouts: the complete files of a version in a separate directory, written once.
 //!
 //! Below the base directory:
 //!
-//! - `checkouts/<tree>/` is a whole checkout: it is written elsewhere and appears by one rename;
-//! - `checkouts/<tree>.manifest` shows damage to it;
-//! - `checkouts/tmp-*` is being written, or what a killed run left.
+//! - `checkouts/<tree>/` is a complete checkout: it is written elsewhere and appears by one rename;
+//! - `checkouts/<tree>.manifest` reveals damage to it;
+//! - `checkouts/tmp-*` is being written, or was left by a killed run.
 //!
-//! A manifest is what a checkout looked like when it was written: one line per file or link, with kind and permissions,
-//! size, time of modification and path. A check costs one `lstat` per file. It notices files that are missing, of another
-//! size, kind or mode, or written to since; not an edit that keeps the size and sets the old time back. Files that were
-//! added (a `Cargo.lock`, what a build script generates) are no damage, but must not be compiled.
+//! A manifest records the state of a checkout when it was written: one line per file or link, with kind and
+//! permissions, size, time of modification and path. A check costs one `lstat` per file. It notices files that are
+//! missing, that have another size, kind or mode, or that were written to since; it misses an edit that keeps the size
+//! and restores the old time. Added files (a `Cargo.lock`, output of a build script) are no damage, but must not be
+//! compiled.
 
 use std::{
     collections::HashSet,
@@ -33,31 +34,31 @@ use crate::{
 const UNFINISHED: &str = "tmp-";
 const FILES: &str = "files";
 const MANIFEST: &str = "manifest";
-/// The first line of the manifest of a checkout without the files of some submodules. No checkout has all
-/// that such a manifest says, so it is written again next time: they may be initialised by then.
+/// The first line of the manifest of a checkout without the files of some submodules. No checkout matches such a
+/// manifest, so it is written again next time: the submodules may be initialised by then.
 const INCOMPLETE: &str = "incomplete\n";
 
 /// The files of a version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checkout {
-    /// The directory that has them.
+    /// The directory with the files.
     pub path: PathBuf,
-    /// Whether they were written just now, and not found from before.
+    /// True if they were written just now, false if they were there already.
     pub fresh: bool,
-    /// Submodules that are not initialised in the user's repository: empty directories here too.
+    /// Submodules that are not initialised in the user's repository; they are empty directories here too.
     pub absent_submodules: Vec<PathBuf>,
 }
 
 /// All checkouts of one repository, in one base directory.
 ///
-/// One process at a time: the caller holds a lock on the base directory.
+/// Only one process at a time may use it: the caller holds a lock on the base directory.
 #[derive(Debug)]
 pub struct Checkouts {
     directory: PathBuf,
 }
 
 impl Checkouts {
-    /// Opens `<base>/checkouts`, makes it if need be, and removes what a killed run left behind.
+    /// Opens `<base>/checkouts`, creates it if necessary, and removes remains of killed runs.
     pub fn open(base: &Path) -> Result<Self> {
         let checkouts = Self { directory: base.join("checkouts") };
         let what = || format!("cannot prepare {}", checkouts.directory.display());
@@ -66,11 +67,10 @@ impl Checkouts {
         Ok(checkouts)
     }
 
-    /// The files of `version`, complete: found from before if they are undamaged, else written.
+    /// Provides the complete files of `version`: existing ones if they are undamaged, else new ones.
     ///
-    /// Files written get the present time, so that they are older than everything that is ever
-    /// compiled from them. Files added since do not count as damage; damage is noticed as far as
-    /// sizes, modes and times of modification show it.
+    /// Written files get the present time, so that they are older than everything that is ever compiled from them.
+    /// Added files are no damage; other damage is noticed if sizes, modes or times of modification show it.
     pub fn checkout(&self, repository: &Repository, version: &Version) -> Result<Checkout> {
         let (path, manifest) = self.paths(version);
         let known = fs::read_to_string(&manifest);
@@ -80,9 +80,8 @@ impl Checkouts {
         self.write(repository, version)
     }
 
-    /// Writes the files of `version` again if they are not exactly those that were written before: a
-    /// benchmark may change the sources that it was compiled from, or add to them. Returns the files that
-    /// had been changed; `None` if nothing was written.
+    /// Writes the files of `version` again if they are not exactly as written before: a benchmark may change the
+    /// sources that it was compiled from, or add files. Returns the changed files; `None` if nothing was written.
     pub fn restore(
         &self,
         repository: &Repository,
@@ -91,7 +90,7 @@ impl Checkouts {
         let (path, manifest) = self.paths(version);
         let known = fs::read_to_string(&manifest).unwrap_or_default();
         let Differences { changed, has_more } = differences(&known, &path);
-        // Uncommitted changes that nobody has any more are better than nothing.
+        // Uncommitted changes that exist nowhere else are better than nothing.
         let is_last = || {
             version.dirty && Oid::from_str(&version.tree).is_ok_and(|tree| !repository.has(tree))
         };
@@ -102,7 +101,7 @@ impl Checkouts {
         Ok(Some(changed))
     }
 
-    /// Where a checkout and its manifest are.
+    /// The paths of a checkout and of its manifest.
     fn paths(&self, version: &Version) -> (PathBuf, PathBuf) {
         let path = self.directory.join(&version.tree);
         let manifest = path.with_extension(MANIFEST);
@@ -129,13 +128,13 @@ impl Checkouts {
         let files = unfinished.path().join(FILES);
         fs::create_dir(&files).context(Exit::Build, what)?;
         let absent_submodules = files::write(repository, tree, &files)
-            .map_err(|failure| failure.cause(format!("needed for the checkout of {version}")))?;
+            .map_err(|error| error.cause(format!("needed for the checkout of {version}")))?;
         let heading = if absent_submodules.is_empty() { "" } else { INCOMPLETE };
         publish(&unfinished, heading, &path, &manifest).context(Exit::Build, what)?;
         Ok(Checkout { path, fresh: true, absent_submodules })
     }
 
-    /// A directory to write a checkout in, for this user alone.
+    /// A directory to write a checkout in, accessible only to this user.
     fn unfinished(&self) -> io::Result<TempDir> {
         tempfile::Builder::new()
             .prefix(UNFINISHED)
@@ -154,8 +153,8 @@ impl Checkouts {
     }
 }
 
-/// The manifest goes first: without its directory it means nothing, and a directory without a
-/// manifest is damaged. Both renames are atomic.
+/// Makes a finished checkout visible. The manifest is renamed first: without its directory it is ignored, and a
+/// directory without a manifest counts as damaged. Both renames are atomic.
 fn publish(unfinished: &TempDir, heading: &str, path: &Path, manifest: &Path) -> io::Result<()> {
     let files = unfinished.path().join(FILES);
     let text = unfinished.path().join(MANIFEST);
@@ -164,7 +163,7 @@ fn publish(unfinished: &TempDir, heading: &str, path: &Path, manifest: &Path) ->
     fs::rename(files, path)
 }
 
-/// Removes a file or a directory, whether it is there or not.
+/// Removes a file or a directory, if it exists.
 fn remove(path: &Path) -> io::Result<()> {
     let removed = match fs::symlink_metadata(path) {
         Ok(data) if data.is_dir() => fs::remove_dir_all(path),
@@ -199,7 +198,8 @@ fn describe_files_into(root: &Path, directory: &Path, text: &mut String) -> io::
     Ok(())
 }
 
-/// The path is written as hex where it is not plain text, so that every line is one file.
+/// The manifest's line for a file. The path is written as hex where it is not plain text, so that every file is one
+/// line.
 fn line(data: &Metadata, path: &Path) -> String {
     let path = path.to_str().filter(|path| !path.contains(['\n', '\r'])).map_or_else(
         || format!("x{}", hex(path.as_os_str().as_encoded_bytes())),
@@ -215,7 +215,7 @@ fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// Nanoseconds since 1970, 0 where the file system knows no times.
+/// Nanoseconds since 1970; 0 if the file system stores no times.
 fn modified(data: &Metadata) -> u128 {
     data.modified()
         .ok()
@@ -223,27 +223,27 @@ fn modified(data: &Metadata) -> u128 {
         .map_or(0, |t| t.as_nanos())
 }
 
-/// Whether everything that `manifest` describes is still so below `directory`.
+/// True if everything that `manifest` describes is unchanged below `directory`.
 fn is_unchanged(manifest: &str, directory: &Path) -> bool {
     let Ok(now) = describe_files(directory) else { return false };
-    // Both are in the same order, so one pass over what is there now finds all that was there.
+    // Both are in the same order, so one pass over the present files finds all recorded ones.
     let mut now = now.lines();
     manifest.lines().all(|line| now.any(|present| present == line))
 }
 
-/// How the files below a directory differ from what its manifest describes.
+/// The differences of the files below a directory from its manifest.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Differences {
-    /// The files that were changed or removed.
+    /// Changed or removed files.
     changed: Vec<String>,
-    /// Whether there are others that cargo may see: lock files, which cargo makes itself, and target
-    /// dirs do not count.
+    /// True if there are other files that cargo may read. Lock files, which cargo itself creates, and target
+    /// directories do not count.
     has_more: bool,
 }
 
-/// How the files below `directory` differ from what `manifest` describes.
+/// Compares the files below `directory` with `manifest`.
 fn differences(manifest: &str, directory: &Path) -> Differences {
-    // What cannot be read is missing.
+    // An unreadable file counts as missing.
     let now = describe_files(directory).unwrap_or_default();
     let present: HashSet<&str> = now.lines().collect();
     let known: HashSet<&str> = manifest.lines().filter_map(path_of).collect();
@@ -255,7 +255,7 @@ fn differences(manifest: &str, directory: &Path) -> Differences {
     }
 }
 
-/// The path in a line, as it is written there without its first letter.
+/// The path in a line, as it is written there, without its first letter.
 fn path_of(line: &str) -> Option<&str> {
     line.splitn(4, ' ').nth(3)?.get(1..)
 }
@@ -270,7 +270,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_unfinished_checkout_is_for_this_user_alone_and_removed_by_the_next_run() {
+    fn unfinished_checkout_is_private_and_removed_by_the_next_run() {
         let base = tempfile::tempdir().unwrap();
         let unfinished = Checkouts::open(base.path()).unwrap().unfinished().unwrap().keep();
         assert_eq!(fs::metadata(&unfinished).unwrap().permissions().mode() & 0o777, 0o700);

@@ -1,16 +1,14 @@
-//! The files of a tree in a directory, as `git checkout` would write them.
+//! Writes the files of a tree into a directory, as `git checkout` would.
 //!
-//! libgit2's checkout writes them: it alone applies line endings and `ident`, and guards against
-//! paths such as `.git/hooks`. It runs on a handle of its own whose working tree is the new directory
-//! and whose index, in memory, is the tree: so `.gitattributes` are those of the version, not of the
-//! user's working tree. What libgit2 leaves undone is done here: submodules, of each of which a tree holds a commit of
-//! another repository, whose files belong to the version; and files of Git LFS, which a tree has as pointers, with
-//! their content stored outside the objects.
-//! Not applied, as libgit2 does not know it: the attribute `working-tree-encoding`.
+//! libgit2's checkout does the writing: it alone applies line endings and `ident`, and guards against paths such as
+//! `.git/hooks`. It runs on a separate handle whose working tree is the new directory and whose index, in memory, is
+//! the tree: so `.gitattributes` are those of the version, not of the user's working tree. This module adds the parts
+//! that libgit2 omits: submodules, for each of which a tree holds a commit of another repository, whose files belong to
+//! the version; and files of Git LFS, which a tree has as pointers, with their content stored outside the objects. Not
+//! applied, as libgit2 does not know it: the attribute `working-tree-encoding`.
 //!
-//! Writing the blobs oneself takes half the time (0.20 s against 0.37 s for 5,000 files of 40 MB in
-//! memory; `git worktree add` takes 0.17 s), but git2 offers no filters for that, and next to a
-//! compilation neither counts.
+//! Writing the blobs directly takes half the time (0.20 s against 0.37 s for 5,000 files of 40 MB in memory; `git
+//! worktree add` takes 0.17 s), but git2 offers no filters for that, and both are negligible next to a compilation.
 
 use std::{
     collections::HashMap,
@@ -33,8 +31,8 @@ const TYPE_MASK: u32 = 0o170_000;
 pub(super) const SUBMODULE: u32 = 0o160_000;
 const FILE: u32 = 0o100_000;
 
-/// Writes the complete `tree` into the empty directory `into`, submodules and their submodules
-/// included. Returns the paths of submodules that are not initialised here.
+/// Writes the complete `tree` into the empty directory `into`, including nested submodules. Returns the paths of
+/// submodules that are not initialised here.
 pub(super) fn write(repository: &Repository, tree: Oid, into: &Path) -> Result<Vec<PathBuf>> {
     let (handle, index) = write_own(repository, tree, into)
         .map_err(|error| not_written(repository, tree, into, &error))?;
@@ -73,8 +71,8 @@ fn not_written(repository: &Repository, tree: Oid, into: &Path, error: &git2::Er
     failure
 }
 
-/// Programs that the user's git configuration has for converting files (encryption, for instance)
-/// are not run; a file that would need one would silently have other content than the user's.
+/// Refuses files that need a conversion program of the user's git configuration (for encryption, for instance). rbench
+/// does not run such programs, and without them a file would silently have other content than the user's.
 fn refuse_filters(handle: &git2::Repository, index: &Index) -> Result<()> {
     let configured =
         configured_filters(handle).context(Exit::Build, || "cannot read git's configuration")?;
@@ -103,7 +101,7 @@ fn refuse_filters(handle: &git2::Repository, index: &Index) -> Result<()> {
     Ok(())
 }
 
-/// The filters that change files on checkout, apart from LFS.
+/// The filters that change files on checkout, except for LFS.
 fn configured_filters(handle: &git2::Repository) -> Result<Vec<String>, git2::Error> {
     let mut filters = Vec::new();
     handle.config()?.entries(Some(r"^filter\..*\.(smudge|process)$"))?.for_each(|entry| {
@@ -131,7 +129,7 @@ fn is_file(entry: &IndexEntry) -> bool {
     entry.mode & TYPE_MASK == FILE
 }
 
-/// The path of an index entry, any bytes.
+/// The path of an index entry; it may contain any bytes.
 pub(super) fn path_of(entry: &IndexEntry) -> PathBuf {
     path_from_bytes(&entry.path)
 }
@@ -140,21 +138,21 @@ pub(super) fn path_from_bytes(bytes: &[u8]) -> PathBuf {
     PathBuf::from(OsStr::from_bytes(bytes))
 }
 
-/// The name of LFS in `.gitattributes`.
+/// The name of the LFS filter in `.gitattributes`.
 const LFS_FILTER: &str = "lfs";
 
-/// Pointers are shorter than this, by their specification.
+/// The size in bytes that pointers stay below, by their specification.
 const POINTER_LIMIT: u64 = 1_024;
 
-/// How many missing files a failure names.
+/// Most missing files that an error names.
 const NAMED: usize = 5;
 
 /// The contents of a pointer file.
 #[derive(Debug, PartialEq, Eq)]
 struct Pointer {
-    /// The SHA-256 of the content, in hex.
+    /// SHA-256 of the content, in hex.
     sha256: String,
-    /// The content's size in bytes.
+    /// Size of the content in bytes.
     size: u64,
 }
 
@@ -175,7 +173,7 @@ impl Pointer {
         Self::parse(&fs::read(file).ok()?)
     }
 
-    /// Where the content lies, if it was fetched and is whole.
+    /// The path of the content, if it was fetched and is complete.
     fn content(&self, handle: &git2::Repository) -> Option<PathBuf> {
         let storage = handle.config().and_then(|config| config.get_path("lfs.storage"));
         let [first, second] = [&self.sha256[..2], &self.sha256[2..4]];
@@ -190,12 +188,12 @@ impl Pointer {
     }
 }
 
-/// Whether git's attributes hand the file to LFS.
+/// True if git's attributes assign the file to LFS.
 pub(super) fn is_tracked_by_lfs(handle: &git2::Repository, path: &Path) -> bool {
     attribute(handle, path, "filter").as_deref() == Some(LFS_FILTER)
 }
 
-/// Whether `file` holds exactly the content that the pointer in `blob` points to.
+/// True if `file` has exactly the content that the pointer in `blob` stands for.
 pub(super) fn is_lfs_content_of(handle: &git2::Repository, blob: Oid, file: &Path) -> bool {
     let content = handle
         .find_blob(blob)
@@ -227,8 +225,8 @@ fn equal(one: &Path, other: &Path) -> io::Result<bool> {
 
 /// Replaces the pointers among the files written to `into` by their content.
 ///
-/// As in git itself a file is a pointer if its attributes say so *and* it looks like one: a test's
-/// pointer file without the attribute stays, and so does content that was committed raw.
+/// As in git, a file is a pointer if its attributes say so *and* it looks like one: a test's pointer file without the
+/// attribute stays, and so does content that was committed raw.
 fn fill_lfs_pointers(handle: &git2::Repository, index: &Index, into: &Path) -> Result<()> {
     let mut missing = Vec::new();
     for path in index.iter().filter(is_file).map(|entry| path_of(&entry)) {
@@ -246,7 +244,7 @@ fn fill_lfs_pointers(handle: &git2::Repository, index: &Index, into: &Path) -> R
     if missing.is_empty() { Ok(()) } else { Err(not_fetched(&missing)) }
 }
 
-/// Writes through the existing file, which has the right permissions already.
+/// Writes through the existing file, which already has the right permissions.
 fn replace(content: &Path, file: &Path) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).truncate(true).open(file)?;
     io::copy(&mut File::open(content)?, &mut file)?;
@@ -256,20 +254,20 @@ fn replace(content: &Path, file: &Path) -> io::Result<()> {
 fn not_fetched(missing: &[PathBuf]) -> Error {
     let files = if missing.len() == 1 { "file is" } else { "files are" };
     let what = format!("{} Git LFS {files} missing", missing.len());
-    let mut failure = Error::new(Exit::Build, what);
+    let mut error = Error::new(Exit::Build, what);
     for path in missing.iter().take(NAMED) {
-        failure = failure.cause(path.display().to_string());
+        error = error.cause(path.display().to_string());
     }
     if missing.len() > NAMED {
-        failure = failure.cause(format!("and {} more", missing.len() - NAMED));
+        error = error.cause(format!("and {} more", missing.len() - NAMED));
     }
-    failure.hint("fetch them with: git lfs fetch --all (or git lfs pull, for the current commit)")
+    error.hint("fetch them with: git lfs fetch --all (or git lfs pull, for the current commit)")
 }
 
-/// Writes the files of all submodules in `index` into `into`, where the tree's own files are.
+/// Writes the files of all submodules in `index` into `into`, beside the tree's own files.
 ///
-/// A submodule that `.gitmodules` does not know stays an empty directory, as git leaves it; so does one
-/// that is not initialised here, and its path is returned: a clone without its test data builds well.
+/// A submodule that is missing in `.gitmodules` stays an empty directory, as in git. So does one that is not
+/// initialised here, and its path is returned: a clone without its test data usually builds.
 fn write_submodules(repository: &Repository, index: &Index, into: &Path) -> Result<Vec<PathBuf>> {
     let mut absent = Vec::new();
     let submodules: Vec<IndexEntry> = index.iter().filter(is_submodule).collect();
@@ -295,7 +293,7 @@ fn write_submodules(repository: &Repository, index: &Index, into: &Path) -> Resu
     Ok(absent)
 }
 
-/// The names of submodules by their paths.
+/// Maps the paths of submodules to their names.
 fn submodule_names(gitmodules: &Path) -> Result<HashMap<PathBuf, String>, git2::Error> {
     let mut names = HashMap::new();
     if !gitmodules.is_file() {
@@ -313,15 +311,15 @@ fn submodule_names(gitmodules: &Path) -> Result<HashMap<PathBuf, String>, git2::
     Ok(names)
 }
 
-/// Whether the name, which comes with the repository, stays inside of `.git/modules`.
+/// True if the name, which comes from the repository, does not lead out of `.git/modules`.
 fn is_safe_name(name: &str) -> bool {
     Path::new(name).components().all(|part| matches!(part, Component::Normal(_)))
 }
 
-/// The local repository of a submodule, which has the commit of `entry`; `None` if there is none.
+/// The local repository of a submodule with the commit of `entry`; `None` if there is none.
 ///
-/// Searched are the git directories that git keeps for submodules, which stay when a version
-/// without the submodule is checked out, and the submodule in the working tree.
+/// It searches the git directories that git keeps for submodules, which stay when a version without the submodule is
+/// checked out, and then the submodule in the working tree.
 fn locate_submodule(
     superproject: &Repository,
     path: &Path,
@@ -367,7 +365,7 @@ mod tests {
     const HASH: &str = "4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393";
 
     #[test]
-    fn a_pointer_is_recognised_by_its_version_line_hash_and_size() {
+    fn pointer_needs_version_line_hash_and_size() {
         let text =
             format!("version https://git-lfs.github.com/spec/v1\noid sha256:{HASH}\nsize 12345\n");
         let pointer = Pointer { sha256: HASH.to_owned(), size: 12_345 };
@@ -375,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn text_about_pointers_is_no_pointer() {
+    fn text_about_pointers_is_not_a_pointer() {
         assert_eq!(Pointer::parse(b"see https://git-lfs.github.com/spec/v1\n"), None);
         let short = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 1\n";
         assert_eq!(Pointer::parse(short.as_bytes()), None);

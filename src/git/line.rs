@@ -1,4 +1,5 @@
-//! A line of commits: those of a range, each with the one before it, oldest first.
+//! A line of commits: those of a range, oldest first, with the commit before them. Bisecting and history need commits
+//! that directly follow each other.
 
 use git2::{Commit, Oid};
 
@@ -8,14 +9,14 @@ use crate::{
     model::Version,
 };
 
-/// Commits that follow each other, oldest first.
+/// Commits of which each is a parent of the next, oldest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// The version before the first of them: its first parent.
+    /// The version before the first commit: its first parent.
     pub base: Version,
-    /// The commits, the oldest first.
+    /// The commits, oldest first.
     pub commits: Vec<LineCommit>,
-    /// Whether `base` is another commit than the start of the range: that one lies beside the line.
+    /// True if `base` differs from the start of the range, which then is not on the line.
     pub forks: bool,
 }
 
@@ -24,14 +25,14 @@ pub struct Line {
 pub struct LineCommit {
     /// The commit.
     pub version: Version,
-    /// When its author wrote it, in seconds since 1970-01-01 UTC.
+    /// The author's date, in seconds since 1970-01-01 UTC.
     pub authored: i64,
-    /// How many parents it has: a merge has more than one.
+    /// Number of parents: a merge has more than one.
     pub parents: usize,
 }
 
 impl Line {
-    /// A version of the line by its number: 0 is the base.
+    /// A version of the line by its index: 0 is the base.
     pub fn version(&self, number: usize) -> &Version {
         match number.checked_sub(1) {
             None => &self.base,
@@ -41,8 +42,7 @@ impl Line {
 }
 
 impl Repository {
-    /// The line of the range `A..B`: the commits of [`resolve_range`](Self::resolve_range), and the one before
-    /// them.
+    /// The line of the range `A..B`: the commits of [`resolve_range`](Self::resolve_range), and the commit before them.
     pub fn line(&self, range: &str) -> Result<Line> {
         let (start, _) = range_ends(range)?;
         let mut versions = self.resolve_range(range)?;
@@ -56,8 +56,8 @@ impl Repository {
         })
     }
 
-    /// The line that a merge merged: from where it forked off the merge's first parent to its second parent. None
-    /// if the commit is no merge of two parents, or nothing of it is there.
+    /// The line that a merge merged: from its fork off the merge's first parent to the second parent. None if the
+    /// commit is no merge of two parents, or if none of the merged commits is available.
     pub fn merged_line(&self, merge: &Version) -> Result<Option<Line>> {
         let Some(commit) = merge.commit.as_deref() else { return Ok(None) };
         let what = || format!("cannot read what {merge} merged");
@@ -74,7 +74,7 @@ impl Repository {
         self.line_of(&versions, None, commit)
     }
 
-    /// The line of some versions, which start after `start`, if that is to be told apart.
+    /// The line of some versions; `start` is the start of the range, if the line may fork off elsewhere.
     fn line_of(
         &self,
         versions: &[Version],

@@ -1,9 +1,8 @@
-//! Revisions and checkouts: what a user's revision names, and its files in a directory of their own.
+//! Resolves a user's revisions, and checks out their files into separate directories.
 //!
-//! Nothing here writes into the user's repository. Revisions and the uncommitted tree are read
-//! through libgit2 with an object store in memory; checkouts are written into a cache directory, as
-//! `git checkout` would write them, without a worktree entry, an index or a lock in `.git`. A
-//! [`NewRepository`] is written into, and is none of the user's.
+//! Nothing here writes into the user's repository. Revisions and the uncommitted tree are read through libgit2 with an
+//! object store in memory; checkouts are written into a cache directory, as `git checkout` would write them, without a
+//! worktree entry, an index or a lock in `.git`. Only a [`NewRepository`] is written into, and it never is the user's.
 
 mod checkout;
 mod files;

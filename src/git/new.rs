@@ -1,4 +1,4 @@
-//! A new repository, made commit by commit: the only one that rbench ever writes into.
+//! Creates a new repository commit by commit: the only kind that rbench ever writes into.
 
 use std::{
     fs,
@@ -9,11 +9,11 @@ use git2::{RepositoryInitOptions, Signature, Time};
 
 use crate::error::{Context, Exit, Result};
 
-/// When the first commit was made, in seconds since 1970; each further one an hour later. Fixed, so that
-/// the same files give the same commit ids.
+/// Date of the first commit, in seconds since 1970; each further one is an hour later. Fixed, so that the same files
+/// give the same commit ids.
 const FIRST_COMMIT: i64 = 1_700_000_000;
 
-/// A repository that is being made.
+/// A repository under construction.
 pub struct NewRepository {
     git: git2::Repository,
     root: PathBuf,
@@ -21,8 +21,8 @@ pub struct NewRepository {
 }
 
 impl NewRepository {
-    /// An empty repository in `root`, a directory that is made; nothing of the user's git configuration
-    /// or templates gets into it.
+    /// Creates an empty repository in the new directory `root`, without anything from the user's git configuration or
+    /// templates.
     pub fn create(root: &Path) -> Result<Self> {
         let mut options = RepositoryInitOptions::new();
         options.no_reinit(true).external_template(false).initial_head("main");
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_files_give_the_same_commits_and_nothing_is_left_uncommitted() {
+    fn same_files_give_the_same_clean_commits() {
         let (first, second) = (made(), made());
         for revision in ["HEAD", "main", "HEAD~1"] {
             let ids = [&first.1, &second.1].map(|made| made.resolve(revision).unwrap().commit);
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_a_repository_already_is_left_alone() {
+    fn existing_repository_is_left_alone() {
         let (_scratch, repository) = made();
         assert!(NewRepository::create(repository.root()).is_err());
     }

@@ -1,4 +1,4 @@
-//! The order of commits in the repository: ancestors first, which descends from which, and which lie between two.
+//! The order of commits in the repository: ancestors first, descent, and the commits between two versions.
 
 use std::{
     collections::{BinaryHeap, HashMap, HashSet},
@@ -13,28 +13,28 @@ use crate::{
     model::Version,
 };
 
-/// By how many seconds the date of a commit may lie before that of its parent.
+/// Greatest number of seconds by which a commit's date may precede that of its parent.
 const SLACK: i64 = 24 * 3600;
 
 type Parents = HashMap<Oid, Vec<Oid>>;
 
-/// A commit among others.
+/// A commit in an ordered list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placed {
     /// The commit, in hex.
     pub commit: String,
-    /// The nearest of the others that it descends from, along first parents where it can choose.
+    /// The nearest commit of the list that it descends from; along first parents where there is a choice.
     pub ancestor: Option<String>,
-    /// Whether HEAD is this commit or descends from it.
+    /// True if HEAD is this commit or descends from it.
     pub in_head: bool,
 }
 
 impl Repository {
-    /// Those of `commits` that this repository has, every one after its ancestors: first what leads to
-    /// HEAD, then what lies on other branches.
+    /// Orders those of `commits` that this repository has, each after its ancestors: first the ancestors of HEAD, then
+    /// other branches.
     ///
-    /// Of the history, only what is at most a day older than the oldest of them is read, by the dates of
-    /// commits. A descent through a commit whose date is wrong by more than that is not seen.
+    /// It reads only the part of the history that is at most a day older than the oldest of them, by the dates of
+    /// commits. A descent through a commit whose date is wrong by more than that is missed.
     pub fn in_order<'c>(&self, commits: impl IntoIterator<Item = &'c str>) -> Result<Vec<Placed>> {
         let wanted = self.known(commits);
         self.place(&wanted).context(Exit::Usage, || {
@@ -42,7 +42,7 @@ impl Repository {
         })
     }
 
-    /// Those of `commits` that `revision` does not have, and the one that it names itself.
+    /// The subset of `commits` that `revision` does not contain, plus the commit that it names.
     pub fn since<'c>(
         &self,
         revision: &str,
@@ -95,7 +95,7 @@ impl Repository {
         wanted: &HashSet<Oid>,
         head: Option<Oid>,
     ) -> Result<(Parents, Vec<Oid>), git2::Error> {
-        // A sorted walk of libgit2 reads the whole history before it gives the first commit.
+        // A sorted walk of libgit2 reads the whole history before it returns the first commit.
         let dated = |id: Oid| Ok((self.git().find_commit(id)?.time().seconds(), id));
         let mut open =
             wanted.iter().map(|id| dated(*id)).collect::<Result<BinaryHeap<_>, git2::Error>>()?;
@@ -116,7 +116,7 @@ impl Repository {
             for parent in of_commit.iter().filter(|parent| !parents.contains_key(parent)) {
                 match dated(*parent) {
                     Ok(parent) => open.push(parent),
-                    // A commit at the boundary of a shallow clone names parents that are not there.
+                    // A commit at the boundary of a shallow clone names parents that are missing.
                     Err(missing) if missing.code() == ErrorCode::NotFound => {}
                     Err(error) => return Err(error),
                 }
@@ -134,13 +134,13 @@ impl Repository {
 struct Placing<'p> {
     wanted: &'p HashSet<Oid>,
     parents: &'p Parents,
-    /// For each visited commit, itself if it is wanted, else the nearest wanted ancestor.
+    /// For each visited commit, the commit itself if it is wanted, else its nearest wanted ancestor.
     nearest: HashMap<Oid, Option<Oid>>,
     placed: Vec<(Oid, Option<Oid>)>,
 }
 
 impl Placing<'_> {
-    /// Visits what was not visited of `root` and its ancestors. Histories are too long for recursion.
+    /// Visits `root` and its ancestors, except for visited ones. Not recursive, as histories are too long for that.
     fn descend(&mut self, root: Oid) {
         let mut open = vec![root];
         while let Some(&commit) = open.last() {
@@ -150,7 +150,7 @@ impl Placing<'_> {
             }
             let parents = self.parents.get(&commit).map(Vec::as_slice).unwrap_or_default();
             let before = open.len();
-            // The last one in is visited first.
+            // The last one pushed is visited first.
             open.extend(parents.iter().rev().filter(|parent| self.is_new(parent)));
             if open.len() > before {
                 continue;
@@ -172,8 +172,8 @@ impl Placing<'_> {
 }
 
 impl Repository {
-    /// Whether a commit, in hex, is that of a version or one of its ancestors. A commit that this repository lacks
-    /// is in no history.
+    /// True if a commit, in hex, is that of a version or one of its ancestors; false for a commit that this repository
+    /// lacks.
     pub fn has_in_history(&self, version: &Version, commit: &str) -> Result<bool> {
         let known = |id: &str| {
             let id = Oid::from_str(id).ok()?;
@@ -191,16 +191,16 @@ impl Repository {
         })
     }
 
-    /// Whether a commit, in hex, is one of those that the head has and the base has not.
+    /// True if a commit, in hex, is in the history of the head and not in that of the base.
     pub fn is_between(&self, [base, head]: [&Version; 2], commit: &str) -> Result<bool> {
         Ok(self.has_in_history(head, commit)? && !self.has_in_history(base, commit)?)
     }
 
-    /// Whether git ignores a file of the working tree, and does not track it either.
+    /// True if git ignores a file of the working tree and does not track it.
     pub fn ignores(&self, path: &Path) -> bool {
         let Ok(inside) = path.strip_prefix(self.root()) else { return false };
         let is_tracked = self.git().index().is_ok_and(|index| index.get_path(inside, 0).is_some());
-        // Git does not look into a directory that is ignored, whatever rules are in it.
+        // Git does not search an ignored directory, whatever rules are in it.
         let mut paths = inside.ancestors().filter(|path| !path.as_os_str().is_empty());
         !is_tracked && paths.any(|path| self.git().is_path_ignored(path).unwrap_or(false))
     }

@@ -1,4 +1,4 @@
-//! Paths of the repository, what versions have there, and which sources differ between two of them.
+//! Paths in the repository: the contents that versions have there, and the sources that differ between two versions.
 
 use std::{
     collections::BTreeSet,
@@ -14,19 +14,19 @@ use crate::{
     model::Version,
 };
 
-/// What a version has at some paths: versions with equal contents have the same files there.
+/// The contents of a version at some paths. Equal contents mean equal files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contents(Vec<Option<(Oid, i32)>>);
 
 impl Contents {
-    /// Whether there is nothing at any of the paths.
+    /// True if nothing exists at any of the paths.
     pub fn is_nothing(&self) -> bool {
         self.0.iter().all(Option::is_none)
     }
 }
 
 impl Repository {
-    /// A path as typed, from the top directory of the repository on. There need not be anything at it.
+    /// Converts a typed path to one relative to the top directory of the repository. The path need not exist.
     pub fn path_inside(&self, typed: &Path) -> Result<PathBuf> {
         let what = || format!("cannot use the path `{}`", typed.display());
         let mut path = PathBuf::new();
@@ -38,7 +38,7 @@ impl Repository {
                 other => path.push(other),
             }
         }
-        // The way to the repository may lead through symbolic links, which are no part of it.
+        // The path of the repository may contain symbolic links outside of it.
         let canonical = path.canonicalize().unwrap_or_default();
         let inside = [&path, &canonical].into_iter().find_map(|path| {
             let inside = path.strip_prefix(self.root()).ok()?;
@@ -52,8 +52,8 @@ impl Repository {
         })
     }
 
-    /// What the commit of a version has at some paths, each from the top directory of the repository on; none if the
-    /// repository does not have its files. What was not committed is not looked at.
+    /// The contents of a version's commit at some paths, relative to the top directory of the repository; none if the
+    /// repository lacks its files. Ignores uncommitted changes.
     pub fn contents(&self, version: &Version, paths: &[PathBuf]) -> Option<Contents> {
         let commit = Oid::from_str(version.commit.as_deref()?).ok()?;
         let tree = self.git().find_commit(commit).ok()?.tree().ok()?;
@@ -61,7 +61,7 @@ impl Repository {
     }
 }
 
-/// The object at a path of a tree, and what kind of file it is.
+/// The object at a path of a tree, and its file mode.
 fn lookup(tree: &Tree<'_>, path: &Path) -> Option<(Oid, i32)> {
     if path.as_os_str().is_empty() {
         return Some((tree.id(), 0));
@@ -70,13 +70,13 @@ fn lookup(tree: &Tree<'_>, path: &Path) -> Option<(Oid, i32)> {
     Some((entry.id(), entry.filemode()))
 }
 
-/// So many files are read, each of so many bytes at most.
+/// Most files that are read, and most bytes of each.
 const MOST_FILES: usize = 1_000;
 const LARGEST: usize = 1 << 20;
 
 impl Repository {
-    /// The newest commit, in hex, that is in the history of both of these; none if they have none in common, or if a
-    /// newer one may be among the commits that a shallow clone lacks.
+    /// The newest commit, in hex, that is in the history of both versions; none if they have no common history, or if a
+    /// shallow clone may lack a newer one.
     pub fn merge_base(&self, one: &Version, other: &Version) -> Result<Option<String>> {
         let id = |version: &Version| Oid::from_str(version.commit.as_deref()?).ok();
         let Some((one, other)) = id(one).zip(id(other)) else { return Ok(None) };
@@ -90,9 +90,9 @@ impl Repository {
         }
     }
 
-    /// Whether a shallow clone lacks commits that are in the history of these and not in that of `base`.
+    /// True if a shallow clone lacks commits that are in the history of `tips` and not in that of `base`.
     fn lacks_commits(&self, tips: [Oid; 2], base: Oid) -> Result<bool, git2::Error> {
-        // The commits whose parents are not there.
+        // The commits whose parents are missing.
         let ends = fs::read_to_string(self.git().commondir().join("shallow")).unwrap_or_default();
         let ends: BTreeSet<Oid> = ends.lines().filter_map(|id| Oid::from_str(id).ok()).collect();
         if ends.is_empty() {
@@ -109,7 +109,7 @@ impl Repository {
         Ok(false)
     }
 
-    /// The Rust sources of the head that the base has not, or not so: their paths and texts.
+    /// The Rust sources of the head that the base lacks or has in another state: their paths and texts.
     pub fn changed_sources(&self, base: &Version, head: &Version) -> Result<Vec<(String, String)>> {
         let what = || format!("cannot compare the files of {base} and {head}");
         self.sources(&base.tree, &head.tree).context(Exit::Usage, what)
@@ -125,7 +125,7 @@ impl Repository {
         for delta in diff.deltas().take(MOST_FILES) {
             let file = delta.new_file();
             let Some(path) = file.path() else { continue };
-            // Of a file that the head has not, there is no blob.
+            // A file that the head lacks has no blob.
             let Ok(blob) = self.git().find_blob(file.id()) else { continue };
             if path.extension().is_some_and(|extension| extension == "rs")
                 && let Some(path) = path.to_str()

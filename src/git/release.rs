@@ -1,4 +1,4 @@
-//! The newest release before a version, by the tags of the repository.
+//! Finds the last release before a version, by the tags of the repository.
 
 use std::collections::HashMap;
 
@@ -14,9 +14,9 @@ use crate::{
 type Number = [u64; 3];
 
 impl Repository {
-    /// The newest release that a version descends from, itself excluded: a commit with a tag such as `v1.2.3`,
-    /// `1.2.3` or `package-v1.2.3`. What has more behind the number, as pre-releases have, is none. Of several tags at
-    /// one commit, the one with the highest number gives the name.
+    /// The newest release that a version descends from, excluding the version itself: a commit with a tag such as
+    /// `v1.2.3`, `1.2.3` or `package-v1.2.3`. Tags with text after the number, such as pre-releases, do not count. Of
+    /// several tags at one commit, the one with the highest number names the release.
     pub fn last_release(&self, head: &Version) -> Result<Version> {
         let what = || format!("cannot list the tags of {}", self.root().display());
         let tagged = self.releases().context(Exit::Usage, what)?;
@@ -26,7 +26,7 @@ impl Repository {
         Ok(version_of(name, &commit))
     }
 
-    /// The commits with tags of releases, each with the highest of these.
+    /// The commits with release tags, each with the highest of its tags.
     fn releases(&self) -> Result<HashMap<Oid, (Number, String)>, git2::Error> {
         let mut tagged: HashMap<Oid, (Number, String)> = HashMap::new();
         for reference in self.git().references_glob("refs/tags/*")? {
@@ -35,7 +35,7 @@ impl Repository {
             else {
                 continue;
             };
-            // A tag may be of a file.
+            // A tag may point to a file.
             let (Some(number), Ok(commit)) = (release_number(name), reference.peel_to_commit())
             else {
                 continue;
@@ -55,12 +55,12 @@ impl Repository {
         let Some(commit) = head.commit.as_deref() else { return Ok(None) };
         let start = Oid::from_str(commit)?;
         let mut walk = self.git().revwalk()?;
-        // Dates alone do not tell which of two commits of one second is the newer one.
+        // Dates alone do not order two commits of the same second.
         walk.set_sorting(Sort::TOPOLOGICAL | Sort::TIME)?;
         walk.push(start)?;
         for commit in walk {
             let commit = commit?;
-            // With uncommitted changes, the head is something else than the commit that it is based on.
+            // With uncommitted changes, the head differs from the commit that it is based on.
             if commit == start && !head.dirty {
                 continue;
             }
@@ -72,20 +72,19 @@ impl Repository {
     }
 
     fn no_release(&self, head: &Version) -> Error {
-        let failure = Error::new(Exit::Usage, format!("there is no release before {head}"))
+        let error = Error::new(Exit::Usage, format!("there is no release before {head}"))
             .cause("none of its ancestors has a tag such as v1.2.3, 1.2.3 or package-v1.2.3")
             .hint("name a revision to judge against instead: --also-base REV")
             .hint("or judge against none: --also-base none");
         if self.is_shallow() {
-            failure
-                .hint("this clone is shallow; fetch all of it with: git fetch --unshallow --tags")
+            error.hint("this clone is shallow; fetch all of it with: git fetch --unshallow --tags")
         } else {
-            failure.hint("if tags were not fetched: git fetch --tags")
+            error.hint("if tags were not fetched: git fetch --tags")
         }
     }
 }
 
-/// The number of a tag that names a release.
+/// The version number in a release tag; none for other tags.
 fn release_number(tag: &str) -> Option<Number> {
     let number = tag.rsplit_once('-').map_or(tag, |(_, number)| number);
     let number = number.strip_prefix('v').unwrap_or(number);
@@ -102,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tags_of_releases_have_three_numbers_at_their_end() {
+    fn release_tag_ends_with_three_numbers() {
         for (tag, number) in [
             ("v1.2.3", Some([1, 2, 3])),
             ("1.20.0", Some([1, 20, 0])),

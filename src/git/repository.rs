@@ -1,4 +1,4 @@
-//! The user's repository: where it is, which one it is, and handles that cannot write into it.
+//! The user's repository: its location, its identity, and handles that cannot write into it.
 
 use std::path::{Path, PathBuf};
 
@@ -23,7 +23,7 @@ pub struct Repository {
 }
 
 impl Repository {
-    /// Finds the repository that `directory` lies in, as git does: its parents are searched. Bare
+    /// Finds the repository that contains `directory`, as git does: it searches the parents. Bare
     /// repositories, additional worktrees, submodules and shallow clones are repositories like any
     /// other.
     pub fn discover(directory: &Path) -> Result<Self> {
@@ -39,13 +39,13 @@ impl Repository {
         Ok(Self { git, root, left_out: Vec::new() })
     }
 
-    /// The same repository, whose uncommitted tree has none of these files unless git tracks them.
+    /// Excludes these files from the uncommitted tree, unless git tracks them.
     #[must_use]
     pub fn leaving_out(self, files: impl IntoIterator<Item = PathBuf>) -> Self {
         Self { left_out: files.into_iter().collect(), ..self }
     }
 
-    /// The files that are left out of the uncommitted tree.
+    /// The files that are excluded from the uncommitted tree.
     pub(super) fn left_out(&self) -> &[PathBuf] {
         &self.left_out
     }
@@ -56,7 +56,7 @@ impl Repository {
         &self.root
     }
 
-    /// Refuses a repository without a working tree, where no workspace can be.
+    /// Rejects a repository without a working tree, which cannot contain a workspace.
     pub fn require_working_tree(&self) -> Result<()> {
         if !self.git.is_bare() {
             return Ok(());
@@ -67,11 +67,11 @@ impl Repository {
             .hint(format!("run rbench in a clone of it: git clone {}", quoted(&self.root))))
     }
 
-    /// 16 hex digits that are the same for every clone of one repository, wherever it lies: a hash
-    /// of the first commit that HEAD's first parents lead to.
+    /// An identity of 16 hex digits that all clones of one repository share, wherever they are: a
+    /// hash of the first commit in HEAD's line of first parents.
     ///
-    /// A shallow clone ends at its boundary, and so has an identity of its own; so has a
-    /// repository without a commit, which is identified by its path.
+    /// A shallow clone ends at its boundary, so it has its own identity. A repository without a
+    /// commit is identified by its path.
     pub fn identity(&self) -> Result<String> {
         let mut hasher = blake3::Hasher::new();
         match self.first_commit().context(Exit::Usage, || {
@@ -96,7 +96,7 @@ impl Repository {
         walk.try_fold(None, |_, commit| commit.map(Some))
     }
 
-    /// Whether the clone was made without the older commits.
+    /// True if the clone lacks older commits.
     pub fn is_shallow(&self) -> bool {
         self.git.is_shallow()
     }
@@ -110,7 +110,7 @@ impl Repository {
         }
     }
 
-    /// Whether an object is here, on disk or in memory.
+    /// True if an object is available, on disk or in memory.
     pub(super) fn has(&self, object: git2::Oid) -> bool {
         self.git.odb().is_ok_and(|objects| objects.exists(object))
     }
@@ -119,8 +119,8 @@ impl Repository {
         &self.git
     }
 
-    /// A second handle on the same objects, the ones in memory included, whose working tree and
-    /// index may be replaced without an effect on this one.
+    /// A second handle on the same objects, including those in memory. Its working tree and index
+    /// may be replaced without an effect on this one.
     pub(super) fn bare_handle(&self) -> Result<git2::Repository, git2::Error> {
         let handle = git2::Repository::open_bare(self.git.path())?;
         handle.set_odb(&self.git.odb()?)?;
@@ -132,7 +132,7 @@ pub(super) fn is_unborn(error: &git2::Error) -> bool {
     matches!(error.code(), ErrorCode::UnbornBranch | ErrorCode::NotFound)
 }
 
-/// The top directory of a repository that may not be opened.
+/// The top directory of a repository that git refuses to open.
 fn top_directory(directory: &Path) -> PathBuf {
     match git2::Repository::discover_path(directory, [] as [&Path; 0]) {
         Ok(git) if git.ends_with(".git") => git.parent().unwrap_or(&git).to_owned(),

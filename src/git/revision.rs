@@ -1,5 +1,5 @@
-//! Resolves a revision, as typed, to the version that it names, and a range, `A..B`, to its versions; and suggests what a
-//! user may have meant by a revision that does not exist.
+//! Resolves a revision, as typed, to its version, and a range, `A..B`, to its versions; suggests similar names for a
+//! revision that does not exist.
 
 use std::collections::HashSet;
 
@@ -11,18 +11,18 @@ use crate::{
     model::Version,
 };
 
-/// The revision that means the uncommitted tree.
+/// The revision of the uncommitted tree.
 pub const UNCOMMITTED: &str = ".";
 
-/// How many objects an ambiguous hash lists.
+/// Most objects listed for an ambiguous hash.
 const LISTED: usize = 5;
 
 impl Repository {
-    /// The version that `revision` names: anything that git takes for a commit (`HEAD~1`, a tag, a
-    /// branch, a hash, `@{-1}`, `:/text`), or `.` for the uncommitted tree.
+    /// Resolves `revision`: anything that git accepts as a commit (`HEAD~1`, a tag, a branch, a hash, `@{-1}`,
+    /// `:/text`), or `.` for the uncommitted tree.
     ///
-    /// The uncommitted tree has all modified and untracked files, without the ignored ones. If that
-    /// is exactly HEAD's tree, `.` is HEAD and not dirty.
+    /// The uncommitted tree has all modified and untracked files, but no ignored ones. If that is exactly HEAD's tree,
+    /// `.` is HEAD and not dirty.
     pub fn resolve(&self, revision: &str) -> Result<Version> {
         if revision == UNCOMMITTED {
             return self.uncommitted();
@@ -35,7 +35,7 @@ impl Repository {
         self.commit_named(revision).map(|commit| version_of(revision, &commit))
     }
 
-    /// The commit that a revision names; `.` names none.
+    /// The commit of a revision; `.` has none.
     pub(super) fn commit_named(&self, revision: &str) -> Result<Commit<'_>> {
         let object = self
             .git()
@@ -46,37 +46,37 @@ impl Repository {
 
     fn unknown_revision(&self, revision: &str, error: &git2::Error) -> Error {
         let root = self.root().display();
-        let failure =
+        let unknown =
             Error::new(Exit::Usage, format!("cannot find revision `{revision}` in {root}"));
         if let Ok(None) = self.head_commit() {
-            return failure
+            return unknown
                 .cause("the current branch has no commit yet")
                 .hint("commit something first, or use `.` for the uncommitted tree");
         }
         match error.code() {
-            ErrorCode::Ambiguous => self.ambiguous(revision, failure),
-            ErrorCode::NotFound => with_suggestions(self.git(), revision, failure),
-            _ => with_suggestions(self.git(), revision, failure.cause(error.message())),
+            ErrorCode::Ambiguous => self.ambiguous(revision, unknown),
+            ErrorCode::NotFound => with_suggestions(self.git(), revision, unknown),
+            _ => with_suggestions(self.git(), revision, unknown.cause(error.message())),
         }
     }
 
-    fn ambiguous(&self, revision: &str, failure: Error) -> Error {
+    fn ambiguous(&self, revision: &str, error: Error) -> Error {
         let candidates = self.candidates(revision).unwrap_or_default();
         if candidates.len() < 2 {
-            // To libgit2 all prefixes of fewer than four digits are ambiguous.
-            return with_suggestions(self.git(), revision, failure);
+            // libgit2 reports every prefix of fewer than four digits as ambiguous.
+            return with_suggestions(self.git(), revision, error);
         }
-        let mut failure = failure.cause("several objects have a hash with this prefix:");
+        let mut error = error.cause("several objects have a hash with this prefix:");
         for candidate in candidates.iter().take(LISTED) {
-            failure = failure.cause(format!("  {candidate}"));
+            error = error.cause(format!("  {candidate}"));
         }
         if candidates.len() > LISTED {
-            failure = failure.cause(format!("  and {} more", candidates.len() - LISTED));
+            error = error.cause(format!("  and {} more", candidates.len() - LISTED));
         }
-        failure.hint("use more digits of the hash")
+        error.hint("use more digits of the hash")
     }
 
-    /// The objects whose hash begins with `prefix`, described, commits first.
+    /// Descriptions of the objects whose hash starts with `prefix`, commits first.
     fn candidates(&self, prefix: &str) -> Result<Vec<String>, git2::Error> {
         let prefix = prefix.to_ascii_lowercase();
         let mut found: Vec<Oid> = Vec::new();
@@ -155,10 +155,10 @@ fn kind(object: &Object<'_>) -> &'static str {
     }
 }
 
-/// The end of a range that is left out.
+/// Replaces a missing end of a range.
 const HEAD: &str = "HEAD";
 
-/// Whether `text` is a range of versions, and not one: it has `..`, outside of a search for text.
+/// True if `text` is a range of versions: it contains `..` outside of a text search.
 pub fn is_range(text: &str) -> bool {
     text.contains("..") && !text.starts_with(":/") && !text.contains("^{/")
 }
@@ -166,9 +166,9 @@ pub fn is_range(text: &str) -> bool {
 impl Repository {
     /// The versions of the range `A..B`, newest first; `A..` ends at HEAD and `..B` starts after it.
     ///
-    /// These are the commits that git lists with `git rev-list --first-parent A..B`: those on B's own
-    /// line of first parents that A does not have. Each is thus the direct predecessor of the one
-    /// before it, and a difference between neighbours is the work of one commit or one merge.
+    /// These are the commits that `git rev-list --first-parent A..B` lists: those on B's line of first parents that A
+    /// does not contain. So each is the direct predecessor of the one before it, and a difference between neighbours is
+    /// the work of one commit or one merge.
     pub fn resolve_range(&self, range: &str) -> Result<Vec<Version>> {
         let (start, end) = range_ends(range)?;
         let commits = [self.commit_named(start)?, self.commit_named(end)?];
@@ -182,7 +182,7 @@ impl Repository {
         Ok(versions)
     }
 
-    /// The versions that revisions and ranges name, in their order.
+    /// The versions of revisions and ranges, in the given order.
     pub fn resolve_all(&self, revisions: &[String]) -> Result<Vec<Version>> {
         let mut versions = Vec::new();
         for revision in revisions {
@@ -208,7 +208,7 @@ impl Repository {
         let mut next = Some(end.clone());
         while let Some(commit) = next.filter(|commit| inside.contains(&commit.id())) {
             versions.push(version_of(&commit.id().to_string(), &commit));
-            // A commit at the boundary of a shallow clone names parents that are not there.
+            // A commit at the boundary of a shallow clone names parents that are missing.
             next = commit.parent(0).ok();
         }
         Ok(versions)
@@ -216,17 +216,17 @@ impl Repository {
 
     fn empty_range(&self, range: &str, names: [&str; 2], commits: [&Commit<'_>; 2]) -> Error {
         let [start, end] = names;
-        let failure = Error::new(Exit::Usage, format!("the range `{range}` has no commits"))
+        let error = Error::new(Exit::Usage, format!("the range `{range}` has no commits"))
             .cause(format!("`{start}` contains every commit of `{end}`"));
         let [start_commit, end_commit] = commits.map(Commit::id);
         match self.git().graph_descendant_of(start_commit, end_commit) {
-            Ok(true) => failure.hint(format!("the older one comes first: {end}..{start}")),
-            _ => failure.hint("the older one comes first, the newer one last"),
+            Ok(true) => error.hint(format!("the older one comes first: {end}..{start}")),
+            _ => error.hint("the older one comes first, the newer one last"),
         }
     }
 }
 
-/// The two ends of a range `A..B`; a missing one is HEAD.
+/// The two ends of a range `A..B`; a missing end is HEAD.
 pub fn range_ends(range: &str) -> Result<(&str, &str)> {
     let Some((start, end)) = range.split_once("..") else {
         return Err(Error::new(Exit::Usage, format!("`{range}` is not a range of versions"))
@@ -245,36 +245,36 @@ pub fn range_ends(range: &str) -> Result<(&str, &str)> {
     Ok((or_head(start), or_head(end)))
 }
 
-/// How many near names are proposed.
+/// Most similar names in a suggestion.
 const PROPOSED: usize = 3;
 
-/// Adds cause and hints to the failure of finding `revision`.
-fn with_suggestions(git: &git2::Repository, revision: &str, failure: Error) -> Error {
+/// Adds cause and hints to the error for the unknown `revision`.
+fn with_suggestions(git: &git2::Repository, revision: &str, error: Error) -> Error {
     let base = base_of(revision);
     let shallow = git.is_shallow();
-    let failure = if base != revision && git.revparse_single(base).is_ok() {
-        let failure = failure.cause(format!("`{base}` exists, but `{revision}` does not"));
+    let error = if base != revision && git.revparse_single(base).is_ok() {
+        let error = error.cause(format!("`{base}` exists, but `{revision}` does not"));
         if is_only_commit(git) && !shallow {
-            failure.cause("HEAD is the first commit")
+            error.cause("HEAD is the first commit")
         } else {
-            failure
+            error
         }
     } else {
         let near = near(base, &names(git));
-        let failure = failure.cause("no branch, tag or commit has that name");
+        let error = error.cause("no branch, tag or commit has that name");
         match near.as_slice() {
-            [] => failure.hint("list what exists with: git branch --all; git tag; git log"),
-            near => failure.hint(format!("did you mean {}?", near.join(" or "))),
+            [] => error.hint("list what exists with: git branch --all; git tag; git log"),
+            near => error.hint(format!("did you mean {}?", near.join(" or "))),
         }
     };
     if shallow {
-        failure.hint("this clone is shallow; fetch the whole history with: git fetch --unshallow")
+        error.hint("this clone is shallow; fetch the whole history with: git fetch --unshallow")
     } else {
-        failure
+        error
     }
 }
 
-/// Whether HEAD has no parent.
+/// True if HEAD has no parent.
 fn is_only_commit(git: &git2::Repository) -> bool {
     git.head().and_then(|head| head.peel_to_commit()).is_ok_and(|commit| commit.parent_count() == 0)
 }
@@ -285,7 +285,7 @@ fn base_of(revision: &str) -> &str {
     end.map_or(revision, |end| &revision[..end])
 }
 
-/// Branches, tags and remote branches as one types them.
+/// Branches, tags and remote branches as a user types them.
 fn names(git: &git2::Repository) -> Vec<String> {
     let Ok(references) = git.references() else { return Vec::new() };
     let mut names: Vec<String> = references
@@ -298,8 +298,8 @@ fn names(git: &git2::Repository) -> Vec<String> {
     names
 }
 
-/// The names that differ from `wanted` by a slip of the fingers, nearest first: one edit in three
-/// characters at most, whatever the case; or the same name on a remote.
+/// The names that differ from `wanted` by a typo, nearest first: at most one edit in three characters, ignoring case;
+/// or the same name on a remote.
 fn near(wanted: &str, names: &[String]) -> Vec<String> {
     let wanted = wanted.to_lowercase();
     let allowed = (wanted.chars().count() / 3).max(1);
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_of_the_fingers_is_recognised_and_the_nearest_comes_first() {
+    fn near_names_come_nearest_first() {
         let names = ["main", "maintain", "v1.2.3", "v1.2.4"];
         assert_eq!(near_among("mian", &names), ["`main`"]);
         assert_eq!(near_among("v1.2.44", &names), ["`v1.2.4`", "`v1.2.3`"]);
@@ -334,18 +334,18 @@ mod tests {
     }
 
     #[test]
-    fn a_branch_of_a_remote_is_proposed_by_its_last_word() {
+    fn remote_branch_is_suggested_by_its_last_part() {
         assert_eq!(near_among("develop", &["origin/develop", "main"]), ["`origin/develop`"]);
     }
 
     #[test]
-    fn an_unlike_name_is_not_proposed() {
+    fn dissimilar_name_is_not_suggested() {
         assert!(near_among("x", &["main", "y"]).is_empty());
         assert!(near_among("release", &["main"]).is_empty());
     }
 
     #[test]
-    fn the_base_of_a_revision_ends_before_its_first_operator() {
+    fn base_of_a_revision_ends_before_its_first_operator() {
         assert_eq!(base_of("main~3^2"), "main");
         assert_eq!(base_of("main@{upstream}"), "main");
         assert_eq!(base_of("v1.0"), "v1.0");

@@ -1,6 +1,6 @@
-//! Trees put together from the paths of files, in memory; among them a version with more at the end of some files.
+//! Builds trees in memory from the paths of files; among them a version with text appended to some files.
 //!
-//! libgit2's own writer insists that every blob is in the store it writes to.
+//! libgit2's own writer cannot do it: it insists that every blob is in the store it writes to.
 
 use std::path::PathBuf;
 
@@ -23,7 +23,7 @@ pub(super) struct Entry {
     pub(super) id: Oid,
 }
 
-/// What an index holds, without the sides of conflicts.
+/// The entries of an index, without the sides of conflicts.
 pub(super) fn entries_of(index: &Index) -> Vec<Entry> {
     const STAGE: u16 = 0x3000;
     index
@@ -33,17 +33,16 @@ pub(super) fn entries_of(index: &Index) -> Vec<Entry> {
         .collect()
 }
 
-/// The tree of `entries`. Of its objects those that `git` lacks are written to it, which has a
-/// store in memory for them.
+/// The tree of `entries`. Objects that `git` lacks are written to its store in memory.
 pub(super) fn write(entries: &[Entry], git: &git2::Repository) -> Result<Oid, git2::Error> {
-    // Sorted by their paths' bytes, the files of a directory are neighbours, and at each level
-    // directories and files are in the order of git's trees.
+    // Sorted by their paths' bytes, the files of a directory are neighbours, and at each level directories and files
+    // are in the order of git's trees.
     let mut sorted: Vec<&Entry> = entries.iter().collect();
     sorted.sort_by(|one, other| one.path.cmp(&other.path));
     write_level(&sorted, 0, &git.odb()?)
 }
 
-/// Writes the directory that all paths have in common up to the byte `start`.
+/// Writes the directory that is the common prefix of all paths, `start` bytes long.
 fn write_level(
     entries: &[&Entry],
     start: usize,
@@ -74,11 +73,10 @@ fn write_level(
 const PLAIN: u32 = 0o100_644;
 
 impl Repository {
-    /// The version called `revision` that has `text` at the end of each of these files, which are given by their
-    /// paths in the repository, and is otherwise like `version`. What is no plain file there is left as it is;
-    /// `None` if that is all of them.
+    /// A version named `revision` that equals `version` except for `text` appended to each of these files, which are
+    /// given by their paths in the repository. Paths without a plain file are unchanged; `None` if that is all of them.
     ///
-    /// As with uncommitted changes, its objects live as long as this value, and nothing is written.
+    /// As with uncommitted changes, its objects live as long as this value, and nothing is written to disk.
     pub fn with_appended(
         &self,
         version: &Version,
@@ -137,7 +135,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
         #[test]
-        fn a_tree_is_the_one_that_git_makes_of_the_same_files(
+        fn written_tree_equals_that_of_git(
             names in prop::collection::btree_set("[ab0-][ab0.-]?(/[ab0-][ab0.-]?){0,2}", 1..20),
         ) {
             let directory = tempfile::tempdir().unwrap();
@@ -145,7 +143,7 @@ mod tests {
             let blob = git.blob(b"content").unwrap();
             let mut index = git.index().unwrap();
             for name in names {
-                // A later file takes the place of a directory.
+                // A later file replaces a directory.
                 index.add(&index_entry(name.into_bytes(), blob)).unwrap();
             }
             let entries = entries_of(&index);
@@ -175,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_named_files_have_more_and_nothing_is_written() {
+    fn text_is_appended_to_the_named_files_only() {
         let scratch = tempfile::tempdir().unwrap();
         let root = scratch.path().join("project");
         let mut new = NewRepository::create(&root).unwrap();
@@ -202,7 +200,7 @@ mod tests {
         assert_eq!(count(), before);
     }
 
-    /// How many files there are.
+    /// Counts the files.
     fn walk(directory: &std::path::Path) -> usize {
         let entries = fs::read_dir(directory).unwrap().map(Result::unwrap);
         entries.map(|entry| if entry.path().is_dir() { walk(&entry.path()) } else { 1 }).sum()

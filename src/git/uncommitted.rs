@@ -1,10 +1,9 @@
-//! The uncommitted tree: what `git add --all` would record, without recording anything.
+//! The uncommitted tree: the tree that `git add --all` would record, without recording anything.
 //!
-//! Two handles share the work. The first compares the working tree with a copy of the user's index
-//! in memory, whose file times spare hashing what did not change; it writes no object. The second
-//! records the blobs of what changed; all its objects are in memory, and it knows no others: given
-//! the user's own, libgit2 would set the time of each file of `.git/objects` that already has what
-//! is to be written. For the same reason the trees are put together here.
+//! Two handles share the work. The first compares the working tree with a copy of the user's index in memory, whose
+//! file times avoid hashing unchanged files; it writes no object. The second records the blobs of changed files; all
+//! its objects are in memory, and it has no others: given the user's own store, libgit2 would set the time of each file
+//! in `.git/objects` that already contains an object to be written. For the same reason the trees are built here.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -25,18 +24,18 @@ use crate::{
     shell::quoted,
 };
 
-/// From this size on, in bytes, a file that git does not track is hardly meant to be copied.
+/// Size in bytes from which an untracked file is probably not meant to be copied.
 const LARGE: u64 = 100_000_000;
 
-/// How many large files a failure names.
+/// Most large files that an error names.
 const NAMED: usize = 5;
 
 impl Repository {
-    /// The tree of all modified and untracked files, the ignored ones left out.
+    /// The tree of all modified and untracked files, without ignored ones.
     ///
-    /// Left out as well are untracked directories that a tool tagged as its cache (a target
-    /// directory that nobody ignored: it changes with every build), and untracked repositories.
-    /// A submodule with uncommitted changes stands in the tree as a directory with its files.
+    /// It also excludes untracked directories that a tool tagged as its cache (a target directory that is not ignored
+    /// changes with every build), and untracked repositories. A submodule with uncommitted changes is in the tree as a
+    /// directory with its files.
     pub(super) fn uncommitted_tree(&self) -> Result<Oid> {
         let entries = self.uncommitted_entries()?;
         tree::write(&entries, self.git())
@@ -75,8 +74,7 @@ impl Repository {
         Ok(complete)
     }
 
-    /// Whether the files that a sparse checkout does not show are not known: only the index tells them apart
-    /// from deleted ones.
+    /// True if the files hidden by a sparse checkout are unknown: only the index distinguishes them from deleted ones.
     fn has_unknown_sparse_index(&self) -> bool {
         let is_sparse =
             self.git().config().and_then(|config| config.get_bool("core.sparseCheckout"));
@@ -85,7 +83,7 @@ impl Repository {
     }
 
     fn changed_paths(&self) -> Result<HashSet<PathBuf>, git2::Error> {
-        // The callback gets each difference and has it skipped: nothing is added.
+        // The callback receives each difference and skips it, so that nothing is added.
         const SKIP: i32 = 1;
         let comparer = git2::Repository::open(self.git().path())?;
         let mut index = current_index(&comparer)?;
@@ -101,7 +99,7 @@ impl Repository {
         Ok(changed)
     }
 
-    /// Refuses large files that git does not track: each is read into memory and copied into a checkout.
+    /// Rejects large untracked files: each would be read into memory and copied into a checkout.
     fn refuse_large(&self, changed: &HashSet<PathBuf>) -> Result<()> {
         let tracked = self.git().index();
         let is_tracked =
@@ -116,20 +114,20 @@ impl Repository {
         large.sort();
         let Some((first, _)) = large.first() else { return Ok(()) };
         let what = "cannot take the uncommitted tree with large files that git does not track";
-        let mut failure = Error::new(Exit::Usage, what);
+        let mut error = Error::new(Exit::Usage, what);
         for (path, size) in large.iter().take(NAMED) {
-            failure = failure.cause(format!("{} has {} MB", path.display(), size / 1_000_000));
+            error = error.cause(format!("{} has {} MB", path.display(), size / 1_000_000));
         }
         if large.len() > NAMED {
-            failure = failure.cause(format!("and {} more", large.len() - NAMED));
+            error = error.cause(format!("and {} more", large.len() - NAMED));
         }
         let (root, first) = (quoted(self.root()), quoted(first));
-        Err(failure
+        Err(error
             .hint(format!("if benchmarks need it: git -C {root} add --intent-to-add {first}"))
             .hint("if they do not: add it to a .gitignore file"))
     }
 
-    /// The entries of the index after an update of the changed paths, whose blobs are then here.
+    /// The entries of the index after an update of the changed paths. Their blobs are in memory afterwards.
     fn record(&self, changed: &HashSet<PathBuf>) -> Result<Vec<Entry>, git2::Error> {
         let recorder = git2::Repository::open(self.git().path())?;
         let mut index = current_index(&recorder)?;
@@ -137,7 +135,7 @@ impl Repository {
         objects.add_new_mempack_backend(MEMORY_FIRST)?;
         recorder.set_odb(&objects)?;
         for entry in index.iter() {
-            // What decides about line endings: attributes, and the old content.
+            // Attributes and the old content decide about line endings.
             if entry.path.ends_with(b".gitattributes") || changed.contains(&files::path_of(&entry))
             {
                 copy_blob(&self.git().odb()?, entry.id, &objects)?;
@@ -163,15 +161,15 @@ impl Repository {
         Ok(tree::entries_of(&index))
     }
 
-    /// Whether a parent is a symbolic link now: what it leads to is not in its place.
+    /// True if a parent directory is now a symbolic link, so that the file is no longer at this path.
     fn is_beyond_link(&self, path: &Path) -> bool {
         path.ancestors()
             .skip(1)
             .any(|parent| !parent.as_os_str().is_empty() && self.root().join(parent).is_symlink())
     }
 
-    /// The files of a submodule that is not as its commit has it, with paths of this repository;
-    /// `None` for what is no submodule or has no changes.
+    /// The files of a submodule that differs from its commit, with paths in this repository; `None` if it is no
+    /// submodule or has no changes.
     fn changed_submodule(&self, entry: &Entry) -> Result<Option<Vec<Entry>>> {
         let path = self.root().join(files::path_from_bytes(&entry.path));
         if entry.mode != files::SUBMODULE || !path.join(".git").exists() {
@@ -193,7 +191,7 @@ impl Repository {
         Ok(Some(entries))
     }
 
-    /// Makes the blobs of a submodule known here: on disk where they are, in memory the others.
+    /// Makes the blobs of a submodule available here: existing ones on disk, the others in memory.
     fn take_over(&self, submodule: &Self, entries: &[Entry]) -> Result<(), git2::Error> {
         let (theirs, ours) = (submodule.git().odb()?, self.git().odb()?);
         if let Some(objects) = submodule.git().commondir().join("objects").to_str() {
@@ -206,7 +204,7 @@ impl Repository {
     }
 }
 
-/// Copies a blob, if it is there and not yet here.
+/// Copies a blob, if it exists and is missing here.
 fn copy_blob(from: &Odb<'_>, blob: Oid, to: &Odb<'_>) -> Result<(), git2::Error> {
     if !to.exists(blob)
         && let Ok(object) = from.read(blob)
@@ -216,8 +214,7 @@ fn copy_blob(from: &Odb<'_>, blob: Oid, to: &Odb<'_>) -> Result<(), git2::Error>
     Ok(())
 }
 
-/// The user's index in memory; HEAD's tree where libgit2 does not know its format (split and sparse
-/// indexes).
+/// The user's index in memory; HEAD's tree if libgit2 does not know its format (split and sparse indexes).
 fn current_index(handle: &git2::Repository) -> Result<Index, git2::Error> {
     match handle.index() {
         Err(error) if is_unknown_format(&error) => {}
@@ -233,7 +230,7 @@ fn current_index(handle: &git2::Repository) -> Result<Index, git2::Error> {
     Ok(index)
 }
 
-/// Whether an index was not read because it has an extension that libgit2 does not know.
+/// True if an index has an extension that libgit2 does not know.
 fn is_unknown_format(error: &git2::Error) -> bool {
     error.class() == git2::ErrorClass::Index && error.message().contains("unsupported")
 }
@@ -241,11 +238,11 @@ fn is_unknown_format(error: &git2::Error) -> bool {
 /// The first bytes of a `CACHEDIR.TAG`, by the cache directory tagging specification.
 const CACHE_TAG: &[u8] = b"Signature: 8a477f597d28d172789f06886806bc55";
 
-/// Decides which differences between the index and the working tree are none of the version's.
+/// Decides which differences between index and working tree do not belong to the version.
 struct LeftOut<'a> {
     handle: &'a git2::Repository,
     root: &'a Path,
-    /// Files that count only if git tracks them.
+    /// Files that are excluded unless git tracks them.
     files: &'a [PathBuf],
     tracked: HashMap<PathBuf, IndexEntry>,
     tracked_directories: HashSet<PathBuf>,
@@ -266,17 +263,17 @@ impl<'a> LeftOut<'a> {
         Self { handle, root, files, tracked, tracked_directories, caches: HashMap::new() }
     }
 
-    /// Whether the difference at `path`, relative to the root, does not count.
+    /// True if the difference at `path`, relative to the root, is excluded.
     fn leaves_out(&mut self, path: &Path) -> bool {
         let on_disk = self.root.join(path);
         let Some(entry) = self.tracked.get(path) else {
-            // A directory that git does not look into is another repository.
+            // A directory that git does not descend into is another repository.
             let is_repository = on_disk.is_dir() && !on_disk.is_symlink();
             return is_repository || self.files.contains(&on_disk) || self.is_in_cache(path);
         };
         let extended = IndexEntryExtendedFlag::from_bits_retain(entry.flags_extended);
         if extended.contains(IndexEntryExtendedFlag::SKIP_WORKTREE) {
-            // A sparse checkout has not deleted the files that it does not show.
+            // A sparse checkout has not deleted the hidden files.
             return !on_disk.exists();
         }
         files::is_tracked_by_lfs(self.handle, path)

@@ -1,4 +1,4 @@
-//! Counts the allocations of a benchmark instead of timing it, by whatever harness: see
+//! Counts the allocations of a benchmark instead of timing it, with any harness: see
 //! `src/process/counting/allocations/`.
 
 use std::{path::Path, time::Duration};
@@ -10,16 +10,16 @@ use crate::{
     process::counting::allocations::{Allocator, Counted, Counting, counted_in},
 };
 
-/// What counts the allocations of an executable.
+/// The tools to count the allocations of an executable.
 #[derive(Clone, Copy, Debug)]
 pub struct AllocationCounter<'c> {
-    /// The library that counts.
+    /// The preloaded library that counts.
     pub library: &'c Path,
     /// The executable's allocators.
     pub allocator: &'c Allocator,
 }
 
-/// What is requested of an execution that counts allocations: a few iterations, as all are the same but those in which
+/// The request for an execution that counts allocations: a few iterations, as all are the same except those in which
 /// something grows.
 pub fn allocations_request(kind: HarnessKind, seed: u64) -> ExecutionRequest {
     let (measurements, iterations) = match kind {
@@ -31,8 +31,8 @@ pub fn allocations_request(kind: HarnessKind, seed: u64) -> ExecutionRequest {
     ExecutionRequest { measurements, warm_up, min_time: floor, iterations, seed }
 }
 
-/// Executes a benchmark twice: first to count its allocations, then their bytes. Both are in one execution, per
-/// iteration, as one measurement each. A benchmark whose allocations cannot be counted is skipped with the reason.
+/// Executes a benchmark twice: first to count its allocations, then their bytes. The result is one execution with one
+/// value of each, per iteration. A benchmark whose allocations cannot be counted is skipped with the reason.
 pub fn count_allocations(
     harness: &dyn Harness,
     executable: &Executable,
@@ -72,13 +72,13 @@ pub fn count_allocations(
     Ok(Outcome::Measured(execution))
 }
 
-/// Why a benchmark shows no counts.
+/// The reason if a benchmark's times are not counts.
 const OTHER_CLOCK: &str = "it is not measured by the clock of the operating system";
 
-/// What a measurement counted, all its iterations together, and how many these are.
+/// The count of all iterations of a measurement, and the number of iterations.
 type Count = (u64, u64);
 
-/// What each measurement counted.
+/// The count of each measurement; none if a time is not one of the counting clock.
 fn counts(execution: &Execution) -> Option<Vec<Count>> {
     let Series { values, iterations, .. } = execution.series.first()?;
     let of_one = |(value, iterations): (&f64, &u64)| {
@@ -88,7 +88,7 @@ fn counts(execution: &Execution) -> Option<Vec<Count>> {
     (counts.len() == values.len()).then_some(counts)
 }
 
-/// What a whole process counted.
+/// The count of a whole process, as one iteration.
 fn whole(counting: &Counting, counted: Counted) -> Result<Count> {
     let tally = counting.tally()?;
     Ok(match counted {
@@ -97,7 +97,7 @@ fn whole(counting: &Counting, counted: Counted) -> Result<Count> {
     })
 }
 
-/// All measurements as one, per iteration.
+/// Combines all measurements into one value per iteration.
 fn series(metric: Metric, counts: &[Count]) -> Series {
     let (count, iterations) = counts.iter().fold((0, 0), |all, one| (all.0 + one.0, all.1 + one.1));
     let iterations = iterations.max(1);
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn measurements_of_several_iterations_are_counted_as_a_whole() {
+    fn measurements_are_combined_over_their_iterations() {
         let values = [1e12 + 7.0, (1e12 + 9.0) / 3.0];
         let counts = counts_per_iteration(&values, &[1, 3]).unwrap();
         assert_eq!(counts, [(7, 1), (9, 3)]);
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn times_of_another_clock_count_nothing() {
+    fn times_of_another_clock_have_no_counts() {
         assert_eq!(counts_per_iteration(&[1e12 + 7.0, 130.0], &[1, 1]), None);
         assert_eq!(counts_per_iteration(&[1e12], &[]), None, "iterations are not known");
     }

@@ -1,9 +1,8 @@
-//! A whole program as a benchmark: each execution is one run of it, and one measurement of each of its
-//! metrics.
+//! A whole program as a benchmark: each execution is one run of it, with one measurement of each metric.
 //!
-//! Every execution gives the same metrics, so that all executions can be compared: wall, user and system
-//! time, and peak memory if a launcher starts the program. A value below the kernel's resolution is
-//! reported with that [resolution](Series::resolution): differences within one step never count.
+//! Every execution has the same metrics, so that all executions can be compared: wall, user and system time, and peak
+//! memory if a launcher starts the program. A value below the kernel's resolution is reported with that
+//! [resolution](Series::resolution): differences within one step never count.
 
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 
@@ -19,16 +18,16 @@ use crate::{
     process::MEMORY_ERROR,
 };
 
-/// A program with arguments, under a name.
+/// A program with arguments and a benchmark id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
-    /// What the benchmark is called.
+    /// The benchmark's id.
     pub id: String,
-    /// The program; the executable of the target when absent.
+    /// The program; None stands for the target's executable.
     pub program: Option<PathBuf>,
     /// Its arguments.
     pub arguments: Vec<OsString>,
-    /// What starts the program: see [`Invocation`](crate::process::Invocation).
+    /// The launcher that starts the program: see [`Invocation`](crate::process::Invocation).
     pub launcher: Option<PathBuf>,
 }
 
@@ -41,7 +40,7 @@ impl Harness for Command {
         (measurements != 1).then_some("one run of a program is one measurement")
     }
 
-    /// The program decides that, and nothing is known of it.
+    /// Zero: the program's run time is unknown.
     fn least_time(&self, _: &ExecutionRequest) -> Duration {
         Duration::ZERO
     }
@@ -50,8 +49,7 @@ impl Harness for Command {
         Ok(vec![Name::plain(self.id.clone())])
     }
 
-    /// Runs the program once, whatever number of measurements is requested. An exit with another status
-    /// than success is a failure.
+    /// Runs the program once, whatever number of measurements is requested. A status other than success is an error.
     fn execute(
         &self,
         executable: &Executable,
@@ -96,14 +94,14 @@ impl Harness for Command {
     }
 }
 
-/// The kernel's coarsest tick. Many kernels know the CPU time of a process to the nanosecond, but how
-/// much of it was its own and how much the kernel's only by what they meet at each tick.
+/// The kernel's coarsest tick. Many kernels know the CPU time of a process to the nanosecond, but they split it into
+/// user and system time only by samples at each tick.
 const TICK: Duration = Duration::from_millis(10);
 
-/// The kernel's accounts are in microseconds.
+/// The resolution of the kernel's accounts.
 const MICROSECOND: Duration = Duration::from_micros(1);
 
-/// Wall, user and system time.
+/// The series of wall, user and system time.
 fn times(resources: &Resources) -> [Series; 3] {
     [
         series("wall", resources.wall.max(MICROSECOND), MICROSECOND),
@@ -112,7 +110,7 @@ fn times(resources: &Resources) -> [Series; 3] {
     ]
 }
 
-/// A part of the CPU time: of less than a tick, only that it is less is known.
+/// A part of the CPU time. Below a tick, only the upper bound of one tick is known.
 fn cpu_time(name: &str, time: Duration) -> Series {
     if time < TICK { series(name, TICK, TICK) } else { series(name, time, MICROSECOND) }
 }
@@ -144,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_runs_as_long_as_it_likes_whatever_is_requested() {
+    fn program_has_no_least_time() {
         let command = Command {
             id: "version".to_owned(),
             program: None,
@@ -155,14 +153,14 @@ mod tests {
     }
 
     #[test]
-    fn a_time_below_a_tick_is_a_tick_and_stays_among_the_metrics() {
+    fn cpu_time_below_a_tick_is_reported_as_a_tick() {
         let all = shown(Duration::from_micros(7), Duration::ZERO);
         let expected = [("wall", 1.5e6, 1e3), ("user", 1e7, 1e7), ("system", 1e7, 1e7)];
         assert_eq!(all, expected.map(|(name, value, step)| (name.to_owned(), value, step)));
     }
 
     #[test]
-    fn a_time_above_a_tick_is_exact_to_the_microsecond() {
+    fn cpu_time_above_a_tick_is_exact_to_the_microsecond() {
         let all = shown(Duration::from_micros(70_007), Duration::from_millis(10));
         assert_eq!(all[1..], [("user".to_owned(), 7.0007e7, 1e3), ("system".to_owned(), 1e7, 1e3)]);
     }

@@ -1,4 +1,4 @@
-//! What harnesses measure where a library stands in for the clock that counts: see
+//! Converts the times that harnesses report into counts, for processes in which a library replaces the clock: see
 //! [`counting`].
 
 use std::time::Duration;
@@ -10,17 +10,17 @@ use crate::{
     process::counting::{self, Counting, STEP},
 };
 
-/// What a measurement executes at least, so that the few instructions between a reading of the clock and what is measured
-/// are less than a thousandth.
+/// Least number of instructions in a measurement. The few instructions between a clock reading and the measured code
+/// are then less than a thousandth of it.
 const ENOUGH: f64 = 100_000.0;
 
-/// The most iterations of a measurement.
+/// Most iterations of a measurement.
 const MOST: u64 = 100_000;
 
-/// What is requested to count a benchmark, with so many iterations where the harness can be told.
+/// The request for an execution that counts instructions, with this number of iterations where the harness takes one.
 ///
-/// criterion takes ten samples of 1, 2, … 10 iterations: the clock goes on by one to three steps while it warms up, and
-/// for up to 3.6 steps it counts linearly. All others measure three times.
+/// criterion takes ten samples of 1, 2, … 10 iterations: the clock advances by one to three steps while it warms up,
+/// and up to 3.6 steps give linear sampling. All others measure three times.
 pub fn counting_request(kind: HarnessKind, iterations: Option<u64>, seed: u64) -> ExecutionRequest {
     let (measurements, floor) = match kind {
         HarnessKind::Criterion => (10, Duration::from_nanos(10 * STEP.unsigned_abs())),
@@ -35,8 +35,8 @@ pub fn counting_request(kind: HarnessKind, iterations: Option<u64>, seed: u64) -
     }
 }
 
-/// How many iterations a measurement needs, if it needs others than these by which one was counted; 0 if it could not be
-/// counted because it is so short.
+/// The number of iterations with which to count again, if the count with `iterations` was not suitable. `each` is the
+/// count per iteration; 0 if the benchmark was too short to be counted.
 pub fn iterations_needed(kind: HarnessKind, iterations: u64, each: f64) -> Option<u64> {
     if !matches!(kind, HarnessKind::Native | HarnessKind::Divan) {
         return None;
@@ -49,7 +49,7 @@ pub fn iterations_needed(kind: HarnessKind, iterations: u64, each: f64) -> Optio
     } else {
         needed = iterations.saturating_mul(1000).clamp(1, MOST);
     }
-    // A benchmark that is near a limit keeps what it had.
+    // A benchmark near a limit keeps its number.
     let is_much = needed.saturating_mul(100) < iterations;
     (needed > iterations || is_much).then_some(needed)
 }
@@ -60,8 +60,8 @@ pub(super) fn counts_per_series(times: &Series) -> Vec<Count> {
     all.map(|(value, iterations)| Count::new(value * *iterations as f64, *iterations)).collect()
 }
 
-/// The counts of as many measurements as the clock was read twice for in the end, each of so many iterations. The first
-/// one is left out: nothing was warmed up before it.
+/// The counts of the last `measurements` pairs of clock readings, each around `iterations` iterations. The first pair
+/// is dropped: nothing was warmed up before it.
 pub(super) fn counts_from_last_pairs(
     readings: &[i64],
     measurements: usize,
@@ -73,9 +73,10 @@ pub(super) fn counts_from_last_pairs(
     pairs.iter().skip(1).map(count).collect()
 }
 
-/// The counts of libtest's measurements. It reads the clock around one iteration, around 50 measurements of one iteration
-/// each, around 50 of five each, and at other moments; and it prints the median of those of five, per iteration. So the
-/// measurements begin where most of those of five are about as large as that; none if none is.
+/// The counts of libtest's measurements. It reads the clock around one iteration, around 50 measurements of one
+/// iteration each, around 50 of five each, and at other moments; and it prints the median of those of five, per
+/// iteration. So the measurements begin where most measurements of five iterations are close to this median. Empty if
+/// none is.
 pub(super) fn counts_from_libtest(readings: &[i64], median: f64) -> Vec<Count> {
     const EACH: usize = 100;
     let pairs = |from: usize, iterations: u64| -> Vec<Count> {
@@ -85,15 +86,15 @@ pub(super) fn counts_from_libtest(readings: &[i64], median: f64) -> Vec<Count> {
     };
     let printed = Count::new(median * 5.0, 5).executed;
     let fitting = |from: &usize| {
-        let of_five = pairs(from + EACH, 5).into_iter();
-        of_five.filter(|count| (count.executed - printed).abs() <= printed / 2.0).count()
+        let by_five = pairs(from + EACH, 5).into_iter();
+        by_five.filter(|count| (count.executed - printed).abs() <= printed / 2.0).count()
     };
     let places = 0..(readings.len() + 1).saturating_sub(2 * EACH);
     let best = places.max_by_key(fitting).filter(|best| fitting(best) > 0);
     best.map_or_else(Vec::new, |first| [pairs(first, 1), pairs(first + EACH, 5)].concat())
 }
 
-/// What one measurement executed.
+/// The count of one measurement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Count {
     iterations: f64,
@@ -101,13 +102,13 @@ pub(super) struct Count {
 }
 
 impl Count {
-    /// A measurement that took so long by the clock that counts.
+    /// Converts a duration by the counting clock.
     fn new(time: f64, iterations: u64) -> Self {
         Self { iterations: iterations as f64, executed: time.round().rem_euclid(STEP as f64) }
     }
 }
 
-/// What one iteration executes, as the one measurement of an execution.
+/// The instructions of one iteration, as the only measurement of an execution.
 pub(super) fn series(counts: &[Count]) -> Series {
     let iterations: f64 = counts.iter().map(|count| count.iterations).sum();
     Series {
@@ -123,19 +124,19 @@ pub(super) fn series(counts: &[Count]) -> Series {
     }
 }
 
-/// What the clock of a process shows.
+/// The quantity that the clock of a process shows.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Clock<'c> {
-    /// The time.
+    /// Real time.
     Real,
-    /// Instructions, beside steps.
+    /// Instructions plus steps.
     Instructions(&'c Counting),
-    /// Allocations or their bytes, beside other steps: see [`allocations`](super::allocations).
+    /// Allocations or their bytes, plus different steps: see [`allocations`](super::allocations).
     Allocations,
 }
 
 impl<'c> Clock<'c> {
-    /// That of a process under these conditions.
+    /// The clock of a process under these conditions.
     pub(super) fn new(conditions: &Conditions<'c>) -> Self {
         match (conditions.counting, conditions.allocations) {
             (Some(counting), _) => Self::Instructions(counting),
@@ -144,12 +145,12 @@ impl<'c> Clock<'c> {
         }
     }
 
-    /// Whether it shows the time.
+    /// True if it shows real time.
     pub(super) fn is_real(self) -> bool {
         matches!(self, Self::Real)
     }
 
-    /// The measurements of a benchmark as instructions, if they are.
+    /// Converts reported times to instructions if the clock shows them.
     pub(super) fn counted(self, times: Series) -> Series {
         match self {
             Self::Real | Self::Allocations => times,
@@ -158,7 +159,7 @@ impl<'c> Clock<'c> {
     }
 }
 
-/// The same of a harness whose readings tell more than what it prints.
+/// The same for a harness whose clock readings are more exact than its output.
 pub(super) fn counted_by(
     counting: &Counting,
     of: impl FnOnce(&[i64]) -> Vec<Count>,
@@ -166,7 +167,7 @@ pub(super) fn counted_by(
     Ok(kept(counting, &of(&counting.readings()?)))
 }
 
-/// The same, kept for whoever tells by function what was executed.
+/// The same, and keeps the counts for the attribution to functions.
 fn kept(counting: &Counting, counts: &[Count]) -> Series {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "whole numbers")]
     let count = |count: &Count| counting::Count {
@@ -177,8 +178,8 @@ fn kept(counting: &Counting, counts: &[Count]) -> Series {
     series(counts)
 }
 
-/// By how much measurements of more iterations are larger, for each iteration: without what each measurement executes
-/// beside them. None if all have the same number.
+/// The slope of the counts over the iterations (least squares), which excludes the constant overhead of each
+/// measurement. None if all measurements have the same number of iterations.
 fn slope(counts: &[Count]) -> Option<f64> {
     let number = counts.len() as f64;
     let mean = |of: fn(&Count) -> f64| counts.iter().map(of).sum::<f64>() / number;
@@ -186,7 +187,7 @@ fn slope(counts: &[Count]) -> Option<f64> {
     let squares: f64 = counts.iter().map(|count| (count.iterations - x).powi(2)).sum();
     let products = counts.iter().map(|count| (count.iterations - x) * (count.executed - y));
     let slope = products.sum::<f64>() / squares;
-    // The sums of large numbers are rounded: what is counted has no more than a few digits behind the point.
+    // Sums of large numbers are rounded: a real slope has only a few digits after the decimal point.
     (squares > 0.0 && slope > 0.0).then(|| (slope * 1e4).round() / 1e4)
 }
 
@@ -214,20 +215,20 @@ mod tests {
     }
 
     #[test]
-    fn what_every_measurement_executes_beside_its_iterations_is_not_counted() {
+    fn constant_overhead_of_measurements_is_excluded() {
         let totals: Vec<_> = (1..=10).map(|n| (STEP + 17_973 * n + 62, n.unsigned_abs())).collect();
         let series = series(&counts_per_series(&times(&totals)));
         assert_eq!((series.values, series.iterations), (vec![17_973.0], vec![55]));
     }
 
     #[test]
-    fn a_measurement_of_many_batches_reads_the_clock_for_each() {
+    fn batched_measurement_has_a_step_for_each_batch() {
         let totals = [(100 * STEP + 1234, 100), (100 * STEP + 1236, 100)];
         assert_eq!(series(&counts_per_series(&times(&totals))).values, [12.35]);
     }
 
     #[test]
-    fn the_first_of_pairs_of_readings_warms_up() {
+    fn first_pair_of_readings_is_warm_up() {
         let mut readings = vec![7, 8];
         for number in 1..=4 {
             readings.extend([number * 3 * STEP, number * 3 * STEP + STEP + 100 * number]);
@@ -236,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn libtest_measures_one_and_five_iterations_behind_some_other_readings() {
+    fn libtest_measurements_are_found_among_other_readings() {
         let mut readings = vec![1, 2, STEP + 86_100, STEP + 86_101];
         for iterations in [1, 5] {
             for _ in 0..50 {
@@ -251,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn iterations_are_as_many_as_make_a_measurement_long_enough() {
+    fn iterations_needed_make_a_measurement_long_enough() {
         let needed = |iterations, each| iterations_needed(HarnessKind::Native, iterations, each);
         assert_eq!(needed(1, 100_000.0), None);
         assert_eq!(needed(1, 99_999.0), Some(10));

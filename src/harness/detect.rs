@@ -1,5 +1,5 @@
-//! Which harness a bench target has: by its manifest and its resolved dependencies, never by what
-//! its executable prints.
+//! Determines the harness of a bench target from its manifest and its resolved dependencies, never
+//! from its executable's output.
 
 use cargo_metadata::{
     DependencyKind, Metadata, Node, NodeDep, Package, PackageId, Target, semver::Version,
@@ -12,7 +12,7 @@ use crate::{
     model::HarnessKind,
 };
 
-/// A bench target with all that decides its harness.
+/// A bench target with all facts that determine its harness.
 #[derive(Clone, Copy, Debug)]
 pub struct TargetFacts<'t> {
     /// The workspace's metadata, with resolved dependencies.
@@ -23,7 +23,7 @@ pub struct TargetFacts<'t> {
     pub target: &'t Target,
     /// The text of the package's `Cargo.toml`.
     pub manifest: &'t str,
-    /// The text of the target's source file, to choose between several harnesses; may be empty.
+    /// The text of the target's source file, which decides between several harnesses; may be empty.
     pub source: &'t str,
 }
 
@@ -45,20 +45,20 @@ pub fn detect(
             let found = candidates.iter().find(|found| found.crate_.kind == kind);
             found.map(Candidate::harness).ok_or_else(|| {
                 bench
-                    .failure(&format!(
+                    .error(&format!(
                         "bench.toml names the harness {kind}, but the package does not depend on it"
                     ))
                     .hint(format!("add {kind} to the dependencies, or correct bench.toml"))
             })
         }
         Some(HarnessKind::Command) => {
-            let failure = bench.failure("bench.toml names `command`, which is not a harness");
-            Err(failure.hint(bench.as_command()))
+            let error = bench.error("bench.toml names `command`, which is not a harness");
+            Err(error.hint(bench.as_command()))
         }
     }
 }
 
-/// What is needed of a `Cargo.toml`: Cargo's metadata leave `harness` out.
+/// The needed part of a `Cargo.toml`: Cargo's metadata omit `harness`.
 #[derive(Deserialize)]
 struct Manifest {
     #[serde(default)]
@@ -75,14 +75,14 @@ struct ManifestTarget {
 /// A crate that is a harness.
 #[derive(Debug, PartialEq)]
 struct HarnessCrate {
-    /// The name of its package.
+    /// Its package name.
     package: &'static str,
     kind: HarnessKind,
-    /// The version of what it is a fork of, if it is one: its own means nothing.
+    /// For a fork, the version it was forked from: its own version number is meaningless here.
     fork_of: Option<Version>,
 }
 
-/// The harnesses that can be run.
+/// The supported harnesses.
 static KNOWN: [HarnessCrate; 5] = [
     HarnessCrate { package: "rbench-harness", kind: HarnessKind::Native, fork_of: None },
     HarnessCrate { package: "criterion", kind: HarnessKind::Criterion, fork_of: None },
@@ -99,7 +99,7 @@ static KNOWN: [HarnessCrate; 5] = [
     },
 ];
 
-/// Harnesses that cannot be run, but can be named.
+/// Harnesses that rbench cannot run, but can name in an error.
 const UNSUPPORTED: [&str; 6] =
     ["bencher", "gungraun", "iai", "iai-callgrind", "tango-bench", "brunch"];
 
@@ -108,7 +108,7 @@ const UNSUPPORTED: [&str; 6] =
 struct Candidate<'t> {
     crate_: &'static HarnessCrate,
     version: &'t Version,
-    /// The name under which the package's code knows it.
+    /// Its name in the package's code.
     alias: &'t str,
 }
 
@@ -119,14 +119,14 @@ impl Candidate<'_> {
             HarnessKind::Native => Box::new(Native),
             HarnessKind::Divan => Box::new(Divan { version }),
             HarnessKind::Criterion => Box::new(Criterion { version }),
-            // No crate is either of these.
+            // No crate is one of these.
             HarnessKind::Libtest | HarnessKind::Command => Box::new(Libtest),
         }
     }
 }
 
 impl<'t> TargetFacts<'t> {
-    /// Whether the manifest leaves the target its default harness.
+    /// True if the manifest leaves the target its default harness.
     fn has_libtest(&self) -> Result<bool> {
         let manifest: Manifest = toml::from_str(self.manifest)
             .context(Exit::Usage, || format!("cannot read {}", self.package.manifest_path))?;
@@ -135,7 +135,7 @@ impl<'t> TargetFacts<'t> {
         Ok(entry.and_then(|entry| entry.harness).unwrap_or(true))
     }
 
-    /// The one harness that the target can have.
+    /// The only harness that the target can have.
     fn only_candidate(&self) -> Result<Candidate<'t>> {
         let candidates = self.candidates();
         if let [only] = candidates[..] {
@@ -153,18 +153,18 @@ impl<'t> TargetFacts<'t> {
         let unsupported = self.packages_among_dependencies(&UNSUPPORTED);
         Err(match (&packages[..], &unsupported[..]) {
             ([], []) => self
-                .failure("it has its own `main`, and the package depends on no supported harness")
+                .error("it has its own `main`, and the package depends on no supported harness")
                 .hint(self.as_command()),
             ([], names) => self
-                .failure(&format!("rbench does not run benchmarks of {}", names.join(" or ")))
+                .error(&format!("rbench does not run benchmarks of {}", names.join(" or ")))
                 .hint(self.as_command()),
             (packages, _) => self
-                .failure(&format!("it depends on {}", packages.join(" and ")))
+                .error(&format!("it depends on {}", packages.join(" and ")))
                 .hint(self.one_of(&candidates)),
         })
     }
 
-    fn failure(&self, reason: &str) -> Error {
+    fn error(&self, reason: &str) -> Error {
         let (target, package) = (&self.target.name, &self.package.name);
         Error::new(
             Exit::Usage,
@@ -195,8 +195,8 @@ impl<'t> TargetFacts<'t> {
         )
     }
 
-    /// The harnesses among the direct dependencies, or, if there is none, among all of them: a
-    /// helper crate may hand one on.
+    /// The harnesses among the direct dependencies or, if there is none, among all of them: a
+    /// helper crate may re-export one.
     fn candidates(&self) -> Vec<Candidate<'t>> {
         let Some(node) = self.node(&self.package.id) else { return Vec::new() };
         let direct: Vec<_> =
@@ -225,7 +225,7 @@ impl<'t> TargetFacts<'t> {
         Some(Candidate { crate_, version: &package.version, alias: &dependency.name })
     }
 
-    /// Those of `names` that are direct dependencies.
+    /// The subset of `names` that are direct dependencies.
     fn packages_among_dependencies(&self, names: &[&'static str]) -> Vec<&'static str> {
         let is_dependency = |name: &str| {
             let named = self.package.dependencies.iter().find(|dependency| dependency.name == name);
@@ -239,7 +239,7 @@ impl<'t> TargetFacts<'t> {
     }
 }
 
-/// What a package links into its benches, unlike what its build script uses.
+/// The dependencies that a package links into its benches, without those of its build script.
 fn linked(node: &Node) -> impl Iterator<Item = &NodeDep> {
     node.deps.iter().filter(|dependency| {
         let kinds = &dependency.dep_kinds;
@@ -247,7 +247,7 @@ fn linked(node: &Node) -> impl Iterator<Item = &NodeDep> {
     })
 }
 
-/// Whether `source` has the name of a crate as a word of its own.
+/// True if `source` contains the name of a crate as a whole word.
 fn names_crate(source: &str, name: &str) -> bool {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     source.match_indices(name).any(|(at, _)| {

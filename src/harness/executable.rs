@@ -1,5 +1,5 @@
-//! An executable of a bench target, how a process of it is run for a harness, the environment that Cargo gives to
-//! such processes, and directories for what they leave behind, which go away even after a kill.
+//! Runs processes of a bench target's executable for a harness, in the environment that Cargo gives to such processes,
+//! and in scratch directories that are removed even after a kill.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -26,46 +26,46 @@ use crate::{
     shell::{cargo, quoted},
 };
 
-/// An executable of a bench target, with what Cargo would give to its processes.
+/// An executable of a bench target, with the environment that Cargo gives to its processes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Executable {
-    /// The package's name.
+    /// Name of the package.
     pub package: String,
-    /// The bench target's name.
+    /// Name of the bench target.
     pub target: String,
-    /// The file.
+    /// Path of the file.
     pub path: PathBuf,
     /// The package's root, where benchmarks expect to run.
     pub directory: PathBuf,
-    /// `CARGO_MANIFEST_DIR`, `CARGO_PKG_*`, the path of shared libraries, and what build scripts and cargo's
-    /// configuration set.
+    /// `CARGO_MANIFEST_DIR`, `CARGO_PKG_*`, the path of shared libraries, and variables set by build scripts and
+    /// cargo's configuration.
     pub variables: Vec<(OsString, OsString)>,
-    /// The words that select this bench target after `cargo rbench exec`: revision, package, target and
-    /// what changes its compilation. None outside of a project.
+    /// Arguments that select this bench target after `cargo rbench exec`: revision, package, target and flags that
+    /// affect its compilation. None outside of a project.
     pub selection: Option<String>,
 }
 
 /// The conditions that all executions of a run share.
 #[derive(Clone, Copy, Debug)]
 pub struct Conditions<'c> {
-    /// What stops everything.
+    /// Stops everything.
     pub interrupt: &'c Interrupt,
-    /// How long a process may take; derived from the work it is given when absent.
+    /// Longest time of a process; derived from its work if absent.
     pub deadline: Option<Duration>,
     /// The CPU to run on.
     pub cpu: Option<usize>,
-    /// The place among processes that take turns, if the process is one of them.
+    /// The process's role in an interleaved pair, if it has one.
     pub member: Option<&'c InterleavedProcess>,
-    /// How the process is traced, if it is.
+    /// Settings of the tracer, if the process is traced.
     pub tracing: Option<&'c Tracing>,
-    /// How what the process executes is counted, if it is. Then what a harness measures is counts, and no time.
+    /// Settings for counting instructions, if they are counted. Harnesses then report counts instead of times.
     pub counting: Option<&'c Counting>,
-    /// The same of what it allocates.
+    /// The same for allocations.
     pub allocations: Option<&'c allocations::Counting>,
 }
 
 impl<'c> Conditions<'c> {
-    /// No other conditions than what stops everything.
+    /// Conditions with only an interrupt.
     pub const fn new(interrupt: &'c Interrupt) -> Self {
         Self {
             interrupt,
@@ -78,8 +78,8 @@ impl<'c> Conditions<'c> {
         }
     }
 
-    /// Checks what every execution needs, so that it can be done before anything is compiled: the CPU,
-    /// and a directory for temporary files. What killed runs left there is removed.
+    /// Checks the requirements of every execution before anything is compiled: the CPU, and a directory for temporary
+    /// files. Removes the directories of killed runs.
     pub fn check(&self) -> Result<()> {
         process::check_cpu(self.cpu)?;
         remove_abandoned();
@@ -87,7 +87,7 @@ impl<'c> Conditions<'c> {
     }
 }
 
-/// Variables of rbench's own environment that would change what a benchmark does.
+/// Variables of rbench's own environment that would change a benchmark's behaviour.
 const REMOVED: [&str; 8] = [
     "CARGO_CRITERION_",
     "CODSPEED_",
@@ -99,12 +99,12 @@ const REMOVED: [&str; 8] = [
     "RUST_BACKTRACE",
 ];
 
-/// What a process of a bench target is started for.
+/// The purpose of a process.
 #[derive(Clone, Copy)]
 pub(super) enum Purpose<'p> {
-    /// To list its benchmarks.
+    /// To list benchmarks.
     List,
-    /// To execute these.
+    /// To execute these benchmarks.
     Execute(&'p [Name]),
 }
 
@@ -131,7 +131,7 @@ impl Executable {
         }
     }
 
-    /// What a process for `purpose` is called in messages.
+    /// Describes a process for `purpose` in messages.
     fn description(&self, purpose: Purpose<'_>) -> String {
         match purpose {
             Purpose::List => format!("list the benchmarks of {}", self.target),
@@ -144,7 +144,7 @@ impl Executable {
         }
     }
 
-    /// The command of rbench that starts a process for `purpose` again.
+    /// The rbench command that repeats a process for `purpose`.
     fn reproduction(&self, purpose: Purpose<'_>) -> Option<String> {
         let (cargo, selection) = (cargo(), self.selection.as_ref()?);
         Some(match purpose {
@@ -163,9 +163,9 @@ pub(super) struct Process<'e> {
     pub(super) executable: &'e Executable,
     pub(super) purpose: Purpose<'e>,
     pub(super) invocation: Invocation,
-    /// The same for a person to type: without what only rbench can give to the process.
+    /// The same for a person to type: without parts that only rbench can provide.
     pub(super) typed: Invocation,
-    /// The time that its work takes at least.
+    /// Least time of its work.
     pub(super) work: Duration,
 }
 
@@ -175,7 +175,7 @@ impl<'e> Process<'e> {
         Self::new(executable, Purpose::List, invocation, Duration::ZERO)
     }
 
-    /// A process that executes benchmarks, which takes at least the time `work`.
+    /// A process that executes benchmarks and takes at least the time `work`.
     pub(super) fn executing(
         executable: &'e Executable,
         benchmarks: &'e [Name],
@@ -194,12 +194,12 @@ impl<'e> Process<'e> {
         Self { executable, purpose, typed: invocation.clone(), invocation, work }
     }
 
-    /// Runs the process; an end by deadline or interrupt is a failure, any other is not.
+    /// Runs the process. An end by deadline or interrupt is an error, any other is not.
     pub(super) fn run(&self, conditions: &Conditions<'_>) -> Result<Ended> {
         self.run_within(Limits::for_duration(self.work), conditions)
     }
 
-    /// The same within other limits.
+    /// The same with other limits.
     pub(super) fn run_within(
         &self,
         mut limits: Limits,
@@ -208,19 +208,19 @@ impl<'e> Process<'e> {
         limits.deadline = conditions.deadline.unwrap_or(limits.deadline);
         let ended =
             process::run(&self.invocation, &limits, conditions.interrupt, conditions.member)
-                .map_err(|failure| match (failure.exit(), self.removed()) {
+                .map_err(|error| match (error.exit(), self.removed()) {
                     (Exit::Benchmark | Exit::Internal, Some(removed)) => {
                         missing_executable(removed)
                     }
-                    (Exit::Benchmark, None) => self.with_reproduction(failure),
-                    _ => failure,
+                    (Exit::Benchmark, None) => self.with_reproduction(error),
+                    _ => error,
                 })?;
         match ended.ending {
             Ending::Exited(_) | Ending::Signalled(_) => Ok(ended),
             Ending::Deadline => {
                 let reason =
                     format!("it was still running after {:.1} s", limits.deadline.as_secs_f64());
-                Err(self.failure(&reason, &ended).hint("allow more time with --deadline"))
+                Err(self.error(&reason, &ended).hint("allow more time with --deadline"))
             }
             Ending::Interrupted => {
                 let what = format!("stopped: {}", self.executable.description(self.purpose));
@@ -229,8 +229,8 @@ impl<'e> Process<'e> {
         }
     }
 
-    /// What the process needs and is no longer there. That another program than the target's own is
-    /// missing is a failure of the benchmark that runs it.
+    /// The file or directory that the process needs and that no longer exists. If it is a program other than the
+    /// target's own, its absence is an error of the benchmark instead.
     fn removed(&self) -> Option<&Path> {
         let Invocation { program, directory, .. } = &self.invocation;
         let own = Some(program).filter(|program| **program == self.executable.path);
@@ -238,23 +238,23 @@ impl<'e> Process<'e> {
         needed.find(|path| !path.exists()).map(PathBuf::as_path)
     }
 
-    /// As [`run`](Self::run), but an end without success is a failure too.
+    /// Like [`run`](Self::run), but an unsuccessful end is an error too.
     pub(super) fn run_to_success(&self, conditions: &Conditions<'_>) -> Result<Ended> {
         self.succeeded(self.run(conditions)?)
     }
 
-    /// As [`run`](Self::run), with all that the process prints: for lists of benchmarks.
+    /// Like [`run`](Self::run), but keeps all output: for lists of benchmarks.
     pub(super) fn run_for_list(&self, conditions: &Conditions<'_>) -> Result<Ended> {
-        /// Room for a hundred thousand benchmarks.
+        /// Enough for a hundred thousand benchmarks, in bytes.
         const MOST: usize = 16 << 20;
         self.run_within(Limits { output: MOST, ..Limits::for_duration(self.work) }, conditions)
     }
 
-    /// What a successful process prints, all of it.
+    /// The complete output of a successful process.
     pub(super) fn whole_output(&self, conditions: &Conditions<'_>) -> Result<Output> {
         let ended = self.succeeded(self.run_for_list(conditions)?)?;
         if ended.output.omitted > 0 {
-            return Err(self.failure("its list is longer than 16 MiB", &ended));
+            return Err(self.error("its list is longer than 16 MiB", &ended));
         }
         Ok(ended.output)
     }
@@ -262,63 +262,63 @@ impl<'e> Process<'e> {
     fn succeeded(&self, ended: Ended) -> Result<Ended> {
         match unsuccessful(ended.ending) {
             None => Ok(ended),
-            Some(reason) => Err(self.failure(&reason, &ended)),
+            Some(reason) => Err(self.error(&reason, &ended)),
         }
     }
 
-    /// A failure of this process, with the end of what it printed and how to see it again.
-    pub(super) fn failure(&self, reason: &str, ended: &Ended) -> Error {
+    /// An error of this process, with the end of its output and a command to reproduce it.
+    pub(super) fn error(&self, reason: &str, ended: &Ended) -> Error {
         let what = format!("cannot {}", self.executable.description(self.purpose));
-        let mut failure = Error::new(Exit::Benchmark, what).cause(reason);
-        failure = incidents(ended)
+        let mut error = Error::new(Exit::Benchmark, what).cause(reason);
+        error = incidents(ended)
             .iter()
-            .fold(failure, |failure, incident| failure.cause(incident.to_string()));
+            .fold(error, |error, incident| error.cause(incident.to_string()));
         let tail = ended.output.last_lines(LINES);
         if !tail.trim().is_empty() {
-            failure = failure.cause("the end of its output:");
+            error = error.cause("the end of its output:");
             for line in tail.lines() {
-                failure = failure.cause(format!("  {}", printable(line)));
+                error = error.cause(format!("  {}", printable(line)));
             }
         }
-        self.with_reproduction(failure)
+        self.with_reproduction(error)
     }
 
-    /// A failure of one of several benchmarks that this process executed.
-    pub(super) fn failure_of(&self, benchmark: &Name, reason: &str, ended: &Ended) -> Error {
+    /// An error of one of several benchmarks in this process.
+    pub(super) fn error_of(&self, benchmark: &Name, reason: &str, ended: &Ended) -> Error {
         let purpose = Purpose::Execute(std::slice::from_ref(benchmark));
         let (invocation, typed) = (self.invocation.clone(), self.typed.clone());
         Process { executable: self.executable, purpose, invocation, typed, work: self.work }
-            .failure(reason, ended)
+            .error(reason, ended)
     }
 
-    fn with_reproduction(&self, failure: Error) -> Error {
+    fn with_reproduction(&self, error: Error) -> Error {
         let typed = self.typed.to_string();
         let command = self.executable.reproduction(self.purpose);
         let shown = command.as_ref().unwrap_or(&typed);
-        failure.hint(format!("reproduce with: {shown}")).with_command(typed)
+        error.hint(format!("reproduce with: {shown}")).with_command(typed)
     }
 }
 
-/// The failure of a process for which something has been removed.
+/// The error of a process whose files have been removed.
 fn missing_executable(path: &Path) -> Error {
     Error::new(Exit::Build, format!("{} is no longer there", path.display()))
         .cause("something has removed it since it was built")
 }
 
-/// Why a benchmark that was listed is not executed.
+/// The reason why a listed benchmark cannot be executed.
 pub(super) const NO_SUCH_ID: &str = "the executable has no benchmark of this id; an id must be the \
                                      same in every run, without times or random numbers";
 
-/// What is remarkable about how a process ended.
+/// Remarkable events at the end of a process.
 pub(super) fn incidents(ended: &Ended) -> Vec<Incident> {
     let left: Vec<_> = ended.left_behind.iter().map(|name| printable(name)).collect();
     if left.is_empty() { Vec::new() } else { vec![Incident::LeftBehind(left)] }
 }
 
-/// As many lines of what a process says are shown: enough for a panic message and a short trace.
+/// Shown lines of a process's text: enough for a panic message and a short trace.
 const LINES: usize = 20;
 
-/// What a process says of several lines as it may be shown and kept: not without end either.
+/// A multi-line text of a process, escaped and cut in length, to be shown and stored.
 pub(super) fn printable_lines(text: &str) -> String {
     let mut all = text.lines();
     let mut lines: Vec<String> = all.by_ref().take(LINES).map(printable).collect();
@@ -326,8 +326,7 @@ pub(super) fn printable_lines(text: &str) -> String {
     lines.join("\n")
 }
 
-/// A line of a process's output as it may be shown: not without end, and without colours or anything
-/// else that would command a terminal.
+/// A line of a process's output, cut in length, without colours and other control sequences for a terminal.
 fn printable(line: &str) -> String {
     const LONGEST: usize = 300;
     let plain = anstream::adapter::strip_str(line).to_string();
@@ -339,7 +338,7 @@ fn printable(line: &str) -> String {
     shown
 }
 
-/// Why a process has no success, by how it ended.
+/// The reason why an ending is unsuccessful; none for success.
 pub(super) fn unsuccessful(ending: Ending) -> Option<String> {
     match ending {
         Ending::Exited(0) => None,
@@ -350,7 +349,7 @@ pub(super) fn unsuccessful(ending: Ending) -> Option<String> {
     }
 }
 
-/// What Cargo lets a process know about `package`: `CARGO_MANIFEST_DIR`, `CARGO_PKG_*` and the like.
+/// The variables by which Cargo describes `package`: `CARGO_MANIFEST_DIR`, `CARGO_PKG_*` and the like.
 pub fn package_variables(package: &Package) -> Vec<(OsString, OsString)> {
     let version = &package.version;
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
@@ -384,8 +383,8 @@ pub fn package_variables(package: &Package) -> Vec<(OsString, OsString)> {
     .collect()
 }
 
-/// The variable by which the system's loader finds shared libraries, with `directories` before what
-/// it has now (`inherited`). Directories whose names cannot stand in a path list are left out.
+/// The variable with which the system's loader finds shared libraries: `directories` before its present value
+/// (`inherited`). Directories whose names cannot be in a path list are omitted.
 pub fn library_path(directories: &[PathBuf], inherited: Option<&OsStr>) -> (OsString, OsString) {
     let inherited = inherited.into_iter().flat_map(std::env::split_paths);
     let can_be_listed = |directory: &Path| std::env::join_paths([directory]).is_ok();
@@ -398,23 +397,23 @@ pub fn library_path(directories: &[PathBuf], inherited: Option<&OsStr>) -> (OsSt
     ("LD_LIBRARY_PATH".into(), std::env::join_paths(directories).unwrap_or_default())
 }
 
-/// What the names of all such directories begin with.
+/// Prefix of all scratch directories.
 const PREFIX: &str = "rbench-execution-";
 
-/// A directory for what one process leaves behind.
+/// A directory for the files of one process.
 #[derive(Debug)]
 pub(super) struct Scratch {
     directory: TempDir,
-    /// Tells other processes that it is in use, as long as this one lives.
+    /// Shows other processes that the directory is in use.
     _lock: File,
 }
 
 impl Scratch {
-    /// A new one among temporary files.
+    /// Creates one in the directory for temporary files.
     pub(super) fn new() -> Result<Self> {
         let place = std::env::temp_dir();
         Self::new_in(&place).map_err(|error| {
-            // Without the name that was tried, which means nothing to anybody.
+            // Without the random name that was tried, which would only confuse.
             let reason = io::Error::from(error.kind()).to_string();
             Error::new(Exit::Usage, format!("cannot create a directory in {}", place.display()))
                 .cause(reason)
@@ -432,16 +431,16 @@ impl Scratch {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 opened => opened?,
             };
-            // Where the file system knows no locks, nothing is removed either.
+            // On file systems without locks, abandoned directories are not removed either.
             let _ = lock.lock();
-            // It may have been taken for one that was left behind, until it was locked.
+            // Another process may have removed it as abandoned before it was locked.
             if directory.path().exists() {
                 return Ok(Self { directory, _lock: lock });
             }
         }
     }
 
-    /// Fails if somebody has removed it, so that no process can have left anything there.
+    /// Fails if the directory has been removed, so that the process cannot have written anything there.
     pub(super) fn check(&self) -> Result<()> {
         if self.path().exists() {
             return Ok(());
@@ -455,8 +454,8 @@ impl Scratch {
     }
 }
 
-/// Removes the directories that this user's killed processes left behind. That one cannot be removed is no
-/// reason not to go on.
+/// Removes the directories that this user's killed processes left behind. Failures are ignored, as they affect no
+/// result.
 fn remove_abandoned() {
     remove_abandoned_in(&std::env::temp_dir());
 }
@@ -490,7 +489,7 @@ mod tests {
         }
     }
 
-    fn failure(selection: Option<&str>, id: &str, ended: &Ended) -> Error {
+    fn error(selection: Option<&str>, id: &str, ended: &Ended) -> Error {
         let executable = Executable {
             target: "t".to_owned(),
             selection: selection.map(str::to_owned),
@@ -499,22 +498,22 @@ mod tests {
         let invocation = Invocation { program: "b".into(), ..Invocation::default() };
         let benchmarks = [Name::plain(id)];
         Process::executing(&executable, &benchmarks, invocation, Duration::ZERO)
-            .failure("it exited with status 1", ended)
+            .error("it exited with status 1", ended)
     }
 
     #[test]
-    fn a_failure_shows_the_end_of_the_output_without_what_commands_a_terminal() {
+    fn error_shows_the_end_of_the_output_without_control_codes() {
         let head = format!("{}\x1b[31mred\x1b[0m\x07\n{}\n", "line\n".repeat(30), "x".repeat(1000));
-        let failure = failure(None, "b", &ended(head, &[])).to_string();
-        let lines: Vec<_> = failure.lines().collect();
-        assert_eq!(lines.len(), 3 + 20 + 1, "{failure}");
+        let error = error(None, "b", &ended(head, &[])).to_string();
+        let lines: Vec<_> = error.lines().collect();
+        assert_eq!(lines.len(), 3 + 20 + 1, "{error}");
         assert_eq!(lines[21], "    red");
         assert_eq!(lines[22].chars().count(), 4 + 300 + 1);
-        assert!(failure.ends_with("\nhint: reproduce with: cd '' && b"), "{failure}");
+        assert!(error.ends_with("\nhint: reproduce with: cd '' && b"), "{error}");
     }
 
     #[test]
-    fn a_build_that_was_removed_is_no_failure_of_a_benchmark_and_a_missing_program_is() {
+    fn removed_build_is_not_blamed_on_the_benchmark() {
         let run_with = |launcher: Option<&str>, path: &str, program: &str, directory: &str| {
             let executable = Executable { path: path.into(), ..Executable::default() };
             let invocation = Invocation {
@@ -526,8 +525,8 @@ mod tests {
             let interrupt = Interrupt::new().unwrap();
             let conditions = Conditions::new(&interrupt);
             let process = Process::listing(&executable, invocation);
-            let failure = process.run(&conditions).unwrap_err();
-            (failure.exit(), failure.what().to_owned())
+            let error = process.run(&conditions).unwrap_err();
+            (error.exit(), error.what().to_owned())
         };
         let run = |path, program, directory| run_with(None, path, program, directory);
         let gone = |path: &str| (Exit::Build, format!("{path} is no longer there"));
@@ -544,7 +543,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_of_any_length_is_cut_to_what_may_be_shown() {
+    fn printable_lines_are_cut_in_length() {
         assert_eq!(printable_lines("no GPU\n\n  here\x07\r\n"), "no GPU\n\n  here");
         let long = printable_lines(&format!("{}\n", "x".repeat(1000)).repeat(1000));
         assert_eq!(long.lines().count(), 20 + 1);
@@ -553,28 +552,28 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_names_the_command_of_rbench_and_keeps_the_exact_one_for_who_asks() {
-        let failure = failure(Some("1a2b3c4 --bench t"), "a b", &ended(String::new(), &[]));
-        let text = failure.to_string();
+    fn error_shows_the_rbench_command_and_keeps_the_exact_one() {
+        let error = error(Some("1a2b3c4 --bench t"), "a b", &ended(String::new(), &[]));
+        let text = error.to_string();
         let hint = "hint: reproduce with: cargo rbench exec 1a2b3c4 --bench t --exact 'a b'";
         assert!(text.ends_with(hint), "{text}");
-        assert_eq!(failure.command(), Some("cd '' && b"));
+        assert_eq!(error.command(), Some("cd '' && b"));
     }
 
     #[test]
-    fn an_id_like_a_flag_is_no_flag_of_the_command() {
-        let text = failure(Some("."), "-v", &ended(String::new(), &[])).to_string();
+    fn id_like_a_flag_is_escaped_in_the_command() {
+        let text = error(Some("."), "-v", &ended(String::new(), &[])).to_string();
         assert!(text.ends_with("cargo rbench exec . --exact -- -v"), "{text}");
     }
 
     #[test]
-    fn what_a_failed_benchmark_left_behind_is_named() {
-        let text = failure(None, "b", &ended(String::new(), &["sle\x07ep"])).to_string();
+    fn left_behind_processes_of_a_failed_benchmark_are_named() {
+        let text = error(None, "b", &ended(String::new(), &["sle\x07ep"])).to_string();
         assert!(text.contains("it left processes running, which were killed: sleep"), "{text}");
     }
 
     #[test]
-    fn a_package_is_described_as_cargo_does() {
+    fn package_variables_are_those_of_cargo() {
         let package: Package = serde_json::from_value(serde_json::json!({
             "name": "p", "version": "1.2.3-rc.1", "id": "p", "dependencies": [], "targets": [],
             "features": {}, "manifest_path": "/w/p/Cargo.toml", "authors": ["A", "B"],
@@ -594,7 +593,7 @@ mod tests {
     }
 
     #[test]
-    fn the_library_path_puts_what_is_built_before_what_is_there() {
+    fn library_path_puts_built_directories_first() {
         let directories = ["/t/deps".into(), "/with:colon".into()];
         let path = library_path(&directories, Some(OsStr::new("/usr/lib:/opt")));
         assert_eq!(path, ("LD_LIBRARY_PATH".into(), "/t/deps:/usr/lib:/opt".into()));
@@ -602,7 +601,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_run_left_is_removed_and_what_is_in_use_is_not() {
+    fn abandoned_directories_are_removed_and_used_ones_kept() {
         let place = tempfile::tempdir().unwrap();
         let used = Scratch::new_in(place.path()).unwrap();
         let mode = fs::metadata(used.path()).unwrap().permissions().mode();
@@ -620,10 +619,10 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_that_somebody_removed_is_missed() {
+    fn removed_scratch_directory_is_an_error() {
         let scratch = Scratch::new_in(tempfile::tempdir().unwrap().path());
-        let failure = scratch.unwrap().check().unwrap_err();
-        assert!(failure.what().ends_with(" is no longer there"));
+        let error = scratch.unwrap().check().unwrap_err();
+        assert!(error.what().ends_with(" is no longer there"));
         assert!(Scratch::new().unwrap().check().is_ok());
     }
 }

@@ -1,4 +1,4 @@
-//! Selects benchmarks by filters, and reports if none matches.
+//! Selects benchmarks by filters, and explains filters that match none.
 
 use regex::Regex;
 
@@ -8,7 +8,7 @@ use crate::{
     shell::cargo,
 };
 
-/// What the user typed to choose benchmarks.
+/// The user's selection of benchmarks.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     patterns: Vec<Pattern>,
@@ -27,9 +27,9 @@ struct Pattern {
 enum Matching {
     /// The whole id.
     Exact,
-    /// A regular expression, or literally a part of the id: `f64[0]` is both.
+    /// A regular expression or a literal part of the id: `f64[0]` is both.
     Regex(Regex),
-    /// Literally a part of the id: it is no regular expression, for this reason.
+    /// A literal part of the id; not a valid regular expression, for this reason.
     Part(String),
 }
 
@@ -53,9 +53,9 @@ impl Pattern {
 }
 
 impl Filter {
-    /// Benchmarks whose id matches any of `patterns`, in any of `packages` and any of the bench targets
-    /// `targets`. An empty list leaves out nothing. A pattern is a regular expression or a part of an
-    /// id, or a whole id if `exact`.
+    /// Selects benchmarks whose id matches any of `patterns`, in any of `packages` and any of the bench targets
+    /// `targets`. An empty list excludes nothing. A pattern is a regular expression or a part of an id, or a whole id
+    /// if `exact`.
     pub fn new(patterns: &[String], exact: bool, packages: &[String], targets: &[String]) -> Self {
         Self {
             patterns: patterns.iter().map(|pattern| Pattern::new(pattern, exact)).collect(),
@@ -65,45 +65,44 @@ impl Filter {
         }
     }
 
-    /// The same, of one part of all benchmarks. That it has none of those that are meant is no failure: another
-    /// part has them.
+    /// Restricts the filter to one part of all benchmarks. An empty part is no error: other parts have the selected
+    /// benchmarks.
     #[must_use]
     pub fn within(self, partition: Option<Partition>) -> Self {
         Self { partition, ..self }
     }
 
-    /// Whether all benchmarks are meant.
+    /// True if the filter selects all benchmarks.
     pub const fn means_all(&self) -> bool {
         let Self { patterns, packages, targets, partition } = self;
         patterns.is_empty() && packages.is_empty() && targets.is_empty() && partition.is_none()
     }
 
-    /// The part of all benchmarks that is meant, if only one is.
+    /// The selected part of all benchmarks, if only one is.
     pub const fn partition(&self) -> Option<Partition> {
         self.partition
     }
 
-    /// Whether the filter can mean a benchmark of this bench target: others need not be listed.
+    /// False if the filter excludes all benchmarks of this bench target: such targets need not be listed.
     pub fn may_match(&self, package: &str, target: &str) -> bool {
         let among =
             |names: &[String], name: &str| names.is_empty() || names.iter().any(|n| n == name);
         among(&self.packages, package) && among(&self.targets, target)
     }
 
-    /// Whether the filter means `benchmark`.
+    /// True if the filter selects `benchmark`, in any part.
     pub fn matches(&self, benchmark: &Benchmark) -> bool {
         let id = &benchmark.name.id;
         self.may_match(&benchmark.package, &benchmark.target)
             && (self.patterns.is_empty() || self.patterns.iter().any(|pattern| pattern.matches(id)))
     }
 
-    /// Whether a benchmark is in the part that is wanted.
+    /// True if a benchmark belongs to the selected part.
     pub fn has_in_part(&self, benchmark: &Benchmark) -> bool {
         self.partition.is_none_or(|partition| partition.has(benchmark))
     }
 
-    /// The benchmarks of `all` that are meant, whatever part they are in, in their order; that there is none is a failure that
-    /// names some whose names are near.
+    /// The selected benchmarks of `all`, in any part, in their order. If there is none, the error lists similar names.
     pub fn choose(&self, all: Vec<Benchmark>) -> Result<Vec<Benchmark>> {
         let (chosen, others): (Vec<_>, Vec<_>) =
             all.into_iter().partition(|benchmark| self.matches(benchmark));
@@ -115,8 +114,8 @@ impl Filter {
             return Error::new(Exit::Usage, "there is no benchmark to run")
                 .hint(format!("{} rbench list shows every benchmark and its harness", cargo()));
         }
-        if let Some(failure) = self.unknown_place(others) {
-            return failure;
+        if let Some(error) = self.unknown_place(others) {
+            return error;
         }
         let candidates: Vec<&str> = others
             .iter()
@@ -130,25 +129,25 @@ impl Filter {
             [] => "no benchmark matches".to_owned(),
             quoted => format!("no benchmark matches {}", quoted.join(" or ")),
         };
-        let mut failure = Error::new(Exit::Usage, what).cause(match candidates.len() {
+        let mut error = Error::new(Exit::Usage, what).cause(match candidates.len() {
             1 => "there is 1 benchmark".to_owned(),
             count => format!("there are {count} benchmarks"),
         });
         for pattern in &self.patterns {
-            if let Matching::Part(error) = &pattern.matching {
-                failure = failure
+            if let Matching::Part(reason) = &pattern.matching {
+                error = error
                     .cause(format!(
                         "`{}` was matched literally, because it is not a valid \
                                       regular expression:",
                         pattern.text
                     ))
-                    .cause(error);
+                    .cause(reason);
             }
         }
-        with_near_names(failure, "benchmarks", &patterns, candidates)
+        with_near_names(error, "benchmarks", &patterns, candidates)
     }
 
-    /// A package that has no benchmark, or a target that is none.
+    /// The error for a package without benchmarks, or an unknown bench target.
     fn unknown_place(&self, others: &[Benchmark]) -> Option<Error> {
         let packages: Vec<_> = others.iter().map(|other| other.package.as_str()).collect();
         let targets: Vec<_> = others.iter().map(|other| other.target.as_str()).collect();
@@ -161,17 +160,16 @@ impl Filter {
                 ("no bench target", "bench targets", unknown(&self.targets, &targets)?, targets)
             }
         };
-        let failure = Error::new(Exit::Usage, format!("{what} is called `{name}`"));
-        Some(with_near_names(failure, kind, &[&name], known))
+        let error = Error::new(Exit::Usage, format!("{what} is called `{name}`"));
+        Some(with_near_names(error, kind, &[&name], known))
     }
 }
 
-/// Adds a hint with the names that are nearest to what was typed: one if it is a slip of the keyboard
-/// away, else a few.
-fn with_near_names(failure: Error, kind: &str, typed: &[&str], names: Vec<&str>) -> Error {
-    /// As many as one reads.
+/// Adds a hint with the names nearest to the typed one: a single one if it is probably a typo, else a few.
+fn with_near_names(error: Error, kind: &str, typed: &[&str], names: Vec<&str>) -> Error {
+    /// As many as a user reads.
     const MOST: usize = 5;
-    /// The Jaro-Winkler similarity from which on a name is probably meant.
+    /// Jaro-Winkler similarity from which a name is probably the intended one.
     const MEANT: f64 = 0.9;
     let nearness = |name: &str| {
         let near = typed
@@ -186,10 +184,10 @@ fn with_near_names(failure: Error, kind: &str, typed: &[&str], names: Vec<&str>)
     let quoted: Vec<_> = names.iter().take(MOST).map(|(_, name)| format!("`{name}`")).collect();
     match names.first() {
         Some((nearness, name)) if *nearness >= MEANT => {
-            failure.hint(format!("did you mean `{name}`?"))
+            error.hint(format!("did you mean `{name}`?"))
         }
-        Some(_) => failure.hint(format!("{kind} with similar names: {}", quoted.join(", "))),
-        None => failure,
+        Some(_) => error.hint(format!("{kind} with similar names: {}", quoted.join(", "))),
+        None => error,
     }
 }
 
@@ -228,50 +226,50 @@ mod tests {
         Ok(filter.choose(all())?.iter().map(ToString::to_string).collect())
     }
 
-    fn failure(patterns: &[&str], exact: bool, packages: &str, targets: &str) -> String {
-        let failure = chosen(patterns, exact, packages, targets).unwrap_err();
-        assert_eq!(failure.exit(), Exit::Usage);
-        failure.to_string()
+    fn error(patterns: &[&str], exact: bool, packages: &str, targets: &str) -> String {
+        let error = chosen(patterns, exact, packages, targets).unwrap_err();
+        assert_eq!(error.exit(), Exit::Usage);
+        error.to_string()
     }
 
     #[test]
-    fn nothing_typed_means_every_benchmark() {
+    fn empty_filter_selects_every_benchmark() {
         assert_eq!(chosen(&[], false, "", "").unwrap().len(), 5);
     }
 
     #[test]
-    fn patterns_are_regular_expressions_and_any_of_them_may_match() {
+    fn patterns_are_regular_expressions_joined_by_or() {
         assert_eq!(chosen(&["/10"], false, "", "").unwrap(), ["json parse words/1024"]);
         assert_eq!(chosen(&["^words/64$", "ttri"], false, "", "").unwrap().len(), 3);
     }
 
     #[test]
-    fn a_part_of_an_id_matches_even_if_it_reads_as_another_regular_expression_or_as_none() {
+    fn pattern_matches_a_literal_part_of_an_id() {
         assert_eq!(chosen(&["f64[0]"], false, "", "").unwrap(), ["json write f64[0]"]);
         assert_eq!(chosen(&["(quo"], false, "", "").unwrap(), ["xml parse Attributes (quoted)"]);
     }
 
     #[test]
-    fn exact_patterns_are_whole_ids_taken_literally() {
+    fn exact_patterns_are_literal_whole_ids() {
         let chosen = chosen(&["Attributes (quoted)"], true, "", "");
         assert_eq!(chosen.unwrap(), ["xml parse Attributes (quoted)"]);
     }
 
     #[test]
-    fn packages_and_targets_narrow() {
+    fn packages_and_targets_narrow_the_selection() {
         let narrowed = chosen(&["words"], false, "json", "write").unwrap();
         assert_eq!(narrowed, ["json write words/64"]);
         assert_eq!(chosen(&[], false, "xml json", "parse").unwrap().len(), 3);
     }
 
     #[test]
-    fn a_filter_that_matches_nothing_is_repeated_with_what_is_near() {
+    fn unmatched_filter_is_shown_with_similar_names() {
         assert_eq!(
-            failure(&["word/1024"], true, "", ""),
+            error(&["word/1024"], true, "", ""),
             "no benchmark matches `word/1024`\n  there are 5 benchmarks\n\
              hint: did you mean `words/1024`?"
         );
-        let text = failure(&["64 words", "zip"], true, "json", "write");
+        let text = error(&["64 words", "zip"], true, "json", "write");
         assert!(
             text.starts_with("no benchmark matches `64 words` or `zip`\n  there are 2"),
             "{text}"
@@ -280,20 +278,20 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_package_or_target_is_named_with_what_was_probably_meant() {
+    fn unknown_package_or_target_is_named_with_a_suggestion() {
         assert_eq!(
-            failure(&[], false, "jso", ""),
+            error(&[], false, "jso", ""),
             "no package with benchmarks is called `jso`\nhint: did you mean `json`?"
         );
         assert_eq!(
-            failure(&[], false, "", "wriet"),
+            error(&[], false, "", "wriet"),
             "no bench target is called `wriet`\nhint: did you mean `write`?"
         );
     }
 
     #[test]
-    fn a_broken_regular_expression_that_is_part_of_no_id_is_explained() {
-        let text = failure(&["(unclosed"], false, "", "");
+    fn invalid_regular_expression_is_explained() {
+        let text = error(&["(unclosed"], false, "", "");
         assert!(text.contains("matched literally") && text.contains("unclosed group"), "{text}");
     }
 }

@@ -1,7 +1,7 @@
 //! `#[bench]` functions, which only nightly toolchains have.
 //!
-//! libtest prints the median of what it measured, so one execution is one measurement, but not how many
-//! iterations it took.
+//! libtest prints the median of its measurements, so one execution is one measurement, but not their number of
+//! iterations.
 
 use std::{ffi::OsString, slice, time::Duration};
 
@@ -16,12 +16,13 @@ use crate::{
     process::Output,
 };
 
-/// See the module.
+/// The harness for `#[bench]` functions.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Libtest;
 
-/// The iterations of what it prints where allocations are counted: it takes samples of one and of five, and prints the
-/// median of the latter as soon as it has measured for three seconds, which the first samples are.
+/// Iterations of the printed median where allocations are counted: libtest takes samples of one and of five iterations,
+/// and prints the median of the latter as soon as it has measured for three seconds, which the first samples last
+/// already.
 const COUNTED: u64 = 5;
 
 impl Harness for Libtest {
@@ -33,7 +34,7 @@ impl Harness for Libtest {
         (measurements != 1).then_some("libtest prints one median of all it measured")
     }
 
-    /// libtest measures for so long before it looks whether its median is stable, whatever is requested.
+    /// libtest measures for this long before it checks the stability of its median, whatever is requested.
     fn least_time(&self, _: &ExecutionRequest) -> Duration {
         Duration::from_millis(100)
     }
@@ -58,9 +59,9 @@ impl Harness for Libtest {
             self.least_time(request),
         );
         let ended = process.run_to_success(conditions)?;
-        let failure = |reason: &str| process.failure(reason, &ended);
+        let error = |reason: &str| process.error(reason, &ended);
         let median = median(&ended.output, &benchmark.id).ok_or_else(|| {
-            failure("it printed no measurement; does a benchmark with this id exist?")
+            error("it printed no measurement; does a benchmark with this id exist?")
         })?;
         let series = match conditions.counting {
             Some(counting) => {
@@ -74,7 +75,7 @@ impl Harness for Libtest {
             },
         };
         if let Some(defect) = series.defect() {
-            return Err(failure(&defect));
+            return Err(error(&defect));
         }
         Ok(Outcome::Measured(Execution {
             asked: request.clone(),
@@ -93,13 +94,13 @@ fn arguments(benchmark: &Name) -> Vec<OsString> {
     words.into_iter().chain([benchmark.id.as_str()]).map(OsString::from).collect()
 }
 
-/// The smallest step between medians such as this one, in nanoseconds: toolchains before 2024 round them
-/// to whole ones.
+/// The smallest difference between medians like this one, in nanoseconds: toolchains before 2024 round them to whole
+/// nanoseconds.
 fn resolution(median: f64) -> f64 {
     if median.fract() == 0.0 { 1.0 } else { 0.0 }
 }
 
-/// The median that libtest prints of `id`, in nanoseconds per iteration.
+/// The median that libtest prints for `id`, in nanoseconds per iteration.
 fn median(output: &Output, id: &str) -> Option<f64> {
     output
         .to_string()
@@ -109,7 +110,7 @@ fn median(output: &Output, id: &str) -> Option<f64> {
         .and_then(|event| event["median"].as_f64())
 }
 
-/// The benchmarks in a list as `cargo test -- --list` prints it: `NAME: benchmark`.
+/// Parses a list as `cargo test -- --list` prints it: `NAME: benchmark`.
 pub(super) fn listed(output: &Output) -> Vec<Name> {
     output
         .to_string()
@@ -125,7 +126,7 @@ mod tests {
     use crate::model::testing::request;
 
     #[test]
-    fn the_median_is_found_among_other_events_and_other_output() {
+    fn median_is_found_among_other_output() {
         let text = "{ \"type\": \"suite\", \"event\": \"started\" }\nuser says {\n\
                     { \"type\": \"bench\", \"name\": \"a\", \"median\": 9, \"deviation\": 1 }\n\
                     { \"type\": \"bench\", \"name\": \"b::\\\"c\\\"\", \"median\": 1.5 }\n";
@@ -136,18 +137,18 @@ mod tests {
     }
 
     #[test]
-    fn libtest_takes_its_own_time_whatever_is_requested() {
+    fn least_time_does_not_depend_on_the_request() {
         let least = |floor| Libtest.least_time(&ExecutionRequest { min_time: floor, ..request() });
         assert_eq!(least(Duration::ZERO), least(Duration::from_secs(9)));
     }
 
     #[test]
-    fn a_median_in_whole_nanoseconds_may_be_a_rounded_one() {
+    fn resolution_of_a_whole_median_is_a_nanosecond() {
         assert_eq!([3.0, 448.579].map(|value| resolution(value).to_string()), ["1", "0"]);
     }
 
     #[test]
-    fn a_list_has_benchmarks_and_nothing_else() {
+    fn listed_returns_only_benchmarks() {
         let head = b"a: test\nb c: benchmark\n\n1 test, 1 benchmark\nd: benchmark: benchmark\n";
         let names = listed(&Output { head: head.to_vec(), ..Output::default() });
         assert_eq!(names, ["b c", "d: benchmark"].map(Name::plain));

@@ -1,4 +1,5 @@
-//! Harnesses list and run the benchmarks of an executable: one module per harness.
+//! Lists and runs the benchmarks of an executable, with one module for each harness. It decides nothing about sample
+//! sizes or verdicts.
 
 mod allocations;
 mod command;
@@ -32,21 +33,20 @@ use crate::{
 
 /// Lists and runs the benchmarks of an executable.
 ///
-/// A failure is that of one executable or one benchmark, never of the whole run. It has the reason,
-/// the end of what the process printed, and the command to see it again.
+/// An error concerns one executable or one benchmark, never the whole run. It has the reason, the end of the process's
+/// output, and a command to reproduce it.
 pub trait Harness: fmt::Debug + Send + Sync {
-    /// Which harness this is.
+    /// Identifies the harness.
     fn kind(&self) -> HarnessKind;
 
-    /// The benchmarks of `executable`, in its own order. An id that occurs twice is listed twice;
-    /// executing it fails.
+    /// The benchmarks of `executable`, in its order. A duplicate id is listed twice; executing it fails.
     fn list(&self, executable: &Executable, conditions: &Conditions<'_>) -> Result<Vec<Name>>;
 
-    /// Runs `benchmark`, once, in a process of its own.
+    /// Runs `benchmark` once, in a separate process.
     ///
-    /// What the benchmark's own settings override (see [`ExecutionRequest`]) is no failure: the execution
-    /// has both the request and what came of it. Fewer measurements than the harness itself meant to
-    /// take, and values that no clock can give, are.
+    /// If the benchmark's own settings override the request (see [`ExecutionRequest`]), that is no error: the execution
+    /// has both the request and the actual values. Fewer measurements than the harness itself intended, and values that
+    /// no clock can give, are errors.
     fn execute(
         &self,
         executable: &Executable,
@@ -55,9 +55,9 @@ pub trait Harness: fmt::Debug + Send + Sync {
         conditions: &Conditions<'_>,
     ) -> Result<Outcome>;
 
-    /// Runs `benchmarks` one after the other in a single process, for those that share an expensive
-    /// set-up; one result for each. They share one initial state, and what one leaves behind in
-    /// caches and heap meets the next: prefer [`execute`](Self::execute) where it is affordable.
+    /// Runs `benchmarks` one after the other in a single process, for those that share an expensive set-up; one result
+    /// for each. They share one initial state, and each runs with the caches and heap that the previous one left:
+    /// prefer [`execute`](Self::execute) where it is affordable.
     fn execute_together(
         &self,
         executable: &Executable,
@@ -75,30 +75,28 @@ pub trait Harness: fmt::Debug + Send + Sync {
             .hint("execute each in a process of its own"))
     }
 
-    /// The time that the warm-up and measurements of one execution take at least.
+    /// Least time of the warm-up and measurements of one execution.
     fn least_time(&self, request: &ExecutionRequest) -> Duration {
         request.least_time()
     }
 
-    /// Why an execution, by turns with another one or alone, cannot have this number of measurements, if this harness
-    /// never takes so many.
-    fn measurement_limit(&self, _measurements: usize, _in_turns: bool) -> Option<&'static str> {
+    /// The reason why an execution, interleaved or alone, cannot have this number of measurements; none if it can.
+    fn measurement_limit(&self, _measurements: usize, _is_interleaved: bool) -> Option<&'static str> {
         None
     }
 
-    /// What a user should know before benchmarks of this harness are executed as requested, with what
-    /// to do about it: a sentence.
+    /// Advice for the user before benchmarks of this harness are executed as requested: a sentence.
     fn note(&self, _request: &ExecutionRequest) -> Option<String> {
         None
     }
 }
 
-/// What came of an execution that did not fail.
+/// The outcome of a successful execution.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "nearly all are the large one")]
 pub enum Outcome {
     /// The benchmark was measured.
     Measured(Execution),
-    /// The benchmark cannot run here, for the reason that it gave: there is no GPU.
+    /// The benchmark cannot run here, for the reason that it gave, such as a missing GPU.
     Skipped(String),
 }

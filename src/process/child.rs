@@ -1,8 +1,8 @@
-//! A child process with all its descendants: started, signalled, reaped, and never left behind.
+//! Starts, signals and reaps a child process with all its descendants, so that none of them is left running and
+//! disturbs a later measurement.
 //!
-//! While a child runs, this process is a subreaper: descendants of the child whose own parents have
-//! ended become children of this process, even those that made themselves a session of their own. They
-//! are ended with the child.
+//! While a child runs, this process is a subreaper: descendants whose own parents have ended become children of this
+//! process, even those that started their own session. They are ended with the child.
 
 use std::{
     collections::BTreeMap,
@@ -30,11 +30,11 @@ use serde::{Deserialize, Serialize};
 
 use super::interleaving::MEMBER_VARIABLE;
 
-/// How long what was left behind has to end after it was killed.
+/// Time that left-behind processes have to end after SIGKILL.
 pub(super) const GRACE: Duration = Duration::from_secs(2);
 
-/// The children of this process that were not left behind by others. Locked while one is started, so
-/// that nobody takes it for such a one.
+/// The children that this process started itself. The lock is held while one is started, so that no other thread
+/// mistakes it for a left-behind process.
 static CHILDREN: Mutex<Children> = Mutex::new(Children {
     running: Vec::new(),
     earlier_children: Vec::new(),
@@ -42,32 +42,33 @@ static CHILDREN: Mutex<Children> = Mutex::new(Children {
 });
 
 struct Children {
-    /// Those that run.
+    /// Children that still run.
     running: Vec<Running>,
-    /// Those that were there before the first was started: of whoever became this process by an exec.
+    /// Children that existed before the first one was started: a process that execs rbench keeps its own.
     earlier_children: Vec<Pid>,
-    /// What was left behind and is being ended, and by which child.
+    /// Adopted processes that are being ended, each with the child that left it behind.
     left_behind: BTreeMap<i32, Pid>,
 }
 
 struct Running {
     id: Pid,
-    /// Which of two processes that take turns it is.
+    /// 0 or 1 for one of two interleaved processes.
     member: Option<usize>,
 }
 
-/// A child that leads a process group. Dropped, it is killed with its group, and reaped.
+/// A child that leads a process group. Dropping it kills the whole group and reaps the child.
 #[derive(Debug)]
 pub(super) struct Child(Pid);
 
 impl Child {
-    /// Starts `command`, which must make a process group of its own, as this one of two that take turns.
+    /// Starts `command`, which must create its own process group; `member` is 0 or 1 for one of two interleaved
+    /// processes.
     pub(super) fn spawn(command: &mut Command, member: Option<usize>) -> io::Result<Self> {
         let mut children = lock();
         if children.running.is_empty() {
             children.earlier_children =
                 children.adopted(None).into_iter().map(|process| process.id).collect();
-            // Without it, what is left behind is only not noticed.
+            // Without it, left-behind processes only go unnoticed.
             let _ = set_child_subreaper(Some(getpid()));
         }
         let id = Pid::from_child(&command.spawn()?);
@@ -75,18 +76,18 @@ impl Child {
         Ok(Self(id))
     }
 
-    /// Its id, and that of its group.
+    /// The id of the process and of its group.
     pub(super) const fn id(&self) -> Pid {
         self.0
     }
 
-    /// Sends `signal` to every process of the group; that none is left is no failure.
+    /// Sends `signal` to every process of the group; an empty group is not an error.
     pub(super) fn signal(&self, signal: Signal) {
         let _ = kill_process_group(self.0, signal);
     }
 
-    /// Waits for its end, kills what it left behind, and returns the kernel's account of it together
-    /// with the names of the processes that had left its group and were still running.
+    /// Waits for the end of the child, kills the processes it left behind, and returns the kernel's account of it
+    /// together with the names of those that had left its group and were still running.
     pub(super) fn reap(self) -> io::Result<(Usage, Vec<String>)> {
         let usage = reap(self.0)?;
         let left_behind = end_left_behind(self.0);
@@ -100,7 +101,7 @@ impl Drop for Child {
     fn drop(&mut self) {
         self.signal(Signal::KILL);
         let id = self.0;
-        // By another thread, as the kernel may take long to let go of it.
+        // On another thread, as the kernel may take long to release it.
         let reaper = move || {
             let _ = reap(id);
             forget(id);
@@ -160,7 +161,7 @@ fn end_left_behind(group: Pid) -> Vec<String> {
         }
         for process in adopted {
             let id = process.id.as_raw_pid();
-            // It is seen again until it has ended, and then no longer says whose it was.
+            // It is found again until it has ended, and by then its environment no longer identifies the child.
             children.left_behind.insert(id, group);
             if !process.has_ended {
                 let _ = kill_process(process.id, Signal::KILL);
@@ -176,8 +177,8 @@ fn end_left_behind(group: Pid) -> Vec<String> {
 }
 
 impl Children {
-    /// The children of this process that were left to it: it starts none but those that run here, and
-    /// others in its own group. What another running child than `group` left behind is left to that one.
+    /// The processes that this process adopted. It starts only the children in `running`, and others in its own group.
+    /// Processes left behind by a running child other than `group` are excluded: that child ends them.
     fn adopted(&self, group: Option<Pid>) -> Vec<Process> {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         if matches!(waitid(WaitId::All, options), Err(Errno::CHILD)) {
@@ -198,8 +199,8 @@ impl Children {
         self.running.iter().any(|child| child.id == id)
     }
 
-    /// The running child that left a process behind, as far as that can be told: the process may have made
-    /// itself a group of its own, and two children may have ended at the same time.
+    /// The running child that left a process behind. None if unknown: the process may have started its own group, and
+    /// two children may have ended at the same time.
     fn left_by(&self, process: &Process) -> Option<Pid> {
         let known = self.left_behind.get(&process.id.as_raw_pid()).copied();
         known.or(process.group).filter(|child| self.runs(*child)).or_else(|| {
@@ -221,12 +222,12 @@ pub(super) struct Process {
     pub(super) name: String,
     pub(super) parent: Option<Pid>,
     pub(super) group: Option<Pid>,
-    /// Whether it has ended, and only waits to be reaped.
+    /// True for a zombie, which only waits to be reaped.
     pub(super) has_ended: bool,
 }
 
-/// The value that a process got for a variable when it was started, if it may be read. One that has ended has
-/// none.
+/// The value of an environment variable that a process was started with. None if it may not be read or the process has
+/// ended.
 pub(super) fn variable(id: Pid, name: &str) -> Option<String> {
     let all = environment(id)?;
     let mut variables = all.split(|byte| *byte == 0);
@@ -234,8 +235,8 @@ pub(super) fn variable(id: Pid, name: &str) -> Option<String> {
     Some(String::from_utf8_lossy(value).into_owned())
 }
 
-/// What a process got for an environment. For a moment after it has begun to execute another program it has none,
-/// so that one is looked for again.
+/// The environment that a process was started with. It is read twice if empty, because a process has none for a moment
+/// after an exec.
 fn environment(id: Pid) -> Option<Vec<u8>> {
     let path = format!("/proc/{id}/environ");
     for _ in 0..10 {
@@ -248,7 +249,7 @@ fn environment(id: Pid) -> Option<Vec<u8>> {
     None
 }
 
-/// All processes that this one may see.
+/// All processes visible to this one.
 pub(super) fn processes() -> Vec<Process> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     let process = |name: &str| {
@@ -271,13 +272,13 @@ fn parse(id: Pid, stat: &str) -> Option<Process> {
     Some(Process { id, name: name.to_owned(), parent: next()?, group: next()?, has_ended })
 }
 
-/// Whether a process that [`run`](fn@super::run) started and that still runs, or a descendant of it, holds
-/// the other end of `stream`.
+/// True if the other end of `stream` is held by a running process that [`run`](fn@super::run) started, or by one of its
+/// descendants.
 ///
-/// A port of the loopback interface is open to every user of the machine. The kernel's table of
-/// sockets names the inode of the other end, and `/proc` who has it open.
+/// Needed because any user of the machine can connect to a loopback port. The kernel's socket table gives the inode of
+/// the other end, and `/proc` shows which process has it open.
 pub fn is_from_child(stream: &TcpStream) -> io::Result<bool> {
-    // Whoever has left already is nobody's child.
+    // A peer that has disconnected is nobody's child.
     let Ok(peer) = stream.peer_addr() else { return Ok(false) };
     let Some(inode) = inode(peer, stream.local_addr()?)? else { return Ok(false) };
     let any_holds = |processes: Vec<Pid>| processes.into_iter().any(|id| holds(id, inode));
@@ -307,7 +308,7 @@ fn in_table(address: SocketAddr) -> String {
     format!("{:08X}:{:04X}", u32::from_ne_bytes(ip.octets()), address.port())
 }
 
-/// Whether a process has the socket open.
+/// True if the process has the socket open.
 fn holds(process: Pid, inode: u64) -> bool {
     let Ok(files) = fs::read_dir(format!("/proc/{process}/fd")) else { return false };
     let socket = format!("socket:[{inode}]");
@@ -316,10 +317,10 @@ fn holds(process: Pid, inode: u64) -> bool {
         .any(|file| fs::read_link(file.path()).is_ok_and(|to| to.as_os_str() == &*socket))
 }
 
-/// Has the kernel send the child a signal when this process ends, even by SIGKILL: it would go on for
-/// as long as its work takes, or for ever if it hangs, and disturb what is measured next.
+/// Makes the kernel send the child a signal when this process ends, even by SIGKILL. Otherwise the child would run
+/// until its work is done, or for ever if it hangs, and disturb the next measurement.
 ///
-/// What the child itself started is not reached.
+/// Processes that the child itself started get no signal.
 #[expect(unsafe_code, reason = "there is no safe way to ask for a signal in the child")]
 pub fn end_with_this_process(command: &mut Command, signal: Signal) {
     let parent = getpid();
@@ -334,23 +335,23 @@ pub fn end_with_this_process(command: &mut Command, signal: Signal) {
     }
 }
 
-/// How a child ended.
+/// The way a child ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ending {
-    /// By itself, with this status.
+    /// It exited with this status.
     Exited(i32),
-    /// By this signal, not sent from here.
+    /// It was killed by this signal, which rbench did not send.
     Signalled(i32),
-    /// It was ended at its deadline.
+    /// rbench ended it at its deadline.
     Deadline,
-    /// It was ended because rbench was interrupted.
+    /// rbench was interrupted and ended it.
     Interrupted,
 }
 
-/// Something to poll: readable when the child has ended.
+/// A file descriptor to poll: readable when the child has ended.
 ///
-/// A thread sleeps in `waitid` and leaves the zombie where it is, so that its id stays its own
-/// until it is reaped.
+/// A thread sleeps in `waitid` and leaves the zombie in place, so that the child's id is not reused before it is
+/// reaped.
 #[derive(Debug)]
 pub(super) struct ExitWatch(PipeReader);
 
@@ -372,8 +373,7 @@ impl AsFd for ExitWatch {
     }
 }
 
-/// By how many bytes a peak memory may be wrong: the kernel counts pages for each CPU apart, and adds
-/// them up now and then.
+/// The error of a peak memory, in bytes: the kernel counts pages per CPU and sums them up only now and then.
 pub const MEMORY_ERROR: u64 = 128 << 10;
 
 /// The kernel's account of a child that has ended.
@@ -382,13 +382,13 @@ pub(super) struct Usage {
     pub(super) ending: Ending,
     pub(super) user: Duration,
     pub(super) system: Duration,
-    /// The most memory it had resident, in bytes, or what its maker had when it made the child.
+    /// Peak resident memory in bytes, or that of the forking process when it forked, if larger.
     pub(super) peak_memory: Option<u64>,
     pub(super) voluntary_switches: u64,
     pub(super) involuntary_switches: u64,
 }
 
-/// Reaps `child`, waiting for it if it has not ended.
+/// Reaps `child`, waiting for its end if necessary.
 #[expect(unsafe_code, reason = "no maintained safe wrapper of wait4 gives all of its rusage")]
 pub(super) fn reap(child: Pid) -> io::Result<Usage> {
     let mut status = 0;
@@ -408,7 +408,7 @@ pub(super) fn reap(child: Pid) -> io::Result<Usage> {
     Ok(usage_of(status, &usage))
 }
 
-/// What the kernel says of a child that has ended.
+/// Converts the result of `wait4`.
 pub(super) fn usage_of(status: libc::c_int, usage: &libc::rusage) -> Usage {
     let ending = if libc::WIFSIGNALED(status) {
         Ending::Signalled(libc::WTERMSIG(status))
@@ -425,10 +425,10 @@ pub(super) fn usage_of(status: libc::c_int, usage: &libc::rusage) -> Usage {
     }
 }
 
-/// The most memory that this process had resident, in bytes.
+/// The peak resident memory of this process, in bytes.
 ///
-/// A child starts as a copy of this process, and the kernel keeps the memory that it had then in the
-/// child's account even after it has become another program: a smaller peak of its own is not seen.
+/// A child starts as a copy of this process, and the kernel keeps that memory in the child's account even after an
+/// exec: a smaller peak of the child itself cannot be seen.
 #[expect(unsafe_code, reason = "as for `reap`")]
 pub(super) fn own_peak() -> Option<u64> {
     // SAFETY: `rusage` is plain old data, for which all zeros is a valid value.
@@ -438,7 +438,7 @@ pub(super) fn own_peak() -> Option<u64> {
     if result == 0 { bytes(usage.ru_maxrss) } else { None }
 }
 
-/// `ru_maxrss`, which is in kibibytes, in bytes.
+/// Converts `ru_maxrss`, which is in kibibytes.
 fn bytes(maxrss: libc::c_long) -> Option<u64> {
     u64::try_from(maxrss).ok().filter(|peak| *peak > 0).map(|peak| peak * 1024)
 }
@@ -464,7 +464,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_that_nobody_waits_for_is_killed_and_reaped() {
+    fn dropped_child_is_killed_and_reaped() {
         let child = start("sleep 60");
         let id = child.id();
         drop(child);
@@ -477,13 +477,13 @@ mod tests {
     }
 
     #[test]
-    fn of_two_that_have_ended_each_ends_what_it_left_behind_itself() {
+    fn each_ended_child_ends_only_its_own_left_behind_processes() {
         let _alone = leaves_descendants();
         let directory = tempfile::tempdir().unwrap();
         let start = |member: usize| {
             let file = directory.path().join(member.to_string());
             let mut command = Command::new("sh");
-            // In a session of its own, under a name of its own.
+            // In its own session, under a distinct name.
             let sleep = format!("exec sleep 360{member}");
             let script = format!(
                 "setsid sh -c 'echo >{0}; {sleep}' & while [ ! -e {0} ]; do :; done",
@@ -494,7 +494,7 @@ mod tests {
         };
         let children = [0, 1].map(start);
         for child in &children {
-            // It stays a zombie.
+            // WNOWAIT: it stays a zombie.
             let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
             waitid(WaitId::Pid(child.id()), options).unwrap();
         }
@@ -503,7 +503,7 @@ mod tests {
     }
 
     #[test]
-    fn a_grandchild_is_a_descendant_and_another_process_is_none() {
+    fn descendants_include_grandchildren_but_not_other_processes() {
         let child = start("sleep 60; true");
         let of_child = |process: &Process| process.parent == Some(child.id());
         let grandchild = loop {
@@ -518,20 +518,20 @@ mod tests {
     }
 
     #[test]
-    fn this_process_is_among_them() {
+    fn processes_include_this_one() {
         let found = processes().into_iter().find(|process| process.id == getpid()).unwrap();
         assert_eq!((found.parent, found.group), (getppid(), Some(getpgrp())));
     }
 
     #[test]
-    fn a_variable_is_that_of_this_name() {
+    fn variable_matches_the_whole_name() {
         let path = std::env::var("PATH").unwrap();
         assert_eq!(variable(getpid(), "PATH"), Some(path));
         assert_eq!(variable(getpid(), "PAT"), None);
     }
 
     #[test]
-    fn a_name_may_hold_anything() {
+    fn parse_accepts_any_process_name() {
         let process = parse(getpid(), "7 (a) b (c) S 12 0 99 0").unwrap();
         assert_eq!(process.name, "a) b (c");
         assert_eq!((process.parent, process.group), (Pid::from_raw(12), None));

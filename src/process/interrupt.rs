@@ -1,4 +1,4 @@
-//! A flag that a signal or another thread sets, and that a sleeping thread wakes for.
+//! A flag that a signal or another thread sets, and that wakes sleeping threads.
 
 use std::{
     io::Write,
@@ -28,54 +28,53 @@ use crate::{
     model::MOST_PARALLEL,
 };
 
-/// What is kept of a command that a signal ends at once.
+/// The results that are kept if a signal ends a command at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum SavedHandler {
-    /// Nothing.
+    /// No result.
     #[default]
     Nothing,
     /// Every finished compilation.
     Compilations,
-    /// Every finished execution, and the same command goes on after them.
+    /// Every finished execution; the same command continues after them.
     Executions,
 }
 
-/// Set once, and never taken back: whoever waits with it, now or later, is woken.
+/// A flag that is set once and never cleared: it wakes every thread that waits for it, now or later.
 #[derive(Debug)]
 pub struct Interrupt {
-    /// Readable from the moment on that it is set; nothing ever reads from it.
+    /// Readable once the flag is set; nothing ever reads from it.
     reader: UnixStream,
     writer: UnixStream,
     running: Arc<Running>,
-    kept: Arc<AtomicKept>,
+    kept: Arc<AtomicSavedHandler>,
     /// Set by a signal handler that is about to end this process.
     ends_now: Arc<AtomicBool>,
 }
 
 impl Interrupt {
-    /// An interrupt that only [`set`](Self::set) sets.
+    /// Creates an interrupt that only [`set`](Self::set) sets.
     pub fn new() -> Result<Self> {
         let (reader, writer) =
             UnixStream::pair().context(Exit::Internal, || "cannot open a socket pair")?;
-        // When the buffer is full it is set all the more: nobody must ever wait for room.
+        // A full buffer means that the flag is set: writers must never block.
         writer.set_nonblocking(true).context(Exit::Internal, || "cannot set up a socket pair")?;
         let (running, kept, ends_now) = Default::default();
         Ok(Self { reader, writer, running, kept, ends_now })
     }
 
-    /// An interrupt that SIGINT, SIGTERM and SIGHUP set, for the rest of this process, while a child
-    /// runs: the child is to be ended, and its outcome reported. Those that whoever started this process
-    /// wants to be ignored, like `nohup`, still are.
+    /// Creates an interrupt that SIGINT, SIGTERM and SIGHUP set, for the rest of this process, while a child runs: the
+    /// child is to be ended, and its outcome reported. Signals that are ignored on entry, as under `nohup`, stay
+    /// ignored.
     ///
-    /// While none runs there is nothing to end in order, and a signal ends this process at once. So
-    /// does a second SIGINT, which kills the child's group. The last words tell what is kept.
+    /// While no child runs, there is nothing to end in order, and a signal ends this process at once. So does a second
+    /// SIGINT, which kills the child's group. The final message says which results are kept.
     pub fn on_signals(kept: SavedHandler) -> Result<Self> {
         Self::handling(false, kept)
     }
 
-    /// The same, for a process that has something to tidy up even while no child runs: only a second
-    /// SIGINT ends it at once.
+    /// The same, for a process that must tidy up even while no child runs: only a second SIGINT ends it at once.
     pub fn on_signals_in_order() -> Result<Self> {
         Self::handling(true, SavedHandler::Nothing)
     }
@@ -85,14 +84,14 @@ impl Interrupt {
         interrupt.kept.set(kept);
         let interrupted = Arc::new(AtomicBool::new(false));
         let signals = [SIGINT, SIGTERM, SIGHUP].into_iter();
-        // A process that was started only to tidy up is told to by a signal.
+        // A process that was started only to tidy up gets a signal as its request to do so.
         for signal in signals.filter(|signal| always_in_order || !is_ignored(*signal)) {
             let running = Arc::clone(&interrupt.running);
             let kept = Arc::clone(&interrupt.kept);
             let interrupted = Arc::clone(&interrupted);
             let ends_now = Arc::clone(&interrupt.ends_now);
             let handler = move || {
-                // Others than people send the same signal twice and mean one: GNU timeout does.
+                // Other programs send the same signal twice and mean one: GNU timeout does.
                 let again = interrupted.swap(true, Ordering::SeqCst) && signal == SIGINT;
                 if again || !(always_in_order || running.is_any()) {
                     ends_now.store(true, Ordering::SeqCst);
@@ -110,15 +109,14 @@ impl Interrupt {
                 .and_then(|writer| low_level::pipe::register(signal, writer))
                 .context(Exit::Internal, what)?;
         }
-        // Beyond the limit of a file's size a write fails, as on a full disk, and does not end the process.
+        // Above the limit for file sizes, a write must fail, as on a full disk, instead of ending the process.
         signal_hook::flag::register(SIGXFSZ, Arc::default())
             .context(Exit::Internal, || "cannot handle signal SIGXFSZ")?;
         Ok(interrupt)
     }
 
-    /// Notes that a child is about to start or runs, until the guard is dropped; that must be before the
-    /// child is reaped.
-    /// `None` if as many run already as there may be.
+    /// Registers a child that is about to start or runs, until the guard is dropped, which must happen before the child
+    /// is reaped. None if the greatest number of children already runs.
     pub(super) fn starting(&self) -> Option<RunningGuard<'_>> {
         let (all, order) = (&self.running.0, Ordering::SeqCst);
         let place =
@@ -126,33 +124,33 @@ impl Interrupt {
         place.map(RunningGuard)
     }
 
-    /// From now on executions are kept too, where anything is.
+    /// From now on finished executions are kept too, unless nothing is kept.
     pub fn keep_executions(&self) {
         if self.kept() != SavedHandler::Nothing {
             self.kept.set(SavedHandler::Executions);
         }
     }
 
-    /// What is kept at present.
+    /// The results that are kept at present.
     pub fn kept(&self) -> SavedHandler {
         self.kept.get()
     }
 
-    /// To be called when a child has ended. It does not return if a signal handler killed the child: that
-    /// handler ends this process and says why, and nobody else is to.
+    /// Call it when a child has ended. It does not return if a signal handler killed the child: only that handler ends
+    /// this process, with its own message.
     pub(super) fn leave_the_end_to_the_handler(&self) {
         while self.ends_now.load(Ordering::SeqCst) {
             thread::park();
         }
     }
 
-    /// Sets it.
+    /// Sets the flag.
     pub fn set(&self) {
-        // It fails only when it is set already, many times over.
+        // It fails only if the flag has been set many times already.
         let _ = (&self.writer).write(&[1]);
     }
 
-    /// Whether it is set.
+    /// True once the flag is set.
     pub fn is_set(&self) -> bool {
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
         let mut fds = [PollFd::new(&self.reader, PollFlags::IN)];
@@ -166,11 +164,11 @@ impl AsFd for Interrupt {
     }
 }
 
-/// A [`Kept`] that a signal handler can read.
+/// A [`SavedHandler`] that a signal handler can read.
 #[derive(Debug, Default)]
-struct AtomicKept(AtomicU8);
+struct AtomicSavedHandler(AtomicU8);
 
-impl AtomicKept {
+impl AtomicSavedHandler {
     fn set(&self, kept: SavedHandler) {
         self.0.store(kept as u8, Ordering::SeqCst);
     }
@@ -182,8 +180,8 @@ impl AtomicKept {
     }
 }
 
-/// The process groups of the children that run: one, or two of each benchmark that takes turns; or [`FREE`] or
-/// [`STARTING`]. A signal handler reads them, so there is a fixed number of them.
+/// The process groups of the running children: one, or two for each interleaved benchmark; or [`FREE`] or [`STARTING`].
+/// A signal handler reads them, so their number is fixed.
 #[derive(Debug)]
 struct Running([AtomicI32; 2 * MOST_PARALLEL as usize]);
 
@@ -205,17 +203,17 @@ impl Running {
 
     fn kill(&self) {
         for group in self.groups() {
-            // That none is left is no failure.
+            // The group may be empty, which is no error.
             let _ = kill_process_group(group, Signal::KILL);
         }
     }
 }
 
-/// Dropped when the child no longer runs.
+/// Marks a child as running until it is dropped.
 pub(super) struct RunningGuard<'r>(&'r AtomicI32);
 
 impl RunningGuard<'_> {
-    /// The child runs, with this group.
+    /// Sets the process group of the child, which has started.
     pub(super) fn started(&self, group: Pid) {
         self.0.store(group.as_raw_pid(), Ordering::SeqCst);
     }
@@ -227,13 +225,13 @@ impl Drop for RunningGuard<'_> {
     }
 }
 
-/// No child.
+/// A place without a child.
 const FREE: i32 = 0;
-/// A child that may run already, and whose group is not known yet. A signal that comes meanwhile must not end this
+/// A child that may run already, but whose group is not known yet. A signal that arrives meanwhile must not end this
 /// process at once, which would leave the child behind. No group has this number.
 const STARTING: i32 = -1;
 
-/// Whether a signal to this process has no effect.
+/// True if a signal to this process has no effect.
 fn is_ignored(signal: libc::c_int) -> bool {
     // SAFETY: all zeros are a valid value of this type of C.
     #[expect(unsafe_code, reason = "no safe way to have a value of a type of C")]
@@ -244,7 +242,7 @@ fn is_ignored(signal: libc::c_int) -> bool {
     result == 0 && action.sa_sigaction == libc::SIG_IGN
 }
 
-/// As much of an orderly end as a signal handler may do.
+/// The part of an orderly end that a signal handler may do.
 fn end_this_process(kept: SavedHandler) -> ! {
     let message: &[u8] = match kept {
         SavedHandler::Nothing => b"\nerror: stopped\n",
@@ -267,7 +265,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn once_set_it_stays_set() {
+    fn interrupt_stays_set() {
         let interrupt = Interrupt::new().unwrap();
         assert!(!interrupt.is_set());
         interrupt.set();
@@ -276,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signal_sets_it_while_a_child_runs_instead_of_ending_the_process() {
+    fn signal_sets_the_interrupt_while_a_child_runs() {
         use std::{process::Command, time::Duration};
 
         use rustix::process::{getpid, kill_process};
@@ -286,16 +284,16 @@ mod tests {
         let mut child = Command::new("sleep").arg("60").spawn().unwrap();
         let running = interrupt.starting().unwrap();
         running.started(Pid::from_child(&child));
-        // A second one means the same.
+        // A second one changes nothing.
         for _ in 0..2 {
             kill_process(getpid(), Signal::TERM).unwrap();
         }
-        // Another thread may be the one that handles it.
+        // Another thread may handle it.
         let noticed = (0..1000).any(|_| {
             thread::sleep(Duration::from_millis(10));
             interrupt.is_set()
         });
-        // While nothing ran, the second one, if it is handled later, would end the process.
+        // If the second one is handled later, it would end the process if no child were registered.
         std::mem::forget(running);
         child.kill().unwrap();
         child.wait().unwrap();
@@ -303,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_counts_as_running_before_its_group_is_known() {
+    fn child_counts_as_running_before_its_group_is_known() {
         let interrupt = Interrupt::new().unwrap();
         let guard = interrupt.starting().unwrap();
         assert!(interrupt.running.is_any());
@@ -315,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn setting_it_any_number_of_times_never_blocks() {
+    fn set_never_blocks() {
         let interrupt = Interrupt::new().unwrap();
         for _ in 0..100_000 {
             interrupt.set();

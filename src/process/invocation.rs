@@ -1,4 +1,4 @@
-//! What to run, as a value that can be shown as a shell command, with the environment that it gets.
+//! A program to run, as a value with its complete environment. It can be printed as a shell command.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -20,7 +20,7 @@ use crate::shell::quoted;
 
 /// A program with its arguments, directory and environment.
 ///
-/// Displayed, it is a line for a shell that does the same.
+/// Its `Display` is an equivalent command line for a shell.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Invocation {
     /// The program.
@@ -29,28 +29,28 @@ pub struct Invocation {
     pub arguments: Vec<OsString>,
     /// The directory it runs in.
     pub directory: PathBuf,
-    /// Variables it gets beside those of this process.
+    /// Variables in addition to those of this process.
     pub variables: Vec<(OsString, OsString)>,
-    /// Variables of this process that it does not get: those that begin with one of these.
+    /// Prefixes of this process's variables that the program does not inherit.
     pub removed_prefixes: Vec<String>,
-    /// The seed of a variable of random length, which moves the child's initial stack.
+    /// Seed of a variable of random length, which shifts the child's initial stack.
     pub padding_seed: Option<u64>,
-    /// The CPU it runs on, all of its threads included, where the system can do that.
+    /// The CPU to run on, with all threads, where the system supports pinning.
     pub cpu: Option<usize>,
-    /// The launcher that shall start the program, so that the peak memory in its account is its own,
-    /// however small; otherwise this process does.
+    /// The launcher that starts the program, so that its peak memory is its own, however small. Without it, this
+    /// process starts the program.
     pub launcher: Option<PathBuf>,
-    /// How the program is traced, if it is.
+    /// Settings of the tracer, if the program is traced.
     pub tracing: Option<Tracing>,
-    /// How what it executes is counted, if it is.
+    /// Settings for counting instructions, if they are counted.
     pub counting: Option<CountedProcess>,
-    /// How its allocations are counted, if they are.
+    /// Settings for counting allocations, if they are counted.
     pub allocations: Option<allocations::Counting>,
 }
 
 impl Invocation {
-    /// Gives `command` the environment that the program gets: that of rbench without disturbing variables, and a
-    /// variable of random length.
+    /// Sets the environment of `command`: that of rbench without disturbing variables, plus the variable of random
+    /// length.
     pub(super) fn apply_environment(&self, command: &mut Command) {
         for (name, _) in std::env::vars_os() {
             if is_removed(&name, &self.removed_prefixes) {
@@ -82,10 +82,11 @@ impl fmt::Display for Invocation {
     }
 }
 
-/// The variable whose length moves the initial stack (Mytkowicz et al. 2009).
+/// The variable whose length shifts the initial stack (Mytkowicz et al. 2009).
 pub const PADDING_VARIABLE: &str = "RBENCH_PADDING";
 
-/// The length of the padding variable's value for a seed, in bytes: 0 to 4095, a page.
+/// Length of the padding variable's value for a seed, in bytes: 0 to 4095, a page. Must never change, as stored seeds
+/// stand for these lengths.
 pub fn padding_length(seed: u64) -> usize {
     let draw = ChaCha8Rng::seed_from_u64(seed).next_u32();
     usize::try_from(draw % 4096).unwrap_or(0)
@@ -101,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_invocation_shows_as_a_line_to_retype() {
+    fn invocation_displays_as_a_shell_command() {
         let invocation = Invocation {
             program: "/tmp/a b".into(),
             arguments: ["--bench", "it's", "größe"].map(OsString::from).to_vec(),
@@ -118,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_are_removed_by_prefix() {
+    fn removed_variables_match_a_prefix() {
         let prefixes = ["CODSPEED_".to_owned(), "NEXTEST".to_owned()];
         for (name, removed) in
             [("CODSPEED_ENV", true), ("NEXTEST", true), ("CODSPEED", false), ("HOME", false)]
@@ -128,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_means_the_same_padding_for_ever() {
+    fn padding_length_of_a_seed_never_changes() {
         assert_eq!([0, 1, 2].map(padding_length), [2924, 3505, 3013]);
         assert!((0..1000).all(|seed| padding_length(seed) < 4096));
     }

@@ -1,9 +1,9 @@
 //! A small process between rbench and a child, so that the child's peak memory is its own.
 //!
-//! The kernel starts a child's peak memory with that of the process that forks it, and keeps it when
-//! the child executes another program: started by rbench itself, small programs would all seem as large
-//! as rbench. So a small program forks the child, sleeps until it has ended, and reports its resources.
-//! This adds a millisecond to an execution, which is not part of the child's times.
+//! The kernel starts a child's peak memory with that of the process that forks it, and keeps it when the child executes
+//! another program: started by rbench itself, small programs would all seem as large as rbench. So a small program
+//! forks the child, sleeps until it has ended, and reports its resources. This adds a millisecond to an execution,
+//! which is not part of the child's times.
 
 use std::{
     ffi::OsString,
@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use super::child::{self, Usage, end_with_this_process};
 use crate::model::Resources;
 
-/// What a child took that has ended.
+/// The resources of an ended child.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Account {
     pub(super) wall: Duration,
@@ -32,12 +32,12 @@ pub(super) struct Account {
 }
 
 impl Account {
-    /// What the child took, which was started at `start`.
+    /// The resources of the child, which was started at `start`.
     pub(super) fn resources(self, start: SystemTime) -> Resources {
         let Self { wall, usage } = self;
         Resources {
             start,
-            // In whole microseconds, as the kernel counts the others: what is below would be kept for ever.
+            // In whole microseconds, as the kernel counts the others: smaller parts would be stored for ever.
             wall: Duration::from_micros(u64::try_from(wall.as_micros()).unwrap_or(u64::MAX)),
             user: usage.user,
             system: usage.system,
@@ -48,31 +48,30 @@ impl Account {
     }
 }
 
-/// What a launcher reports: an account, or the number of the error that kept the child from starting.
+/// The report of a launcher: an account, or the number of the error that kept the child from starting.
 type Report = Result<Account, Option<i32>>;
 
-/// The launcher that is installed beside `rbench`, an executable; none where somebody has moved `rbench`
-/// alone.
+/// The launcher executable beside `rbench`; none if `rbench` was moved without it.
 pub fn launcher_beside(rbench: &Path) -> Option<PathBuf> {
     Some(rbench.with_file_name("rbench-launcher")).filter(|launcher| launcher.exists())
 }
 
-/// The command that has `launcher` run `program`, and where the launcher's report will be. Arguments
-/// that are added go to the program.
+/// The command in which `launcher` runs `program`, and the reader of the launcher's report. Arguments added to the
+/// command go to the program.
 pub(super) fn command(launcher: &Path, program: &Path) -> io::Result<(Command, ReportReader)> {
     let (reader, writer) = io::pipe()?;
     let mut command = Command::new(launcher);
-    // The program gets an empty stdin, so that of the launcher is free.
+    // The program gets an empty stdin, so the launcher's stdin is free.
     command.arg(program).stdin(writer);
     Ok((command, ReportReader(reader)))
 }
 
-/// Where a launcher's report arrives.
+/// The reading end of the pipe for a launcher's report.
 pub(super) struct ReportReader(PipeReader);
 
 impl ReportReader {
-    /// The account, or the error that kept the child from starting. None if the launcher itself was
-    /// killed. Call it when the launcher has ended: it is the only one to hold the other end.
+    /// The account, or the error that kept the child from starting. None if the launcher itself was killed. Call it
+    /// when the launcher has ended: it alone holds the other end.
     pub(super) fn account(mut self) -> io::Result<Option<Account>> {
         let mut bytes = Vec::new();
         self.0.read_to_end(&mut bytes)?;
@@ -85,21 +84,21 @@ impl ReportReader {
     }
 }
 
-/// The launcher: runs the program that its arguments name, and reports what it took.
+/// Main function of the launcher: runs the program that its arguments name, and reports the resources it used.
 pub fn run_as_launcher() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
     let program = arguments.next().unwrap_or_default();
     report(launch(Path::new(&program), arguments))
 }
 
-/// Reports what the child took of this process.
+/// Sends the child's account to rbench.
 pub(super) fn report(account: io::Result<Account>) -> ExitCode {
     let report: Report = account.map_err(|error| error.raw_os_error());
     let sent = serde_json::to_vec(&report).map_err(io::Error::from).and_then(|bytes| send(&bytes));
     if sent.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Writes to the pipe that this process has in the place of stdin.
+/// Writes to the pipe that is this process's stdin.
 fn send(bytes: &[u8]) -> io::Result<()> {
     let pipe: OwnedFd = io::stdin().as_fd().try_clone_to_owned()?;
     PipeWriter::from(pipe).write_all(bytes)
@@ -114,7 +113,7 @@ fn launch(program: &Path, arguments: impl Iterator<Item = OsString>) -> io::Resu
     fork_and_report_floor(&mut command, floor_writer);
     let clock = Instant::now();
     let child = command.spawn()?;
-    // Blocks until the child has ended, and takes its account.
+    // Blocks until the child has ended.
     let mut usage = child::reap(Pid::from_child(&child))?;
     let wall = clock.elapsed();
     drop(command);
@@ -123,7 +122,7 @@ fn launch(program: &Path, arguments: impl Iterator<Item = OsString>) -> io::Resu
     Ok(Account { wall, usage })
 }
 
-/// A signal to the group is for the child; the launcher stays to report how it ended.
+/// Ignores requests to end: a signal to the group is for the child, and the launcher must report the outcome.
 pub(super) fn outlive_requests_to_end() -> io::Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
@@ -134,15 +133,15 @@ pub(super) fn outlive_requests_to_end() -> io::Result<()> {
     Ok(())
 }
 
-/// Makes the child by a fork proper, which copies little of a process that has little, and has it
-/// report the peak memory that it starts with, just before it becomes `command`'s program.
+/// Makes `command` start the child by a real fork, which copies little as this process is small, and report the peak
+/// memory it starts with, just before the exec.
 #[expect(unsafe_code, reason = "there is no safe way to fork, nor to write before an exec")]
 fn fork_and_report_floor(command: &mut Command, writer: PipeWriter) {
     let report = move || {
-        // The first time brings the pages in that are still needed until the exec, its own too.
+        // The first time loads the pages that are still needed until the exec, including those for this call.
         for _ in 0..2 {
             let no_arguments = [std::ptr::null()];
-            // SAFETY: both are what execvp wants; it fails, as a directory cannot be executed.
+            // SAFETY: both arguments are valid for execvp; it fails, as a directory cannot be executed.
             unsafe { libc::execvp(c"/".as_ptr(), no_arguments.as_ptr()) };
             let floor = child::own_peak().unwrap_or(u64::MAX);
             rustix::io::write(&writer, &floor.to_ne_bytes())?;

@@ -1,4 +1,4 @@
-//! Busy processes beside what is measured: a load that the user asked for.
+//! Busy processes beside the measured one: an artificial load that the user asked for.
 
 use std::process::{Child, Command, Stdio};
 
@@ -7,16 +7,16 @@ use rustix::process::Signal;
 use super::child::end_with_this_process;
 use crate::error::{Context, Exit, Result};
 
-/// What keeps one CPU busy. Every system has it, and it does nothing else.
+/// Keeps one CPU busy. Every system has a shell, and it does nothing else here.
 const BUSY: &str = "while :; do :; done";
 
-/// Processes that compute without end as long as this lives. They are in the group of this process, so a Ctrl-C
-/// at the terminal ends them as well, and the kernel kills them when this process ends in any way.
+/// Processes that compute without end while this value lives. They are in the group of this process, so a Ctrl-C at the
+/// terminal ends them as well, and the kernel kills them when this process ends in any way.
 #[derive(Debug, Default)]
 pub struct Load(Vec<Child>);
 
 impl Load {
-    /// Starts so many.
+    /// Starts `count` processes.
     pub fn start(count: u32) -> Result<Self> {
         let mut load = Self::default();
         for _ in 0..count {
@@ -31,7 +31,7 @@ impl Load {
         Ok(load)
     }
 
-    /// Whether every one of them is still running.
+    /// True if every process is still running.
     pub fn is_running(&mut self) -> bool {
         self.0.iter_mut().all(|child| matches!(child.try_wait(), Ok(None)))
     }
@@ -40,7 +40,7 @@ impl Load {
 impl Drop for Load {
     fn drop(&mut self) {
         for child in &mut self.0 {
-            // That it has ended already is no failure.
+            // It may have ended already, which is no error.
             let _ = child.kill();
         }
         for child in &mut self.0 {
@@ -55,7 +55,7 @@ mod tests {
     use crate::process::child;
 
     #[test]
-    fn a_load_runs_as_long_as_it_lives_and_leaves_nothing_behind() {
+    fn load_runs_until_dropped_and_leaves_nothing_behind() {
         let mut load = Load::start(2).unwrap();
         assert!(load.is_running());
         let ids: Vec<_> = load.0.iter().map(Child::id).collect();
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn no_load_is_no_process() {
+    fn zero_load_starts_no_process() {
         let mut none = Load::start(0).unwrap();
         assert!(none.is_running() && none.0.is_empty());
     }

@@ -1,5 +1,5 @@
-//! Runs child processes of a benchmark: one to its end, with what it counts, what it is traced by, or the process that it
-//! takes turns with.
+//! Runs child processes: alone or interleaved with a partner, and optionally counted or traced. It knows nothing of
+//! benchmarks, harnesses or the terminal.
 
 mod child;
 pub mod counting;

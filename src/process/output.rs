@@ -1,4 +1,4 @@
-//! The output of a child, limited to its beginning and its end.
+//! The output of a child, limited in size to its head and tail.
 
 use std::{
     collections::VecDeque,
@@ -9,19 +9,19 @@ use std::{
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-/// What a child printed, stdout and stderr in the order written.
+/// The output of a child, stdout and stderr in the order written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Output {
     /// The beginning.
     pub head: Vec<u8>,
-    /// The bytes between beginning and end that were not kept.
+    /// Number of bytes dropped between head and tail.
     pub omitted: u64,
     /// The end; empty if everything is in `head`.
     pub tail: Vec<u8>,
 }
 
 impl Output {
-    /// The last `count` lines, as text; bytes that are no UTF-8 are replaced.
+    /// The last `count` lines, as text; invalid UTF-8 is replaced.
     pub fn last_lines(&self, count: usize) -> String {
         let text = self.to_string();
         let lines: Vec<&str> = text.lines().collect();
@@ -50,7 +50,7 @@ pub(super) struct Capture {
     reader: PipeReader,
     writer: Option<PipeWriter>,
     open: bool,
-    /// How many bytes each of head and tail may hold.
+    /// Capacity of head and tail, in bytes each.
     half: usize,
     head: Vec<u8>,
     tail: VecDeque<u8>,
@@ -78,12 +78,12 @@ impl Capture {
         Ok((writer.try_clone()?, writer))
     }
 
-    /// Whether somebody may still write.
+    /// True if a process may still write to the pipe.
     pub(super) const fn is_open(&self) -> bool {
         self.open
     }
 
-    /// Takes what is there, up to a buffer full; blocks if nothing is, so poll first.
+    /// Reads at most one buffer; blocks if nothing is available, so poll first.
     pub(super) fn read(&mut self) {
         let mut buffer = [0; 16 * 1024];
         match self.reader.read(&mut buffer) {
@@ -94,10 +94,10 @@ impl Capture {
         }
     }
 
-    /// Takes what is left once the child has ended, without waiting for others that may still hold
-    /// the pipe, and without end if they go on writing.
+    /// Reads the rest once the child has ended. Does not wait for other processes that still hold
+    /// the pipe, and stops even if they continue to write.
     pub(super) fn drain(&mut self) {
-        /// More than a pipe holds.
+        /// Enough for more than a pipe holds.
         const MOST_READS: usize = 128;
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
         for _ in 0..MOST_READS {
@@ -148,7 +148,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn head_and_tail_are_the_ends_of_what_was_printed(
+        fn head_and_tail_are_the_ends_of_the_output(
             limit in 0_usize..40,
             pieces in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..30), 0..6),
         ) {
@@ -163,13 +163,13 @@ mod tests {
     }
 
     #[test]
-    fn omitted_bytes_are_counted() {
+    fn output_counts_omitted_bytes() {
         let output = kept(4, &[b"abcdefgh".to_vec()]);
         assert_eq!(output.to_string(), "ab\n[4 bytes omitted]\ngh");
     }
 
     #[test]
-    fn the_last_lines_are_the_last_lines() {
+    fn last_lines_returns_the_end_of_the_text() {
         let output = kept(100, &[b"a\nb\nc\n".to_vec()]);
         assert_eq!(output.last_lines(2), "b\nc");
         assert_eq!(output.last_lines(9), "a\nb\nc");

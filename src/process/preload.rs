@@ -1,4 +1,4 @@
-//! Preloads a library to a process that finds it, and memory that it shares with rbench, open under fixed numbers.
+//! Preloads a library into a process, which inherits it and memory shared with rbench as open files with fixed numbers.
 
 use std::{
     ffi::OsString,
@@ -14,25 +14,25 @@ use rustix::io::fcntl_dupfd_cloexec;
 
 use crate::error::{Context, Exit, Result};
 
-/// A file of the process's own is open in it under this number. Small enough for usual limits of open files, and large
-/// enough that it is not among the first ones that a program opens.
+/// The number of a file that belongs to the process itself. Small enough for usual limits of open files, and above the
+/// first numbers that a program opens.
 pub(super) const OWN: RawFd = 250;
-/// The same of the memory and of the library, which the library closes.
+/// The number of the shared memory, which the library closes.
 pub(super) const PAGE: RawFd = 251;
-/// See [`PAGE`].
+/// The number of the library's own file, which the library closes.
 pub(super) const LIBRARY: RawFd = 252;
-/// Beyond these numbers.
+/// The first number above these.
 const FIRST_FREE: RawFd = 253;
 
-/// The same file under a number that is not among those that a child gets: there it would be replaced before
-/// it is duplicated.
+/// Duplicates a file to a number that no child uses: under one of those numbers it would be replaced before it is
+/// duplicated.
 pub(super) fn moved(file: impl AsFd) -> Result<OwnedFd> {
     fcntl_dupfd_cloexec(file, FIRST_FREE).context(Exit::Internal, || {
         format!("cannot open a file under the number {FIRST_FREE} (see `ulimit -n`)")
     })
 }
 
-/// Has `command` preload the library, before what it preloads anyway.
+/// Makes `command` preload the library, before any other preloaded one.
 pub(super) fn preload(command: &mut Command) {
     let mut preload = OsString::from(format!("/proc/self/fd/{LIBRARY}"));
     let set = command.get_envs().find(|(name, _)| *name == "LD_PRELOAD");
@@ -47,8 +47,8 @@ pub(super) fn preload(command: &mut Command) {
     command.env("LD_PRELOAD", preload);
 }
 
-/// Has `command` find files under these numbers, which `owner` keeps open. `prepare` is called before, in the child: it
-/// may make system calls, and must not allocate.
+/// Makes `command` inherit files under these numbers; `owner` keeps them open. `prepare` runs before that, in the
+/// child: it may make system calls, and must not allocate.
 #[expect(unsafe_code, reason = "there is no safe way to give a child a file under a number")]
 pub(super) fn inherit<T: Send + Sync + 'static, const COUNT: usize>(
     command: &mut Command,

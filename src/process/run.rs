@@ -1,8 +1,7 @@
-//! Runs one child process to its end: spawns it, on a CPU if one is asked for, sleeps, and ends everything it leaves
-//! running.
+//! Runs one child process to its end: spawns it, on a CPU if requested, sleeps, and ends everything it leaves running.
 //!
-//! While the child runs, this thread sleeps in one `poll`: it wakes only for the child's end, its
-//! output, an interrupt, or the deadline.
+//! While the child runs, this thread sleeps in one `poll`: it wakes only for the child's end, its output, an interrupt,
+//! or the deadline.
 
 use std::{
     os::unix::process::CommandExt,
@@ -34,21 +33,20 @@ use crate::{
     shell::quoted,
 };
 
-/// What a child may take.
+/// Limits on a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// How long it may run.
+    /// Longest run time.
     pub deadline: Duration,
-    /// How long it has to end after SIGTERM, before it is killed.
+    /// Time between SIGTERM and SIGKILL.
     pub grace: Duration,
-    /// How many bytes of its output are kept: the first half and the last half.
+    /// Bytes of its output that are kept: the first half and the last half.
     pub output: usize,
 }
 
 impl Limits {
-    /// Limits for a child whose work takes at least `work`: generous, since one iteration of a
-    /// benchmark may take longer than was requested for all of them, and to end one that works costs
-    /// more than to wait for one that hangs.
+    /// Limits for a child whose work takes at least `work`. They are generous: one iteration of a benchmark may take
+    /// longer than was requested for all of them, and ending a working child costs more than waiting for a hanging one.
     pub fn for_duration(work: Duration) -> Self {
         Self {
             deadline: work.saturating_mul(10).saturating_add(Duration::from_secs(300)),
@@ -63,32 +61,32 @@ impl Default for Limits {
     }
 }
 
-/// What came of a child.
+/// The outcome of a child.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ended {
-    /// How it ended.
+    /// The way it ended.
     pub ending: Ending,
-    /// What it took.
+    /// Resources it used.
     pub resources: Resources,
-    /// What it printed, stdout and stderr in one.
+    /// Its stdout and stderr, merged.
     pub output: Output,
-    /// The names of processes that it had started, that had left its group, and that were still
-    /// running after its end. They were killed.
+    /// Names of processes that it started, that left its group, and that were still running after its end. They were
+    /// killed.
     pub left_behind: Vec<String>,
 }
 
-/// How much of the output of a child that fails is in the log, in lines.
+/// Lines of a failed child's output that are logged.
 const LOGGED_LINES: usize = 20;
 
-/// Runs `invocation` in a process group of its own until it ends or is ended, then kills what is
-/// left of the group, and what left the group.
+/// Runs `invocation` in its own process group until it ends or is ended, then kills the rest of the group and the
+/// processes that left the group.
 ///
-/// With `member`, it takes turns with another process, and the deadline is one for its own time, of which the
-/// other one has as much. At most two for each of [`MOST_PARALLEL`](crate::model::MOST_PARALLEL) may run at a time.
+/// With `member`, it runs interleaved with another process, and the deadline applies to its own time; the other process
+/// gets as much. At most two for each of [`MOST_PARALLEL`](crate::model::MOST_PARALLEL) may run at a time.
 ///
 /// Fails only if the child cannot be started or cannot be ended.
 ///
-/// Meanwhile this process writes no log: the child may be one that measures.
+/// Meanwhile this process writes no log: the child may be measuring.
 pub fn run(
     invocation: &Invocation,
     limits: &Limits,
@@ -137,7 +135,7 @@ fn run_to_the_end(
     let ended_from_here = wait.wait_for_end(&mut capture)?;
     let wall = clock.elapsed();
     interrupt.leave_the_end_to_the_handler();
-    // The child is a zombie now, so its id cannot have gone to another group.
+    // The child is a zombie now, so its id cannot have been reused for another group.
     child.signal(Signal::KILL);
     drop(running);
     capture.drain();
@@ -159,16 +157,16 @@ fn run_to_the_end(
     })
 }
 
-/// The time in whole milliseconds: what is below is no part of when a process ran, and would be
-/// kept for ever.
+/// Rounds a time down to whole milliseconds: smaller parts do not matter for when a process ran, and would be stored
+/// for ever.
 fn whole_millis(time: SystemTime) -> SystemTime {
     let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     time.checked_sub(Duration::from_nanos(u64::from(since.subsec_nanos() % 1_000_000)))
         .unwrap_or(time)
 }
 
-/// Starts the child, or its launcher. The ends of the pipes that it writes to are closed in this
-/// process on return.
+/// Starts the child, or its launcher. On return, this process has closed its copies of the pipe ends that they write
+/// to.
 fn spawn(
     invocation: &Invocation,
     member: Option<&InterleavedProcess>,
@@ -188,7 +186,7 @@ fn spawn(
     if let Some(counting) = &invocation.allocations {
         counting.apply(&mut command);
     }
-    // A group of its own: it is signalled as one, and a Ctrl-C at the terminal does not reach it.
+    // Its own group: it is signalled as one, and a Ctrl-C at the terminal does not reach it.
     command.process_group(0);
     end_with_this_process(&mut command, Signal::KILL);
     let pinned = Pinned::pin(invocation.cpu)?;
@@ -197,7 +195,7 @@ fn spawn(
     Ok((child.map_err(|error| cannot_spawn(invocation, &error))?, report))
 }
 
-/// The program with an empty stdin, or its launcher.
+/// The command for the program with an empty stdin, or for its launcher.
 fn command(invocation: &Invocation) -> std::io::Result<(Command, Option<ReportReader>)> {
     if let Some(tracing) = &invocation.tracing {
         let (command, report) = trace::command(tracing, &invocation.program)?;
@@ -215,8 +213,8 @@ fn command(invocation: &Invocation) -> std::io::Result<(Command, Option<ReportRe
     Ok((command, None))
 }
 
-/// What started was the launcher, if there is one. With the launcher in its place, the reason is what it was
-/// given for the program: arguments or a directory.
+/// Explains a failed spawn. With an existing launcher, the cause is one of the launcher's settings for the program:
+/// arguments or a directory.
 fn cannot_spawn(invocation: &Invocation, error: &std::io::Error) -> Error {
     let tracer = invocation.tracing.as_ref().map(|tracing| &tracing.tracer);
     match tracer.or(invocation.launcher.as_ref()) {
@@ -228,32 +226,32 @@ fn cannot_spawn(invocation: &Invocation, error: &std::io::Error) -> Error {
     }
 }
 
-/// Whether the machine had nothing left for one more process.
+/// True if the machine lacked the resources for one more process.
 fn is_shortage(error: &std::io::Error) -> bool {
     let shortages = [Errno::AGAIN, Errno::NOMEM, Errno::MFILE, Errno::NFILE, Errno::TXTBSY];
     Errno::from_io_error(error).is_some_and(|errno| shortages.contains(&errno))
 }
 
-/// The program is to blame, unless the machine was short of something.
+/// Blames the program, unless the machine lacked resources.
 fn cannot_run(invocation: &Invocation, error: &std::io::Error) -> Error {
     let exit = if is_shortage(error) { Exit::Internal } else { Exit::Benchmark };
     Error::new(exit, format!("cannot run {}", invocation.program.display()))
         .cause(error.to_string())
 }
 
-/// Waiting for the end of a child.
+/// Waits for the end of a child.
 struct Wait<'w> {
     child: &'w Child,
     watch: ExitWatch,
     limits: &'w Limits,
     interrupt: &'w Interrupt,
     member: Option<&'w InterleavedProcess>,
-    /// What an earlier process of the same member had of its time.
+    /// Own time used by earlier processes of the same member.
     own_before: Duration,
     clock: Instant,
 }
 
-/// What ended a sleep.
+/// The event that ended a sleep.
 enum Woken {
     Exit,
     Interrupt,
@@ -261,8 +259,8 @@ enum Woken {
 }
 
 impl Wait<'_> {
-    /// Sleeps until the child has ended; ends it at its deadline or on an interrupt, and returns which
-    /// of the two it was.
+    /// Sleeps until the child has ended. Ends it at its deadline or on an interrupt, and then returns which of the two
+    /// it was.
     fn wait_for_end(&self, capture: &mut Capture) -> Result<Option<Ending>> {
         let mut deadline = self.clock.checked_add(self.limits.deadline);
         let reason = loop {
@@ -286,9 +284,9 @@ impl Wait<'_> {
             .cause("it was killed, but has not ended"))
     }
 
-    /// How much of its own time the child has left at its deadline, by the clock of the world. The partner has
-    /// as much, and is ended then; so nothing takes longer than both, whatever stands in the memory that they
-    /// share. One that is stopped while it waits for its turn takes none, and its time stands still.
+    /// The real time until the child may have used up its own time; zero at its deadline. The partner has as much own
+    /// time, so no child runs longer than both together, whatever the shared memory contains. A child that is stopped
+    /// while it waits for its partner uses no own time.
     fn time_left(&self) -> Result<Duration> {
         let Some(own) = own_time(self.member)? else { return Ok(Duration::ZERO) };
         let Limits { deadline, grace, .. } = *self.limits;
@@ -298,7 +296,7 @@ impl Wait<'_> {
         Ok(left.min(of_both.saturating_sub(self.clock.elapsed())))
     }
 
-    /// Sleeps until the child has ended, or `until`, or, if wanted, an interrupt.
+    /// Sleeps until the child has ended, until `until`, or, if `interruptible`, until an interrupt.
     fn sleep(
         &self,
         until: Option<Instant>,
@@ -308,14 +306,14 @@ impl Wait<'_> {
         let interrupts = if interruptible { PollFlags::IN } else { PollFlags::empty() };
         loop {
             let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-            // Sooner than the deadline, unless there is none that a clock can hold.
+            // Without a timeout if no clock can hold it.
             let timeout = left.and_then(|left| Timespec::try_from(left).ok());
             let mut fds = [
                 PollFd::new(&self.watch, PollFlags::IN),
                 PollFd::new(self.interrupt, interrupts),
                 PollFd::new(&*capture, PollFlags::IN),
             ];
-            // A pipe that is closed would wake at once, again and again.
+            // A closed pipe would wake the poll at once, again and again.
             let watched = if capture.is_open() { &mut fds[..] } else { &mut fds[..2] };
             match poll(watched, timeout.as_ref()) {
                 Ok(_) | Err(Errno::INTR) => {}
@@ -333,7 +331,7 @@ impl Wait<'_> {
     }
 }
 
-/// How much of its own time a member has had, if it takes turns.
+/// Own time used by an interleaved process; none for others.
 fn own_time(member: Option<&InterleavedProcess>) -> Result<Option<Duration>> {
     Ok(member.map(InterleavedProcess::own_time).transpose()?.flatten())
 }
@@ -343,14 +341,14 @@ pub fn check_cpu(cpu: Option<usize>) -> Result<()> {
     cpu.map_or(Ok(()), |cpu| allowed(cpu).map(drop))
 }
 
-/// The CPUs that this thread may run on.
+/// The CPUs available to this thread.
 pub fn cpus() -> Result<Vec<usize>> {
     let what = || "cannot find out which CPUs there are";
     let allowed = sched_getaffinity(None).context(Exit::Internal, what)?;
     Ok((0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)).collect())
 }
 
-/// The CPUs that this thread may run on, `cpu` among them.
+/// The CPUs available to this thread; an error if `cpu` is not among them.
 fn allowed(cpu: usize) -> Result<CpuSet> {
     let what = || format!("cannot pin to CPU {cpu}");
     let allowed = sched_getaffinity(None).context(Exit::Usage, what)?;
@@ -362,12 +360,12 @@ fn allowed(cpu: usize) -> Result<CpuSet> {
         .hint("the CPUs it may run on: grep Cpus_allowed_list /proc/self/status"))
 }
 
-/// While this lives, children of this thread start on one CPU: they inherit its affinity. The thread's
-/// own CPUs are restored when it is dropped.
+/// While this value lives, children of this thread start on one CPU: they inherit its affinity. Dropping it restores
+/// the thread's own CPUs.
 pub(super) struct Pinned(Option<CpuSet>);
 
 impl Pinned {
-    /// Pins to `cpu`, or to nothing.
+    /// Pins to `cpu`, if given.
     pub(super) fn pin(cpu: Option<usize>) -> Result<Self> {
         let Some(cpu) = cpu else { return Ok(Self(None)) };
         let before = allowed(cpu)?;

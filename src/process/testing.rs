@@ -1,4 +1,4 @@
-//! Compiles what tests execute or preload, and keeps tests apart.
+//! Helpers for tests: compiles programs and libraries, and keeps tests with stray descendants apart.
 
 use std::{
     fs,
@@ -7,14 +7,14 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-/// Waits for other tests whose children leave descendants behind in sessions of their own. All tests run in one
-/// process, which adopts these descendants and cannot always tell whose they are.
+/// Waits for other tests whose children leave descendants behind in other sessions. All tests run in one process, which
+/// adopts these descendants and cannot always tell which test they belong to.
 pub fn leaves_descendants() -> MutexGuard<'static, ()> {
     static ONE: Mutex<()> = Mutex::new(());
     ONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Has rustc make a file of this source, with these flags.
+/// Compiles `source` with rustc and these flags.
 pub fn compile(source: &str, flags: &str, to: &Path) {
     let path = to.with_extension("rs");
     fs::write(&path, source).unwrap();

@@ -1,8 +1,8 @@
-//! Commands that are suggested.
+//! Suggested commands.
 
 use std::fmt;
 
-/// Writes commands that can be typed, with those options of the present command that hold for them too.
+/// Builds commands for suggestions, with those options of the present command that apply to them too.
 pub trait CommandLine: fmt::Debug {
     /// The subcommand with these arguments and options; a switch has no value.
     fn suggest(

@@ -1,9 +1,9 @@
-//! Which commits lie between two versions.
+//! The commits between two versions.
 
 use super::fixture::Fixture;
 
 #[test]
-fn a_commit_lies_between_versions_of_which_only_the_head_has_it() {
+fn commit_is_between_if_only_the_head_has_it() {
     let fixture = Fixture::new();
     let first = fixture.id("HEAD");
     fixture.git(&["switch", "--quiet", "--create", "side"]);
@@ -22,13 +22,13 @@ fn a_commit_lies_between_versions_of_which_only_the_head_has_it() {
     assert!(!between(&first, &second, &side));
     assert!(!between(&first, "HEAD", &first));
     assert!(!between(&first, "HEAD", &"f".repeat(40)), "nobody has it");
-    // The uncommitted tree has all that HEAD has.
+    // The uncommitted tree contains everything in HEAD.
     fixture.write("file", "changed\n");
     assert!(between(&first, ".", &second));
 }
 
 #[test]
-fn a_file_that_git_tracks_is_not_ignored() {
+fn tracked_file_is_not_ignored() {
     let fixture = Fixture::new();
     fixture.write(".gitignore", "hidden\n");
     let path = fixture.write("hidden/file", "one\n");

@@ -1,4 +1,4 @@
-//! Checkouts: written once, whole or not at all.
+//! Checkouts: written once, completely or not at all.
 
 use std::{
     fs::{self, File},
@@ -9,7 +9,7 @@ use super::fixture::{Fixture, files_below};
 use crate::git::Checkouts;
 
 #[test]
-fn a_checkout_has_the_files_of_its_version_and_not_those_of_the_working_tree() {
+fn checkout_has_only_the_files_of_its_version() {
     let fixture = Fixture::new();
     fixture.write("dir/other file", "x");
     fixture.commit("second");
@@ -25,7 +25,7 @@ fn a_checkout_has_the_files_of_its_version_and_not_those_of_the_working_tree() {
 }
 
 #[test]
-fn a_checkout_lies_under_its_tree_id_and_is_found_again() {
+fn checkout_is_found_again_by_its_tree_id() {
     let fixture = Fixture::new();
     let first = fixture.try_checkout("HEAD").unwrap();
     assert!(first.fresh);
@@ -36,7 +36,7 @@ fn a_checkout_lies_under_its_tree_id_and_is_found_again() {
 }
 
 #[test]
-fn files_added_to_a_checkout_are_no_damage() {
+fn added_files_are_no_damage() {
     let fixture = Fixture::new();
     let checkout = fixture.checkout("HEAD");
     for name in ["Cargo.lock", "zzz", "new/generated.rs"] {
@@ -48,7 +48,7 @@ fn files_added_to_a_checkout_are_no_damage() {
 }
 
 #[test]
-fn a_damaged_checkout_is_noticed_and_written_again() {
+fn damaged_checkout_is_written_again() {
     use std::os::unix::fs::PermissionsExt as _;
     let fixture = Fixture::new();
     fixture.write("second", "two\n");
@@ -76,7 +76,7 @@ fn a_damaged_checkout_is_noticed_and_written_again() {
 }
 
 #[test]
-fn before_it_is_compiled_a_checkout_is_restored_if_a_file_was_changed_or_added() {
+fn checkout_with_changed_or_added_files_is_restored() {
     let fixture = Fixture::new();
     let checkout = fixture.checkout("HEAD");
     let whole = files_below(&checkout);
@@ -96,7 +96,7 @@ fn before_it_is_compiled_a_checkout_is_restored_if_a_file_was_changed_or_added()
 }
 
 #[test]
-fn what_a_killed_run_left_is_removed_at_the_next_start() {
+fn remains_of_a_killed_run_are_removed_at_the_next_start() {
     let fixture = Fixture::new();
     let whole = fixture.checkout("HEAD");
     let unfinished = fixture.beside("cache/checkouts/tmp-half/files");
@@ -109,7 +109,7 @@ fn what_a_killed_run_left_is_removed_at_the_next_start() {
 }
 
 #[test]
-fn a_checkout_that_fails_leaves_nothing_behind() {
+fn failed_checkout_leaves_nothing_behind() {
     let fixture = Fixture::new();
     let mut version = fixture.open().resolve("HEAD").unwrap();
     version.tree = "1".repeat(40);
@@ -118,7 +118,7 @@ fn a_checkout_that_fails_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_directory_whose_manifest_is_missing_is_written_again() {
+fn checkout_without_manifest_is_written_again() {
     let fixture = Fixture::new();
     let checkout = fixture.checkout("HEAD");
     fs::remove_file(checkout.with_extension("manifest")).unwrap();
@@ -126,7 +126,7 @@ fn a_directory_whose_manifest_is_missing_is_written_again() {
 }
 
 #[test]
-fn files_carry_the_time_of_their_checkout_and_not_that_of_their_commit() {
+fn files_have_the_time_of_their_checkout() {
     let fixture = Fixture::new();
     let before = File::create(fixture.beside("clock")).unwrap().metadata().unwrap();
     let file = fixture.checkout("HEAD").join("file").metadata().unwrap();
@@ -135,7 +135,7 @@ fn files_carry_the_time_of_their_checkout_and_not_that_of_their_commit() {
 }
 
 #[test]
-fn a_version_is_checked_out_from_a_bare_repository_and_from_a_worktree_alike() {
+fn bare_repository_and_worktree_can_be_checked_out() {
     let fixture = Fixture::new();
     fixture.write("src/lib.rs", "x");
     fixture.commit("second");

@@ -1,4 +1,4 @@
-//! Real repositories for tests, made by git itself without any configuration of the user.
+//! Real repositories for tests, created by git itself without any configuration of the user.
 
 use std::{
     collections::BTreeMap,
@@ -17,7 +17,7 @@ use crate::{
     git::{Checkout, Checkouts, Repository},
 };
 
-/// A repository in a directory of its own, which goes away with this value.
+/// A repository in its own directory, which is removed with this value.
 pub(super) struct Fixture {
     scratch: TempDir,
     root: PathBuf,
@@ -47,7 +47,7 @@ impl Fixture {
         &self.root
     }
 
-    /// A path beside the repository, which goes away with it.
+    /// A path beside the repository, removed with it.
     pub(super) fn beside(&self, name: &str) -> PathBuf {
         self.scratch.path().canonicalize().unwrap().join(name)
     }
@@ -63,7 +63,7 @@ impl Fixture {
         path
     }
 
-    /// Commits everything that is there and gives the commit's id.
+    /// Commits all changes and returns the commit's id.
     pub(super) fn commit(&self, message: &str) -> String {
         self.git(&["add", "--all"]);
         self.git(&["commit", "--quiet", "--allow-empty", "--message", message]);
@@ -94,7 +94,7 @@ impl Fixture {
     }
 }
 
-/// Keeps libgit2, like git, away from the configuration of whoever runs the tests.
+/// Makes libgit2, like git, ignore the configuration of the user who runs the tests.
 fn isolate_libgit2() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -106,7 +106,7 @@ fn isolate_libgit2() {
     });
 }
 
-/// Runs git hermetically, and gives what it prints.
+/// Runs git hermetically, and returns its output.
 pub(super) fn git_in(directory: &Path, args: &[&str]) -> String {
     let output = run_git(directory, args);
     let error = String::from_utf8_lossy(&output.stderr);
@@ -114,7 +114,7 @@ pub(super) fn git_in(directory: &Path, args: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
 }
 
-/// Runs git hermetically, whether it succeeds or not.
+/// Runs git hermetically, and returns its result even if it fails.
 pub(super) fn run_git(directory: &Path, args: &[&str]) -> Output {
     Command::new("git")
         .current_dir(directory)
@@ -138,10 +138,10 @@ pub(super) fn run_git(directory: &Path, args: &[&str]) -> Output {
         .expect("git runs")
 }
 
-/// What one path is: kind and mode, content or link target, and time of modification.
+/// The state of one path: kind and mode, content or link target, and time of modification.
 pub(super) type Entry = (u32, Vec<u8>, SystemTime);
 
-/// Everything below a directory, to be compared with the same at another time.
+/// The state of everything below a directory, for comparison with another time.
 pub(super) fn everything_below(directory: &Path) -> BTreeMap<PathBuf, Entry> {
     use std::os::unix::{ffi::OsStringExt as _, fs::MetadataExt as _};
     let mut found = BTreeMap::new();

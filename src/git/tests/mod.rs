@@ -1,4 +1,4 @@
-//! The module held against repositories that git itself made.
+//! Tests of this module with repositories that git itself created.
 
 mod ancestry;
 mod checkouts;

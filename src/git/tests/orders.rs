@@ -2,22 +2,22 @@
 
 use super::fixture::Fixture;
 
-/// Commits by their message, each with the message of its ancestor among the others.
+/// The commits by their messages, each with the message of its ancestor among the others.
 fn placed(fixture: &Fixture, named: &[(&str, &str)]) -> Vec<String> {
     let name = |commit: &str| {
         named.iter().find(|(_, id)| *id == commit).map_or("?", |(name, _)| name).to_owned()
     };
     let placed = fixture.open().in_order(named.iter().map(|(_, commit)| *commit)).unwrap();
-    let told = placed.iter().map(|place| {
+    let lines = placed.iter().map(|place| {
         let ancestor = place.ancestor.as_deref().map_or("none".to_owned(), name);
         let elsewhere = if place.in_head { "" } else { " elsewhere" };
         format!("{} after {ancestor}{elsewhere}", name(&place.commit))
     });
-    told.collect()
+    lines.collect()
 }
 
 #[test]
-fn commits_come_after_their_ancestors_in_whatever_order_they_are_given() {
+fn commits_come_after_their_ancestors_in_any_input_order() {
     let fixture = Fixture::new();
     let first = fixture.id("HEAD");
     fixture.commit("not stored");
@@ -32,7 +32,7 @@ fn commits_come_after_their_ancestors_in_whatever_order_they_are_given() {
 }
 
 #[test]
-fn a_side_branch_does_not_come_between_commits_that_follow_each_other() {
+fn side_branch_does_not_interrupt_the_main_line() {
     let fixture = Fixture::new();
     let base = fixture.id("HEAD");
     fixture.git(&["switch", "--quiet", "--create", "side"]);
@@ -54,7 +54,7 @@ fn a_side_branch_does_not_come_between_commits_that_follow_each_other() {
 }
 
 #[test]
-fn commits_that_are_not_here_have_no_place() {
+fn missing_commits_are_omitted() {
     let fixture = Fixture::new();
     let first = fixture.id("HEAD");
     let gone = "0123456789012345678901234567890123456789";
@@ -64,7 +64,7 @@ fn commits_that_are_not_here_have_no_place() {
 }
 
 #[test]
-fn what_came_since_a_revision_has_the_revision_itself_and_no_other_ancestor() {
+fn since_includes_the_revision_and_no_other_ancestor() {
     let fixture = Fixture::new();
     let first = fixture.id("HEAD");
     let second = fixture.commit("second");

@@ -1,4 +1,4 @@
-//! Paths as typed, and whether versions have the same there.
+//! Typed paths, and the comparison of versions at paths.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ fn differ(repository: &Repository, revisions: [&str; 2], path: &str) -> bool {
 }
 
 #[test]
-fn versions_differ_at_a_path_if_any_file_below_it_does() {
+fn contents_differ_if_any_file_below_the_path_does() {
     let fixture = Fixture::new();
     fixture.write("src/parser/words.rs", "one");
     fixture.commit("second");
@@ -32,14 +32,14 @@ fn versions_differ_at_a_path_if_any_file_below_it_does() {
 }
 
 #[test]
-fn what_is_not_committed_is_not_looked_at() {
+fn contents_ignore_uncommitted_changes() {
     let fixture = Fixture::new();
     fixture.write("file", "two");
     assert!(!differ(&fixture.open(), ["HEAD", "."], "file"));
 }
 
 #[test]
-fn a_path_that_is_typed_may_lead_up_and_through_links_and_must_end_inside() {
+fn typed_path_must_end_inside_the_repository() {
     let fixture = Fixture::new();
     fixture.write("src/lib.rs", "");
     let repository = fixture.open();

@@ -1,4 +1,4 @@
-//! Which release is the last one before a version.
+//! The last release before a version.
 
 use super::fixture::Fixture;
 
@@ -12,7 +12,7 @@ fn last(fixture: &Fixture, revision: &str) -> Result<String, String> {
 }
 
 #[test]
-fn the_last_release_is_the_nearest_tagged_ancestor_and_not_the_head_itself() {
+fn last_release_is_the_nearest_tagged_ancestor() {
     let fixture = Fixture::new();
     fixture.git(&["tag", "v1.0.0"]);
     fixture.commit("second");
@@ -29,7 +29,7 @@ fn the_last_release_is_the_nearest_tagged_ancestor_and_not_the_head_itself() {
     fixture.commit("fourth");
     assert_eq!(last(&fixture, "HEAD").unwrap(), format!("tool-v1.1.0 ({second})"));
     assert!(last(&fixture, "tool-v1.1.0").unwrap().starts_with("v1.0.0 ("));
-    // What is not committed comes after the release that it is based on.
+    // Uncommitted changes come after the release that they are based on.
     fixture.git(&["tag", "v1.3.0"]);
     assert!(last(&fixture, "HEAD").unwrap().starts_with("tool-v1.1.0 ("));
     fixture.write("file", "changed\n");
@@ -37,7 +37,7 @@ fn the_last_release_is_the_nearest_tagged_ancestor_and_not_the_head_itself() {
 }
 
 #[test]
-fn of_several_tags_at_one_commit_the_highest_number_gives_the_name() {
+fn highest_tag_at_a_commit_names_the_release() {
     let fixture = Fixture::new();
     for tag in ["v1.9.0", "v1.10.0", "core-v0.4.0"] {
         fixture.git(&["tag", tag]);
@@ -47,7 +47,7 @@ fn of_several_tags_at_one_commit_the_highest_number_gives_the_name() {
 }
 
 #[test]
-fn where_there_is_no_release_what_to_type_instead_is_told() {
+fn missing_release_error_suggests_an_alternative() {
     let fixture = Fixture::new();
     fixture.git(&["tag", "v1.0.0"]);
     let blob = fixture.git(&["hash-object", "-w", "file"]);

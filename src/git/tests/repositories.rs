@@ -6,7 +6,7 @@ use super::fixture::{Fixture, git_in};
 use crate::{error::Exit, git::Repository};
 
 #[test]
-fn a_repository_is_found_from_a_directory_below_its_root() {
+fn repository_is_found_from_a_subdirectory() {
     let fixture = Fixture::new();
     fixture.write("a/b/file", "");
     let repository = Repository::discover(&fixture.root().join("a/b")).unwrap();
@@ -14,33 +14,33 @@ fn a_repository_is_found_from_a_directory_below_its_root() {
 }
 
 #[test]
-fn outside_of_a_repository_the_next_step_is_told() {
+fn missing_repository_error_suggests_the_next_step() {
     let directory = tempfile::tempdir().unwrap();
-    let failure = Repository::discover(directory.path()).err().unwrap();
-    assert_eq!(failure.exit(), Exit::Usage);
-    assert!(failure.to_string().contains("git init"), "{failure}");
+    let error = Repository::discover(directory.path()).err().unwrap();
+    assert_eq!(error.exit(), Exit::Usage);
+    assert!(error.to_string().contains("git init"), "{error}");
 }
 
 #[test]
-fn a_repository_of_another_owner_is_refused_with_the_way_out() {
+fn repository_of_another_owner_is_refused_with_a_hint() {
     let fixture = Fixture::new();
     let owned = |uid| {
         let paths = [fixture.root().to_owned(), fixture.root().join(".git")];
         paths.iter().all(|path| std::os::unix::fs::chown(path, Some(uid), None).is_ok())
     };
-    // Only root can give a directory away.
+    // Only root can change the owner of a directory.
     if !owned(12_345) {
         return;
     }
-    let failure = Repository::discover(fixture.root()).err().unwrap();
-    assert_eq!(failure.exit(), Exit::Usage);
+    let error = Repository::discover(fixture.root()).err().unwrap();
+    assert_eq!(error.exit(), Exit::Usage);
     let root = crate::shell::quoted(fixture.root());
     let hint = format!("git config --global --add safe.directory {root}");
-    assert!(failure.to_string().contains(&hint), "{failure}");
+    assert!(error.to_string().contains(&hint), "{error}");
 }
 
 #[test]
-fn a_bare_clone_a_worktree_and_a_clone_elsewhere_share_one_identity() {
+fn clones_and_worktrees_share_one_identity() {
     let fixture = Fixture::new();
     fixture.write("file", "two\n");
     fixture.commit("second");
@@ -59,7 +59,7 @@ fn a_bare_clone_a_worktree_and_a_clone_elsewhere_share_one_identity() {
 }
 
 #[test]
-fn repositories_with_other_first_commits_have_other_identities() {
+fn identity_depends_on_the_first_commit() {
     let (one, other) = (Fixture::new(), Fixture::empty());
     other.write("file", "another\n");
     other.commit("first");
@@ -67,7 +67,7 @@ fn repositories_with_other_first_commits_have_other_identities() {
 }
 
 #[test]
-fn a_merged_foreign_history_does_not_change_the_identity() {
+fn identity_survives_a_merge_of_foreign_history() {
     let fixture = Fixture::new();
     let before = fixture.open().identity().unwrap();
     fixture.git(&["checkout", "--quiet", "--orphan", "foreign"]);
@@ -79,7 +79,7 @@ fn a_merged_foreign_history_does_not_change_the_identity() {
 }
 
 #[test]
-fn a_repository_without_a_commit_is_told_apart_by_its_path() {
+fn empty_repository_is_identified_by_its_path() {
     let (one, other) = (Fixture::empty(), Fixture::empty());
     let identity = one.open().identity().unwrap();
     assert_eq!(identity, one.open().identity().unwrap());
@@ -87,7 +87,7 @@ fn a_repository_without_a_commit_is_told_apart_by_its_path() {
 }
 
 #[test]
-fn a_shallow_clone_works_up_to_its_boundary_and_says_that_it_is_one() {
+fn shallow_clone_works_up_to_its_boundary() {
     let fixture = Fixture::new();
     fixture.write("file", "two\n");
     fixture.commit("second");
@@ -99,12 +99,12 @@ fn a_shallow_clone_works_up_to_its_boundary_and_says_that_it_is_one() {
     let version = repository.resolve("HEAD").unwrap();
     let checkout = fixture.checkouts().checkout(&repository, &version).unwrap();
     assert_eq!(fs::read_to_string(checkout.path.join("file")).unwrap(), "two\n");
-    let failure = repository.resolve("HEAD~1").unwrap_err();
-    assert!(failure.to_string().contains("git fetch --unshallow"), "{failure}");
+    let error = repository.resolve("HEAD~1").unwrap_err();
+    assert!(error.to_string().contains("git fetch --unshallow"), "{error}");
 }
 
 #[test]
-fn a_partial_clone_that_lacks_content_says_how_to_fetch_it() {
+fn partial_clone_error_suggests_a_fetch() {
     let fixture = Fixture::new();
     fixture.write("file", "two\n");
     fixture.commit("second");
@@ -117,9 +117,9 @@ fn a_partial_clone_that_lacks_content_says_how_to_fetch_it() {
         fixture.checkouts().checkout(&repository, &version)
     };
     assert!(check_out("HEAD").is_ok());
-    let failure = check_out("HEAD~1").unwrap_err();
+    let error = check_out("HEAD~1").unwrap_err();
     let hint = format!("archive --output=/dev/null {}", fixture.id("HEAD~1^{tree}"));
-    assert!(failure.to_string().contains(&hint), "{failure}");
+    assert!(error.to_string().contains(&hint), "{error}");
     git_in(&clone, &["archive", "--output=/dev/null", "HEAD~1"]);
     assert!(check_out("HEAD~1").is_ok());
 }

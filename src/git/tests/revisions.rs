@@ -21,7 +21,7 @@ fn history() -> Fixture {
 }
 
 #[test]
-fn every_revision_that_names_a_commit_is_understood_as_git_does() {
+fn revisions_are_resolved_like_in_git() {
     let fixture = history();
     let repository = fixture.open();
     let hash = fixture.id("light");
@@ -45,7 +45,7 @@ fn every_revision_that_names_a_commit_is_understood_as_git_does() {
         ":/parser",
         "HEAD^{/second}",
     ] {
-        let version = repository.resolve(revision).unwrap_or_else(|failure| panic!("{failure}"));
+        let version = repository.resolve(revision).unwrap_or_else(|error| panic!("{error}"));
         let commit = fixture.id(&format!("{}^{{commit}}", fixture.id(revision)));
         assert_eq!(version.commit.as_deref(), Some(commit.as_str()), "{revision}");
         assert_eq!(version.tree, fixture.id(&format!("{commit}^{{tree}}")), "{revision}");
@@ -55,7 +55,7 @@ fn every_revision_that_names_a_commit_is_understood_as_git_does() {
 }
 
 #[test]
-fn a_version_carries_the_first_line_of_the_message_and_the_time() {
+fn version_has_the_first_message_line_and_the_time() {
     let fixture = Fixture::new();
     fixture.commit("Parse faster\n\nMuch faster.");
     let version = fixture.open().resolve("HEAD").unwrap();
@@ -64,22 +64,22 @@ fn a_version_carries_the_first_line_of_the_message_and_the_time() {
 }
 
 #[test]
-fn a_mistyped_name_gets_the_names_near_it() {
-    let failure = history().open().resolve("mian~2").unwrap_err();
-    assert_eq!(failure.exit(), Exit::Usage);
-    let text = failure.to_string();
+fn mistyped_name_gets_suggestions() {
+    let error = history().open().resolve("mian~2").unwrap_err();
+    assert_eq!(error.exit(), Exit::Usage);
+    let text = error.to_string();
     assert!(text.starts_with("cannot find revision `mian~2`"), "{text}");
     assert!(text.contains("did you mean `main`?"), "{text}");
 }
 
 #[test]
-fn going_back_too_far_is_told_from_a_wrong_name() {
+fn missing_ancestor_differs_from_an_unknown_name() {
     let text = history().open().resolve("main~99").unwrap_err().to_string();
     assert!(text.contains("`main` exists"), "{text}");
 }
 
 #[test]
-fn an_ambiguous_hash_lists_its_candidates() {
+fn ambiguous_hash_lists_its_candidates() {
     let fixture = Fixture::new();
     // Enough files that two of them share their first four digits.
     let mut ids = std::collections::BTreeMap::<String, usize>::new();
@@ -91,15 +91,15 @@ fn an_ambiguous_hash_lists_its_candidates() {
         *ids.entry(line[12..16].to_owned()).or_default() += 1;
     }
     let (shared, _) = ids.into_iter().find(|(_, count)| *count > 1).unwrap();
-    let failure = fixture.open().resolve(&shared).unwrap_err();
-    assert_eq!(failure.exit(), Exit::Usage);
-    let text = failure.to_string();
+    let error = fixture.open().resolve(&shared).unwrap_err();
+    assert_eq!(error.exit(), Exit::Usage);
+    let text = error.to_string();
     assert!(text.contains("several objects") && text.contains("more digits"), "{text}");
     assert!(text.matches(&format!("    {shared}")).count() >= 2, "{text}");
 }
 
 #[test]
-fn a_word_that_could_begin_a_hash_but_begins_none_is_no_revision() {
+fn hex_word_without_an_object_is_not_a_revision() {
     let repository = history();
     let unused = |word: &&String| !repository.git(&["log", "--format=%H%T"]).contains(&**word);
     let words: Vec<String> = (0..4096).map(|number| format!("{number:03x}")).collect();
@@ -109,30 +109,30 @@ fn a_word_that_could_begin_a_hash_but_begins_none_is_no_revision() {
 }
 
 #[test]
-fn a_file_or_a_directory_is_no_version() {
+fn file_or_directory_is_not_a_version() {
     let fixture = history();
     let repository = fixture.open();
     for (revision, kind) in [("HEAD:file", "file (blob)"), ("HEAD^{tree}", "directory (tree)")] {
-        let failure = repository.resolve(revision).unwrap_err();
-        assert_eq!(failure.exit(), Exit::Usage);
-        assert_eq!(failure.what(), format!("`{revision}` is a {kind}, not a commit"));
+        let error = repository.resolve(revision).unwrap_err();
+        assert_eq!(error.exit(), Exit::Usage);
+        assert_eq!(error.what(), format!("`{revision}` is a {kind}, not a commit"));
     }
 }
 
 #[test]
-fn a_repository_without_commits_says_so() {
-    let failure = Fixture::empty().open().resolve("HEAD").unwrap_err();
-    assert!(failure.to_string().contains("no commit yet"), "{failure}");
+fn empty_repository_has_its_own_error() {
+    let error = Fixture::empty().open().resolve("HEAD").unwrap_err();
+    assert!(error.to_string().contains("no commit yet"), "{error}");
 }
 
 #[test]
-fn a_range_has_the_commits_on_the_line_of_first_parents_newest_first() {
+fn range_has_first_parent_commits_newest_first() {
     let fixture = history();
     for range in ["v1.0..main", "v1.0..", "side..HEAD", "HEAD~1..HEAD"] {
         let expected = fixture.git(&["rev-list", "--first-parent", range]);
         let found = fixture.open().resolve_range(range);
         let found: Vec<_> = found
-            .unwrap_or_else(|failure| panic!("{failure}"))
+            .unwrap_or_else(|error| panic!("{error}"))
             .into_iter()
             .filter_map(|version| version.commit)
             .collect();
@@ -141,7 +141,7 @@ fn a_range_has_the_commits_on_the_line_of_first_parents_newest_first() {
 }
 
 #[test]
-fn a_range_without_a_start_starts_after_head() {
+fn range_without_a_start_starts_after_head() {
     let fixture = history();
     fixture.git(&["checkout", "--quiet", "side"]);
     let versions = fixture.open().resolve_range("..main").unwrap();
@@ -150,21 +150,21 @@ fn a_range_without_a_start_starts_after_head() {
 }
 
 #[test]
-fn a_range_the_wrong_way_round_is_turned_in_the_hint() {
-    let failure = history().open().resolve_range("main..v1.0").unwrap_err();
-    assert_eq!(failure.exit(), Exit::Usage);
-    assert!(failure.to_string().ends_with("comes first: v1.0..main"), "{failure}");
+fn reversed_range_is_corrected_in_the_hint() {
+    let error = history().open().resolve_range("main..v1.0").unwrap_err();
+    assert_eq!(error.exit(), Exit::Usage);
+    assert!(error.to_string().ends_with("comes first: v1.0..main"), "{error}");
 }
 
 #[test]
-fn three_dots_are_refused_with_the_two_dots_that_may_be_meant() {
-    let failure = history().open().resolve_range("v1.0...main").unwrap_err();
-    assert_eq!(failure.exit(), Exit::Usage);
-    assert!(failure.to_string().contains("v1.0..main"), "{failure}");
+fn three_dots_are_refused_with_a_two_dot_hint() {
+    let error = history().open().resolve_range("v1.0...main").unwrap_err();
+    assert_eq!(error.exit(), Exit::Usage);
+    assert!(error.to_string().contains("v1.0..main"), "{error}");
 }
 
 #[test]
-fn a_range_is_no_single_version() {
+fn range_is_not_a_single_version() {
     let repository = history().open();
     assert!(repository.resolve("v1.0..main").unwrap_err().to_string().contains("range"));
     assert!(is_range("v1.0..main") && is_range("v1.0..") && is_range("..main"));
@@ -172,7 +172,7 @@ fn a_range_is_no_single_version() {
 }
 
 #[test]
-fn a_line_has_the_commit_before_it_and_tells_what_each_merge_merged() {
+fn line_has_its_base_and_its_merged_lines() {
     let fixture = history();
     let repository = fixture.open();
     let line = repository.line("v1.0..main").unwrap();

@@ -1,4 +1,4 @@
-//! Files that are more than bytes under an ASCII name.
+//! Files with more than plain content under an ASCII name.
 
 use std::{
     ffi::OsStr,
@@ -17,7 +17,7 @@ fn pointer() -> String {
 }
 
 #[test]
-fn executable_bits_and_symbolic_links_come_along_as_git_would_write_them() {
+fn executable_bits_and_links_are_written_like_in_git() {
     let fixture = Fixture::new();
     let script = fixture.write("run.sh", "#!/bin/sh\n");
     fs::set_permissions(script, fs::Permissions::from_mode(0o755)).unwrap();
@@ -35,7 +35,7 @@ fn executable_bits_and_symbolic_links_come_along_as_git_would_write_them() {
 }
 
 #[test]
-fn file_names_may_have_spaces_any_letters_and_bytes_that_are_no_text() {
+fn file_names_may_contain_any_bytes() {
     let fixture = Fixture::new();
     for name in [&b"with space"[..], "größe/naïve.rs".as_bytes(), b"not\xfftext", b"new\nline"] {
         let path = fixture.root().join(OsStr::from_bytes(name));
@@ -48,7 +48,7 @@ fn file_names_may_have_spaces_any_letters_and_bytes_that_are_no_text() {
 }
 
 #[test]
-fn line_endings_follow_the_attributes_of_the_version_and_not_of_the_working_tree() {
+fn line_endings_follow_the_attributes_of_the_version() {
     let fixture = Fixture::new();
     fixture.write(
         ".gitattributes",
@@ -75,7 +75,7 @@ fn line_endings_follow_the_attributes_of_the_version_and_not_of_the_working_tree
 }
 
 #[test]
-fn the_checkout_of_a_tree_with_many_attributes_is_the_one_git_makes() {
+fn checkout_with_many_attributes_equals_that_of_git() {
     let fixture = Fixture::new();
     fixture.git(&["config", "core.autocrlf", "input"]);
     fixture.write(
@@ -93,7 +93,7 @@ fn the_checkout_of_a_tree_with_many_attributes_is_the_one_git_makes() {
 }
 
 #[test]
-fn an_lfs_file_gets_the_content_that_was_fetched() {
+fn lfs_file_gets_its_fetched_content() {
     let fixture = Fixture::new();
     fixture.write(".gitattributes", "*.dat filter=lfs diff=lfs merge=lfs -text\n");
     fixture.write("big.dat", pointer());
@@ -112,7 +112,7 @@ fn an_lfs_file_gets_the_content_that_was_fetched() {
 }
 
 #[test]
-fn the_content_of_an_lfs_file_in_the_working_tree_is_no_change_of_its_pointer() {
+fn lfs_content_in_the_working_tree_is_no_change() {
     let fixture = Fixture::new();
     fixture.write(".gitattributes", "*.dat filter=lfs diff=lfs merge=lfs -text\n");
     fixture.write("big.dat", pointer());
@@ -127,23 +127,23 @@ fn the_content_of_an_lfs_file_in_the_working_tree_is_no_change_of_its_pointer() 
 }
 
 #[test]
-fn lfs_files_that_were_not_fetched_are_named() {
+fn missing_lfs_files_are_named() {
     let fixture = Fixture::new();
     fixture.write(".gitattributes", "*.dat filter=lfs\n");
     for number in 0..7 {
         fixture.write(&format!("data/{number}.dat"), pointer());
     }
     fixture.commit("big");
-    let failure = fixture.try_checkout("HEAD").unwrap_err();
-    assert_eq!(failure.exit(), Exit::Build);
-    let text = failure.to_string();
+    let error = fixture.try_checkout("HEAD").unwrap_err();
+    assert_eq!(error.exit(), Exit::Build);
+    let text = error.to_string();
     assert!(text.starts_with("7 Git LFS files are missing\n  data/0.dat\n"), "{text}");
     assert!(text.contains("  data/4.dat\n  and 2 more\n"), "{text}");
     assert!(text.contains("git lfs pull"), "{text}");
 }
 
 #[test]
-fn an_lfs_file_that_is_only_half_there_counts_as_not_fetched() {
+fn incomplete_lfs_file_counts_as_missing() {
     let fixture = Fixture::new();
     fixture.write(".gitattributes", "*.dat filter=lfs\n");
     fixture.write("big.dat", pointer());
@@ -154,7 +154,7 @@ fn an_lfs_file_that_is_only_half_there_counts_as_not_fetched() {
 }
 
 #[test]
-fn a_file_that_needs_a_program_of_the_user_is_refused() {
+fn file_with_a_filter_program_is_refused() {
     let fixture = Fixture::new();
     fixture.write(".gitattributes", "secret filter=crypt\n");
     fixture.write("secret", "encrypted");
@@ -163,9 +163,9 @@ fn a_file_that_needs_a_program_of_the_user_is_refused() {
     fixture.write("secret", "encrypted again");
     fixture.commit("secret");
     fixture.git(&["config", "filter.crypt.smudge", "decrypt"]);
-    let failure = fixture.try_checkout("HEAD").unwrap_err();
-    assert_eq!(failure.exit(), Exit::Build);
-    let text = failure.to_string();
+    let error = fixture.try_checkout("HEAD").unwrap_err();
+    assert_eq!(error.exit(), Exit::Build);
+    let text = error.to_string();
     assert!(text.contains("filter `crypt`"), "{text}");
     let (_, command) = text.split_once("is configured with: ").unwrap();
     let words = shlex::split(command.lines().next().unwrap()).unwrap();

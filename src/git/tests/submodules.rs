@@ -19,7 +19,7 @@ fn nested() -> (Fixture, Fixture, Fixture) {
 }
 
 #[test]
-fn submodules_and_their_submodules_come_along() {
+fn nested_submodules_are_checked_out() {
     let (fixture, _outer, _inner) = nested();
     let checkout = fixture.checkout("HEAD");
     assert_eq!(files_below(&checkout), files_below(fixture.root()));
@@ -28,7 +28,7 @@ fn submodules_and_their_submodules_come_along() {
 }
 
 #[test]
-fn each_version_gets_the_commit_of_the_submodule_that_it_names() {
+fn each_version_has_its_own_submodule_commit() {
     let (fixture, outer, _inner) = nested();
     outer.write("file", "newer\n");
     outer.commit("newer");
@@ -40,7 +40,7 @@ fn each_version_gets_the_commit_of_the_submodule_that_it_names() {
 }
 
 #[test]
-fn a_submodule_that_a_later_version_removed_is_still_checked_out_for_the_earlier() {
+fn removed_submodule_is_checked_out_for_earlier_versions() {
     let (fixture, _outer, _inner) = nested();
     fixture.git(&["rm", "--quiet", "deps/outer"]);
     fixture.commit("remove outer");
@@ -49,7 +49,7 @@ fn a_submodule_that_a_later_version_removed_is_still_checked_out_for_the_earlier
 }
 
 #[test]
-fn a_submodule_that_was_never_initialised_is_an_empty_directory_and_is_named() {
+fn uninitialised_submodule_is_empty_and_named() {
     let (fixture, _outer, _inner) = nested();
     let clone = fixture.beside("clone");
     fixture.git(&["clone", "--quiet", ".", clone.to_str().unwrap()]);
@@ -72,7 +72,7 @@ fn a_submodule_that_was_never_initialised_is_an_empty_directory_and_is_named() {
 }
 
 #[test]
-fn a_submodule_is_a_repository_of_its_own() {
+fn submodule_is_a_separate_repository() {
     let (fixture, _outer, _inner) = nested();
     let submodule = fixture.root().join("deps/outer");
     let repository = Repository::discover(&submodule).unwrap();
@@ -83,7 +83,7 @@ fn a_submodule_is_a_repository_of_its_own() {
 }
 
 #[test]
-fn a_submodule_moved_to_another_commit_makes_the_uncommitted_tree_another() {
+fn moved_submodule_changes_the_uncommitted_tree() {
     let (fixture, outer, _inner) = nested();
     outer.write("file", "newer\n");
     outer.commit("newer");
@@ -95,7 +95,7 @@ fn a_submodule_moved_to_another_commit_makes_the_uncommitted_tree_another() {
 }
 
 #[test]
-fn a_gitlink_that_gitmodules_does_not_know_is_an_empty_directory_as_in_git() {
+fn unknown_gitlink_is_an_empty_directory_like_in_git() {
     let fixture = Fixture::new();
     let commit = fixture.id("HEAD");
     fixture.git(&["update-index", "--add", "--cacheinfo", &format!("160000,{commit},stray")]);
@@ -105,7 +105,7 @@ fn a_gitlink_that_gitmodules_does_not_know_is_an_empty_directory_as_in_git() {
 }
 
 #[test]
-fn uncommitted_changes_in_submodules_belong_to_the_uncommitted_tree() {
+fn uncommitted_tree_includes_changes_in_submodules() {
     let (fixture, _outer, _inner) = nested();
     fixture.write("deps/outer/inner/file", "changed\n");
     fixture.write("deps/outer/inner/new/untracked", "x");

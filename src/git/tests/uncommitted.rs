@@ -10,7 +10,7 @@ use super::fixture::{Fixture, files_below, run_git};
 use crate::{error::Exit, git::Repository};
 
 #[test]
-fn without_changes_it_is_head() {
+fn uncommitted_tree_without_changes_is_head() {
     let fixture = Fixture::new();
     let version = fixture.open().resolve(".").unwrap();
     assert!(!version.dirty);
@@ -20,7 +20,7 @@ fn without_changes_it_is_head() {
 }
 
 #[test]
-fn it_has_modified_staged_and_untracked_files_but_no_ignored_or_deleted_ones() {
+fn modified_staged_and_untracked_files_are_included() {
     let fixture = Fixture::new();
     fixture.write(".gitignore", "/target\n*.log\n");
     fixture.write("deleted", "");
@@ -47,7 +47,7 @@ fn it_has_modified_staged_and_untracked_files_but_no_ignored_or_deleted_ones() {
 }
 
 #[test]
-fn a_file_that_was_only_touched_is_no_change() {
+fn touched_file_is_no_change() {
     let fixture = Fixture::new();
     let file = fs::File::options().write(true).open(fixture.root().join("file")).unwrap();
     file.set_modified(SystemTime::now() + Duration::from_secs(60)).unwrap();
@@ -55,7 +55,7 @@ fn a_file_that_was_only_touched_is_no_change() {
 }
 
 #[test]
-fn the_same_change_has_the_same_tree_and_another_change_another() {
+fn tree_id_depends_on_the_change_alone() {
     let fixture = Fixture::new();
     let tree = |content: &str| {
         fixture.write("file", content);
@@ -67,7 +67,7 @@ fn the_same_change_has_the_same_tree_and_another_change_another() {
 }
 
 #[test]
-fn a_tracked_file_that_is_ignored_belongs_to_it() {
+fn tracked_but_ignored_file_is_included() {
     let fixture = Fixture::new();
     fixture.write("forced.log", "");
     fixture.commit("second");
@@ -77,7 +77,7 @@ fn a_tracked_file_that_is_ignored_belongs_to_it() {
 }
 
 #[test]
-fn line_endings_are_normalised_as_git_add_does() {
+fn line_endings_are_normalised_like_git_add() {
     let fixture = Fixture::new();
     fixture.write(".gitattributes", "*.txt text eol=crlf\n");
     fixture.write("a.txt", "a\r\n");
@@ -87,7 +87,7 @@ fn line_endings_are_normalised_as_git_add_does() {
 }
 
 #[test]
-fn an_unfinished_merge_counts_as_it_is_in_the_working_tree() {
+fn unfinished_merge_is_taken_from_the_working_tree() {
     let fixture = Fixture::new();
     fixture.git(&["checkout", "--quiet", "-b", "side"]);
     fixture.write("file", "side\n");
@@ -103,7 +103,7 @@ fn an_unfinished_merge_counts_as_it_is_in_the_working_tree() {
 }
 
 #[test]
-fn files_outside_of_a_sparse_checkout_are_not_deleted() {
+fn files_outside_of_a_sparse_checkout_are_included() {
     let fixture = Fixture::new();
     fixture.write("shown/a", "");
     fixture.write("hidden/b", "");
@@ -116,7 +116,7 @@ fn files_outside_of_a_sparse_checkout_are_not_deleted() {
 }
 
 #[test]
-fn an_index_in_a_format_that_only_git_knows_is_done_without() {
+fn index_in_an_unknown_format_is_not_needed() {
     let fixture = Fixture::new();
     fixture.write("dir/a", "");
     fixture.write("other/b", "");
@@ -128,7 +128,7 @@ fn an_index_in_a_format_that_only_git_knows_is_done_without() {
 }
 
 #[test]
-fn a_target_directory_that_nobody_ignored_stays_out() {
+fn unignored_target_directory_is_excluded() {
     let fixture = Fixture::new();
     fixture.write("target/CACHEDIR.TAG", "Signature: 8a477f597d28d172789f06886806bc55\n");
     fixture.write("target/debug/binary", "x");
@@ -140,14 +140,14 @@ fn a_target_directory_that_nobody_ignored_stays_out() {
 }
 
 #[test]
-fn an_untracked_repository_stays_out() {
+fn untracked_repository_is_excluded() {
     let fixture = Fixture::new();
     fixture.git(&["clone", "--quiet", ".", "vendor/other"]);
     assert!(!fixture.open().resolve(".").unwrap().dirty);
 }
 
 #[test]
-fn a_repository_without_a_commit_has_one_nevertheless() {
+fn empty_repository_has_an_uncommitted_tree() {
     let fixture = Fixture::empty();
     fixture.write("file", "one\n");
     let version = fixture.open().resolve(".").unwrap();
@@ -157,7 +157,7 @@ fn a_repository_without_a_commit_has_one_nevertheless() {
 }
 
 #[test]
-fn in_a_worktree_it_is_that_of_the_worktree() {
+fn worktree_has_its_own_uncommitted_tree() {
     let fixture = Fixture::new();
     let worktree = fixture.beside("worktree");
     fixture.git(&["worktree", "add", "--quiet", worktree.to_str().unwrap()]);
@@ -167,17 +167,17 @@ fn in_a_worktree_it_is_that_of_the_worktree() {
 }
 
 #[test]
-fn a_bare_repository_has_none() {
+fn bare_repository_has_no_uncommitted_tree() {
     let fixture = Fixture::new();
     let bare = fixture.beside("bare");
     fixture.git(&["clone", "--quiet", "--bare", ".", bare.to_str().unwrap()]);
-    let failure = Repository::discover(&bare).unwrap().resolve(".").unwrap_err();
-    assert_eq!(failure.exit(), Exit::Usage);
-    assert!(failure.to_string().contains("bare"), "{failure}");
+    let error = Repository::discover(&bare).unwrap().resolve(".").unwrap_err();
+    assert_eq!(error.exit(), Exit::Usage);
+    assert!(error.to_string().contains("bare"), "{error}");
 }
 
 #[test]
-fn its_tree_has_the_id_that_git_gives_it_whatever_the_order_of_names() {
+fn tree_id_equals_that_of_git_for_any_names() {
     let fixture = Fixture::new();
     for path in ["a/b", "a.c", "a0", "a-", "A", "a/b0/x", "a/b.x", "ab/c/d/e", "größe/ü"] {
         fixture.write(path, path);
@@ -188,7 +188,7 @@ fn its_tree_has_the_id_that_git_gives_it_whatever_the_order_of_names() {
 }
 
 #[test]
-fn files_and_directories_may_have_taken_each_others_place() {
+fn files_and_directories_may_replace_each_other() {
     let fixture = Fixture::new();
     fixture.write("to-dir", "");
     fixture.write("to-file/a", "");
@@ -207,17 +207,17 @@ fn files_and_directories_may_have_taken_each_others_place() {
 }
 
 #[test]
-fn one_that_was_measured_before_and_has_changed_since_cannot_be_checked_out_again() {
+fn changed_uncommitted_tree_cannot_be_checked_out_again() {
     let fixture = Fixture::new();
     fixture.write("file", "two\n");
     let earlier = fixture.open().resolve(".").unwrap();
-    let failure = fixture.checkouts().checkout(&fixture.open(), &earlier).unwrap_err();
-    assert_eq!(failure.exit(), Exit::Build);
-    assert!(failure.to_string().contains("changed since"), "{failure}");
+    let error = fixture.checkouts().checkout(&fixture.open(), &earlier).unwrap_err();
+    assert_eq!(error.exit(), Exit::Build);
+    assert!(error.to_string().contains("changed since"), "{error}");
 }
 
 #[test]
-fn once_checked_out_it_is_found_again_whatever_happened_to_the_working_tree() {
+fn checked_out_uncommitted_tree_is_found_again() {
     let fixture = Fixture::new();
     fixture.write("file", "two\n");
     let earlier = fixture.open().resolve(".").unwrap();
@@ -229,7 +229,7 @@ fn once_checked_out_it_is_found_again_whatever_happened_to_the_working_tree() {
 }
 
 #[test]
-fn carriage_returns_that_were_committed_stay_where_git_guesses_what_is_text() {
+fn committed_carriage_returns_stay_with_text_auto() {
     let fixture = Fixture::new();
     fixture.write("dos", "a\r\n");
     fixture.commit("second");
@@ -242,30 +242,30 @@ fn carriage_returns_that_were_committed_stay_where_git_guesses_what_is_text() {
 }
 
 #[test]
-fn a_sparse_checkout_whose_index_cannot_be_read_is_refused_with_the_way_out() {
+fn unreadable_sparse_index_is_refused_with_a_hint() {
     let fixture = Fixture::new();
     for directory in ["shown", "hidden"] {
         fixture.write(&format!("{directory}/file"), "text");
     }
     fixture.commit("directories");
     fixture.git(&["sparse-checkout", "set", "--cone", "--sparse-index", "shown"]);
-    let failure = fixture.open().resolve(".").unwrap_err();
-    assert_eq!(failure.exit(), Exit::Usage);
-    assert!(failure.to_string().contains("sparse-checkout reapply --no-sparse-index"), "{failure}");
+    let error = fixture.open().resolve(".").unwrap_err();
+    assert_eq!(error.exit(), Exit::Usage);
+    assert!(error.to_string().contains("sparse-checkout reapply --no-sparse-index"), "{error}");
     fixture.git(&["sparse-checkout", "reapply", "--no-sparse-index"]);
     assert!(!fixture.open().resolve(".").unwrap().dirty);
 
-    // A split index of a checkout that is not sparse is no obstacle.
+    // A split index of a checkout that is not sparse is supported.
     fixture.git(&["sparse-checkout", "disable"]);
     fixture.git(&["update-index", "--split-index"]);
     assert!(!fixture.open().resolve(".").unwrap().dirty);
     fixture.write(".git/index", "garbage");
-    let failure = fixture.open().resolve(".").unwrap_err();
-    assert!(failure.to_string().contains("index"), "{failure}");
+    let error = fixture.open().resolve(".").unwrap_err();
+    assert!(error.to_string().contains("index"), "{error}");
 }
 
 #[test]
-fn attributes_that_a_sparse_checkout_does_not_show_count_nevertheless() {
+fn hidden_attributes_of_a_sparse_checkout_apply() {
     let fixture = Fixture::new();
     fixture.write(".gitattributes", "*.txt text eol=crlf\n");
     fixture.commit("second");
@@ -278,15 +278,15 @@ fn attributes_that_a_sparse_checkout_does_not_show_count_nevertheless() {
 }
 
 #[test]
-fn large_files_that_git_does_not_track_are_named_before_anything_is_copied() {
+fn large_untracked_files_are_refused_by_name() {
     let fixture = Fixture::new();
     for name in ["data/large one.bin", "data/other.bin"] {
-        // Sparse: it takes no room.
+        // Sparse: it uses no disk space.
         fs::File::create(fixture.write(name, "")).unwrap().set_len(3_000_000_000).unwrap();
     }
-    let failure = fixture.open().resolve(".").unwrap_err();
-    assert_eq!(failure.exit(), Exit::Usage);
-    let text = failure.to_string();
+    let error = fixture.open().resolve(".").unwrap_err();
+    assert_eq!(error.exit(), Exit::Usage);
+    let text = error.to_string();
     for part in [
         "\n  data/large one.bin has 3000 MB\n  data/other.bin has 3000 MB\n",
         "add --intent-to-add 'data/large one.bin'\n",
@@ -299,7 +299,7 @@ fn large_files_that_git_does_not_track_are_named_before_anything_is_copied() {
 }
 
 #[test]
-fn a_large_file_that_git_tracks_is_a_file_like_any_other() {
+fn large_tracked_file_is_included() {
     let fixture = Fixture::new();
     let file = fixture.write("data.bin", "");
     fixture.git(&["add", "--intent-to-add", "data.bin"]);

@@ -1,8 +1,9 @@
-//! The user's repository is the same before and after: every file, `.git` included, with its time.
+//! The user's repository is unchanged by everything in this module: every file, including `.git`,
+//! with its time.
 
 use super::fixture::{Fixture, everything_below};
 
-/// Does everything that this module can do, and holds all that it may not touch against before.
+/// Uses everything in this module, and compares the repository before and after.
 fn leaves_no_trace(fixture: &Fixture, revisions: &[&str]) {
     let before = everything_below(fixture.root());
     let repository = fixture.open();
@@ -38,12 +39,12 @@ fn busy() -> Fixture {
 }
 
 #[test]
-fn checking_out_commits_touches_nothing() {
+fn checking_out_commits_changes_nothing() {
     leaves_no_trace(&busy(), &["HEAD", "HEAD~1", "HEAD~2"]);
 }
 
 #[test]
-fn reading_and_checking_out_the_uncommitted_tree_touches_nothing() {
+fn checking_out_the_uncommitted_tree_changes_nothing() {
     let fixture = busy();
     fixture.write("file", "modified\n");
     fixture.write("staged", "x");
@@ -53,7 +54,7 @@ fn reading_and_checking_out_the_uncommitted_tree_touches_nothing() {
 }
 
 #[test]
-fn content_that_the_repository_has_already_is_not_even_touched() {
+fn existing_objects_keep_their_times() {
     let fixture = busy();
     // The blob of `a` is a loose object, and the tree below is that of an earlier commit.
     fixture.write("copy", "third\n");
@@ -62,7 +63,7 @@ fn content_that_the_repository_has_already_is_not_even_touched() {
 }
 
 #[test]
-fn submodules_are_not_touched_either() {
+fn submodules_are_unchanged() {
     let inner = Fixture::new();
     let fixture = busy();
     fixture.git(&["submodule", "--quiet", "add", inner.root().to_str().unwrap(), "inner"]);

@@ -1,8 +1,8 @@
-//! The messages that a Criterion.rs process sends to its runner, decoded from CBOR.
+//! Decodes the CBOR messages that a Criterion.rs process sends to its runner.
 //!
-//! Criterion.rs 0.3.3 and later: enums are externally tagged, structs are maps. Fields and messages
-//! that are not needed here are passed over, so that later versions may add some. The bytes may be
-//! anything: what is kept is at most a small multiple of them.
+//! Criterion.rs 0.3.3 and later: enums are externally tagged, structs are maps. Unneeded fields and
+//! messages are ignored, so that later versions may add some. The bytes may be anything: the memory
+//! used is at most a small multiple of their size.
 
 use std::time::Duration;
 
@@ -10,20 +10,20 @@ use minicbor::{Decoder, data::Type, decode::Error};
 
 use crate::model::{Name, Throughput};
 
-/// What is needed of a message.
+/// The needed parts of a message.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Message {
-    /// A benchmark exists that the filter leaves out.
+    /// The filter excluded this benchmark.
     Skipping(Name),
-    /// A benchmark is run.
+    /// A benchmark starts.
     Beginning,
     /// A benchmark was measured; the process now waits for `Continue`.
     Complete(Complete),
-    /// A group is at its end; the process now waits for `Continue`.
+    /// A group has ended; the process now waits for `Continue`.
     FinishedGroup,
-    /// The unit that was requested, and a value of 1 in it.
+    /// The requested unit, and a value of 1 in it.
     Scaled { unit: String, one: f64 },
-    /// Anything else.
+    /// Any other message.
     Other,
 }
 
@@ -32,20 +32,20 @@ pub(super) enum Message {
 pub(super) struct Complete {
     pub(super) name: Name,
     pub(super) throughput: Vec<Throughput>,
-    /// The iterations of each measurement.
+    /// Number of iterations of each measurement.
     pub(super) iterations: Vec<f64>,
-    /// The value of each measurement, all its iterations together.
+    /// Value of each measurement, for all its iterations together.
     pub(super) values: Vec<f64>,
-    /// How many measurements the benchmark meant to take.
+    /// Number of measurements that the benchmark intended.
     pub(super) sample_size: u64,
-    /// How long the benchmark meant to warm up.
+    /// Warm-up time that the benchmark intended.
     pub(super) warm_up: Duration,
 }
 
 /// Decodes one message.
 pub(super) fn decode(bytes: &[u8]) -> Result<Message, Error> {
     let mut decoder = Decoder::new(bytes);
-    // A variant without fields is a string alone.
+    // A variant without fields is a plain string.
     if decoder.datatype()? == Type::String {
         return Ok(Message::Other);
     }
@@ -154,7 +154,7 @@ fn id(decoder: &mut Decoder<'_>) -> Result<(Name, Vec<Throughput>), Error> {
     Ok((name(group, function, parameter), throughput))
 }
 
-/// The name whose id is what Criterion.rs matches filters against.
+/// Builds the name; its id is the text that Criterion.rs matches filters against.
 fn name(group: String, function: Option<String>, parameter: Option<String>) -> Name {
     let parts = [Some(group.as_str()), function.as_deref(), parameter.as_deref()];
     let id = parts.into_iter().flatten().collect::<Vec<_>>().join("/");

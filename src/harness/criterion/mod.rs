@@ -1,8 +1,8 @@
-//! Benchmarks of Criterion.rs 0.3.3 and later, over the protocol it has for cargo-criterion: raw
-//! measurements, and none of its plots, bootstraps and files.
+//! Benchmarks of Criterion.rs 0.3.3 and later, over the protocol for cargo-criterion: raw measurements, without the
+//! plots, bootstraps and files of Criterion.rs.
 //!
-//! 0.3.3, 0.3.4, 0.3.5, 0.3.6, 0.4.0, 0.5.1 and 0.8.2 were tried and connect. Versions that do not
-//! (0.3.0 to 0.3.2) fail with that reason; Criterion.rs's files are not read instead.
+//! 0.3.3, 0.3.4, 0.3.5, 0.3.6, 0.4.0, 0.5.1 and 0.8.2 were tried and connect. Versions that do not connect (0.3.0 to
+//! 0.3.2) fail with that reason; Criterion.rs's files are not read instead.
 
 mod message;
 mod runner;
@@ -33,14 +33,14 @@ use crate::{
 /// Criterion.rs of one version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Criterion {
-    /// Its version, which decides what its command line understands.
+    /// Its version, which determines the supported command line.
     pub version: Version,
 }
 
-/// Matches no id, as every id has a character.
+/// Matches no id, as an id is never empty.
 const NOTHING: &str = "^$";
 
-/// Criterion.rs refuses fewer measurements.
+/// Criterion.rs rejects fewer measurements.
 const FEWEST: usize = 10;
 
 impl Harness for Criterion {
@@ -68,7 +68,7 @@ impl Harness for Criterion {
         })
     }
 
-    /// Asks for benchmarks that match nothing, and takes what is left out: unlike with `--list`, names
+    /// Runs benchmarks with a filter that matches none, and collects the excluded ones: unlike with `--list`, names
     /// come in their parts and are not cut at 100 bytes.
     fn list(&self, executable: &Executable, conditions: &Conditions<'_>) -> Result<Vec<Name>> {
         let arguments = ["--bench", NOTHING].map(OsString::from).to_vec();
@@ -76,7 +76,7 @@ impl Harness for Criterion {
         let run = Run::start(Process::listing(executable, invocation), conditions)?;
         match self.problem(&run) {
             None => Ok(run.received.skipped),
-            Some(reason) => Err(run.process.failure(&reason, &run.ended)),
+            Some(reason) => Err(run.process.error(&reason, &run.ended)),
         }
     }
 
@@ -90,10 +90,10 @@ impl Harness for Criterion {
         let benchmarks = slice::from_ref(benchmark);
         let run = self.run(executable, benchmarks, request, conditions)?;
         self.outcome(&run, benchmark, request)
-            .map_err(|reason| run.process.failure(&reason, &run.ended))
+            .map_err(|reason| run.process.error(&reason, &run.ended))
     }
 
-    /// A process that dies takes those with it that it had not measured.
+    /// If the process dies, its remaining benchmarks are not measured.
     fn execute_together(
         &self,
         executable: &Executable,
@@ -104,31 +104,31 @@ impl Harness for Criterion {
         let run = self.run(executable, benchmarks, request, conditions)?;
         let result = |benchmark| {
             self.outcome(&run, benchmark, request)
-                .map_err(|reason| run.process.failure_of(benchmark, &reason, &run.ended))
+                .map_err(|reason| run.process.error_of(benchmark, &reason, &run.ended))
         };
         Ok(benchmarks.iter().map(result).collect())
     }
 }
 
-/// A process that has ended, and what came over its connection.
+/// An ended process, with the messages from its connection.
 struct Run<'e> {
     process: Process<'e>,
     ended: Ended,
     received: Received,
     incidents: Vec<Incident>,
-    /// What its clock showed.
+    /// The quantity that its clock showed.
     clock: Clock<'e>,
 }
 
 impl<'e> Run<'e> {
-    /// Runs a process with a runner of its own to its end.
+    /// Runs a process with its own runner to the end.
     fn start(mut process: Process<'e>, conditions: &Conditions<'e>) -> Result<Self> {
         let scratch = Scratch::new()?;
         let runner = Runner::start(is_from_child)
             .context(Exit::Internal, || "cannot listen for messages of Criterion.rs")?;
-        // Whatever it may still write is not to land in the user's target directory.
+        // Files that it may still write must not appear in the user's target directory.
         let home = || ("CRITERION_HOME".into(), scratch.path().into());
-        // Whoever types the command has no runner that listens.
+        // A typed command has no runner that listens.
         process.typed.variables.push(home());
         let port = runner.port().to_string();
         process.invocation.variables.extend([home(), ("CARGO_CRITERION_PORT".into(), port.into())]);
@@ -139,8 +139,8 @@ impl<'e> Run<'e> {
         Ok(Self { incidents: incidents(&ended), process, ended, received, clock })
     }
 
-    /// Whether Criterion.rs printed its results instead of sending them: it does that when its
-    /// connection is lost before it has begun.
+    /// True if Criterion.rs printed its results instead of sending them: it does so when its connection is lost before
+    /// it has started.
     fn fell_back(&self) -> bool {
         self.ended.ending == Ending::Exited(0)
             && !self.received.connected
@@ -149,8 +149,8 @@ impl<'e> Run<'e> {
 }
 
 impl Criterion {
-    /// Runs `benchmarks` in one process. Where that did not send what it measured, though Criterion.rs
-    /// of this version does, in another one.
+    /// Runs `benchmarks` in one process. Retries once in another process if the first one sent no results, although
+    /// this version of Criterion.rs should.
     fn run<'e>(
         &self,
         executable: &'e Executable,
@@ -173,8 +173,8 @@ impl Criterion {
         Ok(again)
     }
 
-    /// What came of one benchmark, or why that is no execution. What was measured to its end counts,
-    /// whatever came over the process after that.
+    /// The outcome of one benchmark, or the reason why it is not an execution. A complete measurement counts, even if
+    /// the process fails afterwards.
     fn outcome(
         &self,
         run: &Run<'_>,
@@ -207,7 +207,7 @@ impl Criterion {
         }))
     }
 
-    /// Why no measurements came of a benchmark.
+    /// The reason why a benchmark has no measurements.
     fn why_unmeasured(&self, run: &Run<'_>) -> String {
         self.problem(run).unwrap_or_else(|| {
             let reason =
@@ -216,7 +216,7 @@ impl Criterion {
         })
     }
 
-    /// What went wrong, if something did, apart from what was measured.
+    /// The error in the conversation, if any.
     fn problem(&self, run: &Run<'_>) -> Option<String> {
         let Run { ended, received, .. } = run;
         unsuccessful(ended.ending).or_else(|| received.problem.clone()).or_else(|| {
@@ -233,20 +233,20 @@ impl Criterion {
         })
     }
 
-    /// Before, times were in whole seconds, and there was no `--exact`.
+    /// True for versions that take times in whole seconds and have no `--exact`.
     const fn is_before_0_5(&self) -> bool {
         self.version.major == 0 && self.version.minor < 5
     }
 
-    /// The time for warming up, and that for all measurements.
+    /// Warm-up time, and the time of all measurements together.
     fn times(&self, request: &ExecutionRequest) -> [Duration; 2] {
         let measurements = u32::try_from(request.measurements).unwrap_or(u32::MAX);
         let measuring = request.min_time.saturating_mul(measurements);
         [request.warm_up, measuring].map(|time| self.possible(time))
     }
 
-    /// The arguments that run `benchmarks` and no others, with the request as the defaults that a
-    /// group's own settings override.
+    /// The arguments that run exactly `benchmarks`. The request sets the defaults, which a group's own settings
+    /// override.
     fn arguments(&self, benchmarks: &[Name], request: &ExecutionRequest) -> Vec<OsString> {
         let [warm_up, measuring] = self.times(request).map(|time| time.as_secs_f64().to_string());
         let mut arguments = vec![
@@ -270,7 +270,7 @@ impl Criterion {
         arguments.into_iter().map(OsString::from).collect()
     }
 
-    /// A time that the command line takes: more than zero, and in whole seconds before 0.5.
+    /// Rounds a time to one that the command line accepts: more than zero, and in whole seconds before 0.5.
     fn possible(&self, time: Duration) -> Duration {
         let time = time.max(Duration::from_millis(1));
         if self.is_before_0_5() {
@@ -281,7 +281,7 @@ impl Criterion {
     }
 }
 
-/// The measurements of a benchmark, in the unit that Criterion.rs names.
+/// The measurements of a benchmark, in the unit that Criterion.rs reports.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
 fn series(complete: &Complete, unit: &str, one: f64) -> Result<Series, String> {
     let metric = match unit {
@@ -294,7 +294,7 @@ fn series(complete: &Complete, unit: &str, one: f64) -> Result<Series, String> {
     let values = complete.values.iter().zip(&complete.iterations);
     let fewest = complete.iterations.iter().copied().fold(f64::INFINITY, f64::min);
     let series = Series {
-        // Times are taken in whole nanoseconds.
+        // Times are measured in whole nanoseconds.
         resolution: if metric.unit == Unit::Nanoseconds { fewest.recip() } else { 0.0 },
         metric,
         values: values.map(|(value, iterations)| value * one / iterations).collect(),
@@ -307,10 +307,10 @@ fn series(complete: &Complete, unit: &str, one: f64) -> Result<Series, String> {
     series.defect().map_or(Ok(series), Err)
 }
 
-/// Why a process that took `wall` cannot have run the iterations of its measurements. A benchmark may time
-/// itself, and tell other times than those that passed.
+/// The reason why a process that took `wall` cannot have run the iterations of its measurements. Only iterations are
+/// checked: a benchmark may time itself, and report other times than those that passed.
 fn too_many_iterations(series: &Series, wall: Duration) -> Option<String> {
-    /// What no CPU can do.
+    /// More than any CPU can do.
     const MOST_IN_A_NANOSECOND: f64 = 1000.0;
     let all: f64 = series.iterations.iter().map(|iterations| *iterations as f64).sum();
     let wall = wall.as_secs_f64();
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn the_command_line_is_what_each_version_understands() {
+    fn command_line_fits_each_version() {
         let benchmark = Name::plain("-a.b/(1)");
         assert_eq!(
             version(5).arguments(slice::from_ref(&benchmark), &request(30)),
@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_that_measures_whole_seconds_has_a_note_with_what_to_do() {
+    fn note_for_versions_with_whole_seconds_suggests_an_upgrade() {
         let note = version(4).note(&request(3)).unwrap();
         assert!(note.contains("criterion 0.4.3 measures in whole seconds"), "{note}");
         assert!(note.contains("at least 3 s") && note.contains("upgrade it to 0.5"), "{note}");
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn a_measurement_is_its_value_per_iteration() {
+    fn series_has_values_per_iteration() {
         let series = series(&complete(&[10.0, 30.0], &[1.0, 2.0]), "ns", 1.0).unwrap();
         assert_eq!(series.values, [10.0, 15.0]);
         assert_eq!(series.iterations, [1, 2]);
@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn more_iterations_than_any_cpu_can_do_are_refused_and_other_times_than_passed_are_not() {
+    fn impossible_iterations_are_refused_but_not_custom_times() {
         let reason = |values: [f64; 2], iterations: [f64; 2]| {
             let series = series(&complete(&values, &iterations), "ns", 1.0).unwrap();
             too_many_iterations(&series, Duration::from_millis(200))
@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_used_is_refused_with_the_reason() {
+    fn unusable_measurements_are_refused_with_the_reason() {
         for (values, iterations, unit, words) in [
             (&[1.0, 2.0][..], &[1.0, 1.0][..], "parsecs", "`parsecs`"),
             (&[1.0], &[1.0], "ns", "1 measurements instead of 2"),

@@ -1,7 +1,7 @@
-//! The runner's side of the protocol that Criterion.rs speaks with cargo-criterion, over TCP.
+//! The runner's side of the protocol between Criterion.rs and cargo-criterion, over TCP.
 //!
-//! A thread sleeps in `poll` until the process connects, sends something, or has ended; it wakes
-//! only for messages, none of which come while a benchmark is timed.
+//! A thread sleeps in `poll` until the process connects, sends something, or has ended; it wakes only for messages, and
+//! none is sent while a benchmark is timed.
 
 use std::{
     fmt,
@@ -19,24 +19,24 @@ use rustix::{
 use super::message::{Complete, Message, decode};
 use crate::model::Name;
 
-/// What came from a process over its connection.
+/// Everything received from a process.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Received {
-    /// Whether it connected at all.
+    /// True if it connected at all.
     pub(super) connected: bool,
-    /// How many connections of other processes were refused.
+    /// Number of refused connections of other processes.
     pub(super) refused: usize,
-    /// Whether a benchmark was begun, if not ended.
+    /// True if a benchmark has started, even if it has not ended.
     pub(super) begun: bool,
-    /// Benchmarks that the filter left out.
+    /// Benchmarks that the filter excluded.
     pub(super) skipped: Vec<Name>,
-    /// Benchmarks that were measured, each with the unit of its values and a value of 1 in it.
+    /// Measured benchmarks, each with the unit of its values and a value of 1 in it.
     pub(super) completed: Vec<(Complete, String, f64)>,
-    /// What went wrong, if the conversation ended before its time.
+    /// The reason why the conversation ended early, if it did.
     pub(super) problem: Option<String>,
 }
 
-/// Whether a connection comes from the process that the runner listens for.
+/// Decides if a connection comes from the expected process.
 pub(super) type Admission = fn(&TcpStream) -> io::Result<bool>;
 
 /// A runner that listens for one process.
@@ -49,11 +49,11 @@ pub(super) struct Runner {
 }
 
 impl Runner {
-    /// Starts to listen for the process whose connection `admits` lets in. Any user of the machine can
-    /// connect to the port, and be there first: other connections are closed without a word.
+    /// Starts to listen for the process whose connection `admits` accepts. Any user of the machine can connect to the
+    /// port, and can be first: other connections are closed without a message.
     pub(super) fn start(admits: Admission) -> io::Result<Self> {
         let socket = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-        // Who connected may be gone before it is accepted.
+        // A peer may close its connection before it is accepted.
         socket.set_nonblocking(true)?;
         let port = socket.local_addr()?.port();
         let (ended, alive) = io::pipe()?;
@@ -67,12 +67,12 @@ impl Runner {
         Ok(Self { port, alive, thread })
     }
 
-    /// What the process must find in `CARGO_CRITERION_PORT`.
+    /// The value of `CARGO_CRITERION_PORT` for the process.
     pub(super) const fn port(&self) -> u16 {
         self.port
     }
 
-    /// What was received; call it when the process has ended.
+    /// Stops listening and returns the received data; call it when the process has ended.
     pub(super) fn finish(self) -> Received {
         drop(self.alive);
         self.thread.join().unwrap_or_else(|_| Received {
@@ -82,14 +82,14 @@ impl Runner {
     }
 }
 
-/// Where connections arrive.
+/// Accepts connections.
 struct Listener {
     socket: TcpListener,
     ended: PipeReader,
     admits: Admission,
 }
 
-/// What ended a sleep.
+/// The event that ended a sleep.
 enum Woken {
     Message,
     Connection,
@@ -97,7 +97,7 @@ enum Woken {
 }
 
 impl Listener {
-    /// Waits for the process, and receives what it sends.
+    /// Waits for the process, and receives its messages.
     fn serve(&self, received: &mut Received) -> Result<(), Problem> {
         while let Woken::Connection = self.sleep(None)? {
             if let Some(stream) = self.accept(received)? {
@@ -108,7 +108,7 @@ impl Listener {
         Ok(())
     }
 
-    /// Accepts a connection; none if it is of another process.
+    /// Accepts a connection; none if it comes from another process.
     fn accept(&self, received: &mut Received) -> io::Result<Option<TcpStream>> {
         let stream = match self.socket.accept() {
             Ok((stream, _)) => stream,
@@ -122,7 +122,7 @@ impl Listener {
         Ok(None)
     }
 
-    /// Sleeps until `stream` has something, somebody connects, or the process has ended.
+    /// Sleeps until `stream` is readable, a connection arrives, or the process has ended.
     fn sleep(&self, stream: Option<&TcpStream>) -> io::Result<Woken> {
         loop {
             let mut fds = vec![
@@ -135,7 +135,7 @@ impl Listener {
                 Err(error) => return Err(error.into()),
                 Ok(_) => {
                     let ready: Vec<_> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
-                    // What was sent comes before the end, and after that there is nobody to connect.
+                    // Data that was sent comes before the end, and afterwards no peer can connect.
                     return Ok(match ready[..] {
                         [_, _, true] => Woken::Message,
                         [true, ..] => Woken::End,
@@ -147,21 +147,21 @@ impl Listener {
     }
 }
 
-/// Whether nobody waits to be accepted any more.
+/// True if no connection is waiting any more.
 fn is_gone(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, Interrupted, WouldBlock};
     matches!(error.kind(), ConnectionAborted | Interrupted | WouldBlock)
 }
 
-/// Why a conversation ended before its time.
+/// The reason why a conversation ended early.
 enum Problem {
     Io(io::Error),
-    /// It is no Criterion.rs at the other end, or one of another protocol.
+    /// The peer is not Criterion.rs, or has another protocol version.
     OtherProtocol,
-    /// A message claims this many bytes.
+    /// The claimed length of a message, in bytes.
     TooLong(u32),
     Garbled(minicbor::decode::Error),
-    /// A message came where another had to.
+    /// An unexpected message.
     OutOfTurn,
 }
 
@@ -186,7 +186,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// The process at the other end.
+/// The conversation with a process.
 struct Conversation<'r> {
     listener: &'r Listener,
     stream: TcpStream,
@@ -223,7 +223,7 @@ impl Conversation<'_> {
         }
     }
 
-    /// Takes measurements: asks for their unit, then lets the process go on.
+    /// Takes measurements: requests their unit, then lets the process continue.
     fn take(&mut self, complete: Complete) -> Result<(), Problem> {
         self.send(|encoder| {
             encoder.map(1)?.str("ScaleForMachines")?.map(1)?.str("values")?.array(1)?.f64(1.0)?;
@@ -251,13 +251,13 @@ impl Conversation<'_> {
         let mut frame = encoder.into_writer();
         let length = u32::try_from(frame.len() - 4).map_err(io::Error::other)?;
         frame[..4].copy_from_slice(&length.to_be_bytes());
-        // One write, so that no half of it waits for an acknowledgement of the other.
+        // One write, so that the second half does not wait for an acknowledgement of the first.
         Ok(self.stream.write_all(&frame)?)
     }
 
-    /// The next message; none when the process has closed its end between two.
+    /// The next message; none when the process has closed its end between two messages.
     fn next(&mut self) -> Result<Option<Message>, Problem> {
-        /// Room for a million measurements.
+        /// Enough for a million measurements.
         const MOST: u32 = 32 << 20;
         let mut length = [0; 4];
         match self.read(&mut length[..1])? {
@@ -268,7 +268,7 @@ impl Conversation<'_> {
         if length > MOST {
             return Err(Problem::TooLong(length));
         }
-        // Grown by what comes, not by what is claimed.
+        // Grows with the received bytes, not to the claimed length.
         let mut bytes = Vec::new();
         self.take_bytes(u64::from(length), &mut bytes)?;
         decode(&bytes).map(Some).map_err(Problem::Garbled)
@@ -286,8 +286,8 @@ impl Conversation<'_> {
 
 type EncodeError = minicbor::encode::Error<std::convert::Infallible>;
 
-/// Reads until the process closes its end, or has ended: a descendant may still hold the
-/// connection, and sends nothing.
+/// Reads until the process closes its end, or has ended: a descendant may still hold the connection open, but sends
+/// nothing.
 impl Read for Conversation<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
@@ -304,16 +304,16 @@ impl Read for Conversation<'_> {
     }
 }
 
-/// Why a conversation ends when another one begins.
+/// The reason if the process connects again.
 const SECOND: &str = "it, or a process that it started, connected a second time";
 
-/// Asks the kernel not to wait with acknowledgements.
+/// Asks the kernel to acknowledge at once.
 ///
-/// Criterion.rs writes the length of a message and the message apart, and its kernel holds back the
-/// second until the first is acknowledged: 40 ms for each message, were it left to the timer. The
-/// kernel forgets the request, so it is repeated at every read.
+/// Criterion.rs writes the length of a message and the message separately, and its kernel holds back the second part
+/// until the first is acknowledged: with the timer, that takes 40 ms for each message. The kernel forgets the request,
+/// so it is repeated at every read.
 fn acknowledge_at_once(stream: &TcpStream) {
-    // It is only slower if this fails.
+    // If this fails, it is only slower.
     let _ = rustix::net::sockopt::set_tcp_quickack(stream, true);
 }
 

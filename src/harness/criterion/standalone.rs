@@ -1,4 +1,5 @@
-//! Criterion.rs by itself, with its own baselines and verdicts, as `cargo bench` runs it.
+//! Stock Criterion.rs with its own baselines and verdicts, as `cargo bench` runs it. The reference for rbench's
+//! comparison of false-positive rates.
 
 use std::{ffi::OsString, path::Path, time::Duration};
 
@@ -12,16 +13,16 @@ use crate::{
     process::Limits,
 };
 
-/// What Criterion.rs does with what it measures.
+/// The use of Criterion.rs's baseline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Baseline {
-    /// Keeps it, for others to be compared with.
+    /// Saves the results as the baseline.
     Save,
-    /// Compares it with what was kept.
+    /// Compares the results with the baseline.
     Compare,
 }
 
-/// What Criterion.rs said of a benchmark that it compared with a baseline.
+/// Criterion.rs's verdict on a benchmark compared with a baseline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Said {
     /// "Performance has regressed."
@@ -35,17 +36,17 @@ pub enum Said {
 /// The name of the baseline.
 const NAME: &str = "base";
 
-/// How long a benchmark takes at least by the defaults of Criterion.rs: 3 s of warm-up and 5 s of measurements.
+/// Least time of a benchmark by the defaults of Criterion.rs: 3 s of warm-up and 5 s of measurements.
 const OF_ONE: Duration = Duration::from_secs(8);
 
-/// Room for what it prints of thousands of benchmarks.
+/// Room for the output of thousands of benchmarks, in bytes.
 const OUTPUT: usize = 16 << 20;
 
-/// Before the words on a benchmark, its time.
+/// Precedes a benchmark's time in the output.
 const TIME: &str = "time:";
 
-/// Runs these benchmarks of an executable in one process, with their own settings and the files of Criterion.rs in
-/// `home`; what it said of those that it compared.
+/// Runs these benchmarks of an executable in one process, with their own settings and with the files of Criterion.rs in
+/// `home`. Returns its verdicts on the compared ones.
 pub fn criterion_by_itself(
     executable: &Executable,
     benchmarks: &[Name],
@@ -59,11 +60,11 @@ pub fn criterion_by_itself(
     let work = OF_ONE.saturating_mul(count);
     let process = Process::executing(executable, benchmarks, invocation, work);
     let limits = Limits { output: OUTPUT, ..Limits::for_duration(work) };
-    // A deadline that was given is one for a single benchmark.
+    // The given deadline is for a single benchmark.
     let conditions = Conditions { deadline: None, ..*conditions };
     let ended = process.run_within(limits, &conditions)?;
     if let Some(reason) = unsuccessful(ended.ending) {
-        return Err(process.failure(&reason, &ended));
+        return Err(process.error(&reason, &ended));
     }
     Ok(words(&ended.output.to_string(), benchmarks))
 }
@@ -74,30 +75,29 @@ fn arguments(benchmarks: &[Name], baseline: Baseline) -> Vec<OsString> {
         Baseline::Compare => "--baseline",
     };
     let ids: Vec<String> = benchmarks.iter().map(|name| regex::escape(&name.id)).collect();
-    // Plots change nothing of what it measures and says.
+    // Plots do not affect measurements or verdicts.
     let arguments = ["--bench", "--noplot", baseline, NAME, "--"].map(OsString::from);
     let filter = format!("^({})$", ids.join("|")).into();
     arguments.into_iter().chain([filter]).collect()
 }
 
-/// What it said of each benchmark. The name stands before the time, in the same line or, if it is long, in one of
-/// its own.
+/// The verdict on each benchmark. The name precedes the time, on the same line or, if it is long, on a separate line.
 fn words(output: &str, benchmarks: &[Name]) -> Vec<(Name, Said)> {
-    // It cuts names at 100 bytes.
+    // Criterion.rs cuts names at 100 bytes.
     let find = |title: &str| {
         let is_meant = |name: &&Name| name.id == title || is_cut(&name.id, title);
         benchmarks.iter().find(is_meant)
     };
     let (mut current, mut before) = (None, "");
-    let mut said = Vec::new();
+    let mut verdicts = Vec::new();
     for line in output.lines() {
-        // With a throughput, the change of the time has a line of its own.
+        // With a throughput, the change of the time is on a separate line.
         if let Some((title, _)) = line.split_once(TIME).filter(|_| before.trim() != "change:") {
             let title = if title.trim().is_empty() { before } else { title };
             current = find(title.trim());
         }
         before = line;
-        let word = match line.trim() {
+        let verdict = match line.trim() {
             "Performance has regressed." => Said::Regressed,
             "Performance has improved." => Said::Improved,
             "Change within noise threshold." | "No change in performance detected." => {
@@ -105,9 +105,9 @@ fn words(output: &str, benchmarks: &[Name]) -> Vec<(Name, Said)> {
             }
             _ => continue,
         };
-        said.extend(current.take().map(|name: &Name| (name.clone(), word)));
+        verdicts.extend(current.take().map(|name: &Name| (name.clone(), verdict)));
     }
-    said
+    verdicts
 }
 
 fn is_cut(id: &str, title: &str) -> bool {
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_benchmark_gets_the_word_below_its_time() {
+    fn verdict_belongs_to_the_benchmark_above_it() {
         let long = "words/of a name that is longer than a column";
         let output = format!(
             "\
@@ -144,7 +144,7 @@ split                   time:   [1.0 µs 1.1 µs 1.2 µs]
     }
 
     #[test]
-    fn the_filter_means_the_benchmarks_alone() {
+    fn filter_matches_only_the_benchmarks() {
         let names = [Name::plain("a.b"), Name::plain("-v")];
         let arguments = arguments(&names, Baseline::Compare);
         assert_eq!(arguments[2..4], ["--baseline", "base"]);

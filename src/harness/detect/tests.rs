@@ -1,4 +1,4 @@
-//! Bench targets of a package with all sorts of dependencies.
+//! Bench targets of a package with various dependencies.
 
 use cargo_metadata::MetadataCommand;
 use serde_json::json;
@@ -58,7 +58,7 @@ fn detected(
     let package = &metadata.packages[0];
     let target = &package.targets[0];
     let bench = TargetFacts { metadata: &metadata, package, target, manifest, source };
-    let harness = detect(&bench, configured).map_err(|failure| failure.to_string())?;
+    let harness = detect(&bench, configured).map_err(|error| error.to_string())?;
     Ok(harness.kind())
 }
 
@@ -66,14 +66,14 @@ const CRITERION: (&str, &str, &str) = ("criterion", "criterion", "0.5.1");
 const DIVAN: (&str, &str, &str) = ("divan", "divan", "0.1.21");
 
 #[test]
-fn a_target_that_the_manifest_says_nothing_about_has_libtest() {
+fn target_not_in_the_manifest_has_libtest() {
     for manifest in ["", "[[bench]]\nname = 'b'\n", "[[bench]]\nname = 'c'\nharness = false\n"] {
         assert_eq!(detected(&[CRITERION], manifest, "", None), Ok(HarnessKind::Libtest));
     }
 }
 
 #[test]
-fn each_harness_is_known_by_the_name_of_its_package_whatever_the_code_calls_it() {
+fn harness_is_detected_by_package_name_despite_aliases() {
     for (name, kind) in [
         ("rbench-harness", HarnessKind::Native),
         ("criterion", HarnessKind::Criterion),
@@ -87,7 +87,7 @@ fn each_harness_is_known_by_the_name_of_its_package_whatever_the_code_calls_it()
 }
 
 #[test]
-fn a_fork_is_run_as_the_version_it_is_a_fork_of() {
+fn fork_is_run_as_its_original_version() {
     let metadata = metadata(&[("criterion", "codspeed-criterion-compat", "4.0.0")]);
     let package = &metadata.packages[0];
     let target = &package.targets[0];
@@ -98,38 +98,38 @@ fn a_fork_is_run_as_the_version_it_is_a_fork_of() {
 }
 
 #[test]
-fn the_source_decides_between_several() {
+fn source_decides_between_several_harnesses() {
     let both = [CRITERION, DIVAN];
     let of = |source| detected(&both, CUSTOM, source, None);
     assert_eq!(of("fn main() { divan::main(); }"), Ok(HarnessKind::Divan));
     assert_eq!(of("use criterion::Criterion; // no individan"), Ok(HarnessKind::Criterion));
-    let failure = of("use criterion::*; use divan::*;").unwrap_err();
-    assert!(failure.contains("depends on criterion and divan"), "{failure}");
+    let error = of("use criterion::*; use divan::*;").unwrap_err();
+    assert!(error.contains("depends on criterion and divan"), "{error}");
     let lines = "hint: name it in bench.toml:\n[[harness]]\npackage = \"p\"\nbench = \"b\"\n\
                  harness = \"criterion\" # or \"divan\"";
-    assert!(failure.ends_with(lines), "{failure}");
+    assert!(error.ends_with(lines), "{error}");
 }
 
 #[test]
-fn a_harness_that_a_helper_crate_hands_on_is_found() {
+fn harness_of_a_helper_crate_is_found() {
     let indirect = [("helper", "helper", "1.0.0"), (">criterion", "criterion", "0.8.2")];
     assert_eq!(detected(&indirect, CUSTOM, "", None), Ok(HarnessKind::Criterion));
 }
 
 #[test]
-fn what_only_the_build_script_uses_does_not_count() {
-    let failure = detected(&[("!divan", "divan", "0.1.21")], CUSTOM, "", None).unwrap_err();
-    assert!(failure.contains("depends on no supported harness"), "{failure}");
+fn build_dependencies_are_ignored() {
+    let error = detected(&[("!divan", "divan", "0.1.21")], CUSTOM, "", None).unwrap_err();
+    assert!(error.contains("depends on no supported harness"), "{error}");
 }
 
 #[test]
-fn a_harness_that_cannot_be_run_is_named() {
-    let failure = detected(&[("iai", "iai-callgrind", "0.14.0")], CUSTOM, "", None).unwrap_err();
-    assert!(failure.contains("does not run benchmarks of iai-callgrind"), "{failure}");
+fn unsupported_harness_is_named() {
+    let error = detected(&[("iai", "iai-callgrind", "0.14.0")], CUSTOM, "", None).unwrap_err();
+    assert!(error.contains("does not run benchmarks of iai-callgrind"), "{error}");
 }
 
 #[test]
-fn what_the_user_says_beats_what_is_found() {
+fn configured_harness_overrides_detection() {
     let kind = Some(HarnessKind::Divan);
     assert_eq!(detected(&[CRITERION, DIVAN], "", "", kind), Ok(HarnessKind::Divan));
     let of_criterion = detected(&[CRITERION, DIVAN], "", "", Some(HarnessKind::Criterion));
@@ -138,7 +138,7 @@ fn what_the_user_says_beats_what_is_found() {
 }
 
 #[test]
-fn a_manifest_that_is_no_toml_is_a_usage_failure() {
-    let failure = detected(&[CRITERION], "[[bench", "", None).unwrap_err();
-    assert!(failure.starts_with("cannot read /p/Cargo.toml"), "{failure}");
+fn invalid_manifest_is_a_usage_error() {
+    let error = detected(&[CRITERION], "[[bench", "", None).unwrap_err();
+    assert!(error.starts_with("cannot read /p/Cargo.toml"), "{error}");
 }

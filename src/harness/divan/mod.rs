@@ -1,17 +1,17 @@
 //! Benchmarks of Divan, read from the table it prints.
 //!
-//! Divan prints no raw measurements, which it calls samples. In turns, they are known from the readings of
-//! the clock. Otherwise, when it takes three, its columns *fastest*, *median* and *slowest* are those
-//! three, to four digits, and their order is not known. With threads it takes more, whose mean counts as
-//! one measurement. Of more than three samples, with threads or without, the median counts as one
-//! measurement. Divan has no warm-up of its own: long or many samples take its place.
+//! Divan prints no raw measurements, which it calls samples. In interleaved executions, they are derived from the clock
+//! readings. Otherwise, when it takes three, its columns *fastest*, *median* and *slowest* are those three, to four
+//! digits, in unknown order. With threads it takes more; then their mean counts as one measurement. Of more than three
+//! samples, with or without threads, the median counts as one measurement. Divan has no warm-up: long or many samples
+//! replace it.
 //!
-//! It is always told to read the clock of the operating system, as it does by default, and never the
-//! counter of the CPU, which it could be told to read by a variable in cargo's configuration: both
-//! versions must be timed alike, and what stands in for the clock cannot stand in for the counter. The
-//! clock counts nanoseconds and takes tens of them to read, which samples of a millisecond do not show.
+//! rbench always makes it read the clock of the operating system, its default, and never the counter of the CPU, which
+//! a variable in cargo's configuration could select: both versions must be timed alike, and the preloaded clock cannot
+//! replace the counter. The clock counts nanoseconds and takes tens of them to read, which is negligible in samples of
+//! a millisecond.
 //!
-//! A benchmark with several numbers of threads is one benchmark for each, `ID/t=2`.
+//! A benchmark with several thread counts is one benchmark for each, `ID/t=2`.
 
 mod samples;
 mod table;
@@ -36,11 +36,11 @@ use crate::{
 /// Divan of one version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Divan {
-    /// Its version, which decides how it lists its benchmarks.
+    /// Its version, which determines the way it lists benchmarks.
     pub version: Version,
 }
 
-/// The most samples whose values the table shows.
+/// Most samples whose values the table shows.
 const MOST: usize = 3;
 
 impl Harness for Divan {
@@ -48,12 +48,12 @@ impl Harness for Divan {
         HarnessKind::Divan
     }
 
-    fn measurement_limit(&self, measurements: usize, in_turns: bool) -> Option<&'static str> {
-        (measurements > MOST && !in_turns)
+    fn measurement_limit(&self, measurements: usize, is_interleaved: bool) -> Option<&'static str> {
+        (measurements > MOST && !is_interleaved)
             .then_some("the table of Divan shows at most 3; of more samples it gives their median")
     }
 
-    /// It has no warm-up.
+    /// Covers only the measurements: Divan has no warm-up.
     fn least_time(&self, request: &ExecutionRequest) -> Duration {
         let measurements = samples(request);
         ExecutionRequest { measurements, warm_up: Duration::ZERO, ..request.clone() }.least_time()
@@ -61,13 +61,13 @@ impl Harness for Divan {
 
     fn list(&self, executable: &Executable, conditions: &Conditions<'_>) -> Result<Vec<Name>> {
         if self.version < Version::new(0, 1, 18) {
-            // Its list leaves arguments out.
+            // Its list omits arguments.
             let tree = trial(executable, None, conditions).whole_output(conditions)?;
             return Ok(names(leaves(&tree)));
         }
         let arguments = ["--list", "--format", "terse"];
         let mut invocation = executable.invocation(arguments, None, conditions);
-        // Only for cargo-nextest does it list so.
+        // It prints a list in this format only for cargo-nextest.
         invocation.variables.push(("NEXTEST".into(), "1".into()));
         let output = Process::listing(executable, invocation).whole_output(conditions)?;
         let ids: Vec<String> = listed(&output).into_iter().map(|name| name.id).collect();
@@ -83,14 +83,14 @@ impl Harness for Divan {
         request: &ExecutionRequest,
         conditions: &Conditions<'_>,
     ) -> Result<Outcome> {
-        // The first one of those that are counted warms up.
+        // The first counted sample is the warm-up.
         let is_timed = conditions.counting.is_none() && conditions.allocations.is_none();
         let samples = samples(request) + usize::from(!is_timed);
         let run = |size: Option<u64>| {
             let arguments = arguments(benchmark, samples, size);
             let mut invocation = executable.invocation(arguments, Some(request.seed), conditions);
             if let Some(counting) = &mut invocation.counting {
-                // It reads the clock 21,000 times before, to find out what that costs.
+                // It first reads the clock 21,000 times to measure the cost of a reading.
                 counting.is_frugal = true;
             }
             let process = Process::executing(
@@ -100,7 +100,7 @@ impl Harness for Divan {
                 self.least_time(request),
             );
             let ended = process.run_to_success(conditions)?;
-            let row = row(&ended.output).map_err(|reason| process.failure(&reason, &ended))?;
+            let row = row(&ended.output).map_err(|reason| process.error(&reason, &ended))?;
             Ok::<_, Error>((process, ended, row))
         };
         let (mut process, mut ended, mut row) = run(request.iterations)?;
@@ -110,7 +110,7 @@ impl Harness for Divan {
             while let Some(size) = larger(request, &row, cost, first) {
                 (process, ended, row) = run(Some(size))?;
                 cost = ended.resources.user + ended.resources.system;
-                // A program can choose the size after it has read the flags: no other is to be had.
+                // A program can set the size after it has parsed the flags; then no other size is possible.
                 if row.iterations != size {
                     break;
                 }
@@ -129,7 +129,7 @@ impl Harness for Divan {
         }
         if let Some(counting) = conditions.allocations {
             let series = samples::counted(&counting.times()?, samples, &row);
-            let unseen = || process.failure("its samples cannot be told by the clock", &ended);
+            let unseen = || process.error("its samples cannot be told by the clock", &ended);
             return Ok(Outcome::Measured(measured(request, series.ok_or_else(unseen)?, ended)));
         }
         let readings =
@@ -137,13 +137,13 @@ impl Harness for Divan {
         let series = samples::samples(&readings, samples, &row);
         let series = series.unwrap_or_else(|| row.series(samples));
         if let Some(defect) = series.defect() {
-            return Err(process.failure(&defect, &ended));
+            return Err(process.error(&defect, &ended));
         }
         Ok(Outcome::Measured(measured(request, series, ended)))
     }
 }
 
-/// What came of a process that gave these measurements.
+/// The execution with these measurements.
 fn measured(request: &ExecutionRequest, series: Series, ended: Ended) -> Execution {
     Execution {
         asked: request.clone(),
@@ -156,13 +156,13 @@ fn measured(request: &ExecutionRequest, series: Series, ended: Ended) -> Executi
     }
 }
 
-/// The samples that are taken, each as long as a measurement.
+/// Number of samples, each as long as a measurement.
 fn samples(request: &ExecutionRequest) -> usize {
     request.measurements.max(1)
 }
 
-/// A process that shows the tree of benchmarks, or one of them, with the numbers of threads, which only
-/// a trial of each does. It sets benchmarks up, but has no time for an iteration.
+/// A process that shows the tree of benchmarks, or one of them, with the thread counts, which are only shown by a trial
+/// of each benchmark. It sets benchmarks up, but has no time for an iteration.
 fn trial<'e>(
     executable: &'e Executable,
     id: Option<&str>,
@@ -173,8 +173,8 @@ fn trial<'e>(
     Process::listing(executable, executable.invocation(arguments, None, conditions))
 }
 
-/// The numbers of threads of the benchmarks `ids`, empty for those with one. A benchmark that fails
-/// when it is set up ends the trial of all, so those that it left out are tried one by one.
+/// The thread counts of the benchmarks `ids`, empty for those with one. A benchmark whose set-up fails ends the trial
+/// of all, so benchmarks missing from it are tried one by one.
 fn threads(
     executable: &Executable,
     ids: &[String],
@@ -188,7 +188,7 @@ fn threads(
         }
         let output = match trial(executable, id, conditions).run_for_list(conditions) {
             Ok(ended) => ended.output,
-            Err(failure) if failure.exit() != Exit::Benchmark => return Err(failure),
+            Err(error) if error.exit() != Exit::Benchmark => return Err(error),
             Err(_) => Output::default(),
         };
         threads.extend(leaves(&output).into_iter().map(|leaf| (leaf.id, leaf.threads)));
@@ -196,8 +196,7 @@ fn threads(
     Ok(threads)
 }
 
-/// A name for each benchmark and number of threads, in a fixed order: Divan lists benchmarks in the
-/// order in which they were linked.
+/// A name for each benchmark and thread count, in a fixed order: Divan lists benchmarks in link order.
 fn names(mut leaves: Vec<Leaf>) -> Vec<Name> {
     leaves.sort();
     let names = |Leaf { id, threads }: Leaf| match &threads[..] {
@@ -216,12 +215,12 @@ fn with_threads(id: &str, count: u32) -> Name {
     }
 }
 
-/// Whether it runs with several threads.
+/// True if it runs with several threads.
 pub fn has_threads(name: &Name) -> bool {
     in_divan(name).1.is_some_and(|threads| threads != "1")
 }
 
-/// What Divan calls a benchmark, and the number of threads to run it with, if it has several.
+/// Divan's name of a benchmark, and its thread count if it has several.
 fn in_divan(name: &Name) -> (&str, Option<&str>) {
     let parts = name.function.as_deref().zip(name.parameter.as_deref());
     match parts.map(|(id, parameter)| (id, parameter.strip_prefix("t="))) {
@@ -230,15 +229,15 @@ fn in_divan(name: &Name) -> (&str, Option<&str>) {
     }
 }
 
-/// The iterations to try next, so that every measurement lasts as long as requested; none when it does,
-/// or when more cannot be afforded. The process for `row` took `cost` of CPU time, the first `first`.
+/// The iterations to try next, so that every measurement lasts as long as requested; none when it does, or when more
+/// would cost too much. The process for `row` used `cost` of CPU time, the first one `first`.
 ///
-/// Divan makes all inputs of a measurement before it, and they may cost far more time and memory
-/// than what is measured. So iterations grow step by step, and no further once that shows.
+/// Divan creates all inputs of a measurement before it, and they may cost far more time and memory than the measured
+/// code. So iterations grow step by step, and stop growing once the cost shows.
 fn larger(request: &ExecutionRequest, row: &Row, cost: Duration, first: Duration) -> Option<u64> {
     const STEP: u32 = 4;
     let (wanted, has) = (row.iterations_for(request.min_time), row.iterations);
-    // Nearly enough is enough: the next trial would find another number that is nearly enough.
+    // Nearly enough suffices: the next trial would again give a number that is nearly enough.
     let is_enough = has.saturating_mul(5) >= wanted.saturating_mul(4);
     let affordable = request.least_time().saturating_mul(10).saturating_add(Duration::from_secs(1));
     let next_costs = cost.saturating_sub(first).saturating_mul(STEP);
@@ -246,21 +245,21 @@ fn larger(request: &ExecutionRequest, row: &Row, cost: Duration, first: Duration
     (!is_enough && !too_long).then(|| wanted.min(has.saturating_mul(STEP.into())))
 }
 
-/// The flags beat the benchmark's attributes, and variables.
+/// The arguments for one benchmark. Flags override the benchmark's attributes and variables.
 fn arguments(benchmark: &Name, samples: usize, size: Option<u64>) -> Vec<OsString> {
     let (id, threads) = in_divan(benchmark);
     let mut arguments =
         ["--bench", "--color", "never", "--timer", "os"].map(str::to_owned).to_vec();
     arguments.extend(["--sample-count".to_owned(), samples.to_string()]);
     if let Some(size) = size {
-        // They may have been tuned for another harness, whose numbers have more bits.
+        // The number may have been tuned for another harness, which accepts more than 32 bits.
         let size = size.min(u32::MAX.into());
         arguments.extend(["--sample-size".to_owned(), size.to_string()]);
     }
     if let Some(threads) = threads {
         arguments.extend(["--threads".to_owned(), threads.to_owned()]);
     }
-    // More samples would be taken to fill a time, or fewer to keep to one.
+    // Otherwise Divan takes more samples to fill a time, or fewer to stay within one.
     arguments
         .extend(["--min-time", "0", "--max-time", "1000000", "--exact", "--"].map(str::to_owned));
     arguments.push(id.to_owned());
@@ -273,7 +272,7 @@ mod tests {
     use crate::model::testing::request;
 
     #[test]
-    fn an_execution_takes_as_many_samples_as_measurements_are_requested_without_a_warm_up() {
+    fn least_time_is_that_of_the_requested_samples() {
         let divan = Divan { version: Version::new(0, 1, 21) };
         let least = |measurements| {
             divan.least_time(&ExecutionRequest { measurements, ..request() }).as_millis()
@@ -282,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_told_that_more_than_three_samples_are_one_measurement_unless_in_turns() {
+    fn measurement_limit_is_three_unless_interleaved() {
         let divan = Divan { version: Version::new(0, 1, 21) };
         assert_eq!(divan.measurement_limit(3, false), None);
         assert_eq!(divan.measurement_limit(4, true), None);
@@ -295,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_reads_the_clock_of_the_operating_system_and_gets_numbers_of_32_bits() {
+    fn arguments_select_the_os_clock_and_32_bit_numbers() {
         let arguments = arguments(&Name::plain("a"), 50, Some(u64::MAX));
         assert_eq!(
             arguments.join(" ".as_ref()),
@@ -316,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn iterations_grow_by_steps_until_they_last_about_as_long_as_requested() {
+    fn iterations_grow_by_steps_up_to_the_requested_time() {
         let quick = Duration::from_millis(301);
         assert_eq!(after(20, quick), Some(80));
         assert_eq!(after(320, quick), Some(1000));
@@ -324,13 +323,13 @@ mod tests {
     }
 
     #[test]
-    fn iterations_whose_inputs_take_long_do_not_grow() {
+    fn iterations_with_expensive_inputs_do_not_grow() {
         assert_eq!(after(20, Duration::from_millis(500)), Some(80));
         assert_eq!(after(20, Duration::from_millis(600)), None);
     }
 
     #[test]
-    fn each_number_of_threads_is_a_benchmark_that_divan_gets_by_a_flag() {
+    fn each_thread_count_is_a_benchmark_with_a_flag() {
         let leaf = |id: &str, threads: &[u32]| Leaf { id: id.into(), threads: threads.to_vec() };
         let names = names(vec![leaf("b", &[1, 2, 16]), leaf("a", &[])]);
         let ids: Vec<_> = names.iter().map(|name| name.id.as_str()).collect();
@@ -343,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_that_only_ends_as_one_with_threads_is_divans_own() {
+    fn plain_id_that_looks_like_threads_is_unchanged() {
         assert_eq!(in_divan(&Name::plain("b/t=2")), ("b/t=2", None));
     }
 }

@@ -1,15 +1,15 @@
-//! The samples of an execution in turns, which Divan does not print: from the clock readings of its process.
+//! Derives the samples of an interleaved execution, which Divan does not print, from the clock readings of its process.
 
 use super::table::{Row, ShownTime};
 use crate::{model::Series, process::counting::allocations::STEP};
 
-/// The measurements of the `count` samples that `row` sums up, in the order in which they were taken; none if
-/// the readings are not theirs.
+/// The measurements of the `count` samples that `row` summarises, in the order in which they were taken; none if the
+/// readings do not belong to them.
 ///
-/// Divan with one thread reads the clock before and after each sample, and not after the last one. It subtracts
-/// what it found its loop to cost per iteration, a constant of the process, and shows the fastest, the slowest, the
-/// median and the mean sample. The readings are those of the samples only if all four are shown as they should be. The
-/// constant is the smallest one with which they are.
+/// Divan with one thread reads the clock before and after each sample, and not after the last one. It subtracts the
+/// measured cost of its loop per iteration, a constant of the process, and shows the fastest, the slowest, the median
+/// and the mean sample. The readings are accepted only if they reproduce all four. The constant is the smallest one
+/// with which they do.
 pub(super) fn samples(readings: &[i64], count: usize, row: &Row) -> Option<Series> {
     let first = readings.len().checked_sub(2 * count).filter(|_| count > 0)?;
     let pairs = readings[first..].as_chunks::<2>().0;
@@ -37,9 +37,9 @@ pub(super) fn samples(readings: &[i64], count: usize, row: &Row) -> Option<Serie
     Some(row.series_of(times, (most - cost).max(iterations.recip())))
 }
 
-/// The measurements of `count` samples by the clock that counts allocations, from its readings, without the first one,
-/// which warms up; none if there are too few, or it was read by several threads, or by the benchmark itself: a sample
-/// that shows more than a step of the clock has other readings in it.
+/// The measurements of `count` samples by the clock that counts allocations, from its readings, without the first
+/// sample, which is the warm-up. None if there are too few readings, or if several threads or the benchmark itself read
+/// the clock: a sample that shows more than one step of the clock contains other readings.
 pub(super) fn counted(readings: &[f64], count: usize, row: &Row) -> Option<Series> {
     let first = readings.len().checked_sub(2 * count)?;
     let longest = row.slowest.value * row.iterations as f64;
@@ -52,8 +52,8 @@ pub(super) fn counted(readings: &[f64], count: usize, row: &Row) -> Option<Serie
     (row.samples == count as u64).then(|| row.series_of(values, 0.0))
 }
 
-/// The least and the most that can have been subtracted from a time per iteration, in ns, so that it is shown so.
-/// Divan cuts times after the last digit that it shows, and counts whole picoseconds.
+/// The least and the greatest cost per iteration, in ns, that can have been subtracted from `time` to show `shown`.
+/// Divan truncates times after the last digit shown, and counts whole picoseconds.
 fn subtracted(time: f64, shown: ShownTime) -> [f64; 2] {
     const PICOSECOND: f64 = 1e-3;
     [time - shown.value - shown.step - PICOSECOND, time - shown.value + PICOSECOND]
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
     use crate::{harness::divan::table::row, process::Output};
 
-    /// What Divan shows of samples of `iterations` iterations that took these ns, less `cost` ns per iteration.
+    /// Divan's row for samples of `iterations` iterations with these durations in ns, minus `cost` ns per iteration.
     fn shown(durations: &[i64], iterations: i64, cost: f64) -> Row {
         let mut times: Vec<f64> =
             durations.iter().map(|one| *one as f64 / iterations as f64 - cost).collect();
@@ -75,7 +75,7 @@ mod tests {
         let [fastest, slowest] = [times[0], times[count - 1]];
         let median = times[(count - 1) / 2].midpoint(times[count / 2]);
         let mean = times.iter().sum::<f64>() / count as f64;
-        // As microseconds, cut after three places.
+        // In microseconds, truncated after three decimal places.
         let cell = |time: f64| format!("{:.3} µs", (time + 1e-7).floor() / 1e3);
         let cells = [fastest, slowest, median, mean].map(cell).join(" │ ");
         let all = count * usize::try_from(iterations).unwrap();
@@ -83,7 +83,7 @@ mod tests {
         row(&Output { head: text.into_bytes(), ..Output::default() }).unwrap()
     }
 
-    /// What a process reads that takes samples so long: first two other readings.
+    /// The clock readings of a process whose samples have these durations, after two other readings.
     fn readings(durations: &[i64]) -> Vec<i64> {
         let mut readings = vec![100, 230];
         for duration in durations {
@@ -95,7 +95,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_samples_of_the_readings_are_those_that_divan_sums_up(
+        fn samples_match_the_summary_of_divan(
             durations in prop::collection::vec(4_900_000_i64..5_100_000, 1..20), cost in 0.0..2.0_f64,
         ) {
             let iterations = 1000;
@@ -113,7 +113,7 @@ mod tests {
     const DURATIONS: [i64; 4] = [5_000_000, 5_200_000, 5_050_000, 5_900_000];
 
     #[test]
-    fn readings_that_are_not_those_of_the_samples_give_none() {
+    fn samples_are_none_for_other_readings() {
         let row = shown(&DURATIONS, 1000, 0.3);
         let right = readings(&DURATIONS);
         assert!(samples(&right, 4, &row).is_some());
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn counted_samples_are_those_of_the_last_readings_but_the_first_which_warms_up() {
+    fn counted_samples_exclude_the_first_as_warm_up() {
         let step = STEP.cast_signed();
         let readings = readings(&[step + 90, step + 20, step + 30]);
         let readings: Vec<f64> = readings.iter().map(|reading| *reading as f64).collect();
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_keep_the_order_in_which_they_were_taken() {
+    fn samples_keep_their_order() {
         let series = samples(&readings(&DURATIONS), 4, &shown(&DURATIONS, 1000, 0.0)).unwrap();
         assert_eq!(series.values, [5000.0, 5200.0, 5050.0, 5900.0]);
         assert_eq!(series.iterations, [1000; 4]);

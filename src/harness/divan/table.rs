@@ -1,4 +1,4 @@
-//! Reads what Divan prints: its tree of names, and its table, with times that are cut after four digits.
+//! Parses Divan's output: its tree of names, and its table, whose times are truncated to four digits.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use crate::{
     process::Output,
 };
 
-/// The one line with measurements.
+/// The table's only line with measurements.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Row {
     pub(super) fastest: ShownTime,
@@ -15,13 +15,13 @@ pub(super) struct Row {
     pub(super) median: ShownTime,
     pub(super) mean: ShownTime,
     pub(super) samples: u64,
-    /// The iterations of each sample. A measurement that stands for several samples counts those of one:
-    /// so it shows how long a sample takes.
+    /// Iterations of each sample. For a measurement that stands for several samples, those of one sample: so they give
+    /// the duration of a sample.
     pub(super) iterations: u64,
 }
 
 impl Row {
-    /// How many iterations last `floor`, by the fastest sample.
+    /// Number of iterations that last `floor`, by the fastest sample.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
     pub(super) fn iterations_for(&self, floor: Duration) -> u64 {
         let iterations = (floor.as_secs_f64() * 1e9 / self.fastest.value).ceil() as u64;
@@ -29,9 +29,9 @@ impl Row {
         iterations.clamp(1, u32::MAX.into())
     }
 
-    /// Its measurements: all samples if these are at most three, as many as were requested, and else one
-    /// for all of them. Of more than three it is the median, and of fewer their mean: they are more than
-    /// requested with threads, each of which takes some.
+    /// Its measurements: all samples if there are as many as requested, at most three; otherwise one for all of them.
+    /// It is the median of more than three requested samples, and else the mean: with threads there are more samples
+    /// than requested, because each thread takes some.
     pub(super) fn series(&self, requested: usize) -> Series {
         let times = match requested {
             4.. => vec![self.median],
@@ -44,14 +44,14 @@ impl Row {
         self.series_of(times.into_iter().map(|time| time.value).collect(), resolution)
     }
 
-    /// A series of these times per iteration in ns.
+    /// A series of these times per iteration, in ns.
     pub(super) fn series_of(&self, values: Vec<f64>, resolution: f64) -> Series {
         let iterations = vec![self.iterations; values.len()];
         Series { metric: Metric::wall(), values, iterations, resolution }
     }
 }
 
-/// The line with measurements, or why there is none.
+/// The line with measurements, or the reason why there is none.
 pub(super) fn row(output: &Output) -> Result<Row, String> {
     let text = output.to_string();
     let mut rows = text.lines().filter_map(cells);
@@ -64,7 +64,7 @@ pub(super) fn row(output: &Output) -> Result<Row, String> {
     }
 }
 
-/// Reads a line from its end: names, and what a benchmark itself prints, may look like anything.
+/// Parses a line from its end: names, and a benchmark's own output, may look like anything.
 fn cells(line: &str) -> Option<Row> {
     let mut columns = line.rsplitn(6, '│').map(str::trim);
     let iterations: u64 = columns.next()?.parse().ok()?;
@@ -84,19 +84,19 @@ pub(super) fn row_of(nanoseconds: f64, iterations: u64) -> Row {
     Row { fastest: time, slowest: time, median: time, mean: time, samples: 1, iterations }
 }
 
-/// How many digits it shows.
+/// Digits of a time in the table.
 const DIGITS: i32 = 4;
 
 /// A time in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct ShownTime {
     pub(super) value: f64,
-    /// The step to the next time that would be shown with another text.
+    /// The difference to the next time with another text, in ns.
     pub(super) step: f64,
 }
 
 impl ShownTime {
-    /// Reads, for instance, `1.5 µs`.
+    /// Parses text such as `1.5 µs`.
     pub(super) fn read(text: &str) -> Option<Self> {
         let (number, unit) = text.split_once(' ')?;
         let unit = nanoseconds(unit.trim_start())?;
@@ -107,7 +107,7 @@ impl ShownTime {
     }
 }
 
-/// A unit of time.
+/// The nanoseconds in a unit of time.
 fn nanoseconds(unit: &str) -> Option<f64> {
     Some(match unit {
         "ps" => 1e-3,
@@ -124,9 +124,9 @@ fn nanoseconds(unit: &str) -> Option<f64> {
 /// A benchmark in the tree.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Leaf {
-    /// The path to it.
+    /// Its path.
     pub(super) id: String,
-    /// The numbers of threads that it runs with, if there are several.
+    /// Its thread counts, if there are several.
     pub(super) threads: Vec<u32>,
 }
 
@@ -164,7 +164,7 @@ pub(super) fn leaves(output: &Output) -> Vec<Leaf> {
     leaves
 }
 
-/// A line of a tree: how deep it is, and its name.
+/// The depth and the name of a line of a tree.
 fn node(line: &str) -> (usize, &str) {
     let (mut depth, mut rest) = (0, line);
     while let Some(inner) = rest.strip_prefix("│  ").or_else(|| rest.strip_prefix("   ")) {
@@ -176,7 +176,7 @@ fn node(line: &str) -> (usize, &str) {
     }
 }
 
-/// A number of threads as Divan shows it: `t=2`.
+/// Parses a thread count as Divan shows it: `t=2`.
 fn thread_count(name: &str) -> Option<u32> {
     let count = name.strip_prefix("t=")?;
     count.bytes().all(|byte| byte.is_ascii_digit()).then(|| count.parse().ok())?
@@ -199,7 +199,7 @@ mod tests {
               1.3 GB/s      │ 1.297 GB/s    │ 1.297 GB/s    │ 1.298 GB/s    │         │\n";
 
     #[test]
-    fn three_measurements_are_read_from_the_table() {
+    fn table_shows_three_measurements() {
         let series = row(&output(TABLE)).unwrap().series(3);
         assert_eq!(series.values, [70.16, 70.32, 1500.0]);
         assert_eq!(series.iterations, [64; 3]);
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn more_samples_than_requested_are_their_mean() {
+    fn surplus_samples_are_one_measurement_by_their_mean() {
         let table = "a   fastest │ slowest │ median │ mean │ samples │ iters\n\
                      ╰─ b 1 ns    │ 9 ns    │ 2 ns   │ 4 ns │ 16      │ 32\n";
         let row = row(&output(table)).unwrap();
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn of_more_than_three_samples_the_median_is_one_measurement_with_the_iterations_of_a_sample() {
+    fn many_samples_are_one_measurement_by_their_median() {
         let table = "a   fastest │ slowest │ median │ mean │ samples │ iters\n\
                      ╰─ b 1 ns    │ 9 ns    │ 2.5 µs │ 4 µs │ 52      │ 2080\n";
         for requested in [4, 50, 52] {
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_without_exactly_one_line_of_measurements_is_refused() {
+    fn table_needs_exactly_one_line_of_measurements() {
         let twice = format!("{TABLE}{TABLE}");
         for (table, words) in
             [(&twice[..], "several lines"), ("Timer precision: 30 ns\n", "no measurement")]
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn the_iterations_for_a_time_follow_the_fastest_and_fit_the_command_line() {
+    fn iterations_for_uses_the_fastest_sample_and_32_bits() {
         let of = |fastest| row_of(fastest, 1);
         assert_eq!(of(70.0).iterations_for(Duration::from_micros(7)), 100);
         assert_eq!(of(1e9).iterations_for(Duration::from_micros(7)), 1);
@@ -246,13 +246,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn arbitrary_lines_never_panic(line in "[│ 0-9.a-zµé\\t]{0,80}") {
+        fn cells_never_panics_on_arbitrary_lines(line in "[│ 0-9.a-zµé\\t]{0,80}") {
             let _ = cells(&line);
         }
     }
 
     #[test]
-    fn times_are_read_in_every_unit_with_the_step_that_their_digits_leave() {
+    fn shown_time_has_the_step_of_its_last_digit() {
         for (text, value, step) in [
             ("250 ps", 0.25, 1e-4),
             ("70.16 ns", 70.16, 0.01),
@@ -269,14 +269,14 @@ mod tests {
     }
 
     #[test]
-    fn nothing_else_is_a_time() {
+    fn shown_time_rejects_other_text() {
         for text in ["", "ns", "1", "1.3 GB/s", "x ns"] {
             assert_eq!(ShownTime::read(text), None, "{text}");
         }
     }
 
     #[test]
-    fn the_leaves_of_a_tree_have_the_path_to_them_and_their_numbers_of_threads() {
+    fn leaves_have_paths_and_thread_counts() {
         let tree = "same\n├─ count\n│  ├─ 64\n│  │  ├─ t=1\n│  │  ╰─ t=16\n│  ╰─ 10 24\n\
                     ├─ later  (ignored)\n├─ threads\n│  ├─ t=1\n│  ╰─ t=2\n\
                     ╰─ inner\n   ╰─ a │ b\n\n";
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn an_argument_that_looks_like_threads_beside_others_is_a_name() {
+    fn argument_that_looks_like_threads_is_a_name() {
         let tree = "same\n╰─ count\n   ├─ t=one\n   ╰─ u=2\n";
         let ids: Vec<_> = leaves(&output(tree)).into_iter().map(|leaf| leaf.id).collect();
         assert_eq!(ids, ["same::count::t=one", "same::count::u=2"]);
@@ -300,7 +300,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn arbitrary_trees_never_panic(tree in "([│├╰]?[─ ]{0,4}[a-b]?\n?){0,20}") {
+        fn leaves_never_panics_on_arbitrary_trees(tree in "([│├╰]?[─ ]{0,4}[a-b]?\n?){0,20}") {
             let _ = leaves(&output(&tree));
         }
     }

@@ -24,7 +24,7 @@ use crate::{
     process::{Ended, Invocation},
 };
 
-/// See the module.
+/// The harness for `rbench-harness`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Native;
 
@@ -38,10 +38,9 @@ impl Harness for Native {
         let query = Query::new(Process::listing(executable, invocation))?;
         let (answer, ended) = query.run(conditions)?;
         match answer.refused {
-            // An id that is registered twice is failed by the harness and listed all the same:
-            // executing it gives the reason.
+            // The harness rejects a duplicate id but lists it all the same: executing it gives the reason.
             None => Ok(answer.records.into_iter().map(|record| Name::plain(record.id)).collect()),
-            Some(reason) => Err(query.process.failure(&printable_lines(&reason), &ended)),
+            Some(reason) => Err(query.process.error(&printable_lines(&reason), &ended)),
         }
     }
 
@@ -55,10 +54,10 @@ impl Harness for Native {
         let query = Query::execution(executable, slice::from_ref(benchmark), request, conditions)?;
         let (answer, ended) = query.run(conditions)?;
         outcome(&answer, benchmark, request, (&ended, Clock::new(conditions)))
-            .map_err(|reason| query.process.failure(&reason, &ended))
+            .map_err(|reason| query.process.error(&reason, &ended))
     }
 
-    /// The answer is written once, after measuring: a process that dies takes all with it.
+    /// The answer is written once, after measuring: if the process dies, the results of all benchmarks are lost.
     fn execute_together(
         &self,
         executable: &Executable,
@@ -70,20 +69,20 @@ impl Harness for Native {
         let (answer, ended) = query.run(conditions)?;
         let result = |benchmark| {
             outcome(&answer, benchmark, request, (&ended, Clock::new(conditions)))
-                .map_err(|reason| query.process.failure_of(benchmark, &reason, &ended))
+                .map_err(|reason| query.process.error_of(benchmark, &reason, &ended))
         };
         Ok(benchmarks.iter().map(result).collect())
     }
 }
 
-/// A process that answers by a file in a directory of its own.
+/// A process that writes its answer to a file in its own directory.
 struct Query<'e> {
     process: Process<'e>,
     scratch: Scratch,
 }
 
 impl<'e> Query<'e> {
-    /// A query for the measurements of benchmarks.
+    /// A query that measures benchmarks.
     fn execution(
         executable: &'e Executable,
         benchmarks: &'e [Name],
@@ -97,11 +96,11 @@ impl<'e> Query<'e> {
         Self::new(Process::executing(executable, benchmarks, invocation, work))
     }
 
-    /// Adds to the arguments of `process` where to answer.
+    /// Adds the answer's path to the arguments of `process`.
     fn new(mut process: Process<'e>) -> Result<Self> {
         let scratch = Scratch::new()?;
         add_answer_file(&mut process.invocation, &answer_file(&scratch));
-        // Whoever types the command reads the answer.
+        // A user who types the command reads the answer.
         add_answer_file(&mut process.typed, Path::new("/dev/stdout"));
         Ok(Self { process, scratch })
     }
@@ -109,16 +108,16 @@ impl<'e> Query<'e> {
     /// Runs the process and reads its answer.
     fn run(&self, conditions: &Conditions<'_>) -> Result<(Answer, Ended)> {
         let ended = self.process.run(conditions)?;
-        let failure = |reason: &str| self.process.failure(reason, &ended);
+        let error = |reason: &str| self.process.error(reason, &ended);
         let answer = read_bounded(&answer_file(&self.scratch));
-        let Some(bytes) = answer.map_err(|reason| failure(&reason))? else {
+        let Some(bytes) = answer.map_err(|reason| error(&reason))? else {
             self.scratch.check()?;
             let reason = unsuccessful(ended.ending);
-            return Err(failure(
+            return Err(error(
                 &reason.unwrap_or_else(|| "it exited with success but wrote no result".to_owned()),
             ));
         };
-        let answer = protocol::parse(&bytes).map_err(|defect| failure(&defect.to_string()))?;
+        let answer = protocol::parse(&bytes).map_err(|defect| error(&defect.to_string()))?;
         Ok((answer, ended))
     }
 }
@@ -133,10 +132,10 @@ fn answer_file(scratch: &Scratch) -> PathBuf {
     scratch.path().join("answer")
 }
 
-/// What is in the answer's file, if there is one; else why it cannot be read. A benchmark can have put
-/// anything there: to open a pipe would wait for who writes to it, without end.
+/// The content of the answer's file, if it exists; else the reason why it cannot be read. A benchmark may have put
+/// anything there: opening a pipe would wait for its writer for ever.
 fn read_bounded(path: &Path) -> Result<Option<Vec<u8>>, String> {
-    /// Room for three million measurements.
+    /// Enough for three million measurements, in bytes.
     const MOST: u64 = 64 << 20;
     let unreadable = |error: std::io::Error| format!("its answer cannot be read: {error}");
     let careful = libc::O_NONBLOCK | libc::O_NOFOLLOW;
@@ -156,7 +155,7 @@ fn read_bounded(path: &Path) -> Result<Option<Vec<u8>>, String> {
     Ok(Some(bytes))
 }
 
-/// The request as arguments of rbench-harness; its `arguments.rs` reads them.
+/// The request as arguments of rbench-harness, which its `arguments.rs` parses.
 fn arguments(benchmarks: &[Name], request: &ExecutionRequest) -> Vec<OsString> {
     let mut arguments: Vec<String> = Vec::new();
     let mut add = |name: &str, value: String| arguments.extend([name.to_owned(), value]);
@@ -173,7 +172,7 @@ fn arguments(benchmarks: &[Name], request: &ExecutionRequest) -> Vec<OsString> {
     arguments.into_iter().map(OsString::from).collect()
 }
 
-/// What an answer has about one benchmark, or why that is no execution.
+/// The outcome of one benchmark in an answer, or the reason why it is not an execution.
 fn outcome(
     answer: &Answer,
     benchmark: &Name,
@@ -198,7 +197,7 @@ fn outcome(
             asked: request.clone(),
             series: vec![series(measured, request, (ended, clock))?],
             throughput: record.throughput.into_iter().collect(),
-            // Nobody needs the nanoseconds of a warm-up, and each would be kept for ever.
+            // The nanoseconds of a warm-up are useless, and would be stored for ever.
             warm_up: Some(Duration::from_micros(measured.warm_up / 1000)),
             resources: ended.resources.clone(),
             schedule: Schedule::NotRequested,
@@ -209,7 +208,7 @@ fn outcome(
     }
 }
 
-/// The measurements, or why they cannot be what the process measured.
+/// The measurements, or the reason why the process cannot have taken them.
 fn series(
     measured: &Measured,
     request: &ExecutionRequest,
@@ -228,7 +227,7 @@ fn series(
         metric: Metric::wall(),
         values: times.iter().map(value).collect(),
         iterations: vec![*iterations; came],
-        // The clock is in nanoseconds, and that of thousands of iterations is far below any value.
+        // The clock counts nanoseconds, and its resolution over thousands of iterations is far below any value.
         resolution: 1.0 / *iterations as f64,
     };
     if !clock.is_real() {
@@ -240,11 +239,11 @@ fn series(
     }
 }
 
-/// Why measurements cannot have been taken one after the other by a process that took `wall`.
+/// The reason why a process that took `wall` cannot have taken these measurements one after the other.
 fn implausible(series: &Series, wall: Duration) -> Option<String> {
-    /// What no CPU can do: a thousand iterations in a nanosecond.
+    /// In ns per iteration; no CPU does a thousand iterations in a nanosecond.
     const FASTEST: f64 = 0.001;
-    /// The process's time is kept in whole microseconds.
+    /// The process's time is stored in whole microseconds.
     const ERROR: Duration = Duration::from_micros(1);
     if let Some(value) = series.values.iter().find(|value| **value < FASTEST) {
         return Some(format!("it gave {value:e} ns for an iteration, which no CPU can do"));
@@ -274,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_a_regular_file_of_bounded_size() {
+    fn answer_is_a_regular_file_of_bounded_size() {
         use rustix::fs::{CWD, FileType, Mode, mknodat};
         let place = tempfile::tempdir().unwrap();
         let at = |name: &str| place.path().join(name);
@@ -293,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reason_of_any_length_is_cut() {
+    fn reason_is_cut_in_length() {
         let long = || "what a loop printed\n".repeat(100_000);
         let of = |found: Option<protocol::Outcome>, refused: Option<String>| {
             let record = |outcome| Record { id: "a".to_owned(), throughput: None, outcome };
@@ -318,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn measurements_longer_than_their_process_are_implausible() {
+    fn measurements_longer_than_the_process_are_implausible() {
         let wall = Duration::from_secs(4);
         assert_eq!(implausible(&series_from(&[1e9, 2.9e9], 1), wall), None);
         let reason = implausible(&series_from(&[18_446_744_073.7e9], 1), wall).unwrap();

@@ -1,16 +1,16 @@
 //! Reads protocol 1 of `rbench-harness`; its own `protocol.rs` describes the format.
 //!
-//! The file may hold anything: the reader never panics, and keeps at most a small multiple of what
-//! it is given.
+//! The file may contain anything: the reader never panics, and uses memory of at most a small
+//! multiple of the file's size.
 
 use std::fmt;
 
 use crate::model::Throughput;
 
-/// The protocol that is spoken here.
+/// The supported protocol.
 pub(super) const VERSION: &str = "1";
 
-/// What a process answered.
+/// The answer of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Answer {
     /// The version of `rbench-harness`.
@@ -19,7 +19,7 @@ pub(super) struct Answer {
     pub(super) seed: Option<u64>,
     /// One for each benchmark, in the order of registration.
     pub(super) records: Vec<Record>,
-    /// Why nothing, or nothing more, was run.
+    /// The reason why the harness ran nothing, or nothing more.
     pub(super) refused: Option<String>,
 }
 
@@ -31,7 +31,7 @@ pub(super) struct Record {
     pub(super) outcome: Outcome,
 }
 
-/// What came of a benchmark.
+/// The outcome of a benchmark.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     Listed,
@@ -43,24 +43,24 @@ pub(super) enum Outcome {
 /// The measurements of a benchmark.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Measured {
-    /// Nanoseconds spent before the first measurement.
+    /// Time before the first measurement, in nanoseconds.
     pub(super) warm_up: u64,
     /// Iterations of every measurement.
     pub(super) iterations: u64,
-    /// The nanoseconds of each measurement, all its iterations together.
+    /// Time of each measurement in nanoseconds, for all its iterations together.
     pub(super) times: Vec<u64>,
 }
 
-/// Why a file is no answer.
+/// The reason why a file is not a valid answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Defect {
-    /// It does not begin as an answer does.
+    /// It does not start like an answer.
     NotAnAnswer,
     /// It is an answer of another protocol.
     OtherProtocol(u64),
-    /// It ends before its end.
+    /// It is incomplete.
     Truncated,
-    /// This line, counted from 1, is unknown or at the wrong place.
+    /// This line, counted from 1, is unknown or misplaced.
     Line(usize),
 }
 
@@ -88,7 +88,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Answer, Defect> {
         return Err(other);
     }
     let text = std::str::from_utf8(bytes).map_err(|_| Defect::NotAnAnswer)?;
-    // What does not end with a line break was cut off within a line.
+    // Text after the last line break is an incomplete line.
     let whole = text.strip_suffix('\n').ok_or(Defect::Truncated)?;
     let mut lines = Lines { lines: whole.split('\n').skip(1), number: 1 };
     lines.answer()
@@ -132,7 +132,7 @@ impl<'t, I: Iterator<Item = &'t str>> Lines<'t, I> {
         }
     }
 
-    /// Takes a line about the benchmark named last.
+    /// Parses a line about the last named benchmark.
     fn extend(&mut self, record: &mut Record, word: &str, rest: &str) -> Result<(), Defect> {
         match (word, &record.outcome) {
             ("throughput", _) => record.throughput = Some(self.throughput(rest)?),
@@ -146,7 +146,7 @@ impl<'t, I: Iterator<Item = &'t str>> Lines<'t, I> {
         Ok(())
     }
 
-    /// Reads on from `warm-up`.
+    /// Parses the lines from `warm-up` on.
     fn measured(&mut self, rest: &str) -> Result<Measured, Defect> {
         let warm_up = self.number(words(rest).0)?;
         let (word, rest) = words(self.next()?);
@@ -159,7 +159,7 @@ impl<'t, I: Iterator<Item = &'t str>> Lines<'t, I> {
             "measurements" => self.number(rest)?,
             _ => return Err(Defect::Line(self.number)),
         };
-        // Grown by what is there: the count may claim anything.
+        // Grows with the lines found: the count may be wrong.
         let mut times = Vec::new();
         for _ in 0..count {
             let line = self.next()?;
@@ -196,7 +196,7 @@ fn words(line: &str) -> (&str, &str) {
     line.split_once(' ').unwrap_or((line, ""))
 }
 
-/// A number as the harness writes it: digits alone.
+/// Parses a number as the harness writes it: digits only.
 fn number(word: &str) -> Option<u64> {
     word.bytes().all(|byte| byte.is_ascii_digit()).then(|| word.parse().ok())?
 }

@@ -1,10 +1,10 @@
-//! Stands in for the clock in a benchmark's process that callgrind executes: a reading gives what was executed up to
-//! now instead of the time. rustc compiles it to a library that is preloaded; it is no part of any crate. Users have
-//! old compilers too, so it is written for Rust 1.64.
+//! Replaces the clock in a benchmark's process that callgrind executes: a reading gives the number of executed
+//! instructions instead of the time. rustc compiles this file to a library that is preloaded; it belongs to no crate.
+//! Users have old compilers too, so it is written for Rust 1.64.
 //!
-//! A reading is `STEP * readings + instructions`. The step is so large that every harness believes to have waited long
-//! enough after one reading, so its numbers of iterations are the same in each run; and what it reports of a measurement,
-//! modulo the step, is what was executed between its readings. What this library itself executes is not counted.
+//! A reading is `STEP * readings + instructions`. The step is so large that every harness finds its waiting time over
+//! after one reading, so its numbers of iterations are the same in each run; and a reported duration, modulo the step,
+//! is the number of instructions executed between its readings. Instructions of this library itself are not counted.
 //!
 //! Random numbers of the system are the same in each run, too: they decide the order of hash maps.
 #![no_std]
@@ -22,45 +22,45 @@ use core::{
 use step::STEP;
 use system::*;
 
-/// Where the process began, by the clock of the world, in ns: in 2023.
+/// The date at which the process starts, by the realtime clock, in ns: in 2023.
 const EPOCH: i64 = 1_700_000_000_000_000_000;
-/// What is executed between two readings at least that measure something, if they are many.
+/// Least number of instructions between two readings that measure something, once there are many readings.
 const SHORTEST: i64 = 1000;
-/// How many readings are many.
+/// The number of short intervals that counts as many.
 const LIMIT: i64 = 64;
-/// How long something takes at least that is measured, in ns.
+/// Least duration between two readings that measure something, in ns.
 const LONG: i64 = 300_000;
-/// Beyond the numbers of files that programs expect.
+/// Above the file numbers that programs expect.
 const FIRST_FILE: c_int = 260;
 const DUPLICATE: c_int = 1030;
 const SEEK_END: c_int = 2;
 const READ: c_int = 0o2_000_000;
 const WRITE: c_int = 0o2_001_101;
 
-/// Whether anything is counted: the process was started to be, and callgrind executes it.
+/// True if the process was started to be counted, and callgrind executes it.
 static ACTIVE: AtomicBool = AtomicBool::new(false);
-/// One thread at a time asks callgrind.
+/// A lock: one thread at a time queries callgrind.
 static BUSY: AtomicBool = AtomicBool::new(false);
-/// What callgrind says.
+/// The file to which callgrind writes its answers.
 static LOG: AtomicI32 = AtomicI32::new(-1);
-/// Where readings are kept.
+/// The file to which readings are written.
 static READINGS: AtomicI32 = AtomicI32::new(-1);
-/// How much of the log was read.
+/// Bytes of the log that were read.
 static READ_OF_LOG: AtomicI64 = AtomicI64::new(0);
-/// How often the clock was read.
+/// Number of clock readings.
 static READ_CLOCK: AtomicI64 = AtomicI64::new(0);
-/// What was executed before the last dump.
+/// Instructions executed before the last dump.
 static DUMPED: AtomicI64 = AtomicI64::new(0);
-/// What was executed up to the last reading.
+/// Instructions executed up to the last reading.
 static EXECUTED: AtomicI64 = AtomicI64::new(0);
-/// How often less than [`SHORTEST`] was executed between two readings, in succession.
+/// Number of successive intervals between readings with fewer instructions than [`SHORTEST`].
 static SHORT: AtomicI64 = AtomicI64::new(0);
-/// After how many such readings callgrind is not asked any more. Divan reads the clock 21,000 times to find out what
-/// that costs.
+/// Number of such intervals after which callgrind is no longer queried. Divan reads the clock 21,000 times to measure
+/// the cost of a reading.
 static MANY: AtomicI64 = AtomicI64::new(i64::MAX);
-/// When the clock was read last without asking, by the real clock.
+/// Time of the last reading without a query, by the real clock, in ns.
 static LAST: AtomicI64 = AtomicI64::new(0);
-/// Whether each reading dumps what was executed since the one before, by function.
+/// True if each reading dumps the instructions executed since the previous one, by function.
 static DUMPS: AtomicBool = AtomicBool::new(false);
 
 extern "C" {
@@ -77,7 +77,7 @@ fn panic(_: &PanicInfo<'_>) -> ! {
     unsafe { abort() }
 }
 
-/// All clocks: those that count the CPU time of a process are what some benchmarks measure.
+/// All clocks: some benchmarks measure the CPU time of a process.
 #[no_mangle]
 unsafe extern "C" fn clock_gettime(id: c_int, out: *mut Timespec) -> c_int {
     if !ACTIVE.load(Acquire) {
@@ -93,7 +93,7 @@ unsafe extern "C" fn clock_gettime(id: c_int, out: *mut Timespec) -> c_int {
     0
 }
 
-/// The clock, which is read once more.
+/// Takes one clock reading.
 fn read() -> i64 {
     while BUSY.swap(true, Acquire) {}
     if is_worth_asking() {
@@ -118,9 +118,9 @@ fn read() -> i64 {
     reading
 }
 
-/// Whether callgrind is asked at this reading: not if there were many with nearly nothing in between, as long as they
-/// follow each other as fast. After a longer time it is asked again, at each reading; so only the first measurement is
-/// not counted.
+/// True if callgrind is queried at this reading: not after many short intervals, as long as the readings follow each
+/// other as fast. After a longer pause it is queried again, at each reading; so only the first measurement is not
+/// counted.
 fn is_worth_asking() -> bool {
     if SHORT.load(Relaxed) < MANY.load(Relaxed) {
         return true;
@@ -135,8 +135,8 @@ fn is_worth_asking() -> bool {
     is_long
 }
 
-/// What callgrind has just said that was executed, by all threads: the sum of lines such as `events-1: 1234`. They come
-/// with the functions that each thread is in, of which nothing is read if there is only one thread.
+/// The instructions executed by all threads, as callgrind has just reported them: the sum of lines such as `events-1:
+/// 1234`. They come with the current functions of each thread, which are not read if there is only one thread.
 fn executed_by_the_log() -> i64 {
     const THREADS: &[u8] = b"threads: ";
     const EVENTS: &[u8] = b"events-";
@@ -146,7 +146,7 @@ fn executed_by_the_log() -> i64 {
     READ_OF_LOG.store(unsafe { lseek(log, 0, SEEK_END) }, Relaxed);
     let mut buffer = [0_u8; 512];
     let (mut threads, mut sum) = (1, 0);
-    // What the line is as far as it was read: the numbers of bytes that fit to one of both beginnings, or its number.
+    // State of the current line: the number of bytes that match each of the two prefixes, or its number.
     let mut line = Line::default();
     loop {
         // SAFETY: the place is our own.
@@ -178,22 +178,22 @@ fn executed_by_the_log() -> i64 {
             line.length += 1;
             line.number = match byte {
                 b'0'..=b'9' => line.number * 10 + i64::from(byte - b'0'),
-                // The thread of an event is followed by a colon.
+                // The thread number of an event line is followed by a colon.
                 _ => 0,
             };
         }
     }
 }
 
-/// A line of the log, as far as it was read.
+/// The part of a log line read so far.
 #[derive(Default)]
 struct Line {
     length: usize,
-    /// How many of its first bytes are those of the one beginning.
+    /// Number of its first bytes that match `threads: `.
     threads: usize,
-    /// And of the other.
+    /// Number of its first bytes that match `events-`.
     events: usize,
-    /// The number that it ends with.
+    /// The number at its end.
     number: i64,
 }
 
@@ -208,7 +208,7 @@ unsafe extern "C" fn getrandom(to: *mut c_void, length: usize, flags: u32) -> is
     length as isize
 }
 
-/// Rust's own locks, channels and parked threads wait until a point in time by this call.
+/// Rust's own locks, channels and parked threads wait for a deadline with this call.
 #[no_mangle]
 unsafe extern "C" fn syscall(
     number: c_long,
@@ -238,7 +238,7 @@ unsafe extern "C" fn syscall(
     unsafe { real_syscall()(number, one, two, three, four, five, six) }
 }
 
-/// A file under a number that programs do not expect.
+/// Opens a file under a number that programs do not expect.
 unsafe fn opened(path: *const u8, flags: c_int) -> c_int {
     // SAFETY: the path ends with a zero.
     unsafe {
@@ -252,7 +252,7 @@ unsafe fn opened(path: *const u8, flags: c_int) -> c_int {
     }
 }
 
-/// Before `main`. What this process starts is not executed by callgrind, and this library does nothing there.
+/// Runs before `main`. callgrind does not execute child processes, and this library does nothing in them.
 extern "C" fn begin() {
     // SAFETY: no other thread runs yet; the names end with zeros, as variables do.
     unsafe {
@@ -260,7 +260,7 @@ extern "C" fn begin() {
         if value.is_null() || !valgrind::is_there() {
             return;
         }
-        // Whether to dump, whether to leave out what is only asked often, the seed, and the directory: `0,1,1234,/tmp/x`.
+        // Dump flag, frugal flag (fewer queries), seed, and directory: `0,1,1234,/tmp/x`.
         let mut value = value.cast::<u8>();
         DUMPS.store(*value == b'1', Relaxed);
         value = value.add(2);
@@ -282,7 +282,7 @@ extern "C" fn begin() {
     }
 }
 
-/// A file in the directory whose name ends with a zero. What is too long names nothing.
+/// The path of a file in the directory, terminated by a zero. A path that is too long is cut, and names nothing.
 unsafe fn path(directory: *const u8, file: &[u8]) -> [u8; 4096] {
     let mut path = [0; 4096];
     let mut length = 0;

@@ -1,8 +1,8 @@
-//! Counts what a process executes or allocates, instead of timing it.
+//! Counts the instructions or allocations of a process, instead of timing it.
 //!
-//! callgrind executes the process, and a library is preloaded that stands in for the clock: a reading gives the
-//! instructions that were executed, and a large step for each reading. So a harness measures instructions where it means
-//! to measure time, without its set-up and whatever it is. The executable is not changed.
+//! callgrind executes the process, and a preloaded library replaces the clock: a reading gives the number of executed
+//! instructions plus a large step for each reading. So any harness measures instructions where it would measure time,
+//! without its set-up. The executable is not changed.
 
 pub mod allocations;
 mod step;
@@ -21,8 +21,8 @@ use tempfile::TempDir;
 pub use self::step::STEP;
 use crate::error::{Context, Error, Exit, Result};
 
-/// The source of the library that stands in for the clock: for rustc with the flags of
-/// [that for turns](super::turns::LIBRARY_FLAGS), without any dependency.
+/// The source of the library that replaces the clock, for rustc with the flags of [the interleaving
+/// library](super::interleaving::LIBRARY_FLAGS). It has no dependencies.
 pub const COUNTING_LIBRARY_SOURCE: &str = concat!(
     include_str!("interpose.rs"),
     "mod step {\n",
@@ -36,14 +36,14 @@ pub const COUNTING_LIBRARY_SOURCE: &str = concat!(
     "}\n"
 );
 
-/// What the names of directories begin with that the next execution removes if nobody uses them: those of harnesses.
+/// Prefix of the harnesses' directories. The next execution removes those that no process has locked.
 const PREFIX: &str = "rbench-execution-counts-";
 
-/// The variable that tells the library what to do.
+/// The variable that configures the library.
 const VARIABLE: &str = "RBENCH_COUNTING";
 
-/// What valgrind is told. Its own configuration files and variable would change counts; its server for debuggers would
-/// leave files behind.
+/// Options for valgrind. Its configuration files and variable would change counts; its server for debuggers would leave
+/// files behind.
 const OPTIONS: [&str; 6] = [
     "--tool=callgrind",
     "--command-line-only=yes",
@@ -53,51 +53,51 @@ const OPTIONS: [&str; 6] = [
     "--demangle=no",
 ];
 
-/// What counts on this machine.
+/// The tools that count instructions on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counter {
-    /// The program valgrind.
+    /// The valgrind program.
     pub valgrind: PathBuf,
-    /// The library that stands in for the clock.
+    /// The library that replaces the clock.
     pub library: PathBuf,
 }
 
-/// How one process is counted, and where it leaves what it counted.
+/// Counts one process, and owns the directory with the counts.
 #[derive(Debug)]
 pub struct Counting {
     counter: Counter,
     place: TempDir,
-    /// Tells other processes of rbench that the directory is in use, as long as this one lives.
+    /// Shows other processes of rbench that the directory is in use.
     _lock: File,
-    /// What random numbers follow from.
+    /// Seed of the system's random numbers.
     seed: u64,
-    /// Whether each reading of the clock dumps what was executed since the one before, by function.
+    /// True if each reading of the clock dumps the instructions executed since the previous one, by function.
     by_function: bool,
-    /// What was measured.
+    /// The counts that the harness reported.
     measured: Mutex<Vec<Count>>,
 }
 
-/// What one measurement executed.
+/// The count of one measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Count {
     /// Its iterations.
     pub iterations: u64,
-    /// The instructions of all of them.
+    /// The instructions of all iterations together.
     pub executed: u64,
 }
 
-/// The same for an [`Invocation`](super::Invocation).
+/// The part of a [`Counting`] that an [`Invocation`](super::Invocation) needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CountedProcess {
     counter: Counter,
     place: PathBuf,
     seed: u64,
     by_function: bool,
-    /// Whether many readings in close succession are not counted one by one: see `interpose.rs`.
+    /// True if callgrind is not queried at each of many readings in close succession: see `interpose.rs`.
     pub is_frugal: bool,
 }
 
-/// The valgrind that is installed, or how to install it.
+/// Finds the installed valgrind; the error explains how to install it.
 pub fn find_valgrind() -> Result<PathBuf> {
     find_valgrind_in(&env::var_os("PATH").unwrap_or_default())
 }
@@ -114,12 +114,12 @@ fn find_valgrind_in(paths: &OsStr) -> Result<PathBuf> {
 }
 
 impl Counting {
-    /// What counts one process, whose random numbers follow from `seed`.
+    /// Prepares to count one process, whose random numbers are derived from `seed`.
     pub fn new(counter: &Counter, seed: u64) -> Result<Self> {
         let what = || "cannot make a directory for counts";
         let place = tempfile::Builder::new().prefix(PREFIX).tempdir().context(Exit::Usage, what)?;
         let lock = File::open(place.path()).context(Exit::Usage, what)?;
-        // Where the file system knows no locks, nothing is removed either.
+        // On file systems without locks, abandoned directories are not removed either.
         let _ = lock.lock();
         Ok(Self {
             counter: counter.clone(),
@@ -131,13 +131,13 @@ impl Counting {
         })
     }
 
-    /// The same, and what is executed between two readings is kept by function: see [`parts`](Self::parts).
+    /// Also keeps the instructions between two readings by function: see [`parts`](Self::parts).
     #[must_use]
     pub fn per_function(self) -> Self {
         Self { by_function: true, ..self }
     }
 
-    /// For the process itself.
+    /// The settings for the process itself.
     pub fn process(&self) -> CountedProcess {
         CountedProcess {
             counter: self.counter.clone(),
@@ -148,26 +148,26 @@ impl Counting {
         }
     }
 
-    /// Keeps what the process measured.
+    /// Stores the counts that the harness reported.
     pub fn keep(&self, measured: Vec<Count>) {
         if let Ok(mut kept) = self.measured.lock() {
             *kept = measured;
         }
     }
 
-    /// What the process measured, in the order in which it did.
+    /// The counts that the harness reported, in their order.
     pub fn measured(&self) -> Vec<Count> {
         self.measured.lock().map(|kept| kept.clone()).unwrap_or_default()
     }
 
-    /// What the process read from the clock: `STEP` for each reading, and the instructions up to there.
+    /// All clock readings of the process: `STEP` for each reading, plus the instructions up to there.
     pub fn readings(&self) -> Result<Vec<i64>> {
         let bytes = fs::read(self.place.path().join("readings"));
         let bytes = bytes.context(Exit::Internal, || "cannot read what was counted")?;
         Ok(bytes.as_chunks::<8>().0.iter().map(|word| i64::from_ne_bytes(*word)).collect())
     }
 
-    /// The files of callgrind for what was executed before each reading, from the first one on.
+    /// callgrind's files with the instructions before each reading, from the first reading on.
     pub fn parts(&self) -> Vec<PathBuf> {
         let mut parts = Vec::new();
         loop {
@@ -179,7 +179,7 @@ impl Counting {
         }
     }
 
-    /// All instructions of the process, which has ended: also those before and after all readings.
+    /// All instructions of the ended process, including those before the first and after the last reading.
     pub fn total(&self) -> Result<u64> {
         let log = fs::read_to_string(self.place.path().join("log"));
         let log = log.context(Exit::Internal, || "cannot read what valgrind says")?;
@@ -188,14 +188,14 @@ impl Counting {
     }
 }
 
-/// The number behind `Collected :` in the log of callgrind.
+/// Finds the number behind `Collected :` in the log of callgrind.
 fn total_of(log: &str) -> Option<u64> {
     let (_, number) = log.lines().rev().find_map(|line| line.split_once("Collected : "))?;
     number.trim().parse().ok()
 }
 
 impl CountedProcess {
-    /// The command that has callgrind execute `program`; arguments that are added go to the program.
+    /// The command in which callgrind executes `program`; arguments added to it go to the program.
     pub(super) fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(&self.counter.valgrind);
         let file = |option: &str, name: &str| {
@@ -213,7 +213,7 @@ impl CountedProcess {
         command
     }
 
-    /// Has the process load the library.
+    /// Makes the process load the library.
     pub(super) fn apply(&self, command: &mut Command) {
         let (dumps, frugal) = (u8::from(self.by_function), u8::from(self.is_frugal));
         let mut value = OsString::from(format!("{dumps},{frugal},{},", self.seed));
@@ -227,12 +227,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn where_valgrind_is_missing_it_is_told_how_to_install_it() {
-        let failure = find_valgrind_in("/no/place:/nor/here".as_ref()).unwrap_err();
-        assert_eq!(failure.exit(), Exit::Usage);
-        let told = failure.to_string();
-        assert!(told.contains("valgrind is not installed"), "{told}");
-        assert!(told.contains("apt-get install valgrind"), "{told}");
+    fn missing_valgrind_error_explains_installation() {
+        let error = find_valgrind_in("/no/place:/nor/here".as_ref()).unwrap_err();
+        assert_eq!(error.exit(), Exit::Usage);
+        let message = error.to_string();
+        assert!(message.contains("valgrind is not installed"), "{message}");
+        assert!(message.contains("apt-get install valgrind"), "{message}");
         let place = tempfile::tempdir().unwrap();
         fs::write(place.path().join("valgrind"), "").unwrap();
         let paths = env::join_paths([Path::new("/no/place"), place.path()]).unwrap();
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn the_total_is_the_last_that_callgrind_says_it_collected() {
+    fn total_is_the_last_collected_number_of_callgrind() {
         let log = "==7== Collected : 5\n==9== \n==9== Events    : Ir\n==9== Collected : 2118122\n";
         assert_eq!(total_of(log), Some(2_118_122));
         assert_eq!(total_of("==9== Process terminating\n"), None);

@@ -1,5 +1,5 @@
-//! Random numbers of the system that are the same in each run, since they decide the order of hash maps and what
-//! benchmarks draw: for the libraries that count.
+//! Random numbers of the system for the libraries that count. They are the same in each run, as they decide the order
+//! of hash maps and the inputs that benchmarks draw.
 
 use core::{
     ffi::c_long,
@@ -13,7 +13,7 @@ pub const SYS_GETRANDOM: c_long = 278;
 
 static STATE: AtomicU64 = AtomicU64::new(0);
 
-/// Numbers follow from this one.
+/// Sets the seed.
 pub fn seed(seed: u64) {
     STATE.store(seed, Relaxed);
 }
@@ -27,14 +27,14 @@ fn next() -> u64 {
     mixed ^ (mixed >> 31)
 }
 
-/// Writes so many random bytes.
+/// Writes `length` random bytes.
 pub unsafe fn fill(to: *mut u8, length: usize) {
     let mut bytes = [0; 8];
     for index in 0..length {
         if index % 8 == 0 {
             bytes = next().to_ne_bytes();
         }
-        // SAFETY: the caller has a place for so many bytes.
+        // SAFETY: the caller has room for `length` bytes.
         unsafe { *to.add(index) = bytes[index % 8] };
     }
 }

@@ -1,30 +1,30 @@
-//! Asks valgrind for something, by an instruction sequence that does nothing on a real processor.
+//! Sends requests to valgrind, by an instruction sequence that does nothing on a real processor.
 
 use core::arch::asm;
 
 const RUNNING_ON_VALGRIND: usize = 0x1001;
 const MONITOR_COMMAND: usize = 0x1202;
-/// What callgrind's own requests begin with.
+/// Prefix of callgrind's own request numbers.
 const CALLGRIND: usize = (b'C' as usize) << 24 | (b'T' as usize) << 16;
 const DUMP: usize = CALLGRIND;
 const TOGGLE: usize = CALLGRIND + 2;
 
-/// Whether valgrind executes this process.
+/// True if valgrind executes this process.
 pub fn is_there() -> bool {
     request(RUNNING_ON_VALGRIND, 0) != 0
 }
 
-/// Begins or stops to count in this thread.
+/// Starts or stops counting in this thread.
 pub fn toggle() {
     request(TOGGLE, 0);
 }
 
-/// Has callgrind write what was executed since the last dump, by function, and count from zero.
+/// Makes callgrind write the instructions since the last dump, by function, and restart at zero.
 pub fn dump() {
     request(DUMP, 0);
 }
 
-/// Has callgrind answer a command in its log. The text ends with a zero.
+/// Makes callgrind answer a command in its log. The command ends with a zero.
 pub fn monitor(command: &'static [u8]) {
     request(MONITOR_COMMAND, command.as_ptr() as usize);
 }
@@ -33,8 +33,8 @@ pub fn monitor(command: &'static [u8]) {
 fn request(number: usize, argument: usize) -> usize {
     let words = [number, argument, 0, 0, 0, 0];
     let mut answer: usize = 0;
-    // SAFETY: it changes no register but that of the answer; valgrind reads the words, and a command that they
-    // lead to.
+    // SAFETY: it changes no register but that of the answer; valgrind reads the words, and a command that they point
+    // to.
     #[cfg(target_arch = "x86_64")]
     unsafe {
         asm!(

@@ -1,4 +1,5 @@
-//! Moves the program's code to other pages of memory, where it keeps its addresses.
+//! Moves the program's code to other physical pages, at the same addresses, so that a measurement samples many page
+//! placements. Must not run while a measurement is timed.
 
 use core::{
     ffi::{c_ulong, c_void},
@@ -9,18 +10,18 @@ use core::{
 
 use super::system::*;
 
-/// Moving may take one of so many parts of the time.
+/// Moving may take one part in this many of the time.
 const SHARE: i64 = 20;
-/// A place is kept for so long at least, in ns: some measurements.
+/// Least time between two moves, in ns: some measurements.
 const LEAST: i64 = 8_000_000;
 
-/// Where the code begins, and how many bytes it has; 0 if it is not to be moved.
+/// Address and size in bytes of the code; 0 if it is not to be moved.
 static START: AtomicUsize = AtomicUsize::new(0);
 static LENGTH: AtomicUsize = AtomicUsize::new(0);
-/// When to move it again, by the real clock.
+/// Time of the next move, by the real clock, in ns.
 static NEXT: AtomicI64 = AtomicI64::new(0);
 
-/// A program header of an executable of 64 bits.
+/// A program header of a 64-bit executable.
 #[repr(C)]
 struct Header {
     kind: u32,
@@ -42,12 +43,12 @@ pub fn find() {
     const HEADERS: u32 = 6;
     const EXECUTABLE: u32 = 1;
 
-    // SAFETY: it only looks something up.
+    // SAFETY: it only reads values that the kernel gave to this process.
     let [at, count, page] = [PHDR, COUNT, PAGE].map(|what| unsafe { getauxval(what) } as usize);
     if !cfg!(target_arch = "x86_64") || at == 0 || page == 0 {
         return;
     }
-    // SAFETY: the kernel tells where the headers are, and they stay there.
+    // SAFETY: the kernel gives the address of the headers, and they stay there.
     let headers = unsafe { slice::from_raw_parts(at as *const Header, count) };
     let own = headers.iter().find(|header| header.kind == HEADERS);
     let is_code = |header: &&Header| header.kind == LOAD && header.flags & EXECUTABLE != 0;
@@ -60,7 +61,7 @@ pub fn find() {
     }
 }
 
-/// Moves the code if it has been where it is for long enough.
+/// Moves the code if it has been in its place for long enough.
 pub fn move_if_due(now: i64) {
     let length = LENGTH.load(Relaxed);
     if length == 0 || now < NEXT.load(Relaxed) {

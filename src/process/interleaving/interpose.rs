@@ -1,11 +1,11 @@
-//! Stands in for the clock in a benchmark's process, and passes the turn to the partner's process when the
-//! clock is read. rustc compiles it to a library that is preloaded; it is no part of any crate. Users have old
-//! compilers too, so it is written for Rust 1.64.
+//! Replaces the clock in a benchmark's process, and hands over to the partner's process when the clock is read. rustc
+//! compiles this file to a library that is preloaded; it belongs to no crate. Users have old compilers too, so it is
+//! written for Rust 1.64.
 //!
-//! A process lives in a time of its own that stands still while it waits for its turn. So it makes no
-//! difference whether a reading begins or ends a measurement. Points in time until which Rust's own locks and
-//! channels wait, or a thread sleeps, are translated to the real time. It also stands still while others have the
-//! CPU: other processes, and, on a virtual machine, its host.
+//! A process has its own time, which stands still while the partner runs. So it makes no difference whether a reading
+//! begins or ends a measurement. Deadlines of Rust's own locks and channels, and of sleeping threads, are translated to
+//! the real time. The process's time also stands still while others have the CPU: other processes and, on a virtual
+//! machine, its host.
 #![no_std]
 
 use core::{
@@ -24,17 +24,17 @@ use page::{Page, READINGS};
 use system::*;
 
 static PAGE: AtomicPtr<Page> = AtomicPtr::new(null_mut());
-/// Which of the two processes this is.
+/// Index of this process, 0 or 1.
 static MEMBER: AtomicUsize = AtomicUsize::new(0);
-/// The process that joined: what it forks does not take turns.
+/// The process that joined: its forks do not interleave.
 static PROCESS: AtomicU32 = AtomicU32::new(0);
-/// The thread that passes the turn: the first one, as the kernel and as libc call it. Others run on.
+/// The thread that hands over: the first one, by its kernel id and its libc id. Other threads are not paused.
 static OWNER: AtomicU32 = AtomicU32::new(0);
 static OWNER_IN_LIBC: AtomicUsize = AtomicUsize::new(0);
 static TIME: OwnTime = OwnTime::new();
-/// Whether the time is changed at this moment: a signal handler may read the clock meanwhile.
+/// True while the time is being changed: a signal handler may read the clock meanwhile.
 static IS_CHANGING: AtomicBool = AtomicBool::new(false);
-/// When the present turn began, by the real clock.
+/// Start of the current time slice, by the real clock.
 static BEGAN: AtomicI64 = AtomicI64::new(0);
 
 #[panic_handler]
@@ -43,12 +43,12 @@ fn panic(_: &PanicInfo<'_>) -> ! {
     unsafe { abort() }
 }
 
-/// Whether a clock counts the time of the world, and not that of a thread or a process.
+/// True for a clock of the real world, as opposed to a thread's or a process's CPU time.
 fn is_wall_clock(id: c_int) -> bool {
     matches!(id, 0 | CLOCK_MONOTONIC | 4..=7 | 11)
 }
 
-/// The clock that is read instead. Coarse ones show less than what was waited.
+/// The clock that is read instead. Coarse clocks show less than the time waited.
 fn exact(id: c_int) -> c_int {
     match id {
         5 => 0,
@@ -78,7 +78,7 @@ unsafe extern "C" fn clock_gettime(id: c_int, out: *mut Timespec) -> c_int {
             now = if is_over { switch_if_due(page, now) } else { TIME.go_on(&Own) };
             IS_CHANGING.store(false, Release);
         }
-        // It stands still for a signal handler that interrupts a change of turns.
+        // It stands still for a signal handler that interrupts a hand-over.
         if let Some(reading) = TIME.read(now) {
             if id == CLOCK_MONOTONIC {
                 keep(page, reading);
@@ -95,7 +95,7 @@ unsafe extern "C" fn clock_gettime(id: c_int, out: *mut Timespec) -> c_int {
         if status != 0 {
             return status;
         }
-        // Had the process stood still or gone on meanwhile, time would go back.
+        // Had the process stopped or resumed in between, time would go back.
         let after = TIME.state();
         if after == state {
             break;
@@ -111,7 +111,7 @@ unsafe extern "C" fn clock_gettime(id: c_int, out: *mut Timespec) -> c_int {
     0
 }
 
-/// How much more a clock shows than the monotonic one: clocks differ by that, and not by how fast they go.
+/// Offset of a clock to the monotonic one: clocks differ by an offset, and not in speed.
 fn ahead(id: c_int) -> i64 {
     const LONGEST_PAIR: i64 = 1_000;
     if id == CLOCK_MONOTONIC {
@@ -150,7 +150,7 @@ impl Clocks for Own {
     }
 }
 
-/// Keeps what the first thread has read. A process that it forks writes there too.
+/// Keeps a reading of the first thread. A process that it forks writes there too.
 fn keep(page: &Page, reading: i64) {
     let own = MEMBER.load(Relaxed);
     let index = page.read[own].load(Relaxed);
@@ -158,12 +158,13 @@ fn keep(page: &Page, reading: i64) {
     page.read[own].store(index + 1, Relaxed);
 }
 
-/// Passes the turn and waits until it comes back, which is told by the real clock. The time stands still already.
+/// Hands over if the time slice is used up, and waits until it is this process's turn again. Returns the real time. The
+/// process's own time stands still already.
 fn switch_if_due(page: &Page, now: i64) -> i64 {
     let own = MEMBER.load(Relaxed);
     // SAFETY: libc has a place for each thread.
     let error = unsafe { __errno_location() };
-    // SAFETY: as above. Who reads the clock does not expect that this changes.
+    // SAFETY: as above. A caller that reads the clock does not expect errno to change.
     let before = unsafe { *error };
     page.held[own].fetch_add(now - BEGAN.load(Relaxed), Relaxed);
     page.passed[own].fetch_add(1, Relaxed);
@@ -177,7 +178,7 @@ fn switch_if_due(page: &Page, now: i64) -> i64 {
     now
 }
 
-/// Goes on from the time at which it stood still.
+/// Resumes the time where it stood still.
 fn go_on(page: &Page) -> i64 {
     let now = TIME.go_on_after_wait(&Own);
     BEGAN.store(now, Relaxed);
@@ -191,8 +192,8 @@ fn pass(page: &Page) {
     unsafe { real_syscall()(SYS_FUTEX, addr_of!(page.turn), FUTEX_WAKE, c_int::MAX) };
 }
 
-/// Waits for the turn, or until there is nobody to take turns with. InterimAnalyses again twenty times a second, as
-/// rbench only writes to the page, and wakes nobody, when a process has ended without passing the turn.
+/// Waits until the partner hands over or has left. Checks again twenty times a second, as rbench only writes to the
+/// page, and wakes nobody, when a process has ended without handing over.
 fn wait(page: &Page) {
     let own = MEMBER.load(Relaxed) as u32;
     let most = Timespec::of(50_000_000);
@@ -216,7 +217,7 @@ fn partner() -> usize {
     1 - MEMBER.load(Relaxed)
 }
 
-/// Whether this may be the thread that passes the turn. Told fast, but a forked process has one too.
+/// True if this may be the thread that hands over. A fast check, which also holds in a forked process.
 fn is_owner() -> bool {
     // SAFETY: it takes nothing.
     (unsafe { pthread_self() }) == OWNER_IN_LIBC.load(Relaxed)
@@ -227,7 +228,7 @@ fn thread() -> u32 {
     (unsafe { real_syscall()(SYS_GETTID) }) as u32
 }
 
-/// The same point in the real time.
+/// Converts a deadline to the real time.
 fn in_real_time(point: &Timespec) -> Timespec {
     let waited = match TIME.state() {
         State::Behind(left_out) => left_out,
@@ -236,7 +237,7 @@ fn in_real_time(point: &Timespec) -> Timespec {
     Timespec::of(point.total().saturating_add(waited))
 }
 
-/// Rust's own locks, channels and parked threads wait until a point in time by this call.
+/// Rust's own locks, channels and parked threads wait for a deadline with this call.
 #[no_mangle]
 unsafe extern "C" fn syscall(
     number: c_long,
@@ -274,7 +275,7 @@ unsafe extern "C" fn clock_nanosleep(
     unsafe { sleep(id, flags, &in_real_time(&*time), left) }
 }
 
-/// A process does not see that it is pinned to one CPU: one that has as many threads as CPUs is not to have fewer.
+/// Hides from a process that it is pinned to one CPU: one that starts as many threads as CPUs must not start fewer.
 #[no_mangle]
 unsafe extern "C" fn sched_getaffinity(process: c_int, size: usize, mask: *mut c_void) -> c_int {
     // SAFETY: libc has a function of this name and type.
@@ -295,7 +296,7 @@ unsafe extern "C" fn sched_getaffinity(process: c_int, size: usize, mask: *mut c
     0
 }
 
-/// Before `main`: joins the partner and waits for the first turn. What this process starts takes no turns.
+/// Runs before `main`: joins the partner and waits for the first time slice. Child processes do not interleave.
 extern "C" fn join() {
     const READ_WRITE: c_int = 3;
     const SHARED: c_int = 1;
@@ -305,7 +306,7 @@ extern "C" fn join() {
         if value.is_null() {
             return;
         }
-        // Which process this is, and the open files: of the page and of this library.
+        // The index of this process, and the file numbers of the page and of this library.
         let [member, file, library] = numbers(value);
         restore_preload();
         unsetenv(name(b"RBENCH_TURNS\0").as_ptr());
@@ -321,7 +322,7 @@ extern "C" fn join() {
         OWNER.store(thread(), Relaxed);
         OWNER_IN_LIBC.store(pthread_self(), Relaxed);
         let page = page.cast::<Page>();
-        // Whoever wakes its partner is not interrupted by it, but goes on until it waits itself.
+        // A process that wakes its partner is not preempted by it, but continues until it waits itself.
         sched_setscheduler(0, SCHED_BATCH, &0);
         TIME.stand_still(nanoseconds(CLOCK_MONOTONIC));
         code::find();
@@ -335,7 +336,7 @@ extern "C" fn join() {
     }
 }
 
-/// After `main`: tells what other threads took, and gives the turn up for good.
+/// Runs after `main`: reports the CPU time of other threads, and leaves the interleaving.
 extern "C" fn leave() {
     let page = PAGE.load(Acquire);
     // SAFETY: it takes nothing.
@@ -363,7 +364,7 @@ extern "C" fn leave() {
     }
     page.gone[own].store(1, Release);
     pass(page);
-    // What still runs, like destructors, passes no turns.
+    // Code that still runs, like destructors, does not hand over.
     OWNER_IN_LIBC.store(0, Relaxed);
 }
 

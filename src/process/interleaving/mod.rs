@@ -1,9 +1,8 @@
-//! Two processes that take turns: both run at once on one CPU, each only while it has the turn, so that
-//! whatever disturbs the machine disturbs both.
+//! Runs two processes interleaved: both are alive at once on one CPU, and they alternate in short time slices, so that
+//! a disturbance of the machine affects both alike.
 //!
-//! A library is preloaded to both that stands in for the clock. When a process reads the clock and has had the
-//! turn for long enough, it passes the turn and waits until it comes back. The time that it waits is not part of
-//! the time that it sees. The executables are not changed.
+//! A preloaded library replaces the clock in both. When a process reads the clock and its time slice is used up, it
+//! hands over to the partner and waits. Its own time excludes this wait. The executables are not changed.
 
 #[cfg(test)]
 mod own_time;
@@ -32,7 +31,7 @@ use self::page::{Page, READINGS};
 use super::preload::{LIBRARY, OWN, PAGE, inherit, moved, preload};
 use crate::error::{Context, Exit, Result};
 
-/// The source of the library: for rustc with these [flags](LIBRARY_FLAGS), without any dependency.
+/// The source of the library, for rustc with [these flags](LIBRARY_FLAGS). It has no dependencies.
 pub const LIBRARY_SOURCE: &str = concat!(
     include_str!("interpose.rs"),
     "mod own_time {\n",
@@ -46,56 +45,56 @@ pub const LIBRARY_SOURCE: &str = concat!(
     "}\n"
 );
 
-/// What rustc makes the library with. With LTO, nothing is left that would need Rust's own runtime.
+/// The flags for rustc. With LTO, no code is left that needs Rust's own runtime.
 pub const LIBRARY_FLAGS: &str =
     "--edition 2021 --crate-type cdylib -O -C panic=abort -C lto -C strip=symbols";
 
-/// How long a turn lasts at least. Shorter turns cost more in switches and cold caches; disturbances of longer
-/// turns are less alike.
+/// Least length of a time slice. Shorter slices cost more in switches and cold caches; with longer ones, the
+/// disturbances of the two processes are less alike.
 const QUANTUM: Duration = Duration::from_micros(300);
 
-/// The variable that says to which of two processes that take turns one belongs: a daemon has no other mark.
+/// The variable that holds the index of an interleaved process. A daemon keeps no other mark of its origin.
 pub(super) const MEMBER_VARIABLE: &str = "RBENCH_MEMBER";
 
-/// A path that leads each process that takes turns to a directory of its own.
+/// A path that leads each interleaved process to its own directory.
 pub fn own_directory() -> PathBuf {
     format!("/proc/self/fd/{OWN}").into()
 }
 
-/// What two processes share that take turns.
+/// The memory that two interleaved processes share.
 #[derive(Debug)]
 pub struct SharedPage {
     page: File,
     library: File,
 }
 
-/// What a process did with its turns.
+/// Statistics of an interleaved process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InterleavedUse {
-    /// Whether it took turns at all: it loaded the library.
+    /// True if it loaded the library, and so was interleaved at all.
     pub joined: bool,
-    /// Whether it ended in order, so that what its threads took is known.
+    /// True if it exited in order, so that the CPU time of its threads is known.
     pub time_read: bool,
-    /// How often it passed the turn.
+    /// Number of times it handed over to the partner.
     pub passed: u64,
-    /// How much CPU time its first thread took.
+    /// CPU time of its first thread.
     pub first_thread: Duration,
-    /// How much CPU time its other threads took, and the processes that it started.
+    /// CPU time of its other threads and of its child processes.
     pub others: Duration,
 }
 
-/// One of two processes that take turns, before it is started.
+/// One of two interleaved processes, before it is started.
 #[derive(Clone, Debug)]
 pub struct InterleavedProcess {
     ring: Arc<SharedPage>,
     index: usize,
     directory: Arc<OwnedFd>,
-    /// Whether its memory has the same addresses in each execution.
+    /// True if its memory has the same addresses in each execution.
     keeps_addresses: bool,
 }
 
 impl SharedPage {
-    /// A ring for processes that get this library, and that would run on these CPUs alone.
+    /// Creates the shared page for processes that preload `library` and that would run on `cpus` alone.
     pub fn new(library: &Path, cpus: &[usize]) -> Result<Arc<Self>> {
         let what = || "cannot create memory for two processes";
         let page = memfd_create("turns", MemfdFlags::CLOEXEC).context(Exit::Internal, what)?;
@@ -124,7 +123,7 @@ impl SharedPage {
         Ok(InterleavedProcess { ring, index, directory, keeps_addresses: true })
     }
 
-    /// Lets the other process go on without this one.
+    /// Lets the other process continue without this one.
     fn leave(&self, index: usize) -> Result<()> {
         self.write(offset_of!(Page, gone) + 4 * index, &1_u32.to_ne_bytes())
     }
@@ -144,9 +143,9 @@ impl SharedPage {
     }
 }
 
-/// Has this process, after exec, its stack, heap and libraries at the addresses where every other one has them
-/// that starts with as many bytes of environment: otherwise the kernel places the stack of each anew, and by
-/// that decides which data crosses the border of a cache line. Where it is forbidden, they are placed anew.
+/// Gives this process, after exec, its stack, heap and libraries at fixed addresses, the same in every process that
+/// starts with as many bytes of environment. Otherwise the kernel randomises the stack's address, and this decides
+/// which data crosses the border of a cache line. Where it is forbidden, addresses stay random.
 #[expect(unsafe_code, reason = "there is no safe way to change how a process is executed")]
 fn keep_addresses() {
     const ONLY_ASK: libc::c_ulong = 0xffff_ffff;
@@ -159,15 +158,15 @@ fn keep_addresses() {
 }
 
 impl InterleavedProcess {
-    /// A process that has nobody to take turns with: the library only leaves out of its time what interrupts it.
-    /// Each execution has other addresses, as it has without the library.
+    /// A process without a partner: the library only excludes interruptions from its time. Each execution has other
+    /// addresses, as it has without the library.
     pub fn alone(library: &Path, cpus: &[usize], directory: &Path) -> Result<Self> {
         let ring = SharedPage::new(library, cpus)?;
         ring.leave(1)?;
         Ok(Self { keeps_addresses: false, ..ring.member(0, directory)? })
     }
 
-    /// Has `command` start this process.
+    /// Prepares `command` to start this process.
     pub(super) fn apply(&self, command: &mut Command) {
         let value = format!("{},{PAGE},{LIBRARY}", self.index);
         command.env("RBENCH_TURNS", value).env(MEMBER_VARIABLE, self.index.to_string());
@@ -178,7 +177,7 @@ impl InterleavedProcess {
             (self.ring.library.as_raw_fd(), LIBRARY),
         ];
         inherit(command, self.clone(), files, |member| {
-            // What it leaves behind stays with it as long as it lives, so that nobody takes it for a process of
+            // Its left-behind processes stay with it as long as it lives, so that they are not mistaken for those of
             // the other one.
             let _ = set_child_subreaper(Some(getpid()));
             if member.keeps_addresses {
@@ -187,25 +186,25 @@ impl InterleavedProcess {
         });
     }
 
-    /// Which of the two it is.
+    /// Its index, 0 or 1.
     pub(super) const fn index(&self) -> usize {
         self.index
     }
 
-    /// How long the process has had the turn; absent as long as it takes none.
+    /// The total length of its time slices; none before it has joined.
     pub fn own_time(&self) -> Result<Option<Duration>> {
         if !self.has(offset_of!(Page, joined))? {
             return Ok(None);
         }
         let mut held = i64::from_ne_bytes(self.ring.read(offset_of!(Page, held) + 8 * self.index)?);
         let turn = u32::from_ne_bytes(self.ring.read(offset_of!(Page, turn))?);
-        // One that has ended is given the turn too, when the other one ends.
+        // An ended process may be marked as running too, once the other one has ended.
         let has_ended = self.has(offset_of!(Page, gone))?;
         if usize::try_from(turn) == Ok(self.index) && !has_ended {
             let began = i64::from_ne_bytes(self.ring.read(offset_of!(Page, began))?);
             let now = clock_gettime(ClockId::Monotonic);
             let now = now.tv_sec.saturating_mul(1_000_000_000).saturating_add(now.tv_nsec);
-            // It has not begun while the other process is still to join.
+            // The time slice has not begun while the other process is still to join.
             if began > 0 {
                 held = held.saturating_add(now.saturating_sub(began));
             }
@@ -213,12 +212,12 @@ impl InterleavedProcess {
         Ok(Some(Duration::from_nanos(u64::try_from(held).unwrap_or(0))))
     }
 
-    /// Lets the other process go on without this one, which has ended, however it did, or was never started.
+    /// Lets the other process continue without this one, which has ended, however it did, or was never started.
     pub fn leave(&self) -> Result<()> {
         self.ring.leave(self.index)
     }
 
-    /// What the process did, which has ended.
+    /// The statistics of the ended process.
     pub fn taken(&self) -> Result<InterleavedUse> {
         let number = |at: usize| -> Result<u64> {
             Ok(u64::from_ne_bytes(self.ring.read(at + 8 * self.index)?))
@@ -232,9 +231,9 @@ impl InterleavedProcess {
         })
     }
 
-    /// What the first thread of the process, which has ended, read last from the monotonic clock: at most `READINGS`
-    /// times in ns, in the order in which they were read. They are those that the process itself saw. Processes that it
-    /// forked add theirs, so whoever uses them makes sure that they are what they are taken for.
+    /// The last readings of the monotonic clock by the first thread of the ended process: at most `READINGS`, in ns of
+    /// the process's own time, in the order in which they were read. Forked processes add theirs, so callers must check
+    /// that the readings fit the measurement.
     pub fn readings(&self) -> Result<Vec<i64>> {
         let read = offset_of!(Page, read) + size_of::<u64>() * self.index;
         let read = usize::try_from(u64::from_ne_bytes(self.ring.read(read)?)).unwrap_or(usize::MAX);

@@ -1,57 +1,58 @@
-//! The time in which a process lives that takes turns: what it takes from its clocks, and what it leaves out.
+//! The own time of an interleaved process: the real time without the waits for its partner and without interruptions.
+//! Must also compile inside the preloaded library, for Rust 1.64.
 //!
-//! Clocks are read one after the other, and the process may lose the CPU between any two readings. So each time that is
-//! left out begins and ends at a single reading of the real clock, which counts for everything that begins or ends
-//! there. Otherwise an interruption between two readings would be left out twice, or of another measurement.
+//! Clocks are read one after the other, and the process may lose the CPU between any two readings. So each excluded
+//! interval begins and ends at a single reading of the real clock, which counts for everything that begins or ends
+//! there. Otherwise an interruption between two readings would be excluded twice, or from another measurement.
 
 use core::sync::atomic::{
     AtomicI64,
     Ordering::{Acquire, Relaxed, Release},
 };
 
-/// For how long what the CPU time was is good enough, in ns: what was taken before a measurement can be mistaken for what
-/// was taken of it for so long at most.
+/// Longest age of a CPU time reading that is good enough, in ns. An interruption before a measurement can be excluded
+/// from the measurement instead, or the reverse, by at most this much.
 const LONGEST_KNOWN: i64 = 10_000;
 
-/// Clocks that differ by less, in ns, only were not read at the same time.
+/// Smaller differences between clocks, in ns, only mean that they were not read at the same time.
 const LEAST_TAKEN: i64 = 2_000;
 
-/// What the time is made of. Times are in ns.
+/// The clocks of one thread. Times are in ns.
 pub trait Clocks {
-    /// The real time, which only goes forward.
+    /// The real time, which never goes back.
     fn now(&self) -> i64;
-    /// How much CPU time this thread had.
+    /// CPU time of this thread.
     fn cpu_time(&self) -> i64;
-    /// How many voluntary context switches this thread has made.
+    /// Number of voluntary context switches of this thread.
     fn waits(&self) -> i64;
 }
 
-/// The time of a process, by which the first thread accounts for what it leaves out.
+/// The own time of a process. Its first thread accounts for the excluded intervals.
 pub struct OwnTime {
-    /// Twice what was left out up to now; or, while the time stands still, one more than twice the time at which it
+    /// Twice the time excluded up to now; or, while the time stands still, one more than twice the time at which it
     /// does. In one number, so that other threads never see one without the other.
     state: AtomicI64,
-    /// When the first thread read the clock last, by the real clock.
+    /// Last clock reading of the first thread, by the real clock.
     last: AtomicI64,
-    /// From when on what is taken is to be found out, by the real clock.
+    /// The real time up to which interruptions are accounted for.
     known: AtomicI64,
-    /// How much CPU time the thread had then.
+    /// CPU time of the thread then.
     cpu_time: AtomicI64,
-    /// How many voluntary context switches the thread had made, when that was read.
+    /// Number of voluntary context switches of the thread then.
     waits: AtomicI64,
 }
 
-/// What the time is at a moment.
+/// The state of the time at one moment.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// It goes on, this much behind the real time.
+    /// It runs, this much behind the real time.
     Behind(i64),
-    /// It stands still here.
+    /// It stands still at this time.
     Still(i64),
 }
 
 impl OwnTime {
-    /// The real time.
+    /// Starts equal to the real time.
     pub const fn new() -> Self {
         Self {
             state: AtomicI64::new(0),
@@ -62,18 +63,18 @@ impl OwnTime {
         }
     }
 
-    /// What the time is now.
+    /// The current state.
     pub fn state(&self) -> State {
         let state = self.state.load(Acquire);
         if state & 1 == 0 { State::Behind(state >> 1) } else { State::Still(state >> 1) }
     }
 
-    /// Whether it is to be asked what was taken up to `now`.
+    /// True if interruptions up to `now` are to be accounted for.
     pub fn is_due(&self, now: i64) -> bool {
         now - self.known.load(Relaxed) >= LONGEST_KNOWN
     }
 
-    /// Tells the first thread the time; nothing while it stands still.
+    /// The time for the first thread; none while it stands still.
     pub fn read(&self, now: i64) -> Option<i64> {
         self.last.store(now, Relaxed);
         match self.state() {
@@ -82,22 +83,22 @@ impl OwnTime {
         }
     }
 
-    /// Stands still from `now` on, where nothing is known of what was taken before.
+    /// Stops the time at `now`, without excluding anything before.
     pub fn stand_still(&self, now: i64) {
         self.stop(now, 0);
     }
 
-    /// Stands still from `now` on, and leaves out what others took of the CPU since the clock was read last. By the
-    /// kernel's account, that is no CPU time of the thread; nor is what the thread waited for a lock, a
-    /// disk or a timer, which stays.
+    /// Stops the time at `now`, and excludes the intervals in which others had the CPU since the clock was read last:
+    /// by the kernel's account, they are no CPU time of the thread. Nor are its waits for a lock, a disk or a timer,
+    /// but these stay included.
     pub fn settle(&self, now: i64, clocks: &impl Clocks) {
         let cpu_time = clocks.cpu_time();
         let needed = cpu_time - self.cpu_time.swap(cpu_time, Relaxed);
         let known = self.known.load(Relaxed);
         let missing = now - known - needed;
-        // All the time before the last reading may have been taken. What is more than that was taken after it.
+        // All the time before the last reading may have been lost. The rest was lost after it.
         let taken = missing - (self.last.load(Relaxed) - known);
-        // A process that was forked has needed less CPU time than the one that it is a copy of.
+        // A forked process has used less CPU time than the process that it is a copy of.
         if missing < LEAST_TAKEN || needed < 0 {
             return self.stop(now, 0);
         }
@@ -112,9 +113,9 @@ impl OwnTime {
         }
     }
 
-    /// Goes on from where it stood still, and tells when that was, by the real clock.
+    /// Resumes the time where it stood still, and returns the real time of that moment.
     pub fn go_on(&self, clocks: &impl Clocks) -> i64 {
-        // The CPU time was asked for before: what is taken in between is none of this time.
+        // The CPU time was read before: an interruption in between is not part of this time.
         let now = clocks.now();
         self.known.store(now, Relaxed);
         self.last.store(now, Relaxed);
@@ -124,7 +125,7 @@ impl OwnTime {
         now
     }
 
-    /// As [`go_on`](Self::go_on), after the thread has waited.
+    /// The same, after the thread has waited.
     pub fn go_on_after_wait(&self, clocks: &impl Clocks) -> i64 {
         self.waits.store(clocks.waits(), Relaxed);
         self.cpu_time.store(clocks.cpu_time(), Relaxed);

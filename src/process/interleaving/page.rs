@@ -1,39 +1,41 @@
-//! What two processes that take turns share, and what rbench reads and writes of it.
+//! The memory that two interleaved processes share with each other and with rbench. Compiled into
+//! both rbench and the preloaded library.
 
 use core::sync::atomic::{AtomicI64, AtomicU32, AtomicU64};
 
-/// How many readings of the clock are kept.
+/// Number of clock readings that are kept.
 pub const READINGS: usize = 256;
 
-/// The memory. Times are in ns, by the monotonic clock.
+/// The layout of the memory. Times are in ns, by the monotonic clock.
 #[repr(C)]
 pub struct Page {
-    /// The CPUs on which a process may run that runs alone, a bit for each.
+    /// The CPUs available to a process that runs alone, one bit for each.
     pub cpus: [AtomicU64; 16],
-    /// Whose turn it is: 0 or 1.
+    /// The process that may run now: 0 or 1.
     pub turn: AtomicU32,
-    /// Whether each process takes turns.
+    /// 1 for each process that interleaves.
     pub joined: [AtomicU32; 2],
-    /// Whether each process has ended, so that the other need not wait for it.
+    /// 1 for each process that has ended, so that the other need not wait for it.
     pub gone: [AtomicU32; 2],
-    /// Whether each process has ended in order, and so has said what its other threads took.
+    /// 1 for each process that has exited in order, and so has reported the CPU time of its other
+    /// threads.
     pub told: [AtomicU32; 2],
-    /// So that the numbers that follow are aligned.
+    /// Padding, which aligns the following numbers.
     pub unused: u32,
-    /// How long a turn lasts at least.
+    /// Least length of a time slice.
     pub quantum: AtomicI64,
-    /// When the present turn began.
+    /// Start of the current time slice.
     pub began: AtomicI64,
-    /// How long the turns of each process lasted that it has passed.
+    /// Total length of each process's past time slices.
     pub held: [AtomicI64; 2],
-    /// How often each process has passed the turn.
+    /// Number of times that each process has handed over.
     pub passed: [AtomicU64; 2],
-    /// How much CPU time the first thread of each process took.
+    /// CPU time of the first thread of each process.
     pub first_thread: [AtomicI64; 2],
-    /// How much CPU time other threads of each process took, and the processes that it started.
+    /// CPU time of the other threads of each process, and of its child processes.
     pub others: [AtomicI64; 2],
-    /// How often the first thread of each process has read the monotonic clock.
+    /// Number of readings of the monotonic clock by the first thread of each process.
     pub read: [AtomicU64; 2],
-    /// What it read there, in the time of its process: reading `i` is at `i % READINGS`.
+    /// These readings, in the process's own time: reading `i` is at `i % READINGS`.
     pub readings: [[AtomicI64; READINGS]; 2],
 }

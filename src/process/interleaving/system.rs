@@ -1,4 +1,4 @@
-//! What the library that passes turns calls of libc and the kernel, without any crate.
+//! The calls of libc and the kernel that the preloaded library needs, without any crate.
 
 use core::{
     ffi::{CStr, c_char, c_int, c_long, c_ulong, c_void},
@@ -61,7 +61,7 @@ pub const SCHED_BATCH: c_int = 3;
 pub const RTLD_NEXT: *mut c_void = usize::MAX as *mut c_void;
 pub const RUSAGE_CHILDREN: c_int = -1;
 pub const RUSAGE_THREAD: c_int = 1;
-/// Where `struct rusage` has how often the CPU was given up of one's own accord.
+/// Index in `struct rusage` of the number of voluntary context switches.
 pub const VOLUNTARY_SWITCHES: usize = 16;
 pub const TIMER_ABSTIME: c_int = 1;
 
@@ -74,13 +74,13 @@ pub const SYS_FUTEX: c_long = 98;
 #[cfg(target_arch = "aarch64")]
 pub const SYS_GETTID: c_long = 178;
 
-/// The function of this name that this library hides.
+/// A libc function of the same name, which this library hides.
 pub struct Hidden {
     name: &'static [u8],
     function: AtomicPtr<c_void>,
 }
 
-/// A name that ends with a zero.
+/// Converts a name that ends with a zero.
 pub fn name(bytes: &'static [u8]) -> &'static CStr {
     // SAFETY: all names here end with a zero, and have no other.
     unsafe { CStr::from_bytes_with_nul_unchecked(bytes) }
@@ -136,10 +136,9 @@ impl Timespec {
     pub fn total(&self) -> i64 {
         self.seconds.saturating_mul(1_000_000_000).saturating_add(self.nanoseconds)
     }
-
 }
 
-/// The numbers of a variable, which are separated by commas.
+/// Parses a variable that holds comma-separated numbers.
 pub unsafe fn numbers<const COUNT: usize>(value: *const c_char) -> [c_int; COUNT] {
     let mut numbers = [0; COUNT];
     // SAFETY: variables end with zeros.
@@ -150,7 +149,7 @@ pub unsafe fn numbers<const COUNT: usize>(value: *const c_char) -> [c_int; COUNT
     numbers
 }
 
-/// Takes this library off the list of those that are preloaded to what this process starts.
+/// Removes this library from the list of those that child processes preload.
 pub unsafe fn restore_preload() {
     // SAFETY: the variable is a text that ends with a zero, and no other thread runs yet.
     unsafe {

@@ -1,4 +1,4 @@
-//! Processes that take turns, and processes whose partner does not.
+//! Interleaved processes, and processes whose partner fails.
 
 mod own_time;
 
@@ -22,9 +22,9 @@ use crate::process::{
     testing::compile,
 };
 
-/// The library, and a program that reads the clock until 60 ms have gone by, or as many as it is told, and then
-/// prints how long a message took that never came, for which it waited at most 20 ms, what its directory has, on
-/// how many CPUs it may run, and of which file its code is in memory.
+/// The library, and a program that reads the clock for 60 ms or the given number of ms, and then prints: how long it
+/// waited, with a limit of 20 ms, for a message that never came; the content of its directory; the number of CPUs it
+/// may run on; and the file that its code in memory belongs to.
 struct Built {
     directory: TempDir,
 }
@@ -59,8 +59,8 @@ fn main() {
 }
 "#;
 
-/// Prints how long work took that reads no clock, and how much CPU time it needed, in ns; and how long a sleep of 30 ms
-/// took, in ms.
+/// Prints the duration of work that reads no clock, and its CPU time, in ns; and the duration of a sleep of 30 ms, in
+/// ms.
 const WORK: &str = r#"
 use std::{hint::black_box, time::{Duration, Instant}};
 fn cpu_time() -> u64 {
@@ -79,7 +79,7 @@ fn main() {
 }
 "#;
 
-/// All that is compiled here takes turns at being alone, so it is compiled once.
+/// Compiled once, as compiling takes long.
 fn built() -> &'static Built {
     static BUILT: OnceLock<Built> = OnceLock::new();
     BUILT.get_or_init(|| {
@@ -94,15 +94,15 @@ fn built() -> &'static Built {
     })
 }
 
-fn ring() -> Arc<SharedPage> {
+fn shared_page() -> Arc<SharedPage> {
     SharedPage::new(&built().directory.path().join("library"), &[0, 5, 64]).unwrap()
 }
 
-fn member(ring: &Arc<SharedPage>, index: usize) -> InterleavedProcess {
+fn member(shared_page: &Arc<SharedPage>, index: usize) -> InterleavedProcess {
     let home = built().directory.path().join(format!("home-{index}"));
     fs::create_dir_all(&home).unwrap();
     fs::write(home.join("name"), index.to_string()).unwrap();
-    ring.member(index, &home).unwrap()
+    shared_page.member(index, &home).unwrap()
 }
 
 fn start(member: &InterleavedProcess) -> Child {
@@ -123,11 +123,11 @@ fn printed(child: Child) -> Vec<String> {
     String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
 }
 
-/// Containers may forbid it.
+/// Containers may forbid fixed addresses.
 #[test]
-fn both_have_stack_heap_and_code_at_the_same_addresses_where_that_is_permitted() {
-    let ring = ring();
-    let both = [0, 1].map(|index| member(&ring, index));
+fn both_processes_have_the_same_addresses_where_permitted() {
+    let shared_page = shared_page();
+    let both = [0, 1].map(|index| member(&shared_page, index));
     let [one, other] = both.each_ref().map(start).map(printed);
     if u32::from_str_radix(&one[4], 16).unwrap() & libc::ADDR_NO_RANDOMIZE.unsigned_abs() != 0 {
         assert_eq!(one[5], other[5]);
@@ -136,27 +136,26 @@ fn both_have_stack_heap_and_code_at_the_same_addresses_where_that_is_permitted()
 
 #[test]
 #[cfg(target_arch = "x86_64")]
-fn the_code_of_processes_that_take_turns_is_moved_to_pages_of_no_file_and_stays_in_those_of_others()
-{
-    let both = ring();
-    let taking_turns = [0, 1].map(|index| member(&both, index));
-    for child in taking_turns.each_ref().map(start) {
+fn code_is_moved_to_anonymous_pages_only_when_interleaved() {
+    let both = shared_page();
+    let interleaved = [0, 1].map(|index| member(&both, index));
+    for child in interleaved.each_ref().map(start) {
         assert_eq!(printed(child)[6], "none");
     }
-    let of_file = fs::canonicalize(built().directory.path().join("program")).unwrap();
+    let program_path = fs::canonicalize(built().directory.path().join("program")).unwrap();
     let library = built().directory.path().join("library");
     let alone = InterleavedProcess::alone(&library, &[0], built().directory.path()).unwrap();
-    assert_eq!(printed(start(&alone))[6], of_file.to_str().unwrap());
+    assert_eq!(printed(start(&alone))[6], program_path.to_str().unwrap());
 }
 
 #[test]
-fn two_processes_run_by_turns_each_in_its_own_time_and_directory() {
-    let ring = ring();
-    let members = [0, 1].map(|index| member(&ring, index));
+fn processes_alternate_each_in_its_own_time_and_directory() {
+    let shared_page = shared_page();
+    let members = [0, 1].map(|index| member(&shared_page, index));
     let children = members.each_ref().map(start);
     for (child, name) in children.into_iter().zip(["0", "1"]) {
         let lines = printed(child);
-        // Nobody waits less long than it means to because its time stood still before.
+        // No wait is shorter than intended because the process's time stood still before.
         assert!(lines[0].parse::<u64>().unwrap() >= 20, "{lines:?}");
         assert_eq!(lines[1..4], [name, "", "3"]);
     }
@@ -171,9 +170,9 @@ fn two_processes_run_by_turns_each_in_its_own_time_and_directory() {
 }
 
 #[test]
-fn what_a_process_read_last_from_the_clock_is_kept_in_its_own_time() {
-    let ring = ring();
-    let members = [0, 1].map(|index| member(&ring, index));
+fn last_clock_readings_are_kept_in_own_time() {
+    let shared_page = shared_page();
+    let members = [0, 1].map(|index| member(&shared_page, index));
     for child in members.each_ref().map(start) {
         printed(child);
     }
@@ -181,21 +180,21 @@ fn what_a_process_read_last_from_the_clock_is_kept_in_its_own_time() {
         let readings = member.readings().unwrap();
         assert_eq!(readings.len(), READINGS);
         assert!(readings.is_sorted());
-        // Some of the last ones are from before the wait of 20 ms. What the partner took meanwhile does not count.
+        // Some of the last readings are from before the wait of 20 ms. The partner's time slices do not count.
         let waited = readings[READINGS - 1] - readings[READINGS - 10];
         assert!((20_000_000..2_000_000_000).contains(&waited), "{waited}");
     }
 }
 
 #[test]
-fn what_other_processes_take_of_the_cpu_is_not_part_of_the_own_time_and_sleep_is() {
-    let ring = ring();
-    member(&ring, 1).leave().unwrap();
-    let worker = member(&ring, 0);
+fn own_time_excludes_preemption_and_includes_sleep() {
+    let shared_page = shared_page();
+    member(&shared_page, 1).leave().unwrap();
+    let worker = member(&shared_page, 0);
     let is_done = AtomicBool::new(false);
     let lines = thread::scope(|scope| {
         let crowd = scope.spawn(|| {
-            // What is started from here has one CPU together.
+            // All threads started here share one CPU.
             let _pinned = Pinned::pin(cpus().unwrap().first().copied()).unwrap();
             let busy = || {
                 while !is_done.load(Ordering::Relaxed) {
@@ -215,9 +214,9 @@ fn what_other_processes_take_of_the_cpu_is_not_part_of_the_own_time_and_sleep_is
 }
 
 #[test]
-fn the_time_of_a_process_stands_still_while_its_partner_has_the_turn() {
-    let ring = ring();
-    let [waiting, absent] = [0, 1].map(|index| member(&ring, index));
+fn own_time_stands_still_while_the_partner_runs() {
+    let shared_page = shared_page();
+    let [waiting, absent] = [0, 1].map(|index| member(&shared_page, index));
     assert_eq!(waiting.own_time().unwrap(), None);
     let begin = Instant::now();
     let child = start(&waiting);
@@ -234,15 +233,15 @@ fn the_time_of_a_process_stands_still_while_its_partner_has_the_turn() {
 }
 
 #[test]
-fn a_process_goes_on_whose_partner_never_comes_or_is_killed() {
-    let alone = ring();
+fn process_continues_if_its_partner_is_missing_or_killed() {
+    let alone = shared_page();
     member(&alone, 1).leave().unwrap();
     let first = member(&alone, 0);
     printed(start(&first));
     assert_eq!(first.taken().unwrap().passed, 0);
 
-    let ring = ring();
-    let [left, killed] = [0, 1].map(|index| member(&ring, index));
+    let shared_page = shared_page();
+    let [left, killed] = [0, 1].map(|index| member(&shared_page, index));
     // It is killed long before it would end.
     let mut child = start_program(&killed, "program", Some("60000"));
     let other = start(&left);
@@ -258,15 +257,15 @@ fn a_process_goes_on_whose_partner_never_comes_or_is_killed() {
 }
 
 #[test]
-fn a_process_whose_partner_never_passes_the_turn_is_ended_at_both_deadlines() {
-    let ring = ring();
-    let waiting = member(&ring, 1);
+fn waiting_process_is_ended_after_both_deadlines() {
+    let shared_page = shared_page();
+    let waiting = member(&shared_page, 1);
     let invocation = Invocation {
         program: built().directory.path().join("program"),
         directory: "/".into(),
         ..Invocation::default()
     };
-    // Long enough that it is loaded and waits for its turn.
+    // Long enough for it to be loaded and to wait for its first time slice.
     let deadline = Duration::from_secs(1);
     let limits = Limits { deadline, grace: Duration::from_millis(100), ..Limits::default() };
     let interrupt = Interrupt::new().unwrap();
@@ -276,13 +275,13 @@ fn a_process_whose_partner_never_passes_the_turn_is_ended_at_both_deadlines() {
 }
 
 #[test]
-fn the_deadline_of_a_second_process_is_not_used_up_by_the_first() {
-    let ring = ring();
-    let [second, partner] = [1, 0].map(|index| member(&ring, index));
+fn second_process_has_its_full_deadline() {
+    let shared_page = shared_page();
+    let [second, partner] = [1, 0].map(|index| member(&shared_page, index));
     let deadline = Duration::from_millis(500);
     let used = i64::try_from(deadline.as_nanos()).unwrap();
-    ring.write(offset_of!(Page, joined) + 4, &1_u32.to_ne_bytes()).unwrap();
-    ring.write(offset_of!(Page, held) + 8, &used.to_ne_bytes()).unwrap();
+    shared_page.write(offset_of!(Page, joined) + 4, &1_u32.to_ne_bytes()).unwrap();
+    shared_page.write(offset_of!(Page, held) + 8, &used.to_ne_bytes()).unwrap();
     let invocation = Invocation {
         program: built().directory.path().join("program"),
         directory: "/".into(),
@@ -292,7 +291,7 @@ fn the_deadline_of_a_second_process_is_not_used_up_by_the_first() {
     let interrupt = Interrupt::new().unwrap();
     let ended = thread::scope(|scope| {
         let running = scope.spawn(|| run(&invocation, &limits, &interrupt, Some(&second)));
-        // Its deadline comes before it begins.
+        // Its deadline passes before it begins.
         thread::sleep(deadline + Duration::from_millis(100));
         partner.leave().unwrap();
         running.join().unwrap()

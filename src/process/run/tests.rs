@@ -1,4 +1,4 @@
-//! Children that behave, and children that do not.
+//! Well-behaved and misbehaving children.
 
 use std::{fs, path::Path, thread};
 
@@ -23,8 +23,8 @@ fn run_shell(script: &str) -> Ended {
     run(&shell(script), &limits(Duration::from_secs(60)), &interrupt, None).unwrap()
 }
 
-/// Checks that the process whose id stands in `file` is gone, or is a zombie that its parent has not reaped yet. A
-/// signal takes a moment, and the child of another test may be the one that adopts it and sends the signal.
+/// Checks that the process whose id is in `file` is gone, or is a zombie that its parent has not reaped yet. A signal
+/// takes a moment, and the child of another test may be the one that adopts it and sends the signal.
 #[track_caller]
 fn assert_ends(file: &Path) {
     let pid = fs::read_to_string(file).unwrap();
@@ -37,28 +37,28 @@ fn assert_ends(file: &Path) {
 }
 
 #[test]
-fn a_child_that_ends_gives_its_status_and_its_output_in_order() {
+fn exited_child_has_its_status_and_ordered_output() {
     let ended = run_shell("echo out; echo err >&2; echo again; exit 3");
     assert_eq!(ended.ending, Ending::Exited(3));
     assert_eq!(ended.output.to_string(), "out\nerr\nagain\n");
 }
 
 #[test]
-fn a_child_that_dies_by_a_signal_ends_with_its_number() {
+fn killed_child_has_the_number_of_its_signal() {
     assert_eq!(run_shell("kill -ABRT $$").ending, Ending::Signalled(6));
 }
 
 #[test]
-fn a_program_that_does_not_exist_is_named() {
+fn missing_program_is_named_in_the_error() {
     let missing = Invocation { program: "/no/such".into(), ..shell("") };
-    let failure = run(&missing, &Limits::default(), &Interrupt::new().unwrap(), None)
+    let error = run(&missing, &Limits::default(), &Interrupt::new().unwrap(), None)
         .unwrap_err()
         .to_string();
-    assert!(failure.starts_with("cannot run /no/such\n  No such file"), "{failure}");
+    assert!(error.starts_with("cannot run /no/such\n  No such file"), "{error}");
 }
 
 #[test]
-fn that_the_machine_can_start_nothing_more_is_no_failure_of_the_program() {
+fn resource_shortage_is_not_blamed_on_the_program() {
     let exit = |errno: Errno| cannot_run(&shell(""), &errno.into()).exit();
     for shortage in [Errno::AGAIN, Errno::NOMEM, Errno::MFILE, Errno::NFILE, Errno::TXTBSY] {
         assert_eq!(exit(shortage), Exit::Internal);
@@ -68,30 +68,29 @@ fn that_the_machine_can_start_nothing_more_is_no_failure_of_the_program() {
     }
     let launcher = Some("/no/launcher".into());
     let invocation = Invocation { launcher, ..shell("") };
-    let failure =
-        run(&invocation, &Limits::default(), &Interrupt::new().unwrap(), None).unwrap_err();
-    assert_eq!((failure.exit(), failure.what()), (Exit::Internal, "cannot run /no/launcher"));
+    let error = run(&invocation, &Limits::default(), &Interrupt::new().unwrap(), None).unwrap_err();
+    assert_eq!((error.exit(), error.what()), (Exit::Internal, "cannot run /no/launcher"));
 }
 
 #[test]
-fn what_a_launcher_is_given_for_a_program_is_no_failure_of_the_launcher() {
+fn bad_arguments_are_not_blamed_on_the_launcher() {
     let launched = || Invocation { launcher: Some("/bin/sh".into()), ..shell("") };
-    let failure = |invocation: &Invocation| {
+    let error = |invocation: &Invocation| {
         let interrupt = Interrupt::new().unwrap();
-        let failure = run(invocation, &Limits::default(), &interrupt, None).unwrap_err();
-        (failure.exit(), failure.what().to_owned())
+        let error = run(invocation, &Limits::default(), &interrupt, None).unwrap_err();
+        (error.exit(), error.what().to_owned())
     };
-    let of_program = (Exit::Benchmark, "cannot run /bin/sh".to_owned());
-    assert_eq!(failure(&Invocation { directory: "/no/place".into(), ..launched() }), of_program);
-    // Longer than one argument may be.
+    let expected = (Exit::Benchmark, "cannot run /bin/sh".to_owned());
+    assert_eq!(error(&Invocation { directory: "/no/place".into(), ..launched() }), expected);
+    // Longer than the limit of one argument.
     let arguments = vec!["x".repeat(1 << 22).into()];
-    assert_eq!(failure(&Invocation { arguments, ..launched() }), of_program);
+    assert_eq!(error(&Invocation { arguments, ..launched() }), expected);
     let short = cannot_spawn(&launched(), &Errno::AGAIN.into());
     assert_eq!(short.exit(), Exit::Internal);
 }
 
 #[test]
-fn megabytes_of_output_neither_block_the_child_nor_stay_in_memory() {
+fn long_output_neither_blocks_the_child_nor_stays_in_memory() {
     let ended = run_shell("echo first; head -c 20000000 /dev/zero; echo last");
     assert_eq!(ended.ending, Ending::Exited(0));
     assert_eq!(ended.output.head.len() + ended.output.tail.len(), 1000);
@@ -100,13 +99,13 @@ fn megabytes_of_output_neither_block_the_child_nor_stay_in_memory() {
 }
 
 #[test]
-fn a_child_that_closes_its_output_is_still_waited_for() {
+fn child_that_closes_its_output_is_awaited() {
     let ended = run_shell("exec >&- 2>&-; sleep 0.1; exit 4");
     assert_eq!(ended.ending, Ending::Exited(4));
 }
 
 #[test]
-fn the_deadline_ends_a_child_that_hangs() {
+fn deadline_ends_a_hanging_child() {
     let started = Instant::now();
     let interrupt = Interrupt::new().unwrap();
     let ended =
@@ -116,14 +115,14 @@ fn the_deadline_ends_a_child_that_hangs() {
 }
 
 #[test]
-fn a_child_that_prints_without_end_is_ended_all_the_same() {
+fn deadline_ends_a_child_that_prints_endlessly() {
     let interrupt = Interrupt::new().unwrap();
     let ended = run(&shell("yes"), &limits(Duration::from_millis(50)), &interrupt, None).unwrap();
     assert_eq!(ended.ending, Ending::Deadline);
 }
 
 #[test]
-fn a_child_that_ignores_the_request_to_end_is_killed_after_the_grace() {
+fn child_that_ignores_sigterm_is_killed_after_the_grace() {
     let script = "trap '' TERM; echo deaf; while :; do sleep 0.02; done";
     let interrupt = Interrupt::new().unwrap();
     let ended = run(&shell(script), &limits(Duration::from_secs(1)), &interrupt, None).unwrap();
@@ -133,7 +132,7 @@ fn a_child_that_ignores_the_request_to_end_is_killed_after_the_grace() {
 }
 
 #[test]
-fn a_child_may_tidy_up_within_the_grace() {
+fn child_may_tidy_up_within_the_grace() {
     let script = "trap 'echo tidy; exit 0' TERM; echo ready; while :; do sleep 0.02; done";
     let interrupt = Interrupt::new().unwrap();
     let patient = Limits { grace: Duration::from_secs(60), ..limits(Duration::from_secs(1)) };
@@ -144,7 +143,7 @@ fn a_child_may_tidy_up_within_the_grace() {
 }
 
 #[test]
-fn an_interrupt_ends_the_child_and_all_later_ones() {
+fn interrupt_ends_the_child_and_all_later_ones() {
     let interrupt = Interrupt::new().unwrap();
     thread::scope(|scope| {
         scope.spawn(|| {
@@ -159,7 +158,7 @@ fn an_interrupt_ends_the_child_and_all_later_ones() {
 }
 
 #[test]
-fn what_a_dead_child_left_behind_in_its_group_is_killed_and_does_not_hold_up() {
+fn left_behind_process_in_the_group_is_killed_without_delay() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("pid");
     let started = Instant::now();
@@ -170,11 +169,11 @@ fn what_a_dead_child_left_behind_in_its_group_is_killed_and_does_not_hold_up() {
 }
 
 #[test]
-fn a_descendant_in_a_session_of_its_own_is_killed_and_does_not_hold_up() {
+fn descendant_in_another_session_is_killed_without_delay() {
     let _alone = leaves_descendants();
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("pid");
-    // The shell goes on only when it can be found by its id.
+    // The shell continues only when the process can be found by its id.
     let script = format!(
         "setsid sh -c 'echo $$ >{0}; exec sleep 3600' & while [ ! -s {0} ]; do sleep 0.01; done",
         file.display()
@@ -185,7 +184,7 @@ fn a_descendant_in_a_session_of_its_own_is_killed_and_does_not_hold_up() {
 }
 
 #[test]
-fn a_descendant_that_leaves_its_group_and_its_parent_early_is_killed() {
+fn orphaned_descendant_outside_the_group_is_killed() {
     let _alone = leaves_descendants();
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("pid");
@@ -198,7 +197,7 @@ fn a_descendant_that_leaves_its_group_and_its_parent_early_is_killed() {
 }
 
 #[test]
-fn stdin_is_empty_and_the_directory_and_variables_are_as_requested() {
+fn child_gets_empty_stdin_and_requested_environment() {
     let directory = tempfile::tempdir().unwrap();
     let place = directory.path().canonicalize().unwrap();
     let invocation = Invocation {
@@ -231,9 +230,9 @@ fn resources_are_those_of_this_child_alone() {
 }
 
 #[test]
-fn peak_memory_is_known_only_where_it_is_the_childs_own() {
+fn peak_memory_is_known_only_if_the_childs_own() {
     let small = run_shell("true").resources;
-    // Larger than this process, in whose memory every other test runs as well.
+    // Larger than this process, whose memory every other test shares.
     let bytes = child::own_peak().unwrap() + 200_000_000;
     let large =
         run_shell(&format!("head -c {bytes} /dev/zero | tail -c {bytes} | wc -c")).resources;
@@ -242,7 +241,7 @@ fn peak_memory_is_known_only_where_it_is_the_childs_own() {
 }
 
 #[test]
-fn a_pinned_child_runs_on_its_cpu_and_this_thread_keeps_its_own() {
+fn pinned_child_runs_on_its_cpu_and_thread_keeps_its_own() {
     let mine = || fs::read_to_string("/proc/thread-self/status").unwrap();
     let allowed = |status: String| {
         let line = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
@@ -260,8 +259,8 @@ fn a_pinned_child_runs_on_its_cpu_and_this_thread_keeps_its_own() {
     assert_eq!(allowed(ended.unwrap().output.to_string()), cpu.to_string());
     assert_eq!(allowed(mine()), before);
     let nowhere = Invocation { cpu: Some(100_000), ..pinned };
-    let failure = run(&nowhere, &Limits::default(), &Interrupt::new().unwrap(), None).unwrap_err();
-    assert_eq!(failure.what(), "cannot pin to CPU 100000");
-    assert_eq!(check_cpu(Some(100_000)).unwrap_err(), failure);
+    let error = run(&nowhere, &Limits::default(), &Interrupt::new().unwrap(), None).unwrap_err();
+    assert_eq!(error.what(), "cannot pin to CPU 100000");
+    assert_eq!(check_cpu(Some(100_000)).unwrap_err(), error);
     assert!(check_cpu(Some(cpu)).is_ok() && check_cpu(None).is_ok());
 }

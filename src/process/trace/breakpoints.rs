@@ -1,4 +1,4 @@
-//! The breakpoints of a traced program, and the functions of the C library at which it may have some.
+//! The breakpoints of a traced program, in its own functions and in functions of the C library.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -13,16 +13,16 @@ use super::{
     ptrace::{Memory, Tid},
 };
 
-/// The smallest page of memory: what is written at once is within one.
+/// The smallest page of memory: each single write stays within one.
 const PAGE: u64 = 4096;
 
-/// Where a program stops, by address in its memory.
+/// The breakpoints, by address in the program's memory.
 pub(super) struct Breakpoints {
     /// Entries of functions of the executable, in ascending order.
     functions: Vec<u64>,
-    /// The code from the first one to the end of the last one's first instruction.
+    /// The original code from the first entry to the end of the last entry's first instruction.
     code: Vec<u8>,
-    /// What stood elsewhere before a breakpoint did.
+    /// The original code at the other breakpoints.
     elsewhere: BTreeMap<u64, Vec<u8>>,
 }
 
@@ -55,12 +55,12 @@ impl Breakpoints {
         Ok(set)
     }
 
-    /// Sets the one at a function again.
+    /// Sets the breakpoint of a function again.
     pub(super) fn set_again(&self, memory: &Memory, function: usize) -> io::Result<()> {
         memory.write(self.functions[function], &BREAKPOINT)
     }
 
-    /// Sets one, wherever it is.
+    /// Sets a breakpoint at any address.
     pub(super) fn set_at(&mut self, memory: &Memory, address: u64) -> io::Result<()> {
         if self.function_at(address).is_none() && !self.elsewhere.contains_key(&address) {
             let mut before = vec![0; BREAKPOINT.len()];
@@ -70,7 +70,7 @@ impl Breakpoints {
         memory.write(address, &BREAKPOINT)
     }
 
-    /// Removes one.
+    /// Removes a breakpoint.
     pub(super) fn remove(&self, memory: &Memory, address: u64) -> io::Result<()> {
         match self.elsewhere.get(&address) {
             Some(before) => memory.write(address, before),
@@ -78,7 +78,7 @@ impl Breakpoints {
         }
     }
 
-    /// Puts into the bytes at an address what stood there before the breakpoint.
+    /// Replaces the first of these bytes, read at `address`, by the original code.
     pub(super) fn restore(&self, address: u64, bytes: &mut [u8]) {
         let before = self.elsewhere.get(&address).map(Vec::as_slice);
         let before = before.unwrap_or_else(|| self.code_at(address, address));
@@ -87,7 +87,7 @@ impl Breakpoints {
         }
     }
 
-    /// Whether one is, or was, at this address.
+    /// True if there is or was a breakpoint at this address.
     pub(super) fn is_at(&self, address: u64) -> bool {
         self.function_at(address).is_some() || self.elsewhere.contains_key(&address)
     }
@@ -97,16 +97,16 @@ impl Breakpoints {
         self.functions.binary_search(&address).ok()
     }
 
-    /// The functions that any of these bytes may lead back to, if they are a stack.
+    /// Functions that have return addresses in these bytes of a stack.
     pub(super) fn functions_on(&self, stack: &[u8]) -> BTreeSet<usize> {
         let (Some(first), Some(last)) = (self.functions.first(), self.functions.last()) else {
             return BTreeSet::new();
         };
         let mut found = BTreeSet::new();
         for word in stack.as_chunks().0 {
-            // A call is in front of where it returns to.
+            // A return address is behind its call.
             let address = u64::from_ne_bytes(*word).wrapping_sub(1);
-            // How long the last function is, is not known.
+            // The length of the last function is unknown.
             if (*first..=last.saturating_add(PAGE)).contains(&address) {
                 let behind = self.functions.partition_point(|entry| *entry <= address);
                 found.extend(behind.checked_sub(1));
@@ -154,7 +154,7 @@ fn is_c_library(path: &Path) -> bool {
     ["libc.", "libc-", "ld-musl-"].iter().any(|prefix| name.starts_with(prefix))
 }
 
-/// Where a library defines these functions, from its start.
+/// The addresses at which a library defines these functions, relative to its start.
 fn defined(library: &[u8], wanted: &[&str]) -> Vec<u64> {
     let Ok(file) = object::File::parse(library) else { return Vec::new() };
     let is_wanted = |symbol: &object::Symbol<'_, '_>| {

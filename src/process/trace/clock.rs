@@ -1,5 +1,5 @@
-//! The clock that a traced program reads. It may go faster while the program executes, as if its processor were
-//! slower: then a harness that measures for seconds has enough after a fraction of them.
+//! The clock of a traced program. It may run faster while the program executes, as if the processor were slower: then a
+//! harness that measures for seconds finishes after a fraction of them.
 
 #![expect(unsafe_code, reason = "there is no safe way to ask for the CPU time of another process")]
 
@@ -10,43 +10,43 @@ use super::{
     ptrace::Tid,
 };
 
-/// A point in time as the kernel has it, in bytes: seconds and nanoseconds.
+/// A point in time in the kernel's layout: seconds and nanoseconds, 8 bytes each.
 pub(super) type Point = [u8; 16];
 
-/// A system call that waits until a point in time.
+/// A system call that waits for a deadline.
 pub(super) struct Wait {
     pub(super) number: libc::c_long,
-    /// Which bits of its second argument tell that it does, and what they are then.
+    /// The bits of its second argument that distinguish such calls, and their value in `value`.
     pub(super) mask: u32,
     pub(super) value: u32,
-    /// The argument that is the address of this point; 0 if it waits without an end.
+    /// Index of the argument that points to the deadline; it is 0 for a wait without a limit.
     pub(super) until: usize,
 }
 
-/// Those by which locks, channels and sleeping threads wait: Rust's own, and those of the C library.
+/// The calls with which locks, channels and sleeping threads wait: those of Rust and of the C library.
 pub(super) const WAITS: [Wait; 2] = [
-    // FUTEX_WAIT_BITSET, whatever its flags.
+    // FUTEX_WAIT_BITSET, with any flags.
     Wait { number: libc::SYS_futex, mask: 0x7f, value: 9, until: 3 },
     // TIMER_ABSTIME.
     Wait { number: libc::SYS_clock_nanosleep, mask: 1, value: 1, until: 2 },
 ];
 
-/// The system call that a thread is about to make, if it waits until a point in time.
+/// The system call that a thread is about to make, if it waits for a deadline.
 pub(super) fn wait_of(registers: &Registers) -> Option<&'static Wait> {
     let (number, _) = system_call(registers);
     WAITS.iter().find(|wait| u64::try_from(wait.number) == Ok(number))
 }
 
-/// The clock of a traced program, and of what it forks.
+/// The clock of a traced program and of its forks.
 pub(super) struct Clock {
     process: Tid,
-    /// By how many times the CPU time of the process it is ahead of the real clock.
+    /// The clock's lead over the real clock, as a multiple of the process's CPU time.
     times: u32,
-    /// The CPU time of the process when it was read first, and when it was read last, in ns.
+    /// CPU time of the process at the first and at the last reading, in ns.
     read: Option<[i64; 2]>,
-    /// How often it was read after the first time.
+    /// Number of readings after the first one.
     readings: i64,
-    /// The least CPU time between two readings, in ns: what a reading takes by itself, as it stops the process.
+    /// Least CPU time between two readings, in ns: the cost of a reading, which stops the process.
     of_reading: i64,
 }
 
@@ -55,12 +55,12 @@ impl Clock {
         Self { process, times, read: None, readings: 0, of_reading: i64::MAX }
     }
 
-    /// Whether it is not the real clock.
+    /// True if it differs from the real clock.
     pub(super) const fn is_ahead(&self) -> bool {
         self.times > 0
     }
 
-    /// What one of the kernel's clocks shows to the program; none of those that count CPU time.
+    /// The value that the program reads from one of the kernel's clocks; none for CPU time clocks.
     pub(super) fn reading(&mut self, id: u64) -> Option<Point> {
         let id = libc::clockid_t::try_from(id & u64::from(u32::MAX)).ok()?;
         let is_wall_clock = matches!(
@@ -78,7 +78,7 @@ impl Clock {
         Some(point(now.saturating_add(self.ahead())))
     }
 
-    /// The point in real time at which the program waits no longer.
+    /// Converts a deadline of the program to the real time.
     pub(super) fn real(&self, until: Point) -> Point {
         let [seconds, nanoseconds] = [0, 8].map(|at| {
             let word = until[at..].first_chunk().copied().unwrap_or_default();
@@ -89,7 +89,7 @@ impl Clock {
     }
 
     fn note_reading(&mut self) {
-        // If the process has just ended, what was known last stays.
+        // If the process has just ended, the last known value stays.
         let Ok(cpu_time) = cpu_time(self.process) else { return };
         let [first, last] = self.read.unwrap_or([cpu_time; 2]);
         if self.read.is_some() {
@@ -99,7 +99,8 @@ impl Clock {
         self.read = Some([first, cpu_time]);
     }
 
-    /// How far it was ahead when it was read last, in ns. It never gets less, since what a reading takes does not get more.
+    /// Lead over the real clock at the last reading, in ns. It never decreases, since the cost of a reading does not
+    /// increase.
     fn ahead(&self) -> i64 {
         let [first, last] = self.read.unwrap_or_default();
         let of_readings = self.of_reading.saturating_mul(self.readings);
@@ -107,7 +108,6 @@ impl Clock {
     }
 }
 
-/// A second in ns.
 const SECOND: i64 = 1_000_000_000;
 
 fn point(nanoseconds: i64) -> Point {
@@ -118,7 +118,7 @@ fn point(nanoseconds: i64) -> Point {
     point
 }
 
-/// The CPU time that all threads of a process have taken, in ns.
+/// The CPU time of all threads of a process, in ns.
 fn cpu_time(process: Tid) -> io::Result<i64> {
     let mut id = 0;
     // SAFETY: the place is our own.

@@ -1,5 +1,5 @@
-//! What a system call looks for in the file system, and a filter by which the kernel stops a program there or, if its
-//! clock is not the real one, where it waits until a point in time, and nowhere else.
+//! Determines the files that a system call looks for, and makes the kernel stop a program only at such calls and, if
+//! its clock is not the real one, at waits for a deadline.
 
 #![expect(unsafe_code, reason = "no maintained safe wrapper of seccomp is among the dependencies")]
 
@@ -18,97 +18,98 @@ use super::{
     ptrace::{Memory, Tid},
 };
 
-/// A system call that is watched.
+/// A watched system call.
 pub(super) struct SystemCall {
     pub(super) number: libc::c_long,
-    asks: Asks,
+    request: Request,
 }
 
-/// What a system call asks for.
+/// The information that a system call requests. Numbers are indices of its arguments.
 #[derive(Clone, Copy)]
-enum Asks {
-    /// What is at a path: this argument, which counts from the directory that the argument before is, if it is
-    /// relative and there is one.
-    Whether { path: usize, counts_from: Option<usize> },
-    /// To open what is at a path, with the flags in an argument, if it has one for them alone.
+enum Request {
+    /// Data about the file at a path. A relative path is resolved from the directory in `counts_from`, if any.
+    Status { path: usize, counts_from: Option<usize> },
+    /// To open the file at a path. `flags` is the index of the argument that holds only flags, if there is one.
     ToOpen { path: usize, counts_from: Option<usize>, flags: Option<usize> },
-    /// The CPUs that it may run on.
+    /// The CPUs that the thread may run on.
     Cpus,
-    /// Files that have no path.
+    /// Files without a path.
     Files,
 }
 
-const fn call(number: libc::c_long, asks: Asks) -> SystemCall {
-    SystemCall { number, asks }
+const fn call(number: libc::c_long, request: Request) -> SystemCall {
+    SystemCall { number, request }
 }
 
 #[cfg(target_arch = "x86_64")]
-const WHETHER: Asks = Asks::Whether { path: 0, counts_from: None };
-const WHETHER_FROM: Asks = Asks::Whether { path: 1, counts_from: Some(0) };
+const STATUS: Request = Request::Status { path: 0, counts_from: None };
+const STATUS_FROM: Request = Request::Status { path: 1, counts_from: Some(0) };
 
-/// All that are watched. What only writes, as `mkdir`, tells a program nothing of its input.
+/// All watched calls. A call that only writes, such as `mkdir`, gives a program no input.
 pub(super) const SYSTEM_CALLS: &[SystemCall] = &[
-    call(libc::SYS_openat, Asks::ToOpen { path: 1, counts_from: Some(0), flags: Some(2) }),
+    call(libc::SYS_openat, Request::ToOpen { path: 1, counts_from: Some(0), flags: Some(2) }),
     // Its flags are in memory: it may read.
-    call(libc::SYS_openat2, Asks::ToOpen { path: 1, counts_from: Some(0), flags: None }),
-    call(libc::SYS_newfstatat, WHETHER_FROM),
-    call(libc::SYS_statx, WHETHER_FROM),
-    call(libc::SYS_faccessat, WHETHER_FROM),
-    call(libc::SYS_faccessat2, WHETHER_FROM),
-    call(libc::SYS_readlinkat, WHETHER_FROM),
-    // What is read under another name afterwards.
-    call(libc::SYS_linkat, WHETHER_FROM),
-    call(libc::SYS_renameat2, WHETHER_FROM),
+    call(libc::SYS_openat2, Request::ToOpen { path: 1, counts_from: Some(0), flags: None }),
+    call(libc::SYS_newfstatat, STATUS_FROM),
+    call(libc::SYS_statx, STATUS_FROM),
+    call(libc::SYS_faccessat, STATUS_FROM),
+    call(libc::SYS_faccessat2, STATUS_FROM),
+    call(libc::SYS_readlinkat, STATUS_FROM),
+    // The file is read under another name afterwards.
+    call(libc::SYS_linkat, STATUS_FROM),
+    call(libc::SYS_renameat2, STATUS_FROM),
     #[cfg(target_arch = "x86_64")]
-    call(libc::SYS_renameat, WHETHER_FROM),
+    call(libc::SYS_renameat, STATUS_FROM),
     #[cfg(target_arch = "x86_64")]
-    call(libc::SYS_link, WHETHER),
+    call(libc::SYS_link, STATUS),
     #[cfg(target_arch = "x86_64")]
-    call(libc::SYS_rename, WHETHER),
-    call(libc::SYS_io_uring_setup, Asks::Files),
-    call(libc::SYS_open_by_handle_at, Asks::Files),
-    call(libc::SYS_sched_getaffinity, Asks::Cpus),
+    call(libc::SYS_rename, STATUS),
+    call(libc::SYS_io_uring_setup, Request::Files),
+    call(libc::SYS_open_by_handle_at, Request::Files),
+    call(libc::SYS_sched_getaffinity, Request::Cpus),
     #[cfg(target_arch = "x86_64")]
-    call(libc::SYS_open, Asks::ToOpen { path: 0, counts_from: None, flags: Some(1) }),
+    call(libc::SYS_open, Request::ToOpen { path: 0, counts_from: None, flags: Some(1) }),
     #[cfg(target_arch = "x86_64")]
-    call(libc::SYS_stat, WHETHER),
+    call(libc::SYS_stat, STATUS),
     #[cfg(target_arch = "x86_64")]
-    call(libc::SYS_lstat, WHETHER),
+    call(libc::SYS_lstat, STATUS),
     #[cfg(target_arch = "x86_64")]
-    call(libc::SYS_access, WHETHER),
+    call(libc::SYS_access, STATUS),
     #[cfg(target_arch = "x86_64")]
-    call(libc::SYS_readlink, WHETHER),
+    call(libc::SYS_readlink, STATUS),
 ];
 
-/// What a system call looks for.
+/// The subject of a system call's request.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Lookup {
     /// A file or directory to read.
     Opened(PathBuf),
-    /// Whether something is there, and of what kind and size.
+    /// The existence, kind or size of a file.
     Named(PathBuf),
-    /// Something whose name could not be read.
+    /// A file whose name could not be read.
     Unnamed,
-    /// The CPUs that it may run on.
+    /// The CPUs that the thread may run on.
     Cpus,
-    /// Nothing that a program could learn from.
+    /// Nothing that could be input of the program.
     Nothing,
 }
 
-/// What a thread looks for that has stopped before a system call.
+/// The request of a thread that has stopped before a system call.
 pub(super) fn lookup(tid: Tid, memory: &Memory, registers: &Registers) -> Lookup {
     let (number, arguments) = system_call(registers);
     let call = SYSTEM_CALLS.iter().find(|call| u64::try_from(call.number) == Ok(number));
     let Some(call) = call else { return Lookup::Nothing };
     let from = |directory: Option<usize>| directory.map(|directory| arguments[directory]);
-    match call.asks {
-        Asks::Cpus => Lookup::Cpus,
-        Asks::Files => Lookup::Unnamed,
-        Asks::Whether { path, counts_from } => {
+    match call.request {
+        Request::Cpus => Lookup::Cpus,
+        Request::Files => Lookup::Unnamed,
+        Request::Status { path, counts_from } => {
             lookup_path(tid, memory, arguments[path], from(counts_from), Lookup::Named)
         }
-        Asks::ToOpen { flags: Some(flags), .. } if only_writes(arguments[flags]) => Lookup::Nothing,
-        Asks::ToOpen { path, counts_from, .. } => {
+        Request::ToOpen { flags: Some(flags), .. } if only_writes(arguments[flags]) => {
+            Lookup::Nothing
+        }
+        Request::ToOpen { path, counts_from, .. } => {
             lookup_path(tid, memory, arguments[path], from(counts_from), Lookup::Opened)
         }
     }
@@ -119,7 +120,7 @@ fn only_writes(flags: u64) -> bool {
     u64::try_from(libc::O_WRONLY) == Ok(flags & access)
 }
 
-/// What is looked for at the path whose address is given, from an open directory or the working directory.
+/// The request for the path at an address, relative to an open directory or to the working directory.
 fn lookup_path(
     tid: Tid,
     memory: &Memory,
@@ -127,12 +128,12 @@ fn lookup_path(
     directory: Option<u64>,
     lookup: fn(PathBuf) -> Lookup,
 ) -> Lookup {
-    // A program that finds out whether the kernel knows the call has no path.
+    // A program that tests for the kernel's support of the call passes no path.
     if address == 0 {
         return Lookup::Nothing;
     }
     let Some(path) = memory.string(address) else { return Lookup::Unnamed };
-    // It asks about a file that is open already.
+    // The call is about an open file.
     if path.is_empty() {
         return Lookup::Nothing;
     }
@@ -148,9 +149,9 @@ fn lookup_path(
     }
 }
 
-/// The directory that relative paths count from.
+/// The directory that relative paths are resolved from.
 fn opened_directory(tid: Tid, directory: Option<u64>) -> Option<PathBuf> {
-    // A file's number is an `int`: the upper half of the register says nothing.
+    // A file number is an `int`: the upper half of the register is undefined.
     let number = directory.map(|register| register & u64::from(u32::MAX));
     let number = number.filter(|number| i32::try_from(*number).is_ok());
     let link = match number {
@@ -161,7 +162,7 @@ fn opened_directory(tid: Tid, directory: Option<u64>) -> Option<PathBuf> {
     fs::read_link(link).ok()
 }
 
-/// A path below `/proc/self` is another one for each process.
+/// Resolves `/proc/self`, which is different for each process.
 fn process_path(tid: Tid, path: PathBuf) -> PathBuf {
     match path.strip_prefix("/proc/self") {
         Ok(rest) => Path::new("/proc").join(tid.to_string()).join(rest),
@@ -174,14 +175,14 @@ const ARCHITECTURE: u32 = 0xc000_003e;
 #[cfg(target_arch = "aarch64")]
 const ARCHITECTURE: u32 = 0xc000_00b7;
 
-/// Where the kernel has the number of a system call.
+/// Offset of the system call's number in the kernel's data.
 const NUMBER: u32 = 0;
-/// Where it has the architecture.
+/// Offset of the architecture.
 const OF_ARCHITECTURE: u32 = 4;
-/// Where it has the arguments, of eight bytes each.
+/// Offset of the arguments, eight bytes each.
 const ARGUMENTS: u32 = 16;
 
-/// The filter, as instructions for the kernel: made before a fork, since it takes memory.
+/// The filter's instructions for the kernel. Call it before a fork, since it allocates.
 pub(super) fn filter(stops_at_waits: bool) -> Vec<sock_filter> {
     let is = |value, jump| if_equal(value, jump, 0);
     let all = SYSTEM_CALLS.iter().filter_map(|call| u32::try_from(call.number).ok());
@@ -194,7 +195,7 @@ pub(super) fn filter(stops_at_waits: bool) -> Vec<sock_filter> {
     program.push(load(NUMBER));
     let mut left = u8::try_from(all.len()).unwrap_or(u8::MAX);
     for number in all {
-        // To the end, behind those that follow and the one that allows.
+        // Jumps to the end, past the other calls and the instruction that allows.
         program.push(is(number, left));
         left -= 1;
     }
@@ -203,9 +204,9 @@ pub(super) fn filter(stops_at_waits: bool) -> Vec<sock_filter> {
     program
 }
 
-/// Stops at a system call that waits until a point in time, and goes on behind these instructions otherwise.
+/// Stops at a call that waits for a deadline; other calls continue behind these instructions.
 fn stop_at(wait: &Wait) -> [sock_filter; 8] {
-    // The lower half of an argument; that of an address is 0 for no address alone.
+    // The lower half of an argument. A non-null address whose lower half is 0 does not occur.
     let argument = |index: usize| load(ARGUMENTS + 8 * u32::try_from(index).unwrap_or_default());
     [
         load(NUMBER),
@@ -223,7 +224,7 @@ fn load(offset: u32) -> sock_filter {
     instruction(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, offset, 0, 0)
 }
 
-/// Passes over so many instructions if what was loaded is `value`, and over so many if it is not.
+/// Skips `then` instructions if the loaded value is `value`, otherwise `otherwise` instructions.
 fn if_equal(value: u32, then: u8, otherwise: u8) -> sock_filter {
     instruction(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, value, then, otherwise)
 }
@@ -236,8 +237,8 @@ fn instruction(code: u32, k: u32, jt: u8, jf: u8) -> sock_filter {
     sock_filter { code: u16::try_from(code).unwrap_or_default(), jt, jf, k }
 }
 
-/// Applies a filter to this process and to all that it starts. It takes no privilege where nothing that
-/// is started can gain any.
+/// Applies a filter to this process and to all its children. It needs no privilege, because it also forbids children to
+/// gain any.
 pub(super) fn apply_filter(program: &[sock_filter]) -> io::Result<()> {
     let program = libc::sock_fprog {
         len: u16::try_from(program.len()).unwrap_or_default(),

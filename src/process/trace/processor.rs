@@ -1,10 +1,10 @@
-//! What tracing depends on the processor for.
+//! The processor-specific parts of tracing.
 
-/// What an instruction does besides changing registers.
+/// The effect of an instruction besides changes of registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Effect {
     Nothing,
-    /// It leaves this on the stack.
+    /// It pushes this value.
     Pushed(u64),
 }
 
@@ -19,14 +19,14 @@ mod of_this_processor {
 
     use super::Effect;
 
-    /// The instruction that stops: `int3`.
+    /// The breakpoint instruction: `int3`.
     pub const BREAKPOINT: [u8; 1] = [0xcc];
 
-    /// How many bytes it takes to know an instruction that [`execute`] knows.
+    /// Number of bytes that identify each instruction known to [`execute`].
     pub const INSTRUCTION: usize = 4;
 
-    /// Does what an instruction does to the registers, if it is one that functions often begin with; and returns
-    /// what else it does.
+    /// Emulates an instruction, if it is one with which functions often begin: changes the registers and returns the
+    /// further effect.
     pub const fn execute(
         instruction: [u8; INSTRUCTION],
         registers: &mut Registers,
@@ -51,7 +51,7 @@ mod of_this_processor {
         Some(effect)
     }
 
-    /// Where the breakpoint stands that has just stopped a thread: the processor is one byte behind it.
+    /// The address of the breakpoint that has just stopped a thread: the program counter is one byte behind it.
     pub const fn address_of_breakpoint(registers: &Registers) -> u64 {
         registers.rip.wrapping_sub(1)
     }
@@ -69,23 +69,23 @@ mod of_this_processor {
         [registers.rdi, registers.rsi]
     }
 
-    /// How many bytes of the stack are the address to which a function returns that has just been entered.
+    /// Bytes of the return address on the stack at a function's entry.
     pub const RETURN: usize = 8;
 
-    /// Has such a function return `value`; `address` is what it finds on the stack.
+    /// Makes such a function return `value`; `address` is the return address from the stack.
     pub const fn return_with(value: u64, address: [u8; RETURN], registers: &mut Registers) {
         registers.rax = value;
         registers.rip = u64::from_ne_bytes(address);
         registers.rsp = registers.rsp.wrapping_add(8);
     }
 
-    /// The number of a system call that is about to be made, and its first four arguments.
+    /// The number and the first four arguments of a system call that is about to be made.
     pub const fn system_call(registers: &Registers) -> (u64, [u64; 4]) {
         let Registers { rdi, rsi, rdx, r10, .. } = *registers;
         (registers.orig_rax, [rdi, rsi, rdx, r10])
     }
 
-    /// Gives the system call another argument.
+    /// Changes an argument of the system call.
     pub const fn set_argument(index: usize, value: u64, registers: &mut Registers) {
         match index {
             0 => registers.rdi = value,
@@ -102,14 +102,14 @@ mod of_this_processor {
 
     use super::Effect;
 
-    /// The instruction that stops: `brk #0`.
+    /// The breakpoint instruction: `brk #0`.
     pub const BREAKPOINT: [u8; 4] = 0xd420_0000_u32.to_le_bytes();
 
-    /// How many bytes an instruction has.
+    /// Bytes of an instruction.
     pub const INSTRUCTION: usize = 4;
 
-    /// Does what an instruction does to the registers, if it is one that functions often begin with; and returns
-    /// what else it does.
+    /// Emulates an instruction, if it is one with which functions often begin: changes the registers and returns the
+    /// further effect.
     pub const fn execute(
         instruction: [u8; INSTRUCTION],
         registers: &mut Registers,
@@ -122,7 +122,7 @@ mod of_this_processor {
         None
     }
 
-    /// Where the breakpoint stands that has just stopped a thread: the processor has not gone on.
+    /// The address of the breakpoint that has just stopped a thread: the program counter still points to it.
     pub const fn address_of_breakpoint(registers: &Registers) -> u64 {
         registers.pc
     }
@@ -140,22 +140,22 @@ mod of_this_processor {
         [registers.regs[0], registers.regs[1]]
     }
 
-    /// How many bytes of the stack are the address to which a function returns that has just been entered.
+    /// Bytes of the return address on the stack at a function's entry: it is in a register.
     pub const RETURN: usize = 0;
 
-    /// Has such a function return `value`.
+    /// Makes such a function return `value`.
     pub const fn return_with(value: u64, _: [u8; RETURN], registers: &mut Registers) {
         registers.regs[0] = value;
         registers.pc = registers.regs[30];
     }
 
-    /// The number of a system call that is about to be made, and its first four arguments.
+    /// The number and the first four arguments of a system call that is about to be made.
     pub const fn system_call(registers: &Registers) -> (u64, [u64; 4]) {
         let [first, second, third, fourth, ..] = registers.regs;
         (registers.regs[8], [first, second, third, fourth])
     }
 
-    /// Gives the system call another argument.
+    /// Changes an argument of the system call.
     pub const fn set_argument(index: usize, value: u64, registers: &mut Registers) {
         registers.regs[index] = value;
     }

@@ -1,4 +1,4 @@
-//! The process that traces: this program under another name, since it must be the parent of what it traces.
+//! The tracing process: this program under another name, since it must be the parent of the traced process.
 
 use std::{
     ffi::OsString,
@@ -20,11 +20,11 @@ use crate::process::{
     launcher::{self, Account, ReportReader, outlive_requests_to_end, report},
 };
 
-/// The name under which this program traces; the file with the [`Plan`], how far the clock is
-/// [ahead](Tracing::ahead), and the program to be traced follow.
+/// The program name that selects the tracer. Its arguments: the file with the [`Plan`], the clock's lead
+/// ([`Tracing::ahead`]), and the program to trace with its arguments.
 pub const TRACER: &str = "cargo-rbench-tracer";
 
-/// The command that has a tracer run `program`, and where its report will be. Arguments that are added go to the
+/// The command in which a tracer runs `program`, and the reader of its report. Arguments added to the command go to the
 /// program.
 pub(in crate::process) fn command(
     tracing: &Tracing,
@@ -35,7 +35,7 @@ pub(in crate::process) fn command(
     Ok((command, report))
 }
 
-/// The tracer: runs the program that its arguments name, and reports what it took.
+/// Main function of the tracer: runs the program that its arguments name, and reports the resources it used.
 pub fn run_as_tracer(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     report(launch(arguments))
 }

@@ -1,4 +1,4 @@
-//! The system calls of a tracer, each as a function, and the CPU that it shares with what it traces.
+//! The system calls of a tracer as functions, and the CPU that it shares with the traced process.
 
 #![expect(unsafe_code, reason = "no maintained safe wrapper of ptrace is among the dependencies")]
 
@@ -21,24 +21,24 @@ use crate::process::child::{Usage, usage_of};
 /// A thread of a traced program.
 pub(super) type Tid = libc::pid_t;
 
-/// What became of a thread.
+/// A change of a thread's state.
 pub(super) enum Change {
-    /// It has ended; for the first thread of a process, the process has.
+    /// It has ended; for the first thread, its process has ended.
     Ended(Usage),
     /// It has stopped before this signal is delivered.
     Signal(i32),
-    /// It has stopped for what the tracer asked to be told.
+    /// It has stopped at an event that the tracer requested.
     Event(i32),
 }
 
-/// Has this process be traced by its parent from the next exec on.
+/// Makes the parent trace this process from the next exec on.
 pub(super) fn trace_me() -> io::Result<()> {
     // SAFETY: this request takes no memory.
     check(unsafe { libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) })
 }
 
-/// Asks to be told of new threads and processes, of other programs, and of filtered system calls; and that
-/// nothing outlives the tracer.
+/// Requests events for new threads and processes, execs, and filtered system calls; and makes the kernel kill the
+/// traced processes when the tracer ends.
 pub(super) fn ask_for_events(tid: Tid) -> io::Result<()> {
     let options = libc::PTRACE_O_TRACECLONE
         | libc::PTRACE_O_TRACEFORK
@@ -50,14 +50,14 @@ pub(super) fn ask_for_events(tid: Tid) -> io::Result<()> {
     check(unsafe { libc::ptrace(libc::PTRACE_SETOPTIONS, tid, 0, options) })
 }
 
-/// Lets a stopped thread go on, with a signal or with 0.
+/// Continues a stopped thread, with a signal or with 0.
 pub(super) fn go_on(tid: Tid, signal: i32) {
-    // It fails only if the thread has been killed meanwhile, which is told next.
+    // It fails only if the thread has been killed meanwhile, which the next wait reports.
     // SAFETY: this request takes no memory.
     let _ = unsafe { libc::ptrace(libc::PTRACE_CONT, tid, 0, signal) };
 }
 
-/// Lets a stopped thread execute one instruction.
+/// Makes a stopped thread execute one instruction.
 pub(super) fn step(tid: Tid) -> io::Result<()> {
     // SAFETY: this request takes no memory.
     check(unsafe { libc::ptrace(libc::PTRACE_SINGLESTEP, tid, 0, 0) })
@@ -76,15 +76,15 @@ pub(super) fn registers(tid: Tid) -> io::Result<Registers> {
     }
 }
 
-/// Sets them.
+/// Sets the registers of a stopped thread.
 pub(super) fn set_registers(tid: Tid, registers: &mut Registers) -> io::Result<()> {
     let place: *mut Registers = registers;
     let mut part = libc::iovec { iov_base: place.cast(), iov_len: size_of::<Registers>() };
-    // SAFETY: the kernel reads that much there.
+    // SAFETY: the kernel reads that many bytes there.
     check(unsafe { libc::ptrace(libc::PTRACE_SETREGSET, tid, libc::NT_PRSTATUS, &raw mut part) })
 }
 
-/// Waits for the next change of this thread, or with -1 of any that this thread of the tracer traces.
+/// Waits for the next change of this thread, or with -1 of any thread that this tracer thread traces.
 pub(super) fn wait(tid: Tid) -> io::Result<(Tid, Change)> {
     let options = libc::__WALL | libc::__WNOTHREAD;
     let mut status = 0;
@@ -115,7 +115,7 @@ fn check(result: libc::c_long) -> io::Result<()> {
     if result == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// The memory of a traced process, its code included.
+/// The memory of a traced process, including its code.
 pub(super) struct Memory(File);
 
 impl Memory {
@@ -124,7 +124,7 @@ impl Memory {
         Ok(Self(File::options().read(true).write(true).open(path)?))
     }
 
-    /// The first bytes of the file that the process executes.
+    /// The first bytes of the process's executable file.
     pub(super) fn header(process: Tid) -> io::Result<[u8; 64]> {
         let mut header = [0; 64];
         File::open(format!("/proc/{process}/exe"))?.read_exact_at(&mut header, 0)?;
@@ -139,7 +139,7 @@ impl Memory {
         self.0.write_all_at(bytes, address)
     }
 
-    /// As many bytes as there are, and at most so many.
+    /// The available bytes, at most `most`.
     pub(super) fn read_at_most(&self, address: u64, most: usize) -> Vec<u8> {
         let mut bytes = vec![0; most];
         let mut length = 0;
@@ -153,9 +153,9 @@ impl Memory {
         bytes
     }
 
-    /// The bytes up to the next zero; none if there is no such end.
+    /// The bytes up to the next zero; none if there is no zero within the limit.
     pub(super) fn string(&self, address: u64) -> Option<Vec<u8>> {
-        /// No path that the kernel takes is longer.
+        /// The longest path that the kernel accepts.
         const LONGEST: usize = 4096;
         let mut bytes = self.read_at_most(address, LONGEST);
         let end = bytes.iter().position(|byte| *byte == 0)?;
@@ -164,31 +164,31 @@ impl Memory {
     }
 }
 
-/// The CPU of a traced process, one for the tracer and what it traces: to wake a thread on another one takes several
-/// times as long, and at each stop both are woken.
+/// Keeps the tracer and the traced process on one CPU: waking a thread on another one takes several times as long, and
+/// each stop wakes both.
 pub(super) struct OwnCpu {
-    /// Those on which it would run; none if that is not known.
+    /// The CPUs it could use without pinning; none if unknown.
     all: Option<CpuSet>,
     one: CpuSet,
-    /// The threads that may run on all of them until they stop the next time.
+    /// Threads that may run on all of them until their next stop.
     free: HashSet<Tid>,
 }
 
 impl OwnCpu {
-    /// Keeps this thread and a process that has stopped on one CPU. Where that is not possible, they run on any.
+    /// Pins this thread and a stopped process to one CPU. If that is not possible, they run on any.
     pub(super) fn pin(process: Tid) -> Self {
         let (mut one, cpu) = (CpuSet::new(), sched_getcpu());
         one.set(cpu);
         let all = sched_getaffinity(Pid::from_raw(process)).ok();
         let all = all.filter(|all| all.is_set(cpu) && set(process, &one));
         if all.is_some() {
-            // It takes longer otherwise, and that is all.
+            // Without it, tracing only takes longer.
             let _ = sched_setaffinity(None, &one);
         }
         Self { all, one, free: HashSet::new() }
     }
 
-    /// Lets a thread that has stopped before it asks for its CPUs see all of them: programs start as many threads.
+    /// Lets a thread that has stopped before it queries its CPUs see all of them: programs start as many threads.
     pub(super) fn let_see_all(&mut self, tid: Tid) {
         if let Some(all) = &self.all
             && set(tid, all)
@@ -197,7 +197,7 @@ impl OwnCpu {
         }
     }
 
-    /// Keeps a thread that has stopped on the CPU again.
+    /// Pins a stopped thread again.
     pub(super) fn keep(&mut self, tid: Tid) {
         if self.free.remove(&tid) {
             set(tid, &self.one);

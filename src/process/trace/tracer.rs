@@ -1,4 +1,4 @@
-//! The tracer: starts a program, and follows it to its end.
+//! The tracer's main loop: starts a program and follows it to its end.
 
 #![expect(unsafe_code, reason = "there is no safe way to have a child traced before its exec")]
 
@@ -24,10 +24,10 @@ use super::{
 };
 use crate::process::child::Usage;
 
-/// How much of a stack is searched for functions that have not returned, in bytes.
+/// The part of a stack that is searched for return addresses, in bytes.
 const STACK: usize = 1 << 20;
 
-/// How far below a stack its thread keeps nothing, in bytes.
+/// Distance below the stack pointer from which on a thread's stack is unused, in bytes.
 const UNUSED: u64 = 256;
 
 /// A program that was traced to its end.
@@ -36,7 +36,7 @@ pub(in crate::process) struct Traced {
     pub(in crate::process) usage: Usage,
 }
 
-/// Runs `command` to its end and traces it, with a clock that is [ahead](super::Tracing::ahead).
+/// Runs `command` to its end under a tracer, with a clock that is [ahead](super::Tracing::ahead).
 pub(in crate::process) fn trace(
     command: &mut Command,
     plan: &Plan,
@@ -67,30 +67,30 @@ pub(in crate::process) fn trace(
 }
 
 struct Tracer {
-    /// The process that was started.
+    /// The started process.
     process: Tid,
     breakpoints: Breakpoints,
-    /// Where the executable begins to run, when its libraries are loaded.
+    /// Entry point of the executable, reached when its libraries are loaded.
     entry: u64,
     clocks: BTreeSet<u64>,
-    /// Those of them that the tracer answers.
+    /// The clock functions whose result the tracer replaces.
     answered: BTreeSet<u64>,
     clock: Clock,
     variables: BTreeSet<u64>,
     is_measuring: bool,
     /// All threads that have stopped once.
     threads: HashSet<Tid>,
-    /// Processes that became another program.
+    /// Processes that have become another program.
     others: HashSet<Tid>,
     memories: HashMap<Tid, Rc<Memory>>,
-    /// A thread that has ended while it executed one instruction.
+    /// A thread that ended while it was stepped over one instruction.
     ended_in_step: Option<(Tid, Usage)>,
     observed: Observed,
     own_cpu: OwnCpu,
 }
 
 impl Tracer {
-    /// A tracer of a process that has stopped at its exec. All breakpoints are set.
+    /// Creates the tracer of a process that has stopped at its exec, and sets all breakpoints.
     fn new(process: Tid, plan: &Plan, ahead: u32) -> io::Result<Self> {
         let memory = Memory::open(process)?;
         let (entry, base) = entry_and_base(process)?;
@@ -140,10 +140,10 @@ impl Tracer {
                     self.after_event(tid, event);
                     0
                 }
-                // A new thread or process begins with it.
+                // The first signal of a new thread or process.
                 Change::Signal(libc::SIGSTOP) if self.threads.insert(tid) => 0,
                 Change::Signal(libc::SIGTRAP) => match self.after_trap(tid) {
-                    // Its process has ended meanwhile, as is told next.
+                    // Its process has ended meanwhile, which the next wait reports.
                     Err(error) if is_gone(&error) => 0,
                     signal => signal?,
                 },
@@ -168,7 +168,7 @@ impl Tracer {
         }
     }
 
-    /// Before a system call that stops.
+    /// Handles a stop before a system call.
     fn before_call(&mut self, tid: Tid) {
         let found = ptrace::registers(tid).and_then(|registers| {
             let memory = self.memory(tid)?;
@@ -186,7 +186,8 @@ impl Tracer {
         }
     }
 
-    /// Has a thread wait until the point in real time that it means. Its own memory has another one.
+    /// Makes a thread wait until its deadline in real time, written below the thread's stack. The deadline in its
+    /// memory is in its own time.
     fn wait_in_real_time(
         &mut self,
         tid: Tid,
@@ -215,12 +216,12 @@ impl Tracer {
         Ok(memory)
     }
 
-    /// Whether a thread still executes the program that was started.
+    /// True if a thread still executes the program that was started.
     fn is_ours(&self, tid: Tid) -> bool {
         self.others.is_empty() || !self.others.contains(&process_of(tid))
     }
 
-    /// Returns the signal to deliver: none at a breakpoint.
+    /// Handles a trap, and returns the signal to deliver: none at a breakpoint.
     fn after_trap(&mut self, tid: Tid) -> io::Result<i32> {
         let mut registers = ptrace::registers(tid)?;
         let address = address_of_breakpoint(&registers);
@@ -254,12 +255,13 @@ impl Tracer {
         Ok(0)
     }
 
-    /// Answers a thread that asks for the time, in place of the C library, if it asks for one that the tracer knows.
+    /// Returns the time to a thread in place of the C library, if it reads a clock that the tracer knows.
     fn return_time(&mut self, tid: Tid, mut registers: Registers, address: u64) -> io::Result<i32> {
         let memory = self.memory(tid)?;
         let [clock, place] = arguments(&registers);
-        let told = self.clock.reading(clock).is_some_and(|time| memory.write(place, &time).is_ok());
-        if !told {
+        let is_written =
+            self.clock.reading(clock).is_some_and(|time| memory.write(place, &time).is_ok());
+        if !is_written {
             return self.pass(tid, registers, address);
         }
         let mut caller = [0; RETURN];
@@ -269,7 +271,7 @@ impl Tracer {
         Ok(0)
     }
 
-    /// Notes the name that a thread asks for.
+    /// Records the name of a variable that a thread reads.
     fn note_variable(&mut self, tid: Tid, registers: &Registers) {
         let name = self.memory(tid).ok().and_then(|memory| memory.string(arguments(registers)[0]));
         match name.and_then(|name| String::from_utf8(name).ok()) {
@@ -278,8 +280,8 @@ impl Tracer {
         }
     }
 
-    /// Lets a thread pass a breakpoint that stays, and returns the signal to deliver. Where possible without
-    /// removing it, since another thread might come by meanwhile.
+    /// Lets a thread pass a breakpoint that stays, and returns the signal to deliver. Does not remove the breakpoint if
+    /// possible, since another thread could pass unnoticed meanwhile.
     fn pass(&mut self, tid: Tid, mut registers: Registers, address: u64) -> io::Result<i32> {
         let memory = self.memory(tid)?;
         let mut instruction = [0; INSTRUCTION];
@@ -298,9 +300,9 @@ impl Tracer {
         self.step_over(tid, address)
     }
 
-    /// Lets a thread execute the instruction at a breakpoint that was removed, and sets it again. Another thread
-    /// that came by meanwhile would not be seen. Returns the signal to deliver: one that came before the
-    /// instruction was executed leads here again.
+    /// Lets a thread execute the instruction at a removed breakpoint, and sets the breakpoint again. Another thread
+    /// could pass unnoticed meanwhile. Returns the signal to deliver: after a signal that came before the instruction,
+    /// the thread stops at the breakpoint again.
     fn step_over(&mut self, tid: Tid, address: u64) -> io::Result<i32> {
         if self.threads.len() > 1 {
             self.observed.unnamed += 1;
@@ -324,7 +326,7 @@ impl Tracer {
         Ok(signal)
     }
 
-    /// From now on, calls of the C library are seen: it has been loaded.
+    /// Watches functions of the C library, which is loaded now.
     fn watch_c_library(&mut self, tid: Tid) -> io::Result<()> {
         for (wanted, watched) in
             [(&CLOCKS[..], &mut self.clocks), (&VARIABLES[..], &mut self.variables)]
@@ -342,8 +344,8 @@ impl Tracer {
         Ok(())
     }
 
-    /// Sets the breakpoints again that were reached in set-up. Functions that have not returned by now count as
-    /// entered while measuring.
+    /// Restores the breakpoints that were reached in set-up. Functions that have not returned yet count as entered
+    /// while measuring.
     fn begin_measuring(&mut self, tid: Tid, registers: &Registers) -> io::Result<()> {
         self.is_measuring = true;
         let memory = self.memory(tid)?;
@@ -360,26 +362,26 @@ impl Tracer {
     }
 }
 
-/// Whether an error says that a thread and its memory are no longer there.
+/// True if an error means that a thread and its memory no longer exist.
 fn is_gone(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::ESRCH | libc::EIO))
         || matches!(error.kind(), io::ErrorKind::WriteZero | io::ErrorKind::UnexpectedEof)
 }
 
-/// The addresses of functions of the executable that are watched in a process of it; none in another program.
+/// The addresses of watched functions in a process that runs the executable; none in another program.
 fn placed(functions: &[u64], base: u64, is_other: bool) -> BTreeSet<u64> {
     let functions = functions.iter().filter(|_| !is_other);
     functions.map(|relative| base.wrapping_add(*relative)).collect()
 }
 
-/// A path that was looked for, and where it leads at this moment, if that is elsewhere.
+/// Records a path that was looked for, and its current target if that is another path.
 fn note_path(path: PathBuf, paths: &mut BTreeSet<PathBuf>) {
     let real = path.canonicalize().ok().filter(|real| real.to_str().is_some());
     paths.extend(real);
     paths.insert(path);
 }
 
-/// Notes that a program was started.
+/// Records the start of a program.
 fn note_program(program: PathBuf, observed: &mut Observed) {
     if program.to_str().is_some() {
         observed.programs.insert(program);
@@ -388,7 +390,7 @@ fn note_program(program: PathBuf, observed: &mut Observed) {
     }
 }
 
-/// Where an executable begins to run, and where it is loaded.
+/// The entry point of an executable, and its load address.
 fn entry_and_base(process: Tid) -> io::Result<(u64, u64)> {
     const AT_ENTRY: u64 = 9;
     let invalid = || io::Error::from(io::ErrorKind::InvalidData);

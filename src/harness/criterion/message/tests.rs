@@ -1,4 +1,4 @@
-//! Messages as Criterion.rs writes them, and bytes that are none.
+//! Messages as Criterion.rs writes them, and invalid bytes.
 
 use minicbor::Encoder;
 use proptest::prelude::*;
@@ -15,7 +15,7 @@ fn encoded(
     encoder.into_writer()
 }
 
-/// `MeasurementComplete` as of Criterion.rs 0.8, with `times` as the times of one iteration each.
+/// `MeasurementComplete` of Criterion.rs 0.8, with one iteration for each of `times`.
 fn complete_message(times: &[f64]) -> Vec<u8> {
     encoded(|e| {
         e.map(1)?.str("MeasurementComplete")?.map(6)?;
@@ -41,7 +41,7 @@ fn complete_message(times: &[f64]) -> Vec<u8> {
 }
 
 #[test]
-fn a_complete_measurement_is_decoded_with_all_parts_of_its_name() {
+fn complete_message_is_decoded_with_all_name_parts() {
     let Message::Complete(complete) = decode(&complete_message(&[1.5, 2e9])).unwrap() else {
         panic!("not complete");
     };
@@ -55,7 +55,7 @@ fn a_complete_measurement_is_decoded_with_all_parts_of_its_name() {
 }
 
 #[test]
-fn messages_of_no_interest_and_of_later_versions_are_passed_over() {
+fn unknown_messages_are_ignored() {
     let unknown = encoded(|e| {
         e.map(1)?.str("Unheard")?.begin_map()?.str("of")?.begin_array()?.null()?.end()?.end()?;
         Ok(())
@@ -66,7 +66,7 @@ fn messages_of_no_interest_and_of_later_versions_are_passed_over() {
 }
 
 #[test]
-fn a_list_that_claims_to_be_endless_ends_with_its_bytes() {
+fn list_with_an_excessive_length_ends_with_its_bytes() {
     let claim = encoded(|e| {
         e.map(1)?.str("ScaledValues")?.map(2)?.str("unit")?.str("ns")?;
         e.str("scaled_values")?.array(u64::MAX)?.f64(1.0)?;
@@ -76,7 +76,7 @@ fn a_list_that_claims_to_be_endless_ends_with_its_bytes() {
 }
 
 #[test]
-fn lists_within_lists_without_end_do_not_exhaust_the_stack() {
+fn deeply_nested_lists_do_not_exhaust_the_stack() {
     let mut deep = encoded(|e| e.map(1)?.str("Unheard").map(drop));
     deep.extend(std::iter::repeat_n(0x81, 5_000_000));
     assert!(decode(&deep).is_err());
@@ -84,12 +84,12 @@ fn lists_within_lists_without_end_do_not_exhaust_the_stack() {
 
 proptest! {
     #[test]
-    fn arbitrary_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+    fn decode_never_panics_on_arbitrary_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
         let _ = decode(&bytes);
     }
 
     #[test]
-    fn a_damaged_message_never_panics_and_keeps_no_more_than_it_had(
+    fn damaged_message_never_panics_and_uses_little_memory(
         at in 0_usize..400,
         cut in 0_usize..20,
         damage in proptest::collection::vec(any::<u8>(), 0..10),
@@ -105,7 +105,7 @@ proptest! {
     }
 
     #[test]
-    fn every_float_survives_exactly(times in proptest::collection::vec(any::<f64>(), 1..20)) {
+    fn floats_are_decoded_exactly(times in proptest::collection::vec(any::<f64>(), 1..20)) {
         let Message::Complete(complete) = decode(&complete_message(&times)).unwrap() else {
             panic!("not complete");
         };

@@ -1,15 +1,15 @@
-//! A process at the other end that keeps to the protocol, and some that do not.
+//! Peers that follow the protocol, and some that violate it.
 
 use super::*;
 
 const HELLO: &[u8] = b"Criterion\x00\x08\x02\x00\x01\x00\x01";
 
-/// A runner that lets everybody in.
+/// A runner that accepts every connection.
 fn runner() -> Runner {
     Runner::start(|_| Ok(true)).unwrap()
 }
 
-/// What is received from a process that sends `bytes` and closes its end.
+/// The data received from a process that sends `bytes` and closes its end.
 fn received_from(bytes: &[u8]) -> Received {
     let runner = runner();
     let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, runner.port())).unwrap();
@@ -34,7 +34,7 @@ fn skipping(group: &str) -> Vec<u8> {
 }
 
 #[test]
-fn benchmarks_that_are_left_out_are_received() {
+fn skipped_benchmarks_are_received() {
     let received = received_from(&[HELLO, &skipping("a"), &skipping("b")].concat());
     assert_eq!(received.problem, None);
     assert_eq!(
@@ -44,12 +44,12 @@ fn benchmarks_that_are_left_out_are_received() {
 }
 
 #[test]
-fn a_process_that_never_connects_is_not_waited_for() {
+fn process_that_never_connects_is_not_awaited() {
     assert_eq!(runner().finish(), Received::default());
 }
 
 #[test]
-fn a_connection_held_open_after_the_end_of_the_process_is_not_waited_for() {
+fn connection_open_after_the_end_is_not_awaited() {
     let runner = runner();
     let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, runner.port())).unwrap();
     stream.write_all(&[HELLO, &skipping("a")].concat()).unwrap();
@@ -60,7 +60,7 @@ fn a_connection_held_open_after_the_end_of_the_process_is_not_waited_for() {
 }
 
 #[test]
-fn each_problem_is_named() {
+fn protocol_errors_are_named() {
     for (bytes, words) in [
         (b"HTTP/1.1 400 what is this".to_vec(), "does not speak"),
         ([&HELLO[..13], &[2, 0, 1]].concat(), "does not speak"),
@@ -76,7 +76,7 @@ fn each_problem_is_named() {
 }
 
 #[test]
-fn a_stranger_who_connects_first_is_refused_and_the_process_is_heard_after_it() {
+fn stranger_is_refused_and_the_process_is_heard() {
     let begins_as_criterion = |stream: &TcpStream| {
         let mut first = [0];
         stream.peek(&mut first)?;
@@ -94,7 +94,7 @@ fn a_stranger_who_connects_first_is_refused_and_the_process_is_heard_after_it() 
 }
 
 #[test]
-fn a_second_connection_of_the_process_is_a_problem() {
+fn second_connection_is_an_error() {
     let runner = runner();
     let address = (Ipv4Addr::LOCALHOST, runner.port());
     let mut process = TcpStream::connect(address).unwrap();
@@ -102,7 +102,7 @@ fn a_second_connection_of_the_process_is_a_problem() {
     let mut hello = [0; 18];
     process.read_exact(&mut hello).unwrap();
     let mut second = TcpStream::connect(address).unwrap();
-    // The runner has noticed when it closes its end.
+    // The runner has noticed once it closes its end.
     let _ = second.read(&mut hello);
     let problem = runner.finish().problem.unwrap_or_default();
     assert!(problem.contains("connected a second time"), "{problem}");

@@ -1,4 +1,4 @@
-//! The golden file of `rbench-harness`, and everything that is not like it.
+//! The golden file of `rbench-harness`, and damaged or foreign files.
 
 use proptest::prelude::*;
 
@@ -7,7 +7,7 @@ use super::*;
 const GOLDEN: &str = include_str!("../../../../harness/golden/protocol-1.txt");
 
 #[test]
-fn the_golden_file_is_read_as_it_was_written() {
+fn golden_file_is_parsed() {
     let measured = |iterations, times: &[u64]| {
         let times = times.to_vec();
         Outcome::Measured(Measured { warm_up: 100_000_123, iterations, times })
@@ -30,7 +30,7 @@ fn the_golden_file_is_read_as_it_was_written() {
 }
 
 #[test]
-fn every_truncation_of_the_golden_file_is_refused() {
+fn truncated_golden_file_is_refused() {
     for length in 0..GOLDEN.len() {
         let defect = parse(&GOLDEN.as_bytes()[..length]).unwrap_err();
         assert!(matches!(defect, Defect::Truncated | Defect::NotAnAnswer), "{length}: {defect:?}");
@@ -38,7 +38,7 @@ fn every_truncation_of_the_golden_file_is_refused() {
 }
 
 #[test]
-fn older_and_newer_protocols_are_named() {
+fn other_protocols_are_named() {
     for other in [0, 2, 17] {
         let text = GOLDEN.replacen("rbench-harness 1", &format!("rbench-harness {other}"), 1);
         assert_eq!(parse(text.as_bytes()), Err(Defect::OtherProtocol(other)));
@@ -48,7 +48,7 @@ fn older_and_newer_protocols_are_named() {
 }
 
 #[test]
-fn a_line_at_the_wrong_place_is_named() {
+fn misplaced_line_is_named() {
     for body in [
         "throughput bytes 1\nend 0\n",
         "benchmark a\niterations 3 given\nend 1\n",
@@ -65,13 +65,13 @@ fn a_line_at_the_wrong_place_is_named() {
 }
 
 #[test]
-fn a_count_that_claims_too_much_is_a_truncation() {
+fn excessive_count_is_a_truncation() {
     let text = "rbench-harness 1\nversion 1\nbenchmark a\nwarm-up 1 1\niterations 1 given\n\
                 measurements 18446744073709551615\n1\n";
     assert_eq!(parse(text.as_bytes()), Err(Defect::Truncated));
 }
 
-/// The bytes that an answer holds on to.
+/// The memory of an answer, in bytes.
 fn kept(answer: &Answer) -> usize {
     let record = |record: &Record| {
         let more = match &record.outcome {
@@ -87,7 +87,7 @@ fn kept(answer: &Answer) -> usize {
 
 proptest! {
     #[test]
-    fn what_is_kept_is_a_small_multiple_of_what_was_read(
+    fn answer_uses_a_small_multiple_of_the_file_size(
         benchmarks in proptest::collection::vec(("[a-z]{0,9}", 0_usize..50), 0..40),
     ) {
         let body = benchmarks.iter().map(|(id, count)| {
@@ -102,7 +102,7 @@ proptest! {
     }
 
     #[test]
-    fn arbitrary_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+    fn parse_never_panics_on_arbitrary_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
         let _ = parse(&bytes);
         let mut answer = b"rbench-harness 1\nversion 1\n".to_vec();
         answer.extend(bytes);
@@ -110,7 +110,7 @@ proptest! {
     }
 
     #[test]
-    fn a_damaged_golden_file_never_panics(
+    fn parse_never_panics_on_a_damaged_golden_file(
         at in 0..GOLDEN.len(),
         cut in 0_usize..40,
         damage in proptest::collection::vec(any::<u8>(), 0..20),
@@ -121,7 +121,7 @@ proptest! {
     }
 
     #[test]
-    fn words_of_the_protocol_in_any_order_never_panic(
+    fn parse_never_panics_on_shuffled_words(
         lines in proptest::collection::vec(
             "(benchmark|throughput|bytes|warm-up|iterations|measurements|seed|end|refused|[0-9]{1,22})( [0-9a-z\\\\]{0,8}){0,2}",
             0..12,

@@ -1,8 +1,8 @@
-//! Counts what allocators are asked for, and answers for those of the C library.
+//! Counts requests to allocators, and answers those to the C library's allocator in its place.
 //!
-//! An allocation is a call that gives memory. A `realloc` is one too, with all bytes of its new size, whether they
-//! had to be copied or not: so the numbers do not depend on what else stands on the heap, and are those of valgrind.
-//! What an allocator asks of another one to answer is not counted again.
+//! An allocation is a call that returns memory. A `realloc` counts too, with all bytes of its new size, whether or not
+//! they had to be copied: so the numbers do not depend on the rest of the heap, and equal valgrind's. A request that
+//! one allocator passes on to another is not counted again.
 
 use core::{
     ffi::{c_int, c_void},
@@ -36,11 +36,11 @@ extern "C" {
     fn pthread_setspecific(key: u32, value: *const c_void) -> c_int;
 }
 
-/// One more than the key by which a thread knows that it is in a call that allocates; 0 where no function of the executable is watched. A key
-/// that is made so early has its place in each thread without any allocation.
+/// One more than the key under which a thread marks that it is inside an allocating call; 0 if no function of the
+/// executable is watched. A key that is created this early has its slot in each thread without any allocation.
 static KEY: AtomicU32 = AtomicU32::new(0);
 
-/// Has calls within calls be told from others, before any other thread is started.
+/// Enables the detection of nested calls. Call it before any other thread is started.
 pub fn count_nested() {
     let mut key = 0;
     // SAFETY: the place is our own, and there is nothing to destroy.
@@ -65,8 +65,8 @@ fn set_within(is_within: bool) {
     }
 }
 
-/// Makes a call that is asked for so many bytes, and counts it if it gave memory, unless another call made it that is
-/// counted itself. Whether it is counted comes with what it gave.
+/// Makes a call that requests `bytes`, and counts it if it returned memory, unless it is nested in a counted call. Also
+/// returns true if it was counted.
 pub fn count<T>(
     page: &Page,
     bytes: usize,
@@ -87,7 +87,7 @@ pub fn count<T>(
     (given, counts)
 }
 
-/// A call of the C library's allocator.
+/// Counts a call of the C library's allocator.
 fn answer(bytes: usize, call: impl FnOnce() -> *mut c_void) -> *mut c_void {
     match page() {
         Some(page) => count(page, bytes, |given| !given.is_null(), call).0,
@@ -95,9 +95,9 @@ fn answer(bytes: usize, call: impl FnOnce() -> *mut c_void) -> *mut c_void {
     }
 }
 
-/// Whether the C library's own functions are known: 0 no, 1 they are being looked for, 2 yes.
+/// State of the lookup of the C library's own functions: 0 not started, 1 in progress, 2 done.
 static KNOWN: AtomicU32 = AtomicU32::new(0);
-/// What is given before, as looking for them may allocate.
+/// Serves requests before that, as the lookup may allocate.
 static FIRST: First = First { memory: [ZERO; FIRST_SIZE], used: AtomicUsize::new(0) };
 #[allow(clippy::declare_interior_mutable_const)]
 const ZERO: AtomicU8 = AtomicU8::new(0);
@@ -110,7 +110,8 @@ struct First {
     used: AtomicUsize,
 }
 
-/// Whether the C library's functions can be called. They are looked for at the first call, before any other thread.
+/// True if the C library's functions can be called. They are looked up at the first call, before any other thread
+/// exists.
 fn is_known() -> bool {
     match KNOWN.load(Acquire) {
         2 => true,
@@ -138,7 +139,7 @@ fn is_known() -> bool {
     }
 }
 
-/// Memory, zero, from this library's own. Its size stands in front of it.
+/// Zeroed memory of this library, with its size stored in front of it.
 fn first(size: usize) -> *mut c_void {
     let whole = match size.checked_add(2 * ALIGNMENT - 1) {
         Some(more) if more < FIRST_SIZE => more & !(ALIGNMENT - 1),
@@ -156,7 +157,7 @@ fn first(size: usize) -> *mut c_void {
     }
 }
 
-/// The size of what [`first`] gave.
+/// The size of memory that [`first`] returned; none for other memory.
 fn size_of_first(memory: *mut c_void) -> Option<usize> {
     let start = FIRST.memory.as_ptr() as usize;
     let is_inside = (start..start + FIRST_SIZE).contains(&(memory as usize));

@@ -1,10 +1,11 @@
-//! Watches functions of the executable: a jump at the entry of each leads here, and what it took the place of is
-//! executed elsewhere. Only on x86-64, whose code can be moved so.
+//! Watches allocating functions of the executable: a jump at the entry of each one leads here, and a relocated copy
+//! executes the instructions that the jump replaced. Only on x86-64, the one processor for which `elf::trampoline`
+//! relocates code.
 
 #[cfg(target_arch = "x86_64")]
 pub use of_this_processor::watch;
 
-/// How many entries are watched: none.
+/// The number of watched entries: none on this processor.
 #[cfg(target_arch = "aarch64")]
 pub fn watch(_: &crate::page::Page, _: usize) -> u32 {
     0
@@ -35,21 +36,22 @@ mod of_this_processor {
     const READ_EXECUTE: c_int = 5;
     const READ_WRITE_EXECUTE: c_int = 7;
     const MEMORY_PAGE: usize = 4096;
-    /// How many bytes of an entry are replaced at least: a jump with a distance of 32 bits.
+    /// The least number of bytes of an entry that are replaced: a jump with a 32-bit distance.
     const JUMP: usize = 5;
-    /// A jump to an address that stands behind it takes 14 bytes.
+    /// A jump to an address stored behind it takes 14 bytes.
     const FAR_JUMP: usize = 16;
-    /// What the code for one entry takes.
+    /// Bytes of code for one entry.
     const PART: usize = FAR_JUMP + MOVED;
 
     type Function = unsafe extern "C" fn(usize, usize, usize, usize, usize, usize) -> usize;
 
-    /// What does what the function at each entry did.
+    /// For each entry, the address of the relocated copy.
     static REAL: [AtomicUsize; ENTRIES] = [NOWHERE; ENTRIES];
     #[allow(clippy::declare_interior_mutable_const)]
     const NOWHERE: AtomicUsize = AtomicUsize::new(0);
 
-    /// Watches the entries of the page in the executable that is loaded at `base`; how many.
+    /// Watches the entries listed in the page, in the executable that is loaded at `base`. Returns the number of
+    /// watched ones.
     pub fn watch(page: &Page, base: usize) -> u32 {
         let entries = (page.entries.load(Relaxed) as usize).min(ENTRIES);
         if entries == 0 {
@@ -70,13 +72,13 @@ mod of_this_processor {
         watched
     }
 
-    /// Memory for code, so near below the executable that jumps with a distance of 32 bits reach both.
+    /// Maps memory for code, close enough below the executable for jumps with a 32-bit distance in both directions.
     fn code_near(base: usize) -> Option<usize> {
         const PRIVATE_ANONYMOUS: c_int = 0x22;
         const STEP: usize = 1 << 20;
         (1..1000).find_map(|step| {
             let wanted = (base & !(MEMORY_PAGE - 1)).checked_sub(step * STEP)?;
-            // SAFETY: the kernel takes the address for a wish, and never replaces what is there.
+            // SAFETY: the kernel treats the address as a hint, and never replaces an existing mapping.
             let address = unsafe {
                 mmap(
                     wanted as *mut c_void,
@@ -98,11 +100,11 @@ mod of_this_processor {
         })
     }
 
-    /// Watches one entry; whether it could.
+    /// Watches one entry. Returns false if that is not possible.
     unsafe fn watch_one(index: usize, entry: &Entry, base: usize, own: usize) -> bool {
         let address = base.wrapping_add(entry.address as usize);
         let replaced = entry.replaced as usize;
-        // SAFETY: the executable has at least so much code there.
+        // SAFETY: the executable has at least that much code there.
         let found = unsafe { slice::from_raw_parts(address as *const u8, replaced) };
         if found != &entry.code[..replaced] || replaced < JUMP {
             return false;
@@ -122,7 +124,7 @@ mod of_this_processor {
                 Some(distance) => distance,
                 None => return false,
             };
-            // SAFETY: it is within what was copied.
+            // SAFETY: it is within the copied code.
             unsafe {
                 let field = (moved + fix.at as usize) as *mut u8;
                 copy_nonoverlapping(distance.as_ptr(), field, distance.len());
@@ -153,7 +155,7 @@ mod of_this_processor {
         if short as isize == distance { Some(short.to_le_bytes()) } else { None }
     }
 
-    /// What a jump at entry `INDEX` leads to.
+    /// The target of the jump at entry `INDEX`.
     unsafe extern "C" fn hook<const INDEX: usize>(
         one: usize,
         two: usize,
@@ -182,7 +184,7 @@ mod of_this_processor {
         let has_status = entry.has_status != 0;
         let is_given = |given: &usize| if has_status { *given as u32 == 0 } else { *given != 0 };
         let (given, counts) = count(page, bytes, is_given, call);
-        // The others allocate again.
+        // The others count as reallocations.
         if entry.of == OF_RUST && entry.size == 0 && counts {
             page.anew.fetch_add(1, Relaxed);
         }

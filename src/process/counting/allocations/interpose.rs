@@ -1,11 +1,11 @@
-//! Stands in for the clock and the allocators in a benchmark's process, so that the process itself reports as
-//! the time of a stretch how often, or how much, it allocated there. rustc compiles it to a library that is
-//! preloaded; it is no part of any crate. Users have old compilers too, so it is written for Rust 1.64.
+//! Replaces the clock and the allocators in a benchmark's process, so that the process itself reports the number or the
+//! bytes of its allocations in a stretch as the time of that stretch. rustc compiles this file to a library that is
+//! preloaded; it belongs to no crate. Users have old compilers too, so it is written for Rust 1.64.
 //!
-//! Each reading of the monotonic clock is `STEP` more than the last one, and what was counted since. So every
-//! harness ends its warm-up at once and takes the same iterations each time, and what it says a measurement lasted is,
-//! but for whole steps, what was counted in the measured stretches. Points in time until which locks, channels and
-//! sleeps wait are translated to the real time.
+//! Each reading of the monotonic clock adds `STEP` and the amount counted since the previous reading. So every harness
+//! ends its warm-up at once and runs the same iterations each time, and the duration it reports for a measurement is,
+//! modulo whole steps, the amount counted in the measured stretches. Deadlines of locks, channels and sleeps are
+//! translated to the real time.
 #![no_std]
 
 use core::{
@@ -28,13 +28,13 @@ extern "C" {
 
 const AT_ENTRY: c_ulong = 9;
 
-/// None before the process has joined.
+/// Null until the process has joined.
 static PAGE: AtomicPtr<Page> = AtomicPtr::new(null_mut());
-/// The first thread, whose readings are kept.
+/// The first thread: only its readings are kept.
 static OWNER: AtomicUsize = AtomicUsize::new(0);
-/// Where the executable is loaded.
+/// Load address of the executable.
 static BASE: AtomicUsize = AtomicUsize::new(0);
-/// How often the clock was read, by any thread.
+/// Number of clock readings, by any thread.
 static STEPS: AtomicU64 = AtomicU64::new(0);
 
 #[panic_handler]
@@ -43,18 +43,18 @@ fn panic(_: &PanicInfo<'_>) -> ! {
     unsafe { abort() }
 }
 
-/// What is shared, as soon as the process has joined.
+/// The shared page; none before the process has joined.
 fn page() -> Option<&'static Page> {
     // SAFETY: the mapping lasts as long as the process.
     unsafe { PAGE.load(Acquire).as_ref() }
 }
 
-/// Whether a clock is one by which durations are measured.
+/// True for a clock that measures durations.
 fn is_monotonic(id: c_int) -> bool {
     matches!(id, CLOCK_MONOTONIC | 4 | 6 | 7)
 }
 
-/// What the clock shows that was counted, and has counted itself.
+/// The clock's next reading, in ns: the steps, and the counted amount.
 fn shown(page: &Page) -> i64 {
     let counted = if page.shown.load(Relaxed) == 0 { &page.allocations } else { &page.bytes };
     (STEPS.load(Relaxed) * STEP + counted.load(Relaxed)) as i64
@@ -75,7 +75,7 @@ unsafe extern "C" fn clock_gettime(id: c_int, out: *mut Timespec) -> c_int {
     }
     match page().filter(|_| is_monotonic(id)) {
         Some(page) => {
-            // Allocators look at the clock too, and are no harness.
+            // Allocators read the clock too, and are no harness.
             if !is_foreign(page, caller) {
                 STEPS.fetch_add(1, Relaxed);
                 keep(page);
@@ -89,16 +89,16 @@ unsafe extern "C" fn clock_gettime(id: c_int, out: *mut Timespec) -> c_int {
     }
 }
 
-/// Whether code of the executable is not Rust's.
+/// True for code of the executable that is not Rust's.
 fn is_foreign(page: &Page, address: usize) -> bool {
     let address = address.wrapping_sub(BASE.load(Relaxed)) as u64;
     let all = &page.code[..(page.foreign.load(Relaxed) as usize).min(FOREIGN)];
     let behind = all.partition_point(|code| code[0] < address);
-    // A call returns behind itself, which may be the end of its function.
+    // A return address is behind the call, possibly at the end of the function.
     behind > 0 && address <= all[behind - 1][1]
 }
 
-/// Keeps what was counted, for what harnesses do not print.
+/// Keeps the counts at this reading, for harnesses that do not print them.
 fn keep(page: &Page) {
     // SAFETY: it takes nothing.
     if (unsafe { pthread_self() }) != OWNER.load(Relaxed) {
@@ -122,13 +122,13 @@ unsafe extern "C" fn getrandom(to: *mut c_void, length: usize, flags: u32) -> is
     length as isize
 }
 
-/// The same point in the real time. The clock shows no later one before it is read again.
+/// Converts a deadline to the real time. The clock shows no later time before it is read again.
 fn in_real_time(page: &Page, point: &Timespec) -> Timespec {
     let left = point.total() - shown(page);
     Timespec::of(nanoseconds(CLOCK_MONOTONIC).saturating_add(left))
 }
 
-/// Rust's own locks, channels and parked threads wait until a point in time by this call.
+/// Rust's own locks, channels and parked threads wait for a deadline with this call.
 #[no_mangle]
 unsafe extern "C" fn syscall(
     number: c_long,
@@ -175,7 +175,7 @@ unsafe extern "C" fn clock_nanosleep(
     }
 }
 
-/// Before `main`: begins to count. What this process starts is not counted.
+/// Runs before `main` and begins to count. Processes that this one starts are not counted.
 extern "C" fn join() {
     const READ_WRITE: c_int = 3;
     const SHARED: c_int = 1;

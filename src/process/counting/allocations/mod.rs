@@ -1,8 +1,8 @@
 //! Counts the allocations of a process, and their bytes, without a change of its executable.
 //!
-//! A library is preloaded that stands in for the clock and the C library's allocator, and watches functions of the
-//! executable that allocate: those of Rust's global allocator, and of known allocators that are linked to it. Its
-//! clock shows what was counted, so that every harness reports it as the time of its measured stretches.
+//! A preloaded library replaces the clock and the C library's allocator, and watches functions of the executable that
+//! allocate: those of Rust's global allocator, and of known allocators that are linked to it. Its clock shows the
+//! counts, so that every harness reports them as the time of its measured stretches.
 
 mod page;
 
@@ -31,7 +31,7 @@ use crate::{
     process::preload::{LIBRARY, PAGE, inherit, moved, preload},
 };
 
-/// The source of the library: for rustc with these [flags](LIBRARY_FLAGS), without any dependency.
+/// The source of the library, for rustc with [these flags](LIBRARY_FLAGS). It has no dependencies.
 pub const LIBRARY_SOURCE: &str = concat!(
     include_str!("interpose.rs"),
     "mod allocator {\n",
@@ -47,92 +47,92 @@ pub const LIBRARY_SOURCE: &str = concat!(
     "}\n"
 );
 
-/// What rustc makes the library with: as that for turns, but with frames in which functions find their callers.
+/// The flags for rustc: those of the interleaving library, but with frame pointers, by which functions find their
+/// callers.
 pub const LIBRARY_FLAGS: &str = "--edition 2021 --crate-type cdylib -O -C panic=abort -C lto -C strip=symbols \
      -C force-frame-pointers=yes";
 
-/// What is counted.
+/// The quantity that the clock shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counted {
-    /// How often memory was asked for.
+    /// The number of allocations.
     Allocations,
-    /// How many bytes were asked for.
+    /// The bytes requested.
     Bytes,
 }
 
-/// What is known of the allocators of an executable.
+/// The allocators of an executable.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Allocator {
-    /// Where the executable begins to run.
+    /// The address of the executable's entry point.
     pub begin: u64,
-    /// Whether what Rust code asks for reaches the C library, or is known to be asked of another allocator: true of
-    /// Rust's default.
+    /// True if Rust code's requests go to the C library or to another known allocator, as with Rust's default.
     pub is_seen: bool,
-    /// The functions that are watched.
+    /// The functions to watch.
     pub functions: Vec<Watched>,
-    /// How many functions there are to watch.
+    /// The number of functions that need watching, including those that cannot be watched.
     pub wanted: u32,
-    /// The code of functions that are not Rust's, in the order of addresses: what reads the clock there is no harness.
+    /// Address ranges of functions that are not Rust's, in ascending order: clock readings there are not a harness's.
     pub foreign: Vec<(u64, u64)>,
 }
 
 /// A function of the executable that is watched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Watched {
-    /// Its address, in bytes from where the executable is loaded.
+    /// Its address relative to the load address, in bytes.
     pub address: u64,
-    /// Whose it is.
+    /// Its owner.
     pub of: Of,
-    /// The argument that tells how many bytes are asked for, from 0.
+    /// Index of the argument that holds the requested bytes, from 0.
     pub size: u8,
-    /// The argument by which it is multiplied.
+    /// Index of the argument that multiplies the size.
     pub times: Option<u8>,
-    /// Whether it returns 0 where memory was given, and not a pointer.
+    /// True if it returns a status, 0 for success, instead of a pointer.
     pub has_status: bool,
-    /// The code that a jump replaces.
+    /// The code that the jump replaces.
     pub code: Vec<u8>,
-    /// The code that does the same elsewhere.
+    /// Its relocated copy.
     pub elsewhere: Vec<u8>,
-    /// The distances in that code: where they are, where they count from, and the address where they lead.
+    /// The distances in the copy: their offset, the offset they count from, and the target address.
     pub fixes: Vec<(usize, usize, u64)>,
 }
 
-/// Whose a function is that is watched.
+/// The owner of a watched function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Of {
-    /// Of Rust's global allocator.
+    /// Rust's global allocator.
     Rust,
     /// Called before each allocation by the global allocator, even where that was inlined.
     Announcement,
-    /// Of another allocator, which is known.
+    /// Another known allocator.
     Known,
 }
 
-/// What a process counted from its start to its end.
+/// The counts of a process from its start to its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Whether it loaded the library: what is linked statically does not.
+    /// False if it did not load the library: a statically linked program does not.
     pub joined: bool,
-    /// How many functions are watched.
+    /// The number of watched functions.
     pub watched: u32,
-    /// How often memory was asked for.
+    /// The number of allocations.
     pub allocations: u64,
-    /// How many bytes were asked for.
+    /// The bytes requested.
     pub bytes: u64,
-    /// How often it was announced that Rust's global allocator would be called to allocate.
+    /// Calls that announce a new allocation by Rust's global allocator.
     pub announced: u64,
-    /// How often such a call came.
+    /// New allocations that Rust's global allocator then made; fewer than announced if it was inlined.
     pub anew: u64,
 }
 
-/// Why what was counted may not be all.
+/// A reason for which the counts may be incomplete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UncertainCount {
     /// The process did not load the library.
     NotLoaded,
     /// A function that allocates could not be watched.
     Unwatched,
-    /// The compiler has put the code of the global allocator into the functions that call it.
+    /// The compiler inlined the global allocator into its callers.
     Inlined,
 }
 
@@ -150,19 +150,19 @@ impl fmt::Display for UncertainCount {
     }
 }
 
-/// The counting of one process, before it is started.
+/// Counts the allocations of one process; created before the process is started.
 #[derive(Clone, Debug)]
 pub struct Counting {
     page: Arc<File>,
     library: Arc<OwnedFd>,
     counted: Counted,
-    /// How many functions are to be watched.
+    /// The number of functions that need watching.
     wanted: u32,
     is_seen: bool,
     is_announced: bool,
 }
 
-/// The same if they count in the same memory.
+/// Equal if both count in the same memory.
 impl PartialEq for Counting {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.page, &other.page)
@@ -172,7 +172,7 @@ impl PartialEq for Counting {
 impl Eq for Counting {}
 
 impl Counting {
-    /// Counts by this library; the clock shows `counted`. Random numbers follow from `seed`.
+    /// Prepares counting with this library; the clock shows `counted`. Random numbers are derived from `seed`.
     pub fn new(library: &Path, counted: Counted, allocator: &Allocator, seed: u64) -> Result<Self> {
         let Allocator { begin, functions, foreign, .. } = allocator;
         let what = || "cannot create memory for what a process counts";
@@ -211,7 +211,7 @@ impl Counting {
         })
     }
 
-    /// Has `command` count.
+    /// Makes `command` count.
     pub(in crate::process) fn apply(&self, command: &mut Command) {
         command.env("RBENCH_ALLOCATIONS", format!("{PAGE},{LIBRARY}"));
         preload(command);
@@ -219,7 +219,7 @@ impl Counting {
         inherit(command, self.clone(), files, |_| ());
     }
 
-    /// What the process counted up to now.
+    /// The counts up to now.
     pub fn tally(&self) -> Result<Tally> {
         let small = |at: usize| Ok(u32::from_ne_bytes(self.read(at)?));
         let number = |at: usize| Ok(u64::from_ne_bytes(self.read(at)?));
@@ -233,7 +233,7 @@ impl Counting {
         })
     }
 
-    /// Why what the process counted, which has ended, may not be all.
+    /// A reason for which the counts of the ended process may be incomplete.
     pub fn doubt_about_counts(&self) -> Result<Option<UncertainCount>> {
         let tally = self.tally()?;
         let is_seen = self.is_seen || (self.is_announced && tally.announced == tally.anew);
@@ -248,8 +248,8 @@ impl Counting {
         })
     }
 
-    /// What was counted at the last readings of the clock by the first thread, at most `READINGS`, in the order in
-    /// which it was read: allocations and bytes since the start.
+    /// The counts at the last clock readings of the first thread, at most `READINGS`, in the order of reading:
+    /// allocations and bytes since the start.
     pub fn readings(&self) -> Result<Vec<[u64; 2]>> {
         let read = u64::from_ne_bytes(self.read(offset_of!(Page, read))?);
         let read = usize::try_from(read).unwrap_or(usize::MAX);
@@ -261,7 +261,7 @@ impl Counting {
         Ok(kept.map(|index| [number(2 * index), number(2 * index + 1)]).collect())
     }
 
-    /// The last readings of the clock by the first thread as times, in ns, as if no other thread had read it.
+    /// The last clock readings of the first thread as times, in ns, as if no other thread had read it.
     pub fn times(&self) -> Result<Vec<f64>> {
         let shown = usize::from(self.counted == Counted::Bytes);
         let readings = self.readings()?;
@@ -278,8 +278,8 @@ impl Counting {
     }
 }
 
-/// What was counted in the stretches that a harness says to have lasted so long in all, in ns; none if it did not
-/// read the clock for it, or more than a number can hold exactly.
+/// The amount counted in stretches whose total duration a harness reports as `nanoseconds`. None if the harness did not
+/// read the clock for it, or if the duration exceeds the exact range of a float.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "both are checked")]
 pub fn counted_in(nanoseconds: f64) -> Option<u64> {
     const EXACT: f64 = (1_u64 << 53) as f64;
@@ -289,7 +289,7 @@ pub fn counted_in(nanoseconds: f64) -> Option<u64> {
     (is_exact && whole >= STEP).then_some(whole % STEP)
 }
 
-/// An entry as it stands in the page; none if there is no room for its code.
+/// An entry in the layout of the page; none if its code does not fit.
 fn bytes_of(function: &Watched) -> Option<Vec<u8>> {
     let Watched { code, elsewhere, fixes, .. } = function;
     if code.len() > REPLACED || elsewhere.len() > MOVED || fixes.len() > FIXES {

@@ -1,56 +1,57 @@
-//! What a process whose allocations are counted shares with rbench.
+//! The memory that rbench shares with a process whose allocations are counted. Compiled into both rbench and the
+//! preloaded library.
 
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
-/// How many readings of the clock are kept.
+/// Number of clock readings that are kept.
 pub const READINGS: usize = 512;
-/// How many entries of functions of the executable can be watched.
+/// Most functions of the executable that can be watched.
 pub const ENTRIES: usize = 64;
-/// How many functions in other languages are known.
+/// Most functions in other languages that fit.
 pub const FOREIGN: usize = 1 << 14;
-/// How many bytes of code stand at an entry at most that a jump replaces.
+/// Most bytes of code at an entry that a jump replaces.
 pub const REPLACED: usize = 24;
-/// How many bytes of code do the same elsewhere at most, with a jump behind them.
+/// Most bytes of a relocated copy, with the jump behind it.
 pub const MOVED: usize = 64;
-/// How many places in this code depend on where it is.
+/// Most position-dependent places in a relocated copy.
 pub const FIXES: usize = 4;
 
-/// What a reading of the clock adds to the one before, whatever was counted, in ns. Warm-ups end at once, and a
-/// time that is a sum of stretches is a multiple of it and a count. libtest divides by 5.
+/// Added by each clock reading, in ns, besides the counts. It is so large that warm-ups end at once and that a sum of
+/// stretches is a multiple of it plus a count. libtest divides by 5.
 pub const STEP: u64 = 1_000_000_000_000;
 
-/// The memory, zero at first.
+/// The layout of the memory; all zeros at first.
 #[repr(C)]
 pub struct Page {
-    /// What the clock shows: 0 for allocations, 1 for bytes.
+    /// The quantity that the clock shows: 0 for allocations, 1 for bytes.
     pub shown: AtomicU32,
-    /// Whether the process has begun to count.
+    /// 1 once the process has begun to count.
     pub joined: AtomicU32,
-    /// How many entries are watched by it: less than there are where the code is another one.
+    /// Entries that the process watches: fewer than there are if their code differs.
     pub watched: AtomicU32,
-    /// How many entries there are.
+    /// Number of entries.
     pub entries: AtomicU32,
-    /// What random numbers follow from.
+    /// Seed of the random numbers.
     pub seed: AtomicU64,
-    /// Where the executable begins to run, in its file's addresses.
+    /// Entry point of the executable, as an address of its file.
     pub begin: AtomicU64,
-    /// How often memory was asked for, and given.
+    /// Number of allocations that returned memory.
     pub allocations: AtomicU64,
-    /// How many bytes were asked for.
+    /// Bytes requested.
     pub bytes: AtomicU64,
-    /// How often it was announced that the global allocator would be called to allocate, and not to allocate again.
+    /// Announced new allocations by the global allocator, without reallocations.
     pub announced: AtomicU64,
-    /// How often it was called for that.
+    /// New allocations that the global allocator then made.
     pub anew: AtomicU64,
-    /// How often the first thread has read the clock.
+    /// Clock readings by the first thread.
     pub read: AtomicU64,
-    /// What was counted when it did, allocations and bytes: of reading `i` at `i % READINGS`.
+    /// Counts at these readings, allocations and bytes: reading `i` is at `i % READINGS`.
     pub readings: [[AtomicU64; 2]; READINGS],
-    /// The entries. Written before the process is started, as is what follows.
+    /// The entries. They and the fields below are written before the process is started.
     pub entry: [Entry; ENTRIES],
-    /// How many functions of the executable are not Rust's.
+    /// Number of functions of the executable that are not Rust's.
     pub foreign: AtomicU64,
-    /// Where each of them begins and ends, in the addresses of the executable's file, in their order.
+    /// Begin and end of each of them, as addresses of the executable's file, in ascending order.
     pub code: [[u64; 2]; FOREIGN],
 }
 
@@ -58,47 +59,47 @@ pub struct Page {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Entry {
-    /// Where it is, in the addresses of the executable's file.
+    /// Its address in the executable's file.
     pub address: u64,
-    /// Whose it is: one of the numbers below.
+    /// Its owner: [`OF_RUST`], [`ANNOUNCEMENT`] or [`KNOWN`].
     pub of: u8,
-    /// The argument that tells how many bytes are asked for, from 0.
+    /// Index of the argument that holds the requested bytes, from 0.
     pub size: u8,
-    /// The argument by which it is multiplied, or [`NONE`].
+    /// Index of the argument that multiplies the size, or [`NONE`].
     pub times: u8,
-    /// 1 if it returns 0 where memory was given, and not a pointer.
+    /// 1 if it returns a status, 0 for success, instead of a pointer.
     pub has_status: u8,
-    /// How many bytes of code a jump replaces.
+    /// Bytes of code that the jump replaces.
     pub replaced: u32,
-    /// How many bytes of code do the same elsewhere.
+    /// Bytes of the relocated copy.
     pub moved: u32,
-    /// How many places in it depend on where it is.
+    /// Position-dependent places in the copy.
     pub fixes: u32,
-    /// The code that is replaced.
+    /// The replaced code.
     pub code: [u8; REPLACED],
-    /// The code that does the same elsewhere.
+    /// The relocated copy.
     pub elsewhere: [u8; MOVED],
-    /// The places in it.
+    /// The position-dependent places in the copy.
     pub fix: [Fixup; FIXES],
 }
 
-/// A distance of 32 bits in code that was moved.
+/// A 32-bit distance in relocated code.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Fixup {
-    /// Where it is in the code.
+    /// Its offset in the code.
     pub at: u32,
-    /// Where in the code the distance counts from.
+    /// The offset in the code that the distance counts from.
     pub from: u32,
-    /// Where it leads, in the addresses of the executable's file.
+    /// Its target, as an address of the executable's file.
     pub to: u64,
 }
 
 /// A function of Rust's global allocator.
 pub const OF_RUST: u8 = 1;
-/// The function that is called before each allocation by the global allocator, wherever that was inlined.
+/// The function that is called before each allocation by the global allocator, even where that was inlined.
 pub const ANNOUNCEMENT: u8 = 2;
 /// A function of another allocator.
 pub const KNOWN: u8 = 3;
-/// In the place of an argument: there is none.
+/// Stands for a missing argument.
 pub const NONE: u8 = u8::MAX;

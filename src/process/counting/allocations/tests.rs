@@ -14,8 +14,8 @@ use crate::{measure::allocator_of, process::testing::compile};
 /// The library, and programs.
 struct Built(TempDir);
 
-/// Prints how many allocations and bytes its clock says were made in a stretch with known ones: 3 by vectors, 4 by
-/// `Box`, one of them large and one aligned, 2 by growing, 1 that is zero; and those of a thread.
+/// Prints the allocations and bytes that its clock shows for a stretch with known ones: 3 by vectors, 4 by `Box`, one
+/// of them large and one aligned, 2 by growing, 1 zeroed; and those of a thread.
 const PROGRAM: &str = r#"
 use std::{hint::black_box, time::Instant};
 #[repr(align(64))]
@@ -48,12 +48,12 @@ fn main() {
 }
 "#;
 
-/// What is known of the stretch.
+/// The known allocations of that stretch.
 const ALLOCATIONS: u64 = 3 + 4 + 2 + 1;
-/// See [`ALLOCATIONS`].
+/// The known bytes of that stretch.
 const BYTES: u64 = 60 + 16 + 100_000 + 64 + 16 + 32 + 1000;
 
-/// A global allocator that asks the C library, and one that has memory of its own.
+/// Two global allocators: one that calls the C library, and one with its own memory.
 const WRAPPER: &str = r"
 struct Own;
 static CALLS: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
@@ -90,7 +90,7 @@ unsafe impl std::alloc::GlobalAlloc for Arena {
 static ARENA: Arena = Arena;
 ";
 
-/// All that is compiled here, once: the program with each allocator, without and with LTO.
+/// Everything these tests compile, once: the program with each allocator, without and with LTO.
 fn built() -> &'static Built {
     static BUILT: OnceLock<Built> = OnceLock::new();
     BUILT.get_or_init(|| {
@@ -126,7 +126,7 @@ fn compile_c(directory: &Path) -> String {
     object.display().to_string()
 }
 
-/// What a process of a program printed and counted.
+/// Runs a program; returns the lines it printed, and its counts.
 fn run(name: &str, counted: Counted) -> (Vec<String>, Counting) {
     let program = built().0.path().join(name);
     let allocator = allocator_of(&program).unwrap();
@@ -169,7 +169,7 @@ static OF_C: OfC = OfC;
 "#;
 
 #[test]
-fn allocations_of_a_stretch_are_counted_exactly_whatever_the_allocator_and_lto() {
+fn counts_are_exact_with_every_allocator_and_lto() {
     for allocator in ["system", "wrapper", "of-c"] {
         for (lto, counted, expected) in [
             ("off", Counted::Allocations, ALLOCATIONS),
@@ -189,7 +189,7 @@ fn allocations_of_a_stretch_are_counted_exactly_whatever_the_allocator_and_lto()
 }
 
 #[test]
-fn an_allocator_that_was_inlined_is_not_taken_for_counted() {
+fn inlined_allocator_makes_counts_uncertain() {
     for lto in ["off", "fat"] {
         let (_, counting) = run(&format!("arena-{lto}"), Counted::Allocations);
         assert_eq!(
@@ -202,7 +202,7 @@ fn an_allocator_that_was_inlined_is_not_taken_for_counted() {
 }
 
 #[test]
-fn an_allocator_of_ones_own_whose_calls_all_come_is_counted() {
+fn custom_allocator_is_counted_if_all_calls_are_seen() {
     let (lines, counting) = run("arena-apart", Counted::Bytes);
     let tally = counting.tally().unwrap();
     assert_eq!(counting.doubt_about_counts().unwrap(), None, "{tally:?}");
@@ -211,14 +211,14 @@ fn an_allocator_of_ones_own_whose_calls_all_come_is_counted() {
 }
 
 #[test]
-fn a_process_that_does_not_load_the_library_has_counted_nothing() {
+fn process_without_the_library_counts_nothing() {
     let library = built().0.path().join("library");
     let counting = Counting::new(&library, Counted::Bytes, &Allocator::default(), 7).unwrap();
     assert_eq!(counting.doubt_about_counts().unwrap(), Some(UncertainCount::NotLoaded));
 }
 
 #[test]
-fn the_readings_of_the_clock_are_kept_with_what_was_counted() {
+fn clock_readings_are_kept_with_their_counts() {
     let (_, counting) = run("system-off", Counted::Bytes);
     let readings = counting.readings().unwrap();
     let [_, start, end, ..] = readings[..] else { panic!("{readings:?}") };
@@ -226,7 +226,7 @@ fn the_readings_of_the_clock_are_kept_with_what_was_counted() {
 }
 
 #[test]
-fn a_time_is_whole_steps_and_a_count() {
+fn counted_in_removes_whole_steps() {
     let step = STEP as f64;
     assert_eq!(counted_in(step + 7.0), Some(7));
     assert_eq!(counted_in(3.0 * step), Some(0));

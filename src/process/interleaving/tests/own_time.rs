@@ -1,14 +1,14 @@
-//! The time of a process in a world where whatever happens is scripted: which step of the process others interrupt, and
+//! Own time against scripted clocks: each test chooses the steps of the process before which others interrupt it, and
 //! for how long.
 
 use std::cell::{Cell, RefCell};
 
 use super::super::own_time::{Clocks, OwnTime};
 
-/// How long the library needs before and after each clock shows its time, in ns.
+/// Time before and after each clock shows its reading, in ns.
 const STEP: i64 = 20;
 const TURN: i64 = 300_000;
-/// What the library cannot tell from clocks that were read one after the other, for each reading.
+/// Largest error, in ns, that clocks read one after the other cannot reveal, for each reading.
 const UNNOTICED: i64 = 2_500;
 
 /// A world with one process of one thread.
@@ -18,7 +18,7 @@ struct World {
     cpu_time: Cell<i64>,
     waits: Cell<i64>,
     step: Cell<usize>,
-    /// Before which steps the process is interrupted, and for how long.
+    /// Steps before which the process is interrupted, with the durations.
     interruptions: RefCell<Vec<(usize, i64)>>,
 }
 
@@ -63,7 +63,7 @@ impl Clocks for World {
     }
 }
 
-/// A process that measures the same work again and again, with something else in between.
+/// A process that repeats the same measured work, with other work in between.
 struct Process {
     world: World,
     time: OwnTime,
@@ -80,7 +80,7 @@ impl Process {
         Self { world, time, turn }
     }
 
-    /// As the library does it.
+    /// Mirrors the library.
     fn read(&self) -> i64 {
         let mut now = self.world.now();
         let is_over = now - self.turn.get() >= TURN;
@@ -97,7 +97,7 @@ impl Process {
         self.time.read(now).expect("it goes on")
     }
 
-    /// How long each measurement of `work` takes.
+    /// The measured durations of `work`.
     fn measure(&self, work: i64, between: i64) -> Vec<i64> {
         let measurements = (0..12).map(|_| {
             let begin = self.read();
@@ -110,8 +110,8 @@ impl Process {
     }
 }
 
-/// Work that is measured, and what is between two measurements: shorter and longer than the library goes without the
-/// CPU time, and than a turn.
+/// Measured work and the work between two measurements, in ns: shorter and longer than the library's interval between
+/// CPU time readings, and than a time slice.
 const CASES: [(i64, i64); 8] = [
     (60_000, 100),
     (60_000, 9_000),
@@ -126,7 +126,7 @@ const CASES: [(i64, i64); 8] = [
 const LENGTHS: [i64; 5] = [1_500, 8_000, 30_000, 45_000, 4_000_000];
 
 #[test]
-fn no_measurement_is_shorter_than_what_it_measures_wherever_it_is_interrupted() {
+fn measurement_is_never_too_short_with_one_interruption() {
     for (work, between) in CASES {
         for length in LENGTHS {
             let undisturbed = Process::new(&[]);
@@ -143,7 +143,7 @@ fn no_measurement_is_shorter_than_what_it_measures_wherever_it_is_interrupted() 
 }
 
 #[test]
-fn no_measurement_is_shorter_than_what_it_measures_with_an_interruption_before_every_step() {
+fn measurement_is_never_too_short_with_many_interruptions() {
     for (work, between) in CASES {
         for length in LENGTHS {
             for every in 1..7 {
@@ -162,13 +162,13 @@ fn no_measurement_is_shorter_than_what_it_measures_with_an_interruption_before_e
 }
 
 #[test]
-fn an_interruption_is_left_out_but_for_what_may_have_been_before_the_measurement() {
+fn interruption_is_excluded_up_to_the_unknown_interval() {
     for (work, between) in CASES {
         let undisturbed = Process::new(&[]);
         undisturbed.measure(work, between);
         for step in 0..undisturbed.world.step.get() {
             let took = Process::new(&[(step, 4_000_000)]).measure(work, between);
-            // For so long the library goes without the CPU time.
+            // The library does not read the CPU time for this long.
             let unknown = if work + between < 10_000 { 10_000 } else { between.min(10_000) };
             assert!(
                 took.iter().all(|took| *took <= work + unknown + UNNOTICED),
@@ -179,7 +179,7 @@ fn an_interruption_is_left_out_but_for_what_may_have_been_before_the_measurement
 }
 
 #[test]
-fn what_is_waited_of_ones_own_accord_stays_in_the_time() {
+fn own_time_includes_voluntary_waits() {
     let process = Process::new(&[]);
     let begin = process.read();
     process.world.wait(1_000_000);
@@ -188,7 +188,7 @@ fn what_is_waited_of_ones_own_accord_stays_in_the_time() {
 }
 
 #[test]
-fn a_copy_of_a_process_whose_cpu_time_begins_anew_keeps_all_its_time() {
+fn forked_process_keeps_all_its_time() {
     let process = Process::new(&[]);
     process.measure(60_000, 100);
     let begin = process.read();
@@ -199,7 +199,7 @@ fn a_copy_of_a_process_whose_cpu_time_begins_anew_keeps_all_its_time() {
 }
 
 #[test]
-fn time_goes_on_from_where_it_stood_whatever_happens_until_its_reading_is_told() {
+fn interruption_during_a_reading_does_not_change_it() {
     for since_last in [20_000, TURN] {
         let undisturbed = Process::new(&[]);
         undisturbed.world.run(since_last);
