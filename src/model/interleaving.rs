@@ -24,11 +24,11 @@ pub const MOST_PARALLEL: u32 = 32;
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
-    /// Both run at once on one CPU, and take turns when they read the clock, where a benchmark can do that;
-    /// otherwise one whole execution after the other.
+    /// Both run at once on one CPU and alternate when they read the clock, where a benchmark supports that; otherwise
+    /// one execution runs after the other.
     #[default]
     Interleaved,
-    /// One whole execution after the other.
+    /// One execution runs after the other.
     Sequential,
 }
 

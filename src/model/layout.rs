@@ -5,7 +5,7 @@ use std::{fmt, num::NonZeroU32, str::FromStr};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How a link arranges the functions of an executable.
+/// The arrangement of an executable's functions.
 #[derive(
     Clone,
     Copy,
@@ -21,24 +21,24 @@ use serde::{Deserialize, Serialize};
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Layout {
-    /// Each function has the same address in build k of every version that is built with others, wherever
-    /// they have the same functions; of a version that is built alone, `matched`.
+    /// Each function that several versions have gets the same address in build k of all of them, if they are built
+    /// together; a version that is built alone gets `same-order`.
     #[default]
     SameAddress,
-    /// A function's place depends only on its name and the seed, so that build k of every version has
-    /// its functions in the same order, at the same offsets from cache lines.
+    /// A function's position depends only on its name and the seed, so that build k of every version has its functions
+    /// in the same order, at the same offsets from cache lines.
     SameOrder,
     /// The linker's own shuffle of sections: random, but unrelated between versions.
     Shuffled,
     /// The linker's own random padding between sections: keeps neighbours together.
     Padded,
-    /// Matched order with every function on a 64-byte boundary: less variance, but not the alignment
-    /// that cargo builds.
+    /// Like `same-order`, with every function on a 64-byte boundary: less variance, but not the alignment that cargo
+    /// builds.
     Aligned,
-    /// As cargo links it: every build is the same executable; for comparing methods.
+    /// As cargo links it: every build is the same executable. For comparing methods.
     Default,
-    /// As cargo links it, each build compiled with other symbol hashes, which change the order of the
-    /// crate's own functions: the fallback where no linker can arrange functions.
+    /// As cargo links it, each build compiled with other symbol hashes, which change the order of the crate's own
+    /// functions: the fallback if no linker here can arrange functions.
     Rehashed,
 }
 
@@ -60,7 +60,7 @@ impl Layout {
     }
 }
 
-/// Where the builds of a version come from.
+/// The source of a version's builds.
 #[derive(
     Clone,
     Copy,
