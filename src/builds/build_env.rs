@@ -1,5 +1,5 @@
-//! The workshop: one repository's paths, settings and observer, how cargo is run in it, and the libraries that are
-//! preloaded to benchmarks, compiled once for each compiler.
+//! The build environment of one repository: its paths, settings and observer, the environment and arguments for cargo,
+//! and the libraries that are preloaded into benchmarks and compiled once per compiler.
 
 use std::{
     ffi::OsString,
@@ -31,15 +31,15 @@ use crate::{
 
 /// Everything that stays the same while the versions of one repository are built.
 pub struct BuildEnv<'a> {
-    /// Where things live.
+    /// The directories of the repository.
     pub cache_dirs: CacheDirs,
-    /// Keeps other rbench processes out of it.
+    /// The lock that keeps other rbench processes out of these directories.
     pub lock: CacheLock,
     /// The workspace, relative to the top of the repository.
     pub workspace: PathBuf,
     /// The settings of the compiler.
     pub settings: CompileSettings,
-    /// The user's environment.
+    /// The environment variables of the user.
     pub inherited: Vec<(OsString, OsString)>,
     /// The directory of the user's own workspace.
     pub users_workspace: PathBuf,
@@ -47,16 +47,16 @@ pub struct BuildEnv<'a> {
     pub configs: ConfigFiles,
     /// The columns of the terminal that cargo's progress bar may use, if there is one.
     pub progress_columns: Option<u16>,
-    /// Where versions' files come from.
+    /// The source of the versions' files.
     pub files: &'a dyn VersionFiles,
-    /// Gets the events of all builds.
+    /// Receives the events of all builds.
     pub observer: &'a dyn Observer,
 }
 
 /// The files of versions, as they were committed.
 pub trait VersionFiles {
-    /// Writes those of a version again if its checkout is not exactly as it was written. Returns the files
-    /// that had been changed; `None` if nothing was written.
+    /// Writes the files of a version again unless its checkout is exactly as it was written. Returns the files that
+    /// had been changed; `None` if nothing was written.
     fn restore(&self, version: &Version) -> Result<Option<Vec<String>>>;
 }
 
@@ -72,7 +72,7 @@ pub struct Source<'a> {
 }
 
 impl BuildEnv<'_> {
-    /// How cargo is run for `source`, whose compilation must be the active one.
+    /// The context in which cargo runs for `source`, whose compilation must be the active one.
     pub fn cargo_context(
         &self,
         source: Source<'_>,
@@ -113,8 +113,7 @@ impl BuildEnv<'_> {
         })
     }
 
-    /// Removes what the cache has beyond the [default limits](clean::Limits), but nothing that was used
-    /// after `since`.
+    /// Removes cache entries beyond the [default limits](clean::Limits), except those used after `since`.
     pub fn prune(&self, since: SystemTime) {
         match clean::prune(&self.cache_dirs, clean::Limits::default(), since) {
             Ok(Pruned { entries: 0, .. }) => {}
@@ -135,7 +134,7 @@ impl BuildEnv<'_> {
         self.observer.build_event(&Event::Warning(text));
     }
 
-    /// The user's environment for this version, with nothing of rbench in it yet.
+    /// The user's environment for this version, before rbench adds anything to it.
     pub fn users_environment(&self, source: Source<'_>) -> Environment {
         let has_toolchain_file = source
             .checkout
@@ -150,12 +149,13 @@ impl BuildEnv<'_> {
         Environment::from_user(self.inherited.iter().cloned(), has_toolchain_file)
     }
 
-    /// The user's variables that decide what cargo and rustc make, without their values.
+    /// The names and hashes of the user's variables that change the output of cargo and rustc; without their values,
+    /// which may be secrets.
     pub fn identifying_environment(&self) -> Vec<String> {
         Environment::from_user(self.inherited.iter().cloned(), false).identity()
     }
 
-    /// Makes cargo call rbench as the wrapper of rustc, and turns off what would make builds differ.
+    /// Makes cargo run rbench as the wrapper of rustc, and turns off settings that would make builds differ.
     fn use_wrapper(&self, environment: &mut Environment, directory: &Path) -> Result<()> {
         let bin = self.cache_dirs.bin();
         role::install_wrapper(&bin)?;
@@ -181,8 +181,8 @@ impl BuildEnv<'_> {
         Ok(())
     }
 
-    /// The cargo to run. Under rustup the name is enough: its proxy then chooses the toolchain for
-    /// the version. Otherwise it is the cargo that this program was started by.
+    /// The cargo to run. Under rustup this is the bare name: its proxy then chooses the toolchain of the version.
+    /// Otherwise it is the cargo that started this program.
     fn cargo(&self) -> OsString {
         let variable = |name: &str| self.inherited.iter().find(|(other, _)| other == name);
         match (variable("CARGO"), variable("RUSTUP_TOOLCHAIN")) {
@@ -193,13 +193,13 @@ impl BuildEnv<'_> {
 }
 
 impl BuildEnv<'_> {
-    /// The library that lets two processes take turns, made by the compiler of a version, which is `rustc` as
-    /// `rustc -vV` tells.
+    /// The library that lets two processes run interleaved, compiled by the compiler of a version; `rustc` is the
+    /// output of `rustc -vV`.
     pub fn interleaving_library(&self, source: Source<'_>, rustc: &str) -> Result<PathBuf> {
         self.library(source, rustc, ("turns", LIBRARY_SOURCE, LIBRARY_FLAGS))
     }
 
-    /// The library that counts instead of telling the time.
+    /// The library that counts events instead of measuring time.
     pub fn counting_library(&self, source: Source<'_>, rustc: &str) -> Result<PathBuf> {
         self.library(source, rustc, ("counting", COUNTING_LIBRARY_SOURCE, LIBRARY_FLAGS))
     }

@@ -1,5 +1,5 @@
-//! From compilations to builds, all linked from one compilation or each from its own: the request, and the resulting
-//! builds of a version.
+//! Links compilations to builds, either all from one compilation or each from a separate one: the request, and the
+//! resulting builds of a version.
 
 use std::{collections::BTreeSet, path::Path};
 
@@ -17,27 +17,27 @@ use crate::{
     model::{BenchTarget, Layout, LayoutSeed, Strategy, TargetFilter},
 };
 
-/// Which builds of a version to make.
+/// A request for builds of a version.
 #[derive(Clone, Debug)]
 pub struct BuildRequest {
-    /// Which bench targets, as they were compiled.
+    /// The filter with which the bench targets were compiled.
     pub filter: TargetFilter,
-    /// Which of these are linked; all when absent.
+    /// The targets to link; all if absent.
     pub only: Option<BTreeSet<BenchTarget>>,
-    /// How functions are arranged.
+    /// The layout of functions.
     pub layout: Layout,
-    /// Where builds come from.
+    /// The strategy for making builds that differ.
     pub strategy: Strategy,
-    /// One build for each of these seeds.
+    /// The layout seeds; each gives one build.
     pub seeds: Vec<LayoutSeed>,
 }
 
 /// The builds of a version.
 #[derive(Clone, Debug)]
 pub struct VersionBuilds {
-    /// The strategy that was carried out: never `auto`.
+    /// The strategy that was used; never `auto`.
     pub strategy: Strategy,
-    /// Why this strategy.
+    /// The reason for this strategy.
     pub reason: String,
     /// The compilations: one for all builds, or one for each.
     pub compilations: Vec<Compilation>,
@@ -50,7 +50,7 @@ pub struct VersionBuilds {
 pub struct TargetBuilds {
     /// The target.
     pub target: BenchTarget,
-    /// The layout that was made: another than the requested one where that cannot be made.
+    /// The actual layout; another than the requested one if that is impossible.
     pub layout: Layout,
     /// Its builds, in the order of the seeds.
     pub builds: Vec<LinkedBuild>,
@@ -62,14 +62,14 @@ impl VersionBuilds {
         self.targets.iter().find(|builds| builds.target == *target)
     }
 
-    /// The directory of the compilation that build `index` comes from, which must be the active one
-    /// when the build is executed.
+    /// The directory of the compilation that build `index` comes from. It must be the active compilation when the
+    /// build is executed.
     pub fn home_of(&self, index: usize) -> &Path {
         let own = self.compilations.get(index).or_else(|| self.compilations.first());
         own.map_or(Path::new(""), |compilation| &compilation.home)
     }
 
-    /// Adds builds, of the bench targets that it has already or of all.
+    /// Adds builds, of known or of new bench targets.
     pub(super) fn add(&mut self, linked: Vec<TargetBuilds>) {
         if self.targets.is_empty() {
             self.targets = linked;
@@ -80,7 +80,7 @@ impl VersionBuilds {
         }
     }
 
-    /// Whether both have the same bench targets with the same machine code in every build.
+    /// True if both have the same bench targets with the same machine code in every build.
     pub fn is_same_machine_code(&self, other: &Self) -> bool {
         let digests = |builds: &Self| -> Vec<_> {
             builds.targets.iter().map(|one| (one.target.clone(), one.digest())).collect()
@@ -90,13 +90,13 @@ impl VersionBuilds {
 }
 
 impl TargetBuilds {
-    /// How many builds are really different programs: what counts as the number of builds.
+    /// The number of builds that are different programs; this is the number of builds for statistics.
     pub fn distinct(&self) -> usize {
         self.builds.iter().map(|build| build.record.digest).collect::<BTreeSet<_>>().len()
     }
 
-    /// How far each build agrees with the one of another version that has the same seed: about the places
-    /// of the functions that both have.
+    /// The agreement of each build with the build of another version that has the same seed, about the addresses of
+    /// their common functions.
     pub fn agreements(&self, other: &Self) -> Result<Vec<Agreement>> {
         let pairs: Vec<_> = self.builds.iter().zip(&other.builds).collect();
         let agreement = |(own, others): &(&LinkedBuild, &LinkedBuild)| {
@@ -105,14 +105,14 @@ impl TargetBuilds {
         pairs.par_iter().map(agreement).collect()
     }
 
-    /// How far two builds of this version agree, if there are two.
+    /// The agreement between two builds of this version, if there are two.
     pub fn between_seeds(&self) -> Result<Option<Agreement>> {
         let [one, other, ..] = self.builds.as_slice() else { return Ok(None) };
         Ok(Some(elf::agreement(&one.placement()?, &other.placement()?)))
     }
 
-    /// One digest over all builds, in order: equal for two versions if and only if, for every
-    /// seed, they are the same machine code at the same places.
+    /// One digest over all builds, in order: equal for two versions if and only if, for every seed, they have the same
+    /// machine code at the same addresses.
     pub fn digest(&self) -> Digest {
         let mut hasher = blake3::Hasher::new();
         for build in &self.builds {
@@ -126,11 +126,11 @@ impl TargetBuilds {
 pub type Compiled<'a> = (Source<'a>, &'a Compilation);
 
 impl BuildEnv<'_> {
-    /// Links the builds of versions from their compilations; those that are linked together can be compared.
-    /// Versions are only compiled again, once for each build, where the strategy says so.
+    /// Links the builds of versions from their compilations; only builds that are linked together are comparable.
+    /// Compiles versions again, once for each build, only if the strategy requires it.
     ///
-    /// May be called again with other seeds. To execute a build, [`activate`](Self::activate) the
-    /// compilation that it [comes from](VersionBuilds::home_of).
+    /// May be called again with other seeds. Before executing a build, [`activate`](Self::activate) the compilation
+    /// that it [comes from](VersionBuilds::home_of).
     pub fn link(
         &self,
         versions: &[Compiled<'_>],
@@ -158,9 +158,8 @@ impl BuildEnv<'_> {
         }
     }
 
-    /// The same builds, unless compiling turns out not to be reproducible: then others that are compiled one
-    /// by one. Where several versions have the same machine code, that does not matter, and no compilation is
-    /// spent on the question.
+    /// Returns these builds if compiling is reproducible; otherwise compiles each build separately. If several
+    /// versions have the same machine code, the question does not matter, and no compilation is spent on it.
     fn unless_compiling_differs(
         &self,
         versions: &[Compiled<'_>],
@@ -187,7 +186,7 @@ impl BuildEnv<'_> {
         Ok(builds)
     }
 
-    /// All builds of each version from its one compilation.
+    /// Links all builds of each version from its one compilation.
     fn relink(
         &self,
         versions: &[Compiled<'_>],
@@ -205,7 +204,7 @@ impl BuildEnv<'_> {
         Ok(builds.collect())
     }
 
-    /// As many compilations of each version as builds, each linked with its own layout.
+    /// Compiles each version once per build, and links each compilation with its own layout.
     fn compile_each(
         &self,
         versions: &[Compiled<'_>],
@@ -243,7 +242,7 @@ impl BuildEnv<'_> {
         Ok(all)
     }
 
-    /// One build for each seed of every target of each version.
+    /// Links one build for each seed of every target of each version.
     pub(super) fn link_together(
         &self,
         versions: &[Compiled<'_>],
@@ -278,8 +277,7 @@ impl BuildEnv<'_> {
         }
     }
 
-    /// The machine code of each function of every bench target of a compilation, which becomes the
-    /// active one.
+    /// The machine code of each function of every bench target. The compilation becomes the active one.
     pub fn functions(&self, compilation: &Compilation) -> Result<Vec<(BenchTarget, FunctionSet)>> {
         self.activate(&compilation.home)?;
         let functions = |compiled: &CompiledTarget| {
@@ -291,8 +289,8 @@ impl BuildEnv<'_> {
         compilation.record.targets.iter().map(functions).collect()
     }
 
-    /// The executable of a bench target whose functions [`functions`](Self::functions) has; its compilation
-    /// becomes the active one.
+    /// The executable that matches [`functions`](Self::functions) for a bench target. The compilation becomes the
+    /// active one.
     pub fn listed_executable(
         &self,
         compilation: &Compilation,
@@ -307,8 +305,8 @@ impl BuildEnv<'_> {
         default_link::listed_executable(&recipe, &compilation.recipe_home(compiled))
     }
 
-    /// The wanted targets of each version, all if none are named, ready to be linked; `None` if no linker here
-    /// can make the layout.
+    /// The targets of each version that `only` selects (`None`: all), ready to be linked; `None` if no linker here can
+    /// make the layout.
     pub(super) fn linkables(
         &self,
         versions: &[Compiled<'_>],
@@ -332,7 +330,7 @@ impl BuildEnv<'_> {
         Ok(Some(all))
     }
 
-    /// The targets with the requested layout, else shuffled by a linker that can do no more.
+    /// The targets with the requested layout, or shuffled if the linkers here can do no more.
     fn linkables_of_some_layout(
         &self,
         versions: &[Compiled<'_>],
@@ -352,7 +350,7 @@ impl BuildEnv<'_> {
         Ok(Some((Layout::Shuffled, linkables)))
     }
 
-    /// One build for each seed of every target of the active compilation.
+    /// Links one build for each seed of every target of the active compilation.
     fn link_targets(
         &self,
         source: Source<'_>,

@@ -1,10 +1,9 @@
-//! Where things live: the build path, at which all versions of a repository are compiled, and the
-//! cache below the target dir.
+//! The directories of a repository: the build path, at which all its versions are compiled, and the cache in the
+//! target dir.
 //!
-//! The build path lies outside the user's repository. Inside it, cargo would find the working
-//! tree's `Cargo.toml`, `.cargo/config.toml` and toolchain file, which belong to another version.
-//! It depends on the repository's first commit and not on where its clone lies, so that a clone
-//! elsewhere compiles the same bytes.
+//! The build path is outside of the user's repository. Inside it, cargo would find the working tree's `Cargo.toml`,
+//! `.cargo/config.toml` and toolchain file, which belong to another version. The path depends on the repository's
+//! first commit and not on the path of the clone, so that another clone compiles the same bytes.
 
 use std::{
     ffi::OsString,
@@ -17,10 +16,10 @@ use std::{
 use super::{files, key::KeyMaker, role};
 use crate::error::{Context, Error, Exit, Result};
 
-/// Names another place for checkouts than the user's cache directory.
+/// The variable that replaces the user's cache directory as the place for checkouts.
 pub const CACHE_VARIABLE: &str = "RBENCH_CACHE_DIR";
 
-/// Names another target dir, to cargo.
+/// Cargo's variable for another target dir.
 const TARGET_VARIABLE: &str = "CARGO_TARGET_DIR";
 
 /// The paths of one repository.
@@ -31,9 +30,9 @@ pub struct CacheDirs {
 }
 
 impl CacheDirs {
-    /// The site of the repository with this identity, with its storage below `target`, the
-    /// target dir of `workspace`. One that lies elsewhere may be the target dir of other projects too,
-    /// which heed no lock of this repository when they prune: there it has a directory of its own.
+    /// The directories of the repository with this identity, with storage in `target`, the target dir of `workspace`.
+    /// A target dir outside of the workspace may belong to other projects too, which ignore this repository's lock
+    /// when they prune; there the repository gets a separate directory.
     pub fn new(cache: &Path, repository: &str, workspace: &Path, target: &Path) -> Self {
         let shared = target.join("rbench");
         let is_own = files::real(target).starts_with(files::real(workspace));
@@ -41,7 +40,7 @@ impl CacheDirs {
         Self { outside: cache.join(repository), storage }
     }
 
-    /// Where versions' files are checked out.
+    /// The directory of the checkouts of versions.
     pub fn checkouts(&self) -> PathBuf {
         self.outside.join("checkouts")
     }
@@ -51,7 +50,7 @@ impl CacheDirs {
         &self.outside
     }
 
-    /// The one path at which everything is compiled and executed: a link to one compilation.
+    /// The one path at which everything is compiled and executed: a symbolic link to the active compilation.
     pub fn build_path(&self) -> PathBuf {
         self.outside.join("at")
     }
@@ -66,54 +65,53 @@ impl CacheDirs {
         self.build_path().join("target")
     }
 
-    /// Where the links to rbench's own executable are.
+    /// The directory of the links to rbench's own executable.
     pub fn bin(&self) -> PathBuf {
         self.outside.join("bin")
     }
 
-    /// The lock file that a version is compiled with if its workspace, at this place in the repository,
-    /// has none.
+    /// The lock file for versions without one, for the workspace at this path in the repository.
     pub fn resolved_lock(&self, workspace: &Path) -> PathBuf {
         let key = KeyMaker::new("lock v1").add_path("workspace", workspace).key();
         self.resolved().join(format!("{key}.lock"))
     }
 
-    /// These lock files are in here.
+    /// The directory of these lock files.
     pub fn resolved(&self) -> PathBuf {
         self.outside.join("resolved")
     }
 
-    /// The library for turns that one compiler made.
+    /// The interleaving library that one compiler made.
     pub fn interleaving_library(&self, key: &str) -> PathBuf {
         self.interleaving_libraries().join(format!("{key}.so"))
     }
 
-    /// These libraries are in here.
+    /// The directory of these libraries.
     pub fn interleaving_libraries(&self) -> PathBuf {
         self.outside.join("turns")
     }
 
-    /// A compilation's directory. Keys begin with that of the compilation's family.
+    /// A compilation's directory. Keys begin with the key of the compilation's family.
     pub fn compilation(&self, key: &str) -> PathBuf {
         self.storage.join("compilations").join(key)
     }
 
-    /// All compilations' directories are in here.
+    /// The directory of all compilations.
     pub fn compilations(&self) -> PathBuf {
         self.storage.join("compilations")
     }
 
-    /// All builds' directories are in here.
+    /// The directory of all builds.
     pub fn builds(&self) -> PathBuf {
         self.storage.join("builds")
     }
 
-    /// What is remembered about the reproducibility of compiling here.
+    /// The cached result of a reproducibility check.
     pub fn reproducibility(&self, key: &str) -> PathBuf {
         self.reproducibilities().join(format!("{key}.json"))
     }
 
-    /// All that is remembered about it is in here.
+    /// The directory of these results.
     pub fn reproducibilities(&self) -> PathBuf {
         self.storage.join("reproducibility")
     }
@@ -123,15 +121,14 @@ impl CacheDirs {
         self.storage.join("logs").join(format!("{key}.log"))
     }
 
-    /// Where runs are logged below this target dir. Other projects may use it too: what only reads results does not look
-    /// for the repository's identity.
+    /// The directory of run logs in this target dir. Other projects may share it, because commands that only read
+    /// results do not determine the repository's identity.
     pub fn run_logs(target: &Path) -> PathBuf {
         target.join("rbench").join("logs").join("runs")
     }
 
-    /// Takes the lock that keeps two rbench runs of one repository apart; `waiting` is called if
-    /// another one has it, before waiting for its end. The lock ends with the process, however it
-    /// ends.
+    /// Takes the lock that keeps two rbench runs of one repository apart. If another run has it, calls `waiting` and
+    /// then waits for its end. The lock ends with the process, even if it is killed.
     pub fn lock(&self, waiting: impl FnOnce(&Path)) -> Result<CacheLock> {
         self.refuse_strange_paths()?;
         let path = self.outside.join("lock");
@@ -140,7 +137,7 @@ impl CacheDirs {
                 let what = || format!("cannot open {}", path.display());
                 File::options().create(true).append(true).open(&path).context(Exit::Build, what)
             })
-            .map_err(|failure| failure.hint(elsewhere(CACHE_VARIABLE)))?;
+            .map_err(|error| error.hint(elsewhere(CACHE_VARIABLE)))?;
         let what = || format!("cannot lock {}", path.display());
         match file.try_lock() {
             Ok(()) => {}
@@ -150,7 +147,7 @@ impl CacheDirs {
             }
             Err(TryLockError::Error(error)) => return Err(error).context(Exit::Build, what),
         }
-        // What a killed run was writing. Nobody else is writing now.
+        // Unfinished files of a killed run. Nobody else is writing now.
         let shims = role::shims(&self.bin());
         for directory in [&self.outside, &self.storage, &self.bin(), &shims] {
             files::remove_leftovers(directory);
@@ -163,16 +160,15 @@ impl CacheDirs {
         ] {
             files::remove_leftovers(&directory);
         }
-        // Where the user's git does not ignore the target dir, it must not find our part of it: the
-        // uncommitted tree would be another one at every run. Written each time, it shows besides that
-        // something can be written there.
+        // If the user's git does not ignore the target dir, it must not find rbench's part of it: the uncommitted tree
+        // would differ in every run. Written each time, because this also shows that the directory is writable.
         files::create_directory(&self.storage)
             .and_then(|()| files::write_whole(&self.storage.join(".gitignore"), b"*\n"))
-            .map_err(|failure| failure.hint(elsewhere(TARGET_VARIABLE)))?;
+            .map_err(|error| error.hint(elsewhere(TARGET_VARIABLE)))?;
         Ok(CacheLock { file: Arc::new(file) })
     }
 
-    /// Refuses what would only fail later, and with a message that explains nothing.
+    /// Refuses paths that would only fail later, with a message that explains nothing.
     fn refuse_strange_paths(&self) -> Result<()> {
         let in_path =
             ("`:` separates the directories of the PATH, where rbench puts some of its own", ':');
@@ -192,21 +188,21 @@ impl CacheDirs {
     }
 }
 
-/// Keeps other rbench processes from the same repository's site while it, or a clone of it, lives.
+/// Keeps other rbench processes from the same repository's directories while it, or a clone of it, lives.
 #[derive(Clone, Debug)]
 pub struct CacheLock {
     file: Arc<File>,
 }
 
 impl CacheLock {
-    /// The open file that holds the lock. It is only free again when all that share it are closed, in
-    /// every process.
+    /// The open file that holds the lock. The lock is only released when every process has closed all copies of the
+    /// file.
     pub fn share(&self) -> io::Result<File> {
         self.file.try_clone()
     }
 }
 
-/// The directory of all sites: `RBENCH_CACHE_DIR`, else below the user's cache directory.
+/// The directory for all repositories: `RBENCH_CACHE_DIR`, else in the user's cache directory.
 pub fn cache_directory(variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf> {
     let absolute = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
     if let Some(given) = variable(CACHE_VARIABLE).filter(|given| !given.is_empty())
@@ -234,7 +230,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_cache_directory_follows_the_environment() {
+    fn cache_directory_follows_the_environment() {
         let with = |pairs: &'static [(&str, &str)]| {
             move |name: &str| {
                 pairs.iter().find(|(other, _)| *other == name).map(|(_, value)| value.into())
@@ -257,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_that_cannot_be_used_is_refused_with_the_way_to_choose_another() {
+    fn unusable_path_is_refused_with_a_hint_to_choose_another() {
         let directory = tempfile::tempdir().unwrap();
         let path = |name: &str| directory.path().join(name);
         std::fs::write(path("file"), "").unwrap();
@@ -268,15 +264,15 @@ mod tests {
             ("cache", "p%41q", TARGET_VARIABLE),
             ("cache", "file", TARGET_VARIABLE),
         ] {
-            let site = CacheDirs::new(&path(cache), "id", &path(""), &path(target));
-            let failure = site.lock(|_| ()).unwrap_err().to_string();
+            let dirs = CacheDirs::new(&path(cache), "id", &path(""), &path(target));
+            let error = dirs.lock(|_| ()).unwrap_err().to_string();
             let hint = format!("\nhint: set {variable} to a directory");
-            assert!(failure.contains(&hint), "{cache} {target}: {failure}");
+            assert!(error.contains(&hint), "{cache} {target}: {error}");
         }
     }
 
     #[test]
-    fn only_a_target_dir_in_the_workspace_is_for_this_repository_alone() {
+    fn target_dir_outside_the_workspace_is_shared() {
         let storage = |target: &str| {
             CacheDirs::new(Path::new("/c"), "id", Path::new("/w"), Path::new(target)).builds()
         };
@@ -286,20 +282,20 @@ mod tests {
         let workspace = place.path().join("workspace");
         std::fs::create_dir(&workspace).unwrap();
         let beside = workspace.join("../target");
-        let site = CacheDirs::new(Path::new("/c"), "id", &workspace, &beside);
-        assert_eq!(site.builds(), beside.join("rbench/id/builds"));
+        let dirs = CacheDirs::new(Path::new("/c"), "id", &workspace, &beside);
+        assert_eq!(dirs.builds(), beside.join("rbench/id/builds"));
     }
 
     #[test]
-    fn a_second_run_waits_for_the_first() {
+    fn lock_makes_a_second_run_wait_for_the_first() {
         let directory = tempfile::tempdir().unwrap();
         let path = |name: &str| directory.path().join(name);
-        let site = CacheDirs::new(&path("cache"), "id", &path(""), &path("target"));
-        let first = site.lock(|_| panic!("nobody else is here")).unwrap();
+        let dirs = CacheDirs::new(&path("cache"), "id", &path(""), &path("target"));
+        let first = dirs.lock(|_| panic!("nobody else is here")).unwrap();
         let waited = std::sync::atomic::AtomicBool::new(false);
         std::thread::scope(|scope| {
             let second = scope.spawn(|| {
-                site.lock(|_| waited.store(true, std::sync::atomic::Ordering::SeqCst)).map(drop)
+                dirs.lock(|_| waited.store(true, std::sync::atomic::Ordering::SeqCst)).map(drop)
             });
             while !waited.load(std::sync::atomic::Ordering::SeqCst) {
                 std::thread::yield_now();

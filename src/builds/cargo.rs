@@ -1,4 +1,4 @@
-//! Cargo's command lines. Nothing is run here.
+//! Cargo's command lines. Pure: runs nothing.
 
 use std::{
     collections::BTreeSet,
@@ -13,24 +13,24 @@ use crate::{
     shell::{self, quoted},
 };
 
-/// Where cargo runs, and what it sees.
+/// The directory, arguments and environment for running cargo.
 #[derive(Clone, Debug)]
 pub struct CargoContext {
-    /// The cargo to run: a bare name is looked up in the `PATH`.
+    /// The cargo to run; a bare name is looked up in the `PATH`.
     pub program: OsString,
-    /// The compiler that cargo is going to run.
+    /// The compiler that cargo will run.
     pub rustc: OsString,
-    /// The directory to run in: decides which config and toolchain files count.
+    /// The directory to run in, which determines the config and toolchain files.
     pub directory: PathBuf,
-    /// The manifest of the workspace, below the build path, which all versions share.
+    /// The manifest of the workspace at the build path, which all versions share.
     pub manifest: PathBuf,
-    /// The target dir, below the same path.
+    /// The target dir at the build path.
     pub target_dir: PathBuf,
-    /// Config files that lie above the user's repository, farthest first.
+    /// Config files above the user's repository, farthest first.
     pub configs: Vec<PathBuf>,
     /// Settings that override those of config files, as `key=value`.
     pub overrides: Vec<String>,
-    /// Variables.
+    /// The complete environment.
     pub environment: Environment,
 }
 
@@ -77,10 +77,10 @@ impl CargoContext {
 pub struct Chosen {
     /// The targets, in the order of their names.
     pub targets: Vec<Discovered>,
-    /// Whether one of their packages has another one of the same name as one of them, whose required
-    /// features are off. Given this name, cargo would demand the features.
+    /// True if another target in one of their packages has the same name and lacks its required features. If the name
+    /// were passed to cargo, it would demand these features.
     pub has_namesake: bool,
-    /// Whether they are programs of the workspace, not bench targets.
+    /// True if they are programs of the workspace instead of bench targets.
     pub programs: bool,
 }
 
@@ -89,17 +89,17 @@ pub struct Chosen {
 pub struct Discovered {
     /// The target.
     pub target: BenchTarget,
-    /// The id of its package, as cargo's messages have it.
+    /// The id of its package in cargo's messages.
     pub package_id: String,
-    /// What cargo is given for the package.
+    /// The package specification for cargo's command line.
     pub package_spec: String,
     /// The directory of its package, where its benchmarks run.
     pub package_root: PathBuf,
-    /// The features of its package that it cannot be built without.
+    /// The required features of the target.
     pub required_features: Vec<String>,
 }
 
-/// `cargo metadata` with everything resolved.
+/// The arguments of `cargo metadata` with everything resolved.
 pub fn metadata(context: &CargoContext, settings: &CompileSettings) -> Vec<OsString> {
     let mut arguments: Vec<OsString> =
         ["metadata", "--format-version", "1"].map(OsString::from).into();
@@ -109,7 +109,7 @@ pub fn metadata(context: &CargoContext, settings: &CompileSettings) -> Vec<OsStr
     arguments
 }
 
-/// `cargo bench --no-run` for these bench targets, or `cargo build` for these programs.
+/// The arguments of `cargo bench --no-run` for these bench targets, or of `cargo build` for these programs.
 pub fn compile(
     context: &CargoContext,
     settings: &CompileSettings,
@@ -129,7 +129,7 @@ pub fn compile(
     arguments
 }
 
-/// `cargo clean` for these packages, given by their full specifications.
+/// The arguments of `cargo clean` for these packages, given by their full specifications.
 pub fn clean(
     context: &CargoContext,
     settings: &CompileSettings,
@@ -144,9 +144,9 @@ pub fn clean(
     arguments
 }
 
-/// The command with which a user finds a failed compilation again, without rbench. The packages'
-/// specifications contain their present directories, below `source`. And the command that removes what
-/// the first leaves in the user's repository.
+/// The command with which a user can reproduce a failed compilation without rbench, and the command that removes what
+/// the first one leaves in the user's repository. The packages' specifications contain their present directories,
+/// below `source`.
 pub fn reproduction(
     commit: &str,
     source: &Path,
@@ -175,9 +175,9 @@ pub fn reproduction(
     [command, format!("git worktree remove --force {directory}")]
 }
 
-/// The specification of a package below `source` as one below `worktree`.
+/// Moves a package specification from `source` to `worktree`.
 fn moved(spec: String, source: &Path, worktree: &Path) -> String {
-    // In a URL, the user's directories may be written otherwise; those at the end are rbench's own.
+    // In a URL, the user's directories may be written differently, but those at the end are rbench's own.
     let source = source.display().to_string();
     let own = source.rmatch_indices('/').nth(2).map_or(0, |(start, _)| start);
     match (spec.split_once("://"), spec.split_once(&source[own..])) {
@@ -188,7 +188,7 @@ fn moved(spec: String, source: &Path, worktree: &Path) -> String {
     }
 }
 
-/// What cargo is told to do with what is chosen.
+/// The cargo subcommand for the chosen targets.
 const fn subcommand(chosen: &Chosen) -> &'static [&'static str] {
     if chosen.programs { &["build"] } else { &["bench", "--no-run"] }
 }
@@ -199,7 +199,7 @@ fn packages_and_benches(chosen: &Chosen) -> Vec<String> {
     let benches: BTreeSet<&str> = targets.iter().map(|found| &*found.target.target).collect();
     let mut words: Vec<&str> = packages.into_iter().flat_map(|spec| ["--package", spec]).collect();
     if chosen.has_namesake && !chosen.programs {
-        // All of these packages are wanted, and unnamed they are left out without their features.
+        // All of these packages are wanted; without their names cargo would leave them out without their features.
         words.push("--benches");
     } else {
         let flag = if chosen.programs { "--bin" } else { "--bench" };
@@ -208,7 +208,7 @@ fn packages_and_benches(chosen: &Chosen) -> Vec<String> {
     words.into_iter().map(str::to_owned).collect()
 }
 
-/// Those of the user's arguments that another command of cargo takes too: `flags` with their values.
+/// The user's arguments that another command of cargo accepts too: `flags` with their values.
 fn shared<'a>(
     settings: &'a CompileSettings,
     flags: &'a [&str],
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_requested_bench_targets_are_compiled_of_packages_named_in_full() {
+    fn compile_names_only_requested_targets_and_full_packages() {
         let targets = chosen(&[("json", "parse"), ("json", "print"), ("xml", "parse")]);
         assert_eq!(
             line(&compile(&context(), &CompileSettings::default(), &targets)),
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_is_built_as_such_in_the_profile_of_benchmarks() {
+    fn compile_builds_programs_in_the_bench_profile() {
         let programs = Chosen { programs: true, ..chosen(&[("json", "pretty")]) };
         let line = line(&compile(&context(), &CompileSettings::default(), &programs));
         assert!(line.starts_with("build --message-format"), "{line}");
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn the_users_settings_are_passed_on() {
+    fn compile_passes_the_users_settings() {
         let settings = CompileSettings {
             profile: "release-lto".to_owned(),
             features: vec!["simd".to_owned(), "std".to_owned()],
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_for_cargo_reach_the_commands_that_know_them() {
+    fn cargo_arguments_go_to_the_commands_that_accept_them() {
         let words =
             ["--ignore-rust-version", "--config", "a=1", "--config=b=2", "-Zc", "--target", "t"];
         let cargo_args = words.map(str::to_owned).to_vec();
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_can_be_found_again_without_rbench() {
+    fn reproduction_works_without_rbench() {
         assert_eq!(
             reproduction(
                 "1a2b3c4",
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_to_type_has_no_secret() {
+    fn reproduction_has_no_secrets() {
         let cargo_args = ["--config", "env.A='s3cret'"].map(str::to_owned).to_vec();
         let settings = CompileSettings { cargo_args, ..CompileSettings::default() };
         let [line, _] = reproduction(

@@ -1,7 +1,7 @@
-//! Prunes the cache: by age, then by size, least recently used first.
+//! Prunes the cache: first by age, then by size, least recently used first.
 //!
-//! The modification time of an entry's directory or file records when it was last used. Pruning only
-//! costs time: all entries can be made again.
+//! The modification time of an entry's directory or file records its last use. Pruning only costs time: all entries
+//! can be made again.
 
 use std::{
     cmp::Reverse,
@@ -14,7 +14,7 @@ use std::{
 use super::{cache_dirs::CacheDirs, compilation::Compilation, files};
 use crate::error::{Context, Exit, Result};
 
-/// What an entry of the cache is.
+/// The kind of a cache entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EntryKind {
     /// A version's files.
@@ -23,9 +23,9 @@ pub enum EntryKind {
     Compilation,
     /// One build.
     Build,
-    /// What was found out about the reproducibility of compiling.
+    /// The result of a reproducibility check.
     Reproducibility,
-    /// The lock file that versions without one are compiled with.
+    /// A lock file for versions without one.
     Lock,
 }
 
@@ -50,22 +50,22 @@ impl fmt::Display for EntryKind {
 /// An entry of the cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CacheEntry {
-    /// What it is.
+    /// The kind of the entry.
     pub kind: EntryKind,
-    /// Its directory, or file.
+    /// Its directory or file.
     pub path: PathBuf,
     /// Its size in bytes.
     pub size: u64,
-    /// How long it has not been used.
+    /// The time since its last use.
     pub idle: Duration,
 }
 
-/// What is kept at most.
+/// The limits of the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Entries idle for longer go.
+    /// Entries that are idle for longer are removed.
     pub age: Duration,
-    /// Then the longest idle go, until all together have at most this many bytes.
+    /// Then the longest idle ones are removed until the total size in bytes is at most this.
     pub size: u64,
 }
 
@@ -76,30 +76,30 @@ impl Default for Limits {
     }
 }
 
-/// What was removed.
+/// The removed entries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pruned {
-    /// How many entries.
+    /// The number of entries.
     pub entries: usize,
-    /// Their size in bytes.
+    /// Their total size in bytes.
     pub size: u64,
 }
 
-/// Notes that the entry at `path` is used now. A cache that cannot be written to is still a cache.
+/// Marks the entry at `path` as used now. Ignores errors, since a read-only cache is still useful.
 pub fn mark_used(path: &Path) {
     let _ = fs::File::open(path).and_then(|file| file.set_modified(SystemTime::now()));
 }
 
-/// Removes what is beyond the limits, but nothing that was used after `since`.
-pub fn prune(site: &CacheDirs, limits: Limits, since: SystemTime) -> Result<Pruned> {
-    /// File systems keep times that may lie before those of the clock by so much.
+/// Removes entries beyond the limits, except those used after `since`.
+pub fn prune(dirs: &CacheDirs, limits: Limits, since: SystemTime) -> Result<Pruned> {
+    /// File systems may round times down, by less than this.
     const SLACK: Duration = Duration::from_secs(1);
     let now = SystemTime::now();
     let in_use = now.duration_since(since).unwrap_or_default() + SLACK;
     let mut pruned = Pruned::default();
-    for entry in superfluous(entries(site, now), limits) {
+    for entry in superfluous(entries(dirs, now), limits) {
         if entry.idle > in_use {
-            remove(site, &entry)?;
+            remove(dirs, &entry)?;
             pruned.entries += 1;
             pruned.size += entry.size;
         }
@@ -107,10 +107,10 @@ pub fn prune(site: &CacheDirs, limits: Limits, since: SystemTime) -> Result<Prun
     Ok(pruned)
 }
 
-/// For checkouts and compilations, the version that they were made for, by their directories.
-pub fn versions(site: &CacheDirs) -> HashMap<PathBuf, String> {
+/// The version of each checkout and compilation, by directory.
+pub fn versions(dirs: &CacheDirs) -> HashMap<PathBuf, String> {
     let mut versions = HashMap::new();
-    let homes = fs::read_dir(site.compilations()).into_iter().flatten().filter_map(io::Result::ok);
+    let homes = fs::read_dir(dirs.compilations()).into_iter().flatten().filter_map(io::Result::ok);
     for home in homes.map(|entry| entry.path()) {
         let Some(record) = Compilation::record(&home) else { continue };
         if let Ok(checkout) = fs::read_link(home.join("src")) {
@@ -121,14 +121,14 @@ pub fn versions(site: &CacheDirs) -> HashMap<PathBuf, String> {
     versions
 }
 
-/// All entries of a site, at the time `now`.
-pub fn entries(site: &CacheDirs, now: SystemTime) -> Vec<CacheEntry> {
+/// All entries of the cache, with idle times at the time `now`.
+pub fn entries(dirs: &CacheDirs, now: SystemTime) -> Vec<CacheEntry> {
     let kinds = [
-        (EntryKind::Checkout, site.checkouts()),
-        (EntryKind::Compilation, site.compilations()),
-        (EntryKind::Build, site.builds()),
-        (EntryKind::Reproducibility, site.reproducibilities()),
-        (EntryKind::Lock, site.resolved()),
+        (EntryKind::Checkout, dirs.checkouts()),
+        (EntryKind::Compilation, dirs.compilations()),
+        (EntryKind::Build, dirs.builds()),
+        (EntryKind::Reproducibility, dirs.reproducibilities()),
+        (EntryKind::Lock, dirs.resolved()),
     ];
     let mut entries = Vec::new();
     for (kind, directory) in kinds {
@@ -160,7 +160,7 @@ fn idle(path: &Path, now: SystemTime) -> Duration {
         .unwrap_or_default()
 }
 
-/// Which of the entries go.
+/// The entries that exceed the limits.
 pub fn superfluous(mut entries: Vec<CacheEntry>, limits: Limits) -> Vec<CacheEntry> {
     entries.sort_by_key(|entry| Reverse(entry.idle));
     let mut left: u64 = entries.iter().map(|entry| entry.size).sum();
@@ -174,8 +174,8 @@ pub fn superfluous(mut entries: Vec<CacheEntry>, limits: Limits) -> Vec<CacheEnt
     entries
 }
 
-/// Removes an entry of a site, with what lies beside it.
-pub fn remove(site: &CacheDirs, entry: &CacheEntry) -> Result<()> {
+/// Removes an entry and the files beside it that belong to it.
+pub fn remove(dirs: &CacheDirs, entry: &CacheEntry) -> Result<()> {
     if !entry.kind.is_directory() {
         let what = || format!("cannot remove {}", entry.path.display());
         return fs::remove_file(&entry.path).context(Exit::Build, what);
@@ -186,11 +186,11 @@ pub fn remove(site: &CacheDirs, entry: &CacheEntry) -> Result<()> {
         EntryKind::Checkout => {
             ["manifest", "lock-added"].map(|extension| entry.path.with_extension(extension)).into()
         }
-        EntryKind::Compilation => vec![site.log(&key)],
+        EntryKind::Compilation => vec![dirs.log(&key)],
         EntryKind::Build | EntryKind::Reproducibility | EntryKind::Lock => Vec::new(),
     };
     for file in beside {
-        // A leftover is never read without its entry.
+        // Leftovers are harmless: they are never read without their entry.
         let _ = fs::remove_file(file);
     }
     Ok(())
@@ -216,13 +216,13 @@ mod tests {
     }
 
     #[test]
-    fn old_entries_go_whatever_their_size() {
+    fn old_entries_are_removed_whatever_their_size() {
         let entries = [entry("new", 10, 1), entry("old", 1, 31)];
         assert_eq!(remaining_files(&entries, 30, 1000), ["old"]);
     }
 
     #[test]
-    fn the_longest_idle_go_until_the_rest_fits() {
+    fn longest_idle_entries_are_removed_until_the_rest_fits() {
         let entries = [entry("a", 50, 1), entry("b", 50, 3), entry("c", 50, 2)];
         assert_eq!(remaining_files(&entries, 30, 100), ["b"]);
         assert_eq!(remaining_files(&entries, 30, 99), ["b", "c"]);
@@ -230,32 +230,32 @@ mod tests {
     }
 
     #[test]
-    fn a_compilation_goes_with_its_log_and_a_checkout_with_its_manifest() {
+    fn remove_deletes_the_log_and_the_manifest_too() {
         let directory = tempfile::tempdir().unwrap();
-        let site = CacheDirs::new(directory.path(), "id", directory.path(), directory.path());
-        let (compilation, checkout) = (site.compilation("key"), site.checkouts().join("tree"));
-        let files = [site.log("key"), checkout.with_extension("manifest")];
+        let dirs = CacheDirs::new(directory.path(), "id", directory.path(), directory.path());
+        let (compilation, checkout) = (dirs.compilation("key"), dirs.checkouts().join("tree"));
+        let files = [dirs.log("key"), checkout.with_extension("manifest")];
         for file in &files {
             files::write_whole(file, b"").unwrap();
         }
         for directory in [&compilation, &checkout] {
             fs::create_dir_all(directory).unwrap();
         }
-        for entry in entries(&site, SystemTime::now()) {
-            remove(&site, &entry).unwrap();
+        for entry in entries(&dirs, SystemTime::now()) {
+            remove(&dirs, &entry).unwrap();
         }
         assert!(files.iter().chain([&compilation, &checkout]).all(|path| !path.exists()));
     }
 
     #[test]
-    fn what_is_remembered_goes_when_it_was_not_used_for_long() {
+    fn cached_results_are_removed_after_long_disuse() {
         let directory = tempfile::tempdir().unwrap();
-        let site = CacheDirs::new(directory.path(), "id", directory.path(), directory.path());
+        let dirs = CacheDirs::new(directory.path(), "id", directory.path(), directory.path());
         let month = Duration::from_secs(30 * 24 * 3600);
         let remembered = [
-            site.reproducibility("old"),
-            site.reproducibility("new"),
-            site.resolved_lock(Path::new("")),
+            dirs.reproducibility("old"),
+            dirs.reproducibility("new"),
+            dirs.resolved_lock(Path::new("")),
         ];
         for path in &remembered {
             files::write_whole(path, b"{}").unwrap();
@@ -263,40 +263,40 @@ mod tests {
             file.set_modified(SystemTime::now() - 2 * month).unwrap();
         }
         mark_used(&remembered[1]);
-        let all = entries(&site, SystemTime::now());
+        let all = entries(&dirs, SystemTime::now());
         assert_eq!(all.iter().map(|entry| entry.size).sum::<u64>(), 6);
         for entry in superfluous(all, Limits { age: month, size: 1000 }) {
-            remove(&site, &entry).unwrap();
+            remove(&dirs, &entry).unwrap();
         }
         assert_eq!(remembered.map(|path| path.exists()), [false, true, false]);
     }
 
     #[test]
-    fn an_entry_in_use_is_not_idle() {
+    fn entry_in_use_is_not_idle() {
         let directory = tempfile::tempdir().unwrap();
-        let site = CacheDirs::new(directory.path(), "id", directory.path(), directory.path());
-        let home = site.compilation("key");
+        let dirs = CacheDirs::new(directory.path(), "id", directory.path(), directory.path());
+        let home = dirs.compilation("key");
         fs::create_dir_all(&home).unwrap();
         fs::File::open(&home).unwrap().set_modified(SystemTime::UNIX_EPOCH).unwrap();
         mark_used(&home);
-        let found = entries(&site, SystemTime::now() + Duration::from_secs(10));
+        let found = entries(&dirs, SystemTime::now() + Duration::from_secs(10));
         assert_eq!(found.len(), 1);
         assert!((9..60).contains(&found[0].idle.as_secs()), "{:?}", found[0].idle);
     }
 
     #[test]
-    fn pruning_keeps_what_was_used_in_this_run_whatever_its_size() {
+    fn prune_keeps_entries_used_in_this_run() {
         let directory = tempfile::tempdir().unwrap();
-        let site = CacheDirs::new(directory.path(), "id", directory.path(), directory.path());
+        let dirs = CacheDirs::new(directory.path(), "id", directory.path(), directory.path());
         let hour = Duration::from_secs(3600);
-        let homes = ["before", "now"].map(|key| site.compilation(key));
+        let homes = ["before", "now"].map(|key| dirs.compilation(key));
         for (home, age) in homes.iter().zip([2, 0]) {
             files::write_whole(&home.join("target/x"), &[0; 1000]).unwrap();
             let used = SystemTime::now() - age * hour;
             fs::File::open(home).unwrap().set_modified(used).unwrap();
         }
         let none = Limits { age: hour * 1000, size: 0 };
-        let pruned = prune(&site, none, SystemTime::now() - hour).unwrap();
+        let pruned = prune(&dirs, none, SystemTime::now() - hour).unwrap();
         assert_eq!(pruned, Pruned { entries: 1, size: 1000 });
         assert_eq!(homes.map(|home| home.exists()), [false, true]);
     }

@@ -1,5 +1,5 @@
-//! A compilation as a value: the results of one run of cargo for a checkout, in its own target dir,
-//! with the link recipe of each bench target.
+//! A compilation as a value: the results of one cargo run for a checkout, in its own target dir, with the link recipe
+//! of each bench target.
 
 use std::{
     fs,
@@ -16,23 +16,23 @@ use crate::{
     model::{BenchTarget, LayoutSeed},
 };
 
-/// The description of a complete compilation; written last.
+/// The description of a complete compilation. It is written last, so its presence marks completeness.
 const RECORD: &str = "compilation.json";
 
-/// Which of a version's compilations is meant.
+/// Distinguishes the compilations of one version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Instance {
-    /// The one that is listed, and that builds are relinked from.
+    /// The compilation whose benchmarks are listed and from which builds are relinked.
     First,
-    /// One more of the packages in the repository, for the build with this seed: where compiling them is not
+    /// Another compilation of the packages in the repository, for the build with this seed; used if compiling is not
     /// reproducible.
     Again(LayoutSeed),
-    /// The same with a salt in their symbol hashes: where no linker can make builds differ.
+    /// Another compilation with salted symbol hashes; used if no linker can make builds differ.
     Salted(LayoutSeed),
 }
 
 impl Instance {
-    /// The salt for the hashes of symbols.
+    /// The salt for symbol hashes.
     pub const fn salt(self) -> Option<LayoutSeed> {
         match self {
             Self::Salted(seed) => Some(seed),
@@ -46,24 +46,24 @@ impl Instance {
 pub struct Compilation {
     /// Its directory.
     pub home: PathBuf,
-    /// What is known of it.
+    /// The stored description.
     pub record: CompilationRecord,
-    /// Whether it was compiled just now.
+    /// True if it was compiled by this process.
     pub fresh: bool,
 }
 
-/// What is stored about a compilation.
+/// The stored description of a compilation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CompilationRecord {
-    /// The version that it was made for: seven digits of its commit.
+    /// The version that it was made for, as seven digits of its commit.
     pub version: String,
     /// The hash of toolchain, settings and lock file.
     pub reproducibility: String,
-    /// All of `rustc -vV`.
+    /// The complete output of `rustc -vV`.
     pub rustc: String,
     /// The toolchain's directory.
     pub sysroot: PathBuf,
-    /// How long cargo ran, in milliseconds.
+    /// The run time of cargo, in milliseconds.
     pub milliseconds: u64,
     /// The bench targets.
     pub targets: Vec<CompiledTarget>,
@@ -76,24 +76,24 @@ pub struct CompilationRecord {
 pub struct CompiledTarget {
     /// The target.
     pub target: BenchTarget,
-    /// The id of its package, as cargo's messages have it.
+    /// The id of its package in cargo's messages.
     pub package_id: String,
-    /// The package's directory, at the path all versions share.
+    /// The package's directory, at the path that all versions share.
     pub package_root: PathBuf,
-    /// The executable that cargo made, at the path all versions share.
+    /// The executable that cargo made, at the path that all versions share.
     pub executable: PathBuf,
     /// The name of the recipe's directory.
     pub recipe: String,
     /// The digest of the link: its arguments and the contents of its inputs.
     pub inputs: Digest,
-    /// The inputs, to notice damage.
+    /// The inputs, to detect damage.
     pub files: Vec<InputFile>,
-    /// The recipe and the executable, to notice damage.
+    /// The recipe and the executable, to detect damage.
     pub made: Vec<InputFile>,
 }
 
 impl CompilationRecord {
-    /// How long cargo ran.
+    /// The run time of cargo.
     pub fn took(&self) -> Duration {
         Duration::from_millis(self.milliseconds)
     }
@@ -106,24 +106,24 @@ impl CompilationRecord {
 }
 
 impl Compilation {
-    /// The compilation in `home`, if it is complete and undamaged.
+    /// Opens the compilation in `home` if it is complete and undamaged.
     pub(super) fn open(home: &Path) -> Option<Self> {
         let record: CompilationRecord = Self::record(home)?;
         record.is_undamaged().then(|| Self { home: home.to_owned(), record, fresh: false })
     }
 
-    /// Makes a compilation complete.
+    /// Marks a compilation as complete.
     pub(super) fn complete(home: &Path, record: CompilationRecord) -> Result<Self> {
         files::write_json(&home.join(RECORD), &record)?;
         Ok(Self { home: home.to_owned(), record, fresh: true })
     }
 
-    /// What is stored about the compilation in `home`, if it is complete.
+    /// The record of the compilation in `home`, if it is complete.
     pub(super) fn record(home: &Path) -> Option<CompilationRecord> {
         files::read_json(&home.join(RECORD))
     }
 
-    /// When the compilation in `home` was made, if it is complete.
+    /// The time when the compilation in `home` was made, if it is complete.
     pub(super) fn made_at(home: &Path) -> Option<SystemTime> {
         fs::metadata(home.join(RECORD)).and_then(|metadata| metadata.modified()).ok()
     }
@@ -139,13 +139,13 @@ impl Compilation {
     }
 }
 
-/// What a build script says that matters when something is run.
+/// The output of a build script that matters to running executables.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BuildScript {
-    /// The id of its package, as cargo's messages have it.
+    /// The id of its package in cargo's messages.
     pub package_id: String,
     /// The variables that it sets for its package.
     pub variables: Vec<(String, String)>,
-    /// The directories of native libraries, as it names them: with or without a kind.
+    /// The directories of native libraries in the script's notation, with or without a kind.
     pub libraries: Vec<String>,
 }

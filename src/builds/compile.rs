@@ -1,13 +1,13 @@
-//! From a checkout to its compilation: found in the cache, or made by cargo.
+//! Finds the compilation of a checkout in the cache, or makes it with cargo.
 //!
-//! Dependencies that were compiled for another version are reused: a new compilation starts from a copy of the newest
-//! target dir of its family (same toolchain, settings, flags and path), without the artifacts of path packages. What
-//! remains are dependencies that cargo identifies by version and checksum or commit. Path packages are always compiled
-//! from scratch: cargo would judge them by modification times, and a file that git wrote before the donor was compiled
+//! Dependencies compiled for another version are reused: a new compilation starts with a copy of the newest target dir
+//! of its family (same toolchain, settings, flags and path), without the artifacts of path packages. This leaves
+//! dependencies that cargo identifies by version and checksum or commit. Path packages are always compiled from
+//! scratch: cargo would decide by modification times, and a file that git wrote before the reused compilation was made
 //! would look unchanged.
 //!
-//! What a compilation wrote into its checkout is noted: benchmarks may read it when they run, but the checkout is
-//! written again without it before something else is compiled there.
+//! The files that a compilation writes into its checkout are recorded: benchmarks may read them when they run, but the
+//! checkout is restored without them before something else is compiled there.
 
 use std::{
     collections::BTreeSet,
@@ -42,20 +42,19 @@ use crate::{
 };
 
 impl BuildEnv<'_> {
-    /// Compiles the bench targets of a version, or finds them compiled from before. The compilation
-    /// is then the active one.
+    /// Compiles the bench targets of a version, or finds them in the cache. The compilation is then the active one.
     ///
-    /// What comes of it is passed to [`link`](Self::link) and [`functions`](Self::functions).
+    /// The result is for [`link`](Self::link) and [`functions`](Self::functions).
     pub fn compile(&self, source: Source<'_>, filter: &TargetFilter) -> Result<Compilation> {
         self.compile_instance(source, filter, Instance::First, "")
     }
 
-    /// The compiler that a version is compiled by: all of `rustc -vV`.
+    /// The compiler of a version, as the complete output of `rustc -vV`.
     pub fn compiler(&self, source: Source<'_>) -> Result<String> {
         tool::compiler(&self.cargo_context(source, None)?)
     }
 
-    /// What cargo knows of the packages of a version whose compilation, this one, is the active one.
+    /// Cargo's data about the packages of a version; `compilation` must be the active one.
     pub fn workspace(&self, source: Source<'_>, compilation: &Compilation) -> Result<Workspace> {
         if let Some(kept) = Workspace::kept(&compilation.home) {
             return Ok(kept);
@@ -64,13 +63,13 @@ impl BuildEnv<'_> {
         Workspace::discover(&context, &self.settings, &source.version.to_string())
     }
 
-    /// Makes the build path lead to the compilation in this directory. What is linked or executed is
-    /// always of the compilation that was activated last.
+    /// Makes the build path lead to the compilation in this directory. Only the last activated compilation can be
+    /// linked or executed.
     pub fn activate(&self, home: &Path) -> Result<()> {
         files::point(&self.cache_dirs.build_path(), home)
     }
 
-    /// `purpose` is the reason for another compilation than the first.
+    /// `purpose` is the reason for a further compilation; empty for the first.
     pub(super) fn compile_instance(
         &self,
         source: Source<'_>,
@@ -89,7 +88,7 @@ impl BuildEnv<'_> {
         self.compile_wanted(source, filter, purpose, wanted)
     }
 
-    /// What a compilation depends on, and with that its place.
+    /// Collects everything that a compilation depends on, and computes its key.
     fn wanted(
         &self,
         source: Source<'_>,
@@ -101,7 +100,7 @@ impl BuildEnv<'_> {
         debug!("compiler: {compiler}");
         let lock = self.provide_lock(source, &context)?;
         let family = self.family(source, &compiler);
-        // With the family in front, a donor is found by its name.
+        // The key begins with the family, so that a compilation to reuse is found by its name.
         let key = format!("{family}-{}", version_key(source, &lock, filter, instance));
         Ok(WantedTarget { context, compiler, lock: lock.path, family, key })
     }
@@ -115,7 +114,7 @@ impl BuildEnv<'_> {
         let Some(found) = Compilation::open(&self.cache_dirs.compilation(&wanted.key)) else {
             return Ok(None);
         };
-        // The checkout may have been written again for another compilation.
+        // The checkout may have been restored for another compilation.
         if !has_generated(&found.home, source.checkout) {
             return Ok(None);
         }
@@ -128,11 +127,11 @@ impl BuildEnv<'_> {
         Ok(Some(found))
     }
 
-    /// Makes sure that what is compiled are the files of the version: its benchmarks run in the checkout,
-    /// and may have written there. Returns whether that was necessary.
+    /// Makes sure that the files of the version are compiled: its benchmarks run in the checkout and may have written
+    /// there. Returns true if that was necessary.
     fn restore(&self, source: Source<'_>) -> Result<bool> {
         let Some(changed) = self.files.restore(source.version)? else { return Ok(false) };
-        // Cargo brings lock files up to date.
+        // Cargo updates lock files.
         let mut changed = changed.iter().filter(|path| !path.ends_with("Cargo.lock"));
         if let Some(first) = changed.next() {
             let more = match changed.count() {
@@ -163,15 +162,15 @@ impl BuildEnv<'_> {
         files::create_directory(&home.join("target"))?;
         files::point(&home.join("src"), source.checkout)?;
         self.activate(&home)?;
-        let donor = newest_of_family(&self.cache_dirs.compilations(), &family);
-        if let Some(donor) = &donor {
-            pass_answers(donor, &home);
+        let reused = newest_of_family(&self.cache_dirs.compilations(), &family);
+        if let Some(reused) = &reused {
+            pass_answers(reused, &home);
         }
         let workspace = Workspace::discover(&context, &self.settings, &version)?;
         let chosen = workspace.bench_targets(filter, &version)?;
         self.observer.build_event(&Event::Compiling { version: &version, purpose });
-        if let Some(donor) = &donor {
-            seed_dependencies(self, &context, donor, &home, &workspace)?;
+        if let Some(reused) = &reused {
+            seed_dependencies(self, &context, reused, &home, &workspace)?;
         }
         let before = files_in(source.checkout);
         workspace.keep(&home)?;
@@ -230,7 +229,7 @@ impl BuildEnv<'_> {
         run_cargo::compile(command, &version.to_string(), &job.log, self.observer, what, &hints)
     }
 
-    /// The record of one bench target, or of one program.
+    /// The record of one bench target or of one program.
     fn compiled_target(
         &self,
         job: &Job<'_>,
@@ -261,16 +260,16 @@ impl BuildEnv<'_> {
             made.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
         };
         let recipe_home = recipes.join(&recipe_name);
-        let recipe = Recipe::load(&recipe_home).map_err(|failure| {
+        let recipe = Recipe::load(&recipe_home).map_err(|error| {
             Error::new(Exit::Build, what())
                 .cause("rustc did not use the linker that rbench passed to it")
-                .cause(failure.to_string())
+                .cause(error.to_string())
         })?;
         let build_path = self.cache_dirs.build_path();
         let sysroot = &job.sysroot;
         let recorded = files::modified(&Recipe::path(&recipe_home))?;
         let (inputs, files) = inputs::digest(&recipe, recorded, &build_path, &job.home, sysroot)?;
-        // That of a program is a link, under a shorter name, to what the linker made.
+        // For a program, cargo's file is a link with a shorter name to the linker's output.
         let linked = if is_program { &recipe.output } else { &made.path };
         let executable = inputs::path_in_home(linked, &build_path, &job.home);
         let made_files = [Recipe::path(&recipe_home), executable];
@@ -287,10 +286,9 @@ impl BuildEnv<'_> {
         })
     }
 
-    /// The hash of everything but the version and its lock file: compilations of one family can share
-    /// dependencies.
+    /// The hash of everything except the version and its lock file. Compilations of one family can share dependencies.
     fn family(&self, source: Source<'_>, compiler: &str) -> String {
-        // Neither changes what is made.
+        // Neither setting changes the output.
         let settings = CompileSettings { jobs: None, offline: false, ..self.settings.clone() };
         let mut maker = KeyMaker::new("compilation v4");
         maker.add("rustc", compiler.as_bytes());
@@ -307,7 +305,7 @@ impl BuildEnv<'_> {
     }
 }
 
-/// A compilation that is to be found or made.
+/// A compilation to find or to make.
 struct WantedTarget {
     context: CargoContext,
     compiler: String,
@@ -316,7 +314,7 @@ struct WantedTarget {
     key: String,
 }
 
-/// One compilation while it is made.
+/// A compilation in progress.
 struct Job<'a> {
     source: Source<'a>,
     context: CargoContext,
@@ -334,11 +332,11 @@ fn version_key(
     let mut maker = KeyMaker::new("version v3");
     maker.add("tree", source.version.tree.as_bytes());
     if lock.is_added {
-        // It is not part of the tree.
+        // An added lock file is not part of the tree.
         maker.add_file("lock", &lock.path);
     }
     for submodule in source.absent_submodules {
-        // Its files are those of a commit that the tree names, or none.
+        // Its files are those of a commit that the tree names, or missing.
         maker.add_path("absent", submodule);
     }
     maker.add("filter", format!("{filter:?}").as_bytes());
@@ -353,34 +351,34 @@ fn reproducibility_key(family: &str, lock: &Path) -> String {
     maker.key()
 }
 
-/// In a target dir: what cargo has asked rustc. It asks again if that is of another toolchain.
+/// The file in a target dir with the answers of rustc to cargo. Cargo asks again if they are of another toolchain.
 const ANSWERS: &str = ".rustc_info.json";
 
-/// Gives the target dir of the compilation in `home` what cargo has asked rustc for its donor, so that
-/// cargo reads the workspace without running rustc.
-fn pass_answers(donor: &Path, home: &Path) {
-    let [from, to] = [donor, home].map(|home| home.join("target").join(ANSWERS));
-    // Without it, cargo asks.
+/// Copies rustc's answers to cargo from the reused compilation into the target dir of the compilation in `home`, so
+/// that cargo reads the workspace without running rustc.
+fn pass_answers(reused: &Path, home: &Path) {
+    let [from, to] = [reused, home].map(|home| home.join("target").join(ANSWERS));
+    // Without the file, cargo asks.
     let _ = fs::copy(from, to);
 }
 
-/// Fills the target dir of the compilation in `home` from its donor.
+/// Fills the target dir of the compilation in `home` from the reused one.
 fn seed_dependencies(
-    workshop: &BuildEnv<'_>,
+    build_env: &BuildEnv<'_>,
     context: &CargoContext,
-    donor: &Path,
+    reused: &Path,
     home: &Path,
     workspace: &Workspace,
 ) -> Result<()> {
     let target = home.join("target");
-    let what = || format!("cannot copy compiled dependencies from {}", donor.display());
-    copy_directory(&donor.join("target"), &target).context(Exit::Build, what)?;
+    let what = || format!("cannot copy compiled dependencies from {}", reused.display());
+    copy_directory(&reused.join("target"), &target).context(Exit::Build, what)?;
     let arguments = cargo::clean(
         context,
-        &workshop.settings,
-        &workspace.path_packages(&workshop.cache_dirs.source_path()),
+        &build_env.settings,
+        &workspace.path_packages(&build_env.cache_dirs.source_path()),
     );
-    // Whatever goes wrong here: compiling from nothing is slower, never wrong.
+    // Any error here is harmless: compiling from scratch is slower, never wrong.
     if tool::run(&mut context.command(&arguments), || "cannot clean".to_owned()).is_err() {
         files::remove_directory(&target)?;
         files::create_directory(&target)?;
@@ -388,8 +386,8 @@ fn seed_dependencies(
     Ok(())
 }
 
-/// The donor for a compilation of this family. The directories of compilations are named by their family
-/// first.
+/// The newest compilation of this family, whose dependencies can be reused. Names of compilation directories begin
+/// with their family.
 fn newest_of_family(compilations: &Path, family: &str) -> Option<PathBuf> {
     fs::read_dir(compilations)
         .ok()?
@@ -401,7 +399,7 @@ fn newest_of_family(compilations: &Path, family: &str) -> Option<PathBuf> {
         .map(|(_, home)| home)
 }
 
-/// Copies a directory with the times of its files, by which cargo tells what is newer than what.
+/// Copies a directory with the times of its files, which cargo compares to find outdated files.
 fn copy_directory(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
@@ -419,16 +417,16 @@ fn copy_directory(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Lies in the directory of a compilation that wrote something.
+/// The list of generated files, in the directory of a compilation that wrote some.
 const GENERATED: &str = "generated.json";
 
-/// The paths of all files below a checkout. Lock files and target dirs, which cargo makes itself, are left
-/// out, and so are paths that are not Unicode.
+/// The paths of all files below a checkout, except lock files and target dirs, which cargo makes itself, and paths
+/// that are not Unicode.
 fn files_in(checkout: &Path) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut open = vec![PathBuf::new()];
     while let Some(directory) = open.pop() {
-        // What cannot be read, no benchmark reads.
+        // No benchmark can read unreadable directories either.
         let entries = fs::read_dir(checkout.join(&directory)).into_iter().flatten();
         for entry in entries.filter_map(io::Result::ok) {
             let path = directory.join(entry.file_name());
@@ -443,7 +441,7 @@ fn files_in(checkout: &Path) -> BTreeSet<String> {
     found
 }
 
-/// Notes what the compilation in `home` added to the files that were in its checkout before.
+/// Records the files that the compilation in `home` added to its checkout; `before` are the files from before.
 fn note_generated(home: &Path, checkout: &Path, before: &BTreeSet<String>) -> Result<()> {
     let added: Vec<(String, Digest)> = files_in(checkout)
         .into_iter()
@@ -453,13 +451,13 @@ fn note_generated(home: &Path, checkout: &Path, before: &BTreeSet<String>) -> Re
     if added.is_empty() { Ok(()) } else { files::write_json(&home.join(GENERATED), &added) }
 }
 
-/// Whether all that the compilation in `home` added to its checkout is still there, with the same contents.
+/// True if all files that the compilation in `home` added to its checkout still exist with the same contents.
 fn has_generated(home: &Path, checkout: &Path) -> bool {
     let added: Vec<(String, Digest)> = files::read_json(&home.join(GENERATED)).unwrap_or_default();
     added.iter().all(|(path, known)| content_digest(&checkout.join(path)) == Some(*known))
 }
 
-/// The digest of a file or of where a link leads; `None` if there is neither.
+/// The digest of a file or of a link's target; `None` if there is neither.
 fn content_digest(path: &Path) -> Option<Digest> {
     let kind = fs::symlink_metadata(path).ok()?.file_type();
     if kind.is_symlink() {
@@ -476,7 +474,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_donor_is_the_newest_of_its_family_and_is_found_without_reading_records() {
+    fn newest_of_family_is_found_without_reading_records() {
         let directory = tempfile::tempdir().unwrap();
         let compiled = |name: &str, seconds_ago| {
             let home = directory.path().join(name);
@@ -496,7 +494,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_compilation_added_to_its_checkout_must_be_there_with_the_same_contents() {
+    fn generated_files_must_exist_with_the_same_contents() {
         let (home, checkout) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let (home, checkout) = (home.path(), checkout.path());
         let write = |path: &str, contents: &str| {
@@ -525,7 +523,7 @@ mod tests {
     }
 
     #[test]
-    fn a_compilation_that_added_nothing_has_no_list() {
+    fn compilation_without_generated_files_has_no_list() {
         let (home, checkout) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         fs::write(checkout.path().join("file"), "").unwrap();
         note_generated(home.path(), checkout.path(), &files_in(checkout.path())).unwrap();

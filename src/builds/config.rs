@@ -1,5 +1,5 @@
-//! Cargo's config files outside of the repository: the user's own, which hold for every version. And
-//! what they and those of a version say about the compiler, and about the sources of registry crates.
+//! Cargo's config files outside of the repository (the user's own, which apply to every version), and the settings of
+//! these and of a version's files for the compiler and for the sources of registry crates.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -12,25 +12,24 @@ use toml::{Table, Value};
 
 use super::{environment::Environment, key::KeyMaker};
 
-/// Tables that change nothing that is made or run. Others count, also unknown ones.
+/// Tables that change nothing that is compiled or run. All others count, including unknown ones.
 const WITHOUT_EFFECT: &str = "
     alias cache cargo-new credential-alias doc future-incompat-report http include install net
     registries registry term
 ";
-/// The same, of the table `build`.
+/// Keys of the table `build` without effect.
 const WITHOUT_EFFECT_IN_BUILD: &str = "build-dir incremental jobs target-dir";
-/// Where dependencies come from: a lock file says what they have to be.
+/// The table with the sources of dependencies. A lock file determines the dependencies' contents.
 const SOURCES: &str = "source";
 
 /// The config files outside of one repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigFiles {
-    /// Those above the user's repository, farthest first, that cargo does not see from a checkout
-    /// elsewhere.
+    /// The files above the user's repository, farthest first, which cargo does not find from a checkout elsewhere.
     pub above: Vec<PathBuf>,
-    /// The directory above which cargo finds those of a checkout.
+    /// The directory above which cargo finds the files for a checkout.
     outside: PathBuf,
-    /// The one in cargo's home, which holds anywhere.
+    /// The file in cargo's home, which applies everywhere.
     of_home: Option<PathBuf>,
 }
 
@@ -51,19 +50,19 @@ impl ConfigFiles {
         Self { above, outside: outside.to_owned(), of_home }
     }
 
-    /// A hash of what they say about what is made; `None` if they say nothing.
+    /// A hash of the settings that affect compilation; `None` if there are none.
     pub fn compilation_text(&self) -> Option<String> {
         self.hash(&[])
     }
 
-    /// A hash of what they say about how a version is built and run; `None` if they say nothing. A value
-    /// may be a secret.
+    /// A hash of the settings that affect how a version is built and run; `None` if there are none. Only a hash, since
+    /// a value may be a secret.
     pub fn identity(&self) -> Option<String> {
         self.hash(&[SOURCES]).map(|hash| format!("blake3:{}", &hash[..16]))
     }
 
-    /// The program `build.<name>`, `rustc` for one, that cargo takes in this environment for the version
-    /// whose workspace is `workspace`; `None` if nobody names one.
+    /// The program `build.<name>`, for instance `rustc`, that cargo uses in this environment for the version whose
+    /// workspace is `workspace`; `None` if none is configured.
     pub fn program(
         &self,
         name: &str,
@@ -72,7 +71,7 @@ impl ConfigFiles {
     ) -> Option<OsString> {
         let variable = name.to_uppercase().replace('-', "_");
         let given = |name: &str| environment.get(name).map(OsString::from);
-        // Given by `--config`, the files above count more than all others.
+        // Passed by `--config`, the files above take precedence over all others.
         let mut above = self.above.iter().rev();
         given(&variable)
             .or_else(|| above.find_map(|path| program_in(path, name)))
@@ -81,9 +80,9 @@ impl ConfigFiles {
             .filter(|program| !program.is_empty())
     }
 
-    /// The settings of profiles in the config files of a version, for `--config`, where files above the
-    /// repository have them too. Given by `--config` themselves, those would count more. `workspace` is a
-    /// directory of `checkout`.
+    /// The profile settings in the config files of a version, as arguments for `--config`, where files above the
+    /// repository set them too. Those files are passed by `--config` and would take precedence otherwise. `workspace`
+    /// is a directory of `checkout`.
     pub fn own_profiles(&self, checkout: &Path, workspace: &Path) -> Vec<String> {
         let profiles = |path: &Path| -> Vec<Value> {
             tables(path).into_iter().filter_map(|(_, mut table)| table.remove("profile")).collect()
@@ -95,12 +94,12 @@ impl ConfigFiles {
             })
         };
         let mut settings = Vec::new();
-        // Of two for the same, the later one counts: it has to be that of the nearest file.
+        // The last of several equal keys takes precedence: it has to be that of the nearest file.
         for below in workspace.ancestors().collect::<Vec<_>>().into_iter().rev() {
             let file = config_file(&checkout.join(below).join(".cargo"));
             for profile in file.iter().flat_map(|path| profiles(path)).rev() {
                 leaves(&profile, &mut Vec::new(), &mut |keys, value| {
-                    // What JSON writes of these values is TOML too.
+                    // The JSON form of these values is valid TOML.
                     if let (true, Ok(value)) = (is_above(keys), serde_json::to_string(value)) {
                         settings.push(format!("profile.{}={value}", dotted(keys)));
                     }
@@ -124,7 +123,7 @@ impl ConfigFiles {
         (!is_empty).then(|| maker.key())
     }
 
-    /// The files that cargo finds from a directory, those that count most first.
+    /// The files that cargo finds from a directory, highest precedence first.
     fn seen_from(&self, directory: &Path) -> Vec<PathBuf> {
         let mut files: Vec<PathBuf> = directory
             .ancestors()
@@ -136,12 +135,13 @@ impl ConfigFiles {
     }
 }
 
-/// The config file in a directory, of which cargo prefers the name without an extension.
+/// The config file in a directory; like cargo, prefers the name without an extension.
 fn config_file(directory: &Path) -> Option<PathBuf> {
     ["config", "config.toml"].iter().map(|name| directory.join(name)).find(|path| path.is_file())
 }
 
-/// The program that a config file names. Cargo looks one with a `/` up where the directory `.cargo` is.
+/// The program that a config file names. Cargo resolves one with a `/` relative to the directory that contains
+/// `.cargo`.
 fn program_in(path: &Path, name: &str) -> Option<OsString> {
     tables(path).iter().find_map(|(path, table)| {
         let program = table.get("build")?.get(name)?.as_str()?;
@@ -150,17 +150,17 @@ fn program_in(path: &Path, name: &str) -> Option<OsString> {
     })
 }
 
-/// What a config file says, then what those say that it includes.
+/// The tables of a config file, followed by those of the files that it includes.
 fn tables(path: &Path) -> Vec<(PathBuf, Table)> {
     let mut found = Vec::new();
     let mut seen = BTreeSet::new();
     let mut wanted = vec![path.to_owned()];
     while let Some(path) = wanted.pop() {
         let text = fs::read_to_string(&path).unwrap_or_default();
-        // One that cargo cannot read either is for cargo to report.
+        // Cargo reports a file that it cannot read.
         let Ok(table) = text.parse::<Table>() else { continue };
         if seen.insert(path.clone()) {
-            // The last one counts most, and is the next one to be taken.
+            // The last included file has the highest precedence and is taken next.
             wanted.extend(included(&table).iter().map(|file| path.with_file_name(file)));
             found.push((path, table));
         }
@@ -182,7 +182,7 @@ fn included(table: &Table) -> Vec<String> {
     files.iter().filter_map(path).collect()
 }
 
-/// Calls `found` for every value below `value` that is a word, a number or a switch, with its keys.
+/// Calls `found` with the keys and value of every string, number and boolean in `value`.
 fn leaves(value: &Value, keys: &mut Vec<String>, found: &mut impl FnMut(&[String], &Value)) {
     match value {
         Value::Table(table) => {
@@ -192,19 +192,19 @@ fn leaves(value: &Value, keys: &mut Vec<String>, found: &mut impl FnMut(&[String
                 keys.pop();
             }
         }
-        // Cargo joins those of all files.
+        // Cargo joins the arrays of all files.
         Value::Array(_) => {}
         _ => found(keys, value),
     }
 }
 
-/// Keys as TOML has them on one line. A JSON string is a TOML string.
+/// Keys in TOML's one-line notation. A JSON string is a TOML string.
 fn dotted(keys: &[String]) -> String {
     let quoted = keys.iter().filter_map(|key| serde_json::to_string(key).ok());
     quoted.collect::<Vec<_>>().join(".")
 }
 
-/// Removes what has no effect, and the tables `left_out`.
+/// Removes tables without effect, and the tables `left_out`.
 fn remove<'a>(table: &mut Table, left_out: impl Iterator<Item = &'a str>) {
     for name in WITHOUT_EFFECT.split_whitespace().chain(left_out) {
         table.remove(name);
@@ -217,15 +217,15 @@ fn remove<'a>(table: &mut Table, left_out: impl Iterator<Item = &'a str>) {
     table.retain(|_, value| value.as_table().is_none_or(|table| !table.is_empty()));
 }
 
-/// Settings for cargo's `--config` that override the relative source directories in the config files
-/// of `workspace`, a directory of the checkout, and of those above it. `at` is the path at which
-/// cargo is to see the checkout, the same for all versions.
+/// Settings for cargo's `--config` that override the relative source directories in the config files of `workspace`, a
+/// directory of the checkout, and of those above it. `at` is the path at which cargo sees the checkout, the same for
+/// all versions.
 ///
-/// Cargo resolves a relative directory in a config file, as `cargo vendor` writes it, against the checkout's own path.
-/// That path would be in every panic message of such a crate, and differ between versions.
+/// Cargo resolves a relative directory in a config file, as `cargo vendor` writes it, relative to the checkout's own
+/// path. This path would appear in every panic message of such a crate, and would differ between versions.
 pub fn vendored_sources(checkout: &Path, workspace: &Path, at: &Path) -> Vec<String> {
     let mut directories = BTreeMap::new();
-    // The config file nearest to the workspace counts: it comes last.
+    // The config file nearest to the workspace takes precedence, so it comes last.
     for below in workspace.ancestors().collect::<Vec<_>>().into_iter().rev() {
         for (source, directory) in relative_directories(&checkout.join(below)) {
             directories.insert(source, at.join(below).join(directory));
@@ -239,9 +239,9 @@ pub fn vendored_sources(checkout: &Path, workspace: &Path, at: &Path) -> Vec<Str
     directories.into_iter().filter_map(setting).collect()
 }
 
-/// The names and relative directories of the sources that the config file in `directory` has.
+/// The names and relative directories of the sources in the config file of `directory`.
 fn relative_directories(directory: &Path) -> Vec<(String, String)> {
-    // Cargo prefers the name without an extension, too.
+    // Cargo prefers the name without an extension here too.
     let files = ["config", "config.toml"].map(|name| directory.join(".cargo").join(name));
     let text = files.iter().find_map(|file| fs::read_to_string(file).ok()).unwrap_or_default();
     let Ok(config) = text.parse::<Table>() else { return Vec::new() };
@@ -293,7 +293,7 @@ mod tests {
     const FLAGS: &str = "[build]\nrustflags = ['--cfg', 'a']\n";
 
     #[test]
-    fn every_file_that_cargo_reads_outside_of_the_repository_counts() {
+    fn identity_covers_all_config_files_outside_the_repository() {
         let files = ["user/.cargo/config.toml", "cache/.cargo/config", "home/config.toml"];
         for path in files {
             let place = ConfigLocation::with(&[(path, FLAGS)]);
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_are_found_in_the_order_in_which_cargo_heeds_them() {
+    fn program_follows_the_precedence_of_cargo() {
         let place = ConfigLocation::with(&[]);
         let workspace = place.path("cache/checkouts/tree");
         let mut environment = Environment::default();
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_of_profiles_are_repeated_where_files_above_have_them_too() {
+    fn own_profiles_repeats_settings_that_files_above_have() {
         let profile = |text: &str| format!("[profile.bench]\n{text}\n");
         let place = ConfigLocation::with(&[
             ("user/.cargo/config.toml", &profile("lto = true\npackage.'*'.debug = 1\n")),
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_config_file_includes_counts() {
+    fn included_config_files_count() {
         let text = "include = ['more.toml', { path = 'even/more.toml', optional = true }]\n";
         let place = ConfigLocation::with(&[("home/config.toml", text), ("home/more.toml", FLAGS)]);
         let first = place.configs().identity();
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_of_networks_and_of_speed_do_not_count_and_sources_only_for_what_is_compiled() {
+    fn identity_ignores_network_and_speed_settings() {
         let text = "[net]\noffline = true\n[registries.x]\ntoken = 's3cr3t'\n\
                     [build]\njobs = 1\ntarget-dir = '/t'\n[alias]\nb = 'bench'\n";
         let place = ConfigLocation::with(&[("home/config.toml", text)]);
@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn relative_directories_are_overridden_and_the_nearest_file_counts() {
+    fn vendored_sources_come_from_the_nearest_config_file() {
         let top = "[source.crates-io]\nreplace-with = 'v'\n[source.v]\ndirectory = 'vendor'\n\
                    [source.'git+https://x']\ndirectory = 'git'\n";
         assert_eq!(
@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn absolute_directories_and_other_settings_stay_as_they_are() {
+    fn vendored_sources_ignore_absolute_directories() {
         let config = "[source.v]\ndirectory = '/usr/share/cargo/registry'\n[build]\njobs = 1\n";
         assert!(overrides_of(&[(".cargo/config.toml", config)]).is_empty());
         assert!(overrides_of(&[(".cargo/config.toml", "no [ toml")]).is_empty());

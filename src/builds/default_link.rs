@@ -1,4 +1,4 @@
-//! Links in the linker's own order, which tell what a link keeps.
+//! Links in the linker's default order, which show which functions and inputs a link keeps.
 
 use std::{
     collections::HashSet,
@@ -17,35 +17,35 @@ use crate::{
     error::{Context, Error, Exit, Result},
 };
 
-/// The name of the executable that the linker of the recipe makes, in the recipe's directory.
+/// The name of the executable by the recipe's own linker, in the recipe's directory.
 const BY_OWN: &str = "natural";
-/// The same of another linker.
+/// The name of the executable by another linker.
 const BY_OTHER: &str = "natural-by-other";
 
-/// A link in the linker's own order.
+/// A link in the linker's default order.
 pub struct DefaultLink {
     /// The executable.
     pub executable: Vec<u8>,
-    /// The linker's account of it.
+    /// The linker's map of the link.
     pub map: String,
 }
 
 impl DefaultLink {
-    /// Links the recipe kept in `home`, or finds it linked there from before.
+    /// Links the recipe stored in `home`, or finds the earlier link there.
     pub fn find_or_link(recipe: &Recipe, linker: &Linker, home: &Path) -> Result<Self> {
         let executable = home.join(if linker.is_the_users() { BY_OWN } else { BY_OTHER });
         Self::known(&executable)
             .map_or_else(|| Self::from_executable(recipe, linker, &executable), Ok)
     }
 
-    /// The same by the linker of the recipe, which is asked nothing if it has linked before.
+    /// Links with the recipe's own linker, which is not run at all if an earlier link exists.
     fn link(recipe: &Recipe, home: &Path) -> Result<Self> {
         let executable = home.join(BY_OWN);
         let link = || Self::from_executable(recipe, &Linker::detect(recipe)?, &executable);
         Self::known(&executable).map_or_else(link, Ok)
     }
 
-    /// What was linked to this path from before, if it is whole.
+    /// The earlier link at this path, if it is complete.
     fn known(executable: &Path) -> Option<Self> {
         let known = Self::read(executable).ok()?;
         object::File::parse(&*known.executable).is_ok().then_some(known)
@@ -57,7 +57,7 @@ impl DefaultLink {
         Ok(Self { executable: fs::read(executable)?, map })
     }
 
-    /// Links to this path.
+    /// Links to the given path.
     pub fn from_executable(recipe: &Recipe, linker: &Linker, executable: &Path) -> Result<Self> {
         let what = || format!("cannot list the functions of {}", recipe.output.display());
         let map = executable.with_extension("map");
@@ -69,8 +69,8 @@ impl DefaultLink {
         };
         let arguments = linker.arguments(&wanted, executable.parent().unwrap_or(Path::new("")));
         tool::run(&mut recipe.command(&arguments, &unfinished), what)
-            .map_err(|failure| files::or_full_disk(failure, executable))?;
-        // Last, so that what a killed link leaves is not taken for a whole one.
+            .map_err(|error| files::or_full_disk(error, executable))?;
+        // Renamed last, so that an unfinished link of a killed process is not used.
         fs::rename(&unfinished, executable).context(Exit::Build, what)?;
         Self::read(executable).context(Exit::Build, what)
     }
@@ -86,19 +86,19 @@ impl DefaultLink {
     }
 }
 
-/// An executable with the functions that are in it.
+/// An executable and its functions.
 pub struct ListedExecutable {
     /// The file.
     pub path: PathBuf,
     /// Its functions, in the order of addresses.
     pub functions: Vec<LinkedFunction>,
-    /// A directory for what is remembered of it.
+    /// A directory for cached data about it.
     pub home: PathBuf,
-    /// The options that it is linked with, but for those that name files.
+    /// The link options, except those that name files.
     pub options: Vec<String>,
 }
 
-/// The executable that [`function_set`] tells the functions of.
+/// The executable whose functions [`function_set`] returns.
 pub fn listed_executable(recipe: &Recipe, home: &Path) -> Result<ListedExecutable> {
     Ok(ListedExecutable {
         functions: DefaultLink::link(recipe, home)?.kept(recipe)?,
@@ -108,17 +108,16 @@ pub fn listed_executable(recipe: &Recipe, home: &Path) -> Result<ListedExecutabl
     })
 }
 
-/// The machine code of each function that the link of `recipe` keeps, read from its inputs and
-/// remembered below `home`.
+/// The machine code of each function that the link of `recipe` keeps, read from its inputs and cached in `home`.
 pub fn function_set(recipe: &Recipe, home: &Path) -> Result<FunctionSet> {
     let remembered = home.join("functions.json");
     if let Some(set) = files::read_json(&remembered) {
         return Ok(set);
     }
-    let natural = DefaultLink::link(recipe, home)?;
-    let kept = natural.kept(recipe)?;
+    let default_link = DefaultLink::link(recipe, home)?;
+    let kept = default_link.kept(recipe)?;
     let mut inputs = read_inputs(recipe)?;
-    let others = other_inputs(&natural.map, &inputs);
+    let others = other_inputs(&default_link.map, &inputs);
     inputs.extend(others);
     let inputs = inputs.iter().map(|(name, bytes)| (name, bytes.as_slice()));
     let set = FunctionSet::from_link_inputs(inputs, &kept);
@@ -126,8 +125,8 @@ pub fn function_set(recipe: &Recipe, home: &Path) -> Result<FunctionSet> {
     Ok(set)
 }
 
-/// The inputs that no argument names as a file: start-up code that the driver adds, and static libraries that
-/// the linker looked for. Only LLD's map tells; what else there is, is in the set as unseen.
+/// The inputs that no argument names as a file: start-up code that the driver adds, and static libraries that the
+/// linker looked up. They are only known from LLD's map; functions of other inputs are in the set as unseen.
 fn other_inputs(map: &str, known: &[(String, Vec<u8>)]) -> Vec<(String, Vec<u8>)> {
     let Ok(map) = LinkMap::parse(map) else { return Vec::new() };
     let mut others: Vec<&str> = Vec::new();
@@ -142,12 +141,12 @@ fn other_inputs(map: &str, known: &[(String, Vec<u8>)]) -> Vec<(String, Vec<u8>)
             others.push(file);
         }
     }
-    // A file that went meanwhile, or is none, leaves functions unseen.
+    // The functions of a file that vanished, or is none, stay unseen.
     let read = |name: &str| Some((name.to_owned(), fs::read(name).ok()?));
     others.into_iter().filter_map(read).collect()
 }
 
-/// The inputs of a link: names and contents.
+/// The inputs of a link, as names and contents.
 pub fn read_inputs(recipe: &Recipe) -> Result<Vec<(String, Vec<u8>)>> {
     let read = |path: &Path| {
         let what = || format!("cannot read the link input {}", path.display());

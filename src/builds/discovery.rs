@@ -1,4 +1,4 @@
-//! Which bench targets a version has.
+//! Finds the bench targets of a version.
 
 use std::{
     collections::BTreeSet,
@@ -17,17 +17,17 @@ use crate::{
     model::{BenchTarget, CompileSettings, TargetFilter},
 };
 
-/// What cargo said of a version's workspace when it was compiled, in the directory of the compilation.
+/// The file with cargo's data about a version's workspace, in the directory of the compilation.
 const KEPT: &str = "workspace.json";
 
-/// What cargo knows of a version's workspace.
+/// Cargo's data about a version's workspace.
 #[derive(Debug)]
 pub struct Workspace {
     metadata: Metadata,
 }
 
 impl Workspace {
-    /// Runs cargo metadata; `version` is for the error.
+    /// Runs cargo metadata; `version` is for error messages.
     pub fn discover(
         context: &CargoContext,
         settings: &CompileSettings,
@@ -35,7 +35,7 @@ impl Workspace {
     ) -> Result<Self> {
         let what = || format!("cannot read the workspace of {version}");
         let mut command = context.command(&cargo::metadata(context, settings));
-        // There cargo keeps what it asks rustc, and need not ask again when it compiles.
+        // Cargo caches rustc's answers there, so it need not ask again when it compiles.
         command.env("CARGO_TARGET_DIR", &context.target_dir);
         let output = tool::run(&mut command, what)?;
         let metadata = MetadataCommand::parse(String::from_utf8_lossy(&output.stdout))
@@ -43,20 +43,20 @@ impl Workspace {
         Ok(Self { metadata })
     }
 
-    /// What was [kept](Self::keep) of the workspace that was compiled in `home`: cargo would say the same
-    /// again, since all that decides it is part of the compilation's key.
+    /// The [stored](Self::keep) data of the workspace that was compiled in `home`. Cargo would return the same again,
+    /// since the compilation's key covers everything that it depends on.
     pub fn kept(home: &Path) -> Option<Self> {
         Some(Self { metadata: files::read_json(&home.join(KEPT))? })
     }
 
-    /// Keeps it with the compilation in `home`.
+    /// Stores the data with the compilation in `home`.
     pub fn keep(&self, home: &Path) -> Result<()> {
         files::write_json_line(&home.join(KEPT), &self.metadata)
     }
 
-    /// The bench targets of the workspace that the filter admits.
-    /// Those whose required features are off are left out, as cargo does, unless they are given by name:
-    /// then cargo reports what is missing.
+    /// The bench targets of the workspace that the filter selects.
+    /// Like cargo, leaves out targets whose required features are off, unless the user named them: then cargo reports
+    /// the missing features.
     pub fn bench_targets(&self, filter: &TargetFilter, version: &str) -> Result<Chosen> {
         let programs = !filter.programs.is_empty();
         let kind = if programs { TargetKind::Bin } else { TargetKind::Bench };
@@ -88,42 +88,42 @@ impl Workspace {
     fn nothing_to_build(&self, all: &[Discovered], filter: &TargetFilter, version: &str) -> Error {
         if all.is_empty() {
             let what = format!("no package of {version} has a bench target");
-            let mut failure = Error::new(Exit::Usage, what)
+            let mut error = Error::new(Exit::Usage, what)
                 .cause("rbench looks for [[bench]] targets and benches/*.rs")
                 .hint("add a bench target, or use a version that has one");
             for manifest in self.manifests_outside() {
-                failure = failure.hint(format!(
+                error = error.hint(format!(
                     "{manifest} is not part of this workspace: use it with --manifest-path {manifest}"
                 ));
             }
-            return failure;
+            return error;
         }
-        let mut failure = Error::new(Exit::Usage, format!("no bench target of {version} matches"));
+        let mut error = Error::new(Exit::Usage, format!("no bench target of {version} matches"));
         let has_bench = |name: &&String| all.iter().any(|found| found.target.target == **name);
         for name in filter.benches.iter().filter(|name| !has_bench(name)) {
-            failure = failure.cause(format!("no bench target is called `{name}`"));
+            error = error.cause(format!("no bench target is called `{name}`"));
         }
         let has_package = |name: &&String| all.iter().any(|found| found.target.package == **name);
         for name in filter.packages.iter().filter(|name| !has_package(name)) {
-            failure = failure.cause(format!("no package `{name}` has a bench target"));
+            error = error.cause(format!("no package `{name}` has a bench target"));
         }
         if !filter.excluded.is_empty() {
-            failure = failure.cause(format!("--exclude leaves out {}", filter.excluded.join(", ")));
+            error = error.cause(format!("--exclude leaves out {}", filter.excluded.join(", ")));
         }
-        failure = failure.cause("the workspace has:");
+        error = error.cause("the workspace has:");
         for found in all {
             let BenchTarget { package, target } = &found.target;
             let needed = needed(&self.missing_features(found));
-            failure = failure.cause(format!("  -p {package} --bench {target}{needed}"));
+            error = error.cause(format!("  -p {package} --bench {target}{needed}"));
         }
         if filter == &TargetFilter::default() {
-            return failure.hint("enable the features that they need with --features");
+            return error.hint("enable the features that they need with --features");
         }
-        failure.hint("correct -p, --bench or --exclude")
+        error.hint("correct -p, --bench or --exclude")
     }
 
-    /// Manifests just below the workspace that are not part of it and whose directories are named for
-    /// benchmarks: they keep dependencies away from users of the crate.
+    /// Manifests in subdirectories of the workspace that are not part of it and whose directories are named after
+    /// benchmarks: projects do this to keep benchmark dependencies away from users of the crate.
     fn manifests_outside(&self) -> Vec<String> {
         let root = &self.metadata.workspace_root;
         let members: Vec<_> = self.metadata.workspace_packages();
@@ -141,7 +141,7 @@ impl Workspace {
         outside
     }
 
-    /// The features that a bench target requires and that are off.
+    /// The required features of a bench target that are off.
     fn missing_features(&self, found: &Discovered) -> Vec<String> {
         let nodes = self.metadata.resolve.as_ref().map_or(&[][..], |resolve| &resolve.nodes);
         let node = nodes.iter().find(|node| node.id.repr == found.package_id);
@@ -151,7 +151,7 @@ impl Workspace {
         found.required_features.iter().filter(|name| !on(name)).cloned().collect()
     }
 
-    /// The crates of its packages, as they are called in code.
+    /// The crates of its packages, under their names in code.
     pub fn crates(&self) -> BTreeSet<String> {
         let packages = self.metadata.workspace_packages().into_iter();
         packages
@@ -160,12 +160,12 @@ impl Workspace {
             .collect()
     }
 
-    /// All that cargo knows.
+    /// Cargo's complete metadata.
     pub const fn metadata(&self) -> &Metadata {
         &self.metadata
     }
 
-    /// What cargo knows of a compiled bench target.
+    /// Cargo's package and target of a compiled bench target.
     pub fn package_and_target(&self, compiled: &CompiledTarget) -> Result<(&Package, &Target)> {
         let package = self.metadata.packages.iter().find(|p| p.id.repr == compiled.package_id);
         let of_kind = |package: &'_ &Package, kind: TargetKind| {
@@ -184,8 +184,8 @@ impl Workspace {
             })
     }
 
-    /// What cargo is given for all packages whose source may differ between versions: those of the workspace, all
-    /// others that are given by a path, and those that lie in the repository, at `source_path`.
+    /// The specifications of all packages whose source may differ between versions: those of the workspace, all others
+    /// that are given by a path, and those in the repository, at `source_path`.
     pub fn path_packages(&self, source_path: &Path) -> Vec<String> {
         let of_repository = |package: &&Package| {
             package.source.is_none() || package.manifest_path.starts_with(source_path)
@@ -202,8 +202,8 @@ fn needed(features: &[String]) -> String {
     }
 }
 
-/// The full specification of a package. Its name alone, or its name and version, may be that of a
-/// dependency too: a crate may depend on a published version of itself.
+/// The full specification of a package. Its name, even with its version, may also match a dependency: a crate may
+/// depend on a published version of itself.
 fn specification(package: &Package) -> String {
     let Package { id, name, version, .. } = package;
     // Before Rust 1.77, ids were `name 1.0.0 (path+file:///directory)`.
@@ -215,7 +215,7 @@ fn specification(package: &Package) -> String {
     format!("{url}#{name}@{version}")
 }
 
-/// Fails unless each program that is wanted is that of one package.
+/// Fails unless each wanted program belongs to exactly one package.
 fn only_one_of_each(
     chosen: &[&Discovered],
     all: &[Discovered],
@@ -226,18 +226,18 @@ fn only_one_of_each(
         let is_named = |found: &&&Discovered| found.target.target == *name;
         let of: Vec<&str> =
             chosen.iter().filter(is_named).map(|one| &*one.target.package).collect();
-        let failure = match of[..] {
+        let error = match of[..] {
             [_] => continue,
             [] => {
                 let what = format!("no package of {version} has a program `{name}`");
                 let known: Vec<String> =
                     all.iter().map(|found| format!("`{}`", found.target.target)).collect();
-                let failure = Error::new(Exit::Usage, what);
-                let failure = match &known[..] {
-                    [] => failure.cause("it has no program at all"),
-                    known => failure.cause(format!("it has {}", known.join(", "))),
+                let error = Error::new(Exit::Usage, what);
+                let error = match &known[..] {
+                    [] => error.cause("it has no program at all"),
+                    known => error.cause(format!("it has {}", known.join(", "))),
                 };
-                failure.hint(
+                error.hint(
                     "--command runs a program of the workspace; a [[command]] in bench.toml can run any other",
                 )
             }
@@ -245,7 +245,7 @@ fn only_one_of_each(
                 .cause(format!("they are {}", of.join(", ")))
                 .hint("choose one with -p"),
         };
-        return Err(failure);
+        return Err(error);
     }
     Ok(())
 }

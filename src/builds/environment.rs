@@ -1,29 +1,28 @@
-//! The environment of a cargo run: the user's, without variables that would mix up two builds; and
-//! which of its variables identify a compilation.
+//! The environment of a cargo run: the user's environment without variables that would mix up two builds. Also selects
+//! the variables that identify a compilation.
 //!
-//! Cargo with an inherited `CARGO_TARGET_DIR` builds into a directory that another version may
-//! share, and then runs the wrong commit's code. Variables that an outer cargo sets for its own
-//! children (this program may have been started by `cargo rbench` or by `cargo test`) describe
-//! another package.
+//! With an inherited `CARGO_TARGET_DIR`, cargo builds into a directory that another version may share, and then runs
+//! the wrong commit's code. Variables that an outer cargo sets for its own children (`cargo rbench` or `cargo test`
+//! may have started this program) describe another package.
 
 use std::ffi::{OsStr, OsString};
 
 use crate::model::secret::hash_of;
 
-/// Set by cargo or rustup for their children, or naming a directory to build in: never passed on.
+/// Variables that cargo or rustup set for their children, or that name a directory to build in; never passed on.
 const DROPPED: &str = "
     CARGO CARGO_BUILD_BUILD_DIR CARGO_BUILD_INCREMENTAL CARGO_BUILD_TARGET_DIR CARGO_CRATE_NAME
     CARGO_INCREMENTAL CARGO_MAKEFLAGS CARGO_MANIFEST_DIR CARGO_MANIFEST_LINKS CARGO_MANIFEST_PATH
     CARGO_PRIMARY_PACKAGE CARGO_TARGET_DIR CARGO_TARGET_TMPDIR MAKEFLAGS MFLAGS OUT_DIR
     RUST_RECURSION_COUNT
 ";
-/// The same, by prefix.
+/// Prefixes of variables that are never passed on.
 const DROPPED_PREFIXES: &str = "
     CARGO_BIN_ CARGO_PKG_ CARGO_CFG_ CARGO_FEATURE_ RBENCH_
 ";
 
-/// Variables that change what cargo, rustc, linkers and C compilers make. What else a build script
-/// may read is not known.
+/// Variables that change the output of cargo, rustc, linkers and C compilers. Others that a build script may read are
+/// unknown.
 const IDENTIFYING: &str = "
     CARGO_BUILD_DEP_INFO_BASEDIR CARGO_BUILD_RUSTC CARGO_BUILD_RUSTC_WORKSPACE_WRAPPER
     CARGO_BUILD_RUSTC_WRAPPER CARGO_BUILD_RUSTFLAGS CARGO_BUILD_TARGET CARGO_ENCODED_RUSTFLAGS
@@ -31,7 +30,7 @@ const IDENTIFYING: &str = "
     GCC_EXEC_PREFIX LIBCLANG_PATH LIBRARY_PATH LLVM_CONFIG_PATH RUSTC RUSTC_BOOTSTRAP
     RUSTC_WORKSPACE_WRAPPER RUSTC_WRAPPER RUSTFLAGS SOURCE_DATE_EPOCH
 ";
-/// The same, by prefix: the rest of the name is the name of a setting.
+/// Prefixes of such variables; the rest of the name is the name of a setting.
 const IDENTIFYING_PREFIXES: &str = "
     CARGO_PROFILE_ CARGO_RESOLVER_ CARGO_UNSTABLE_
 ";
@@ -39,7 +38,7 @@ const IDENTIFYING_PREFIXES: &str = "
 const TARGET_SETTINGS: &str = "
     _LINKER _RUSTFLAGS
 ";
-/// What build scripts look up through the crates cc, cmake, pkg-config and bindgen: as they are, as
+/// Variables that build scripts look up through the crates cc, cmake, pkg-config and bindgen: unchanged, as
 /// `<NAME>_<triple>`, `HOST_<NAME>` and `TARGET_<NAME>`.
 const OF_BUILD_SCRIPTS: &str = "
     AR ARFLAGS BINDGEN_EXTRA_CLANG_ARGS CC CFLAGS CMAKE CMAKE_GENERATOR CMAKE_PREFIX_PATH
@@ -48,7 +47,7 @@ const OF_BUILD_SCRIPTS: &str = "
     PKG_CONFIG_SYSROOT_DIR RANLIB RANLIBFLAGS
 ";
 
-/// The toolchain that rustup chose, which it sets for every child of a proxy, and who chose it.
+/// The toolchain that rustup chose, and the reason; rustup's proxy sets both for its children.
 const TOOLCHAIN: &str = "RUSTUP_TOOLCHAIN";
 const TOOLCHAIN_SOURCE: &str = "RUSTUP_TOOLCHAIN_SOURCE";
 
@@ -59,12 +58,12 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// The user's environment, fit for building a version that has a toolchain file of its own or
-    /// not.
+    /// The user's environment for building a version; `has_toolchain_file` is true if the version has its own
+    /// toolchain file.
     ///
-    /// `cargo rbench` runs through rustup's proxy, which pins the toolchain it chose for the
-    /// *working tree*. A version's own toolchain file must win over that, but not over a
-    /// `cargo +nightly rbench` or a `RUSTUP_TOOLCHAIN` that the user set.
+    /// `cargo rbench` runs through rustup's proxy, which pins the toolchain that it chose for the *working tree*. A
+    /// version's own toolchain file must take precedence over that, but not over `cargo +nightly rbench` or a
+    /// `RUSTUP_TOOLCHAIN` that the user set.
     pub fn from_user(
         inherited: impl IntoIterator<Item = (OsString, OsString)>,
         has_toolchain_file: bool,
@@ -99,8 +98,8 @@ impl Environment {
         self.variables.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()))
     }
 
-    /// The [identifying](Self::identifying) variables as `NAME=blake3:<16 hex digits>`: a value may be a
-    /// secret.
+    /// The [identifying](Self::identifying) variables as `NAME=blake3:<16 hex digits>`; only hashes, since a value may
+    /// be a secret.
     pub fn identity(&self) -> Vec<String> {
         let hashed = |(name, value): (&OsStr, &OsStr)| {
             format!("{}={}", name.display(), hash_of(value.as_encoded_bytes()))
@@ -108,9 +107,9 @@ impl Environment {
         self.identifying().map(hashed).collect()
     }
 
-    /// The variables that may change what a compilation produces.
+    /// The variables that may change the output of a compilation.
     ///
-    /// The toolchain's name is not among them: the output of `rustc -vV` identifies it.
+    /// The toolchain's name is not included: the output of `rustc -vV` identifies it.
     pub fn identifying(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
         self.variables().filter(|(name, _)| name.to_str().is_some_and(is_identifying))
     }
@@ -131,15 +130,15 @@ fn words(list: &str) -> std::str::SplitWhitespace<'_> {
     list.split_whitespace()
 }
 
-/// Whether a build script that looks for `known` also looks for `name`.
+/// True if a build script that looks up `known` also looks up `name`.
 fn is_form_of(name: &str, known: &str) -> bool {
     let name = name.strip_prefix("HOST_").or(name.strip_prefix("TARGET_")).unwrap_or(name);
     let Some(rest) = name.strip_prefix(known) else { return false };
     rest.is_empty() || rest.strip_prefix('_').is_some_and(is_triple)
 }
 
-/// Whether this may name a target: `x86_64-unknown-linux-gnu`, or the same with underscores. Names
-/// of other variables go on in capitals.
+/// True if this may name a target: `x86_64-unknown-linux-gnu`, or the same with underscores. Names of other variables
+/// continue in capitals.
 fn is_triple(text: &str) -> bool {
     text.split(['-', '_']).count() > 2
         && text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_.".contains(c))
@@ -168,14 +167,14 @@ mod tests {
     }
 
     #[test]
-    fn a_shared_target_dir_and_an_outer_cargo_are_not_inherited() {
+    fn shared_target_dir_and_outer_cargo_are_not_inherited() {
         let inherited =
             "CARGO_TARGET_DIR=/shared CARGO_PKG_NAME=x CARGO=/c MAKEFLAGS=-j2 HOME=/h RUSTFLAGS=-g";
         assert_eq!(environment(inherited, false), "HOME=/h RUSTFLAGS=-g");
     }
 
     #[test]
-    fn a_toolchain_file_of_the_version_wins_over_what_rustup_chose_for_the_working_tree() {
+    fn toolchain_file_of_the_version_overrides_rustup() {
         let chosen = |source| format!("RUSTUP_TOOLCHAIN=t RUSTUP_TOOLCHAIN_SOURCE={source}");
         assert_eq!(environment(&chosen("default"), true), "");
         assert_eq!(environment(&chosen("default"), false), "RUSTUP_TOOLCHAIN=t");
@@ -184,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_toolchain_the_user_asked_for_wins_over_every_file() {
+    fn toolchain_from_the_user_overrides_every_file() {
         assert_eq!(
             environment("RUSTUP_TOOLCHAIN=n RUSTUP_TOOLCHAIN_SOURCE=cli", true),
             "RUSTUP_TOOLCHAIN=n"
@@ -204,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn the_variables_of_compilers_identify_a_compilation_in_all_their_forms() {
+    fn compiler_variables_identify_in_all_their_forms() {
         let names = [
             "AR_aarch64-unknown-linux-gnu",
             "CARGO_PROFILE_BENCH_LTO",
@@ -220,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_that_only_begin_like_those_of_compilers_do_not() {
+    fn variables_with_similar_names_do_not_identify() {
         let names = [
             "ARTIFACTORY_TOKEN",
             "ARM_CLIENT_SECRET",
@@ -244,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_variable_that_identifies_only_a_hash_is_told() {
+    fn identity_has_only_hashes_of_values() {
         let identity = |value| {
             let mut environment = Environment::default();
             environment.set("RUSTFLAGS", value);
@@ -255,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_of_the_toolchain_identifies_nothing() {
+    fn toolchain_name_does_not_identify() {
         assert_eq!(identifying(&["RUSTUP_TOOLCHAIN"]), [""; 0]);
     }
 }

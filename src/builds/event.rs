@@ -1,57 +1,57 @@
-//! Events of a build, for observers.
+//! The events of a build. Builds print nothing; an observer decides about output.
 
 use std::{path::Path, time::Duration};
 
 use crate::model::BenchTarget;
 
-/// Something that happened. Nothing in here prints: the observer decides.
+/// An event. Only the observer prints.
 #[derive(Debug)]
 pub enum Event<'a> {
     /// A compilation starts.
     Compiling {
         /// The version, as the user named it.
         version: &'a str,
-        /// What the compilation is for; empty for the first of a version.
+        /// The purpose of the compilation; empty for the first of a version.
         purpose: &'a str,
     },
-    /// The compilation goes on, and has done so for a while.
+    /// The compilation is still running after a while.
     StillCompiling {
         /// The version, as the user named it.
         version: &'a str,
-        /// For how long.
+        /// The time since its start.
         since: Duration,
     },
-    /// A piece of what cargo prints for people, with its colours and its progress bar.
+    /// Raw output of cargo for the user, with colours and progress bar.
     CargoOutput(&'a [u8]),
-    /// The compilation is done, or was there from before.
+    /// The compilation is finished, or was cached.
     Compiled {
         /// The version, as the user named it.
         version: &'a str,
-        /// How long it took; `None` if it was there from before.
+        /// Its duration; `None` if it was cached.
         took: Option<Duration>,
     },
-    /// Links of a bench target start, or another one is done.
+    /// The links of a bench target start, or another one is finished.
     Linked {
         /// The bench target.
         target: &'a BenchTarget,
         /// The version, as the user named it.
         version: &'a str,
-        /// Links done.
+        /// The number of finished links.
         done: usize,
-        /// Links in all.
+        /// The number of links in all.
         of: usize,
     },
-    /// Another rbench process of this repository holds the lock at this path and is waited for.
+    /// Another rbench process of this repository holds the lock at this path; this one waits for it.
     Locked(&'a Path),
-    /// Something the user should know.
+    /// Information for the user.
     Note(&'a str),
-    /// Something that makes the result less than what was requested.
+    /// A problem because of which the result differs from the request.
     Warning(&'a str),
 }
 
-/// Takes the events of builds. Called from several threads.
+/// Receives the events of builds. Called from several threads.
 pub trait Observer: Sync {
-    /// Something happened.
+    /// Called for every event.
     fn build_event(&self, event: &Event<'_>);
 
     /// The columns of a terminal that cargo's progress bar may use, if there is one.
@@ -60,7 +60,7 @@ pub trait Observer: Sync {
     }
 }
 
-/// Observes nothing.
+/// Ignores all events.
 impl Observer for () {
     fn build_event(&self, _: &Event<'_>) {}
 }

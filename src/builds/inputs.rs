@@ -1,4 +1,4 @@
-//! The digest of a link: the contents of its inputs, independent of their names and directories.
+//! The digest of a link, from the contents of its inputs and independent of their names and directories.
 
 use std::{
     collections::BTreeSet,
@@ -17,7 +17,7 @@ use crate::{
     error::{Context, Exit, Result},
 };
 
-/// An input of a link, as it was when the compilation was made.
+/// An input of a link at the time of the compilation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InputFile {
     path: PathBuf,
@@ -27,7 +27,7 @@ pub struct InputFile {
 }
 
 impl InputFile {
-    /// The file as it is now. One of the toolchain's counts by its name.
+    /// Reads the present file. A file of the toolchain is identified by its path.
     pub fn read(path: &Path, sysroot: &Path) -> Result<Self> {
         let what = || format!("cannot read the link input {}", path.display());
         let metadata = fs::metadata(path).context(Exit::Build, what)?;
@@ -40,8 +40,8 @@ impl InputFile {
         Ok(Self { path: path.to_owned(), size: metadata.len(), modified, digest })
     }
 
-    /// Whether the file is still the same: by its size and time of modification, or else by its contents,
-    /// since a file of a checkout that was written again is younger.
+    /// True if the file is unchanged: by its size and modification time, or else by its contents, since a file of a
+    /// restored checkout is newer.
     pub fn is_whole(&self) -> bool {
         fs::metadata(&self.path).is_ok_and(|now| {
             now.len() == self.size
@@ -51,7 +51,7 @@ impl InputFile {
         })
     }
 
-    /// Whether it is loaded when the executable starts, and no part of it.
+    /// True if the file is loaded at start-up and not part of the executable.
     fn is_loaded_at_start(&self) -> bool {
         is_shared_library(&self.path)
     }
@@ -72,8 +72,7 @@ pub fn differing(one: &[InputFile], other: &[InputFile]) -> Vec<String> {
     names
 }
 
-/// The digest of the libraries among these that an executable loads when it starts; `None` if there
-/// are none.
+/// The digest of the shared libraries among these that an executable loads when it starts; `None` if there are none.
 pub fn loaded_at_start(files: &[InputFile]) -> Option<Digest> {
     let loaded: Vec<u8> = files
         .iter()
@@ -83,9 +82,9 @@ pub fn loaded_at_start(files: &[InputFile]) -> Option<Digest> {
     (!loaded.is_empty()).then(|| Digest::compute(&loaded))
 }
 
-/// The digest of the recipe that was recorded at the time `recorded`, and its input files.
+/// The digest of the recipe, recorded at the time `recorded`, and its input files.
 ///
-/// The toolchain's own libraries count by their names: the toolchain is part of every key.
+/// The toolchain's own libraries are identified by name, since the toolchain is part of every key.
 pub fn digest(
     recipe: &Recipe,
     recorded: SystemTime,
@@ -96,7 +95,7 @@ pub fn digest(
     let mut inputs: Vec<PathBuf> =
         recipe.inputs().map(|input| path_in_home(input, build_path, home)).collect();
     let looked_up = looked_up_inputs(recipe, build_path, home);
-    // What is newer than the recipe was written by the link itself, such as a map.
+    // Files newer than the recipe were written by the link itself, such as a map.
     inputs.extend(looked_up.into_iter().filter(|path| {
         fs::metadata(path).and_then(|file| file.modified()).is_ok_and(|time| time <= recorded)
     }));
@@ -122,8 +121,8 @@ pub fn digest(
     Ok((hasher.finalize().into(), files))
 }
 
-/// The files that the linker looks up: those that its arguments mention (a version script), and all
-/// libraries in the directories of the compilation that it searches (for `-lnative`).
+/// The files that the linker looks up: those in its arguments (such as a version script), and all libraries in the
+/// compilation's directories that it searches (for `-lnative`).
 fn looked_up_inputs(recipe: &Recipe, build_path: &Path, home: &Path) -> BTreeSet<PathBuf> {
     let own = |path: &Path| path.starts_with(home) || path.starts_with(&recipe.directory);
     let others = || recipe.arguments.iter().filter(|argument| !Recipe::is_input(argument));
@@ -139,10 +138,10 @@ fn looked_up_inputs(recipe: &Recipe, build_path: &Path, home: &Path) -> BTreeSet
     files
 }
 
-/// What may be a path in an argument such as `-Tscript`, `-L`, or `-Wl,--version-script=list`.
+/// The parts of an argument that may be a path, as in `-Tscript`, `-L`, or `-Wl,--version-script=list`.
 fn words(argument: &str) -> impl Iterator<Item = &str> {
     let parts = argument.split([',', '=']).map(|part| {
-        // The letter of a flag may have its value right behind it.
+        // A one-letter flag may be followed directly by its value.
         if part.starts_with('-') { part.get(2..).unwrap_or_default() } else { part }
     });
     std::iter::once(argument).chain(parts).filter(|word| !word.is_empty())
@@ -163,12 +162,13 @@ fn libraries(directory: &Path) -> Vec<PathBuf> {
     entries.map(|entry| entry.path()).filter(|path| is_library(path) && path.is_file()).collect()
 }
 
-/// The path of a file below its compilation rather than at the path that leads to one compilation after another.
+/// The path of a file in its compilation, instead of the path at the build path, which leads to one compilation after
+/// another.
 pub fn path_in_home(input: &Path, build_path: &Path, home: &Path) -> PathBuf {
     input.strip_prefix(build_path).map_or_else(|_| input.to_owned(), |rest| home.join(rest))
 }
 
-/// An argument without the paths that differ between compilations of the same thing.
+/// An argument without the paths that differ between compilations of the same files.
 fn neutral(argument: &str, recipe: &Recipe, home: &Path) -> String {
     let output = recipe.output.to_string_lossy();
     let name = recipe.output.file_name().unwrap_or_default().to_string_lossy();
@@ -184,7 +184,7 @@ mod tests {
 
     use super::*;
 
-    /// The digest of a link with these arguments, in which `$home` is the compilation's directory.
+    /// The digest of a link with these arguments; `$home` stands for the compilation's directory.
     fn digest_of(home: &Path, arguments: &[&str]) -> (Digest, Vec<InputFile>) {
         let at = Path::new("/at");
         let recipe = Recipe {
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_linker_looks_up_is_an_input_by_its_contents() {
+    fn looked_up_files_are_inputs_by_their_contents() {
         for (file, arguments) in [
             ("out/libnative.a", &["-L", "/at/out", "-lnative"][..]),
             ("out/libnative.so.1", &["-L/at/out", "-lnative"]),
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_was_written_again_is_the_same_by_its_contents() {
+    fn rewritten_file_is_the_same_input_by_its_contents() {
         let home = home_with(&["lib.a"]);
         let path = home.path().join("lib.a");
         let input = InputFile::read(&path, Path::new("/sysroot")).unwrap();
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn libraries_of_the_system_and_what_the_link_writes_are_no_inputs() {
+    fn system_libraries_and_link_outputs_are_no_inputs() {
         let home = home_with(&["src/main.rs", "src/map", "out/notes.txt"]);
         let later = SystemTime::now() + Duration::from_secs(60);
         fs::File::options()

@@ -2,14 +2,13 @@
 
 use std::path::Path;
 
-/// A hash over named parts, each with its length, so that no two lists of parts run together.
+/// A hash over named parts, each with its length, so that different lists of parts never give the same bytes.
 pub struct KeyMaker {
     hasher: blake3::Hasher,
 }
 
 impl KeyMaker {
-    /// A key for one kind of product. The kind carries a version: raise it when what is made from
-    /// the same parts changes.
+    /// A key for one kind of product. `kind` contains a version: raise it when the product of the same parts changes.
     pub fn new(kind: &str) -> Self {
         let mut maker = Self { hasher: blake3::Hasher::new() };
         maker.add("kind", kind.as_bytes());
@@ -30,7 +29,7 @@ impl KeyMaker {
         self.add(name, path.as_os_str().as_encoded_bytes())
     }
 
-    /// Adds the contents of a file; a missing one counts as such.
+    /// Adds the contents of a file; a missing file is distinguished from an empty one.
     pub fn add_file(&mut self, name: &str, path: &Path) -> &mut Self {
         match std::fs::read(path) {
             Ok(contents) => self.add(name, &contents),
@@ -49,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_do_not_run_together() {
+    fn key_separates_its_parts() {
         let key = |parts: &[(&str, &str)]| {
             let mut maker = KeyMaker::new("test");
             for (name, value) in parts {

@@ -32,10 +32,10 @@ use crate::{
     model::{BenchTarget, Layout, LayoutSeed},
 };
 
-/// Raise this when the same seed is to give another layout, or a build another digest.
+/// Raise this when the same seed gives another layout, or a build another digest.
 const LAYOUT_VERSION: &str = "layout v3";
 
-/// The description of a complete build; written last.
+/// The description of a complete build. It is written last, so its presence marks completeness.
 const RECORD: &str = "build.json";
 
 /// One executable of a version.
@@ -45,23 +45,24 @@ pub struct LinkedBuild {
     pub seed: LayoutSeed,
     /// The executable.
     pub executable: PathBuf,
-    /// What is stored about it.
+    /// The stored description.
     pub record: BuildRecord,
-    /// Whether it was linked just now.
+    /// True if it was linked by this process.
     pub fresh: bool,
-    /// What was put somewhere by its name, if the layout names functions.
-    movables: Option<Arc<PlaceableFunctions>>,
+    /// The functions that the layout places by name, if it does.
+    placeable: Option<Arc<PlaceableFunctions>>,
 }
 
 impl LinkedBuild {
-    /// Where its functions are.
+    /// The addresses of its functions.
     pub fn placement(&self) -> Result<Placement> {
         let what = || format!("cannot read {}", self.executable.display());
         let bytes = fs::read(&self.executable).context(Exit::Build, what)?;
         let placement = Placement::read(&bytes).context(Exit::Build, what)?;
-        let movables = self.movables.iter().flat_map(|movables| &movables.functions).enumerate();
+        let placeable =
+            self.placeable.iter().flat_map(|placeable| &placeable.functions).enumerate();
         let known: HashMap<&str, (usize, &PlaceableFunction)> =
-            movables.map(|(order, function)| (&*function.symbol, (order, function))).collect();
+            placeable.map(|(order, function)| (&*function.symbol, (order, function))).collect();
         Ok(placement.identified(|placed| {
             if let Some((order, function)) = known.get(&*placed.symbol) {
                 placed.order = *order;
@@ -73,21 +74,21 @@ impl LinkedBuild {
     }
 }
 
-/// What is stored about a build.
+/// The stored description of a build.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BuildRecord {
     /// The digest of its loadable sections, and of its compilation's shared libraries.
     pub digest: Digest,
-    /// The digest of the whole file, to notice damage.
+    /// The digest of the whole file, to detect damage.
     file: Digest,
     /// The size of the file in bytes.
     pub size: u64,
-    /// How long arranging and linking took, in microseconds.
+    /// The time for arranging and linking, in microseconds.
     pub microseconds: u64,
 }
 
 impl BuildRecord {
-    /// How long arranging and linking took.
+    /// The time for arranging and linking.
     pub fn took(&self) -> Duration {
         Duration::from_micros(self.microseconds)
     }
@@ -100,18 +101,17 @@ pub struct Linkable {
     recipe: Recipe,
     linker: Linker,
     layout: Layout,
-    /// The functions that the linker can put anywhere, if the layout names them.
-    movables: Option<Arc<PlaceableFunctions>>,
+    /// The functions that the layout places by name, if it does.
+    placeable: Option<Arc<PlaceableFunctions>>,
     plan: Plan,
     /// The digest of its compilation's shared libraries, if there are any.
     loaded_at_start: Option<Digest>,
-    /// The hash of everything but the layout and the seed.
+    /// The hash of everything except the layout and the seed.
     family: String,
 }
 
 impl Linkable {
-    /// Prepares a target of the active compilation; `None` if no linker here can
-    /// make the layout.
+    /// Prepares a target of the active compilation; `None` if no linker here can make the layout.
     pub fn prepare(
         compilation: &Compilation,
         target: &CompiledTarget,
@@ -132,29 +132,30 @@ impl Linkable {
         maker.add("inputs", target.inputs.as_bytes());
         maker.add("rustc", compilation.record.rustc.as_bytes());
         maker.add("linker", linker.version.as_bytes());
-        // Cargo hashes the package's version into it: the same inputs may have another.
+        // Cargo's hash in the name contains the package's version, so equal inputs may have different names.
         maker.add("executable", recipe.output.file_name().unwrap_or_default().as_encoded_bytes());
         let family = maker.key();
         let home = compilation.recipe_home(target);
-        let movables = match layout {
+        let placeable = match layout {
             Layout::SameAddress | Layout::SameOrder | Layout::Aligned => {
                 Some(Arc::new(placeable::placeable_functions(&mut recipe, &linker, &home)?))
             }
             Layout::Shuffled | Layout::Padded | Layout::Default | Layout::Rehashed => None,
         };
-        let plan = movables.as_deref().map(layout::plan).unwrap_or_default();
-        // It takes another version to have the same addresses as this one.
+        let plan = placeable.as_deref().map(layout::plan).unwrap_or_default();
+        // Equal addresses need another version; a version alone gets the same order.
         let layout = if layout == Layout::SameAddress { Layout::SameOrder } else { layout };
         let loaded_at_start = inputs::loaded_at_start(&target.files);
         let target = target.target.clone();
-        Ok(Some(Self { target, recipe, linker, layout, movables, plan, loaded_at_start, family }))
+        Ok(Some(Self { target, recipe, linker, layout, placeable, plan, loaded_at_start, family }))
     }
 
-    /// Gives the functions of one bench target the same addresses in several versions. Returns whether that
-    /// is possible: the versions must have enough in common.
+    /// Gives the functions of one bench target the same addresses in several versions. Returns false if that is
+    /// impossible because the versions have too little in common.
     pub fn share_addresses(versions: &mut [&mut Self]) -> bool {
-        let movables: Option<Vec<_>> = versions.iter().map(|one| one.movables.as_deref()).collect();
-        let Some(plans) = movables.and_then(|all| layout::plan_together(&all)) else {
+        let placeable: Option<Vec<_>> =
+            versions.iter().map(|one| one.placeable.as_deref()).collect();
+        let Some(plans) = placeable.and_then(|all| layout::plan_together(&all)) else {
             return false;
         };
         for (version, plan) in versions.iter_mut().zip(plans) {
@@ -176,8 +177,8 @@ impl Linkable {
         self.layout
     }
 
-    /// Links one build for each seed, `jobs` at a time (`None`: one per core), or finds it linked
-    /// from before. The builds are in the order of the seeds. `version` is for the observer.
+    /// Links one build for each seed, `jobs` at a time (`None`: one per core), or finds it in the cache. The builds
+    /// are in the order of the seeds. `version` is for the observer.
     pub fn link(
         &self,
         version: &str,
@@ -188,7 +189,7 @@ impl Linkable {
     ) -> Result<Vec<LinkedBuild>> {
         files::create_directory(builds)?;
         if let (Layout::Default, [first, ..]) = (self.layout, seeds) {
-            // One program for all seeds: it is linked once, and never by two threads at a time.
+            // One program serves all seeds: it is linked once, and never by two threads at the same time.
             let build = match self.find(*first, builds) {
                 Some(found) => found,
                 None => self.make(*first, builds)?,
@@ -246,7 +247,7 @@ impl Linkable {
         record: BuildRecord,
         fresh: bool,
     ) -> LinkedBuild {
-        LinkedBuild { seed, executable, record, fresh, movables: self.movables.clone() }
+        LinkedBuild { seed, executable, record, fresh, placeable: self.placeable.clone() }
     }
 
     fn make(&self, seed: LayoutSeed, builds: &Path) -> Result<LinkedBuild> {
@@ -265,7 +266,8 @@ impl Linkable {
         let start = Instant::now();
         let arrangement = layout::arrange(self.linker.family, self.layout, seed, &self.plan)
             .context(Exit::Internal, what)?;
-        // In the build's own directory: what a killed run leaves goes when the build is made again.
+        // The files go into the build's own directory, so that leftovers of a killed run vanish when the build is made
+        // again.
         let directory = executable.with_file_name("arrangement");
         files::create_directory(&directory)?;
         for (name, contents) in &arrangement.files {
@@ -273,14 +275,12 @@ impl Linkable {
         }
         let arguments = self.linker.arguments(&arrangement, &directory);
         let mut command = self.recipe.command(&arguments, executable);
-        tool::run(&mut command, what).map_err(|failure| {
-            let failure = files::or_full_disk(failure, executable);
+        tool::run(&mut command, what).map_err(|error| {
+            let error = files::or_full_disk(error, executable);
             match self.layout {
-                // It gives sections addresses, which a linker script of the project may do as well.
-                Layout::SameAddress => {
-                    failure.hint("if it links with --layout same-order, use that")
-                }
-                _ => failure,
+                // The layout gives sections addresses, which may conflict with a linker script of the project.
+                Layout::SameAddress => error.hint("if it links with --layout same-order, use that"),
+                _ => error,
             }
         })?;
         let took = start.elapsed();
@@ -294,7 +294,7 @@ impl Linkable {
         })
     }
 
-    /// The digest of an executable together with that of the libraries it loads.
+    /// The digest of an executable and of the libraries that it loads.
     fn with_libraries(&self, executable: Digest) -> Digest {
         self.loaded_at_start.map_or(executable, |libraries| {
             Digest::compute(&[*executable.as_bytes(), *libraries.as_bytes()].concat())

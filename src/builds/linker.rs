@@ -1,23 +1,23 @@
-//! Which linker a recipe really uses, what it can do, and which options it takes.
+//! Detects the linker that a recipe really uses, its capabilities and its options.
 
 use std::path::{Path, PathBuf};
 
 use super::{recipe::Recipe, tool};
 use crate::{error::Result, model::Layout};
 
-/// The programs that can do the linking.
+/// The linker programs that rbench distinguishes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
-    /// LLVM's, with the version's first number.
+    /// LLVM's linker, with its major version.
     Lld(u32),
     /// mold.
     Mold,
-    /// GNU ld, gold, Apple's, Microsoft's.
+    /// GNU ld, gold, Apple's, Microsoft's and other linkers.
     Other,
 }
 
 impl Family {
-    /// Whether the linker can make this layout.
+    /// True if the linker can make this layout.
     pub const fn can(self, layout: Layout) -> bool {
         match (self, layout) {
             (_, Layout::Default | Layout::Rehashed)
@@ -40,7 +40,7 @@ impl Family {
     }
 }
 
-/// What one link needs beside its recipe.
+/// The additions to a recipe for one link.
 #[derive(Debug, Default)]
 pub struct Arrangement {
     /// Options for the linker itself, not for the driver in front of it.
@@ -49,27 +49,27 @@ pub struct Arrangement {
     pub files: Vec<(String, Vec<u8>)>,
 }
 
-/// One more argument of the link.
+/// An additional argument of the link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LinkerOption {
-    /// A flag that stands alone.
+    /// A flag without a file.
     Flag(String),
-    /// A flag that takes one of the files, joined to it.
+    /// A flag followed directly by one of the files.
     WithFile(String, String),
     /// One of the files as an input.
     Input(String),
 }
 
-/// The linker that a recipe's links are made with.
+/// The linker that makes a recipe's links.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Linker {
-    /// What it is.
+    /// The kind of linker.
     pub family: Family,
     /// The first line of its `--version`.
     pub version: String,
     /// Arguments that make the recipe's driver use this linker instead of the user's.
     instead: Vec<String>,
-    /// Whether the recipe's program is a compiler driver, which wants `-Wl,` before linker options.
+    /// True if the recipe's program is a compiler driver, which needs `-Wl,` before linker options.
     through_driver: bool,
 }
 
@@ -79,8 +79,8 @@ impl Linker {
         Self::query(recipe, Vec::new())
     }
 
-    /// A linker for `layout`: the recipe's own if it can, else LLD from the toolchain at
-    /// `sysroot`, else mold, else `None`.
+    /// A linker for `layout`: the recipe's own if it is able to, else LLD from the toolchain at `sysroot`, else mold,
+    /// else `None`.
     pub fn for_layout(recipe: &Recipe, layout: Layout, sysroot: &Path) -> Result<Option<Self>> {
         let own = Self::detect(recipe)?;
         if own.family.can(layout) {
@@ -93,7 +93,7 @@ impl Linker {
             .map(|directory| vec![format!("-B{}", directory.display()), "-fuse-ld=lld".to_owned()]);
         let candidates = bundled.into_iter().chain([vec!["-fuse-ld=mold".to_owned()]]);
         for instead in candidates {
-            // One that is not installed is no failure, only no candidate.
+            // A linker that is not installed is no error, only no candidate.
             if let Ok(linker) = Self::query(recipe, instead)
                 && linker.family.can(layout)
             {
@@ -103,7 +103,7 @@ impl Linker {
         Ok(None)
     }
 
-    /// Whether this is the linker the user chose.
+    /// True if this is the linker that the user chose.
     pub fn is_the_users(&self) -> bool {
         self.instead.is_empty()
     }
@@ -125,15 +125,14 @@ impl Linker {
         })
     }
 
-    /// The arguments that make the recipe's command follow `arrangement`, whose files are in
-    /// `directory`.
+    /// The arguments that make the recipe's command follow `arrangement`, whose files are in `directory`.
     pub fn arguments(&self, arrangement: &Arrangement, directory: &Path) -> Vec<String> {
         let file = |name: &str| directory.join(name).display().to_string();
         let option =
             |text: String| if self.through_driver { through_driver(&text) } else { vec![text] };
         let mut arguments = self.instead.clone();
         if matches!(self.family, Family::Lld(_) | Family::Mold) {
-            // Debug info is not loaded, and can be most of a link's work.
+            // Debug info is not loaded, and linking it can take most of the time.
             arguments.extend(option("--strip-debug".to_owned()));
         }
         for argument in &arrangement.options {
@@ -158,14 +157,14 @@ fn through_driver(option: &str) -> Vec<String> {
     }
 }
 
-/// Whether the program takes linker options as they are. Judged by the file stem, as rustc does.
+/// True if the program takes linker options directly. Decided by the file stem, as in rustc.
 fn is_plain_linker(program: &str) -> bool {
     let stem = Path::new(program).file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
     let mut parts = stem.split('-');
     parts.any(|part| matches!(part, "ld" | "lld" | "mold" | "ld.lld" | "ld64.lld" | "ld.mold"))
 }
 
-/// Where rustc keeps the LLD that comes with it, in the form compiler drivers look for.
+/// The directory in which rustc keeps its own LLD, in the form that compiler drivers search.
 fn bundled_lld(sysroot: &Path) -> Option<PathBuf> {
     let targets = std::fs::read_dir(sysroot.join("lib/rustlib")).ok()?;
     targets
@@ -179,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn linkers_are_recognised_by_their_version_text() {
+    fn linker_family_is_parsed_from_its_version_text() {
         let rust = "LLD 22.1.2 (/checkout/src/llvm-project abc) (compatible with GNU linkers)\n";
         let debian = "Debian LLD 14.0.6 (compatible with GNU linkers)\n";
         assert_eq!(Family::parse(rust), Family::Lld(22));
@@ -192,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn drivers_and_plain_linkers_are_recognised() {
+    fn is_plain_linker_distinguishes_drivers() {
         for plain in ["rust-lld", "/usr/bin/ld.lld", "ld", "x86_64-linux-gnu-ld", "mold"] {
             assert!(is_plain_linker(plain), "{plain}");
         }
@@ -202,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn an_option_with_a_comma_reaches_the_linker_whole() {
+    fn option_with_a_comma_is_passed_whole() {
         assert_eq!(through_driver("--a=/x,y"), ["-Xlinker", "--a=/x,y"]);
         assert_eq!(through_driver("--a=/x"), ["-Wl,--a=/x"]);
     }

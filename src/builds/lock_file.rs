@@ -1,5 +1,5 @@
-//! The lock file of versions that have none: one for all of them, so that they are compiled with the
-//! same dependencies; and how the packages in the lock files of two versions differ.
+//! Provides one lock file for all versions that have none, so that they are compiled with the same dependencies. Also
+//! compares the packages in the lock files of two versions.
 
 use std::{
     collections::BTreeMap,
@@ -27,15 +27,15 @@ const NAME: &str = "Cargo.lock";
 
 /// The lock file of a checkout.
 pub struct LockFile {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
-    /// Whether the version has none of its own.
+    /// True if rbench added it because the version has none.
     pub is_added: bool,
 }
 
 impl BuildEnv<'_> {
-    /// Makes sure that a checkout has a lock file. A version without one gets the user's own, which git
-    /// ignores, else the one that was resolved here first.
+    /// Makes sure that a checkout has a lock file. A version without one gets the user's own file, which git ignores,
+    /// or else the one that was resolved here first.
     pub(super) fn provide_lock(
         &self,
         source: Source<'_>,
@@ -66,7 +66,7 @@ impl BuildEnv<'_> {
         if lock.exists() {
             fs::remove_file(&lock).context(Exit::Build, what)?;
         }
-        // Cargo writes it. The directory acts as a compilation's, whose key is not known before the lock.
+        // Cargo writes the lock file. This directory stands in for a compilation's, whose key depends on the lock.
         files::point(&self.cache_dirs.resolved().join("src"), source.checkout)?;
         self.activate(&self.cache_dirs.resolved())?;
         Workspace::discover(context, &self.settings, &source.version.to_string())?;
@@ -81,8 +81,8 @@ impl BuildEnv<'_> {
     }
 }
 
-/// Which workspaces of a checkout got a lock file that is none of their version's: a file beside the
-/// checkout with the hashes of their places, one a line.
+/// The workspaces of a checkout whose lock file rbench added: a file beside the checkout with the hashes of their
+/// paths, one per line.
 struct Added(PathBuf);
 
 impl Added {
@@ -96,7 +96,7 @@ impl Added {
 
     fn has(&self, workspace: &Path) -> bool {
         let known = self.known();
-        // An empty file was written when there was one lock file for all workspaces.
+        // An empty file is from the time when there was one lock file for all workspaces.
         known.lines().any(|known| known == line(workspace)) || known.is_empty() && self.0.exists()
     }
 
@@ -108,17 +108,17 @@ impl Added {
     }
 }
 
-/// The place of a workspace in one line, whatever it is called.
+/// The path of a workspace on one line, whatever its characters.
 fn line(workspace: &Path) -> String {
     KeyMaker::new("place v1").add_path("workspace", workspace).key()
 }
 
-/// Whether a file is there and whole.
+/// True if the file exists and is complete.
 fn is_lock_file(path: &Path) -> bool {
     fs::read_to_string(path).is_ok_and(|text| text.parse::<toml::Table>().is_ok())
 }
 
-/// How many digits of a commit are told.
+/// The number of digits shown of a commit.
 const DIGITS: usize = 7;
 
 #[derive(Deserialize)]
@@ -131,12 +131,12 @@ struct Lock {
 struct Package {
     name: String,
     version: String,
-    /// Packages of the repository itself have none.
+    /// `None` for packages of the repository itself.
     source: Option<String>,
 }
 
-/// The packages from elsewhere of which two lock files, as text, have other versions, in the order of names.
-/// None if either is no lock file: it is cargo that refuses it.
+/// The external packages whose versions differ between two lock files, given as text, in the order of names. Empty if
+/// either is no lock file, since it is up to cargo to refuse it.
 pub fn changed_dependencies(base: &str, head: &str) -> Vec<DependencyChange> {
     let (Some(base), Some(head)) = (versions(base), versions(head)) else { return Vec::new() };
     let mut names: Vec<&String> = base.keys().chain(head.keys()).collect();
@@ -154,7 +154,7 @@ pub fn changed_dependencies(base: &str, head: &str) -> Vec<DependencyChange> {
     names.into_iter().filter_map(change).collect()
 }
 
-/// The versions of each package from elsewhere, in the order of the lock file.
+/// The versions of each external package, in the order of the lock file.
 fn versions(lock: &str) -> Option<BTreeMap<String, Vec<String>>> {
     let lock: Lock = toml::from_str(lock).ok()?;
     let mut versions: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn packages_that_came_went_or_have_other_versions_are_found() {
+    fn changed_dependencies_finds_added_removed_and_updated() {
         let registry = Some(REGISTRY);
         let base = [
             ("gone", "1.0.0", registry),
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_package_from_git_has_another_version_at_another_commit() {
+    fn git_package_changes_with_its_commit() {
         let at = |commit: &str| format!("git+https://example.org/x?branch=main#{commit}");
         let (old, new) = (at("0123456789abcdef"), at("fedcba9876543210"));
         let of = |source: &str| lock(&[("x", "0.3.0", Some(source))]);
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_lock_file_says_nothing() {
+    fn changed_dependencies_is_empty_for_other_text() {
         let one = lock(&[("a", "1.0.0", Some(REGISTRY))]);
         for other in ["", "[[package]]", "<<<<<<< HEAD", "package = 7"] {
             let expected: &[_] =
@@ -249,7 +249,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_one_side_gains_the_other_loses(
+        fn changed_dependencies_is_antisymmetric(
             [base, head] in prop::array::uniform2(prop::collection::vec(("[a-c]", "[1-3]\\.0\\.0"), 0..8)),
         ) {
             let text = |packages: &[(String, String)]| {

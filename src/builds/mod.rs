@@ -1,8 +1,8 @@
-//! Builds: `l` executables of one version that really differ.
+//! Makes builds: `l` executables of one version that really differ.
 //!
-//! A version is compiled by cargo at one path that all versions of a repository share. rbench
-//! itself acts as rustc's wrapper and as the linker of bench targets, and keeps each link as a
-//! recipe; from a recipe, any number of layouts is linked without compiling again.
+//! Cargo compiles a version at one path that all versions of a repository share. rbench acts as rustc's wrapper and as
+//! the linker of bench targets, and records each link as a recipe. From a recipe, any number of layouts can be linked
+//! without compiling again.
 
 mod build_env;
 mod builds;
@@ -46,7 +46,7 @@ pub use lock_file::changed_dependencies;
 pub use role::{Role, this_executable};
 pub use tool::run_or as run_tool_or;
 
-/// Carries out what this process was started for, if it was not by a user.
+/// Runs the tool that this process was started as; `None` if a user started it as a command.
 pub fn run_as_tool() -> Option<std::process::ExitCode> {
     let mut arguments = std::env::args_os();
     let argv0 = arguments.next().unwrap_or_default();

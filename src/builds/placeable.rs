@@ -1,4 +1,4 @@
-//! Which functions of a link can be moved, each by a symbol of its own.
+//! Finds the functions of a link that can be moved, and gives each a unique symbol.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -27,42 +27,41 @@ use crate::{
     error::{Context, Exit, Result},
 };
 
-/// Raise this when something else is remembered for the same link.
+/// Raise this when the cached data for the same link changes.
 const RULES: u32 = 1;
 
-/// A function that the linker can put anywhere.
+/// A function that the linker can place at any address.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlaceableFunction {
     /// Its symbol, exactly as the linker sees it.
     pub symbol: String,
-    /// Its name without what changes between versions for no reason of its own: hashes and crate
-    /// disambiguators.
+    /// Its name without parts that change between versions for no reason: hashes and crate disambiguators.
     pub name: Name,
     /// Its symbol without the numbers of link-time optimisation.
     pub instance: String,
-    /// The digest of its machine code before any layout, if that is known.
+    /// The digest of its machine code before any layout, if known.
     pub code: Option<Digest>,
-    /// The size, in bytes, of the section that is moved with it.
+    /// The size, in bytes, of the section that moves with it.
     pub size: u64,
     /// The alignment that this section requires, in bytes.
     pub alignment: u64,
 }
 
-/// The functions of an executable that the linker can put anywhere, and what else it consists of.
+/// The functions of an executable that the linker can place at any address, and the rest of its contents.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlaceableFunctions {
     /// The functions.
     pub functions: Vec<PlaceableFunction>,
-    /// How many bytes of code cannot be moved, at most.
+    /// The number of bytes of code that cannot be moved, at most.
     pub fixed: u64,
-    /// The sections, in the linker's own order.
+    /// The sections, in the linker's default order.
     pub sections: Sections,
-    /// Whether the processor is an x86-64: otherwise it is an aarch64.
+    /// True for x86-64, false for aarch64.
     is_x86_64: bool,
 }
 
 impl PlaceableFunctions {
-    /// The processor that the code is for.
+    /// The architecture of the code.
     pub fn architecture(&self) -> Architecture {
         if self.is_x86_64 { Architecture::X86_64 } else { Architecture::Aarch64 }
     }
@@ -70,14 +69,14 @@ impl PlaceableFunctions {
 
 #[cfg(test)]
 impl PlaceableFunctions {
-    /// These functions, and no sections.
+    /// Only these functions, without sections.
     pub fn for_tests(functions: Vec<PlaceableFunction>) -> Self {
         let sections = Sections { all: Vec::new(), page: 4096 };
         Self { functions, fixed: 0, sections, is_x86_64: true }
     }
 }
 
-/// What is remembered of a link.
+/// The cached data of a link.
 #[derive(Serialize, Deserialize)]
 struct PlaceableCache {
     rules: u32,
@@ -88,12 +87,11 @@ struct PlaceableCache {
     functions: PlaceableFunctions,
 }
 
-/// Finds out which functions the link of `recipe` keeps, and remembers it below `home`. Where several have
-/// one symbol, the recipe is made to link copies of its inputs, kept there as well, in which each has
-/// another.
+/// Finds the functions that the link of `recipe` keeps, and caches them in `home`. If several have one symbol, changes
+/// the recipe to link copies of its inputs, also kept there, in which each has its own symbol.
 ///
-/// Only the linker knows which functions are kept: so it links once in its own order, and again if
-/// symbols had to be renamed.
+/// Only the linker knows which functions are kept, so it links once in its default order, and again if symbols had to
+/// be renamed.
 pub fn placeable_functions(
     recipe: &mut Recipe,
     linker: &Linker,
@@ -115,16 +113,16 @@ pub fn placeable_functions(
 }
 
 fn find_out(recipe: &mut Recipe, linker: &Linker, home: &Path) -> Result<PlaceableFunctions> {
-    let natural = DefaultLink::find_or_link(recipe, linker, home)?;
+    let default_link = DefaultLink::find_or_link(recipe, linker, home)?;
     let inputs = read_inputs(recipe)?;
     let named = inputs.iter().map(|(name, bytes)| (name, bytes.as_slice()));
-    let code = elf::code_by_definition(named, &natural.kept(recipe)?);
-    let ambiguous = ambiguous_symbols(&natural.executable);
+    let code = elf::code_by_definition(named, &default_link.kept(recipe)?);
+    let ambiguous = ambiguous_symbols(&default_link.executable);
     let copies = Copies::make(recipe, inputs, &ambiguous, &home.join("distinct"))?;
     if copies.originals.is_empty() {
-        return read(recipe, &natural, &code, &copies);
+        return read(recipe, &default_link, &code, &copies);
     }
-    // Nobody reads it again.
+    // Nothing reads this link again.
     let place = home.join("natural-distinct");
     files::create_directory(&place)?;
     let distinct = DefaultLink::from_executable(recipe, linker, &place.join("natural"))?;
@@ -149,9 +147,9 @@ fn ambiguous_symbols(executable: &[u8]) -> HashSet<Vec<u8>> {
 
 /// Copies of inputs in which functions have other symbols.
 struct Copies {
-    /// The input that each copy was made of, by path.
+    /// The path of the original input of each copy.
     originals: HashMap<String, String>,
-    /// The symbol that a function had, by the one that it has now.
+    /// The original symbol of each renamed function, by its new symbol.
     old: HashMap<String, String>,
 }
 
@@ -185,8 +183,8 @@ impl Copies {
         Ok(copies)
     }
 
-    /// Where a function was defined, and under which symbol, before inputs were copied: an input's name, with
-    /// `(member)` if that is an archive, and the symbol.
+    /// The input and symbol that define a function, before inputs were copied: the input's name, with `(member)` if it
+    /// is an archive, and the symbol.
     fn original(&self, origin: &str, symbol: &str) -> (String, String) {
         let (file, member) = match origin.rsplit_once('(') {
             _ if self.originals.contains_key(origin) => (origin, ""),
@@ -224,9 +222,9 @@ fn read(
     Ok(PlaceableFunctions { functions, fixed: all.saturating_sub(moved), sections, is_x86_64 })
 }
 
-/// The first function of each section of code that the linker got: it stands for the whole section, which is
-/// moved with it. Both are in the order of addresses. A function that has no symbol for itself cannot be named
-/// to the linker. `original` tells the symbol that a function had in an input, and its code.
+/// The first function of each section of code that the linker got. It represents the whole section, which moves with
+/// it. Both are in the order of addresses. A function without a unique symbol cannot be named to the linker.
+/// `original` gives a function's symbol in its input, and its code.
 fn placeable_from_map(
     kept: &[LinkedFunction],
     map: &LinkMap,
@@ -256,30 +254,30 @@ fn placeable_from_map(
     functions
 }
 
-/// Shorter tails of a name are not used.
+/// The shortest tail of a name that may be used.
 const SHORTEST: usize = 8;
-/// Where the name's offset is in a symbol table entry, in bytes.
+/// The offset of the name in a symbol table entry, in bytes.
 const NAME_OFFSET: usize = std::mem::offset_of!(Sym64<LE>, st_name);
 
-/// A function that got another symbol.
+/// A function with a changed symbol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Renamed {
-    /// The symbol that it had.
+    /// The original symbol.
     old: String,
-    /// The symbol that it has now.
+    /// The new symbol.
     new: String,
 }
 
-/// Gives the local functions whose names are in `ambiguous` names of their own, in one input of a
-/// link: an object, or an archive of objects. Returns what was renamed.
+/// Gives the local functions whose names are in `ambiguous` unique names, in one input of a link: an object, or an
+/// archive of objects. Returns the renamed functions.
 ///
-/// A compiler leaves copies of an inline function in many objects, as local symbols of one name; a
-/// symbol ordering file can only name all of them at once. A local symbol's name means nothing to
-/// the rest of the link, so each copy gets another one: a tail of the old name, which is already in
-/// the string table. Nothing in the object moves, and no code changes.
+/// A compiler leaves copies of an inline function in many objects, as local symbols of one name; a symbol ordering
+/// file can only name all of them at once. A local symbol's name means nothing to the rest of the link, so each copy
+/// gets another one: a tail of the old name, which is already in the string table. Nothing in the object moves, and no
+/// code changes.
 ///
-/// `taken` has the names given so far, over all inputs. Which tail a copy gets depends on its
-/// object's name, so that a copy that comes or goes renames few others.
+/// `taken` has the names used so far, over all inputs. The tail for a copy depends on its object's name, so that an
+/// added or removed copy renames few others.
 fn distinguish(
     file_name: &str,
     bytes: &mut [u8],
@@ -300,7 +298,7 @@ fn distinguish(
     all
 }
 
-/// The objects in a file: the name, if it is an archive, and range of bytes.
+/// The objects in a file: the member's name, if it is an archive, and the range of bytes.
 fn members(bytes: &[u8]) -> Vec<(Option<String>, Range<usize>)> {
     let Ok(archive) = ArchiveFile::parse(bytes) else { return vec![(None, 0..bytes.len())] };
     archive
@@ -315,17 +313,17 @@ fn members(bytes: &[u8]) -> Vec<(Option<String>, Range<usize>)> {
         .collect()
 }
 
-/// One symbol table entry that is to be changed.
+/// A change of one symbol table entry.
 struct Renaming {
-    /// Where in the object its four bytes for the name are.
+    /// The position in the object of the entry's four-byte name field.
     position: usize,
-    /// The place of the new name in the string table.
+    /// The offset of the new name in the string table.
     name: u32,
     old: String,
     new: String,
 }
 
-/// What is to be renamed in an object. None for anything that is not an ELF object.
+/// The changes for an object; `None` for anything that is not an ELF object.
 fn renamings(
     object_name: &str,
     object: &[u8],
@@ -353,7 +351,7 @@ fn renamings(
         let copy = copies.entry(name).or_default();
         let Some(skip) = free_tail(object_name, *copy, name, taken) else { continue };
         *copy += 1;
-        // The table was parsed in place: its entries lie inside `object`.
+        // The table was parsed in place, so its entries are inside `object`.
         let position = std::ptr::from_ref(symbol) as usize - base + NAME_OFFSET;
         let text = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
         found.push(Renaming {
@@ -366,7 +364,7 @@ fn renamings(
     found
 }
 
-/// How many bytes to skip at the front of `name` for a name that nobody has.
+/// The number of bytes to skip at the front of `name` for a name that is still free.
 fn free_tail(
     object_name: &str,
     copy: u32,
@@ -417,21 +415,21 @@ mod tests {
     }
 
     #[test]
-    fn the_first_function_of_a_section_stands_for_all_of_it() {
+    fn first_function_represents_its_whole_section() {
         let kept = [kept("a", 0, &[]), kept("b", 32, &[]), kept("c", 48, &[]), kept("d", 96, &[])];
         let map = map(&[(0, 20), (32, 40), (80, 0), (96, 9)]);
         assert_eq!(placeable(&kept, &map), [("a".into(), 20), ("b".into(), 40), ("d".into(), 9)]);
     }
 
     #[test]
-    fn a_symbol_that_two_functions_have_names_neither() {
+    fn symbol_of_two_functions_names_neither() {
         let kept = [kept("a", 0, &[]), kept("a", 16, &["own"]), kept("b", 32, &[])];
         let map = map(&[(0, 9), (16, 9), (32, 9)]);
         assert_eq!(placeable(&kept, &map), [("own".into(), 9), ("b".into(), 9)]);
     }
 
     #[test]
-    fn what_was_renamed_in_a_copy_is_found_where_it_was() {
+    fn renamed_function_is_found_in_its_original_input() {
         let pairs = |given: &[(&str, &str)]| {
             given.iter().map(|(one, other)| (one.to_string(), other.to_string())).collect()
         };

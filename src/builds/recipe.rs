@@ -1,5 +1,5 @@
-//! The link recipe of a bench target: everything that is needed to link its executable again, with
-//! any layout. rustc uses response files (`@file`) when a command line would be too long.
+//! The link recipe of a bench target: everything that is needed to link its executable again, with any layout. rustc
+//! uses response files (`@file`) when a command line would be too long.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -15,18 +15,17 @@ use crate::error::{Context, Error, Exit, Result};
 /// The name of a recipe's description in its directory.
 const FILE_NAME: &str = "recipe.json";
 
-/// Variables that linkers and their drivers read. Only these are kept: an environment may hold
-/// secrets.
+/// Variables that linkers and their drivers read. Only these are stored, since an environment may contain secrets.
 const READ_BY_LINKERS: &str = "
     COMPILER_PATH GCC_EXEC_PREFIX GNUTARGET LC_ALL LDEMULATION LD_LIBRARY_PATH LD_RUN_PATH
     LIBRARY_PATH MOLD_JOBS PATH SOURCE_DATE_EPOCH ZIG_GLOBAL_CACHE_DIR ZIG_LIB_DIR
     ZIG_LOCAL_CACHE_DIR
 ";
 
-/// Flags that strip the symbol table, to a linker or through a driver.
+/// Flags that strip the symbol table, for a linker or through a driver.
 const STRIPPING: &[&str] = &["-s", "-Wl,-s", "--strip-all", "-Wl,--strip-all"];
 
-/// One link as rustc requested it, with the temporary objects it deletes afterwards kept beside.
+/// One link as rustc requested it, with copies of the temporary objects that rustc deletes afterwards.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recipe {
     /// The program that links, as the user or rustc named it.
@@ -34,7 +33,7 @@ pub struct Recipe {
     /// Its arguments, without response files and without `-o`; temporary inputs point into the
     /// recipe's own directory.
     pub arguments: Vec<String>,
-    /// The file the link made, as rustc named it.
+    /// The output file, as rustc named it.
     pub output: PathBuf,
     /// The directory it ran in.
     pub directory: PathBuf,
@@ -43,8 +42,8 @@ pub struct Recipe {
 }
 
 impl Recipe {
-    /// Records, in a directory of its own below `recipes`, the link of `linker` with
-    /// `arguments`. Called by the shim, in rustc's directory and environment.
+    /// Records the link of `linker` with `arguments`, in a new directory below `recipes`. Called by the linker shim,
+    /// in rustc's directory and environment.
     pub fn record(linker: &OsStr, arguments: &[OsString], recipes: &Path) -> Result<()> {
         let mut arguments = expand(&as_strings(arguments)?)?;
         let output = PathBuf::from(take_output(&mut arguments)?);
@@ -52,7 +51,7 @@ impl Recipe {
         let home = recipes.join(name);
         let what =
             || format!("cannot keep the link inputs of {} at {}", output.display(), home.display());
-        // An earlier attempt, which rustc repeats with other flags, is of no use any more.
+        // An earlier attempt, which rustc repeats with other flags, is obsolete.
         if home.exists() {
             fs::remove_dir_all(&home).context(Exit::Build, what)?;
         }
@@ -74,8 +73,8 @@ impl Recipe {
         fs::write(Self::path(&home), json).context(Exit::Build, what)
     }
 
-    /// The directory below `recipes` of the program that cargo calls by this name: cargo lets rustc add a hash to
-    /// the name of its crate.
+    /// The directory below `recipes` of the program with this name in cargo: cargo lets rustc add a hash to the name
+    /// of its crate.
     pub fn find_program(recipes: &Path, program: &str) -> Option<String> {
         let crate_name = program.replace('-', "_");
         let names = fs::read_dir(recipes).ok()?.flatten();
@@ -83,7 +82,7 @@ impl Recipe {
         names.find(|name| name.rsplit_once('-').map_or(&**name, |(name, _)| name) == crate_name)
     }
 
-    /// The options, shared libraries among them, but for those that name files or directories.
+    /// The options, including shared libraries, but without those that name files or directories.
     pub fn options(&self) -> Vec<String> {
         let is_option = |argument: &&String| argument.starts_with('-') && !argument.contains('/');
         self.arguments.iter().filter(is_option).cloned().collect()
@@ -115,14 +114,14 @@ impl Recipe {
         command
     }
 
-    /// Whether this argument is an input file: an object or an archive.
+    /// True if this argument is an input file: an object or an archive.
     pub fn is_input(argument: &str) -> bool {
         let extension = Path::new(argument).extension().and_then(OsStr::to_str);
         !argument.starts_with('-') && matches!(extension, Some("o" | "rlib" | "a" | "obj" | "lib"))
     }
 
-    /// Makes the link keep its symbols even if the profile strips them. They are not loaded, so
-    /// what runs is the same, and they show where each function is.
+    /// Makes the link keep its symbols even if the profile strips them. Symbols are not loaded, so the program runs
+    /// the same, and they give the address of each function.
     pub fn keep_symbols(&mut self) {
         self.arguments.retain(|argument| !STRIPPING.contains(&argument.as_str()));
     }
@@ -159,9 +158,8 @@ fn take_output(arguments: &mut Vec<String>) -> Result<String> {
     }
 }
 
-/// Keeps what rustc is going to delete: its own `*.rcgu.o`, and the temporary directory with, where
-/// there are any, `symbols.o`, version scripts and import libraries. The arguments then
-/// name the copies.
+/// Saves the files that rustc will delete: its own `*.rcgu.o`, and the temporary directory with, if present,
+/// `symbols.o`, version scripts and import libraries. The arguments then name the copies.
 fn keep_temporary_inputs(arguments: &mut [String], home: &Path) -> std::io::Result<()> {
     let temporary = arguments.iter().find_map(|argument| temporary_directory(argument));
     let kept_temporary = home.join("temporary");
@@ -177,14 +175,14 @@ fn keep_temporary_inputs(arguments: &mut [String], home: &Path) -> std::io::Resu
             keep_file(&source, &kept)?;
             *argument = kept.to_string_lossy().into_owned();
         } else if let Some(temporary) = temporary.as_deref().and_then(Path::to_str) {
-            // Also inside an argument: `-Wl,--version-script=<temporary>/list`.
+            // It may also be inside an argument: `-Wl,--version-script=<temporary>/list`.
             *argument = argument.replace(temporary, &kept_temporary.to_string_lossy());
         }
     }
     Ok(())
 }
 
-/// The directory of rustc's that an argument leads into: `rustc` and six random characters.
+/// The temporary directory of rustc in an argument: `rustc` and six random characters.
 fn temporary_directory(argument: &str) -> Option<PathBuf> {
     let path = Path::new(&argument[argument.find('/')?..]);
     let is_temporary = |directory: &&Path| {
@@ -211,7 +209,8 @@ fn keep_directory(source: &Path, kept: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// A hard link costs nothing, and rustc only ever unlinks these files; across file systems, a copy.
+/// Hard-links a file, which costs nothing, and is safe because rustc only ever unlinks these files; copies it across
+/// file systems.
 fn keep_file(source: &Path, kept: &Path) -> std::io::Result<()> {
     fs::hard_link(source, kept).or_else(|_| fs::copy(source, kept).map(drop))
 }
@@ -232,8 +231,8 @@ pub fn expand(arguments: &[String]) -> Result<Vec<String>> {
     Ok(expanded)
 }
 
-/// The words of a response file as GCC, Clang and LLD read them: separated by white space, which
-/// quotes protect, and so does a backslash (except inside single quotes).
+/// The words of a response file by the rules of GCC, Clang and LLD: separated by white space, which quotes protect,
+/// and so does a backslash (except inside single quotes).
 fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -260,7 +259,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_recipe_survives_that_rustc_deletes_its_temporary_objects() {
+    fn recipe_works_after_rustc_deletes_its_temporary_files() {
         let directory = tempfile::tempdir().unwrap();
         let deps = directory.path().join("deps é");
         let temporary = deps.join("rustcAbCdEf");
@@ -297,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn the_temporary_directory_is_found_even_if_nothing_but_a_search_path_leads_there() {
+    fn temporary_directory_is_found_by_a_search_path_alone() {
         let directory = tempfile::tempdir().unwrap();
         let temporary = directory.path().join("rustcAb1dEf");
         fs::create_dir_all(temporary.join("raw-dylibs")).unwrap();
@@ -308,13 +307,13 @@ mod tests {
     }
 
     #[test]
-    fn words_are_split_as_linkers_split_them() {
+    fn response_file_words_are_split_as_by_linkers() {
         let text = "-pie\n/a\\ b/c.o \"with \\\"quote\\\"\"\n'single \\ quoted' \"\"\n";
         assert_eq!(words(text), ["-pie", "/a b/c.o", "with \"quote\"", "single \\ quoted", ""]);
     }
 
     #[test]
-    fn a_response_file_takes_the_place_of_its_argument() {
+    fn expand_replaces_an_argument_by_its_response_file() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("linker-arguments");
         fs::write(&path, "-m64\n/deps/a.o\n").unwrap();

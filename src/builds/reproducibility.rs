@@ -1,5 +1,5 @@
-//! Whether compiling is reproducible: checked by compiling the packages of the repository twice, and cached. All
-//! versions share what they depend on, compiled once, so that nothing of it can differ between them.
+//! Checks that compiling is reproducible, by compiling the packages of the repository twice, and caches the result.
+//! All versions share their dependencies, compiled once, so dependencies cannot differ between them.
 
 use std::collections::BTreeSet;
 
@@ -18,23 +18,23 @@ use crate::{
     model::{Layout, LayoutSeed},
 };
 
-/// The answer for a toolchain, lock file and settings.
+/// The result for a toolchain, lock file and settings.
 pub struct Reproducibility {
-    /// Whether compiling twice gives the same program.
+    /// True if compiling twice gives the same program.
     pub is_reproducible: bool,
-    /// The same in words, and how it is known.
+    /// The result in words, and its source.
     pub reason: String,
 }
 
-/// What is remembered.
+/// The cached result.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct CachedResult {
-    /// The link inputs that differed, by file name; none if nothing that is loaded did.
+    /// The link inputs that differed, by file name; empty if nothing that is loaded did.
     differing: Vec<String>,
 }
 
 impl BuildEnv<'_> {
-    /// Whether compiling a version again gives the same program. `compilation` is then the active one.
+    /// Checks that compiling a version again gives the same program. `compilation` is then the active one.
     pub(super) fn reproducibility(
         &self,
         source: Source<'_>,
@@ -66,7 +66,7 @@ impl BuildEnv<'_> {
         first: &Compilation,
         request: &BuildRequest,
     ) -> Result<CachedResult> {
-        // If compiling is not reproducible, it is the compilation of the first build.
+        // If compiling is not reproducible, this compilation serves the first build.
         let seed = request.seeds.first().copied().unwrap_or_else(|| LayoutSeed::derive(0, 0));
         let purpose = "again, to check that compiling is reproducible (once per toolchain, \
                        settings and lock file)";
@@ -82,7 +82,7 @@ impl BuildEnv<'_> {
                 }
             }
         }
-        // Debug information names the directory that a C compiler was started in, for one.
+        // Differences may be harmless: debug information, for one, contains the working directory of a C compiler.
         if !differing.is_empty() {
             let programs = self.default_link_digests(source, first)?;
             if programs.is_some() && programs == self.default_link_digests(source, &second)? {
@@ -95,7 +95,7 @@ impl BuildEnv<'_> {
         Ok(CachedResult { differing: differing.into_iter().collect() })
     }
 
-    /// What is loaded of each target of a compilation, linked in the order that it was compiled in.
+    /// The digest of everything that each target of a compilation loads, linked in the default order.
     fn default_link_digests(
         &self,
         source: Source<'_>,

@@ -1,8 +1,8 @@
-//! The roles of this program besides the command line: rustc's wrapper, the linker, the supervisor of
-//! cargo, and the tracer.
+//! The roles of this program besides the command line: rustc's wrapper, the linker, the supervisor of cargo, and the
+//! tracer.
 //!
-//! Cargo and rustc only accept the path of a program for these, so the name of the program selects the
-//! role: [`install_wrapper`] and [`install_shim`] make links to this executable.
+//! Cargo and rustc only accept the path of a program for these, so the name of the program selects the role:
+//! [`install_wrapper`] and [`install_shim`] make links to this executable.
 
 use std::{
     ffi::OsStr,
@@ -15,8 +15,8 @@ use crate::{
     process::trace::TRACER,
 };
 
-/// The name of the rustc wrapper. Cargo is given this bare name, found through `PATH`: it hashes
-/// what it is given into every symbol, so a path would make symbols depend on where rbench lives.
+/// The name of the rustc wrapper. Cargo gets this bare name, found through `PATH`: it hashes the name into every
+/// symbol, so a path would make symbols depend on rbench's directory.
 pub const WRAPPER: &str = "cargo-rbench-rustc";
 
 /// The name of the supervisor of cargo.
@@ -25,11 +25,11 @@ pub const SUPERVISOR: &str = "cargo-rbench-supervisor";
 /// The directory of the linker shims, below the wrapper's.
 const SHIMS: &str = "cargo-rbench-linkers";
 
-/// The shim that stands for the target's default linker. rustc infers the kind of linker from the
-/// file stem; of one it does not know, it assumes the target's default.
+/// The shim for the target's default linker. rustc infers the kind of linker from the file stem; for an unknown stem,
+/// it assumes the target's default.
 const DEFAULT_SHIM: &str = "cargo-rbench-linker";
 
-/// What this process has been started as.
+/// The role in which this process was started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// `cargo rbench …`, by a user.
@@ -45,7 +45,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// The role that goes with the name by which the process was started.
+    /// The role for the name by which the process was started.
     pub fn from_argv0(argv0: &OsStr) -> Self {
         let path = Path::new(argv0);
         if path.file_stem() == Some(OsStr::new(WRAPPER)) {
@@ -62,17 +62,17 @@ impl Role {
     }
 }
 
-/// Where the shims are that [`install_shim`] makes below `directory`.
+/// The directory of the shims that [`install_shim`] makes below `directory`.
 pub fn shims(directory: &Path) -> PathBuf {
     directory.join(SHIMS)
 }
 
-/// Puts the wrapper into `directory`, as a link to this executable.
+/// Installs the wrapper in `directory`, as a link to this executable.
 pub fn install_wrapper(directory: &Path) -> Result<()> {
     files::point(&directory.join(WRAPPER), &this_executable()?)
 }
 
-/// Puts the shim that stands for `linker` below `directory` and returns its path.
+/// Installs the shim for `linker` below `directory` and returns its path.
 pub fn install_shim(directory: &Path, linker: Option<&Path>) -> Result<PathBuf> {
     let shim = shim(directory, linker);
     files::point(&shim, &this_executable()?)?;
@@ -86,19 +86,19 @@ pub fn this_executable() -> Result<PathBuf> {
     still_there(path)
 }
 
-/// The path of this executable, unless an update has taken its place meanwhile: Linux then gives one that leads nowhere,
-/// and the new executable may disagree with this process.
+/// The path of this executable. Fails if an update has replaced it meanwhile: Linux then gives a path that leads
+/// nowhere, and the new executable may disagree with this process.
 fn still_there(path: PathBuf) -> Result<PathBuf> {
     if path.exists() {
         return Ok(path);
     }
     let what = "the executable of rbench was replaced or removed while it runs";
-    let failure = Error::new(Exit::Build, what).cause(path.display().to_string());
-    Err(failure.hint("type the command again: it goes on with what is done"))
+    let error = Error::new(Exit::Build, what).cause(path.display().to_string());
+    Err(error.hint("type the command again: it goes on with what is done"))
 }
 
-/// The path of the shim that stands for `linker` (`None`: the target's default), below `directory`.
-/// It keeps the linker's file stem, from which rustc infers how to talk to it.
+/// The path of the shim for `linker` (`None`: the target's default), below `directory`. It keeps the linker's file
+/// stem, from which rustc infers its options.
 fn shim(directory: &Path, linker: Option<&Path>) -> PathBuf {
     let stem = linker.and_then(Path::file_stem).unwrap_or(OsStr::new(DEFAULT_SHIM));
     shims(directory).join(stem)
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_role_is_in_the_name() {
+    fn role_follows_from_the_name() {
         assert_eq!(Role::from_argv0(OsStr::new("cargo-rbench")), Role::Command);
         assert_eq!(Role::from_argv0(OsStr::new("/x/bin/cargo-rbench-rustc")), Role::Wrapper);
         let bin = Path::new("/x/bin");
@@ -121,18 +121,18 @@ mod tests {
     }
 
     #[test]
-    fn an_executable_that_was_replaced_is_told_as_such() {
+    fn replaced_executable_is_reported() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("cargo-rbench");
         std::fs::write(&path, "").unwrap();
         assert_eq!(still_there(path.clone()).unwrap(), path);
         let gone = PathBuf::from(format!("{} (deleted)", path.display()));
-        let failure = still_there(gone).unwrap_err().to_string();
-        assert!(failure.contains("was replaced or removed while it runs"), "{failure}");
+        let error = still_there(gone).unwrap_err().to_string();
+        assert!(error.contains("was replaced or removed while it runs"), "{error}");
     }
 
     #[test]
-    fn a_shim_keeps_the_stem_of_the_linker_it_stands_for() {
+    fn shim_keeps_the_stem_of_its_linker() {
         let shim = shim(Path::new("/x"), Some(Path::new("/opt/lld/bin/rust-lld")));
         assert_eq!(shim.file_stem(), Some(OsStr::new("rust-lld")));
     }

@@ -1,4 +1,4 @@
-//! Runs cargo to compile: reads its messages as they arrive, shows and logs its output.
+//! Runs cargo to compile: reads its messages as they arrive, and shows and logs its output.
 
 use std::{
     fs::File,
@@ -20,7 +20,7 @@ use super::{
 };
 use crate::error::{Context, Error, Exit, Result};
 
-/// How often a compilation tells that it goes on: some services end what is silent for minutes.
+/// The interval of signs of life from a compilation: some CI services end jobs that are silent for minutes.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(30);
 
 /// The error of a stable rustc about `#![feature(…)]`.
@@ -32,9 +32,9 @@ const RUST_VERSION: &str = " requires rustc ";
 /// Cargo's messages about a compilation.
 #[derive(Debug, Default)]
 pub struct Messages {
-    /// Every bench target and every program that was made.
+    /// All bench targets and programs that were made.
     pub executables: Vec<Executable>,
-    /// Every build script, though it may have been run before.
+    /// All build scripts, including those that ran earlier.
     pub scripts: Vec<BuildScript>,
 }
 
@@ -45,14 +45,14 @@ pub struct Executable {
     pub package: String,
     /// The name of the target.
     pub target: String,
-    /// Whether it is a program, not a bench target.
+    /// True for a program, false for a bench target.
     pub is_program: bool,
-    /// The file, at the path cargo was given.
+    /// The file, at the path given to cargo.
     pub path: std::path::PathBuf,
 }
 
-/// Runs `command`, a `cargo bench --no-run` of `version` with JSON messages, to its end. `what` names the
-/// operation; `log` gets all that cargo printed.
+/// Runs `command`, a `cargo bench --no-run` of `version` with JSON messages, to its end. `what` describes the
+/// operation for errors; `log` gets the complete output of cargo.
 pub fn compile(
     mut command: Command,
     version: &str,
@@ -80,29 +80,29 @@ pub fn compile(
     }
     let text = std::fs::read_to_string(log)
         .context(Exit::Build, || format!("cannot read the log {}", log.display()))?;
-    let mut failure = Error::new(Exit::Build, what(&failed(&text)))
+    let mut error = Error::new(Exit::Build, what(&failed(&text)))
         .cause(format!("cargo ended with {status}; the end of its output:"))
         .cause(indented(&tool::tail(&text)))
         .cause(format!("full output: {}", log.display()));
-    failure = hints.iter().fold(failure, |failure, hint| failure.hint(hint.as_str()));
+    error = hints.iter().fold(error, |error, hint| error.hint(hint.as_str()));
     if text.contains(UNSTABLE_FEATURE) {
-        failure = failure.hint(
+        error = error.hint(
             "libtest's `test` and other unstable features need a nightly toolchain: use cargo \
              +nightly rbench",
         );
     }
     if text.contains(RUST_VERSION) {
-        failure = failure
+        error = error
             .hint(
                 "update the toolchain with `rustup update`, or choose one: cargo +TOOLCHAIN rbench",
             )
             .hint("to compile anyway: --cargo-arg=--ignore-rust-version");
     }
-    Err(super::files::or_full_disk(failure, log))
+    Err(super::files::or_full_disk(error, log))
 }
 
-/// What cargo could not make, as people call it: "bench target `parse`". Errors are no messages for
-/// programs, so that they come with their colours; what failed is read from cargo's own sentences.
+/// The failed targets in the user's words: "bench target `parse`". They are read from cargo's own sentences, because
+/// errors are not requested as JSON, so that they keep their colours.
 fn failed(output: &str) -> Vec<String> {
     let mut failed = Vec::new();
     for line in output.lines() {
@@ -131,8 +131,8 @@ fn indented(text: &str) -> String {
     text.lines().fold(String::new(), |indented, line| indented + "  " + line + "\n")
 }
 
-/// Reads both of the child's outputs to their end, at once, so that neither fills up. Meanwhile `still` is
-/// called after each `every`.
+/// Reads both outputs of the child to their end at the same time, so that neither pipe fills up. Meanwhile calls
+/// `still` after each `every`.
 fn follow(
     child: &mut Child,
     log: File,
@@ -180,7 +180,7 @@ fn read(stdout: impl io::BufRead) -> io::Result<Messages> {
     Ok(messages)
 }
 
-/// A build script with the variables that cargo sets for its package: its directory, and what it says.
+/// A build script with the variables that cargo sets for its package: its directory, and its own output.
 fn script_of(script: cargo_metadata::BuildScript) -> BuildScript {
     let directory = (OUT_DIR.to_owned(), script.out_dir.into_string());
     BuildScript {
@@ -190,7 +190,7 @@ fn script_of(script: cargo_metadata::BuildScript) -> BuildScript {
     }
 }
 
-/// Passes on what the child prints as it comes, and keeps it without colours and progress bars.
+/// Passes the child's output on as it comes, and logs it without colours and progress bars.
 fn show_and_log(mut stderr: impl Read, log: File, observer: &dyn Observer) -> io::Result<()> {
     let mut log = anstream::StripStream::new(log);
     let mut buffer = [0; 8 * 1024];
@@ -208,7 +208,7 @@ fn show_and_log(mut stderr: impl Read, log: File, observer: &dyn Observer) -> io
 mod tests {
     use super::*;
 
-    /// Keeps what cargo prints.
+    /// Stores the output of cargo.
     #[derive(Default)]
     struct Shown(std::sync::Mutex<Vec<u8>>);
 
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_be_compiled_is_named() {
+    fn failed_targets_are_named() {
         let output = "error[E0308]: mismatched types\n\
             error: could not compile `json` (bench \"parse\") due to 1 previous error\n\
             warning: build failed, waiting for other jobs to finish...\n\
@@ -241,11 +241,11 @@ mod tests {
     }
 
     #[test]
-    fn unstable_features_on_a_stable_toolchain_get_the_way_out() {
+    fn unstable_features_on_a_stable_toolchain_get_a_hint() {
         let directory = tempfile::tempdir().unwrap();
         let script = "echo 'error[E0554]: `#![feature]` may not be used' >&2; exit 101";
         let what = |_: &[String]| "cannot compile".to_owned();
-        let failure = compile(
+        let error = compile(
             shell(script),
             "HEAD",
             &directory.path().join("x.log"),
@@ -254,32 +254,32 @@ mod tests {
             &["try harder".to_owned()],
         )
         .unwrap_err();
-        assert!(failure.to_string().ends_with("use cargo +nightly rbench"), "{failure}");
+        assert!(error.to_string().ends_with("use cargo +nightly rbench"), "{error}");
     }
 
     #[test]
-    fn a_compilation_tells_that_it_goes_on() {
+    fn long_compilation_gives_signs_of_life() {
         let directory = tempfile::tempdir().unwrap();
-        let (told, log) = (directory.path().join("told"), directory.path().join("log"));
+        let (marker, log) = (directory.path().join("told"), directory.path().join("log"));
         let wait = "for _ in $(seq 1000); do [ -e \"$0\" ] && exit; sleep 0.01; done; exit 1";
         let mut command = shell(wait);
-        command.arg(&told);
+        command.arg(&marker);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let log = File::create(log).unwrap();
-        // The script waits for that.
-        let still = |_| std::fs::write(&told, "").unwrap();
+        // The script waits for this file.
+        let still = |_| std::fs::write(&marker, "").unwrap();
         let (messages, logged) = follow(&mut child, log, &(), (Duration::from_millis(1), &still));
         assert!(messages.is_ok() && logged.is_ok() && child.wait().unwrap().success());
     }
 
     #[test]
-    fn a_failed_compilation_shows_the_end_of_the_output_and_where_the_rest_is() {
+    fn failed_compilation_shows_the_end_of_output_and_the_log() {
         let directory = tempfile::tempdir().unwrap();
         let log = directory.path().join("logs").join("x.log");
         let script =
             "for i in $(seq 100); do echo \"\u{1b}[31mline $i\u{1b}[0m\" >&2; done; exit 101";
         let shown = Shown::default();
-        let failure = compile(
+        let error = compile(
             shell(script),
             "HEAD",
             &log,
@@ -288,7 +288,7 @@ mod tests {
             &["try harder".to_owned()],
         )
         .unwrap_err();
-        let text = failure.to_string();
+        let text = error.to_string();
         assert!(text.starts_with("cannot compile\n  cargo ended with exit status: 101"), "{text}");
         assert!(text.contains("\n    line 100\n"), "{text}");
         assert!(!text.contains("line 70\n"), "{text}");
@@ -296,7 +296,7 @@ mod tests {
             text.ends_with(&format!("full output: {}\nhint: try harder", log.display())),
             "{text}"
         );
-        assert_eq!(failure.exit(), Exit::Build);
+        assert_eq!(error.exit(), Exit::Build);
         assert!(shown.0.lock().unwrap().starts_with(b"\x1b[31mline 1\x1b"));
         assert!(std::fs::read_to_string(&log).unwrap().starts_with("line 1\nline 2\n"));
     }

@@ -1,5 +1,5 @@
-//! What cargo gives to the bench targets that it runs, apart from what it knows of their packages: variables
-//! of build scripts and of its configuration, and directories of shared libraries.
+//! The environment that cargo gives to the bench targets that it runs, besides its data about their packages:
+//! variables of build scripts and of its configuration, and directories of shared libraries.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -28,9 +28,9 @@ impl CompilationRecord {
         own.flat_map(|script| &script.variables)
     }
 
-    /// A digest of the variables that a target's processes get from its build script and from cargo's
-    /// configuration; none if there are none. Paths that have another name in each compilation count as what
-    /// they are: the directory of the build script's files, and `places`.
+    /// A digest of the variables that a target's processes get from its build script and from cargo's configuration;
+    /// `None` if there are none. Paths whose names differ between compilations are replaced by placeholders: the
+    /// directory of the build script's files, and `places`.
     pub fn variables_digest(
         &self,
         target: &CompiledTarget,
@@ -45,12 +45,12 @@ impl CompilationRecord {
         let set = set.map(|(name, value)| (OsStr::new(name), OsStr::new(value)));
         let configured =
             configured.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()));
-        // What a build script sets comes last: it hides what the configuration sets.
+        // The build script's variables come last, since they hide those of the configuration.
         let mut variables: BTreeMap<&OsStr, &OsStr> = configured.chain(set).collect();
         variables.remove(OsStr::new(OUT_DIR));
         let mut text = String::new();
         for (name, value) in &variables {
-            // They are of configuration and messages, which are text.
+            // The variables come from configuration and messages, which are text.
             let value = value.to_string_lossy().into_owned();
             let value = places()
                 .zip(0..)
@@ -60,8 +60,8 @@ impl CompilationRecord {
         (!variables.is_empty()).then(|| Digest::compute(text.as_bytes()))
     }
 
-    /// The directories in which a target's processes look for shared libraries first, in cargo's order: those
-    /// of build scripts count if they are below the directory of what is built.
+    /// The directories in which a target's processes look for shared libraries first, in cargo's order. Those of build
+    /// scripts count if they are inside the build directory.
     pub fn library_directories(&self, target: &CompiledTarget) -> Vec<PathBuf> {
         let dependencies = target.executable.parent().unwrap_or(Path::new(""));
         let root = dependencies.parent().unwrap_or(Path::new(""));
@@ -83,10 +83,10 @@ fn without_kind(library: &str) -> &Path {
 }
 
 impl BuildEnv<'_> {
-    /// The variables of the `[env]` tables that count for a version whose compilation is the active one. Of
-    /// those that are set already, only the forced ones are among them.
+    /// The variables of the `[env]` tables that apply to a version whose compilation is the active one. If a variable
+    /// is already set, it is included only if the table forces it.
     ///
-    /// Warns where the configuration names a runner: rbench starts executables itself.
+    /// Warns if the configuration names a runner, because rbench starts executables itself.
     pub fn configured_variables(
         &self,
         source: Source<'_>,
@@ -97,7 +97,7 @@ impl BuildEnv<'_> {
         let options = ResolveOptions::default()
             .env(environment.variables())
             .host_triple(host.unwrap_or_default());
-        // Where all versions have their files, so that a relative value is the same for all.
+        // All versions have their files at this path, so that a relative value is the same for all.
         let directory = self.cache_dirs.source_path().join(&self.workspace);
         let config = match Config::load_with_options(directory, options) {
             Ok(config) => config,
@@ -131,9 +131,9 @@ impl BuildEnv<'_> {
             .collect()
     }
 
-    /// The configurations that cargo is given by `--config`, each with the directory that its relative values
-    /// begin at; a later one overrides those before it. Of the files above the repository, without the
-    /// variables that a nearer file has, one of the checkout.
+    /// The configurations that cargo gets by `--config`, each with the directory to which its relative values refer; a
+    /// later one overrides earlier ones. The files above the repository omit the variables that a nearer file, one of
+    /// the checkout, sets.
     fn given_configs(&self, source: Source<'_>) -> Vec<(PathBuf, de::Config)> {
         let directory = source.checkout.join(&self.workspace);
         let of_file = |path: &Path| {
@@ -156,7 +156,7 @@ impl BuildEnv<'_> {
         above.chain(values_of(&self.settings.cargo_args, "--config").filter_map(of_word)).collect()
     }
 
-    /// What cargo would start executables by.
+    /// The runner by which cargo would start executables.
     fn runner<'c>(
         &self,
         config: &Config,
@@ -173,7 +173,7 @@ impl BuildEnv<'_> {
     }
 }
 
-/// The names of the variables that config files of `checkout` set for `directory`, which is in it.
+/// The names of the variables that config files of `checkout` set for `directory`, which is inside it.
 fn variables_of_checkout(directory: &Path, checkout: &Path) -> BTreeSet<String> {
     Walk::with_cargo_home(directory, None)
         .take_while(|file| file.starts_with(checkout))
@@ -185,12 +185,12 @@ fn variables_of_checkout(directory: &Path, checkout: &Path) -> BTreeSet<String> 
 /// A variable of an `[env]` table.
 struct Variable {
     value: OsString,
-    /// Whether it overrides one that is set already.
+    /// True if it overrides a variable that is already set.
     force: bool,
 }
 
 impl Variable {
-    /// As it stands in a file, with relative values below `root`.
+    /// A variable as set in a file; relative values refer to `root`.
     fn new(set: &de::EnvConfigValue, root: &Path) -> Self {
         match set {
             de::EnvConfigValue::Table { value, force, relative } => {
@@ -207,7 +207,7 @@ impl Variable {
     }
 }
 
-/// The values of a flag among words, whether they stand in the same word or the next one.
+/// The values of a flag among words, in the same word or in the next one.
 fn values_of<'w>(words: &'w [String], flag: &'w str) -> impl Iterator<Item = &'w str> {
     words.iter().enumerate().filter_map(move |(index, word)| match word.strip_prefix(flag)? {
         "" => words.get(index + 1).map(String::as_str),
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_that_a_process_gets_differ_by_their_values_and_not_by_where_things_lie() {
+    fn variables_digest_ignores_the_paths_of_compilations() {
         let digest = |scripts: &[(&str, &str)], configured: &[(&str, &str)], place: &str| {
             let text = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
             let variables = scripts.iter().map(text).collect();
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn shared_libraries_are_looked_for_where_cargo_looks_for_them() {
+    fn library_directories_are_those_of_cargo() {
         let script = |package: &str, libraries: &[&str]| BuildScript {
             package_id: package.to_owned(),
             variables: vec![("OF".to_owned(), package.to_owned())],
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn values_of_a_flag_stand_in_its_word_or_the_next_one() {
+    fn values_of_finds_values_in_the_same_or_the_next_word() {
         let words = ["--config", "a=1", "-Zx", "--config=b=2", "--configs", "--config"];
         let words = words.map(str::to_owned);
         assert_eq!(values_of(&words, "--config").collect::<Vec<_>>(), ["a=1", "b=2"]);

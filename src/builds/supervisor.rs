@@ -1,10 +1,10 @@
-//! The supervisor of cargo: a process between rbench and cargo that ends everything that cargo started
-//! before another rbench process can take the site's lock, however this one ended.
+//! The supervisor of cargo: a process between rbench and cargo that ends everything that cargo started before another
+//! rbench process can take the lock, even if this one was killed.
 //!
-//! When rbench is killed, the kernel can kill its children, but not their children: build scripts and
-//! rustc would still write at the path that the next run uses for another version. So cargo runs
-//! in its own process group below the supervisor. The supervisor has the open lock file as its
-//! standard input, and so holds the lock until the last process of the group has ended.
+//! When rbench is killed, the kernel can kill its children, but not their children: build scripts and rustc would
+//! still write at the path that the next run uses for another version. So cargo runs in its own process group below
+//! the supervisor. The supervisor has the open lock file as its standard input, and so holds the lock until the last
+//! process of the group has ended.
 
 use std::{
     ffi::OsString,
@@ -32,8 +32,7 @@ use crate::{
     process::{Interrupt, end_with_this_process},
 };
 
-/// The command that runs `command`, whose environment is explicit, under a supervisor that shares
-/// the lock.
+/// Wraps `command`, whose environment is explicit, in a supervisor that shares the lock.
 pub fn supervised(command: &Command, lock: &CacheLock) -> Result<Command> {
     let lock = lock.share().context(Exit::Build, || "cannot share the lock of the cache")?;
     let mut supervisor = Command::new(role::this_executable()?);
@@ -44,7 +43,7 @@ pub fn supervised(command: &Command, lock: &CacheLock) -> Result<Command> {
         .env_clear()
         .envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))))
         .stdin(Stdio::from(lock))
-        // A Ctrl-C at the terminal reaches rbench alone, whose end is then noticed here.
+        // A Ctrl-C at the terminal then goes to rbench alone, and the supervisor notices rbench's end.
         .process_group(0);
     if let Some(directory) = command.get_current_dir() {
         supervisor.current_dir(directory);
@@ -72,8 +71,8 @@ pub fn main(arguments: &[OsString]) -> ExitCode {
 }
 
 fn supervise(command: &mut Command) -> io::Result<ExitStatus> {
-    let interrupt = Interrupt::on_signals_in_order()
-        .map_err(|failure| io::Error::other(failure.to_string()))?;
+    let interrupt =
+        Interrupt::on_signals_in_order().map_err(|error| io::Error::other(error.to_string()))?;
     // Processes whose parents have ended become children of this one, which can then wait for them.
     set_child_subreaper(Some(getpid()))?;
     command.stdin(Stdio::null()).process_group(0);
@@ -85,7 +84,7 @@ fn supervise(command: &mut Command) -> io::Result<ExitStatus> {
         while poll(&mut request, None) == Err(Errno::INTR) {}
         kill(group);
     })?;
-    // It stays a zombie until the group is killed, so that its id cannot be another group's.
+    // The child stays a zombie until the group is killed, so that its id cannot become another group's.
     while let Err(Errno::INTR) =
         waitid(WaitId::Pid(group), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT)
     {}
@@ -96,6 +95,6 @@ fn supervise(command: &mut Command) -> io::Result<ExitStatus> {
 }
 
 fn kill(group: Pid) {
-    // That none is left is no failure.
+    // An error means that no process is left.
     let _ = kill_process_group(group, Signal::KILL);
 }

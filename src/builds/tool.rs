@@ -19,17 +19,16 @@ use crate::{
     shell::quoted,
 };
 
-/// How much of a tool's output an error shows, in lines.
+/// The number of lines of a tool's output that an error shows.
 const TAIL_LINES: usize = 30;
 
-/// Runs a tool to its end with its output captured, and fails if it cannot be run or fails.
-/// `what` names the failed operation: "cannot link bench target `parse`".
+/// Runs a tool to its end with its output captured; fails if it cannot be run or fails. `what` describes the failed
+/// operation: "cannot link bench target `parse`".
 pub fn run(command: &mut Command, what: impl Fn() -> String) -> Result<Output> {
     run_or(command, Exit::Build, what)
 }
 
-/// The same with another exit code for a tool that runs and fails: it was about something of the
-/// user's.
+/// Like [`run`], with another exit code if the tool runs and fails, for tools that work on something of the user's.
 pub fn run_or(command: &mut Command, exit: Exit, what: impl Fn() -> String) -> Result<Output> {
     end_with_this_process(command, Signal::KILL);
     info!("running: {}", shown(command));
@@ -54,7 +53,7 @@ pub fn run_or(command: &mut Command, exit: Exit, what: impl Fn() -> String) -> R
         .hint(format!("the command was: {}", shown(command))))
 }
 
-/// The failure of a tool that could not even be started.
+/// The error for a tool that could not be started.
 pub fn cannot_start(program: &OsStr, error: &std::io::Error, what: String) -> Error {
     let failure = Error::new(Exit::Build, what)
         .cause(format!("cannot start `{}`: {error}", program.display()));
@@ -65,8 +64,8 @@ pub fn cannot_start(program: &OsStr, error: &std::io::Error, what: String) -> Er
     }
 }
 
-/// The command as one could type it: with its directory, and with those of its variables that this process does not
-/// have, but without secrets. Failures are stored, and logs are shown to others.
+/// The command in the form that users can type: with its directory, and with those of its variables that this process
+/// does not have, but without secrets, because errors are stored and logs are shown to others.
 pub fn shown(command: &Command) -> String {
     let directory =
         command.get_current_dir().map(|directory| format!("cd {} && ", quoted(directory)));
@@ -93,19 +92,19 @@ pub fn tail(text: &str) -> String {
     lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n")
 }
 
-/// Becomes `command`. Returns only if that is impossible.
+/// Replaces this process by `command`. Returns only if that is impossible.
 pub fn replace_process(command: &mut Command) -> ExitCode {
     let error = command.exec();
     anstream::eprintln!("error: cannot start `{}`: {error}", command.get_program().display());
     ExitCode::from(127)
 }
 
-/// The output of `rustc -vV` of the compiler that cargo is going to use, which identifies it.
+/// The output of `rustc -vV` of the compiler that cargo will use, which identifies it.
 pub fn compiler(context: &CargoContext) -> Result<String> {
     query(context, "-vV")
 }
 
-/// The directory with the standard library and the LLD of the same compiler.
+/// The directory with the standard library and the LLD of that compiler.
 pub fn sysroot(context: &CargoContext) -> Result<PathBuf> {
     Ok(query(context, "--print=sysroot")?.into())
 }
@@ -121,16 +120,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_missing_tool_is_named_with_the_next_step() {
+    fn missing_tool_is_named_with_a_hint() {
         let mut command = Command::new("no-such-linker");
-        let failure = run(&mut command, || "cannot link `parse`".to_owned()).unwrap_err();
-        let text = failure.to_string();
+        let error = run(&mut command, || "cannot link `parse`".to_owned()).unwrap_err();
+        let text = error.to_string();
         assert!(text.starts_with("cannot link `parse`\n  cannot start `no-such-linker`"), "{text}");
         assert!(text.contains("hint: install `no-such-linker`"), "{text}");
     }
 
     #[test]
-    fn the_command_that_failed_is_told_without_secrets() {
+    fn failed_command_is_shown_without_secrets() {
         let mut command = Command::new("false");
         command.args(["--config", "env.A='s3cret'"]).env("RBENCH_X_TOKEN", "s3cret");
         let text = run(&mut command, || "cannot ask".to_owned()).unwrap_err().to_string();
@@ -141,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_is_shown_as_one_could_type_it() {
+    fn shown_command_can_be_typed() {
         let mut command = Command::new("cc");
         command.current_dir("/a b").env("RBENCH_X", "1 2").args(["-o", "out"]);
         command.env("PATH", std::env::var_os("PATH").unwrap());

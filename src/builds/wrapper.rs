@@ -1,8 +1,8 @@
-//! The rustc wrapper: passes every compiler call through, with a hash for symbols that no version number
-//! changes, and sets the linker shim as the linker of each bench target.
+//! The rustc wrapper: passes every compiler call through, with a hash for symbols that no version number changes, and
+//! sets the linker shim as the linker of each bench target.
 //!
-//! At this point the command is final, whatever config file, `[target]` table or `RUSTFLAGS` produced
-//! it, so none of the user's settings have to be parsed or repeated.
+//! At this point the command is final, whichever config file, `[target]` table or `RUSTFLAGS` produced it, so none of
+//! the user's settings have to be parsed or repeated.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -12,16 +12,16 @@ use std::{
 
 use super::{key::KeyMaker, recipe::Recipe, role, tool};
 
-/// Names the directory with the wrapper and the shims, to the wrapper.
+/// Passes the directory of the wrapper and the shims to the wrapper.
 pub const BIN_VARIABLE: &str = "RBENCH_BIN";
-/// Names the user's own `RUSTC_WORKSPACE_WRAPPER`, which then runs rustc instead.
+/// Passes the user's own `RUSTC_WORKSPACE_WRAPPER`, which then runs rustc.
 pub const USERS_WRAPPER_VARIABLE: &str = "RBENCH_WORKSPACE_WRAPPER";
-/// Names the linker that the shim has to run, if the user chose one.
+/// Passes the linker for the shim to run, if the user chose one.
 pub const LINKER_VARIABLE: &str = "RBENCH_LINKER";
-/// A salt for `-C metadata`, where builds cannot be made different at link time.
+/// Passes a salt for `-C metadata`, if builds cannot be made different at link time.
 pub const SALT_VARIABLE: &str = "RBENCH_SALT";
 
-/// Set where programs are compiled, not bench targets.
+/// Set if programs are compiled instead of bench targets.
 pub const PROGRAMS_VARIABLE: &str = "RBENCH_PROGRAMS";
 
 /// Runs as `cargo-rbench-rustc <rustc> <arguments>`.
@@ -45,8 +45,8 @@ pub fn run_as_rustc(args: &[OsString]) -> ExitCode {
         if let Some(bin) = std::env::var_os(BIN_VARIABLE) {
             let shim = match role::install_shim(Path::new(&bin), linker.as_deref()) {
                 Ok(shim) => shim,
-                Err(failure) => {
-                    anstream::eprintln!("error: {failure}");
+                Err(error) => {
+                    anstream::eprintln!("error: {error}");
                     return ExitCode::from(2);
                 }
             };
@@ -66,25 +66,25 @@ pub fn run_as_rustc(args: &[OsString]) -> ExitCode {
     tool::replace_process(&mut command)
 }
 
-/// Whether these are the arguments of the compiler call that makes a bench target's executable.
+/// True for the arguments of the compiler call that makes a bench target's executable.
 ///
-/// With `harness = false` it has `--cfg test` and no `--test`; in both cases no `--crate-type`,
-/// which libraries, build scripts and proc macros have. No test target comes this way. Where cargo
-/// also makes a library or a program with its own benchmarks, their recipes are not used.
+/// With `harness = false` they have `--cfg test` and no `--test`; in both cases no `--crate-type`, which libraries,
+/// build scripts and proc macros have. Test targets are never compiled here. If cargo also makes a library or a
+/// program with its own benchmarks, their recipes are not used.
 fn is_bench_target(arguments: &[OsString]) -> bool {
     let has = |word: &str| arguments.iter().any(|argument| argument == word);
     let cfg_test = arguments.windows(2).any(|pair| pair[0] == "--cfg" && pair[1] == "test");
     has("--crate-name") && !has("--crate-type") && (cfg_test || has("--test"))
 }
 
-/// Whether this is the compiler call that makes the executable of a program, where that is wanted.
+/// True for the compiler call that makes the executable of a wanted program.
 fn is_wanted_program() -> bool {
     let is_set = |name: &str| std::env::var_os(name).is_some();
-    // Cargo sets that for programs alone, and for no build script.
+    // Cargo sets this variable for programs alone, and for no build script.
     is_set(PROGRAMS_VARIABLE) && is_set("CARGO_BIN_NAME")
 }
 
-/// The linker the user chose by any of the ways that end in rustc's arguments; the last one counts.
+/// The linker that the user chose by any of the ways that end in rustc's arguments; the last one applies.
 fn chosen_linker(arguments: &[OsString]) -> Option<PathBuf> {
     let mut chosen = None;
     let mut after_flag = false;
@@ -103,38 +103,38 @@ fn codegen_option(argument: &str) -> Option<&str> {
     argument.strip_prefix("-C").or_else(|| argument.strip_prefix("--codegen="))
 }
 
-/// Names the directory that recipes are kept in, to the shim.
+/// Passes the directory of recipes to the shim.
 pub const RECIPES_VARIABLE: &str = "RBENCH_RECIPES";
 
-/// The linker of a target whose user chose none.
+/// The default linker of a target.
 const DEFAULT_LINKER: &str = "cc";
 
 /// Runs as the linker of one bench target: records its link recipe, then runs the real linker.
 pub fn run_as_linker(arguments: Vec<OsString>) -> ExitCode {
     let linker = std::env::var_os(LINKER_VARIABLE).unwrap_or(DEFAULT_LINKER.into());
     if let Some(recipes) = std::env::var_os(RECIPES_VARIABLE) {
-        // rustc deletes its temporary objects when the linker returns: this is the moment.
-        if let Err(failure) = Recipe::record(&linker, &arguments, Path::new(&recipes)) {
-            anstream::eprintln!("error: {failure}");
+        // rustc deletes its temporary objects when the linker returns, so the recipe must be recorded now.
+        if let Err(error) = Recipe::record(&linker, &arguments, Path::new(&recipes)) {
+            anstream::eprintln!("error: {error}");
             return ExitCode::FAILURE;
         }
     }
     tool::replace_process(Command::new(linker).args(arguments))
 }
 
-/// How the option with cargo's hash starts.
+/// The prefix of the option with cargo's hash.
 const METADATA: &str = "metadata=";
 
-/// Options of code generation that are this hash, or name files: they do not tell crates apart.
+/// Options of code generation that contain this hash or name files: they do not distinguish crates.
 const LEFT_OUT: [&str; 5] = [METADATA, "extra-filename=", "incremental=", "linker=", "link-arg"];
 
-/// The arguments of a compiler call, with another hash in place of cargo's: of the package's name, and of what
-/// distinguishes the crates that cargo makes of packages: the source file, the kind, the features, the
-/// target, and how code is generated. Cargo gives the file from the root of the workspace, so that the hash
-/// does not depend on where that is.
+/// The arguments of a compiler call with another hash in place of cargo's: of the package's name, and of everything
+/// that distinguishes the crates that cargo makes of a package: the source file, the kind, the features, the target,
+/// and the options of code generation. Cargo gives the file relative to the root of the workspace, so that the hash
+/// does not depend on the root.
 ///
-/// Cargo's hash of a crate contains the version of its package and of everything that it depends on. rustc puts it into
-/// every symbol and sorts by symbols, so a mere release would have its constants in another order.
+/// Cargo's hash of a crate contains the version of its package and of all its dependencies. rustc puts it into every
+/// symbol and sorts by symbols, so a mere release would reorder its constants.
 fn without_version(arguments: &[OsString], package: &OsStr) -> Vec<OsString> {
     let mut maker = KeyMaker::new("crate v1");
     maker.add("package", package.as_encoded_bytes());
@@ -160,7 +160,7 @@ fn without_version(arguments: &[OsString], package: &OsStr) -> Vec<OsString> {
     replaced.collect()
 }
 
-/// Each argument, with the one before it.
+/// Each argument, with the previous one.
 fn with_flags(arguments: &[OsString]) -> impl Iterator<Item = (&str, &OsString)> {
     let before = arguments.iter().map(|flag| flag.to_str().unwrap_or_default());
     std::iter::once("").chain(before).zip(arguments)
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bench_target_is_told_from_libraries_and_build_scripts() {
+    fn is_bench_target_excludes_libraries_and_build_scripts() {
         let bench = "--crate-name parse --edition=2024 benches/parse.rs --cfg test -C opt-level=3";
         let libtest = "--crate-name parse --edition=2024 benches/parse.rs --test";
         assert!(is_bench_target(&arguments(bench)));
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_linker_given_in_any_form_is_the_users() {
+    fn chosen_linker_is_the_last_one_in_any_form() {
         for (line, linker) in [
             ("-C linker=clang", Some("clang")),
             ("-Clinker=clang -C linker=/opt/mold", Some("/opt/mold")),
@@ -221,7 +221,7 @@ mod tests {
         -C metadata=1234 -C extra-filename=-5678 --extern text=/t/libtext-9abc.rlib";
 
     #[test]
-    fn another_version_or_lint_or_dependency_is_no_other_crate() {
+    fn hash_ignores_versions_lints_and_dependencies() {
         let hash = hashed(LIBRARY);
         for (old, new) in [
             ("1234", "4321"),
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn all_crates_that_cargo_makes_of_a_package_have_hashes_of_their_own() {
+    fn hash_differs_for_all_crates_of_a_package() {
         let hash = hashed(LIBRARY);
         for (old, new) in [
             ("--crate-name json", "--crate-name json_bench"),

@@ -1,5 +1,5 @@
-//! The functions of an executable that allocate: those of Rust's global allocator, and those of known allocators in
-//! other languages, which the compiler cannot have inlined.
+//! Finds the functions of an executable that allocate: those of Rust's global allocator, and those of known allocators
+//! in other languages, which the compiler cannot have inlined.
 
 use std::collections::BTreeSet;
 
@@ -14,22 +14,21 @@ use super::{
     trampoline::{Trampoline, moved},
 };
 
-/// What of an executable's allocators can be seen from outside.
+/// The allocators of an executable, where they are visible from outside.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Allocators {
-    /// Where the executable begins to run.
+    /// The executable's entry point.
     pub begin: u64,
-    /// The functions.
+    /// The functions that allocate.
     pub functions: Vec<AllocatorFunction>,
-    /// The symbols of functions whose entry cannot be watched.
+    /// The symbols of functions whose entry cannot be replaced by a jump, so that their calls cannot be counted.
     pub unwatched: Vec<String>,
-    /// Whether Rust's global allocator is that of the C library, and no other one is linked: no function needs to be
-    /// watched. Not known of executables that were optimised as a whole.
+    /// True if Rust's global allocator is that of the C library and no other one is linked, so that no function needs
+    /// to be watched. Unknown, and false, for executables that were optimised as a whole.
     pub is_of_c_library: bool,
-    /// Whether Rust's global allocator asks that of the C library whenever it is asked to allocate. It may have been
-    /// inlined then.
+    /// True if Rust's global allocator calls that of the C library for every allocation. It may be inlined then.
     pub forwards: bool,
-    /// The code of functions that are not Rust's, in the order of addresses: where each begins and ends. None where no
+    /// The address ranges (start, end) of functions that are not Rust's, in the order of addresses. Empty if no
     /// allocator in another language is linked.
     pub foreign: Vec<(u64, u64)>,
 }
@@ -37,37 +36,37 @@ pub struct Allocators {
 /// A function that allocates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AllocatorFunction {
-    /// Its address, in bytes from where the executable is loaded.
+    /// Its address, relative to the load address of the executable, in bytes.
     pub address: u64,
-    /// Whose it is.
+    /// The kind of allocator that it belongs to.
     pub of: AllocatorKind,
-    /// How it says how many bytes it is asked for.
+    /// Which arguments hold the requested number of bytes.
     pub asked: RequestedBytes,
     /// The code that a jump would replace.
     pub code: Vec<u8>,
-    /// What does the same elsewhere.
+    /// Code that does the same elsewhere.
     pub moved: Trampoline,
 }
 
-/// Whose a function is.
+/// The kind of allocator that a function belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AllocatorKind {
-    /// Of Rust's global allocator, whatever that is.
+    /// Rust's global allocator, whichever it is.
     Rust,
-    /// Called before each allocation by Rust's global allocator, even if that was inlined, and does nothing.
+    /// A function without effect that Rust's global allocator calls before each allocation, even if it was inlined.
     Announcement,
-    /// Of an allocator in another language.
+    /// A known allocator in another language.
     Known,
 }
 
-/// Where the arguments of a function tell how many bytes are asked for.
+/// The arguments of a function that hold the requested number of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestedBytes {
-    /// The argument with the size, from 0.
+    /// The index of the argument with the size, from 0.
     pub size: u8,
-    /// The argument by which it is multiplied.
+    /// The index of the argument by which the size is multiplied.
     pub times: Option<u8>,
-    /// Whether it returns 0 if memory was given, and not a pointer.
+    /// True if the function returns a status, 0 for success, instead of a pointer.
     pub has_status: bool,
 }
 
@@ -81,7 +80,7 @@ const fn requested_product(times: u8, size: u8) -> RequestedBytes {
 
 const BY_STATUS: RequestedBytes = RequestedBytes { size: 2, times: None, has_status: true };
 
-/// Of Rust, without what compilers put around the names.
+/// The functions of Rust's allocator, without the prefixes that compilers add.
 const RUST: [(&str, RequestedBytes); 6] = [
     ("__rust_alloc", requested(0)),
     ("__rust_alloc_zeroed", requested(0)),
@@ -91,12 +90,12 @@ const RUST: [(&str, RequestedBytes); 6] = [
     ("__rg_realloc", requested(3)),
 ];
 
-/// By the functions among them that are told the size first.
+/// The functions among them that take the size first: those that allocate anew.
 const ANEW: RequestedBytes = requested(0);
 
 const ANNOUNCEMENT: &str = "__rust_no_alloc_shim_is_unstable_v2";
 
-/// What Rust's global allocator calls where a program has none of its own.
+/// The function that Rust's global allocator calls in programs without their own allocator.
 const DEFAULT: &str = "__rdl_alloc";
 
 /// The functions of C, each with any of the [`PREFIXES`].
@@ -114,10 +113,11 @@ const C: [(&str, RequestedBytes); 11] = [
     ("rallocx", requested(1)),
 ];
 
-/// Of jemalloc as it is built for Rust and by itself, of mimalloc, and of allocators that take the C library's place.
+/// The prefixes of jemalloc as built for Rust and by itself, of mimalloc, and of allocators that replace the C
+/// library's.
 const PREFIXES: [&str; 5] = ["", "_rjem_", "je_", "mi_", "rp"];
 
-/// What only some have.
+/// The functions that only some allocators have.
 const OTHERS: [(&str, RequestedBytes); 28] = [
     ("mi_zalloc", requested(0)),
     ("mi_malloc_small", requested(0)),
@@ -150,7 +150,7 @@ const OTHERS: [(&str, RequestedBytes); 28] = [
 ];
 
 impl Allocators {
-    /// Those of a linked executable.
+    /// Reads the allocators of a linked executable.
     ///
     /// # Errors
     /// [`Unreadable`] if the bytes are no ELF executable for x86-64 or aarch64, or were stripped.
@@ -161,7 +161,7 @@ impl Allocators {
         let places = places_of_c_library(&elf)?;
         let code_from = |address| code_at(&elf, bytes, address, u64::MAX);
         let program = Program { code_at: &code_from, places: &places };
-        // Other machines' code is not moved.
+        // Only x86-64 code can be moved.
         let is_movable = header.e_machine.get(LE) == EM_X86_64;
         let kept = kept_functions(bytes)?;
         let is_default = |function: &LinkedFunction| {
@@ -201,12 +201,12 @@ impl Allocators {
     }
 }
 
-/// Whether a symbol is one that rustc makes.
+/// True for symbols that rustc mangles.
 fn is_rust_allocator(symbol: &str) -> bool {
     symbol.starts_with("_R") || (symbol.starts_with("_ZN") && symbol.contains("17h"))
 }
 
-/// What a function does, if it allocates.
+/// The kind and arguments of a function, if it allocates.
 fn role(function: &LinkedFunction) -> Option<(AllocatorKind, RequestedBytes)> {
     function.symbols().find_map(|symbol| {
         let of_rust = rust_name(symbol);
@@ -225,16 +225,17 @@ fn role(function: &LinkedFunction) -> Option<(AllocatorKind, RequestedBytes)> {
     })
 }
 
-/// The name of a function of Rust's global allocator, which compilers since 1.87 put into a crate that does not exist.
+/// The name of a function of Rust's global allocator without its crate: compilers since 1.87 put it into a crate that
+/// does not exist.
 fn rust_name(symbol: &str) -> &str {
     const CRATE: &str = "7___rustc";
     let Some(at) = symbol.find(CRATE).filter(|_| symbol.starts_with("_R")) else { return symbol };
-    // The length of the name, and an underscore if it begins with one.
+    // Skip the length of the name, and the underscore before names that begin with one.
     let name = symbol[at + CRATE.len()..].trim_start_matches(|digit: char| digit.is_ascii_digit());
     name.strip_prefix('_').unwrap_or(name)
 }
 
-/// The code from an address on, to `end` at most.
+/// The code from `address` on, at most to `end`.
 fn code_at<'b>(elf: &Elf<'_>, bytes: &'b [u8], address: u64, end: u64) -> Option<&'b [u8]> {
     let segment = elf.elf_program_headers().iter().find(|segment| {
         let start = segment.p_vaddr(LE);
@@ -247,7 +248,7 @@ fn code_at<'b>(elf: &Elf<'_>, bytes: &'b [u8], address: u64, end: u64) -> Option
     bytes.get(first..first.checked_add(usize::try_from(length).ok()?)?)
 }
 
-/// Where the addresses of the C library's functions that allocate are kept by which they are called.
+/// The addresses of the pointers through which the program calls the C library's allocating functions.
 fn places_of_c_library(elf: &Elf<'_>) -> Result<BTreeSet<u64>, Unreadable> {
     let table = elf.elf_dynamic_symbol_table();
     let mut places = BTreeSet::new();
@@ -268,7 +269,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_old_and_new_compilers_are_those_of_the_global_allocator() {
+    fn rust_name_handles_old_and_new_compilers() {
         for symbol in ["__rust_alloc", "_RNvCsfLfy6EI15iL_7___rustc12___rust_alloc"] {
             assert_eq!(rust_name(symbol), "__rust_alloc");
         }
@@ -278,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn the_size_is_the_argument_that_each_function_has_it_in() {
+    fn requested_size_is_the_right_argument_of_each_function() {
         let of = |symbol: &str| {
             let function = LinkedFunction {
                 symbol: symbol.to_owned(),

@@ -1,19 +1,19 @@
-//! Compares functions of two builds by what they consist of and what that refers to, however far away.
+//! Compares functions of two builds by their contents and by everything that these refer to, directly or indirectly.
 //!
-//! Two functions are the same if their bytes are, and if each reference leads to functions that are partners or
-//! the same, to data that is the same, or to one symbol outside. Data is the same by the same rule, so where
-//! things refer to themselves, pairs are taken for the same until something shows that they are not.
+//! Two functions are the same if their bytes are, and if each reference leads to functions that are partners or the
+//! same, to data that is the same, or to the same external symbol. The same rule holds for data. So that cycles of
+//! references have an answer, pairs count as the same until a difference is found.
 //!
-//! Partners need not be the same, since an execution shows whether it enters them. Functions that are not
-//! partners have to be: codegen units often have copies of one function, which get other partners when one
-//! copy is added, and whose callers do the same as before.
+//! Partners need not be the same, since an execution shows whether it enters them. Functions that are not partners
+//! have to be: codegen units often contain copies of one function. An added copy changes which of them are partners,
+//! while their callers do the same as before.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::name::Name;
 use super::references::{Contents, Data, Reference, References, Referent, number};
 
-/// Functions or data of two builds, compared.
+/// Compares functions and data of two builds.
 pub(super) struct Comparer<'r> {
     base: &'r References,
     head: &'r References,
@@ -25,34 +25,34 @@ pub(super) struct Comparer<'r> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Item {
-    /// What a function consists of, without regard to whose partner it is.
+    /// The contents of a function, regardless of its partner.
     Function(u32),
     Data(u32),
 }
 
-/// Two things that have to be the same for others to be.
+/// Two items that must be the same for others to be the same.
 struct Pair {
     items: (Item, Item),
     differs: bool,
-    /// Whether it differs for itself: not only since it refers to something that does.
+    /// True if the items differ themselves, and not only in something that they refer to.
     by_itself: bool,
     /// The pairs that it refers to.
     refers_to: Vec<usize>,
 }
 
-/// Two references differ by themselves.
+/// Marks two references that differ themselves.
 struct Differs;
 
-/// Why two functions are not the same.
+/// The reason why two functions are not the same.
 pub(super) enum Difference<'r> {
-    /// Their code, or which functions it refers to.
+    /// Their code differs, or the functions that it refers to.
     Code,
-    /// What they refer to has other contents; its name, if it has one.
+    /// Data that they refer to has other contents; the name of the data, if it has one.
     Data(Option<&'r Name>),
 }
 
 impl<'r> Comparer<'r> {
-    /// Compares the functions of the base with their partners, and what nothing refers to.
+    /// Compares the functions of the base with their partners, and the pieces that nothing refers to.
     pub(super) fn new(
         base: &'r References,
         head: &'r References,
@@ -70,7 +70,7 @@ impl<'r> Comparer<'r> {
                 comparison.pair(Item::Data(*own), Item::Data(*other));
             }
         }
-        // New pairs are put behind those that are compared.
+        // The comparison appends new pairs to this list, so the loop ends when all of them are compared.
         let mut next = 0;
         while next < comparison.pairs.len() {
             comparison.compare(next);
@@ -81,7 +81,7 @@ impl<'r> Comparer<'r> {
         comparison
     }
 
-    /// How a function of the base and its partner differ, if they do.
+    /// The difference between a function of the base and its partner, if there is one.
     pub(super) fn difference(&self, base: u32, head: u32) -> Option<Difference<'r>> {
         let items = (Item::Function(base), Item::Function(head));
         let Some(&pair) = self.numbers.get(&items) else { return Some(Difference::Code) };
@@ -92,7 +92,7 @@ impl<'r> Comparer<'r> {
         }
     }
 
-    /// The phrases for the sections in which something differs that nothing refers to.
+    /// Phrases for the sections in which unreferenced pieces differ.
     pub(super) fn unreferenced(&self) -> impl Iterator<Item = &'r str> {
         let is_same = |section: &str| {
             let own = unreferenced_in(self.base, section);
@@ -110,7 +110,7 @@ impl<'r> Comparer<'r> {
         all.map(|(section, _)| section.as_str()).filter(move |section| !is_same(section))
     }
 
-    /// The number of a pair, whether it is new or not.
+    /// The number of a pair; adds it if it is new.
     fn pair(&mut self, base: Item, head: Item) -> usize {
         *self.numbers.entry((base, head)).or_insert_with(|| {
             let items = (base, head);
@@ -127,7 +127,7 @@ impl<'r> Comparer<'r> {
             (Item::Function(_), Item::Function(_)) => true,
             (Item::Data(base), Item::Data(head)) => {
                 self.base.data(base).zip(self.head.data(head)).is_some_and(|(base, head)| {
-                    // Variables of one content are different ones if their names are.
+                    // Variables with equal contents are different variables if their names differ.
                     base.variable.is_some() == head.variable.is_some()
                         && (base.variable.is_none() || base.name == head.name)
                 })
@@ -153,7 +153,7 @@ impl<'r> Comparer<'r> {
         }
     }
 
-    /// What has to be the same for two references to be, if anything does.
+    /// The items that must be the same for two references to be the same, if there are any.
     fn needed(&self, base: &Reference, head: &Reference) -> Result<Option<(Item, Item)>, Differs> {
         if base.distance != head.distance {
             return Err(Differs);
@@ -164,7 +164,7 @@ impl<'r> Comparer<'r> {
                 let items = (Item::Function(base), Item::Function(head));
                 Ok((partner != Some(head)).then_some(items))
             }
-            // Who goes there passes no start of a function that could be seen.
+            // A jump there bypasses the start of the function, where an execution would be noticed.
             (Referent::Inside(base), Referent::Inside(head)) => {
                 Ok(Some((Item::Function(base), Item::Function(head))))
             }
@@ -180,8 +180,8 @@ impl<'r> Comparer<'r> {
         }
     }
 
-    /// Finds variables that some functions take for one variable of the other build, and some for another:
-    /// only the one with the same symbol is the same, if it is the only one that has it.
+    /// Finds variables that some functions pair with one variable of the other build, and some with another. Then only
+    /// the variable with the same symbol is the same, provided that its symbol is unique.
     fn distinguish_variables(&mut self) {
         let mut of_base: HashMap<u32, Vec<usize>> = HashMap::new();
         let mut of_head: HashMap<u32, Vec<usize>> = HashMap::new();
@@ -213,7 +213,7 @@ impl<'r> Comparer<'r> {
         base.is_some() && base == symbol(self.head.data(head))
     }
 
-    /// Whatever refers to something that differs, differs.
+    /// Marks every pair as different that refers to a different pair.
     fn spread(&mut self) {
         let mut referred_by: Vec<Vec<usize>> = vec![Vec::new(); self.pairs.len()];
         for (index, pair) in self.pairs.iter().enumerate() {
@@ -233,8 +233,8 @@ impl<'r> Comparer<'r> {
         }
     }
 
-    /// The nearest data with a name that differs and that a pair refers to. Another function in the place of
-    /// one is a difference in code.
+    /// The nearest differing data with a name that a pair refers to. A reference to another function counts as a
+    /// difference in code.
     fn first_difference(&self, pair: usize) -> Difference<'r> {
         let mut waiting = VecDeque::from([pair]);
         let mut met = HashSet::from([pair]);
@@ -273,7 +273,7 @@ impl References {
         self.data.get(index as usize)
     }
 
-    /// The symbol with this number that no input defines.
+    /// The name of the symbol with this number, which no input defines.
     pub(super) fn symbol(&self, index: u32) -> Option<&str> {
         self.outside.get(index as usize).map(String::as_str)
     }

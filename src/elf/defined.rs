@@ -1,10 +1,10 @@
-//! The functions that an object defines: which bytes of which section, under which symbols; and what a program executes
-//! or reads though none of its functions refers to it.
+//! Finds the functions that an object defines (bytes of a section and their symbols), and the pieces that a program
+//! executes or reads although no function refers to them.
 //!
-//! Nothing else that is loaded can be reached: data that no function refers to is not read. `.eh_frame` is only
-//! read by unwinding, to restore what the instructions of a function saved, so it follows from its code; and
-//! `.gcc_except_table` counts as something that its function refers to. Both grow with each function, so that
-//! they would differ after every commit. What is not loaded, such as debug info, is not read.
+//! Nothing else that is loaded matters: data without a reference is never read. `.eh_frame` is only read by unwinding,
+//! to restore the registers that a function saved, so it follows from the function's code; `.gcc_except_table` counts
+//! as referenced by its function. Both grow with each function, so a comparison of the whole sections would differ
+//! after every commit. Sections that are not loaded, such as debug info, are ignored.
 
 use super::{
     instruction::is_padding,
@@ -19,11 +19,11 @@ pub(super) struct DefinedFunction {
     /// Its code is `start..end` of the section.
     pub(super) start: u64,
     pub(super) end: u64,
-    /// Its symbols: indices into the object's table, at least one, in the order of names.
+    /// Its symbols: indices into the object's symbol table, at least one, sorted by name.
     pub(super) symbols: Vec<usize>,
 }
 
-/// The functions of an object that have a symbol which is wanted, with only those symbols.
+/// The functions of an object with a wanted symbol, with only their wanted symbols.
 pub(super) fn defined_functions(
     object: &Relocatable<'_>,
     is_wanted: impl Fn(&[u8]) -> bool,
@@ -66,9 +66,9 @@ pub(super) fn defined_functions(
     functions
 }
 
-/// These pieces of objects, in the order of objects, each with a phrase for the section that it is in.
+/// These pieces of objects, in the order of objects, each with a phrase for its section.
 ///
-/// All objects count, those included that an archive holds and the linker may have left there.
+/// Includes all objects, also archive members that the linker may have left out.
 pub(super) fn unreferenced_pieces(objects: &[Relocatable<'_>]) -> Vec<(String, Piece)> {
     let mut pieces = Vec::new();
     for (index, object) in objects.iter().enumerate() {
@@ -90,8 +90,8 @@ pub(super) fn unreferenced_pieces(objects: &[Relocatable<'_>]) -> Vec<(String, P
     pieces
 }
 
-/// Whether the linker or the loader finds a section by its name: functions to call before and after `main`,
-/// and sections whose start and end have symbols, by which programs collect things from everywhere.
+/// True if the linker or the loader finds a section by its name: lists of functions to call before and after `main`,
+/// and sections whose start and end have symbols, through which programs collect items from all objects.
 fn is_found_by_name(name: &[u8]) -> bool {
     const LISTS: [&[u8]; 5] =
         [b".init_array", b".fini_array", b".preinit_array", b".ctors", b".dtors"];
@@ -100,7 +100,7 @@ fn is_found_by_name(name: &[u8]) -> bool {
     is_identifier || LISTS.iter().any(|list| name.starts_with(list))
 }
 
-/// Code that belongs to no function: written in assembler, under labels that are not said to be functions.
+/// Code that belongs to no function: assembler code under labels that are not marked as functions.
 fn between_functions(index: usize, object: &Relocatable<'_>) -> Vec<(String, Piece)> {
     let mut functions = defined_functions(object, |_| true);
     functions.sort_by_key(|function| (function.section, function.start));

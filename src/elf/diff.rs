@@ -1,5 +1,5 @@
-//! Which functions of two builds have different machine code, which functions only one of two versions of a function
-//! refers to, which shows what was inlined, and what differs or may differ besides functions.
+//! Compares two builds function by function. Also finds callees that only one version of a function refers to, which
+//! shows inlining, and differences outside of functions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,23 +17,23 @@ use super::{
 
 /// The difference between the machine code of two builds, function by function.
 ///
-/// If an execution of the first build enters no function that is changed or removed, and one of the second no
-/// function that is changed or added, and nothing differs `elsewhere`, then both execute the same instructions
-/// on the same initial data, up to addresses and the lines and columns that messages have of the source. (What
-/// is loaded beside the executable, and what it reads, is not part of this.)
+/// If an execution of the first build enters no changed or removed function, and one of the second no changed or added
+/// function, and nothing differs `elsewhere`, then both execute the same instructions on the same initial data, except
+/// for addresses and for source lines and columns in messages. (Files that are loaded with the executable, and its
+/// input, are not compared.)
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct FunctionDiff {
     /// Functions that only the second build has, in the order of names.
     pub added: Vec<SizedFunction>,
     /// Functions that only the first build has, in the order of names.
     pub removed: Vec<SizedFunction>,
-    /// Functions of both builds whose code differs, or data that they refer to, in the order of names.
+    /// Functions of both builds whose code, or data that they refer to, differs; in the order of names.
     pub changed: Vec<ChangedFunction>,
-    /// The number of functions with the same code in both, that refer to the same data.
+    /// The number of functions with the same code in both builds that refer to the same data.
     pub unchanged: usize,
-    /// What else differs, or may differ, that is executed or read: each a phrase that names it.
+    /// Phrases that name other differences, or possible differences, in executed code or data.
     pub elsewhere: Vec<String>,
-    /// Whether inputs of either build could not be read, so that there may be other functions.
+    /// True if inputs of either build could not be read, so that functions may be missing.
     pub incomplete: bool,
 }
 
@@ -42,59 +42,58 @@ pub struct FunctionDiff {
 pub struct SizedFunction {
     /// Its demangled name.
     pub name: Name,
-    /// Tells it apart from others of its name: a digest of its symbol.
+    /// Distinguishes functions of one name: a digest of its symbol.
     pub instance: u64,
     /// Its size in bytes.
     pub size: u64,
-    /// The size of its [frame on the stack](FunctionCode::stack) in bytes, where that is known.
+    /// The size of its [stack frame](FunctionCode::stack) in bytes, if known.
     pub stack: Option<u64>,
 }
 
-/// A function with other code or other data, and its sizes.
+/// A function whose code or data changed, and its sizes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct ChangedFunction {
     /// Its demangled name.
     pub name: Name,
-    /// Tells it apart from others of its name: a digest of its symbol in the second build.
+    /// Distinguishes functions of one name: a digest of its symbol in the second build.
     pub instance: u64,
-    /// The same of its symbol in the first build.
+    /// The digest of its symbol in the first build.
     pub base_instance: u64,
     /// Its size in the first build, in bytes.
     pub base_size: u64,
     /// Its size in the second build, in bytes.
     pub head_size: u64,
-    /// The size of its [frame on the stack](FunctionCode::stack) in the first build in bytes, where that is known.
+    /// The size of its [stack frame](FunctionCode::stack) in the first build in bytes, if known.
     pub base_stack: Option<u64>,
-    /// The same in the second build.
+    /// The size of its stack frame in the second build.
     pub head_stack: Option<u64>,
-    /// What of it differs.
+    /// The kind of the difference.
     pub cause: Cause,
-    /// The functions that only the second build refers to here, in the order of names: it calls them, or did
-    /// so already in a function that became a part of it.
+    /// The functions that only the second build refers to here, in the order of names: it calls them, or it already
+    /// did so in a function that is inlined now.
     pub callees_gained: Vec<Name>,
-    /// The functions that only the first build refers to here, in the order of names: inlined, or not called
-    /// any more.
+    /// The functions that only the first build refers to here, in the order of names: inlined, or no longer called.
     pub callees_lost: Vec<Name>,
 }
 
-/// What of a function differs.
+/// The kind of a function's difference.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
-    /// Its code, or which functions it refers to.
+    /// Its code, or the functions that it refers to.
     #[default]
     Code,
-    /// Only the contents of data that it refers to: the static with this name, if it has one.
+    /// Only the contents of data that it refers to; the name of the static, if it has one.
     Data(Option<Name>),
 }
 
 impl FunctionDiff {
-    /// Whether both builds have the same functions with the same code and data.
+    /// True if both builds have the same functions with the same code and data.
     pub fn is_empty(&self) -> bool {
         self.added.is_empty() && self.removed.is_empty() && self.changed.is_empty()
     }
 
-    /// The names that several of these functions have.
+    /// The names that several of these functions share.
     pub fn shared_names(&self) -> BTreeSet<&Name> {
         let sized = self.added.iter().chain(&self.removed).map(|function| &function.name);
         let mut met = BTreeSet::new();
@@ -106,9 +105,9 @@ impl FunctionDiff {
 impl FunctionSet {
     /// Compares two builds.
     ///
-    /// Functions are [paired](pair) by name, and those of one name by their code first. A pair is the same if
-    /// its bytes are, and if what these refer to is: the same pairs of functions, equal data, and the same
-    /// symbols outside.
+    /// Functions are [paired](pair) by name, and those of one name first by their code. A pair is the same if its
+    /// bytes are, and if everything that these refer to is: the same pairs of functions, equal data, and the same
+    /// external symbols.
     pub fn diff(base: &Self, head: &Self) -> FunctionDiff {
         let (of_base, of_head) = (numbered(base), numbered(head));
         let paired = pair(&of_base, &of_head);
@@ -160,7 +159,7 @@ fn numbered(set: &FunctionSet) -> Vec<Numbered<'_>> {
     functions.map(|(index, code)| Numbered { index: number(index), code }).collect()
 }
 
-/// A function, and its place in its set.
+/// A function and its index in its set.
 struct Numbered<'f> {
     index: u32,
     code: &'f FunctionCode,
@@ -191,11 +190,11 @@ impl From<&FunctionCode> for SizedFunction {
     }
 }
 
-/// A function, by the set that it is in and its place there.
+/// A function, as its set and its index there.
 type Place<'s> = (&'s FunctionSet, u32);
 
-/// The functions that only the second refers to, in the order of names. `partners` has the second set's partner
-/// of each function of the first.
+/// The functions that only the second function refers to, in the order of names. `partners` holds the second set's
+/// partner of each function of the first.
 fn callees_gained(base: Place<'_>, head: Place<'_>, partners: &[Option<u32>]) -> Vec<Name> {
     let partner = |index: u32| partners.get(index as usize).copied().flatten();
     let known: BTreeSet<u32> = functions(base).filter_map(partner).collect();
@@ -203,7 +202,7 @@ fn callees_gained(base: Place<'_>, head: Place<'_>, partners: &[Option<u32>]) ->
     names(head, |index| known.contains(&index), |symbol| outside.contains(symbol))
 }
 
-/// The functions that only the first refers to, in the order of names.
+/// The functions that only the first function refers to, in the order of names.
 fn callees_lost(base: Place<'_>, head: Place<'_>, partners: &[Option<u32>]) -> Vec<Name> {
     let partner = |index: u32| partners.get(index as usize).copied().flatten();
     let known: BTreeSet<u32> = functions(head).collect();
@@ -215,7 +214,7 @@ fn callees_lost(base: Place<'_>, head: Place<'_>, partners: &[Option<u32>]) -> V
     )
 }
 
-/// The names of what a function refers to, other than itself and what is known.
+/// The names of everything that a function refers to, except itself and what is known.
 fn names(
     place: Place<'_>,
     is_known: impl Fn(u32) -> bool,
@@ -229,7 +228,7 @@ fn names(
     names.into_iter().collect()
 }
 
-/// The functions of the set that a function refers to, by their places.
+/// The indices of the functions of the set that a function refers to.
 fn functions(place: Place<'_>) -> impl Iterator<Item = u32> {
     references(place).filter_map(|to| match to {
         Referent::Entry(index) | Referent::Inside(index) => Some(index),
@@ -237,8 +236,8 @@ fn functions(place: Place<'_>) -> impl Iterator<Item = u32> {
     })
 }
 
-/// The symbols that no input defines and that a function refers to: those of functions of shared libraries,
-/// and a few of their variables.
+/// The symbols that a function refers to and no input defines: functions of shared libraries, and a few of their
+/// variables.
 fn outside((set, index): Place<'_>) -> impl Iterator<Item = &str> {
     references((set, index)).filter_map(|to| match to {
         Referent::Outside(index) => {
@@ -253,7 +252,7 @@ fn references((set, index): Place<'_>) -> impl Iterator<Item = Referent> {
     function.into_iter().flat_map(|function| &function.references).map(|reference| reference.to)
 }
 
-/// Phrases that name what differs, or may differ, in no function of the sets.
+/// Phrases that name differences, or possible differences, outside of the sets' functions.
 fn elsewhere(base: &FunctionSet, head: &FunctionSet, comparison: &Comparer<'_>) -> Vec<String> {
     let mut phrases: Vec<String> = comparison.unreferenced().map(str::to_owned).collect();
     phrases.extend(unread(base, head));
@@ -263,7 +262,7 @@ fn elsewhere(base: &FunctionSet, head: &FunctionSet, comparison: &Comparer<'_>) 
     phrases
 }
 
-/// The inputs that could not be read, unless both builds have inputs with the same bytes.
+/// The inputs that could not be read, except those with the same bytes in both builds.
 fn unread(base: &FunctionSet, head: &FunctionSet) -> Vec<String> {
     let mut count: BTreeMap<Digest, (i64, Vec<&NotComparable>)> = BTreeMap::new();
     for (set, one) in [(base, 1), (head, -1)] {
@@ -274,7 +273,7 @@ fn unread(base: &FunctionSet, head: &FunctionSet) -> Vec<String> {
         }
     }
     let is_open = |(number, inputs): &(i64, Vec<&NotComparable>)| {
-        // What becomes of bitcode depends on all of it.
+        // The code made from bitcode depends on all of the bitcode.
         *number != 0 || inputs.iter().any(|input| input.reason == Unreadable::Bitcode)
     };
     let inputs = count.into_values().filter(is_open).flat_map(|(_, inputs)| inputs);
@@ -286,8 +285,8 @@ fn unread(base: &FunctionSet, head: &FunctionSet) -> Vec<String> {
         .collect()
 }
 
-/// Functions whose code is in no input, unless both builds have them with one size. They are the toolchain's
-/// own, which is the same for both.
+/// Functions without code in any input, except those that both builds have with equal sizes. These belong to the
+/// toolchain, which is the same for both.
 fn unseen(base: &FunctionSet, head: &FunctionSet) -> Vec<String> {
     let mut count = BTreeMap::new();
     for (set, one) in [(base, 1), (head, -1)] {
@@ -306,7 +305,7 @@ mod tests {
     use super::*;
     use crate::elf::digest::Digest;
 
-    /// Functions given by name, instance, size and what stands for their code.
+    /// Functions given by name, instance, size and a number in place of their code.
     fn set(functions: &[(&str, u64, u64, u8)]) -> FunctionSet {
         let code = |&(name, instance, size, code): &(&str, u64, u64, u8)| FunctionCode {
             name: Name::demangle(name),
@@ -323,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn functions_are_added_removed_changed_and_unchanged() {
+    fn diff_has_added_removed_and_changed_functions() {
         let base = set(&[("gone", 1, 10, 0), ("same", 1, 20, 1), ("other", 1, 30, 2)]);
         let head = set(&[("new", 1, 11, 0), ("same", 1, 20, 1), ("other", 1, 33, 3)]);
         let diff = FunctionSet::diff(&base, &head);
@@ -340,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn namesakes_with_equal_code_cancel_whatever_their_symbols() {
+    fn diff_pairs_namesakes_with_equal_code_first() {
         let base = set(&[("f", 1, 10, 1), ("f", 2, 20, 2)]);
         let head = set(&[("f", 7, 20, 2), ("f", 8, 10, 1)]);
         let diff = FunctionSet::diff(&base, &head);
@@ -349,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn namesakes_are_paired_by_symbol_and_then_by_size() {
+    fn diff_pairs_namesakes_by_symbol_and_then_by_size() {
         let base = set(&[("f", 1, 100, 1), ("f", 2, 200, 2), ("f", 3, 5, 3), ("f", 4, 70, 4)]);
         let head = set(&[("f", 1, 250, 5), ("f", 2, 90, 6), ("f", 8, 75, 7), ("f", 9, 7, 8)]);
         let diff = FunctionSet::diff(&base, &head);
@@ -362,7 +361,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_function_is_counted_once(
+        fn diff_counts_every_function_once(
             base in prop::collection::vec((0..4_u64, 0..3_u64, 1..5_u64, 0..4_u8), 0..12),
             head in prop::collection::vec((0..4_u64, 0..3_u64, 1..5_u64, 0..4_u8), 0..12),
         ) {

@@ -1,4 +1,4 @@
-//! A 256-bit digest: the identity of machine code.
+//! A 256-bit digest that identifies machine code.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,13 +9,13 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The BLAKE3 digest of machine code.
 ///
-/// Written as 64 hexadecimal digits; `{:.12}` or [`Digest::short`] gives the first 12, enough to
-/// tell the builds of an experiment apart.
+/// Written as 64 hexadecimal digits; `{:.12}` or [`Digest::short`] gives the first 12, enough to distinguish the
+/// builds of an experiment.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema)]
 #[schemars(with = "String")]
 pub struct Digest([u8; 32]);
 
-/// Not the 64 hexadecimal digits of a [`Digest`].
+/// The error for text that is not the 64 hexadecimal digits of a [`Digest`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotADigest;
 
@@ -35,7 +35,7 @@ impl Digest {
         self.0.iter().take(8).fold(0, |number, &byte| number << 8 | u64::from(byte))
     }
 
-    /// The digest itself.
+    /// The 32 bytes of the digest.
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_digest_is_written_in_full_or_by_its_first_twelve_digits() {
+    fn digest_is_written_in_full_or_by_its_first_twelve_digits() {
         let digest = Digest::compute(b"");
         assert_eq!(
             digest.to_string(),
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_digest_survives_json_as_a_string_of_hexadecimal_digits() {
+    fn digest_survives_json_as_hexadecimal_digits() {
         let digest = Digest::compute(b"code");
         let json = serde_json::to_string(&digest).unwrap();
         assert_eq!(json, format!("\"{digest}\""));
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_or_foreign_string_is_refused() {
+    fn digest_refuses_short_or_foreign_strings() {
         assert_eq!("af1349b9f5f9".parse::<Digest>(), Err(NotADigest));
         let error = serde_json::from_str::<Digest>("\"zz\"").unwrap_err().to_string();
         assert!(error.contains("64 hexadecimal digits"), "{error}");

@@ -1,4 +1,4 @@
-//! Opens ELF files, and reports which are not supported.
+//! Opens ELF files and names the formats that are not supported.
 
 use std::fmt;
 
@@ -12,20 +12,19 @@ pub(super) type Elf<'data> = ElfFile64<'data, LittleEndian>;
 /// The byte order of every file read here.
 pub(super) const LE: LittleEndian = LittleEndian;
 
-/// Why some bytes tell nothing about machine code.
+/// The reason why bytes say nothing about machine code.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unreadable {
     /// Another file format, for instance Mach-O; only ELF is supported.
     Format(String),
-    /// ELF for a machine other than x86-64 and aarch64, given by its `e_machine`.
+    /// ELF for a machine other than x86-64 and aarch64; holds its `e_machine`.
     Machine(u16),
-    /// An ELF file of another type, given by its `e_type`: say, an object where an executable was
-    /// expected.
+    /// An ELF file of another type, for instance an object where an executable was expected; holds its `e_type`.
     Type(u16),
-    /// A compiler's bitcode without machine code (linker-plugin LTO): the linker makes the code.
+    /// A compiler's bitcode without machine code (linker-plugin LTO), from which the linker makes the code.
     Bitcode,
-    /// A thin archive: its members are files of their own, which must be given themselves.
+    /// A thin archive: its members are separate files, which must be given themselves.
     ThinArchive,
     /// The executable has no symbol table.
     Stripped,
@@ -59,7 +58,8 @@ impl From<object::read::Error> for Unreadable {
     }
 }
 
-/// Opens a linked executable (or a shared object: position-independent executables are both).
+/// Opens a linked executable. Also opens shared objects, since a position-independent executable has the same ELF
+/// type.
 pub(super) fn executable(bytes: &[u8]) -> Result<Elf<'_>, Unreadable> {
     open(bytes, |kind| kind == ET_EXEC || kind == ET_DYN)
 }
@@ -83,7 +83,7 @@ fn open(bytes: &[u8], expected: impl Fn(FileType) -> bool) -> Result<Elf<'_>, Un
     if expected(kind) { Ok(elf) } else { Err(Unreadable::Type(kind.0)) }
 }
 
-/// What the first bytes say that are no 64-bit little-endian ELF.
+/// Identifies bytes that are not 64-bit little-endian ELF, by their first bytes.
 fn foreign(bytes: &[u8]) -> Option<Unreadable> {
     let format = |name: &str| Some(Unreadable::Format(name.to_owned()));
     match bytes {
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn other_formats_are_named_and_not_parsed() {
+    fn open_names_other_formats_and_does_not_parse_them() {
         let reason = |bytes: &[u8]| executable(bytes).err().unwrap().to_string();
         assert_eq!(reason(b"\xcf\xfa\xed\xfe...."), "Mach-O is not supported, only ELF is");
         assert_eq!(reason(b"MZ......"), "COFF is not supported, only ELF is");

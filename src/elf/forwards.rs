@@ -1,36 +1,36 @@
-//! Whether a function always asks another one: whichever way it takes, it calls one of some others before it returns.
+//! Decides whether a function always calls one of a set of functions, on every path before it returns.
 //!
-//! Only x86-64. What is not known counts as a way that does not.
+//! Only x86-64. Anything unknown counts as a path without such a call.
 
 use std::collections::BTreeSet;
 
 use super::x86::{Kind, decode};
 
-/// How many instructions are looked at: allocators that do more have memory of their own.
+/// The number of instructions to follow: allocators with more code have their own memory.
 const MOST: usize = 2000;
-/// How many calls lie in each other.
+/// The depth of nested calls to follow.
 const DEEPEST: usize = 4;
 
-/// A program, and what is to be called.
+/// A program, and the functions that must be called.
 pub(super) struct Program<'p> {
-    /// The code from an address on.
+    /// Returns the code from an address on.
     pub(super) code_at: &'p dyn Fn(u64) -> Option<&'p [u8]>,
-    /// Where the addresses of the functions are kept by which they are called.
+    /// The addresses of the pointers through which the functions are called.
     pub(super) places: &'p BTreeSet<u64>,
 }
 
 impl Program<'_> {
-    /// Whether the function at this address always calls one of those.
+    /// True if the function at this address always calls one of them.
     pub(super) fn forwards(&self, function: u64) -> bool {
         self.always_calls(function, 0).unwrap_or(false)
     }
 
-    /// None if that is not known.
+    /// `None` if the answer is unknown.
     fn always_calls(&self, function: u64, depth: usize) -> Option<bool> {
-        let (mut begun, mut ahead) = (BTreeSet::new(), vec![function]);
+        let (mut visited, mut pending) = (BTreeSet::new(), vec![function]);
         let mut left = MOST;
-        while let Some(mut address) = ahead.pop() {
-            if !begun.insert(address) {
+        while let Some(mut address) = pending.pop() {
+            if !visited.insert(address) {
                 continue;
             }
             loop {
@@ -62,10 +62,10 @@ impl Program<'_> {
                                 }
                             }
                             0xe9 => {
-                                ahead.push(target);
+                                pending.push(target);
                                 break;
                             }
-                            _ => ahead.push(target),
+                            _ => pending.push(target),
                         }
                     }
                 }
@@ -76,7 +76,7 @@ impl Program<'_> {
     }
 }
 
-/// Whether an instruction that ends code stops the program.
+/// True if an instruction after which no code runs stops the program.
 fn is_trap(code: &[u8]) -> bool {
     matches!(code, [0x0f, 0x0b, ..] | [0xcc, ..])
 }
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     const START: u64 = 0x1000;
-    /// Where the address of what is to be called is kept.
+    /// The address of the pointer to the function that must be called.
     const PLACE: u64 = 0x2000;
 
     fn forwards(code: &[u8]) -> bool {
@@ -95,14 +95,14 @@ mod tests {
         Program { code_at: &code_at, places: &places }.forwards(START)
     }
 
-    /// A call, or a jump, by what is kept at the place, at this offset.
+    /// An indirect call or jump through the pointer at [`PLACE`]; `offset` is its position in the code.
     fn indirect_jump(opcode: u8, offset: usize) -> Vec<u8> {
         let distance = i32::try_from(PLACE - START).unwrap() - i32::try_from(offset + 6).unwrap();
         [&[0xff, opcode][..], &distance.to_le_bytes()].concat()
     }
 
     #[test]
-    fn a_function_forwards_if_all_its_ways_call() {
+    fn function_forwards_if_every_path_calls() {
         // cmp rsi, 16; ja over; jump; over: push rax; call; ret
         let mut code = vec![0x48, 0x83, 0xfe, 0x10, 0x77, 6];
         code.extend(indirect_jump(0x25, code.len()));
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_function_with_a_way_of_its_own_does_not() {
+    fn function_with_another_path_does_not_forward() {
         // cmp rsi, 16; ja over; xor eax, eax; ret; over: jump
         let mut code = vec![0x48, 0x83, 0xfe, 0x10, 0x77, 3, 0x31, 0xc0, 0xc3];
         code.extend(indirect_jump(0x25, code.len()));
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_and_jumps_to_functions_that_forward_count() {
+    fn calls_and_jumps_to_forwarding_functions_count() {
         // jmp over; over: call next; ret; next: jump
         let mut code = vec![0xeb, 0, 0xe8, 1, 0, 0, 0, 0xc3];
         code.extend(indirect_jump(0x25, code.len()));
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_ends() {
+    fn forwards_handles_loops_and_recursion() {
         assert!(forwards(&[0xeb, 0xfe]), "it never returns");
         assert!(!forwards(&[0xe8, 0xfb, 0xff, 0xff, 0xff, 0xc3]), "it calls itself");
     }

@@ -1,7 +1,7 @@
-//! How many bytes of the stack functions take, as the call frame information of their objects tells it.
+//! Computes the stack frame sizes of functions from the call frame information of their objects.
 //!
-//! For each instruction of a function it says how far the stack pointer is from where it was before the call. It may
-//! say so of another register instead: a frame pointer, from which nobody knows how far the stack reaches.
+//! For each instruction of a function, this gives the distance of the stack pointer from its value before the call. It
+//! may give the distance of another register instead: a frame pointer, which does not show how far the stack extends.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -16,20 +16,21 @@ use rayon::prelude::*;
 use super::relocatable::Relocatable;
 use super::target::Piece;
 
-/// Where an entry has the address of its function, in bytes from its start: behind its length and the offset of what
-/// it shares with others.
+/// The offset of the function's address within an entry, in bytes: it follows the entry's length and the offset of its
+/// shared part.
 const LOCATION: u64 = 8;
 
-/// What entries share is evaluated again for each of them, so it must be short. That of compilers has some 30 bytes.
+/// The longest shared part of entries, in bytes. It is evaluated again for each entry, so it must be short; compilers
+/// emit about 30 bytes.
 const LONGEST_SHARED: usize = 1024;
 
 type Bytes<'data> = EndianSlice<'data, LittleEndian>;
 type Shared<'data> = CommonInformationEntry<Bytes<'data>>;
 
-/// The size of the frame of each of these functions, in bytes, where it is known: the largest distance of the
-/// stack pointer from where it was before the call. So the return address counts on x86-64, where the call puts it on
-/// the stack; on aarch64 it counts where the function saves it. What a function uses beyond the stack pointer
-/// (the 128 bytes that x86-64 allows) does not count, nor what other functions that it calls take.
+/// The frame size of each of these functions in bytes, if known: the largest distance of the stack pointer from its
+/// value before the call. So the return address counts on x86-64, where the call pushes it; on aarch64 it counts if
+/// the function saves it. Memory beyond the stack pointer (the red zone of 128 bytes that x86-64 allows) does not
+/// count, nor do the frames of callees.
 pub(super) fn frame_sizes(objects: &[Relocatable<'_>], functions: &[Piece]) -> Vec<Option<u64>> {
     let mut by_object: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (index, piece) in functions.iter().enumerate() {
@@ -52,12 +53,12 @@ pub(super) fn frame_sizes(objects: &[Relocatable<'_>], functions: &[Piece]) -> V
 struct Frames<'data> {
     registers: Registers,
     bases: BaseAddresses,
-    /// By section and offset of what it is about; nothing where two contradict each other.
+    /// By section and offset of the described function; `None` if two entries contradict each other.
     entries: HashMap<(usize, u64), Option<Entry<'data>>>,
     context: Box<UnwindContext<usize>>,
 }
 
-/// What the object says of one function.
+/// The object's entry for one function.
 struct Entry<'data> {
     table: EhFrame<Bytes<'data>>,
     description: FrameDescriptionEntry<Bytes<'data>>,
@@ -67,13 +68,13 @@ struct Entry<'data> {
 #[derive(Clone, Copy)]
 struct Registers {
     stack_pointer: Register,
-    /// The one that compilers use while they extend the stack page by page, for frames of many pages: it is
-    /// where the stack pointer gets to, and no function that is called keeps it.
+    /// The register that compilers use while they extend the stack page by page, for frames of many pages: it holds
+    /// the final value of the stack pointer, and callees do not preserve it.
     probing: Register,
 }
 
 impl<'data> Frames<'data> {
-    /// Reads what there is, up to the first entry that is damaged.
+    /// Reads all entries up to the first damaged one.
     fn read(object: &Relocatable<'data>) -> Self {
         let is_aarch64 = object.machine == EM_AARCH64;
         let registers = if is_aarch64 {
@@ -81,7 +82,7 @@ impl<'data> Frames<'data> {
         } else {
             Registers { stack_pointer: X86_64::RSP, probing: X86_64::R11 }
         };
-        // Addresses are relative to the section itself, where the linker has filled nothing in.
+        // Addresses are relative to the section itself, because the linker has not relocated it.
         let bases = BaseAddresses::default().set_eh_frame(0);
         let mut entries = HashMap::new();
         for (index, section) in object.sections.iter().enumerate() {
@@ -106,7 +107,7 @@ impl<'data> Frames<'data> {
         Self { registers, bases, entries, context: Box::default() }
     }
 
-    /// The size of a function's frame in bytes.
+    /// The frame size of a function in bytes.
     fn size(&mut self, function: Piece) -> Option<u64> {
         let Piece { section, start, end, .. } = function;
         let Entry { table, description } = self.entries.get(&(section, start))?.as_ref()?;
@@ -117,7 +118,7 @@ impl<'data> Frames<'data> {
         let Registers { stack_pointer, probing } = self.registers;
         let mut rows = description.rows(table, &self.bases, &mut self.context).ok()?;
         let mut largest = None;
-        // How far the stack pointer goes at least, as was told of the other register.
+        // The least distance that the stack pointer will reach, according to the probing register.
         let mut announced = None;
         while let Some(row) = rows.next_row().ok()? {
             if row.start_address() >= behind {
@@ -138,7 +139,7 @@ impl<'data> Frames<'data> {
     }
 }
 
-/// The entries of a table that are about functions, up to the first that is damaged.
+/// The entries of a table that describe functions, up to the first damaged one.
 fn descriptions<'data>(
     table: &EhFrame<Bytes<'data>>,
     bases: &BaseAddresses,
@@ -153,8 +154,8 @@ fn descriptions<'data>(
             }
             CieOrFde::Cie(_) => {}
             CieOrFde::Fde(description) => {
-                // It stands before the entries that share it. Reading it where they say would take long if each
-                // of them named another place.
+                // The shared part precedes the entries that use it. To follow the offset in each entry would be slow
+                // if every entry named another place.
                 let description = description.parse(|_, _, EhFrameOffset(offset)| {
                     let known = all_shared.get(&offset).cloned();
                     known.ok_or(Error::NoEntryAtGivenOffset(offset as u64))

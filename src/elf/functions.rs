@@ -1,5 +1,5 @@
-//! The machine code of each function of a build, read from the objects among the link inputs (files of their own, and
-//! members of archives), before any layout; and which function of another build each is.
+//! Reads the machine code of each function of a build from the objects among the link inputs (separate files and
+//! members of archives), before any layout, and pairs it with the functions of another build.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -23,31 +23,31 @@ use super::{
     target::{Piece, SymbolPlace, Targets, is_anonymous},
 };
 
-/// A function as it is stored: a list without names, since there are many.
+/// The stored form of a function: a list without field names, because there are many functions.
 type Stored = (Name, u64, u64, Digest, Option<u64>);
 
 /// The code of one function.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(from = "Stored", into = "Stored")]
 pub struct FunctionCode {
-    /// What identifies it across versions, together with `instance`.
+    /// Identifies it across versions, together with `instance`.
     pub name: Name,
-    /// Tells functions of one name apart as long as their symbols stay: a digest of the symbol.
+    /// Distinguishes functions of one name as long as their symbols stay the same: a digest of the symbol.
     pub instance: u64,
     /// The size of its code in bytes.
     pub size: u64,
-    /// The digest of its code, with relocated fields masked and with the stable names, or for
-    /// constants the contents, of what its relocations refer to.
+    /// The digest of its code with relocated fields masked, and of the targets of its relocations: their stable names,
+    /// or the contents of constants.
     pub digest: Digest,
-    /// How many bytes of the stack its frame takes, where that is known: the largest distance of the stack pointer
-    /// from where it was before the call, the return address included that a call puts there.
+    /// The size of its stack frame in bytes, if known: the largest distance of the stack pointer from its value before
+    /// the call, including a return address that the call pushes.
     pub stack: Option<u64>,
 }
 
-/// The code of all functions of a build: a summary small enough to keep beside it.
+/// The code of all functions of a build, as a summary small enough to store beside the build.
 ///
-/// Stored with the number of the rules by which digests are made; sets made by other rules are
-/// refused when read, since they cannot be compared.
+/// Stored with the version of the digest rules. Sets made by other rules are refused when read, since they cannot be
+/// compared.
 ///
 /// ```
 /// use cargo_rbench::elf::FunctionSet;
@@ -64,13 +64,13 @@ pub struct FunctionSet {
     not_comparable: Vec<NotComparable>,
     /// The digests of the inputs that could not be read, in the order of `not_comparable`.
     unread: Vec<Digest>,
-    /// With their sizes.
+    /// The functions of the executable that no input has, with their sizes.
     unseen: Vec<(Name, u64)>,
     references: References,
 }
 
-/// The rules by which digests are made, numbered: [`Rules::CURRENT`] grows whenever the digest of
-/// some function changes, or what else is known of functions.
+/// The version of the digest rules: [`Rules::CURRENT`] increases whenever the digest of some function changes, or any
+/// other stored property of functions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "u32", into = "u32")]
 struct Rules;
@@ -98,11 +98,11 @@ impl From<Rules> for u32 {
 }
 
 impl FunctionSet {
-    /// Reads the functions that the linker kept from the inputs it was given: objects and archives,
-    /// each with a name to call it by. The order of inputs is that of the link line.
+    /// Reads the functions that the linker kept from its inputs: objects and archives, each with a name for messages.
+    /// The order of inputs is that of the link line.
     ///
-    /// Shared objects are passed over, since their code is not in the executable. Inputs that cannot
-    /// be read are listed in [`FunctionSet::not_comparable`].
+    /// Shared objects are skipped, since their code is not in the executable. Unreadable inputs are listed in
+    /// [`FunctionSet::not_comparable`].
     pub fn from_link_inputs<'data, N: AsRef<str>>(
         inputs: impl IntoIterator<Item = (N, &'data [u8])>,
         kept: &[LinkedFunction],
@@ -141,8 +141,8 @@ impl FunctionSet {
         &self.not_comparable
     }
 
-    /// The functions of the executable that are in no input: start-up code that the linker's driver
-    /// adds, or what came from inputs that could not be read. Each with its size in bytes.
+    /// The functions of the executable that are in no input, with their sizes in bytes: start-up code that the
+    /// linker's driver adds, or code from inputs that could not be read.
     pub fn unseen(&self) -> &[(Name, u64)] {
         &self.unseen
     }
@@ -152,14 +152,14 @@ impl FunctionSet {
         self.not_comparable.iter().zip(self.unread.iter().copied())
     }
 
-    /// What the functions refer to.
+    /// The references of the functions.
     pub(super) fn references(&self) -> &References {
         &self.references
     }
 }
 
-/// The digest of the code of each function that the linker kept, wherever an input defines it: by the
-/// input's name, with `(member)` if that is an archive, and the function's symbol. Otherwise as
+/// The code digest of each function that the linker kept, for every input that defines it. The key is the input's
+/// name, with `(member)` if it is an archive, and the function's symbol. Otherwise as
 /// [`FunctionSet::from_link_inputs`].
 pub fn code_by_definition<'data, N: AsRef<str>>(
     inputs: impl IntoIterator<Item = (N, &'data [u8])>,
@@ -174,13 +174,13 @@ pub fn code_by_definition<'data, N: AsRef<str>>(
     by_symbol.collect()
 }
 
-/// The symbols of kept functions, each with the sizes of the functions that have it.
+/// The symbols of kept functions, each with the sizes of the functions under that symbol.
 type Wanted<'k> = HashMap<&'k [u8], Vec<u64>>;
 
-/// What the inputs of a link define.
+/// Everything that the inputs of a link define.
 struct Definitions<'data> {
     objects: Vec<Relocatable<'data>>,
-    /// Which objects are linked in any case, since they are in no archive.
+    /// For each object, true if it is linked in any case, since it is in no archive.
     is_certain: Vec<bool>,
     instances: Vec<Instance<'data>>,
     not_comparable: Vec<Unread>,
@@ -218,11 +218,11 @@ impl<'data> Definitions<'data> {
     }
 }
 
-/// A function as one object defines it.
+/// A function as defined by one object.
 struct Instance<'data> {
-    /// The object.
+    /// The name of the object.
     origin: Arc<str>,
-    /// Its symbols that are wanted, at least one; the first stands for it.
+    /// Its wanted symbols, at least one; the first one identifies it.
     symbols: Vec<&'data [u8]>,
     weak: bool,
     size: u64,
@@ -240,7 +240,7 @@ fn wanted(kept: &[LinkedFunction]) -> Wanted<'_> {
     wanted
 }
 
-/// Takes a member apart, unless it is a shared object.
+/// Parses a member, unless it is a shared object.
 fn parse<'data>(member: &Member<'data>) -> Result<Option<Relocatable<'data>>, Unreadable> {
     const SHARED_OBJECT: u16 = 3;
     match Relocatable::parse(member.bytes) {
@@ -262,7 +262,7 @@ fn promoted_constants<'data>(objects: &[Relocatable<'data>]) -> HashMap<&'data [
     promoted
 }
 
-/// The wanted functions that an object defines, digested.
+/// The wanted functions that an object defines, with their digests.
 fn instances<'data>(
     objects: &[Relocatable<'data>],
     origin: &Arc<str>,
@@ -288,8 +288,8 @@ fn instances<'data>(
         .collect()
 }
 
-/// Of several definitions of one symbol, as many as the linker kept: those of the right sizes
-/// first, strong ones before weak ones, and in the order of inputs.
+/// Selects as many definitions of each symbol as the linker kept: those of the right sizes first, strong ones before
+/// weak ones, then in the order of inputs.
 fn select(instances: Vec<Instance<'_>>, wanted: &Wanted<'_>) -> Vec<(FunctionCode, Piece)> {
     let mut by_symbol: HashMap<&[u8], Vec<Instance<'_>>> = HashMap::new();
     for instance in instances {
@@ -317,8 +317,8 @@ fn select(instances: Vec<Instance<'_>>, wanted: &Wanted<'_>) -> Vec<(FunctionCod
     functions
 }
 
-/// What tells a function with this symbol apart from others of its name, as long as symbols stay:
-/// [`FunctionCode::instance`]. The first 64 bits of a digest.
+/// The [`FunctionCode::instance`] of a symbol: the first 64 bits of its digest, which distinguish functions of one
+/// name as long as symbols stay the same.
 pub fn instance_of(symbol: &str) -> u64 {
     Digest::compute(stable_symbol(symbol).as_bytes()).first_bits()
 }
@@ -351,7 +351,7 @@ impl From<FunctionCode> for Stored {
 }
 
 impl FunctionSet {
-    /// The functions that both builds have, paired as by [`FunctionSet::diff`], those that have changed among them.
+    /// The functions that both builds have, paired as by [`FunctionSet::diff`], including changed ones.
     pub fn partners<'s>(
         base: &'s Self,
         head: &'s Self,
@@ -378,12 +378,12 @@ impl Identified for FunctionCode {
     }
 }
 
-/// A link input, or a member of one, whose code nothing is known about.
+/// A link input, or a member of one, with unknown code.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct NotComparable {
-    /// The input's name, with `(member)` if it is an archive's.
+    /// The name of the input, with `(member)` if it is an archive.
     pub input: String,
-    /// Why.
+    /// The reason why it cannot be read.
     pub reason: Unreadable,
 }
 
@@ -391,7 +391,7 @@ pub struct NotComparable {
 struct Member<'data> {
     origin: String,
     bytes: &'data [u8],
-    /// Whether it is in an archive, so that the linker may leave it there.
+    /// True if it is in an archive, so that the linker may leave it out.
     archived: bool,
 }
 
@@ -429,7 +429,7 @@ fn expand<'data>(
 ) -> Result<(), Unreadable> {
     for member in ArchiveFile::parse(bytes)?.members() {
         let member = member?;
-        // A crate's metadata, which rustc keeps beside the objects.
+        // A crate's metadata, which rustc stores beside the objects.
         if member.name().starts_with(b"lib.rmeta") {
             continue;
         }

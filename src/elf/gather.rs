@@ -1,9 +1,9 @@
-//! Gathers what the functions of a build refer to, and what that refers to in turn: which function of the set, or which
-//! piece of a section.
+//! Gathers the direct and indirect references of a build's functions: to functions of the set, and to pieces of
+//! sections.
 //!
-//! Compilers refer to data by a place near it, for instance one element before a table, and linkers move whole
-//! sections. A piece of data is therefore a section of an object, or what the linker may merge; only in a
-//! section without contents it is one variable.
+//! Compilers refer to data through nearby addresses, for instance one element before a table, and linkers move whole
+//! sections. A piece of data is therefore a whole section of an object, or a part that the linker may merge; only in a
+//! section without contents is it a single variable.
 
 use std::{
     cmp::Reverse,
@@ -22,8 +22,8 @@ use super::{
 };
 
 impl References {
-    /// What these functions refer to, given in the order of the set. `is_certain` tells which objects are
-    /// linked in any case, since they are in no archive.
+    /// Gathers the references of these functions, given in the order of the set. `is_certain` is true for objects that
+    /// are linked in any case, since they are in no archive.
     pub(super) fn gather<'data>(
         objects: &[Relocatable<'data>],
         is_certain: &[bool],
@@ -53,7 +53,7 @@ impl References {
             }
         }
         for pieces in unreferenced.values_mut() {
-            // The order of functions to call, and of what is collected, is one that the program sees.
+            // The program sees the order of functions to call and of collected items.
             let is_code = |&index: &u32| {
                 let Piece { object, section, .. } = numbers.pieces[index as usize];
                 objects[object].sections[section].code
@@ -73,13 +73,13 @@ struct Reader<'o, 'data> {
     objects: &'o [Relocatable<'data>],
     targets: Targets<'o, 'data>,
     owners: Owners<'o, 'data>,
-    /// The sections that tell unwinding where a function goes on, by object and symbol of the function.
+    /// The unwinding tables of functions, by object and symbol of the function.
     unwinding: HashMap<(usize, &'data [u8]), usize>,
 }
 
-/// The unwinding tables that objects have for single functions. (Where all functions of an object share one
-/// table, it is passed over: which calls have which landing pads is part of the functions' source, and shows
-/// in their code but for the rarest cases.)
+/// The unwinding tables that objects have for single functions. (A table that all functions of an object share is
+/// ignored: which calls have which landing pads is part of the functions' source, and shows in their code in all but
+/// the rarest cases.)
 fn unwinding_tables<'data>(objects: &[Relocatable<'data>]) -> HashMap<(usize, &'data [u8]), usize> {
     let mut tables = HashMap::new();
     for (object, Relocatable { sections, .. }) in objects.iter().enumerate() {
@@ -93,7 +93,7 @@ fn unwinding_tables<'data>(objects: &[Relocatable<'data>]) -> HashMap<(usize, &'
 }
 
 impl Reader<'_, '_> {
-    /// The body of a function, and what its relocations refer to, and its unwinding table.
+    /// The body of a function, the targets of its relocations, and its unwinding table.
     fn read_function(&self, piece: Piece) -> (Body, Vec<Owner>) {
         let (body, mut owners) = self.read(piece);
         let Relocatable { sections, symbols, .. } = &self.objects[piece.object];
@@ -108,20 +108,20 @@ impl Reader<'_, '_> {
         (body, owners)
     }
 
-    /// The body of a piece, and what its relocations refer to.
+    /// The body of a piece and the targets of its relocations.
     fn read(&self, piece: Piece) -> (Body, Vec<Owner>) {
         let object = &self.objects[piece.object];
         let relocations = object.relocations_in(piece.section, piece.start, piece.end);
-        let mut told = self.targets.masked(piece);
+        let mut description = self.targets.masked(piece);
         for Relocation { offset, kind, .. } in relocations {
-            told.extend_from_slice(&(offset - piece.start).to_le_bytes());
-            told.extend_from_slice(&kind.0.to_le_bytes());
+            description.extend_from_slice(&(offset - piece.start).to_le_bytes());
+            description.extend_from_slice(&kind.0.to_le_bytes());
         }
         let owners = relocations.iter().map(|relocation| self.owners.owner(piece, relocation));
-        (Body::new(&told), owners.collect())
+        (Body::new(&description), owners.collect())
     }
 
-    /// The same of data, with its name, and with what tells it apart from others if it is a variable.
+    /// The body and references of data, its name, and for a variable a digest that distinguishes it from others.
     fn read_data(&self, piece: Piece) -> ((Body, Vec<Owner>), Option<Name>, Option<u64>) {
         let section = &self.objects[piece.object].sections[piece.section];
         let mut symbols = self.owners.symbols_of(piece);
@@ -139,14 +139,14 @@ impl Reader<'_, '_> {
     }
 }
 
-/// Whether the program may write to a section after it started.
+/// True if the program may write to a section after its start.
 fn is_variable(section: &[u8], writable: bool) -> bool {
     const FIXED: [&[u8]; 6] =
         [b".data.rel.ro", b".init_array", b".fini_array", b".preinit_array", b".ctors", b".dtors"];
     writable && !FIXED.iter().any(|prefix| section.starts_with(prefix))
 }
 
-/// Numbers for what is referred to, in the order in which it is met.
+/// Numbers for the targets of references, in the order of their first appearance.
 #[derive(Default)]
 struct Numbers<'data> {
     pieces: Vec<Piece>,
@@ -193,7 +193,7 @@ impl<'data> Numbers<'data> {
         *self.outside_numbers.entry((symbol.name, symbol.value)).or_insert_with(|| {
             let name = String::from_utf8_lossy(symbol.name);
             let name = stable_symbol(&name);
-            // That of an absolute symbol is an address of its own, or a number.
+            // An absolute symbol's address is unique to it, or is a number.
             self.outside.push(match symbol.value {
                 0 => name.into_owned(),
                 value => format!("{name} = {value:#x}"),
@@ -203,16 +203,16 @@ impl<'data> Numbers<'data> {
     }
 }
 
-/// Tells what relocations of the objects of a link refer to.
+/// Finds the targets of relocations in the objects of a link.
 struct Owners<'o, 'data> {
     objects: &'o [Relocatable<'data>],
     /// The functions of the set, by object and section, in the order of their starts.
     functions: HashMap<(usize, usize), Vec<(Piece, u32)>>,
-    /// The definition that other objects see of each symbol.
+    /// The definition of each symbol that other objects see.
     global: HashMap<&'data [u8], SymbolPlace>,
 }
 
-/// What a relocation refers to, and how far from its start.
+/// The target of a relocation, and the distance from its start.
 enum Owner {
     Function {
         index: u32,
@@ -226,7 +226,7 @@ enum Owner {
 }
 
 impl<'o, 'data> Owners<'o, 'data> {
-    /// `functions` are those of the set, in its order; `is_certain` tells which objects are linked in any case,
+    /// `functions` are those of the set, in its order; `is_certain` is true for objects that are linked in any case,
     /// since they are in no archive.
     fn new(objects: &'o [Relocatable<'data>], is_certain: &[bool], functions: &[Piece]) -> Self {
         let mut by_section: HashMap<(usize, usize), Vec<(Piece, u32)>> = HashMap::new();
@@ -242,9 +242,8 @@ impl<'o, 'data> Owners<'o, 'data> {
         owners
     }
 
-    /// Of several definitions of one symbol the one that the linker chose, as far as that is known: that of a
-    /// function of the set, else one in an object that is linked in any case, else a strong one, else the
-    /// first.
+    /// The definition of each symbol that the linker chose, as far as that is known: that of a function of the set,
+    /// else one in an object that is linked in any case, else a strong one, else the first.
     fn definitions(&self, is_certain: &[bool]) -> HashMap<&'data [u8], SymbolPlace> {
         type Rank = (bool, bool, bool, Reverse<SymbolPlace>);
         let mut best: HashMap<&'data [u8], Rank> = HashMap::new();
@@ -261,7 +260,7 @@ impl<'o, 'data> Owners<'o, 'data> {
         best.into_iter().map(|(name, (.., Reverse(place)))| (name, place)).collect()
     }
 
-    /// What a relocation in a piece of an object refers to.
+    /// The target of a relocation in a piece of an object.
     fn owner(&self, from: Piece, relocation: &Relocation) -> Owner {
         let object = &self.objects[from.object];
         let Some(symbol) = object.symbols.get(relocation.symbol) else { return Owner::Nowhere };
@@ -271,7 +270,7 @@ impl<'o, 'data> Owners<'o, 'data> {
         } else {
             symbol.section.map(|_| own)
         };
-        // A distance in a table of constants counts from the table.
+        // A distance in a table of constants is relative to the table.
         let shift = if relocation.relative && !object.sections[from.section].code {
             let (table, _) = object.piece_at(from.section, relocation.offset);
             relocation.offset.saturating_sub(table).cast_signed().wrapping_neg()
@@ -303,19 +302,19 @@ impl<'o, 'data> Owners<'o, 'data> {
         Owner::Piece(piece, distance_from(piece.start))
     }
 
-    /// The function of the set that has this byte.
+    /// The function of the set that contains this byte.
     fn function_at(&self, object: usize, section: usize, offset: u64) -> Option<(Piece, u32)> {
         let functions = self.functions.get(&(object, section))?;
         let behind = functions.partition_point(|(function, _)| function.start <= offset);
         let last = functions.get(behind.checked_sub(1)?)?;
         let holds = |one: &&(Piece, u32)| offset < one.0.end || offset == one.0.start;
         Some(*last).filter(|last| holds(&last)).or_else(|| {
-            // One that starts before and goes on for longer.
+            // An earlier function may be longer and contain the byte.
             functions[..behind].iter().rev().find(holds).copied()
         })
     }
 
-    /// The piece of a section, outside of the functions of the set, that has this byte.
+    /// The piece of a section that contains this byte, outside of the functions of the set.
     fn piece(&self, index: usize, section: usize, offset: u64) -> Piece {
         let object = &self.objects[index];
         let contents = &object.sections[section];
@@ -338,7 +337,7 @@ impl<'o, 'data> Owners<'o, 'data> {
         Piece { object: index, section, start: start.min(end), end }
     }
 
-    /// The code around this byte, up to the next functions of the set.
+    /// The code around this byte, up to the neighbouring functions of the set.
     fn between_functions(&self, object: usize, section: usize, offset: u64) -> (u64, u64) {
         let functions = self.functions.get(&(object, section)).map_or(&[][..], Vec::as_slice);
         let behind = functions.partition_point(|(function, _)| function.start <= offset);
@@ -348,7 +347,7 @@ impl<'o, 'data> Owners<'o, 'data> {
         (ends.max().unwrap_or(0), next.unwrap_or(size))
     }
 
-    /// The symbols of a piece by which programmers know it, in the order of offsets.
+    /// The symbols of a piece under which programmers know it, in the order of offsets.
     fn symbols_of(&self, piece: Piece) -> impl Iterator<Item = &'o Symbol<'data>> {
         let Relocatable { sections, symbols, .. } = &self.objects[piece.object];
         let inside = &sections[piece.section].symbols;
@@ -360,7 +359,7 @@ impl<'o, 'data> Owners<'o, 'data> {
     }
 }
 
-/// Whether other objects see a symbol.
+/// True if other objects see the symbol.
 fn is_global(symbol: &Symbol<'_>) -> bool {
     !symbol.local && symbol.kind != Kind::Section && !symbol.name.is_empty()
 }

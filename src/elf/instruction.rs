@@ -1,8 +1,8 @@
-//! Decodes as much of instructions as is needed to find what they refer to.
+//! Decodes instructions just enough to find what they refer to.
 //!
-//! Where several functions share a section, assemblers resolve the calls between them at once and
-//! leave no relocation, so that the bytes of a call depend on what lies between. And an x86-64
-//! distance counts from the end of the instruction, behind any immediate operand.
+//! Where several functions share a section, assemblers resolve the calls between them themselves and leave no
+//! relocation, so that the bytes of a call depend on the code in between. And an x86-64 distance is relative to the
+//! end of the instruction, after any immediate operand.
 
 use object::elf::{
     EM_AARCH64, EM_X86_64, Machine, R_AARCH64_CALL26, R_AARCH64_JUMP26, R_X86_64_PC32,
@@ -12,20 +12,20 @@ use object::elf::{
 /// A direct call or jump.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Branch {
-    /// Where the field that holds the distance starts.
+    /// The start of the field that holds the distance.
     pub(super) field: u64,
     /// The relocation that the field would have.
     pub(super) kind: RelocationType,
-    /// What the relocation would add to the target's address.
+    /// The relocation's addend.
     pub(super) addend: i64,
-    /// Where it goes, in the same section.
+    /// The target's offset in the same section.
     pub(super) target: u64,
 }
 
-/// What may be direct calls and jumps in code.
+/// Possible direct calls and jumps in code.
 ///
-/// On x86-64 every byte that may start one is taken, since instructions are not decoded: keep those
-/// whose target makes sense.
+/// On x86-64 this includes every byte that may start one, since instructions are not decoded; callers keep those with
+/// a plausible target.
 pub(super) fn branches(machine: Machine, code: &[u8]) -> Vec<Branch> {
     match machine {
         EM_X86_64 => (0..code.len()).filter_map(|offset| x86_branch(code, offset)).collect(),
@@ -56,18 +56,18 @@ fn aarch64_branch(code: &[u8], offset: usize) -> Option<Branch> {
         0b00_0101 => R_AARCH64_JUMP26,
         _ => return None,
     };
-    // The low 26 bits count instructions, with a sign.
+    // The low 26 bits are a signed number of instructions.
     let distance = i64::from((word << 6).cast_signed() >> 6) * 4;
     let field = offset as u64;
     Some(Branch { field, kind, addend: 0, target: field.checked_add_signed(distance)? })
 }
 
-/// How many bytes follow the relocated distance of an x86-64 instruction, given the bytes before:
-/// those of an immediate operand. 0 if the instruction is not of a form that has one.
+/// The size of the immediate operand after the relocated distance of an x86-64 instruction, given the bytes before the
+/// distance. 0 if the instruction is not of a form with an immediate operand.
 pub(super) fn immediate_behind(before: &[u8]) -> i64 {
     let byte = |back: usize| before.iter().rev().nth(back - 1).copied().unwrap_or_default();
     let (p3, p2, opcode, modrm) = (byte(4), byte(3), byte(2), byte(1));
-    // The operand in memory is found by a distance from the instruction pointer.
+    // The memory operand must be addressed relative to the instruction pointer.
     if modrm & 0b1100_0111 != 0b101 {
         return 0;
     }
@@ -85,8 +85,7 @@ pub(super) fn immediate_behind(before: &[u8]) -> i64 {
     }
 }
 
-/// Whether bytes are what assemblers fill the space between two functions with: instructions that do nothing,
-/// zeros, and traps.
+/// True if bytes are padding as assemblers put it between functions: instructions without effect, zeros, and traps.
 pub(super) fn is_padding(machine: Machine, mut bytes: &[u8]) -> bool {
     if machine == EM_AARCH64 {
         const FILLING: [u32; 3] = [0xd503_201f, 0, 0xd420_0000];
@@ -97,8 +96,8 @@ pub(super) fn is_padding(machine: Machine, mut bytes: &[u8]) -> bool {
         });
     }
     while let [first, rest @ ..] = bytes {
-        // How many bytes are behind the first: none if it is a zero, a trap, `nop`, or a prefix, which changes
-        // none of these. A `nop` with an operand in memory has more, as its third byte tells.
+        // The number of further bytes: none after a zero, a trap, `nop`, or a prefix, which changes none of these. A
+        // `nop` with a memory operand has more; its third byte gives the number.
         let behind = match (first, rest) {
             (0 | 0xcc | 0x90 | 0x66 | 0x2e, _) => 0,
             (0x0f, [0x1f, 0x00, ..]) => 2,
@@ -119,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn padding_is_told_from_code() {
+    fn is_padding_distinguishes_padding_from_code() {
         let long = [0x66, 0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 2, 0, 0, 0x90, 0xcc, 0];
         assert!(is_padding(EM_X86_64, &long));
         assert!(!is_padding(EM_X86_64, &[0x90, 0xc3]));
@@ -129,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn x86_calls_jumps_and_conditional_jumps_are_found() {
+    fn branches_finds_x86_calls_and_jumps() {
         let code = [0xe8, 3, 0, 0, 0, 0x90, 0x0f, 0x84, 0xf4, 0xff, 0xff, 0xff, 0xe9, 0];
         let found: Vec<_> =
             branches(EM_X86_64, &code).iter().map(|branch| (branch.field, branch.target)).collect();
@@ -137,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn aarch64_calls_and_jumps_are_found() {
+    fn branches_finds_aarch64_calls_and_jumps() {
         let words = [0x9400_0002_u32, 0xd503_201f, 0x17ff_fffe];
         let code: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         let found: Vec<_> =
@@ -146,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn an_immediate_operand_stands_behind_the_distance() {
+    fn immediate_behind_gives_the_operand_size() {
         for (before, immediate, instruction) in [
             (&[0, 0, 0, 0x83, 0x05][..], 1, "addl $1, x(%rip)"),
             (&[0, 0, 0x48, 0x81, 0x3d], 4, "cmpq $1000, x(%rip)"),

@@ -1,4 +1,4 @@
-//! What a linker tells of a link in its map file, which inputs went where, and the sections of an executable that are
+//! Reads a linker's map file, which shows where each input section went, and the sections of an executable that are
 //! loaded into memory.
 
 use std::fmt;
@@ -23,31 +23,31 @@ pub struct LinkMap {
 pub struct OutputSection {
     /// Its name.
     pub name: String,
-    /// The sections of the link's inputs that it consists of, in its order.
+    /// The input sections that it consists of, in its order.
     pub inputs: Vec<InputSection>,
 }
 
 /// A section of an input of the link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InputSection {
-    /// The file that it is from, with `(member)` if that is an archive.
+    /// The file that it comes from, with `(member)` if that is an archive.
     pub origin: String,
-    /// Where it went.
+    /// Its place in the executable.
     pub span: Span,
 }
 
-/// A place in the executable.
+/// An address range in the executable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Span {
-    /// In bytes from where the executable is loaded.
+    /// The address, relative to the load address of the executable, in bytes.
     pub address: u64,
-    /// In bytes.
+    /// The size in bytes.
     pub size: u64,
-    /// Its address is a multiple of this, in bytes.
+    /// The address is a multiple of this number of bytes.
     pub alignment: u64,
 }
 
-/// The text is no map of LLD's.
+/// The error for text that is not a map of LLD.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoMap;
 
@@ -60,7 +60,7 @@ impl fmt::Display for NoMap {
 impl std::error::Error for NoMap {}
 
 impl LinkMap {
-    /// Reads a map. What it says of single symbols is passed over.
+    /// Reads a map; its entries for single symbols are skipped.
     ///
     /// # Errors
     /// [`NoMap`] if the text is something else.
@@ -80,7 +80,7 @@ impl LinkMap {
                 }
                 8 => {
                     let section = map.sections.last_mut().ok_or(NoMap)?;
-                    // A script's assignment stands here as well, without a section.
+                    // A linker script's assignment has the same form, without a section.
                     if let Some((origin, _)) = text.trim_start().rsplit_once(":(") {
                         section.inputs.push(InputSection { origin: origin.to_owned(), span });
                     }
@@ -91,13 +91,14 @@ impl LinkMap {
         Ok(map)
     }
 
-    /// The section of this name.
+    /// The section with this name.
     pub fn section(&self, name: &str) -> Option<&OutputSection> {
         self.sections.iter().find(|section| section.name == name)
     }
 }
 
-/// The four numbers of a line, of which the second is another address, and what stands behind one space.
+/// The address range and the rest of a map line. A line starts with four numbers, the second of which is another
+/// address.
 fn columns_of(line: &str) -> Option<(Span, &str)> {
     let mut rest = line;
     let mut number = |radix| {
@@ -111,7 +112,7 @@ fn columns_of(line: &str) -> Option<(Span, &str)> {
 }
 
 impl Span {
-    /// The address right behind it.
+    /// The first address after the range.
     pub const fn end(&self) -> u64 {
         self.address.saturating_add(self.size)
     }
@@ -122,7 +123,7 @@ impl Span {
 pub struct Sections {
     /// The sections.
     pub all: Vec<LoadedSection>,
-    /// What is loaded with different permissions lies in different pages of this size, in bytes.
+    /// The page size in bytes: sections with different permissions are in different pages.
     pub page: u64,
 }
 
@@ -131,11 +132,11 @@ pub struct Sections {
 pub struct LoadedSection {
     /// Its name.
     pub name: String,
-    /// Where it is loaded.
+    /// Its place in memory.
     pub span: Span,
-    /// Whether the program, or what loads it, writes to it.
+    /// True if the program or its loader writes to it.
     pub writable: bool,
-    /// Whether it is code.
+    /// True if it contains code.
     pub executable: bool,
 }
 
@@ -189,7 +190,7 @@ mod tests {
 ";
 
     #[test]
-    fn sections_come_with_the_inputs_that_they_consist_of() {
+    fn link_map_lists_the_inputs_of_each_section() {
         let map = LinkMap::parse(MAP).unwrap();
         let names: Vec<&str> = map.sections.iter().map(|section| &*section.name).collect();
         assert_eq!(names, [".interp", ".text", ".symtab"]);
@@ -206,14 +207,14 @@ mod tests {
     }
 
     #[test]
-    fn other_text_is_no_map() {
+    fn link_map_refuses_other_text() {
         assert_eq!(LinkMap::parse(""), Err(NoMap));
         assert_eq!(LinkMap::parse("Memory Configuration\n\nName Origin"), Err(NoMap));
         assert_eq!(LinkMap::parse(&MAP.replace("1c     1 .interp", "1c .interp")), Err(NoMap));
     }
 
     #[test]
-    fn code_constants_and_data_are_loaded_and_symbols_are_not() {
+    fn sections_include_loaded_ones_only() {
         let source = "const int fixed[] = {1, 2};\nint table[] = {1, 2, 3};\n\
             int main(int argc, char **argv) { return fixed[argc] + table[argc]; }\n";
         let bytes = Scratch::new().c_program("program", source, &[]);

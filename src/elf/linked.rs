@@ -1,4 +1,4 @@
-//! Which functions the linker kept, and where it put them.
+//! Lists the functions that the linker kept, with their addresses.
 
 use std::borrow::Cow;
 
@@ -11,16 +11,16 @@ use super::name::Name;
 /// A function in a linked executable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkedFunction {
-    /// Its symbol, exactly as in the symbol table. Of several at one address the one whose name
-    /// comes first, so that two versions choose the same one.
+    /// Its symbol, exactly as in the symbol table. Of several symbols at one address this is the first by name, so
+    /// that two versions choose the same one.
     pub symbol: String,
-    /// What identifies it across versions.
+    /// Its name across versions.
     pub name: Name,
-    /// Its address, in bytes from where the executable is loaded.
+    /// Its address, relative to the load address of the executable, in bytes.
     pub address: u64,
-    /// Its size in bytes; 0 if the symbol does not tell (assembler).
+    /// Its size in bytes; 0 if the symbol has none (assembler).
     pub size: u64,
-    /// The other symbols at this address, in order: aliases, or functions folded into one.
+    /// The other symbols at this address, sorted: aliases, or functions folded into one.
     pub aliases: Vec<String>,
 }
 
@@ -31,8 +31,7 @@ impl LinkedFunction {
     }
 }
 
-/// The functions of a linked executable, local ones included, one entry per address, in the order
-/// of addresses.
+/// The functions of a linked executable, including local ones, one entry per address, in the order of addresses.
 ///
 /// # Errors
 /// [`Unreadable`] if the bytes are no ELF executable for x86-64 or aarch64, or were stripped.
@@ -96,7 +95,7 @@ mod tests {
         int main(int argc, char **argv) { return thrice(argc) + twice(data[argc]); }\n";
 
     #[test]
-    fn local_and_global_functions_are_kept_and_data_is_none() {
+    fn kept_functions_include_local_ones_but_no_data() {
         let kept = kept_functions(&Scratch::new().c_program("program", PROGRAM, &["-O1"])).unwrap();
         let find = |name: &str| kept.iter().find(|f| f.symbols().any(|symbol| symbol == name));
         assert!(find("main").is_some_and(|f| f.size > 0));
@@ -106,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn aliases_are_one_function_named_by_the_first_of_their_names() {
+    fn aliases_are_one_function_under_the_first_name() {
         let kept = kept_functions(&Scratch::new().c_program("program", PROGRAM, &[])).unwrap();
         let function = kept.iter().find(|f| f.symbols().any(|symbol| symbol == "twice")).unwrap();
         assert_eq!(function.symbol, "doppelt");
@@ -114,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rust_function_has_its_exact_symbol_and_its_name() {
+    fn rust_function_has_its_exact_symbol_and_its_name() {
         let source = "#[inline(never)] fn twice(x: usize) -> usize { 2 * x }\n\
             fn main() { std::process::exit(twice(std::env::args().count()) as i32) }";
         let bytes = Scratch::new().rust_program("program", source, &["-Copt-level=1"]);
@@ -126,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stripped_executable_says_so() {
+    fn stripped_executable_is_reported_as_such() {
         let stripped = Scratch::new().c_program("program", PROGRAM, &["-s"]);
         assert_eq!(kept_functions(&stripped), Err(Unreadable::Stripped));
     }

@@ -1,4 +1,4 @@
-//! Whether two executables are the same program: a digest over what is loaded into memory.
+//! Decides whether two executables are the same program, by a digest of everything that is loaded into memory.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -10,12 +10,12 @@ use super::digest::Digest;
 use super::elf::{Elf, LE, Unreadable, executable};
 use super::source_location::lines_and_columns;
 
-/// The digest of what a linked executable loads: machine, entry point, and of each loaded section
-/// the name, address, flags, size and bytes.
+/// The digest of everything that a linked executable loads: machine, entry point, and of each loaded section the name,
+/// address, flags, size and bytes.
 ///
-/// Code, data and the place of both count. What a debugger or a person reads does not: symbols,
-/// debug info, `.comment` and the build id, so that stripping changes nothing; and the lines and columns that
-/// only say where something stands in the source, so that a comment changes nothing.
+/// Code, data and their addresses count. Information for debuggers and people does not: symbols, debug info,
+/// `.comment` and the build id, so that stripping changes nothing; and lines and columns that only locate something in
+/// the source, so that a comment changes nothing.
 ///
 /// # Errors
 /// [`Unreadable`] if the bytes are no ELF executable for x86-64 or aarch64, or have no sections.
@@ -40,8 +40,8 @@ pub fn loadable_digest(bytes: &[u8]) -> Result<Digest, Unreadable> {
     }
 }
 
-/// Hashes a section if it is loaded and counts; returns whether it does. Of what is at the addresses `unread`,
-/// only that it is there counts.
+/// Hashes a section if it is loaded and counts; returns true if so. For the address ranges `unread`, only their
+/// presence counts.
 fn hash_section(
     elf: &Elf<'_>,
     section: &object::elf::SectionHeader64<object::LittleEndian>,
@@ -76,7 +76,7 @@ fn hash_section(
     Ok(true)
 }
 
-/// Loaded, but read by debuggers and people alone. (`.debug_gdb_scripts` is loaded.)
+/// True for sections that only debuggers and people read. (`.debug_gdb_scripts` is loaded.)
 fn is_debug_section(name: &[u8]) -> bool {
     matches!(name, b".note.gnu.build-id" | b".comment") || name.starts_with(b".debug_")
 }
@@ -95,13 +95,13 @@ mod tests {
     }
 
     #[test]
-    fn the_same_program_linked_twice_has_one_digest() {
+    fn same_program_linked_twice_has_the_same_digest() {
         let scratch = Scratch::new();
         assert_eq!(digest_of(&scratch, PROGRAM, &[]), digest_of(&scratch, PROGRAM, &[]));
     }
 
     #[test]
-    fn code_data_and_addresses_count() {
+    fn loadable_digest_depends_on_code_data_and_addresses() {
         let scratch = Scratch::new();
         let digest = digest_of(&scratch, PROGRAM, &[]);
         let other_code = PROGRAM.replace("2 * x", "3 * x");
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn debug_info_symbols_and_the_build_id_do_not_count() {
+    fn loadable_digest_ignores_debug_info_and_build_id() {
         let scratch = Scratch::new();
         let digest = digest_of(&scratch, PROGRAM, &["-Wl,--build-id=0x1111"]);
         for options in [
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn stripping_a_rust_program_changes_nothing() {
+    fn stripping_a_rust_program_keeps_its_loadable_digest() {
         let scratch = Scratch::new();
         let source = "fn main() { println!(\"{:?}\", std::env::args()); }";
         let plain = scratch.rust_program("program", source, &["-Copt-level=2"]);
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_is_no_executable() {
+    fn object_is_refused_as_an_executable() {
         let scratch = Scratch::new();
         let object = scratch.c_object("object", PROGRAM, &[]);
         assert_eq!(loadable_digest(&object), Err(Unreadable::Type(1)));

@@ -1,5 +1,5 @@
-//! The machine code of a build: pure functions from the bytes of executables, objects and archives to
-//! values.
+//! The machine code of a build. Pure functions from the bytes of executables, objects and archives to values: no
+//! files, no processes.
 //!
 //! [`loadable_digest`] is equal for builds that are the same program; [`kept_functions`] lists the
 //! functions that the linker kept; [`FunctionSet`] digests each kept function from the *link inputs*,

@@ -1,4 +1,4 @@
-//! Names that identify functions across versions: without the parts that vary between compilations.
+//! Names that identify functions across versions, without the parts that vary between compilations.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,12 +7,11 @@ use serde::{Deserialize, Serialize};
 
 /// The name of a function or of data, the same in every version that has it.
 ///
-/// Rust names are demangled, without the hash of the legacy mangling or the crate disambiguators of
-/// v0: both depend on the package's path and version. What [`stable_symbol`] leaves out goes as
-/// well. All else stays: suffixes such as `.cold` and `.part.0` name functions of their own, and C,
-/// C++ and assembler names stand as they are.
+/// Rust names are demangled, without the hash of the legacy mangling or the crate disambiguators of v0: both depend on
+/// the package's path and version. The parts that [`stable_symbol`] removes are absent too. Everything else stays:
+/// suffixes such as `.cold` and `.part.0` name separate functions, and C, C++ and assembler names are unchanged.
 ///
-/// The name is no key: generic instances often share one.
+/// The name is not unique: generic instances often share one.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Name(Box<str>);
@@ -23,12 +22,12 @@ impl Name {
     /// ```
     /// use cargo_rbench::elf::Name;
     ///
-    /// let name = Name::of("_ZN10json_tools5parse17h0123456789abcdefE.llvm.42");
+    /// let name = Name::demangle("_ZN10json_tools5parse17h0123456789abcdefE.llvm.42");
     /// assert_eq!(name.as_str(), "json_tools::parse");
     /// ```
     pub fn demangle(symbol: &str) -> Self {
         let symbol = stable_symbol(symbol);
-        // On ELF, Rust symbols start in these two ways only; a C function may be named `R3foo`.
+        // On ELF, Rust symbols have only these two prefixes; a C function may be named `R3foo`.
         if symbol.starts_with("_R") || symbol.starts_with("_ZN") {
             Self(format!("{:#}", rustc_demangle::demangle(&symbol)).into())
         } else {
@@ -48,9 +47,9 @@ impl fmt::Display for Name {
     }
 }
 
-/// A symbol without the numbers by which LLVM tells functions apart that link-time optimisation
-/// brings together: `.llvm.<number>`, by which thin LTO makes a local symbol global, and `.<number>`
-/// right after the name, by which fat LTO keeps local namesakes apart.
+/// A symbol without the numbers with which LLVM distinguishes functions that link-time optimisation combines:
+/// `.llvm.<number>`, which makes a local symbol global in thin LTO, and `.<number>` right after the name, which
+/// separates local namesakes in fat LTO.
 ///
 /// ```
 /// use cargo_rbench::elf::stable_symbol;
@@ -75,8 +74,7 @@ pub fn stable_symbol(symbol: &str) -> Cow<'_, str> {
     stable
 }
 
-/// Where the mangled name ends and suffixes begin: a legacy Rust name has dots of its own, and ends
-/// with its hash.
+/// The end of the mangled name, where suffixes begin: a legacy Rust name contains dots itself, and ends with its hash.
 fn end_of_name(symbol: &str) -> usize {
     const HASH: &str = "17h";
     const HASH_DIGITS: usize = 16;
@@ -104,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_legacy_name_loses_its_hash() {
+    fn legacy_name_loses_its_hash() {
         assert_name("_ZN1a4show17h81d043d6bb8267acE", "a::show");
         assert_name(
             "_ZN52_$LT$a..S$LT$T$GT$$u20$as$u20$core..fmt..Display$GT$3fmt17h01cbf4a1a07ad9bbE",
@@ -117,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_v0_name_loses_its_crate_disambiguators() {
+    fn v0_name_loses_its_crate_disambiguators() {
         assert_name("_RNvCs4Q2Qx8jI5j6_1a4show", "a::show");
         assert_name("_RNvCsAAAAAAAAAA_1a4show", "a::show");
         assert_name(
@@ -127,21 +125,21 @@ mod tests {
     }
 
     #[test]
-    fn the_hash_of_a_crate_does_not_matter_even_where_it_moves_back_references() {
+    fn crate_hash_changes_no_v0_name_with_back_references() {
         let long = "_RNvXCs4Q2Qx8jI5j6_1aINtB2_1SmENtNtCsgEmfK2I1SDS_4core3fmt7Display3fmtB2_";
         let short = "_RNvXCs4_1aINtB2_1SmENtNtCs5_4core3fmt7Display3fmtB2_";
         assert_eq!(Name::demangle(long), Name::demangle(short));
     }
 
     #[test]
-    fn a_v0_name_keeps_type_arguments_and_the_number_of_a_closure() {
+    fn v0_name_keeps_type_arguments_and_closure_numbers() {
         assert_name("_RNCNvCs4Q2Qx8jI5j6_1a5show20B3_", "a::show2::{closure#0}");
         assert_name("_RNCNvCs4Q2Qx8jI5j6_1a5show2s_0B3_", "a::show2::{closure#1}");
         assert_ne!(Name::demangle("_RINvCs4_1a1fmE"), Name::demangle("_RINvCs4_1a1fyE"));
     }
 
     #[test]
-    fn thin_lto_promotion_leaves_no_trace() {
+    fn stable_symbol_drops_thin_lto_promotion() {
         assert_name("_ZN1a4show17h81d043d6bb8267acE.llvm.1234567890", "a::show");
         assert_name("_RNvCs4Q2Qx8jI5j6_1a4show.llvm.1234567890", "a::show");
         assert_name("helper.llvm.99", "helper");
@@ -151,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn the_numbers_by_which_fat_lto_keeps_namesakes_apart_leave_no_trace() {
+    fn stable_symbol_drops_fat_lto_numbers() {
         assert_name("_ZN22_$LT$a..S$LT$T$GT$$GT$4show17h81d043d6bb8267acE.1430", "<a::S<T>>::show");
         assert_name("_RNvCs4Q2Qx8jI5j6_1a4show.7", "a::show");
         assert_name("_RNvCs4Q2Qx8jI5j6_1a4show.7.llvm.12", "a::show");
@@ -161,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn suffixes_that_name_a_function_of_its_own_stay() {
+    fn stable_symbol_keeps_suffixes_of_separate_functions() {
         assert_name("_ZN1a4show17h81d043d6bb8267acE.cold", "a::show.cold");
         assert_name("_ZN1a4show17h81d043d6bb8267acE.llvm.12.cold", "a::show.cold");
         assert_name("_RNvCs4Q2Qx8jI5j6_1a4show.part.0", "a::show.part.0");
@@ -170,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_other_languages_stand_as_they_are() {
+    fn names_of_other_languages_are_unchanged() {
         for symbol in [
             "memcpy",
             "_start",
@@ -188,7 +186,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn numbers_change_no_name(symbol in r"(_ZN|_R|)\PC{0,60}", n: u64) {
+        fn name_is_independent_of_numbers(symbol in r"(_ZN|_R|)\PC{0,60}", n: u64) {
             prop_assume!(!symbol.contains('.'));
             let name = Name::demangle(&symbol);
             prop_assert_eq!(&Name::demangle(&format!("{symbol}.llvm.{n}")), &name);
@@ -196,7 +194,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text_has_a_stable_symbol(symbol in r"(_ZN|)[17h0-9a-fE.llvm]{0,60}") {
+        fn stable_symbol_accepts_any_text(symbol in r"(_ZN|)[17h0-9a-fE.llvm]{0,60}") {
             let stable = stable_symbol(&symbol);
             prop_assert_eq!(stable_symbol(&stable), stable.clone());
         }

@@ -1,4 +1,4 @@
-//! Pairs the functions of two builds that have one name.
+//! Pairs the functions of two builds by name.
 
 use std::{
     cmp::Reverse,
@@ -7,34 +7,34 @@ use std::{
 
 use super::name::Name;
 
-/// A function as far as it can be told apart from others.
+/// The properties of a function that distinguish it from others.
 pub trait Identified {
-    /// What identifies it across versions, as long as no other function has the same.
+    /// Identifies it across versions, unless another function has the same name.
     fn name(&self) -> &Name;
 
-    /// Equal for functions with the same machine code, as far as that is known.
+    /// Equal for functions with the same machine code, if the code is known.
     fn code(&self) -> impl Ord;
 
-    /// Equal for functions with the same symbol, numbers of link-time optimisation aside.
+    /// Equal for functions with the same symbol, ignoring the numbers of link-time optimisation.
     fn instance(&self) -> impl Ord;
 
     /// Its size in bytes.
     fn size(&self) -> u64;
 }
 
-/// Two lists of functions, paired.
+/// The pairs of two lists of functions.
 pub struct Paired<'f, F> {
-    /// Functions that are in both.
+    /// Functions in both lists.
     pub pairs: Vec<(&'f F, &'f F)>,
-    /// Functions that only the first has.
+    /// Functions only in the first list.
     pub only_base: Vec<&'f F>,
-    /// Functions that only the second has.
+    /// Functions only in the second list.
     pub only_head: Vec<&'f F>,
 }
 
-/// Pairs functions by name. Of several that share one, those with equal code and equal symbols go
-/// first, then those with equal code, then those with equal symbols, then the largest with the largest;
-/// among equals, the first with the first.
+/// Pairs functions by name. Among functions of one name, those with equal code and equal symbols are paired first,
+/// then those with equal code, then those with equal symbols, then the largest with the largest; equal ones in their
+/// order.
 pub fn pair<'f, F: Identified>(
     base: impl IntoIterator<Item = &'f F>,
     head: impl IntoIterator<Item = &'f F>,
@@ -64,8 +64,8 @@ pub fn pair<'f, F: Identified>(
     paired
 }
 
-/// Takes out of two lists the pairs that have the same key. Of several with one key the first goes
-/// with the first; what remains keeps its order.
+/// Removes the pairs with equal keys from two lists. Among equal keys the first is paired with the first; the rest
+/// keeps its order.
 fn take_pairs<'f, T, K: Ord>(
     base: &mut Vec<&'f T>,
     head: &mut Vec<&'f T>,
@@ -115,7 +115,7 @@ mod tests {
         }
     }
 
-    /// Functions of one name, given by code, instance and size; and the indices of the pairs.
+    /// Pairs functions of one name, given by code, instance and size; returns the indices of the pairs.
     fn pairs(base: &[(char, u8, u64)], head: &[(char, u8, u64)]) -> Vec<(usize, usize)> {
         let functions = |given: &[(char, u8, u64)]| -> Vec<Function> {
             let all = given.iter();
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn namesakes_with_equal_code_are_pairs_whatever_their_symbols_are() {
+    fn namesakes_with_equal_code_are_paired_first() {
         assert_eq!(
             pairs(&[('a', 1, 5), ('b', 2, 5)], &[('b', 1, 5), ('a', 2, 5)]),
             [(0, 1), (1, 0)]
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn of_equal_code_the_same_symbol_goes_first() {
+    fn namesakes_with_equal_code_are_paired_by_symbol() {
         assert_eq!(
             pairs(&[('a', 1, 5), ('a', 2, 5)], &[('a', 2, 5), ('a', 1, 5)]),
             [(0, 1), (1, 0)]
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_is_paired_by_symbol_and_then_by_size() {
+    fn namesakes_with_other_code_are_paired_by_symbol_then_size() {
         let base = [('a', 1, 5), ('b', 2, 9), ('c', 3, 4)];
         assert_eq!(
             pairs(&base, &[('x', 7, 3), ('y', 8, 8), ('z', 1, 1)]),
@@ -158,12 +158,12 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_one_function_has_pairs_it_however_it_changed() {
+    fn unique_name_pairs_functions_with_any_code() {
         assert_eq!(pairs(&[('a', 1, 5)], &[('z', 9, 100)]), [(0, 0)]);
     }
 
     #[test]
-    fn the_first_goes_with_the_first_and_the_rest_keeps_its_order() {
+    fn take_pairs_is_stable() {
         let mut base = vec![&30, &11, &21, &41];
         let mut head = vec![&55, &51, &17, &61, &19];
         let pairs = take_pairs(&mut base, &mut head, |number| number % 10);

@@ -1,4 +1,4 @@
-//! Where each function landed in a build, and how far two builds agree about it.
+//! The address of each function in a build, and the agreement between two builds.
 
 use super::digest::Digest;
 use super::elf::Unreadable;
@@ -6,26 +6,26 @@ use super::linked::{LinkedFunction, kept_functions};
 use super::name::{Name, stable_symbol};
 use super::pairing::{Identified, pair};
 
-/// The size of a cache line and of the blocks in which a processor fetches code: two functions of
-/// one phase see the same borders.
+/// The size of a cache line and of the blocks in which a processor fetches code, in bytes: two functions of equal
+/// phase are divided at the same offsets.
 const LINE: u64 = 64;
 
-/// A function's place in a build.
+/// A function with its address in a build.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlacedFunction {
     /// Its exact symbol.
     pub symbol: String,
-    /// What identifies it across versions.
+    /// Its name across versions.
     pub name: Name,
     /// Its symbol in an input of the link, without the numbers of link-time optimisation.
     pub instance: String,
-    /// The digest of its machine code before any layout, if that is known.
+    /// The digest of its machine code before any layout, if known.
     pub code: Option<Digest>,
-    /// Its place among functions that nothing else tells apart.
+    /// Its position among functions that nothing else distinguishes.
     pub order: usize,
-    /// How many functions have a smaller address.
+    /// The number of functions with a smaller address.
     pub rank: usize,
-    /// Its address, in bytes from where the executable is loaded.
+    /// Its address, relative to the load address of the executable, in bytes.
     pub address: u64,
     /// Its size in bytes.
     pub size: u64,
@@ -43,7 +43,7 @@ impl Identified for PlacedFunction {
         &self.name
     }
 
-    /// Where the code is not known, the size has to do: the bytes themselves contain addresses.
+    /// Without the code's digest the size has to do, because the bytes themselves contain addresses.
     fn code(&self) -> impl Ord {
         (self.code, self.size)
     }
@@ -57,14 +57,14 @@ impl Identified for PlacedFunction {
     }
 }
 
-/// The places of all functions of a build, in the order of addresses.
+/// The addresses of all functions of a build, in the order of addresses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Placement {
     functions: Vec<PlacedFunction>,
 }
 
 impl Placement {
-    /// Reads the places from a linked executable.
+    /// Reads the addresses from a linked executable.
     ///
     /// # Errors
     /// As [`kept_functions`].
@@ -72,10 +72,10 @@ impl Placement {
         Ok(Self::new(&kept_functions(bytes)?))
     }
 
-    /// The places of these functions, given in the order of addresses.
+    /// The placement of these functions, given in the order of addresses.
     ///
-    /// Namesakes that link-time optimisation numbered are in the order of their numbers: a longer number is
-    /// a larger one.
+    /// Namesakes that link-time optimisation numbered are in the order of their numbers: a longer number is a larger
+    /// one.
     pub fn new(kept: &[LinkedFunction]) -> Self {
         let mut by_number: Vec<usize> = (0..kept.len()).collect();
         by_number.sort_by_key(|&index| (kept[index].symbol.len(), &kept[index].symbol));
@@ -96,8 +96,8 @@ impl Placement {
         Self { functions: kept.iter().enumerate().map(placed).collect() }
     }
 
-    /// Adds what is known of functions from elsewhere: `known` changes what identifies a function, by its
-    /// symbol.
+    /// Completes the identification of functions: `known` changes the identifying fields of a function, which it
+    /// finds by its symbol.
     #[must_use]
     pub fn identified(mut self, known: impl Fn(&mut PlacedFunction)) -> Self {
         self.functions.iter_mut().for_each(known);
@@ -109,7 +109,7 @@ impl Placement {
         &self.functions
     }
 
-    /// The functions so that those who have all else in common are in one order in every version.
+    /// The functions, sorted so that those that nothing else distinguishes have the same order in every version.
     fn in_order(&self) -> Vec<&PlacedFunction> {
         let mut functions: Vec<&PlacedFunction> = self.functions.iter().collect();
         functions.sort_by_key(|placed| placed.order);
@@ -117,32 +117,32 @@ impl Placement {
     }
 }
 
-/// How far two builds agree about the places of the functions they have in common.
+/// The agreement between two builds about the addresses of their common functions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Agreement {
     /// Functions that both builds have.
     pub common: usize,
-    /// Those of `common` that have the same address.
+    /// The number of common functions with the same address.
     pub same_address: usize,
-    /// Those of `common` that have the same address modulo 64 bytes.
+    /// The number of common functions with the same address modulo 64 bytes.
     pub same_phase: usize,
-    /// Those of `common` that stand in the same order: the length of the longest common
-    /// subsequence of the two orders.
+    /// The number of common functions in the same order: the length of the longest common subsequence of the two
+    /// orders.
     pub same_order: usize,
 }
 
 impl Agreement {
-    /// The share of common functions that have the same address; 1 if there are none.
+    /// The share of common functions with the same address; 1 if there are none.
     pub fn same_address_share(&self) -> f64 {
         self.share(self.same_address)
     }
 
-    /// The share of common functions that have the same address modulo 64 bytes; 1 if there are none.
+    /// The share of common functions with the same address modulo 64 bytes; 1 if there are none.
     pub fn same_phase_share(&self) -> f64 {
         self.share(self.same_phase)
     }
 
-    /// The share of common functions that stand in the same order; 1 if there are none.
+    /// The share of common functions in the same order; 1 if there are none.
     pub fn same_order_share(&self) -> f64 {
         self.share(self.same_order)
     }
@@ -152,7 +152,7 @@ impl Agreement {
     }
 }
 
-/// Compares the places in two builds, function by function, [paired](pair) by name.
+/// Compares the addresses in two builds, function by function, [paired](pair) by name.
 pub fn agreement(a: &Placement, b: &Placement) -> Agreement {
     let mut pairs = pair(a.in_order(), b.in_order()).pairs;
     pairs.sort_by_key(|(in_a, _)| in_a.rank);
@@ -188,7 +188,7 @@ mod tests {
 
     use super::*;
 
-    /// Functions `symbol` at `address`, in the order of addresses; the name ends before a `#`.
+    /// Functions `symbol` at `address`, in the order of addresses; the name is the text before a `#`.
     fn placement(functions: &[(&str, u64)]) -> Placement {
         let kept = |&(symbol, address): &(&str, u64)| LinkedFunction {
             symbol: symbol.to_owned(),
@@ -201,14 +201,14 @@ mod tests {
     }
 
     #[test]
-    fn a_build_agrees_with_itself_entirely() {
+    fn agreement_of_a_build_with_itself_is_complete() {
         let build = placement(&[("a", 0), ("b", 16), ("c#1", 70), ("c#2", 80)]);
         let all = Agreement { common: 4, same_address: 4, same_phase: 4, same_order: 4 };
         assert_eq!(agreement(&build, &build), all);
     }
 
     #[test]
-    fn an_added_function_disturbs_neither_order_nor_the_phase_of_what_keeps_it() {
+    fn agreement_keeps_order_and_phase_with_an_added_function() {
         let base = placement(&[("a", 0), ("b", 16), ("c", 64)]);
         let head = placement(&[("a", 0), ("new", 16), ("b", 32), ("c", 128)]);
         let expected = Agreement { common: 3, same_address: 1, same_phase: 2, same_order: 3 };
@@ -216,14 +216,14 @@ mod tests {
     }
 
     #[test]
-    fn one_function_that_moved_costs_the_order_one() {
+    fn agreement_in_order_drops_by_one_for_one_moved_function() {
         let base = placement(&[("a", 0), ("b", 1), ("c", 2), ("d", 3)]);
         let head = placement(&[("b", 0), ("c", 1), ("d", 2), ("a", 3)]);
         assert_eq!(agreement(&base, &head).same_order, 3);
     }
 
     #[test]
-    fn namesakes_are_matched_by_symbol_before_they_are_numbered() {
+    fn agreement_pairs_namesakes_by_symbol_first() {
         let base = placement(&[("f#2", 0), ("f#3", 16)]);
         let head = placement(&[("f#1", 5), ("f#2", 64), ("f#3", 80)]);
         let expected = Agreement { common: 2, same_address: 0, same_phase: 2, same_order: 2 };
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn namesakes_that_link_time_optimisation_numbered_are_matched_in_the_order_of_numbers() {
+    fn agreement_pairs_lto_namesakes_by_number() {
         let base = placement(&[("f.9", 0), ("f.10", 16)]);
         let head = placement(&[("f.99", 64), ("f.100", 80)]);
         let expected = Agreement { common: 2, same_address: 0, same_phase: 2, same_order: 2 };
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn namesakes_with_foreign_symbols_are_matched_in_the_order_of_symbols() {
+    fn agreement_pairs_foreign_namesakes_in_symbol_order() {
         let base = placement(&[("f#a", 0), ("f#b", 16)]);
         let head = placement(&[("f#y", 64), ("f#z", 80)]);
         let expected = Agreement { common: 2, same_address: 0, same_phase: 2, same_order: 2 };
@@ -260,12 +260,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn patience_finds_what_the_definition_says(order in Just((0..24).collect::<Vec<usize>>()).prop_shuffle()) {
+        fn longest_increasing_agrees_with_its_definition(order in Just((0..24).collect::<Vec<usize>>()).prop_shuffle()) {
             prop_assert_eq!(longest_increasing(&order), longest_by_definition(&order));
         }
 
         #[test]
-        fn agreement_does_not_depend_on_which_build_comes_first(
+        fn agreement_is_symmetric(
             x in prop::collection::vec((0..6_u8, 0..4_u8), 0..12),
             y in prop::collection::vec((0..6_u8, 0..4_u8), 0..12),
         ) {

@@ -1,4 +1,4 @@
-//! What the functions of a build refer to: other functions, data with its initial contents, and symbols that
+//! The references of a build's functions: to other functions, to data with its initial contents, and to symbols that
 //! no input of the link defines.
 
 use std::collections::HashMap;
@@ -8,28 +8,27 @@ use serde::{Deserialize, Serialize};
 use super::digest::Digest;
 use super::name::Name;
 
-/// What functions refer to, as a graph of numbered functions and data.
+/// The references of functions, as a graph of numbered functions and data.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) struct References {
-    /// Each function of the set, in its order.
+    /// The functions of the set, in its order.
     pub(super) functions: Vec<Contents>,
-    /// The data that functions reach, and code that belongs to no function of the set.
+    /// The data that functions refer to, directly or indirectly, and code that belongs to no function of the set.
     pub(super) data: Vec<Data>,
     /// Symbols that no input defines.
     pub(super) outside: Vec<String>,
-    /// What is executed or read without any reference to it, by the section that it is in, in the order
-    /// of these.
+    /// Pieces that are executed or read without any reference to them, sorted by their section.
     pub(super) unreferenced: Vec<(String, Vec<u32>)>,
 }
 
-/// What a function or a piece of data consists of.
+/// The contents of a function or of a piece of data.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(from = "(Body, Vec<Reference>)", into = "(Body, Vec<Reference>)")]
 pub(super) struct Contents {
     /// Its bytes with relocated fields masked, and the place and kind of each relocation.
     pub(super) body: Body,
-    /// What each relocation refers to.
+    /// The target of each relocation.
     pub(super) references: Vec<Reference>,
 }
 
@@ -39,14 +38,14 @@ pub(super) struct Contents {
 #[serde(into = "(Contents, Option<Name>, Option<u64>)")]
 pub(super) struct Data {
     pub(super) contents: Contents,
-    /// What programmers call it, if it has a name.
+    /// Its name for programmers, if it has one.
     pub(super) name: Option<Name>,
-    /// If the program can write to it, a digest of its symbol, or 0: then it matters which one it is, and not
-    /// only what it contains.
+    /// For data that the program can write to, a digest of its symbol, or 0: then its identity matters, and not only
+    /// its contents.
     pub(super) variable: Option<u64>,
 }
 
-/// The first half of a digest: enough to tell things apart, in half of the space.
+/// The first half of a digest: enough to distinguish contents, in half of the space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub(super) struct Body(u128);
@@ -56,20 +55,21 @@ pub(super) struct Body(u128);
 #[serde(try_from = "(u8, u32, i64)", into = "(u8, u32, i64)")]
 pub(super) struct Reference {
     pub(super) to: Referent,
-    /// How far from the start of it, in bytes, and for instructions from where they count.
+    /// The distance from the start of the target in bytes; in instructions it is relative to the end of the
+    /// instruction.
     pub(super) distance: i64,
 }
 
-/// What is referred to, as an index into a list of [`References`].
+/// The target of a reference, as an index into a list of [`References`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Referent {
     /// The start of a function.
     Entry(u32),
-    /// Another place in a function: whoever goes there does not pass its start.
+    /// Another address in a function: a jump there bypasses its start.
     Inside(u32),
     Data(u32),
     Outside(u32),
-    /// Nothing: a damaged object.
+    /// No target, because the object is damaged.
     Nowhere,
 }
 
@@ -82,9 +82,8 @@ impl Body {
 }
 
 impl References {
-    /// Merges data that is the same and can only be read, however many copies of it there are, and numbers
-    /// all data and outside symbols in the order in which functions refer to them: so that equal functions
-    /// have equal references.
+    /// Merges copies of equal read-only data, and numbers all data and outside symbols in the order of references from
+    /// functions, so that equal functions have equal references.
     pub(super) fn tidy(&mut self) {
         let mut kept: Vec<u32> = (0..).take(self.data.len()).collect();
         loop {
@@ -99,7 +98,7 @@ impl References {
         self.order();
     }
 
-    /// Lets each piece of data that equals one before stand for that; returns whether there was any.
+    /// Replaces each piece of data by an equal earlier one; returns true if there was any.
     fn merge(&self, kept: &mut [u32]) -> bool {
         let mut known: HashMap<&Data, u32> = HashMap::new();
         let mut merged = false;
@@ -114,7 +113,7 @@ impl References {
         merged
     }
 
-    /// Numbers data and outside symbols in the order of references, and drops what nothing refers to.
+    /// Numbers data and outside symbols in the order of references, and drops those without a reference.
     fn order(&mut self) {
         let mut data = Order::default();
         let mut outside = Order::default();
@@ -165,7 +164,7 @@ impl References {
 
 #[cfg(test)]
 impl References {
-    /// Those of functions that refer to nothing.
+    /// The references of functions that refer to nothing.
     pub(super) fn collect(code: impl Iterator<Item = Digest>) -> Self {
         let contents = |digest: Digest| Contents {
             body: Body::new(digest.as_bytes()),
@@ -175,7 +174,7 @@ impl References {
     }
 }
 
-/// Indices in the order in which they were first met.
+/// Indices in the order of their first appearance.
 #[derive(Default)]
 struct Order {
     visited: Vec<u32>,
@@ -195,7 +194,7 @@ impl Order {
     }
 }
 
-/// A place in a list as the number by which others refer to it.
+/// An index as the number that references store.
 pub(super) fn number(place: usize) -> u32 {
     u32::try_from(place).unwrap_or(u32::MAX)
 }

@@ -1,5 +1,5 @@
-//! A relocatable object, taken apart into sections, symbols and relocations: which bytes the linker fills in, with the
-//! address of what.
+//! Parses a relocatable object into sections, symbols and relocations, which show the bytes that the linker fills in
+//! and the targets of their addresses.
 
 use std::sync::OnceLock;
 
@@ -31,19 +31,19 @@ pub(super) struct Relocatable<'data> {
     pub(super) machine: Machine,
     pub(super) sections: Vec<Section<'data>>,
     pub(super) symbols: Vec<Symbol<'data>>,
-    /// Per section, the sorted offsets at which something starts that is not a symbol.
+    /// For each section, the sorted offsets at which something other than a symbol starts.
     anchors: OnceLock<Vec<Vec<u64>>>,
 }
 
 /// A section of an object.
 pub(super) struct Section<'data> {
     pub(super) name: &'data [u8],
-    /// Its bytes; none if it has no bytes in the file (`.bss`).
+    /// Its bytes; empty if the file has none (`.bss`).
     pub(super) bytes: &'data [u8],
     pub(super) size: u64,
     pub(super) code: bool,
     pub(super) loaded: bool,
-    /// Whether its flags allow the program to write to it.
+    /// True if its flags allow the program to write to it.
     pub(super) writable: bool,
     pub(super) merging: Merging,
     /// The symbols defined in it, in the order of their offsets.
@@ -51,10 +51,10 @@ pub(super) struct Section<'data> {
     relocations: OnceLock<Vec<Relocation>>,
 }
 
-/// How the linker may merge equal pieces of a section.
+/// The units of a section that the linker may merge if they are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Merging {
-    /// It is one whole.
+    /// Pieces are not merged.
     None,
     /// Pieces of this many bytes.
     Blocks(u64),
@@ -68,7 +68,7 @@ pub(super) struct Symbol<'data> {
     pub(super) kind: Kind,
     pub(super) local: bool,
     pub(super) weak: bool,
-    /// The section it is defined in, if it is defined here.
+    /// The section that it is defined in, if this object defines it.
     pub(super) section: Option<usize>,
     pub(super) value: u64,
     pub(super) size: u64,
@@ -78,12 +78,12 @@ pub(super) struct Symbol<'data> {
 pub(super) enum Kind {
     Function,
     Section,
-    /// Data, labels, and what is defined elsewhere.
+    /// Data, labels, and symbols that are defined elsewhere.
     Other,
 }
 
 impl<'data> Relocatable<'data> {
-    /// Takes an object apart.
+    /// Parses an object.
     pub(super) fn parse(bytes: &'data [u8]) -> Result<Self, Unreadable> {
         let elf = relocatable(bytes)?;
         check_relocations(&elf)?;
@@ -105,8 +105,8 @@ impl<'data> Relocatable<'data> {
         Ok(Self { elf, machine, sections, symbols, anchors: OnceLock::new() })
     }
 
-    /// The relocations of a section in the order of offsets, those included that an assembler has
-    /// resolved because caller and callee share the section.
+    /// The relocations of a section in the order of offsets, including those that an assembler has resolved because
+    /// caller and callee share the section.
     pub(super) fn relocations(&self, section: usize) -> &[Relocation] {
         self.sections[section].relocations.get_or_init(|| {
             let mut relocations = relocations_of(&self.elf, self.machine, section);
@@ -119,8 +119,7 @@ impl<'data> Relocatable<'data> {
         })
     }
 
-    /// The branches from one function of a section to the start of another, which are in no
-    /// relocation.
+    /// The branches from one function of a section to the start of another that have no relocation.
     fn resolved_branches(&self, section: usize, relocations: &[Relocation]) -> Vec<Relocation> {
         let Section { bytes, code, symbols, .. } = &self.sections[section];
         let is_function = |&&index: &&usize| self.symbols[index].kind == Kind::Function;
@@ -150,7 +149,7 @@ impl<'data> Relocatable<'data> {
         all.get(first..last).unwrap_or_default()
     }
 
-    /// How far behind a relocated distance in code of `section` the distance counts from.
+    /// The distance in bytes from a relocated field in code of `section` to the address that its value is relative to.
     pub(super) fn reach(&self, section: usize, relocation: &Relocation) -> i64 {
         let Section { code: true, .. } = self.sections[section] else { return 0 };
         if self.machine != EM_X86_64 || !relocation.relative {
@@ -160,13 +159,13 @@ impl<'data> Relocatable<'data> {
         4 + immediate_behind(self.sections[section].slice(before, relocation.offset))
     }
 
-    /// The symbol that `offset` in `section` belongs to: the last that starts there or before, and
-    /// that does not end before. In code every byte belongs to the symbol before it.
+    /// The symbol that contains `offset` in `section`: the last one that starts there or before and does not end
+    /// before. In code every byte belongs to the symbol before it.
     pub(super) fn symbol_at(&self, section: usize, offset: u64) -> Option<usize> {
         let Section { symbols, code, .. } = &self.sections[section];
         let behind = symbols.partition_point(|&index| self.symbols[index].value <= offset);
         let index = *symbols.get(behind.checked_sub(1)?)?;
-        // Of several that start at one offset the first, for the order of the table is kept.
+        // Of several symbols at one offset the first is used, since the order of the table is stable.
         let value = self.symbols[index].value;
         let first = symbols.partition_point(|&index| self.symbols[index].value < value);
         let here = &symbols[first..behind];
@@ -178,8 +177,8 @@ impl<'data> Relocatable<'data> {
         here.iter().find(named).or_else(|| here.iter().find(holds)).copied()
     }
 
-    /// The piece of a section that `offset` lies in, as `start..end`: what the linker may merge, or
-    /// what lies between two offsets that something refers to.
+    /// The piece of a section that contains `offset`, as `start..end`: a unit that the linker may merge, or the bytes
+    /// between two offsets that something refers to.
     pub(super) fn piece_at(&self, section: usize, offset: u64) -> (u64, u64) {
         let Section { bytes, size, merging, .. } = &self.sections[section];
         match *merging {
@@ -197,8 +196,7 @@ impl<'data> Relocatable<'data> {
         }
     }
 
-    /// Finds where things start that have no symbol: wherever a relocation refers to by section and
-    /// offset.
+    /// Finds the starts of items without a symbol: the offsets that relocations refer to by section and offset.
     fn anchors(&self) -> &[Vec<u64>] {
         self.anchors.get_or_init(|| {
             let mut anchors: Vec<Vec<u64>> = self
@@ -227,7 +225,7 @@ impl<'data> Relocatable<'data> {
         })
     }
 
-    /// The section and offset that a relocation refers to, if it does so by section.
+    /// The section and offset that a relocation refers to, if it refers to a section.
     fn place(&self, relocation: &Relocation, reach: i64) -> Option<(usize, u64)> {
         let symbol = self.symbols.get(relocation.symbol)?;
         let section = symbol.section.filter(|_| symbol.kind == Kind::Section)?;
@@ -237,7 +235,7 @@ impl<'data> Relocatable<'data> {
 }
 
 impl Section<'_> {
-    /// The bytes `start..end`, as far as there are any.
+    /// The bytes `start..end`, cut off at the end of the section.
     pub(super) fn slice(&self, start: u64, end: u64) -> &[u8] {
         let index =
             |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX).min(self.bytes.len());
@@ -245,12 +243,12 @@ impl Section<'_> {
     }
 }
 
-/// The symbols by which aarch64 marks where code and data begin.
+/// True for the symbols that mark where code and data begin on aarch64.
 fn is_mapping(name: &[u8]) -> bool {
     matches!(name, [b'$', b'a' | b'd' | b't' | b'x'] | [b'$', b'a' | b'd' | b't' | b'x', b'.', ..])
 }
 
-/// The zero-terminated string that `offset` lies in, as `start..end`.
+/// The zero-terminated string that contains `offset`, as `start..end`.
 fn string_at(bytes: &[u8], width: u64, offset: u64) -> (u64, u64) {
     let (Ok(step), Ok(at)) = (usize::try_from(width), usize::try_from(offset)) else {
         return (offset, offset);
@@ -318,30 +316,30 @@ fn symbols_of<'data>(elf: &Elf<'data>, sections: usize) -> Result<Vec<Symbol<'da
     Ok(symbols)
 }
 
-/// One relocation.
+/// A field that the linker fills in.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Relocation {
-    /// Where in its section, in bytes.
+    /// Its offset in the section, in bytes.
     pub(super) offset: u64,
     pub(super) kind: RelocationType,
-    /// How many bytes at its offset it fills in.
+    /// The number of bytes that it fills in.
     pub(super) width: usize,
-    /// Whether the distance to the target is filled in, rather than its address.
+    /// True if the distance to the target is filled in, rather than its address.
     pub(super) relative: bool,
-    /// Index of the target in the symbol table.
+    /// The index of the target in the symbol table.
     pub(super) symbol: usize,
     pub(super) addend: i64,
 }
 
 impl Relocation {
-    /// The relocation that a branch to `symbol` would have, had it not been resolved.
+    /// The relocation that a branch to `symbol` would have if it had not been resolved.
     pub(super) fn branch(branch: Branch, symbol: usize) -> Self {
         let Branch { field, kind, addend, .. } = branch;
         let relative = kind == R_X86_64_PC32;
         Self { offset: field, kind, width: 4, relative, symbol, addend }
     }
 
-    /// Clears the bits that the linker fills in, in the bytes from its offset on.
+    /// Clears the bits that the linker fills in; `field` holds the bytes from the relocation's offset on.
     pub(super) fn mask(&self, field: &mut [u8]) {
         let kept = match (self.kind, field.get(3)) {
             (R_AARCH64_CALL26 | R_AARCH64_JUMP26, Some(opcode)) => opcode & 0b1111_1100,
@@ -354,13 +352,13 @@ impl Relocation {
         }
     }
 
-    /// Whether it is a whole pointer, as constants hold them.
+    /// True if it is a whole pointer, as constants contain them.
     pub(super) fn is_pointer(&self) -> bool {
         self.width == 8 && !self.relative
     }
 }
 
-/// Refuses an object with relocation tables that cannot be read.
+/// Refuses an object with unreadable relocation tables.
 pub(super) fn check_relocations(elf: &Elf<'_>) -> Result<(), Unreadable> {
     for section in elf.elf_section_table().iter() {
         if matches!(section.sh_type(LE), SHT_REL | SHT_CREL) {
@@ -394,8 +392,8 @@ fn relocation(
 ) -> Option<Relocation> {
     let kind = match (machine, entry.r_type(LE, false)) {
         (EM_X86_64, R_X86_64_NONE) | (EM_AARCH64, R_AARCH64_NONE) => return None,
-        // The same bytes in an executable: which one is chosen depends on whether the callee was
-        // compiled into the same object.
+        // Both kinds give the same bytes in an executable; the choice depends on whether the callee was compiled into
+        // the same object.
         (EM_X86_64, R_X86_64_PLT32) => R_X86_64_PC32,
         (_, kind) => kind,
     };
@@ -410,10 +408,10 @@ fn relocation(
     })
 }
 
-/// How many bytes a relocation fills in, and whether with a distance.
+/// The number of bytes that a relocation fills in, and true if it fills in a distance.
 ///
-/// aarch64 instructions other than branches count as filled in nowhere: compilers leave the bits
-/// zero, since the addend stands in the record.
+/// aarch64 instructions other than branches count as zero bytes: compilers leave their bits zero, since the addend is
+/// in the relocation record.
 fn shape(machine: Machine, kind: RelocationType) -> (usize, bool) {
     if machine == EM_AARCH64 {
         return match kind {

@@ -1,7 +1,7 @@
-//! Where an executable keeps lines and columns of its source, for messages to people.
+//! Finds the source lines and columns that an executable stores for messages to people.
 //!
-//! A line of comment above moves all of them, and nothing else: they say where a panic happened, or where
-//! libtest's benchmark stands, and no address depends on them.
+//! A comment added above moves all of them and nothing else: they locate a panic, or one of libtest's benchmarks, and
+//! no address depends on them.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -16,23 +16,23 @@ use super::elf::{Elf, LE, Unreadable};
 
 type Section = object::elf::SectionHeader64<object::LittleEndian>;
 
-/// No path of a source file is longer, in bytes.
+/// The longest path of a source file, in bytes.
 const LONGEST_PATH: u64 = 4096;
-/// Where libtest's `TestDesc` has lines and columns, in bytes from the path of the file.
+/// The offsets of lines and columns in libtest's `TestDesc`, in bytes from the path of the file.
 pub(super) const IN_TEST: Range<u32> = 32..64;
-/// How a `TestName` starts that is a `&'static str`.
+/// The first word of a `TestName` that is a `&'static str`.
 const STATIC_TEST_NAME: u64 = 1 << 63 | 1;
 
-/// The addresses of lines and columns that only tell people where something is in the source: those of each
+/// The address ranges of lines and columns that only locate something in the source for people: those of each
 /// `core::panic::Location`, and those in libtest's description of each benchmark.
 ///
-/// A location is a pointer to the path of a `.rs` file, its length, and two numbers of 32 bits that are not 0,
-/// in a constant without a name. A constant of the program's own that has no name and looks the same, such
-/// as `(file!(), line!(), column!())`, is taken for one; a number by itself is not.
+/// A location is a constant without a name that holds a pointer to the path of a `.rs` file, its length, and two
+/// numbers of 32 bits other than 0. A program's own unnamed constant with the same contents, such as `(file!(),
+/// line!(), column!())`, counts as one too; a lone number does not.
 pub(super) fn lines_and_columns(elf: &Elf<'_>) -> Result<Vec<Range<u64>>, Unreadable> {
     let memory = Memory { elf, sections: elf.elf_section_table().iter().collect() };
     let pointers = memory.pointers()?;
-    // Without relocations nothing tells a pointer from a number.
+    // Without relocations, pointers cannot be distinguished from numbers.
     let relocated: HashSet<u64> = if memory.is_relocated() {
         pointers.iter().map(|&(place, _)| place).collect()
     } else {
@@ -68,19 +68,19 @@ pub(super) fn lines_and_columns(elf: &Elf<'_>) -> Result<Vec<Range<u64>>, Unread
     Ok(found)
 }
 
-/// What is loaded of an executable, by address.
+/// The loaded contents of an executable, by address.
 struct Memory<'e, 'data> {
     elf: &'e Elf<'data>,
     sections: Vec<&'data Section>,
 }
 
 impl Memory<'_, '_> {
-    /// Whether it can be loaded anywhere, so that pointers have relocations.
+    /// True if it can be loaded at any address, so that pointers have relocations.
     fn is_relocated(&self) -> bool {
         self.elf.elf_header().e_type.get(LE) == ET_DYN
     }
 
-    /// Pointers in constants: where each is, and where to. Without relocations, every word.
+    /// The pointers in constants, as (address, target). Without relocations, every word.
     fn pointers(&self) -> Result<Vec<(u64, u64)>, Unreadable> {
         let mut pointers = Vec::new();
         if !self.is_relocated() {
@@ -109,7 +109,7 @@ impl Memory<'_, '_> {
         Ok(pointers)
     }
 
-    /// Whether the program never writes to the section.
+    /// True if the program never writes to the section.
     fn has_constants(&self, section: &Section) -> bool {
         let name = self.elf.elf_section_table().section_name(LE, section).unwrap_or_default();
         name.starts_with(b".data.rel.ro") || name.starts_with(b".rodata")
@@ -129,7 +129,7 @@ impl Memory<'_, '_> {
             })
     }
 
-    /// Two numbers of 32 bits.
+    /// True if there are two numbers of 32 bits other than 0.
     fn is_line_and_column(&self, place: u64) -> bool {
         self.word(place).is_some_and(|both| both >> 32 != 0 && both & u64::from(u32::MAX) != 0)
     }
@@ -156,8 +156,8 @@ impl Memory<'_, '_> {
     }
 }
 
-/// Whether the path of a file is part of a `TestDesc`: behind the name of the benchmark, and before the lines
-/// and columns where it starts and ends, of 64 bits each. `word` tells what is so many bytes behind the path.
+/// True if the path of a file is part of a `TestDesc`: after the name of the benchmark, and before its first and last
+/// line and column, of 64 bits each. `word` reads the word at a distance in bytes from the path.
 pub(super) fn is_in_test(word: impl Fn(i64) -> Option<u64>) -> bool {
     let number = |offset| word(offset).filter(|number| (1..1 << 32).contains(number));
     let (Some(start), Some(_), Some(end), Some(_)) =
@@ -168,7 +168,7 @@ pub(super) fn is_in_test(word: impl Fn(i64) -> Option<u64>) -> bool {
     word(-32) == Some(STATIC_TEST_NAME) && start <= end
 }
 
-/// Where the statics are that have names of their own, in the order of addresses.
+/// The address ranges of statics with names, in the order of addresses.
 fn named_constants(elf: &Elf<'_>) -> Vec<Range<u64>> {
     let symbols = elf.elf_symbol_table();
     let named = symbols.iter().filter(|symbol| {
@@ -192,7 +192,7 @@ mod tests {
     use super::super::loadable::loadable_digest;
     use super::super::testing::Scratch;
 
-    /// Whether two programs are told to be the same.
+    /// True if two programs count as the same.
     fn is_same(sources: [&str; 2], options: &[&str]) -> bool {
         let scratch = Scratch::new();
         let [one, other] = sources.map(|source| {
@@ -209,7 +209,7 @@ mod tests {
         #[test]\nfn something() { main() }\n";
 
     #[test]
-    fn a_comment_above_a_panic_changes_nothing() {
+    fn comment_above_a_panic_keeps_the_digest() {
         let moved = format!("// A comment.\n{PANICS}");
         for options in [
             &["-Copt-level=2"][..],
@@ -222,13 +222,13 @@ mod tests {
     }
 
     #[test]
-    fn a_comment_above_a_test_changes_nothing() {
+    fn comment_above_a_test_keeps_the_digest() {
         let moved = format!("// A comment.\n{PANICS}");
         assert!(is_same([PANICS, &moved], &["--test"]));
     }
 
     #[test]
-    fn what_a_program_can_read_of_its_source_counts() {
+    fn source_location_that_a_program_can_read_counts() {
         for (constant, kind) in [
             ("line!()", "u32"),
             ("line!() as usize", "usize"),
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_beside_other_texts_count() {
+    fn numbers_after_other_texts_count() {
         for (text, first, second) in [("a.txt", 1, 2), ("a.rs", 0, 2), ("a.rs", 1, 0), ("rs", 1, 2)]
         {
             let program = |third: u32| {

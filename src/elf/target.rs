@@ -1,8 +1,7 @@
-//! What a relocation refers to, described independently of the rest of the program.
+//! Describes the targets of relocations independently of the rest of the program.
 //!
-//! Compilers number their constants, so one more constant changes the names of all that follow. A
-//! constant is therefore described by its content, including what it refers to, and everything else
-//! by name.
+//! Compilers number their constants, so an additional constant changes the names of all that follow. A constant is
+//! therefore described by its content, including its references, and everything else by name.
 
 use std::collections::HashMap;
 
@@ -11,13 +10,13 @@ use super::relocatable::Relocation;
 use super::relocatable::{Kind, Relocatable, Symbol};
 use super::source_location::{IN_TEST, is_in_test};
 
-/// How many constants deep content is followed: a table of formats of strings, and one more.
+/// The depth to which nested constants are followed: a table of format strings, and one more.
 const DEPTH: u8 = 4;
 
-/// A symbol: the object it stands in, and its index there.
+/// A symbol, as the index of its object and its index there.
 pub(super) type SymbolPlace = (usize, usize);
 
-/// Tells the targets of relocations of the objects of one link.
+/// Finds the targets of relocations in the objects of one link.
 pub(super) struct Targets<'o, 'data> {
     objects: &'o [Relocatable<'data>],
     promoted: &'o HashMap<&'data [u8], SymbolPlace>,
@@ -34,7 +33,7 @@ pub(super) struct Piece {
     pub(super) end: u64,
 }
 
-/// What a relocation refers to, and how far from its start.
+/// The target of a relocation, and the distance from its start.
 enum Target {
     Named(SymbolPlace, i64),
     Constant(Piece, i64),
@@ -43,7 +42,7 @@ enum Target {
 }
 
 impl Piece {
-    /// Equal for no two pieces, and in the order of objects.
+    /// A sort key that is unique for each piece and follows the order of objects.
     pub(super) const fn in_order(&self) -> (usize, usize, u64, u64) {
         (self.object, self.section, self.start, self.end)
     }
@@ -57,14 +56,14 @@ impl<'o, 'data> Targets<'o, 'data> {
         Self { objects, promoted, names: HashMap::new(), contents: HashMap::new() }
     }
 
-    /// The digest of a function's code: its bytes with relocated fields masked, and for each
-    /// relocation its place, kind and target.
+    /// The digest of a function's code: its bytes with relocated fields masked, and the place, kind and target of each
+    /// relocation.
     pub(super) fn function(&mut self, function: Piece) -> blake3::Hash {
-        let told = self.describe(function, DEPTH);
-        blake3::hash(&told)
+        let description = self.describe(function, DEPTH);
+        blake3::hash(&description)
     }
 
-    /// The digest of a constant's content, following what it refers to `depth` constants deep.
+    /// The digest of a constant's content, which follows references `depth` constants deep.
     fn constant(&mut self, constant: Piece, depth: u8) -> blake3::Hash {
         if let Some(&known) = self.contents.get(&(constant, depth)) {
             return known;
@@ -74,48 +73,50 @@ impl<'o, 'data> Targets<'o, 'data> {
         digest
     }
 
-    /// A piece as bytes that tell all that matters about it.
+    /// All relevant properties of a piece, as bytes.
     fn describe(&mut self, piece: Piece, depth: u8) -> Vec<u8> {
         let object = &self.objects[piece.object];
-        let mut told = self.masked(piece);
+        let mut description = self.masked(piece);
         for relocation in object.relocations_in(piece.section, piece.start, piece.end) {
-            told.extend_from_slice(&(relocation.offset - piece.start).to_le_bytes());
-            told.extend_from_slice(&relocation.kind.0.to_le_bytes());
-            self.describe_target(piece, relocation, depth, &mut told);
+            description.extend_from_slice(&(relocation.offset - piece.start).to_le_bytes());
+            description.extend_from_slice(&relocation.kind.0.to_le_bytes());
+            self.describe_target(piece, relocation, depth, &mut description);
         }
-        told
+        description
     }
 
-    /// The size and the bytes of a piece, with relocated fields masked, and without the lines and columns
-    /// that only say where something stands in the source.
+    /// The size and the bytes of a piece, with relocated fields masked, and without lines and columns that only locate
+    /// something in the source.
     pub(super) fn masked(&self, piece: Piece) -> Vec<u8> {
         let object = &self.objects[piece.object];
         let section = &object.sections[piece.section];
         let relocations = object.relocations_in(piece.section, piece.start, piece.end);
-        let mut told = (piece.end - piece.start).to_le_bytes().to_vec();
-        let header = told.len();
-        told.extend_from_slice(section.slice(piece.start, piece.end));
+        let mut description = (piece.end - piece.start).to_le_bytes().to_vec();
+        let header = description.len();
+        description.extend_from_slice(section.slice(piece.start, piece.end));
         for relocation in relocations {
             let field = header.saturating_add(offset_in(piece, relocation));
-            relocation.mask(told.get_mut(field..).unwrap_or_default());
+            relocation.mask(description.get_mut(field..).unwrap_or_default());
         }
-        // Lines and columns change when code above does.
+        // Lines and columns change when code above them does.
         if let [file] = relocations
             && self.is_source_location(piece, file)
         {
-            told.truncate(header + 16);
+            description.truncate(header + 16);
         }
         for file in relocations {
             let start = header.saturating_add(offset_in(piece, file));
             let word = |offset: i64| {
                 let start = start.checked_add_signed(isize::try_from(offset).ok()?)?;
-                Some(u64::from_le_bytes(told.get(start..start.checked_add(8)?)?.try_into().ok()?))
+                Some(u64::from_le_bytes(
+                    description.get(start..start.checked_add(8)?)?.try_into().ok()?,
+                ))
             };
             if is_in_test(word) && self.is_path(piece, file) {
-                told[start..][IN_TEST.start as usize..IN_TEST.end as usize].fill(0);
+                description[start..][IN_TEST.start as usize..IN_TEST.end as usize].fill(0);
             }
         }
-        told
+        description
     }
 
     fn describe_target(
@@ -123,7 +124,7 @@ impl<'o, 'data> Targets<'o, 'data> {
         from: Piece,
         relocation: &Relocation,
         depth: u8,
-        told: &mut Vec<u8>,
+        description: &mut Vec<u8>,
     ) {
         let (tag, digest, distance) = match self.target(from, relocation) {
             Target::Named(symbol, distance) => (b'n', Some(self.name(symbol)), distance),
@@ -133,16 +134,16 @@ impl<'o, 'data> Targets<'o, 'data> {
             }
             Target::Nowhere => (b'x', None, 0),
         };
-        told.push(tag);
-        told.extend_from_slice(digest.as_ref().map_or(&[], |digest| digest.as_bytes()));
-        told.extend_from_slice(&distance.to_le_bytes());
+        description.push(tag);
+        description.extend_from_slice(digest.as_ref().map_or(&[], |digest| digest.as_bytes()));
+        description.extend_from_slice(&distance.to_le_bytes());
     }
 
     fn target(&self, from: Piece, relocation: &Relocation) -> Target {
         let object = &self.objects[from.object];
         let Some(symbol) = object.symbols.get(relocation.symbol) else { return Target::Nowhere };
         let place = (from.object, relocation.symbol);
-        // A distance in a table of constants counts from the table.
+        // A distance in a table of constants is relative to the table.
         let in_code = object.sections[from.section].code;
         let shift = if relocation.relative && !in_code {
             offset_in_i64(from, relocation).wrapping_neg()
@@ -168,7 +169,8 @@ impl<'o, 'data> Targets<'o, 'data> {
         }
     }
 
-    /// The target `distance` behind `base` in a section, where a distance counts `reach` less.
+    /// The target at `base + distance` in a section, where the distance is relative to a point `reach` bytes further
+    /// on.
     fn resolve(
         &self,
         index: usize,
@@ -198,7 +200,7 @@ impl<'o, 'data> Targets<'o, 'data> {
         }
     }
 
-    /// The constant with this symbol, which is defined.
+    /// The constant with this symbol, which must be defined.
     fn anonymous(&self, place: SymbolPlace, distance: i64) -> Target {
         let (index, symbol) = place;
         let object = &self.objects[index];
@@ -213,13 +215,12 @@ impl<'o, 'data> Targets<'o, 'data> {
         Target::Constant(Piece { object: index, section, start: value, end }, distance)
     }
 
-    /// Whether a constant is a `core::panic::Location`: a file, the length of its name, and two
-    /// numbers of 32 bits.
+    /// True if a constant is a `core::panic::Location`: a file, the length of its name, and two numbers of 32 bits.
     fn is_source_location(&self, piece: Piece, file: &Relocation) -> bool {
         piece.end - piece.start == 24 && file.offset == piece.start && self.is_path(piece, file)
     }
 
-    /// Whether a relocation in a constant is of the path of a source file; its length comes next.
+    /// True if a relocation in a constant refers to the path of a source file whose length follows.
     fn is_path(&self, piece: Piece, file: &Relocation) -> bool {
         if !file.is_pointer() {
             return false;
@@ -238,8 +239,8 @@ impl<'o, 'data> Targets<'o, 'data> {
         name.is_some_and(|name| name.ends_with(b".rs"))
     }
 
-    /// The digest of a symbol's name, which is the same in every version. (The parts into which an
-    /// optimiser split a static are numbered too, and so have one name.)
+    /// The digest of a symbol's name, which is the same in every version. (The parts into which an optimiser splits a
+    /// static are numbered too, and so share one name.)
     fn name(&mut self, (object, index): SymbolPlace) -> blake3::Hash {
         let objects = self.objects;
         *self.names.entry((object, index)).or_insert_with(|| {
@@ -258,8 +259,7 @@ fn offset_in_i64(piece: Piece, relocation: &Relocation) -> i64 {
     (relocation.offset - piece.start).cast_signed()
 }
 
-/// Whether a symbol has a name that a compiler counted out, so that its content has to tell what it
-/// is.
+/// True if a compiler numbered the symbol's name, so that its content has to identify it.
 pub(super) fn is_anonymous(symbol: &Symbol<'_>) -> bool {
     let name = symbol.name;
     let numbered = |prefix: &[u8]| {

@@ -1,5 +1,4 @@
-//! Real objects and programs for the tests, made by the real compilers in a directory that goes
-//! when the test ends.
+//! Real objects and programs for tests, made by the real compilers in a temporary directory.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -57,7 +56,7 @@ impl Scratch {
         self.compile(rustc(), &format!("{name}.rs"), source, name, options)
     }
 
-    /// Runs a tool of the toolchain in the directory, which must succeed.
+    /// Runs a tool of the toolchain in the directory; panics if it fails.
     fn run(&self, mut command: Command) {
         let output = command.current_dir(self.0.path()).output().unwrap();
         assert!(
@@ -82,7 +81,7 @@ impl Scratch {
     }
 }
 
-/// The functions of objects as if all were kept.
+/// The functions of objects, as if the linker kept all of them.
 pub(super) fn all_kept(objects: &[&[u8]]) -> Vec<LinkedFunction> {
     let kept = |symbol: ElfSymbol64<'_, '_>| LinkedFunction {
         symbol: symbol.name().unwrap().to_owned(),

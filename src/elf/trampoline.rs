@@ -1,36 +1,36 @@
-//! Machine code from the entry of a function that can be executed elsewhere, so that a jump can take its place.
+//! Moves the machine code at a function's entry, so that a jump can replace it.
 //!
-//! Only x86-64, and only instructions that compilers begin functions with: others are refused, never guessed.
+//! Only x86-64, and only the instructions with which compilers begin functions: others are refused, never guessed.
 
 use super::x86::{Kind, decode};
 
-/// How many bytes a jump takes.
+/// The size of a jump in bytes.
 pub const JUMP: usize = 5;
 
-/// The first instructions of a function, changed so that they do the same elsewhere.
+/// The first instructions of a function, changed to do the same at another address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trampoline {
-    /// How many bytes they take at the entry.
+    /// The number of bytes that they occupy at the entry.
     pub replaced: usize,
-    /// What does the same elsewhere, and then goes on behind them.
+    /// The code that does the same elsewhere and then continues after the replaced bytes.
     pub code: Vec<u8>,
-    /// The distances of 32 bits in it that depend on where it is.
+    /// The 32-bit distances in `code` that depend on its address.
     pub fixes: Vec<Fixup>,
 }
 
-/// A distance in code that was moved.
+/// A distance in moved code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fixup {
-    /// Where it is in the code.
+    /// Its offset in the code.
     pub at: usize,
-    /// Where in the code it counts from.
+    /// The offset in the code that it is relative to.
     pub from: usize,
-    /// The address where it leads.
+    /// The address of its target.
     pub to: u64,
 }
 
-/// The first instructions of the function at `address`, at least as many bytes as a jump takes; `code` ends where the
-/// next function begins. None if they cannot be moved.
+/// Moves the first instructions of the function at `address`, at least as many bytes as a jump occupies. `code` ends
+/// where the next function begins. `None` if they cannot be moved.
 pub fn moved(code: &[u8], address: u64) -> Option<Trampoline> {
     let mut moved = Trampoline::default();
     let mut has_ended = false;
@@ -42,7 +42,7 @@ pub fn moved(code: &[u8], address: u64) -> Option<Trampoline> {
         has_ended = moved.take(own, instruction.kind, behind)?;
     }
     if moved.replaced < JUMP {
-        // What stands between two functions is never executed, and may be written over.
+        // Bytes between two functions are never executed and may be overwritten.
         let between = code.get(moved.replaced..JUMP)?;
         if !super::instruction::is_padding(object::elf::EM_X86_64, between) {
             return None;
@@ -56,14 +56,14 @@ pub fn moved(code: &[u8], address: u64) -> Option<Trampoline> {
     (!into_itself && !leads_into(code, address, &replaced)).then_some(moved)
 }
 
-/// Whether code jumps to these addresses, as far as it can be decoded.
+/// True if code jumps to one of these addresses. Code that cannot be decoded is ignored.
 fn leads_into(code: &[u8], address: u64, addresses: &std::ops::Range<u64>) -> bool {
     let mut at = 0;
     while let Some(instruction) = code.get(at..).and_then(decode) {
         at += instruction.length;
         if let Kind::Jump { distance, .. } = instruction.kind {
             let target = (address + at as u64).wrapping_add_signed(distance);
-            // A jump to the very start is a call of the function.
+            // A jump to the start itself is a recursive call.
             if addresses.contains(&target) && target != addresses.start {
                 return true;
             }
@@ -73,7 +73,7 @@ fn leads_into(code: &[u8], address: u64, addresses: &std::ops::Range<u64>) -> bo
 }
 
 impl Trampoline {
-    /// Appends an instruction that ends at `behind`; whether nothing is executed behind it. None if it cannot be moved.
+    /// Appends an instruction that ends at `behind`; true if no code runs after it. `None` if it cannot be moved.
     fn take(&mut self, own: &[u8], kind: Kind, behind: u64) -> Option<bool> {
         match kind {
             Kind::Plain => self.code.extend(own),
@@ -101,7 +101,7 @@ impl Trampoline {
         Some(false)
     }
 
-    /// Appends an instruction with a distance of 32 bits.
+    /// Appends an instruction with a 32-bit distance.
     fn jump(&mut self, opcode: &[u8], to: u64) {
         self.code.extend(opcode);
         let at = self.code.len();
@@ -116,7 +116,7 @@ mod tests {
 
     const ENTRY: u64 = 0x1000;
 
-    /// Code with padding behind.
+    /// The code, followed by padding.
     fn padded(code: &[u8]) -> Vec<u8> {
         let mut padded = code.to_vec();
         padded.resize(code.len().next_multiple_of(16), 0xcc);
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_instructions_are_moved_and_a_jump_leads_back() {
+    fn moved_code_has_whole_instructions_and_a_jump_back() {
         // push rbp; mov rbp, rsp; sub rsp, 16; ret
         let code = padded(&[0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xec, 0x10, 0xc3]);
         let moved = moved(&code, ENTRY).unwrap();
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn distances_count_from_the_end_of_the_instruction() {
+    fn moved_distances_are_relative_to_the_instruction_end() {
         // add qword ptr [rip + 0x10], 1
         let code = padded(&[0x48, 0x83, 0x05, 0x10, 0, 0, 0, 0x01]);
         let moved = moved(&code, ENTRY).unwrap();
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_jump_becomes_a_long_one() {
+    fn moved_short_jump_becomes_a_long_one() {
         // cmp rsi, 16; ja +32
         let mut code = padded(&[0x48, 0x83, 0xfe, 0x10, 0x77, 0x20]);
         code.resize(64, 0x90);
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_function_that_only_jumps_or_returns_is_moved_without_a_way_back() {
+    fn moved_jump_or_return_needs_no_jump_back() {
         let jumps = moved(&padded(&[0xe9, 0x10, 0, 0, 0]), ENTRY).unwrap();
         assert_eq!((jumps.code.len(), jumps.fixes.len()), (5, 1));
         let returns = moved(&padded(&[0xc3]), ENTRY).unwrap();
@@ -163,8 +163,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_jumped_back_into_or_not_known_is_not_moved() {
-        // dec edi; jne -4 (the dec's second byte does not matter: into what is replaced)
+    fn moved_refuses_jump_targets_and_unknown_instructions() {
+        // dec edi; jne -4 (jumps into the replaced bytes; the second byte of `dec` does not matter)
         let into = padded(&[0x48, 0x31, 0xc0, 0xff, 0xcf, 0x75, 0xfc]);
         assert_eq!(moved(&into, ENTRY), None);
         // vmovaps

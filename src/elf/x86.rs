@@ -1,38 +1,38 @@
-//! Decodes x86-64 instructions as far as it takes to follow a function and to move its code: their length, and where
-//! they lead. Vector instructions are not known.
+//! Decodes x86-64 instructions just enough to follow a function and to move its code: their length and their targets.
+//! Vector instructions are unknown.
 
-/// What of an instruction matters here.
+/// The relevant properties of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Instruction {
-    /// How many bytes it takes.
+    /// Its length in bytes.
     pub(super) length: usize,
     pub(super) kind: Kind,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// It is the same anywhere.
+    /// Independent of its address.
     Plain,
-    /// Nothing is executed behind it, and it is the same anywhere.
+    /// Independent of its address, and no code runs after it.
     Ends,
-    /// Its operand is in memory, at the distance in this field from its end.
+    /// Its memory operand is relative to its end; `field` is the offset of the distance.
     Relative { field: usize },
-    /// A jump or call by a distance from its end: 0xe9 is a jump, 0xe8 a call, and others have a condition in their low
-    /// four bits.
+    /// A jump or call relative to its end: 0xe9 is a jump, 0xe8 a call, and others have a condition in their low four
+    /// bits.
     Jump { opcode: u8, distance: i64 },
 }
 
-/// What may stand between an opcode and the next instruction.
+/// The operands between an opcode and the next instruction.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Operands {
     None,
-    /// An immediate operand of so many bytes.
+    /// An immediate operand of this number of bytes.
     Immediate(usize),
-    /// A register or memory, and an immediate operand of so many bytes.
+    /// A register or memory, and an immediate operand of this number of bytes.
     Memory(usize),
 }
 
-/// Decodes the first instruction, if it is a known one.
+/// Decodes the first instruction; `None` if it is unknown.
 pub(super) fn decode(code: &[u8]) -> Option<Instruction> {
     use Operands::{Immediate, Memory, None as Nothing};
     let is_prefix = |byte: &u8| matches!(byte, 0x66 | 0xf2 | 0xf3 | 0xf0 | 0x2e | 0x64);
@@ -129,7 +129,7 @@ pub(super) fn decode(code: &[u8]) -> Option<Instruction> {
     }
 }
 
-/// An instruction whose operand in a register or memory is described from `at`, with so many bytes behind.
+/// An instruction whose register or memory operand is described at `at`, followed by `immediate` bytes.
 fn with_memory(code: &[u8], at: usize, immediate: usize) -> Option<Instruction> {
     let description = *code.get(at)?;
     let (mode, register) = (description >> 6, description & 7);

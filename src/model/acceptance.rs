@@ -1,49 +1,49 @@
-//! Slowdowns that were accepted on purpose, as far as they are between two versions.
+//! Slowdowns that users accepted on purpose, for the commits between two versions.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Benchmark, Metric};
 
-/// What of a benchmark's slowdown was accepted, by one or several entries.
+/// The accepted part of a benchmark's slowdown, from one or several entries.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Acceptance {
-    /// The largest relative change that is accepted, of all entries together: 0.05 is 5 % more than the base.
+    /// The largest accepted relative change, over all entries: 0.05 is 5 % more than the base.
     pub ceiling: f64,
     /// The entries, at least one.
     pub changes: Vec<AcceptedChange>,
 }
 
-/// One entry.
+/// An accepted slowdown: one entry of the list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AcceptedChange {
     /// The commit that made the benchmark slower, in hex.
     pub commit: String,
-    /// Why that is accepted, on one line.
+    /// The user's reason, on one line.
     pub reason: String,
 }
 
 impl AcceptedChange {
-    /// Seven digits of the commit.
+    /// The first seven digits of the commit.
     pub fn short(&self) -> &str {
         self.commit.get(..7).unwrap_or(&self.commit)
     }
 }
 
-/// An entry that changes no verdict any more.
+/// An entry that changes no verdict any more, so that users can delete it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdleAcceptance {
-    /// Of this benchmark.
+    /// The benchmark of the entry.
     pub benchmark: Benchmark,
-    /// In this metric.
+    /// The metric of the entry.
     pub metric: Metric,
-    /// Of this commit, in hex.
+    /// The commit of the entry, in hex.
     pub commit: String,
-    /// Why.
+    /// The reason why it changes nothing.
     pub why: Idle,
 }
 
-/// Why an entry changes no verdict any more.
+/// The reason why an entry changes no verdict any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Idle {

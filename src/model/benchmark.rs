@@ -1,4 +1,4 @@
-//! A benchmark and its name, as its harness names it.
+//! A benchmark and its name, as its harness reports it.
 
 use std::{
     cmp::Ordering,
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::BenchTarget;
 
-/// What knows how to list and run the benchmarks of an executable.
+/// The kind of harness that lists and runs the benchmarks of an executable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HarnessKind {
@@ -32,7 +32,7 @@ impl HarnessKind {
     pub const ALL: [Self; 5] =
         [Self::Native, Self::Criterion, Self::Divan, Self::Libtest, Self::Command];
 
-    /// The word for it in configuration, reports and stored results.
+    /// The name of the kind in configuration, reports and stored results.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Native => "native",
@@ -43,7 +43,7 @@ impl HarnessKind {
         }
     }
 
-    /// The kind of that name.
+    /// Parses [`name`](Self::name); `None` for any other text.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
@@ -57,8 +57,8 @@ impl fmt::Display for HarnessKind {
 
 /// The name of a benchmark within its target.
 ///
-/// `id` is what the harness calls it, and identifies it: names with one id are equal. The parts are known
-/// where the harness reports them; they are for grouping in reports.
+/// `id` is the harness's own name and identifies the benchmark: names with equal ids are equal. The parts are known
+/// where the harness reports them; they serve only to group reports.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Name {
     /// The whole id, for instance `parse/words/1024`.
@@ -72,7 +72,7 @@ pub struct Name {
 }
 
 impl Name {
-    /// A name of which only the id is known.
+    /// Makes a name of which only the id is known.
     pub fn plain(id: impl Into<String>) -> Self {
         Self { id: id.into(), group: None, function: None, parameter: None }
     }
@@ -107,9 +107,9 @@ impl Ord for Name {
 /// A benchmark: package, bench target and name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Benchmark {
-    /// The package's name.
+    /// The name of the package.
     pub package: String,
-    /// The bench target's name.
+    /// The name of the bench target.
     pub target: String,
     /// The name within the target.
     #[serde(flatten)]
@@ -117,7 +117,7 @@ pub struct Benchmark {
 }
 
 impl Benchmark {
-    /// The bench target that it is part of.
+    /// The bench target of the benchmark.
     pub fn bench_target(&self) -> BenchTarget {
         BenchTarget { package: self.package.clone(), target: self.target.clone() }
     }
@@ -129,7 +129,7 @@ impl fmt::Display for Benchmark {
     }
 }
 
-/// How much one iteration processes.
+/// The amount of data that one iteration processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Throughput {
@@ -144,7 +144,7 @@ pub enum Throughput {
 }
 
 impl Throughput {
-    /// How much, and of what.
+    /// The amount and its unit.
     pub const fn amount(self) -> (u64, &'static str) {
         match self {
             Self::Bytes(amount) | Self::BytesDecimal(amount) => (amount, "bytes"),
@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_harness_is_found_by_its_name_and_no_other() {
+    fn harness_kind_from_name_accepts_only_known_names() {
         for kind in HarnessKind::ALL {
             assert_eq!(HarnessKind::from_name(kind.name()), Some(kind));
         }
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_benchmark_whose_group_is_renamed_is_the_same_benchmark() {
+    fn benchmark_with_a_renamed_group_is_the_same() {
         let named = |group: &str| Name { group: Some(group.to_owned()), ..Name::plain("parse/1") };
         assert_eq!(named("old"), named("new"));
         assert_eq!(named("old").cmp(&named("new")), Ordering::Equal);
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_benchmark_shows_where_it_is_and_what_it_is_called() {
+    fn benchmark_displays_its_package_target_and_id() {
         let benchmark = Benchmark {
             package: "p".to_owned(),
             target: "t".to_owned(),

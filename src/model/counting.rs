@@ -1,19 +1,19 @@
-//! What an experiment counts instead of timing it.
+//! Experiments that count events (instructions, allocations) and time nothing.
 
 use super::{ExperimentPlan, Metric};
 
-/// The key of the settings of an experiment that counts. Its value is the number of the rules by which it counts: with
-/// others, counts are not comparable. It keeps counts apart from all that is timed.
+/// The key that marks an experiment's settings as counting. It keeps counts apart from timed results. The value is the
+/// version of the counting rules: counts by different rules are not comparable.
 pub const COUNTING_KEY: &str = "counting";
 
-/// The present rules.
+/// The current version of the counting rules.
 pub const COUNTING_RULES: u32 = 1;
 
-/// The key of what it counts, where that is not instructions.
+/// The key of the counted quantity, if that is not instructions.
 pub const COUNTED_KEY: &str = "counted";
 
 impl ExperimentPlan {
-    /// Whether it times as another experiment does, or counts the same.
+    /// True if both plans time, or both count the same quantity.
     pub fn counts_like(&self, other: &Self) -> bool {
         let counted = |plan: &Self| {
             let settings: Option<serde_json::Value> = serde_json::from_str(&plan.settings).ok();
@@ -22,8 +22,8 @@ impl ExperimentPlan {
         counted(self) == counted(other)
     }
 
-    /// Whether it was made to measure this metric: to count instructions, to count what is allocated, or to time; to time if
-    /// there is none.
+    /// True if the plan measures `metric`: it counts instructions, counts allocations, or times. `None` stands for a
+    /// timed metric.
     pub fn is_for(&self, metric: Option<&Metric>) -> bool {
         let counted = metric.filter(|metric| metric.is_counted());
         let allocates = counted.is_some_and(|metric| *metric != Metric::instructions());
@@ -35,9 +35,9 @@ impl ExperimentPlan {
             && (counted.is_none() || of_allocations() == allocates)
     }
 
-    /// Whether it counted, by this or a later version of rbench, and timed nothing.
+    /// True if the experiment counts and times nothing, also if a later version of rbench planned it.
     pub fn is_counting(&self) -> bool {
-        // Most do not, and are told apart without being parsed.
+        // Most experiments do not count; the text search spares parsing their settings.
         self.settings.contains("\"counting\"")
             && serde_json::from_str(&self.settings)
                 .is_ok_and(|settings: serde_json::Value| settings.get(COUNTING_KEY).is_some())

@@ -1,39 +1,39 @@
-//! What an experiment measures for a diagnosis: a long look at one benchmark, which belongs to no history.
+//! The experiments of `diagnose`: detailed measurements of one benchmark, which belong to no history.
 
 use serde::{Deserialize, Serialize};
 
 use super::ExperimentPlan;
 
-/// What an experiment of a diagnosis measures. As a part of the settings it keeps these results apart from all
-/// that is measured to be compared.
+/// The measurements that one experiment of a diagnosis makes. As part of the settings, this keeps its results apart
+/// from results for comparisons.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiagnosisSettings {
-    /// Which part of the diagnosis it is.
+    /// The part of the diagnosis.
     #[serde(flatten)]
     pub part: DiagnosisPart,
-    /// How many busy processes run beside.
+    /// The number of busy processes that run at the same time.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub load: u32,
-    /// Whether what interrupts a process is left out of its time.
+    /// True if the time excludes interruptions of the process.
     #[serde(default)]
     pub uninterrupted: bool,
 }
 
-/// The parts of a diagnosis, each an experiment of its own.
+/// The parts of a diagnosis; each is a separate experiment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "part", rename_all = "kebab-case")]
 pub enum DiagnosisPart {
-    /// Many executions of many measurements, from the first measurement of each process on.
+    /// Many executions with many measurements, starting with the first measurement of each process.
     Executions,
-    /// What is known to be steady, in turns with those executions.
+    /// A control that is known to be steady, interleaved with those executions.
     Control,
-    /// Measurements of more and more iterations: round i has executions of 2^i.
+    /// Measurements with growing iteration counts: the executions of round i have 2^i iterations.
     Lengths,
-    /// The benchmark in a process of its own, to be set against what it is after others.
+    /// The benchmark alone in its process, to compare with a run after other benchmarks.
     OwnProcess,
-    /// The benchmark in one process after these others of its bench target, by their ids.
+    /// The benchmark in one process after these other benchmarks of its target.
     After {
-        /// The ids.
+        /// The ids of the other benchmarks.
         others: Vec<String>,
     },
 }
@@ -44,20 +44,20 @@ fn is_zero(load: &u32) -> bool {
 }
 
 impl ExperimentPlan {
-    /// What it measures for a diagnosis, if it is of one.
+    /// The diagnosis settings of the experiment, if it belongs to a diagnosis and its part is known here.
     pub fn diagnosis(&self) -> Option<DiagnosisSettings> {
         #[derive(Deserialize)]
         struct Settings {
             diagnosis: DiagnosisSettings,
         }
-        // Most are not, and are told apart without being parsed.
+        // Most experiments belong to none; the text search spares parsing their settings.
         if !self.settings.contains("\"diagnosis\"") {
             return None;
         }
         serde_json::from_str(&self.settings).ok().map(|Settings { diagnosis }| diagnosis)
     }
 
-    /// Whether it was made for a diagnosis, by this or a later version of rbench.
+    /// True if the experiment belongs to a diagnosis, also if a later version of rbench planned it.
     pub fn is_diagnosis(&self) -> bool {
         let is_there = |settings: serde_json::Value| settings.get("diagnosis").is_some();
         self.settings.contains("\"diagnosis\"")
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn an_experiment_of_a_diagnosis_is_told_by_its_settings() {
+    fn diagnosis_is_recognised_by_its_settings() {
         let others = vec!["a \"quoted\" one".to_owned()];
         for part in [DiagnosisPart::Executions, DiagnosisPart::After { others }] {
             for load in [0, 3] {
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn an_experiment_with_that_word_in_another_place_is_none() {
+    fn diagnosis_needs_the_word_as_a_settings_key() {
         for settings in [r#"{"profile":"diagnosis"}"#, "{}", r#"{"features":["\"diagnosis\""]}"#] {
             assert_eq!(plan(settings).diagnosis(), None);
             assert!(!plan(settings).is_diagnosis(), "{settings}");
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_that_only_a_later_version_knows_is_of_a_diagnosis_all_the_same() {
+    fn diagnosis_with_an_unknown_part_still_counts_as_one() {
         let plan = plan(r#"{"diagnosis":{"part":"dreams"}}"#);
         assert!(plan.is_diagnosis());
         assert_eq!(plan.diagnosis(), None);

@@ -10,58 +10,58 @@ use serde::{Deserialize, Serialize};
 
 use super::{Metric, Schedule, Throughput, nanoseconds};
 
-/// What an execution is asked to do.
+/// A request for one execution.
 ///
-/// A harness asks for as much of it as the benchmark's own harness understands; what came instead
-/// stands in the [`Execution`].
+/// A harness honours as much of it as the benchmark's own harness supports; the [`Execution`] holds the actual
+/// results.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExecutionRequest {
-    /// n: how many measurements to take.
+    /// The number of measurements, n.
     pub measurements: usize,
-    /// How long to run before the first measurement.
+    /// The time to run before the first measurement.
     #[serde(rename = "warm_up_ns", with = "nanoseconds::duration")]
     pub warm_up: Duration,
-    /// How long one measurement shall last at least, when iterations are tuned.
+    /// The shortest time that one measurement may last when iterations are tuned.
     #[serde(rename = "min_time_ns", with = "nanoseconds::duration")]
     pub min_time: Duration,
-    /// Iterations of every measurement; tuned by the harness when absent.
+    /// Iterations of every measurement; the harness tunes them if absent.
     pub iterations: Option<u64>,
     /// The seed of the initial state: environment, stack, heap.
     pub seed: u64,
 }
 
 impl ExecutionRequest {
-    /// The time that the requested measurements and warm-up take at least.
+    /// The shortest time that the requested measurements and warm-up can take.
     pub fn least_time(&self) -> Duration {
         let measurements = u32::try_from(self.measurements).unwrap_or(u32::MAX);
         self.warm_up.saturating_add(self.min_time.saturating_mul(measurements))
     }
 }
 
-/// The measurements of one metric in one execution, in the order taken.
+/// The measurements of one metric in one execution, in order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Series {
-    /// What was measured.
+    /// The metric.
     #[serde(flatten)]
     pub metric: Metric,
     /// The measurements: the metric's value *per iteration*.
     #[serde(rename = "measurements")]
     pub values: Vec<f64>,
-    /// The iterations of each measurement, as many as there are `values`.
+    /// The iterations of each measurement; as long as `values`, or empty if unknown.
     pub iterations: Vec<u64>,
-    /// The smallest step between two values, in the metric's unit per iteration: what rounding, or a
-    /// coarse clock, hides. 0 if it is unknown or far below the values.
+    /// The smallest step between two values, in the metric's unit per iteration: differences below it are lost to
+    /// rounding or a coarse clock. 0 if it is unknown or far below the values.
     pub resolution: f64,
 }
 
 impl Series {
-    /// The iterations of every measurement, if they all have the same.
+    /// The iterations of every measurement, if all are equal.
     pub fn same_iterations(&self) -> Option<u64> {
         let first = *self.iterations.first()?;
         self.iterations.iter().all(|iterations| *iterations == first).then_some(first)
     }
 
-    /// The reason why nobody can compute with this series, if there is one.
+    /// The reason why no statistics are possible on this series, if there is one.
     pub fn defect(&self) -> Option<String> {
         if self.values.is_empty() {
             return Some("it gave no measurement".to_owned());
@@ -87,14 +87,13 @@ impl Series {
     }
 }
 
-/// What one process took, by the kernel's account of exactly that process and the children it
-/// waited for.
+/// Resources of one process, from the kernel's account of exactly that process and the children it waited for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resources {
-    /// When it was started.
+    /// The time of its start.
     #[serde(rename = "start_ns", with = "nanoseconds::time")]
     pub start: SystemTime,
-    /// From the start until its end was noticed.
+    /// The time from the start until rbench noticed the end.
     #[serde(rename = "wall_ns", with = "nanoseconds::duration")]
     pub wall: Duration,
     /// CPU time in user mode.
@@ -103,24 +102,24 @@ pub struct Resources {
     /// CPU time in the kernel.
     #[serde(rename = "system_ns", with = "nanoseconds::duration")]
     pub system: Duration,
-    /// The most memory it had resident, in bytes. Absent where it cannot be told from the memory of
-    /// rbench itself, which a child's account starts with. Of a process that a launcher started it is
-    /// always there, and at least what the launcher itself needs.
+    /// Peak resident memory, in bytes. Absent where it cannot be separated from the memory of rbench itself, which a
+    /// child's account starts with. A process that a launcher started always has it; it is then at least the
+    /// launcher's own memory.
     #[serde(rename = "peak_memory_bytes")]
     pub peak_memory: Option<u64>,
-    /// Times it gave up its CPU to wait.
+    /// The number of times that it gave up its CPU to wait.
     pub voluntary_switches: u64,
-    /// Times the kernel took its CPU away.
+    /// The number of times that the kernel preempted it.
     pub involuntary_switches: u64,
 }
 
-/// Why an execution gave no measurements.
+/// The reason why an execution has no measurements.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unmeasured {
-    /// The benchmark or its process failed: the failure, as the user read it.
+    /// The benchmark or its process failed: the error message shown to the user.
     Failed(String),
-    /// The benchmark cannot run here, for the reason that it gave.
+    /// The benchmark cannot run here: the reason that it gave.
     Skipped(String),
 }
 
@@ -133,13 +132,12 @@ impl fmt::Display for Unmeasured {
     }
 }
 
-/// Something about an execution that a user should know and that its numbers do not show.
+/// A noteworthy event of an execution that its numbers do not show.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Incident {
-    /// It left these processes running, which were killed.
+    /// The processes that it left running; rbench killed them.
     LeftBehind(Vec<String>),
-    /// It was repeated, because the first try failed for this reason, which is no fault of the
-    /// benchmark.
+    /// rbench repeated the execution: the first try failed for this reason, which is not the benchmark's fault.
     Repeated(String),
 }
 
@@ -154,41 +152,41 @@ impl fmt::Display for Incident {
     }
 }
 
-/// What one execution gave.
+/// The results of one execution.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Execution {
-    /// What was asked.
+    /// The request.
     #[serde(rename = "request")]
     pub asked: ExecutionRequest,
-    /// What came, one series per metric; never empty, and none of them empty.
+    /// One series per metric; never empty, and no series is empty.
     #[serde(rename = "metrics")]
     pub series: Vec<Series>,
-    /// How much one iteration processes, if the benchmark says so.
+    /// The amount that one iteration processes, if the benchmark declares it.
     pub throughput: Vec<Throughput>,
-    /// The warm-up that was really spent, if the harness tells.
+    /// The actual warm-up time, if the harness reports it.
     #[serde(rename = "warm_up_ns", with = "nanoseconds::optional_duration")]
     pub warm_up: Option<Duration>,
-    /// What the process took.
+    /// The resources of the process.
     pub resources: Resources,
-    /// Whether it took turns with the execution of the other version.
+    /// How it shared the machine with the execution of the other version.
     pub schedule: Schedule,
-    /// What else happened; usually nothing. Not stored.
+    /// Noteworthy events; usually none. Not stored.
     #[serde(skip)]
     pub incidents: Vec<Incident>,
 }
 
 impl Execution {
-    /// What was measured in a metric, if it was.
+    /// The series of a metric, if it was measured.
     pub fn series_of(&self, metric: &Metric) -> Option<&Series> {
         self.series.iter().find(|series| series.metric == *metric)
     }
 
-    /// How long its measurements lasted, against the floor that was asked for: `Less` if one lasted less
-    /// than half as long, `Greater` if all lasted more than four times as long although they have
-    /// iterations to give up. Otherwise their iterations suit it.
+    /// Compares the duration of its measurements with the requested minimum time: `Less` if one lasted less than half
+    /// of it, `Greater` if all lasted more than four times as long and have more than one iteration. Otherwise the
+    /// number of iterations is right.
     ///
-    /// The shortest measurement decides, in the first metric: what disturbs a measurement makes it
-    /// longer, and says nothing about its iterations. Without a floor nothing can leave it.
+    /// The shortest measurement of the first metric decides: interference only makes a measurement longer and says
+    /// nothing about its iterations. Without a minimum time the result is `Equal`.
     pub fn compared_with_floor(&self) -> Ordering {
         let floor = self.asked.min_time.as_nanos() as f64;
         let Some(series) = self.series.first() else { return Ordering::Equal };
@@ -201,19 +199,19 @@ impl Execution {
         }
     }
 
-    /// How long its measurements of wall time lasted in all, as far as their iterations are known.
+    /// The total duration of its wall time measurements, where their iterations are known.
     pub fn measured_time(&self) -> Duration {
         let wall = self.series_of(&Metric::wall());
         let totals = wall.into_iter().flat_map(|wall| wall.values.iter().zip(&wall.iterations));
         Duration::try_from_secs_f64(totals.map(total).sum::<f64>() / 1e9).unwrap_or(Duration::MAX)
     }
 
-    /// How many measurements came, in the series with the fewest.
+    /// The number of measurements in the shortest series.
     pub fn measurements(&self) -> usize {
         self.series.iter().map(|series| series.values.len()).min().unwrap_or(0)
     }
 
-    /// The reason why nobody can compute with what came, if there is one.
+    /// The reason why no statistics are possible on the results, if there is one.
     pub fn defect(&self) -> Option<String> {
         if self.series.is_empty() {
             return Some("nothing was measured".to_owned());
@@ -224,7 +222,7 @@ impl Execution {
     }
 }
 
-/// How long a measurement lasted, all its iterations together.
+/// The duration of a measurement, over all its iterations.
 fn total((value, iterations): (&f64, &u64)) -> f64 {
     value * *iterations as f64
 }
@@ -243,7 +241,7 @@ mod tests {
         }
     }
 
-    /// Of measurements that each last so many milliseconds, under a floor of so many.
+    /// Compares measurements of these durations with a floor; all times in milliseconds.
     fn compared(milliseconds: &[f64], iterations: u64, floor: u64) -> Ordering {
         let value = |time: &f64| time * 1e6 / iterations as f64;
         let values: Vec<_> = milliseconds.iter().map(value).collect();
@@ -259,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn measurements_far_from_the_floor_are_too_short_or_too_long() {
+    fn compared_with_floor_finds_too_short_and_too_long() {
         for in_tune in [&[5.0, 5.2, 5.1][..], &[2.6], &[19.9]] {
             assert_eq!(compared(in_tune, 100, 5), Ordering::Equal);
         }
@@ -268,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disturbed_measurement_a_single_iteration_and_no_floor_are_in_tune() {
+    fn compared_with_floor_tolerates_noise_and_single_iterations() {
         let in_tune =
             [(&[5.0, 500.0][..], 100, 5), (&[5000.0], 1, 5), (&[1.0], 100, 0), (&[], 1, 5)];
         for (milliseconds, iterations, floor) in in_tune {
@@ -277,20 +275,20 @@ mod tests {
     }
 
     #[test]
-    fn an_incident_reads_as_a_sentence_about_its_benchmark() {
+    fn incident_displays_as_a_sentence_about_the_benchmark() {
         let left = Incident::LeftBehind(["sleep", "redis"].map(str::to_owned).to_vec());
         assert_eq!(left.to_string(), "it left processes running, which were killed: sleep, redis");
     }
 
     #[test]
-    fn iterations_are_the_same_or_none() {
+    fn same_iterations_is_none_if_any_differ() {
         assert_eq!(series(&[1.0, 2.0], &[5, 5]).same_iterations(), Some(5));
         assert_eq!(series(&[1.0, 2.0], &[5, 6]).same_iterations(), None);
         assert_eq!(series(&[], &[]).same_iterations(), None);
     }
 
     #[test]
-    fn absurd_requests_do_not_overflow_their_time() {
+    fn least_time_saturates_for_absurd_requests() {
         let asked = ExecutionRequest {
             measurements: usize::MAX,
             warm_up: Duration::MAX,
@@ -306,13 +304,13 @@ mod tests {
     }
 
     #[test]
-    fn positive_finite_values_are_sound() {
+    fn series_of_positive_finite_values_has_no_defect() {
         assert_eq!(defect_of(&[1.0, 0.001], &[1, 2]), "");
         assert_eq!(defect_of(&[1.0], &[]), "", "a harness need not tell its iterations");
     }
 
     #[test]
-    fn every_defect_is_named_with_its_place() {
+    fn series_defect_names_the_measurement() {
         for (values, iterations, words) in [
             (&[][..], &[][..], "no measurement"),
             (&[1.0, 2.0], &[1], "2 measurements but 1 iterations"),

@@ -10,22 +10,22 @@ use super::{
     settings::settings_difference,
 };
 
-/// `l × m × n`: builds, executions of each, measurements of each.
+/// The sample sizes `l × m × n`: builds, executions of each build, measurements of each execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SampleSizes {
-    /// The builds at the first interim analysis, where there is one.
+    /// The number of builds at the first interim analysis, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_look: Option<usize>,
-    /// `l`: at the last analysis.
+    /// `l`: the number of builds at the last analysis.
     pub builds: usize,
-    /// `m`: of each build.
+    /// `m`: executions of each build.
     pub executions: usize,
-    /// `n`: in each execution.
+    /// `n`: measurements of each execution.
     pub measurements: usize,
 }
 
 impl SampleSizes {
-    /// After how many builds a benchmark is judged.
+    /// The numbers of builds after which a benchmark gets a verdict.
     pub fn interim_analyses(&self) -> InterimAnalyses {
         let number = |builds: usize| u32::try_from(builds).unwrap_or(u32::MAX);
         let most = number(self.builds);
@@ -39,7 +39,7 @@ impl fmt::Display for SampleSizes {
     }
 }
 
-/// One of the two stages of judging a benchmark.
+/// One of the two stages in which a benchmark gets its verdict.
 #[derive(
     Clone,
     Copy,
@@ -56,19 +56,19 @@ impl fmt::Display for SampleSizes {
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Stage {
-    /// Of every benchmark.
+    /// Measures every benchmark.
     #[default]
     First,
-    /// On fresh builds, of what the first stage flagged.
+    /// Confirms the benchmarks that the first stage flagged, on fresh builds.
     Second,
 }
 
-/// A version of an experiment and what it is compiled with.
+/// A version of an experiment and its compiler.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedVersion {
     /// The version.
     pub version: Version,
-    /// All that `rustc -vV` says of the compiler.
+    /// The complete output of `rustc -vV`.
     pub toolchain: String,
 }
 
@@ -79,47 +79,46 @@ impl PlannedVersion {
     }
 }
 
-/// A benchmark of an experiment and how often it is measured.
+/// A benchmark of an experiment and its sample sizes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedBenchmark {
     /// The benchmark.
     pub benchmark: Benchmark,
-    /// Its own l, m and n.
+    /// The benchmark's own l, m and n.
     pub sample_sizes: SampleSizes,
 }
 
-/// What an experiment is: two with the same plan can be continued one by the other.
+/// The definition of an experiment: one experiment can continue another with an equal plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExperimentPlan {
-    /// The versions, which are measured interleaved; everything else names them by their index.
+    /// The versions, measured interleaved; everything else refers to them by index.
     pub versions: Vec<PlannedVersion>,
-    /// The benchmarks, in the order in which they are listed and reported.
+    /// The benchmarks, in the order of lists and reports.
     pub benchmarks: Vec<PlannedBenchmark>,
-    /// The machine that measures. Experiments share it, and settings too: there may be thousands.
+    /// The machine that measures. Shared, like the settings, because a history has thousands of experiments.
     pub machine: Arc<Machine>,
     /// The version of rbench.
     pub rbench: String,
-    /// All settings as JSON, for people and reports.
+    /// All settings as JSON, for users and reports.
     pub settings: Arc<str>,
-    /// A hash of those settings that decide what is measured: with another one, results are not
-    /// comparable.
+    /// A hash of the settings that affect measurements: results with different hashes are not comparable.
     pub settings_key: Arc<str>,
-    /// l, m and n, as far as no benchmark has its own.
+    /// l, m and n for benchmarks without their own.
     pub sample_sizes: SampleSizes,
-    /// The seed in the settings, as it is typed: other seeds are drawn from it.
+    /// The seed from the settings, unchanged: other seeds are derived from it.
     pub seed: u64,
 }
 
 impl ExperimentPlan {
-    /// What the layouts of the first stage are drawn from, and the order of its executions.
+    /// The seed from which the first stage derives its layouts and the order of its executions.
     pub fn first_stage_seed(&self) -> u64 {
         let trees: Vec<&str> =
             self.versions.iter().map(|planned| planned.version.tree.as_str()).collect();
         first_stage_seed(self.seed, &trees)
     }
 
-    /// What makes this another experiment than `other`, for people; nothing if one can continue the
-    /// other. Files decide, not what they were called: two revisions of one tree are the same.
+    /// The reasons, for users, why this experiment cannot continue `other`; empty if it can. Versions are compared by
+    /// their files, not by revision: two revisions of one tree are the same.
     pub fn differences(&self, other: &Self) -> Vec<String> {
         let mut differences = self.version_differences(other);
         let machine = self.machine.differences(&other.machine);
@@ -139,7 +138,7 @@ impl ExperimentPlan {
         differences
     }
 
-    /// What forbids to compare results with those of another experiment, for people: machine and settings.
+    /// The reasons, for users, why results of the two experiments are not comparable: machine and settings.
     pub fn incompatibilities(&self, other: &Self) -> Vec<String> {
         if self.machine == other.machine && self.settings_key == other.settings_key {
             return Vec::new();
@@ -153,7 +152,7 @@ impl ExperimentPlan {
         reasons
     }
 
-    /// The first difference of the planned benchmarks.
+    /// The first difference between the planned benchmarks.
     fn benchmark_difference(&self, other: &Self) -> Option<String> {
         let (one, two) = (self.benchmarks.len(), other.benchmarks.len());
         if one != two {
@@ -186,16 +185,16 @@ impl ExperimentPlan {
     }
 }
 
-/// Which execution of a benchmark this is.
+/// The position of an execution within a benchmark's part of the experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Slot {
     /// The index of the version in the experiment.
     pub version: usize,
     /// The stage.
     pub stage: Stage,
-    /// The round, from 0: within a stage, each comes once for every version and seed.
+    /// The round, from 0: within a stage, each round executes every version and seed once.
     pub round: u32,
-    /// The layout seed of the build.
+    /// The layout seed of the executed build.
     pub seed: LayoutSeed,
 }
 
@@ -235,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn another_name_for_the_same_files_is_the_same_experiment() {
+    fn plan_ignores_the_names_of_equal_trees() {
         let mut other = plan();
         other.versions[0].version.revision = "main".to_owned();
         other.versions[0].version.commit = None;
@@ -243,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_that_makes_results_incomparable_is_told() {
+    fn incompatibilities_name_every_reason() {
         let differing = |change: &dyn Fn(&mut ExperimentPlan)| {
             let mut other = plan();
             change(&mut other);

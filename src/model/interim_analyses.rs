@@ -1,31 +1,31 @@
-//! InterimAnalyses: after how many builds a benchmark is judged, and may be done.
+//! The schedule of interim analyses: the numbers of builds after which a benchmark gets a verdict and may be finished.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// After how many builds of each version a benchmark is judged in the first stage: after the first few, then
-/// whenever there are twice as many, and after the most that it gets. A fixed number of builds is one look.
+/// The numbers of builds of each version after which a benchmark gets a verdict in the first stage: the first
+/// analysis, then one at every doubling, and the last. A fixed number of builds has one analysis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct InterimAnalyses {
-    /// The builds at the first look.
+    /// The number of builds at the first analysis.
     pub first: u32,
-    /// The builds at the last look; not fewer.
+    /// The number of builds at the last analysis; at least `first`.
     pub most: u32,
 }
 
 impl InterimAnalyses {
-    /// One look, after all of so many builds.
+    /// One analysis, after all `builds`.
     pub const fn fixed(builds: u32) -> Self {
         Self { first: builds, most: builds }
     }
 
-    /// Whether there is only one look.
+    /// True if there is only one analysis.
     pub const fn is_fixed(self) -> bool {
         self.first >= self.most
     }
 
-    /// The builds at each look: 5, 10, 20 from 5 to 20.
+    /// The number of builds at each analysis: 5, 10, 20 for `5..20`.
     pub fn builds(self) -> impl Iterator<Item = u32> {
         let first = self.first.min(self.most);
         std::iter::successors(Some(first), move |builds| {
@@ -33,19 +33,19 @@ impl InterimAnalyses {
         })
     }
 
-    /// How many looks there are.
+    /// The number of analyses.
     pub fn count(self) -> usize {
         self.builds().count()
     }
 
-    /// The builds at the look after the one with so many builds.
+    /// The number of builds at the next analysis after `builds`; `None` after the last.
     pub fn after(self, builds: u32) -> Option<u32> {
         self.builds().find(|next| *next > builds)
     }
 }
 
 impl fmt::Display for InterimAnalyses {
-    /// As it is typed: `5..20`, or `10`.
+    /// Writes it as users type it: `5..20`, or `10`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.is_fixed() {
             write!(f, "{}", self.most)
@@ -64,18 +64,18 @@ mod tests {
     }
 
     #[test]
-    fn each_look_has_twice_as_many_builds_up_to_the_most() {
+    fn each_analysis_doubles_the_builds_up_to_the_last() {
         assert_eq!(builds(5, 20), [5, 10, 20]);
         assert_eq!(builds(5, 30), [5, 10, 20, 30]);
         assert_eq!(builds(5, 6), [5, 6]);
         assert_eq!(builds(0, 2), [0, 1, 2]);
-        let looks = InterimAnalyses { first: 5, most: 20 };
-        assert_eq!((looks.count(), looks.after(5), looks.after(20)), (3, Some(10), None));
-        assert_eq!((looks.after(0), looks.to_string().as_str()), (Some(5), "5..20"));
+        let analyses = InterimAnalyses { first: 5, most: 20 };
+        assert_eq!((analyses.count(), analyses.after(5), analyses.after(20)), (3, Some(10), None));
+        assert_eq!((analyses.after(0), analyses.to_string().as_str()), (Some(5), "5..20"));
     }
 
     #[test]
-    fn a_fixed_number_of_builds_is_one_look() {
+    fn fixed_build_count_has_one_analysis() {
         assert_eq!(InterimAnalyses::fixed(7).builds().collect::<Vec<_>>(), [7]);
         assert_eq!(builds(9, 7), [7], "never more than the most");
         assert_eq!(builds(u32::MAX - 1, u32::MAX), [u32::MAX - 1, u32::MAX]);

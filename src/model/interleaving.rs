@@ -1,11 +1,11 @@
-//! How the executions of two versions share the machine: by turns, or one whole execution after the other.
+//! How the executions of two versions share the machine: interleaved, or sequentially.
 
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// As many benchmarks at most are executed at a time.
+/// The largest number of benchmarks that may run in parallel.
 pub const MOST_PARALLEL: u32 = 32;
 
 /// How the executions of two versions are interleaved.
@@ -24,29 +24,30 @@ pub const MOST_PARALLEL: u32 = 32;
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
-    /// Both run at once on one CPU, and take turns when they read the clock, where a benchmark can do that;
-    /// otherwise one whole execution after the other.
+    /// Both run at once on one CPU and alternate when they read the clock, where a benchmark supports that; otherwise
+    /// one execution runs after the other.
     #[default]
     Interleaved,
-    /// One whole execution after the other.
+    /// One execution runs after the other.
     Sequential,
 }
 
-/// Whether an execution took turns with that of the other version. The order is part of the format of the store.
+/// How an execution was scheduled beside the execution of the other version. The order of variants is part of the
+/// store's format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Schedule {
-    /// It ran alone, as was asked for.
+    /// Sequential, as requested.
     #[default]
     NotRequested,
-    /// It ran alone, as the benchmark cannot take turns.
+    /// Sequential, because the benchmark cannot be interleaved.
     Unavailable(InterleavingUnavailable),
-    /// It passed the turn so often.
+    /// Interleaved, with this number of switches to the other version.
     Interleaved(u64),
 }
 
 impl Schedule {
-    /// How it was interleaved with the execution of the other version.
+    /// The mode in which the execution really ran.
     pub const fn mode(self) -> Mode {
         match self {
             Self::Interleaved(_) => Mode::Interleaved,
@@ -55,9 +56,9 @@ impl Schedule {
     }
 }
 
-/// Why a benchmark cannot take turns.
+/// The reason why a benchmark cannot be interleaved.
 ///
-/// The order is part of the format of the store.
+/// The order of variants is part of the store's format.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -65,21 +66,20 @@ impl Schedule {
 pub enum InterleavingUnavailable {
     /// Its harness runs whole programs.
     WholeProgram,
-    /// The library that passes turns could not be compiled, or nothing could be shared by two processes.
+    /// The interleaving library could not be compiled, or the two processes cannot share memory.
     NoLibrary,
     /// Its process did not load the library: the executable is static.
     NotLoaded,
-    /// Its first thread never reads the clock at which turns are passed.
+    /// Its first thread never reads the clock, where the processes switch.
     NoClock,
-    /// Other threads than the first, or processes that it starts and waits for, take CPU time; or it leaves
-    /// processes behind.
+    /// Threads other than the first, or processes that it starts and waits for, use CPU time; or it leaves processes
+    /// running.
     OtherThreads,
     /// It measured more time than its process had.
     OtherClock,
-    /// It fails in turns, and does not fail alone.
+    /// It fails when interleaved, but not alone.
     FailsInterleaved,
-    /// Its process does not return from `main` and does not exit as libc has it, so that nobody knows what its
-    /// threads took.
+    /// Its process neither returns from `main` nor exits through libc, so the CPU time of its threads is unknown.
     EndsOtherwise,
 }
 
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_turns_that_were_taken_count_as_such() {
+    fn schedule_is_interleaved_only_if_it_really_was() {
         assert_eq!(Schedule::Interleaved(3).mode(), Mode::Interleaved);
         for alone in
             [Schedule::NotRequested, Schedule::Unavailable(InterleavingUnavailable::NoClock)]

@@ -1,11 +1,11 @@
-//! How a link arranges functions, how builds are made, and the layout seeds.
+//! Code layouts, build strategies, and the seeds that layouts are derived from.
 
 use std::{fmt, num::NonZeroU32, str::FromStr};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How a link arranges the functions of an executable.
+/// The arrangement of an executable's functions.
 #[derive(
     Clone,
     Copy,
@@ -21,24 +21,24 @@ use serde::{Deserialize, Serialize};
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Layout {
-    /// Each function has the same address in build k of every version that is built with others, wherever
-    /// they have the same functions; of a version that is built alone, `matched`.
+    /// Each function that several versions have gets the same address in build k of all of them, if they are built
+    /// together; a version that is built alone gets `same-order`.
     #[default]
     SameAddress,
-    /// A function's place depends only on its name and the seed, so that build k of every version has
-    /// its functions in the same order, at the same offsets from cache lines.
+    /// A function's position depends only on its name and the seed, so that build k of every version has its functions
+    /// in the same order, at the same offsets from cache lines.
     SameOrder,
     /// The linker's own shuffle of sections: random, but unrelated between versions.
     Shuffled,
     /// The linker's own random padding between sections: keeps neighbours together.
     Padded,
-    /// Matched order with every function on a 64-byte boundary: less variance, but not the alignment
-    /// that cargo builds.
+    /// Like `same-order`, with every function on a 64-byte boundary: less variance, but not the alignment that cargo
+    /// builds.
     Aligned,
-    /// As cargo links it: every build is the same executable; for comparing methods.
+    /// As cargo links it: every build is the same executable. For comparing methods.
     Default,
-    /// As cargo links it, each build compiled with other symbol hashes, which change the order of the
-    /// crate's own functions: the fallback where no linker can arrange functions.
+    /// As cargo links it, each build compiled with other symbol hashes, which change the order of the crate's own
+    /// functions: the fallback if no linker here can arrange functions.
     Rehashed,
 }
 
@@ -54,13 +54,13 @@ impl Layout {
         Self::Rehashed,
     ];
 
-    /// The layout that is [shown](fmt::Display) by that name.
+    /// Parses the [shown](fmt::Display) name of a layout; `None` for any other text.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|layout| layout.to_string() == name)
     }
 }
 
-/// Where the builds of a version come from.
+/// The source of a version's builds.
 #[derive(
     Clone,
     Copy,
@@ -85,8 +85,8 @@ pub enum Strategy {
     Rebuild,
 }
 
-/// What the first stage of an experiment draws its seeds from: the seed in the settings and, where it compares two
-/// versions, their trees.
+/// The seed of an experiment's first stage: derived from the seed in the settings and, for a comparison, from the
+/// trees of the two versions.
 pub fn first_stage_seed(seed: u64, trees: &[&str]) -> u64 {
     let [base, head] = trees else { return seed };
     derive_seed(
@@ -95,7 +95,7 @@ pub fn first_stage_seed(seed: u64, trees: &[&str]) -> u64 {
     )
 }
 
-/// A seed that follows from these parts alone; another context gives another one.
+/// A seed that depends only on `context` and `parts`. Each use has its own context, so their seeds are independent.
 pub fn derive_seed(context: &str, parts: &[&[u8]]) -> u64 {
     let mut hasher = blake3::Hasher::new_derive_key(context);
     for part in parts {
@@ -113,8 +113,8 @@ pub fn derive_seed(context: &str, parts: &[&[u8]]) -> u64 {
 pub struct LayoutSeed(NonZeroU32);
 
 impl LayoutSeed {
-    /// The layout seed of build `index` of an experiment. Every version of the experiment gets the
-    /// same list, and asking for more builds extends the list without changing it.
+    /// The layout seed of build `index` of an experiment. All versions share one list of seeds, and more builds extend
+    /// the list without changing its beginning.
     pub fn derive(experiment_seed: u64, index: u32) -> Self {
         for attempt in 0_u32.. {
             let mut hasher = blake3::Hasher::new_derive_key("cargo-rbench layout seed v1");
@@ -135,12 +135,12 @@ impl LayoutSeed {
         (0..count).map(|index| Self::derive(experiment_seed, index)).collect()
     }
 
-    /// The number as a layout seed, if it is in the range.
+    /// Makes a layout seed from a number in the valid range; `None` outside it.
     pub fn new(number: u32) -> Option<Self> {
         NonZeroU32::new(number).filter(|seed| *seed != NonZeroU32::MAX).map(Self)
     }
 
-    /// The seed as a linker takes it.
+    /// The seed as the number that linkers take.
     pub const fn get(self) -> u32 {
         self.0.get()
     }
@@ -204,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_layout_is_found_by_its_name() {
+    fn layout_from_name_finds_every_layout() {
         for layout in Layout::ALL {
             assert_eq!(Layout::from_name(&layout.to_string()), Some(layout));
         }
@@ -212,25 +212,25 @@ mod tests {
     }
 
     #[test]
-    fn layout_seeds_mean_the_same_for_ever() {
+    fn layout_seeds_are_stable_across_versions() {
         let seeds: Vec<u32> = LayoutSeed::list(1, 3).into_iter().map(LayoutSeed::get).collect();
         assert_eq!(seeds, [1_278_425_008, 2_965_748_319, 774_591_314]);
     }
 
     #[test]
-    fn asking_for_more_builds_keeps_the_seeds_of_the_first() {
+    fn layout_seed_list_extends_without_changing() {
         assert_eq!(LayoutSeed::list(7, 30)[..10], LayoutSeed::list(7, 10));
     }
 
     #[test]
-    fn seeds_that_linkers_give_a_meaning_of_their_own_are_refused() {
+    fn layout_seed_refuses_numbers_special_to_linkers() {
         assert!("0".parse::<LayoutSeed>().is_err());
         assert!("4294967295".parse::<LayoutSeed>().is_err());
         assert_eq!("4294967294".parse::<LayoutSeed>().unwrap().get(), u32::MAX - 1);
     }
 
     #[test]
-    fn each_pair_of_versions_has_layouts_of_its_own_and_a_single_version_those_of_the_seed() {
+    fn first_stage_seed_depends_on_both_trees_of_a_pair() {
         let of = |trees: &[&str]| first_stage_seed(1, trees);
         assert_eq!(of(&["a", "b"]), of(&["a", "b"]), "the same comparison finds its builds again");
         assert_ne!(of(&["a", "b"]), of(&["b", "a"]));

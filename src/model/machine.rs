@@ -4,15 +4,14 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A machine's identity. Results of different machines are never compared unasked.
+/// A machine's identity. Results of different machines are never compared unless the user asks for it.
 ///
-/// Nothing in here changes with a reboot or with the load: no clock rates, no kernel version, no
-/// hostname.
+/// Independent of reboots and load: no clock rates, no kernel version, no hostname.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Machine {
-    /// The CPU's model, as it calls itself; empty if it does not tell.
+    /// The CPU's model name; empty if the CPU reports none.
     pub cpu: String,
-    /// How many CPUs the operating system shows.
+    /// The number of CPUs that the operating system shows.
     pub cores: u32,
     /// Main memory in bytes, [rounded](Self::round_memory).
     pub memory: u64,
@@ -20,23 +19,23 @@ pub struct Machine {
     pub os: String,
     /// The architecture: `x86_64`.
     pub architecture: String,
-    /// A hash of what the installation calls itself, so that two machines of one model are two; empty
-    /// if there is no such name.
+    /// A hash of the installation's own identifier, which distinguishes two machines of one model; empty if there is
+    /// none.
     pub id: String,
 }
 
 impl Machine {
     /// Memory rounded up to an eighth of the power of two below it.
     ///
-    /// A kernel shows the memory that is built in less what it keeps for itself, which is a little
-    /// more with every other kernel. Rounded up, it is what is built in, or something near that stays.
+    /// A kernel shows the installed memory minus its own share, which varies a little with the kernel. Rounding up
+    /// gives the installed size, or a stable number near it.
     pub const fn round_memory(bytes: u64) -> u64 {
         let Some(exponent) = bytes.checked_ilog2() else { return 0 };
         let step = if exponent < 3 { 1 } else { 1 << (exponent - 3) };
         bytes.div_ceil(step).saturating_mul(step)
     }
 
-    /// What differs from another machine, for people; nothing if they are the same.
+    /// The differences to another machine, for users; empty if they are the same.
     pub fn differences(&self, other: &Self) -> Vec<String> {
         let memory = |machine: &Self| format!("{:.1} GiB", machine.memory as f64 / 2_f64.powi(30));
         let parts = [
@@ -79,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_that_a_kernel_took_something_of_is_rounded_to_what_is_built_in() {
+    fn memory_is_rounded_up_to_the_installed_size() {
         assert_eq!(Machine::round_memory(16_300_000_000), 16 * GIB);
         assert_eq!(Machine::round_memory(67_200_000_000), 64 * GIB);
         assert_eq!(Machine::round_memory(16 * GIB), 16 * GIB);
@@ -89,14 +88,14 @@ mod tests {
     }
 
     #[test]
-    fn machines_of_one_model_differ_in_their_installation() {
+    fn machines_of_one_model_differ_by_installation() {
         let other = Machine { id: "4567".to_owned(), ..machine() };
         assert_eq!(machine().differences(&other), ["installation: 0123, not 4567"]);
         assert_eq!(machine().differences(&machine()), [""; 0]);
     }
 
     #[test]
-    fn a_machine_is_shown_without_what_only_programs_tell_apart() {
+    fn machine_display_omits_the_installation_hash() {
         assert_eq!(machine().to_string(), "Example 9000, 8 CPUs, 16.0 GiB, linux x86_64");
     }
 }

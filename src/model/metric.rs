@@ -1,4 +1,4 @@
-//! What is measured, and in which unit.
+//! Metrics and their units.
 
 use std::{fmt, str::FromStr};
 
@@ -20,12 +20,12 @@ pub enum Unit {
     Cycles,
     /// Bytes.
     Bytes,
-    /// Calls that gave new memory, per iteration.
+    /// Calls that allocated memory, per iteration.
     Allocations,
 }
 
 impl Unit {
-    /// The unit's symbol, as reports and stored results write it.
+    /// The unit's symbol in reports and stored results.
     pub const fn symbol(self) -> &'static str {
         match self {
             Self::Nanoseconds => "ns",
@@ -43,9 +43,9 @@ impl fmt::Display for Unit {
     }
 }
 
-/// One quantity of a benchmark, for instance its wall time per iteration in nanoseconds.
+/// A measured quantity of a benchmark, for instance its wall time per iteration in nanoseconds.
 ///
-/// Values of different metrics are never put into one data set or compared with each other.
+/// Values of different metrics are never mixed in one data set or compared with each other.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Metric {
     /// A short name, unique within a benchmark: `wall`, `instructions`, `peak-memory`.
@@ -55,42 +55,42 @@ pub struct Metric {
 }
 
 impl Metric {
-    /// Wall time per iteration in nanoseconds: what nearly every harness measures.
+    /// Wall time per iteration in nanoseconds: the metric of nearly every harness.
     pub fn wall() -> Self {
         Self { name: "wall".to_owned(), unit: Unit::Nanoseconds }
     }
 
-    /// Instructions per iteration that were executed, counted exactly.
+    /// Executed instructions per iteration, counted exactly.
     pub fn instructions() -> Self {
         Self { name: "instructions".to_owned(), unit: Unit::Instructions }
     }
 
-    /// Calls per iteration that gave new memory, counted exactly.
+    /// Allocations per iteration, counted exactly.
     pub fn allocations() -> Self {
         Self { name: "allocations".to_owned(), unit: Unit::Allocations }
     }
 
-    /// Bytes per iteration of new memory, counted exactly.
+    /// Allocated bytes per iteration, counted exactly.
     pub fn allocated_bytes() -> Self {
         Self { name: "allocated-bytes".to_owned(), unit: Unit::Bytes }
     }
 
-    /// Whether it is counted by executions of their own, in which nothing is timed.
+    /// True if separate executions count it, which time nothing.
     pub fn is_counted(&self) -> bool {
         [Self::instructions(), Self::allocations(), Self::allocated_bytes()].contains(self)
     }
 
-    /// Whether a benchmark may need nothing of it.
+    /// True if 0 is a valid value.
     pub fn may_be_nothing(&self) -> bool {
         [Self::allocations(), Self::allocated_bytes()].contains(self)
     }
 
-    /// The names of several metrics, as prose lists them.
+    /// The names of several metrics, as a list in prose.
     pub fn names(metrics: &[Self]) -> String {
         metrics.iter().map(|metric| &*metric.name).collect::<Vec<_>>().join(", ")
     }
 
-    /// The name and the unit of every metric that a harness can give.
+    /// The name and unit of every metric that a harness can report.
     const KNOWN: [(&str, Unit); 9] = [
         ("wall", Unit::Nanoseconds),
         ("user", Unit::Nanoseconds),
@@ -115,7 +115,7 @@ impl FromStr for Metric {
     }
 }
 
-/// A name that no metric has.
+/// The error for a name that no metric has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownMetric(pub String);
 
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_unit_is_exchanged_as_its_symbol() {
+    fn unit_is_exchanged_as_its_symbol() {
         for unit in
             [Unit::Nanoseconds, Unit::Instructions, Unit::Cycles, Unit::Bytes, Unit::Allocations]
         {
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_of_a_metric_says_its_unit() {
+    fn metric_name_determines_its_unit() {
         assert_eq!("wall".parse(), Ok(Metric::wall()));
         assert_eq!("peak-memory".parse::<Metric>().unwrap().unit, Unit::Bytes);
         let refusal = "memory".parse::<Metric>().unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! The shared types: no IO, no clock, no environment.
+//! The types that all parts share. Pure: no IO, no clock, no environment.
 
 mod acceptance;
 mod benchmark;

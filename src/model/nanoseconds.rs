@@ -1,20 +1,20 @@
-//! Times as whole nanoseconds, as they are stored and exchanged: as functions, and as what serde's `with`
-//! takes.
+//! Times as whole nanoseconds, the form in which they are stored and exchanged: functions, and modules for serde's
+//! `with`.
 
 use std::time::{Duration, SystemTime};
 
-/// The nanoseconds of a duration, of at most 584 years.
+/// The nanoseconds of a duration; saturates after 584 years.
 pub fn from_duration(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// The nanoseconds from 1970-01-01 UTC to a point in time: 0 before, and those of the year 2262 after.
+/// The nanoseconds since 1970-01-01 UTC: 0 before it; saturates in the year 2262.
 pub fn from_time(time: SystemTime) -> i64 {
     let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }
 
-/// The point in time so many nanoseconds after 1970-01-01 UTC.
+/// The point in time that is this number of nanoseconds after 1970-01-01 UTC.
 pub fn system_time(nanoseconds: i64) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_nanos(nanoseconds.max(0).cast_unsigned())
 }

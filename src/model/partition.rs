@@ -1,4 +1,4 @@
-//! A part of all benchmarks, where several machines or jobs measure them.
+//! A part of all benchmarks, so that several machines or jobs can share the work.
 
 use std::{fmt, str::FromStr};
 
@@ -7,22 +7,22 @@ use serde::{Deserialize, Serialize};
 
 use super::Benchmark;
 
-/// The most parts.
+/// The largest number of parts.
 const MOST: u32 = 1_000;
 
-/// One of several parts, each of which has benchmarks of its own, and which together have all.
+/// One of several disjoint parts, which together cover all benchmarks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Partition {
-    /// Which one; 1 is the first.
+    /// The number of this part, from 1.
     #[schemars(range(min = 1))]
     pub part: u32,
-    /// How many there are.
+    /// The number of parts.
     #[schemars(range(min = 1))]
     pub of: u32,
 }
 
 impl Partition {
-    /// Whether there can be such a part: one from a file need not be.
+    /// True if the numbers are valid: a partition from a file need not be.
     pub fn is_possible(self) -> bool {
         self.checked().is_ok()
     }
@@ -38,7 +38,7 @@ impl Partition {
         }
     }
 
-    /// Whether the benchmark is in this part. Only its name decides, in every version and on every machine.
+    /// True if the benchmark belongs to this part. Only its name decides, so that all versions and machines agree.
     pub fn has(self, benchmark: &Benchmark) -> bool {
         let Benchmark { package, target, name } = benchmark;
         let mut hasher = blake3::Hasher::new();
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn every_benchmark_is_in_exactly_one_part() {
+    fn partition_puts_each_benchmark_in_exactly_one_part() {
         for of in [1, 2, 3, 7] {
             for id in (0..200).map(|number| format!("parse/{number}")) {
                 let has = |part: &u32| Partition { part: *part, of }.has(&benchmark(&id));
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_benchmark_stays_in_its_part_for_ever() {
+    fn partition_of_a_benchmark_is_stable_across_versions() {
         let part = |id: &str| {
             let has = |part: &u32| Partition { part: *part, of: 4 }.has(&benchmark(id));
             (1..=4).find(has).unwrap()
@@ -101,14 +101,14 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_about_equally_large() {
+    fn partition_parts_are_about_equally_large() {
         let first = Partition { part: 1, of: 4 };
         let in_first = (0..1_000).filter(|number| first.has(&benchmark(&number.to_string())));
         assert!((200..300).contains(&in_first.count()));
     }
 
     #[test]
-    fn a_part_is_written_as_nextest_writes_it() {
+    fn partition_is_written_as_in_nextest() {
         let third: Partition = "hash:3/4".parse().unwrap();
         assert_eq!((third, third.to_string().as_str()), (Partition { part: 3, of: 4 }, "hash:3/4"));
         for wrong in ["", "1/2", "hash:", "hash:1", "hash:0/2", "hash:3/2", "hash:1/0", "hash:-1/2"]

@@ -1,22 +1,22 @@
-//! Values that may be secrets, and what is stored and shown in their place.
+//! Values that may be secrets, and the text that replaces them in the store and in output.
 
-/// Tables of cargo's configuration whose values a command may show: they say how to compile, and nothing
-/// more. Those of others hold tokens, passwords and variables.
+/// Tables of cargo's configuration whose values a command may show, because they only say how to compile. Other tables
+/// hold tokens, passwords and variables.
 const SHOWN_TABLES: [&str; 4] = ["build", "profile", "target", "unstable"];
 
-/// What stands for a value that the user has to type again.
+/// The placeholder for a value that the user has to type again.
 pub const PLACEHOLDER: &str = "VALUE";
 
-/// What a hash begins with.
+/// The prefix of a hash.
 const HASH: &str = "blake3:";
 
-/// How many hexadecimal digits of a hash are kept.
+/// The number of hexadecimal digits kept of a hash.
 const DIGITS: usize = 16;
 
-/// The shortest value that is taken for a secret, in bytes: words of a few letters are in every text.
+/// The shortest value, in bytes, that is treated as a secret: shorter words occur in any text.
 const SHORTEST: usize = 6;
 
-/// Whether the name of a variable suggests that its value is a secret.
+/// True if the name of a variable suggests that its value is a secret.
 pub fn is_secret(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     let parts = ["CREDENTIAL", "KEY", "PASS", "SECRET", "TOKEN"];
@@ -24,8 +24,8 @@ pub fn is_secret(name: &str) -> bool {
         || name.split('_').any(|word| matches!(word, "AUTH" | "PAT"))
 }
 
-/// The values of variables whose names suggest secrets, line by line, and those that contain others first: what is to
-/// be replaced in text.
+/// The values to replace in text: those of variables whose names suggest secrets, split into lines, and sorted so that
+/// a value comes before the values it contains.
 pub fn values(variables: impl IntoIterator<Item = (String, String)>) -> Vec<String> {
     let secrets = variables.into_iter().filter(|(name, _)| is_secret(name));
     let lines = secrets.flat_map(|(_, value)| {
@@ -36,18 +36,18 @@ pub fn values(variables: impl IntoIterator<Item = (String, String)>) -> Vec<Stri
     lines
 }
 
-/// What is stored in the place of a value: `blake3:` and the first 16 hexadecimal digits of its hash.
+/// The stored form of a value: `blake3:` and the first 16 hexadecimal digits of its hash.
 pub fn hash_of(value: &[u8]) -> String {
     format!("{HASH}{}", &blake3::hash(value).to_hex()[..DIGITS])
 }
 
-/// Arguments for cargo as they are stored: with a hash for each value of `--config KEY=VALUE`.
+/// Arguments for cargo in their stored form: with a hash for each value of `--config KEY=VALUE`.
 pub fn stored_cargo_args(words: &[String]) -> Vec<String> {
     with_config(words, |key, value| format!("{key}={}", hash_of(value.as_bytes())))
 }
 
-/// Arguments for cargo as commands show them: with a placeholder for each value of
-/// `--config KEY=VALUE` that may be a secret. Cargo refuses it, since it is no TOML.
+/// Arguments for cargo in the form that commands show: with a placeholder for each value of `--config KEY=VALUE` that
+/// may be a secret. Cargo refuses the placeholder, since it is no TOML.
 pub fn shown_cargo_args(words: &[String]) -> Vec<String> {
     with_config(words, |key, value| {
         let table = key.split('.').next().unwrap_or_default().trim();
@@ -56,7 +56,7 @@ pub fn shown_cargo_args(words: &[String]) -> Vec<String> {
     })
 }
 
-/// The words, with what `change` makes of each key and value of `--config`.
+/// Replaces each value of `--config KEY=VALUE` by `change(key, value)`.
 fn with_config(words: &[String], change: impl Fn(&str, &str) -> String) -> Vec<String> {
     let mut is_value = false;
     let word = |word: &String| {
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_setting_for_cargo_only_the_key_and_a_hash_are_stored() {
+    fn stored_cargo_args_keep_only_key_and_hash() {
         let given = words(&["-Zx", "--config", "env.A=\"s\"", "--config=http.proxy='s'", "a=s"]);
         let stored = stored_cargo_args(&given);
         let expected = [
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_suggest_secrets_are_known() {
+    fn is_secret_recognises_names_that_suggest_secrets() {
         for name in
             ["GITHUB_TOKEN", "githubtoken", "DB_PASSWORD", "AWS_SECRET_ACCESS_KEY", "GH_PAT"]
         {
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_are_found_line_by_line_and_the_longest_first() {
+    fn secret_values_are_single_lines_and_longest_first() {
         let variables = [
             ("A_KEY", "short\nbegin 12\n  rest of it"),
             ("HOME", "/home/ada"),
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_shows_no_value_that_may_be_a_secret() {
+    fn shown_cargo_args_hide_possible_secrets() {
         let given = words(&[
             "--config",
             "env.A=\"s\"",

@@ -1,4 +1,4 @@
-//! The settings of the compiler, and those of an experiment for display. They are stored as JSON.
+//! The compiler's settings, and an experiment's settings for display. Stored as JSON.
 
 use std::time::Duration;
 
@@ -6,7 +6,8 @@ use jiff::fmt::friendly::SpanPrinter;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The settings that are set, as they are written in flags: `layout matched`, `floor 5ms`.
+/// The settings that are not `null`, `false` or empty, in the words of flags: `layout same-address`, `min-time
+/// 5ms`.
 pub fn settings_words(json: &str) -> Vec<String> {
     let mut words = Vec::new();
     match serde_json::from_str(json) {
@@ -44,7 +45,7 @@ fn duration(nanoseconds: u64) -> String {
     SpanPrinter::new().unsigned_duration_to_string(&Duration::from_nanos(nanoseconds))
 }
 
-/// What distinguishes settings from others: `settings: floor 2ms, not min-time 1ms`.
+/// The differences between two settings, for users: `settings: min-time 2ms, not min-time 1ms`.
 pub(super) fn settings_difference(one: &str, other: &str) -> String {
     let [one, other] = [one, other].map(settings_words);
     let only = |words: &[String], others: &[String]| -> String {
@@ -59,7 +60,7 @@ pub(super) fn settings_difference(one: &str, other: &str) -> String {
     }
 }
 
-/// The options of a compilation that rbench passes on to cargo as they are.
+/// Compiler options that rbench passes to cargo unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CompileSettings {
     /// The cargo profile.
@@ -74,9 +75,9 @@ pub struct CompileSettings {
     pub locked: bool,
     /// Do not use the network.
     pub offline: bool,
-    /// More arguments for the cargo that compiles, as they are.
+    /// Further arguments for the cargo that compiles, unchanged.
     pub cargo_args: Vec<String>,
-    /// How many jobs cargo and the linking may run at a time; `None`: one per core.
+    /// The number of jobs that cargo and linking may run at a time; `None` means one per core.
     pub jobs: Option<u32>,
 }
 
@@ -100,14 +101,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn settings_say_only_what_is_set() {
+    fn settings_words_omit_unset_settings() {
         let json = r#"{"features":["a_b"],"cpu":null,"own":[{"warm_up_ns":4500000}],"all_x":true,"no":false}"#;
         assert_eq!(settings_words(json), ["all-x", "features a_b", "own warm-up 4ms 500µs"]);
         assert_eq!(settings_words("as written by hand"), ["as written by hand"]);
     }
 
     #[test]
-    fn other_settings_are_told_by_what_distinguishes_them() {
+    fn settings_difference_names_only_the_differences() {
         let plain = r#"{"min_time_ns":1000000,"cpu":null}"#;
         for (other, words) in [
             (r#"{"min_time_ns":2000000,"cpu":null}"#, "settings: min-time 2ms, not min-time 1ms"),

@@ -1,25 +1,25 @@
-//! Why a benchmark of an experiment needs no measurement.
+//! The reasons to skip the measurement of a benchmark.
 
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Why a benchmark need not be measured: it does the same in all versions of an experiment.
+/// Why a benchmark needs no measurement: it behaves the same in all versions of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SkipReason {
-    /// Nothing at all differs.
+    /// The executables do not differ at all.
     Identical,
-    /// None of the machine code that it executes, and none of the data that it reads, differs.
+    /// The machine code that it executes and the data that it reads do not differ.
     Unaffected,
 }
 
 impl SkipReason {
-    /// Every one.
+    /// All reasons.
     pub const ALL: [Self; 2] = [Self::Identical, Self::Unaffected];
 
-    /// The verdict in a word, as reports and stored results write it.
+    /// The verdict in one word, for reports and stored results.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Identical => "identical",
@@ -27,7 +27,7 @@ impl SkipReason {
         }
     }
 
-    /// The one of that name.
+    /// Parses [`name`](Self::name); `None` for any other text.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|sameness| sameness.name() == name)
     }
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_is_found_by_its_name_which_is_the_one_that_is_exchanged() {
+    fn skip_reason_is_found_by_its_exchanged_name() {
         for sameness in SkipReason::ALL {
             assert_eq!(SkipReason::from_name(sameness.name()), Some(sameness));
             assert_eq!(serde_json::to_value(sameness).unwrap(), sameness.name());

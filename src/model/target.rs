@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A bench target of a workspace: one executable with benchmarks. Or a program of it that is one benchmark.
+/// A bench target of a workspace: one executable with benchmarks, or a program that is itself one benchmark.
 #[derive(
     Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -22,7 +22,7 @@ impl fmt::Display for BenchTarget {
     }
 }
 
-/// Which bench targets of a workspace are meant. Empty lists mean all.
+/// The selection of a workspace's bench targets. Empty lists select all.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct TargetFilter {
     /// Only these packages, by name.
@@ -31,18 +31,18 @@ pub struct TargetFilter {
     pub excluded: Vec<String>,
     /// Only bench targets with these names.
     pub benches: Vec<String>,
-    /// The programs with these names, and no bench target.
+    /// The programs with these names instead of bench targets.
     pub programs: Vec<String>,
 }
 
 impl TargetFilter {
-    /// Whether all bench targets are meant.
+    /// True if the filter selects all bench targets.
     pub const fn means_all(&self) -> bool {
         let Self { packages, excluded, benches, programs } = self;
         packages.is_empty() && excluded.is_empty() && benches.is_empty() && programs.is_empty()
     }
 
-    /// Whether the filter lets `target` through.
+    /// True if the filter selects `target`.
     pub fn admits(&self, target: &BenchTarget) -> bool {
         let chosen = |names: &[String], name: &String| names.is_empty() || names.contains(name);
         let names = if self.programs.is_empty() { &self.benches } else { &self.programs };
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_filter_admits_what_all_its_parts_admit() {
+    fn target_filter_admits_what_all_its_parts_admit() {
         let target = BenchTarget { package: "json".into(), target: "parse".into() };
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
         let admits = |packages: &[&str], excluded: &[&str], benches: &[&str]| {

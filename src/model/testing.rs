@@ -1,10 +1,10 @@
-//! Values for the tests of all modules.
+//! Sample values for the tests of all modules.
 
 use std::time::{Duration, SystemTime};
 
 use super::{Execution, ExecutionRequest, Machine, Resources, Schedule, Series};
 
-/// What a process needs that does nothing.
+/// The resources of a process that does nothing.
 pub fn resources() -> Resources {
     Resources {
         start: SystemTime::UNIX_EPOCH,
@@ -17,7 +17,7 @@ pub fn resources() -> Resources {
     }
 }
 
-/// What a usual execution is asked to do.
+/// A typical request.
 pub fn request() -> ExecutionRequest {
     ExecutionRequest {
         measurements: 10,

@@ -1,5 +1,5 @@
-//! A version of a repository: the commit or uncommitted tree that a revision names, and how the packages that two of them
-//! depend on differ.
+//! A version of a repository: the commit or uncommitted tree that a revision names. Also the dependency changes
+//! between two versions.
 
 use std::fmt;
 
@@ -10,24 +10,24 @@ use serde::{Deserialize, Serialize};
 /// Two versions with equal [`tree`](Self::tree) have the same files, whatever their commits are.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Version {
-    /// What was typed: `HEAD~1`, a tag, `.` for the uncommitted tree.
+    /// The revision that the user typed: `HEAD~1`, a tag, `.` for the uncommitted tree.
     pub revision: String,
     /// The commit, in hex; the commit that the uncommitted tree is based on if [`dirty`](Self::dirty).
     /// `None` only for the uncommitted tree of a repository that has no commit yet.
     pub commit: Option<String>,
     /// The tree, in hex.
     pub tree: String,
-    /// Whether the tree is no commit's: it has uncommitted changes.
+    /// True if the tree has uncommitted changes and so belongs to no commit.
     pub dirty: bool,
     /// The first line of the commit's message, empty without a commit.
     pub summary: String,
-    /// When the commit was made, in seconds since 1970-01-01 UTC.
+    /// The time of the commit, in seconds since 1970-01-01 UTC.
     pub time: Option<i64>,
 }
 
 impl Version {
-    /// Seven digits that a reader recognises: of the commit, or of the tree where there is none.
-    /// The uncommitted tree is told apart by `+` and the digits of its tree.
+    /// Seven digits for display: of the commit, or of the tree if there is none. For the uncommitted tree, `+` and the
+    /// digits of its tree follow.
     pub fn short(&self) -> String {
         let digits = |id: &str| id.chars().take(7).collect::<String>();
         match &self.commit {
@@ -37,13 +37,13 @@ impl Version {
         }
     }
 
-    /// The revision for a command to type whenever the version was named: `.` for the uncommitted tree, or
-    /// seven digits. What was typed then may mean another version now.
+    /// A revision for commands to type that is still valid later: `.` for the uncommitted tree, or seven digits. The
+    /// revision that was typed may name another version by now.
     pub fn current_revision_arg(&self) -> String {
         if self.dirty { ".".to_owned() } else { self.short() }
     }
 
-    /// The revision for a command to type: as it was typed, or seven digits of a whole hash.
+    /// A revision for commands to type now: as it was typed, or seven digits of a complete hash.
     pub fn revision_arg(&self) -> String {
         if self.commit.as_ref() == Some(&self.revision) {
             self.short()
@@ -64,14 +64,14 @@ impl fmt::Display for Version {
     }
 }
 
-/// A package from elsewhere of which two versions use other versions.
+/// An external package that two versions use in different versions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DependencyChange {
-    /// Its name.
+    /// The name of the package.
     pub name: String,
-    /// The versions of it that only the base uses, in their order; of a package from git with its commit.
+    /// The versions that only the base uses, sorted; a package from git with its commit.
     pub base: Vec<String>,
-    /// The same of the head.
+    /// The versions that only the head uses, likewise.
     pub head: Vec<String>,
 }
 
@@ -91,31 +91,31 @@ mod tests {
     }
 
     #[test]
-    fn a_version_shows_what_was_typed_and_what_it_means() {
+    fn version_display_has_the_revision_and_its_commit() {
         assert_eq!(version("HEAD~1", false).to_string(), "HEAD~1 (1a2b3c4)");
         assert_eq!(version(".", true).to_string(), ". (1a2b3c4+feedbee)");
     }
 
     #[test]
-    fn a_typed_hash_is_not_repeated() {
+    fn version_display_does_not_repeat_a_typed_hash() {
         assert_eq!(version("1a2b3c4d5e", false).to_string(), "1a2b3c4");
         assert_eq!(version("1a2b", false).to_string(), "1a2b3c4");
     }
 
     #[test]
-    fn a_command_has_what_was_typed_and_no_whole_hash() {
+    fn revision_arg_is_as_typed_but_no_complete_hash() {
         assert_eq!(version("HEAD~1", false).revision_arg(), "HEAD~1");
         assert_eq!(version("1a2b3c4d5e", false).revision_arg(), "1a2b3c4");
     }
 
     #[test]
-    fn a_command_about_a_stored_version_has_its_hash_or_the_uncommitted_tree() {
+    fn current_revision_arg_is_a_hash_or_a_dot() {
         assert_eq!(version("HEAD~1", false).current_revision_arg(), "1a2b3c4");
         assert_eq!(version(".", true).current_revision_arg(), ".");
     }
 
     #[test]
-    fn the_uncommitted_tree_of_an_empty_repository_is_named_by_its_tree() {
+    fn uncommitted_tree_without_a_commit_is_named_by_its_tree() {
         assert_eq!(Version { commit: None, ..version(".", true) }.short(), "+feedbee");
     }
 }

@@ -1,4 +1,5 @@
-//! From columns to values; a column may hold anything that its type allows.
+//! Conversion of columns to values of the model. Checks every value, since a damaged file may hold anything that the
+//! column's type allows.
 
 use std::fmt;
 
@@ -7,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{Benchmark, Layout, LayoutSeed, Machine, Name, Stage};
 
-/// An experiment of one store; another store has it under another id.
+/// The id of an experiment in one store; other stores give it other ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ExperimentId(pub(super) i64);
 
@@ -17,17 +18,17 @@ impl fmt::Display for ExperimentId {
     }
 }
 
-/// What [`benchmark_at`] reads.
+/// The columns that [`benchmark_at`] reads.
 pub(super) const BENCHMARK: &str = "benchmark.package, benchmark.target, benchmark.name,
      benchmark.\"group\", benchmark.function, benchmark.parameter";
 
-/// How many columns these are.
+/// The number of columns in [`BENCHMARK`].
 pub(super) const BENCHMARK_WIDTH: usize = 6;
 
-/// What [`machine_at`] reads.
+/// The columns that [`machine_at`] reads.
 pub(super) const MACHINE: &str = "cpu, cores, memory_bytes, os, architecture, installation";
 
-/// The benchmark that begins at column `first`.
+/// Reads the benchmark whose columns begin at `first`.
 pub(super) fn benchmark_at(row: &Row<'_>, first: usize) -> rusqlite::Result<Benchmark> {
     Ok(Benchmark {
         package: row.get(first)?,
@@ -41,7 +42,7 @@ pub(super) fn benchmark_at(row: &Row<'_>, first: usize) -> rusqlite::Result<Benc
     })
 }
 
-/// The machine that begins at column `first`.
+/// Reads the machine whose columns begin at `first`.
 pub(super) fn machine_at(row: &Row<'_>, first: usize) -> rusqlite::Result<Machine> {
     Ok(Machine {
         cpu: row.get(first)?,
@@ -61,7 +62,7 @@ pub(super) fn stage_at(row: &Row<'_>, column: usize) -> rusqlite::Result<Stage> 
     }
 }
 
-/// The number by which a stage is stored.
+/// The stored number of a stage.
 pub(super) const fn stage_number(stage: Stage) -> i64 {
     match stage {
         Stage::First => 1,
@@ -83,7 +84,7 @@ pub(super) fn layout_at(row: &Row<'_>, column: usize) -> rusqlite::Result<Layout
     })
 }
 
-/// Bytes, where they lie.
+/// Borrows the bytes of a column without copying them.
 pub(super) fn bytes_at<'r>(row: &'r Row<'_>, column: usize) -> rusqlite::Result<&'r [u8]> {
     let value = row.get_ref(column)?;
     value.as_blob().map_err(|error| {

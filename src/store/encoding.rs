@@ -1,11 +1,11 @@
-//! Executions of one benchmark, version and stage as bytes, without any loss, in about as many bytes as
-//! the measurements alone have as doubles.
+//! Encodes executions of one benchmark, version and stage as bytes: lossless, in about the size that the measurements
+//! alone have as doubles.
 //!
 //! A part is a [`Head`], then one [`Record`] for each execution, in the
 //! [postcard](https://postcard.jamesmunns.com/wire-format) format, where small numbers take few bytes, and
-//! the CRC-32 of all this, since SQLite does not notice that a disk returns other bytes than were written.
-//! The numbers of an execution are written as differences to those of the one before it, and measurements
-//! as the totals that the clock gave, where exactly the measurements come back from these.
+//! the CRC-32 of all this, since SQLite does not notice when a disk returns other bytes than were written. The numbers
+//! of an execution are stored as differences to those of the previous one. Measurements are stored as the clock's
+//! totals wherever these restore the measurements exactly.
 
 use std::time::Duration;
 
@@ -17,14 +17,14 @@ use crate::model::{
     Unmeasured, nanoseconds,
 };
 
-/// A part of so many bytes gets no more executions. To store an execution is to write its part again,
-/// and SQLite keeps rows of up to 8 kB together.
+/// The size in bytes from which a part accepts no more executions. Storing an execution rewrites its part, and SQLite
+/// keeps rows of up to 8 kB together.
 pub(super) const FULL: usize = 4096;
 
-/// How many bytes of checksum there are.
+/// The size of the checksum in bytes.
 const CHECKSUM: usize = 4;
 
-/// The outcome of one execution, and which of its benchmark, version and stage it is.
+/// The outcome of one execution and its position within its benchmark, version and stage.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Entry {
     pub(super) round: u32,
@@ -32,14 +32,14 @@ pub(super) struct Entry {
     pub(super) outcome: Result<Execution, Unmeasured>,
 }
 
-/// What is known of a part without reading its executions.
+/// The summary of a part, readable without decoding its executions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Head {
-    /// The metrics that were measured, in the order in which they were met.
+    /// The measured metrics, in the order of their first appearance.
     pub(super) metrics: Vec<Metric>,
-    /// How many executions there are.
+    /// The number of executions.
     executions: usize,
-    /// How many of them gave no measurements.
+    /// The number of executions without measurements.
     pub(super) failures: usize,
 }
 
@@ -52,32 +52,32 @@ struct Record {
 
 #[derive(Serialize, Deserialize)]
 struct Measured {
-    /// See [`numbers`], less those of the last execution that did not fail.
+    /// [`numbers`] minus those of the last successful execution.
     differences: [i64; NUMBERS],
     series: Vec<Values>,
     throughput: Vec<Throughput>,
-    turns: Schedule,
+    schedule: Schedule,
 }
 
 #[derive(Serialize, Deserialize)]
 struct Values {
     /// The index of the metric in the head.
     metric: usize,
-    /// One number if all measurements have the same.
+    /// One number if all measurements have equal iterations.
     iterations: Vec<u64>,
-    /// Each less the one before it, if the clock gave whole numbers ...
+    /// The differences of successive totals, if the clock gave whole numbers ...
     totals: Vec<i64>,
     /// ... else the measurements themselves.
     values: Vec<f64>,
-    /// None is 0.
+    /// `None` stands for 0.
     resolution: Option<f64>,
 }
 
-/// How many numbers of fixed meaning an execution has.
+/// The number of fields of fixed meaning in an execution.
 const NUMBERS: usize = 13;
 
-/// The numbers of an execution that have a fixed meaning. Times are in nanoseconds; what may be absent is
-/// one more than it is, and 0 where it is absent.
+/// The fields of fixed meaning in an execution. Times are in nanoseconds; an optional value is stored plus one, and 0
+/// stands for `None`.
 fn numbers(execution: &Execution) -> [u64; NUMBERS] {
     let Execution { asked, warm_up, resources, .. } = execution;
     let optional = |number: Option<u64>| number.map_or(0, |number| number.saturating_add(1));
@@ -98,12 +98,12 @@ fn numbers(execution: &Execution) -> [u64; NUMBERS] {
     ]
 }
 
-/// The execution with these [`numbers`].
+/// Rebuilds an execution from its [`numbers`].
 fn execution(
     numbers: [u64; NUMBERS],
     series: Vec<Series>,
     throughput: Vec<Throughput>,
-    turns: Schedule,
+    schedule: Schedule,
 ) -> Execution {
     let [
         measurements,
@@ -141,12 +141,12 @@ fn execution(
             voluntary_switches,
             involuntary_switches,
         },
-        schedule: turns,
+        schedule,
         incidents: Vec::new(),
     }
 }
 
-/// The executions as parts, in the order given: all but the last are full. They must be
+/// Encodes executions as parts, in the given order: all parts but the last are full. The executions must be
 /// [sound](Execution::defect).
 pub(super) fn encode(entries: &[Entry]) -> Result<Vec<Vec<u8>>, Damage> {
     let mut parts = Vec::new();
@@ -169,7 +169,7 @@ pub(super) fn encode(entries: &[Entry]) -> Result<Vec<Vec<u8>>, Damage> {
                 let values = |series| Values::new(series, &mut head.metrics);
                 let series = execution.series.iter().map(values).collect();
                 let throughput = execution.throughput.clone();
-                Measured { differences, series, throughput, turns: execution.schedule }
+                Measured { differences, series, throughput, schedule: execution.schedule }
             });
             let record = Record { round: entry.round, seed: entry.seed, outcome };
             records = postcard::to_extend(&record, records)?;
@@ -183,7 +183,7 @@ pub(super) fn encode(entries: &[Entry]) -> Result<Vec<Vec<u8>>, Damage> {
     Ok(parts)
 }
 
-/// The executions of a part.
+/// Decodes the executions of a part.
 pub(super) fn decode(part: &[u8]) -> Result<Vec<Entry>, Damage> {
     let (head, mut rest): (Head, _) = postcard::take_from_bytes(content(part)?)?;
     let mut last = [0_u64; NUMBERS];
@@ -193,12 +193,12 @@ pub(super) fn decode(part: &[u8]) -> Result<Vec<Entry>, Damage> {
         rest = after;
         let outcome = match outcome {
             Err(unmeasured) => Err(unmeasured),
-            Ok(Measured { differences, series, throughput, turns }) => {
+            Ok(Measured { differences, series, throughput, schedule }) => {
                 for (number, difference) in last.iter_mut().zip(differences) {
                     *number = number.wrapping_add(difference.cast_unsigned());
                 }
                 let series = series.into_iter().map(|values| values.series(&head.metrics));
-                Ok(execution(last, series.collect::<Result<_, _>>()?, throughput, turns))
+                Ok(execution(last, series.collect::<Result<_, _>>()?, throughput, schedule))
             }
         };
         entries.push(Entry { round, seed, outcome });
@@ -209,12 +209,12 @@ pub(super) fn decode(part: &[u8]) -> Result<Vec<Entry>, Damage> {
     Ok(entries)
 }
 
-/// The head of a part.
+/// Decodes the head of a part.
 pub(super) fn head(part: &[u8]) -> Result<Head, Damage> {
     Ok(postcard::take_from_bytes(content(part)?)?.0)
 }
 
-/// What stands before the checksum.
+/// Checks the checksum and returns the bytes before it.
 fn content(part: &[u8]) -> Result<&[u8], Damage> {
     let (content, sum) = part.split_last_chunk().ok_or("it is cut off")?;
     if checksum(content) == *sum { Ok(content) } else { Err("its checksum is wrong".into()) }
@@ -268,8 +268,8 @@ impl Values {
     }
 }
 
-/// The total of each measurement less the total before it, if all are whole numbers from which exactly
-/// the measurements come back.
+/// The total of each measurement minus the previous total, if all totals are whole numbers that restore the
+/// measurements exactly.
 fn totals(values: &[f64], iterations: &[u64]) -> Option<Vec<i64>> {
     if iterations.len() != values.len() {
         return None;
@@ -277,7 +277,7 @@ fn totals(values: &[f64], iterations: &[u64]) -> Option<Vec<i64>> {
     let mut last = 0;
     let difference = |(value, iterations): (&f64, &u64)| {
         let total = (value * *iterations as f64).round();
-        // Whole numbers below 2^53 are the ones that a double holds exactly.
+        // Doubles hold exactly the whole numbers below 2^53.
         let total = (0.0..9_007_199_254_740_992.0).contains(&total).then(|| whole(total))?;
         let exact = measurement(total, *iterations).to_bits() == value.to_bits();
         let difference = exact.then_some(total - last);
@@ -292,7 +292,7 @@ fn whole(total: f64) -> i64 {
     total as i64
 }
 
-/// The measurement that a harness made of a total.
+/// The measurement that a harness computes from a total.
 fn measurement(total: i64, iterations: u64) -> f64 {
     total as f64 / iterations as f64
 }

@@ -1,4 +1,4 @@
-//! Errors of the store, and their messages.
+//! The errors of the store and the messages that users read.
 
 use std::path::Path;
 
@@ -11,24 +11,24 @@ use crate::{
     shell::quoted,
 };
 
-/// An error in the middle of an operation on the store.
+/// An error within a store operation, before it gets the operation's name and the path.
 #[derive(Debug)]
 pub(super) enum StoreError {
-    /// SQLite's.
+    /// An error of SQLite.
     Sql(rusqlite::Error),
-    /// What is stored is not what was stored.
+    /// Stored data differs from the data that was written.
     Damaged(String),
-    /// What is to be stored does not fit what is there, or itself.
+    /// The data to store contradicts itself or the stored data.
     Unusable(String),
-    /// The store lies where nothing can be written.
+    /// The store is on a medium where nothing can be written.
     Unwritable(String),
-    /// The file of the store is no longer where it was opened.
+    /// The file is no longer where the store was opened.
     Missing,
-    /// A line of a file that is imported cannot be used.
+    /// A line of an imported file is invalid.
     Line { number: usize, reason: String },
 }
 
-/// Why bytes are not those of executions.
+/// The reason why bytes are no valid executions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Damage(pub(super) String);
 
@@ -45,7 +45,7 @@ impl From<postcard::Error> for Damage {
 }
 
 impl Damage {
-    /// The same, with whose executions these are.
+    /// Adds the benchmark and experiment that the executions belong to.
     pub(super) fn into_error(self, benchmark: &Benchmark, experiment: ExperimentId) -> Self {
         let reason = self.0;
         Self(format!(
@@ -79,7 +79,7 @@ impl From<rusqlite::Error> for StoreError {
 }
 
 impl StoreError {
-    /// SQLite's code for it.
+    /// SQLite's error code, if it is an SQLite error.
     pub(super) fn code(&self) -> Option<ErrorCode> {
         match self {
             Self::Sql(error) => error.sqlite_error_code(),
@@ -87,16 +87,16 @@ impl StoreError {
         }
     }
 
-    /// Whether another process is writing.
+    /// True if another process is writing.
     pub(super) fn is_busy(&self) -> bool {
         matches!(self.code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
     }
 
-    /// The error, if it is about what is imported, as one of a line of the file.
+    /// Adds the line number if the error concerns imported data.
     pub(super) fn at_line(self, number: usize) -> Self {
         match self {
             Self::Unusable(reason) => Self::Line { number, reason },
-            // A number of the file that no column takes.
+            // A number in the file that no column can hold.
             Self::Sql(error @ rusqlite::Error::ToSqlConversionFailure(_)) => {
                 Self::Line { number, reason: error.to_string() }
             }
@@ -104,8 +104,8 @@ impl StoreError {
         }
     }
 
-    /// The error as the user reads it: the operation `what`, which ends in a preposition if it needs one,
-    /// failed on the store at `path`.
+    /// The error for the user: cannot `what` the store at `path`. `what` is the operation; it ends in a preposition if
+    /// it needs one.
     pub(super) fn failure(self, what: &str, path: &Path) -> Error {
         let shown = path.display();
         let failed = |exit| Error::new(exit, format!("cannot {what} {shown}"));
@@ -140,8 +140,8 @@ impl StoreError {
     }
 }
 
-/// Whether a file that is no sound store explains the error: besides what SQLite calls corrupt, a table
-/// that is missing, or a value that rbench never wrote.
+/// True if a damaged file explains the error: besides SQLite's own corruption codes, a missing table, or a value that
+/// rbench never writes.
 fn is_damage(error: &rusqlite::Error) -> bool {
     use rusqlite::Error as E;
     match error {
@@ -158,7 +158,8 @@ fn is_damage(error: &rusqlite::Error) -> bool {
     }
 }
 
-/// A file that cannot be used, or a full disk, is the user's to change; anything else is a defect.
+/// The exit code and hint. An unusable file or a full disk is for the user to fix; anything else is a defect of
+/// rbench.
 fn advice(code: Option<ErrorCode>, path: &Path) -> (Exit, Option<String>) {
     let advice = match code {
         Some(ErrorCode::DiskFull | ErrorCode::SystemIoFailure) => {
@@ -177,16 +178,16 @@ fn advice(code: Option<ErrorCode>, path: &Path) -> (Exit, Option<String>) {
     (Exit::Usage, Some(advice))
 }
 
-/// The text with control characters, which an imported file may hold, as they are escaped.
+/// Escapes control characters, which an imported file may contain.
 fn printable(text: &str) -> String {
     let escape =
         |c: char| if c.is_control() { c.escape_debug().to_string() } else { c.to_string() };
     text.chars().map(escape).collect()
 }
 
-fn damaged(failure: Error, path: &Path) -> Error {
+fn damaged(error: Error, path: &Path) -> Error {
     let shown = path.display();
-    failure.hint(format!(
+    error.hint(format!(
         "nothing was changed; move {shown} and the files beside it that begin with its name out \
          of the way to start over, or save what can be read with: sqlite3 {shown} .recover"
     ))

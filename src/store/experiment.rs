@@ -1,4 +1,4 @@
-//! Begins, finds and finishes experiments in the store.
+//! Starts, finds and finishes experiments in the store.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -28,17 +28,17 @@ use crate::{
 pub struct StoredExperiment {
     /// Its id in this store.
     pub id: ExperimentId,
-    /// What it is called in every store that has it.
+    /// The id that is the same in every store that has the experiment.
     pub identity: String,
-    /// What it is.
+    /// The plan.
     pub plan: ExperimentPlan,
-    /// For each version of the plan, why it could not be built, if it could not.
+    /// For each version of the plan, the error message if it could not be built.
     pub unbuildable: Vec<Option<String>>,
-    /// When it began.
+    /// The time of its start.
     pub begun: SystemTime,
-    /// When it was finished, if it is.
+    /// The time when it was finished, if it is.
     pub finished: Option<SystemTime>,
-    /// What of the machine mattered to measurements when it began, for people.
+    /// The state of the machine at the start, if it matters to measurements; for users.
     pub machine_state: Option<String>,
 }
 
@@ -47,13 +47,13 @@ pub struct StoredExperiment {
 pub struct UnfinishedExperiment {
     /// The experiment.
     pub id: ExperimentId,
-    /// The executions that gave measurements.
+    /// The executions with measurements.
     pub done: HashSet<(Benchmark, Slot)>,
     /// The executions that failed.
     pub failed: HashSet<(Benchmark, Slot)>,
 }
 
-/// Which experiments are read.
+/// The selection of experiments to read.
 #[derive(Clone, Copy)]
 enum Which<'b> {
     /// All, with all benchmarks in their plans.
@@ -65,7 +65,7 @@ enum Which<'b> {
 }
 
 impl Store<'_> {
-    /// Begins an experiment. What is said of its benchmarks for people replaces what was known.
+    /// Starts an experiment. The display names of its benchmarks replace those stored before.
     pub fn begin(&self, plan: &ExperimentPlan) -> Result<ExperimentId> {
         let now = SystemTime::now();
         self.write("begin an experiment in", |connection| {
@@ -76,9 +76,9 @@ impl Store<'_> {
         })
     }
 
-    /// The newest unfinished experiment that has this plan, with what is done of it. What
-    /// [`differences`](ExperimentPlan::differences) a plan has to those of other unfinished
-    /// [`experiments`](Self::experiments) tells why it continues none.
+    /// The newest unfinished experiment with an equal plan, and its executions so far. If there is none, the
+    /// [`differences`](ExperimentPlan::differences) to the plans of other unfinished
+    /// [`experiments`](Self::experiments) give the reason.
     pub fn find_unfinished(&self, plan: &ExperimentPlan) -> Result<Option<UnfinishedExperiment>> {
         self.read("look for an unfinished experiment in", |connection| {
             let same = |other: &StoredExperiment| other.plan.differences(plan).is_empty();
@@ -89,20 +89,20 @@ impl Store<'_> {
         })
     }
 
-    /// Every experiment, in the order in which they began.
+    /// All experiments, in the order of their start.
     pub fn experiments(&self) -> Result<Vec<StoredExperiment>> {
         self.read("list the experiments in", |connection| select(connection, Which::All))
     }
 
-    /// The same, with only these benchmarks in their plans: who asks for one of a hundred has no use for the others of a
-    /// thousand plans.
+    /// All experiments, with only these benchmarks in their plans: to compare one of a hundred benchmarks, the others
+    /// of a thousand plans are not needed.
     pub fn experiments_on(&self, benchmarks: &[Benchmark]) -> Result<Vec<StoredExperiment>> {
         self.read("list the experiments in", |connection| {
             select(connection, Which::AllOn(benchmarks))
         })
     }
 
-    /// What an experiment is called in every store that has it.
+    /// The id that is the same in every store that has the experiment.
     pub fn identity(&self, experiment: ExperimentId) -> Result<String> {
         self.read("read an experiment of", |connection| {
             let mut statement =
@@ -111,14 +111,14 @@ impl Store<'_> {
         })
     }
 
-    /// Notes what of the machine matters to the measurements of an experiment, for people.
+    /// Records the state of the machine that matters to the measurements of an experiment, for users.
     pub fn record_machine_state(&self, experiment: ExperimentId, state: &str) -> Result<()> {
         self.write("note the state of the machine in", |connection| {
             set_machine_state(connection, experiment, state)
         })
     }
 
-    /// Ends an experiment: nothing is added to it any more. Doing it again does nothing.
+    /// Finishes an experiment: nothing may be added to it from then on. Finishing it again does nothing.
     pub fn finish(&self, experiment: ExperimentId) -> Result<()> {
         self.write("finish the experiment in", |connection| {
             finish(connection, experiment, SystemTime::now())
@@ -126,8 +126,8 @@ impl Store<'_> {
     }
 }
 
-/// What an experiment is called wherever it is copied to: random, because two processes can begin the
-/// same one within one tick of the clock.
+/// A new id that is valid in every store: random, because two processes can start the same experiment within one tick
+/// of the clock.
 fn new_identity(connection: &Connection) -> rusqlite::Result<String> {
     connection.query_row("SELECT lower(hex(randomblob(16)))", (), |row| row.get(0))
 }
@@ -211,7 +211,7 @@ pub(super) fn finish(
     Ok(())
 }
 
-/// What is done of an experiment.
+/// Collects the finished and failed executions of an experiment.
 fn unfinished(
     connection: &Connection,
     id: ExperimentId,
@@ -226,8 +226,8 @@ fn unfinished(
     Ok(UnfinishedExperiment { id, done, failed })
 }
 
-/// These experiments, in the order in which they began. One query each reads their versions and benchmarks: a thousand
-/// experiments would need thousands otherwise.
+/// Reads these experiments, in the order of their start. Versions and benchmarks are read with one query each;
+/// otherwise a thousand experiments would need thousands of queries.
 fn select(connection: &Connection, which: Which<'_>) -> Result<Vec<StoredExperiment>, StoreError> {
     let [of_experiment, of_plan] = match which {
         Which::All | Which::AllOn(_) => ["TRUE"; 2],
@@ -261,7 +261,7 @@ fn select(connection: &Connection, which: Which<'_>) -> Result<Vec<StoredExperim
         experiments[*index].unbuildable.push(failure);
     }
 
-    // Plans of a thousand commits name each benchmark a thousand times: its names are read once.
+    // The plans of a thousand commits name each benchmark a thousand times; reading all names once is faster.
     let known_benchmarks = read::benchmarks_by_id(connection)?;
     let of_benchmark = match which {
         Which::All | Which::Unfinished => "TRUE".to_owned(),
@@ -284,7 +284,7 @@ fn select(connection: &Connection, which: Which<'_>) -> Result<Vec<StoredExperim
     Ok(experiments)
 }
 
-/// The machines, settings and toolchains of all experiments, by their ids: there are few of them, and many experiments.
+/// The machines, settings and toolchains of all experiments, by their ids: few rows, which many experiments share.
 struct Conditions {
     machines: BTreeMap<i64, Arc<Machine>>,
     /// The key and the JSON.
@@ -313,7 +313,7 @@ impl Conditions {
     }
 }
 
-/// What the id in this column is that of.
+/// Looks up the id in this column.
 fn known<'k, T>(
     row: &Row<'_>,
     column: usize,

@@ -1,12 +1,11 @@
-//! Rows that many experiments share: found by their content, or inserted.
+//! Rows that many experiments share: looked up by their content, or inserted.
 
 use rusqlite::{Connection, OptionalExtension, ToSql, params};
 
 use super::error::StoreError;
 use crate::model::{Benchmark, ExperimentPlan, Machine, Name, Version};
 
-/// The id of the row that has the first `keys` of the values in its `columns`; if there is none, of a
-/// new one with all values.
+/// The id of the row whose first `keys` columns have these values. If there is none, inserts a row with all values.
 fn id(
     connection: &Connection,
     table: &str,
@@ -58,7 +57,7 @@ pub(super) fn benchmark(connection: &Connection, benchmark: &Benchmark) -> Resul
     id(connection, "benchmark", &columns, 3, values)
 }
 
-/// The same, with what is for people brought up to date.
+/// Like [`benchmark`], and updates the names for display.
 pub(super) fn listed_benchmark(
     connection: &Connection,
     listed: &Benchmark,

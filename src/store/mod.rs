@@ -1,9 +1,9 @@
-//! What was measured, kept in one SQLite file for as long as the user wants.
+//! Stored results: one SQLite file, kept as long as the user wants.
 //!
-//! The only place that holds SQL, and one that knows no statistics: it takes and gives plain values of
-//! [`model`](crate::model). Every `record_…` has committed when it returns, and commits reach the disk
-//! (write-ahead log, `synchronous = FULL`): a killed rbench, or a lost power supply, loses at most the
-//! execution in flight. That costs one `fsync` for an execution, between executions.
+//! The only module with SQL. It knows no statistics: it takes and returns plain values of [`model`](crate::model).
+//! Every `record_…` has committed when it returns, and commits reach the disk (write-ahead log, `synchronous = FULL`):
+//! if rbench is killed or the power fails, at most the current execution is lost. This costs one `fsync` per
+//! execution, between executions.
 
 mod columns;
 mod encoding;

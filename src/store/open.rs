@@ -1,4 +1,4 @@
-//! An open store: opened or made, and read or written in transactions. A file that is not a store is never changed.
+//! An open store: opened or created, then read or written in transactions. Never changes a file that is not a store.
 
 use std::{
     ffi::OsString,
@@ -21,19 +21,19 @@ use super::{
 };
 use crate::error::{Context, Error, Exit, Result};
 
-/// A part of a usual experiment takes 2 kB: so many fit a page that little of it is left over, and a
-/// history is read in few pieces.
+/// A part of a typical experiment takes 2 kB. This page size fits many parts with little space left over, and reads a
+/// history in few pieces.
 const PAGE_SIZE: u32 = 32_768;
 
-/// How long SQLite itself waits for another process before the user is notified.
+/// The time for which SQLite itself waits for another process before the user is notified.
 pub(super) const SILENT_WAIT: Duration = Duration::from_millis(500);
 
-/// How long to wait in all. Others write for moments only, an import for seconds.
+/// The total waiting time. Other processes write for moments only, an import for seconds.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Is notified once when another process writes and is waited for.
+/// Gets one notification when the store waits for another process that writes.
 pub trait Observer {
-    /// Another process writes to the store and is waited for.
+    /// Called when the store waits for another process that writes.
     fn store_waits(&self);
 }
 
@@ -43,20 +43,20 @@ impl<F: Fn()> Observer for F {
     }
 }
 
-/// Who is notified of waiting.
+/// The observer of waiting.
 pub type WaitNotice<'a> = &'a dyn Observer;
 
 /// An open store.
 pub struct Store<'a> {
     pub(super) connection: Connection,
     path: PathBuf,
-    /// The file that was opened; `None`: it is in memory, or cannot change.
+    /// The file that was opened; `None` for a store that is in memory or cannot change.
     file: Option<FileId>,
     waiting: WaitNotice<'a>,
     pub(super) patience: Duration,
 }
 
-/// Which file it is, whatever it is called.
+/// The identity of a file, independent of its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct FileId {
     device: u64,
@@ -70,12 +70,12 @@ impl fmt::Debug for Store<'_> {
 }
 
 impl<'a> Store<'a> {
-    /// The file that it is.
+    /// The path of the store's file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The store in the file `path`, and the files that `SQLite` puts beside it.
+    /// The store in the file `path`, and the files that SQLite puts beside it.
     pub fn files(path: &Path) -> [PathBuf; 4] {
         ["", "-wal", "-shm", "-journal"].map(|suffix| {
             let mut file = path.as_os_str().to_owned();
@@ -84,14 +84,14 @@ impl<'a> Store<'a> {
         })
     }
 
-    /// Opens the store in the file `path`, and makes it, and the directory it lies in, if there is
-    /// none. A new directory has a `.gitignore` of its own; a new file is for its owner alone, as it
-    /// tells of code that may be secret. Where nothing can be written, a store can still be read.
+    /// Opens the store in the file `path`; creates the file and its directory if they do not exist. A new directory
+    /// gets its own `.gitignore`; a new file is readable only by its owner, because results reveal code that may be
+    /// secret. Where nothing can be written, a store can still be read.
     ///
-    /// `waiting` is called when another process writes to the store and is waited for.
+    /// `waiting` is notified when another process writes to the store.
     ///
-    /// Fails, and leaves the file as it is, if it is no store, is damaged, or was written by another
-    /// version of rbench with another schema.
+    /// Fails without changing the file if it is not a store, is damaged, or has the schema of another version of
+    /// rbench.
     pub fn open(path: &Path, waiting: WaitNotice<'a>) -> Result<Self> {
         if !is_there(path)? {
             if let Some(directory) = path.parent() {
@@ -103,7 +103,7 @@ impl<'a> Store<'a> {
             .map_err(|error| error.failure("open", path))?;
         let kind = store.patiently(Kind::detect);
         let (store, kind) = match kind {
-            // Neither the write-ahead log nor its index can be made.
+            // Neither the write-ahead log nor its index can be created.
             Err(error)
                 if matches!(error.code(), Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly)) =>
             {
@@ -122,7 +122,7 @@ impl<'a> Store<'a> {
         Ok(store)
     }
 
-    /// A store in memory, gone when it is dropped: for tests and studies.
+    /// A store in memory, for tests and simulations; its content is lost when it is dropped.
     pub fn in_memory() -> Result<Store<'static>> {
         let path = PathBuf::from("memory");
         let open = || {
@@ -149,7 +149,7 @@ impl<'a> Store<'a> {
         Ok(Self { connection, path: path.to_owned(), file, waiting, patience: PATIENCE })
     }
 
-    /// Opens a store on a medium where nothing can change, and so without locks.
+    /// Opens a store on a read-only medium, where nothing can change, and so without locks.
     fn open_unchanging(path: &Path, waiting: WaitNotice<'a>) -> Result<Self, StoreError> {
         let mut log = path.as_os_str().to_owned();
         log.push("-wal");
@@ -170,7 +170,7 @@ impl<'a> Store<'a> {
             return Ok(());
         }
         self.patiently(|connection| {
-            // Heeded by a new file alone.
+            // SQLite applies it only to a new file.
             connection.pragma_update(None, "page_size", PAGE_SIZE)?;
             connection.pragma_update(None, "journal_mode", "WAL")?;
             connection.pragma_update(None, "synchronous", "FULL")?;
@@ -181,7 +181,7 @@ impl<'a> Store<'a> {
 }
 
 impl Store<'_> {
-    /// Reads; all that `work` reads is of one moment.
+    /// Runs `work` in one read transaction, so that all its queries see the same state.
     pub(super) fn read<T>(
         &self,
         what: &str,
@@ -196,7 +196,7 @@ impl Store<'_> {
         attempt().map_err(|error| error.failure(what, &self.path))
     }
 
-    /// Writes all that `work` writes, or nothing of it; it is on the disk when this returns.
+    /// Runs `work` in one write transaction: all or nothing is stored, and it is on disk when this returns.
     pub(super) fn write<T>(
         &self,
         what: &str,
@@ -208,7 +208,7 @@ impl Store<'_> {
             })?;
             let done = work(&transaction)?;
             transaction.commit()?;
-            // SQLite goes on writing to a file that was removed.
+            // SQLite keeps writing to a file that was removed.
             if self.file.is_some() && self.file != FileId::read(&self.path) {
                 return Err(StoreError::Missing);
             }
@@ -217,7 +217,7 @@ impl Store<'_> {
         attempt().map_err(|error: StoreError| error.failure(what, &self.path))
     }
 
-    /// Tries again while another process writes, after notifying the user.
+    /// Retries while another process writes, after notifying the user.
     fn patiently<'s, T>(
         &'s self,
         mut attempt: impl FnMut(&'s Connection) -> Result<T, StoreError>,
@@ -239,14 +239,14 @@ impl Store<'_> {
 }
 
 impl FileId {
-    /// Of the file at a path, if there is one.
+    /// The identity of the file at a path, if it exists.
     fn read(path: &Path) -> Option<Self> {
         let metadata = fs::metadata(path).ok()?;
         Some(Self { device: metadata.dev(), inode: metadata.ino() })
     }
 }
 
-/// Whether there is a file at `path`; fails if there is something else, which could even block.
+/// True if `path` is a regular file. Fails for anything else, which could even block.
 fn is_there(path: &Path) -> Result<bool> {
     let refused = |reason| {
         let what = format!("cannot use {} as the store", path.display());
@@ -270,7 +270,7 @@ fn make_directory(directory: &Path) -> Result<()> {
     fs::write(directory.join(".gitignore"), "*\n").context(Exit::Usage, what)
 }
 
-/// Makes an empty file, if no other process has made it since. SQLite gives the files beside it the same
+/// Creates an empty file, unless another process has created it meanwhile. SQLite gives the files beside it the same
 /// mode.
 fn make_file(path: &Path) -> io::Result<()> {
     match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
@@ -279,7 +279,7 @@ fn make_file(path: &Path) -> io::Result<()> {
     }
 }
 
-/// The path as a URI by which SQLite neither locks the file nor looks for files beside it.
+/// The path as a URI for which SQLite neither locks the file nor looks for files beside it.
 fn unchanging_uri(path: &Path) -> PathBuf {
     let absolute = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let mut uri = b"file:".to_vec();

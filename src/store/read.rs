@@ -1,4 +1,4 @@
-//! Reads stored results, and checks whether all of them can be read.
+//! Reads stored results, and checks that all of them are readable.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -22,36 +22,36 @@ use crate::{
     },
 };
 
-/// The id of the benchmark with package, target and name in the first three parameters.
+/// A subquery for the benchmark's id; package, target and name are the first three parameters.
 pub(super) const BENCHMARK_ID: &str =
     "(SELECT id FROM benchmark WHERE package = ?1 AND target = ?2 AND name = ?3)";
 
-/// One execution of a benchmark, whether it gave measurements or failed.
+/// One execution of a benchmark, successful or failed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredExecution {
     /// The experiment that it belongs to.
     pub experiment: ExperimentId,
-    /// Which of its executions it is.
+    /// Its position in the experiment.
     pub slot: Slot,
-    /// What it measured; or why it measured nothing.
+    /// The measurements, or the reason why there are none.
     pub outcome: Result<Execution, Unmeasured>,
 }
 
-/// What was measured of one benchmark of an experiment, without the measurements.
+/// A summary of the measurements of one benchmark in an experiment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MeasuredBenchmark {
     /// The benchmark.
     pub benchmark: Benchmark,
-    /// The same for each version of the experiment, in its order.
+    /// One summary for each version of the experiment, in its order.
     pub versions: Vec<MeasuredVersion>,
 }
 
-/// What was measured of one benchmark and version, without the measurements.
+/// A summary of the measurements of one benchmark and version.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MeasuredVersion {
-    /// The metrics with measurements of the first stage, in the order in which the harness gave them.
+    /// The metrics measured in the first stage, in the harness's order.
     pub metrics: Vec<Metric>,
-    /// Whether an execution of the first stage failed.
+    /// True if an execution of the first stage failed.
     pub failed: bool,
 }
 
@@ -63,17 +63,18 @@ pub struct RecordedBuild {
     /// The bench target.
     #[serde(flatten)]
     pub target: BenchTarget,
-    /// The seed of its layout.
+    /// The seed of the layout.
     pub seed: LayoutSeed,
     /// The layout.
     pub layout: Layout,
-    /// Of its loadable sections; and of all files of its version, where something else than the build is run.
+    /// The digest of its loadable sections. For a program that runs something else than its build, also of all files
+    /// of its version.
     pub digest: Digest,
 }
 
 impl Store<'_> {
-    /// Every execution of a benchmark in these experiments, failed ones included, in the order of
-    /// experiment ids and slots.
+    /// All executions of a benchmark in these experiments, including failed ones, in the order of experiment ids and
+    /// slots.
     pub fn rows(
         &self,
         benchmark: &Benchmark,
@@ -96,8 +97,8 @@ impl Store<'_> {
         })
     }
 
-    /// What was measured of each benchmark of an experiment: of the planned ones in their order, then of
-    /// others in the order in which the store met them.
+    /// A summary for each benchmark of an experiment: first the planned ones in their order, then others in the order
+    /// of their first appearance in the store.
     pub fn measured_metrics(&self, experiment: ExperimentId) -> Result<Vec<MeasuredBenchmark>> {
         self.read("read what was measured from", |connection| {
             benchmarks_of(connection, experiment)?
@@ -119,8 +120,7 @@ impl Store<'_> {
         })
     }
 
-    /// Every benchmark that was ever planned, measured or tuned, in the order in which the store met
-    /// them.
+    /// All benchmarks that were ever planned, measured or tuned, in the order of their first appearance in the store.
     pub fn benchmarks(&self) -> Result<Vec<Benchmark>> {
         self.read("list the benchmarks in", |connection| {
             Ok(benchmarks_by_id(connection)?.into_values().collect())
@@ -128,7 +128,7 @@ impl Store<'_> {
     }
 }
 
-/// Every benchmark by its id, in the order in which the store met them.
+/// All benchmarks by id, in the order of their first appearance in the store.
 pub(super) fn benchmarks_by_id(
     connection: &Connection,
 ) -> Result<BTreeMap<i64, Benchmark>, StoreError> {
@@ -136,7 +136,7 @@ pub(super) fn benchmarks_by_id(
     Ok(query_by_id(connection, &query, |row| benchmark_at(row, 1))?)
 }
 
-/// What the query gives, by the number in its first column.
+/// The results of a query, by the number in its first column.
 pub(super) fn query_by_id<T>(
     connection: &Connection,
     query: &str,
@@ -146,7 +146,7 @@ pub(super) fn query_by_id<T>(
     statement.query_map((), |row| Ok((row.get(0)?, value(row)?)))?.collect()
 }
 
-/// See [`Store::rows`].
+/// Implements [`Store::rows`] within a transaction.
 pub(super) fn rows(
     connection: &Connection,
     benchmark: &Benchmark,
@@ -175,7 +175,7 @@ pub(super) fn rows(
         rows.extend(entries.into_iter().map(row));
     }
     rows.sort_by_key(|row| (row.experiment, row.slot));
-    // Of one slot, the last counts.
+    // The last execution of a slot counts.
     rows.dedup_by(|later, kept| {
         let same = (later.experiment, later.slot) == (kept.experiment, kept.slot);
         if same {
@@ -227,7 +227,7 @@ fn measured(
         version.metrics.extend(new.collect::<Vec<_>>());
         version.failed |= head.failures > 0;
     }
-    // What failed may have been repeated, in a later part.
+    // A later part may contain a repetition of the failed execution.
     if versions.iter().any(|version| version.failed) {
         for version in &mut versions {
             version.failed = false;
@@ -252,7 +252,7 @@ fn build_at(row: &SqlRow<'_>) -> rusqlite::Result<RecordedBuild> {
 }
 
 impl Store<'_> {
-    /// Reads everything, and returns what is wrong with it; nothing if all is well.
+    /// Reads the complete store and returns everything that is wrong with it; empty if it is sound.
     pub fn check(&self) -> Result<Vec<String>> {
         self.read("check", |connection| {
             let mut statement = connection.prepare("PRAGMA integrity_check")?;

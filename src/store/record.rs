@@ -1,5 +1,5 @@
-//! Stores the results of an experiment piece by piece, and which of its benchmarks were not measured, because they do
-//! the same in all of its versions.
+//! Stores the results of an experiment as they arrive, including the benchmarks that were skipped because they behave
+//! the same in all versions.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use crate::{
 };
 
 impl Store<'_> {
-    /// Stores which builds versions of the experiment have. One that is there is replaced.
+    /// Stores builds of versions of the experiment; replaces known ones.
     pub fn record_builds(
         &self,
         experiment: ExperimentId,
@@ -31,7 +31,7 @@ impl Store<'_> {
         })
     }
 
-    /// Forgets what was executed of a bench target in one stage of an unfinished experiment.
+    /// Deletes the executions of a bench target in one stage of an unfinished experiment.
     pub fn forget_executions(
         &self,
         experiment: ExperimentId,
@@ -49,7 +49,7 @@ impl Store<'_> {
         })
     }
 
-    /// Forgets what was executed of a benchmark in one stage of an unfinished experiment.
+    /// Deletes the executions of a benchmark in one stage of an unfinished experiment.
     pub fn forget_benchmark(
         &self,
         experiment: ExperimentId,
@@ -71,21 +71,21 @@ impl Store<'_> {
         })
     }
 
-    /// Stores that a version of the experiment cannot be built.
+    /// Records that a version of the experiment cannot be built.
     pub fn record_unbuildable(
         &self,
         experiment: ExperimentId,
         version: usize,
-        failure: &Error,
+        error: &Error,
     ) -> Result<()> {
         self.write("store a failure in", |connection| {
             refuse_if_finished(connection, experiment)?;
-            set_unbuildable(connection, experiment, version, &failure.to_string())
+            set_unbuildable(connection, experiment, version, &error.to_string())
         })
     }
 
-    /// Stores the outcome of one execution: all measurements and resources, or why there are none. It is on
-    /// the disk when this returns. An execution of the same slot is replaced.
+    /// Stores the outcome of one execution: all measurements and resources, or the reason why there are none. It is on
+    /// disk when this returns. Replaces an earlier execution of the same slot.
     pub fn record_execution(
         &self,
         experiment: ExperimentId,
@@ -96,7 +96,7 @@ impl Store<'_> {
         self.record_executions(experiment, [(benchmark, slot, outcome)])
     }
 
-    /// Stores the outcomes of many executions: of all, or of none.
+    /// Stores the outcomes of many executions: all of them, or none.
     pub fn record_executions<'a>(
         &self,
         experiment: ExperimentId,
@@ -164,7 +164,7 @@ pub(super) fn set_unbuildable(
     Ok(())
 }
 
-/// Adds executions of one benchmark, or why they failed.
+/// Adds outcomes of executions of one benchmark.
 pub(super) fn add_executions(
     connection: &Connection,
     experiment: ExperimentId,
@@ -189,14 +189,14 @@ pub(super) fn add_executions(
 struct Group<'b> {
     experiment: ExperimentId,
     benchmark: &'b Benchmark,
-    /// Of the benchmark.
+    /// The id of the benchmark.
     id: i64,
     version: usize,
     stage: Stage,
 }
 
 impl Group<'_> {
-    /// Adds executions to the last part, or to new ones once that is full.
+    /// Adds executions to the last part, and to new parts when it is full.
     fn add(self, connection: &Connection, new: Vec<Entry>) -> Result<(), StoreError> {
         let (first, mut entries) = self.unfilled_part(connection)?;
         entries.retain(|old| !new.iter().any(|new| (new.round, new.seed) == (old.round, old.seed)));
@@ -212,7 +212,7 @@ impl Group<'_> {
         Ok(())
     }
 
-    /// The number of the part that takes what comes, and its executions.
+    /// The number of the part that accepts the next executions, and its present executions.
     fn unfilled_part(self, connection: &Connection) -> Result<(i64, Vec<Entry>), StoreError> {
         let Self { experiment, benchmark, id, version, stage } = self;
         let mut last = connection.prepare_cached(
@@ -233,8 +233,8 @@ impl Group<'_> {
 }
 
 impl Store<'_> {
-    /// Stores that a benchmark of the experiment was not measured, because it does the same in all versions.
-    /// What was stored of it before is replaced.
+    /// Records that a benchmark of the experiment was skipped, because it behaves the same in all versions. Replaces
+    /// an earlier record of the benchmark.
     pub fn record_unmeasured(
         &self,
         experiment: ExperimentId,
@@ -247,8 +247,8 @@ impl Store<'_> {
         })
     }
 
-    /// The benchmarks of an experiment that were not measured, because they do the same in all versions, in
-    /// the order in which the store met them.
+    /// The skipped benchmarks of an experiment, which behave the same in all versions, in the order of their first
+    /// appearance in the store.
     pub fn unmeasured(&self, experiment: ExperimentId) -> Result<Vec<(Benchmark, SkipReason)>> {
         self.read("read what was not measured from", |connection| {
             let mut statement = connection.prepare_cached(&format!(

@@ -7,13 +7,13 @@ use crate::error::{Error, Exit};
 
 const SCHEMA: &str = include_str!("schema.sql");
 
-/// The version of the schema: raised whenever it changes.
+/// The version of the schema; raised with every change.
 pub(super) const VERSION: i64 = 1;
 
 /// Marks a file as a store of rbench, in SQLite's own header: `rbch`.
 pub(super) const APPLICATION_ID: i32 = i32::from_be_bytes(*b"rbch");
 
-/// What a file is.
+/// The kind of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// An empty database.
@@ -25,7 +25,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// Finds out. Only reads, and all of one moment: another process may be making the store.
+    /// Detects the kind of a file. Only reads, in one transaction: another process may be creating the store.
     pub(super) fn detect(connection: &Connection) -> Result<Self, StoreError> {
         let moment = Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?;
         let application: i32 =
@@ -40,28 +40,28 @@ impl Kind {
         })
     }
 
-    /// Why this rbench cannot use such a file, named `shown`; `None` if it can.
+    /// The reason why this rbench cannot use such a file; `None` if it can. `shown` names the file.
     pub(super) fn error(self, shown: &str) -> Option<Error> {
-        let failure = Error::new(Exit::Usage, format!("cannot use {shown} as the store"));
+        let error = Error::new(Exit::Usage, format!("cannot use {shown} as the store"));
         match self {
             Self::Empty | Self::Store(VERSION) => None,
             Self::Foreign => Some(
-                failure
+                error
                     .cause("it is an SQLite database of another program")
                     .hint("name another file as `path` in [store] of bench.toml, or move this one"),
             ),
             Self::Store(other) => {
-                let failure = failure.cause(format!(
+                let error = error.cause(format!(
                     "another version of rbench wrote it: its schema is {other}, this rbench uses {VERSION}"
                 ));
-                let failure = if other > VERSION {
-                    failure.hint(
+                let error = if other > VERSION {
+                    error.hint(
                         "update rbench from its repository: git pull && cargo install --path .",
                     )
                 } else {
-                    failure
+                    error
                 };
-                Some(failure.hint(format!(
+                Some(error.hint(format!(
                     "to measure again, move {shown} away; nothing in it was changed"
                 )))
             }
@@ -69,12 +69,12 @@ impl Kind {
     }
 }
 
-/// The version of the schema of a store.
+/// The schema version of a store.
 fn version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
-/// Makes the schema, unless another process has made it since.
+/// Creates the schema, unless another process has created it meanwhile.
 pub(super) fn create(connection: &Connection) -> Result<(), StoreError> {
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
     if version(&transaction)? == 0 {

@@ -1,4 +1,4 @@
-//! Iterations per measurement, tuned once per benchmark, machine and floor.
+//! Tuned iterations per measurement, stored once per benchmark, machine and minimum time.
 
 use std::time::Duration;
 
@@ -16,18 +16,18 @@ use crate::{
     model::{Benchmark, Machine, nanoseconds},
 };
 
-/// The iterations that a benchmark was tuned to.
+/// The tuned iterations of a benchmark.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Tuning {
     pub(super) benchmark: Benchmark,
     pub(super) machine: Machine,
-    /// How long a measurement was to last at least.
+    /// The minimum time of a measurement.
     pub(super) floor: Duration,
     pub(super) iterations: u64,
 }
 
 impl Store<'_> {
-    /// The iterations that a benchmark was tuned to on a machine, for measurements of at least `floor`.
+    /// The tuned iterations of a benchmark on a machine, for measurements of at least `floor`.
     pub fn tuned(
         &self,
         benchmark: &Benchmark,
@@ -52,8 +52,8 @@ impl Store<'_> {
         })
     }
 
-    /// Stores the iterations that a benchmark was tuned to on a machine, for measurements of at least
-    /// `floor`, in the place of those known.
+    /// Stores the tuned iterations of a benchmark on a machine, for measurements of at least `floor`; replaces earlier
+    /// ones.
     pub fn record_tuned(
         &self,
         benchmark: &Benchmark,
@@ -89,7 +89,7 @@ impl Store<'_> {
     }
 }
 
-/// Stores tuned iterations, unless some are known.
+/// Stores tuned iterations, unless the store already has some.
 pub(super) fn insert_if_new(connection: &Connection, tuning: &Tuning) -> Result<(), StoreError> {
     insert(connection, "IGNORE", tuning)
 }

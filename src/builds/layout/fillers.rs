@@ -1,4 +1,4 @@
-//! Object files with fillers: bytes that are never executed or read, and keep others at their places.
+//! Object files with fillers: bytes that are never executed or read, and keep other sections at their addresses.
 
 use object::{
     Architecture, BinaryFormat, Endianness, SectionFlags, SectionKind, SymbolFlags, SymbolKind,
@@ -8,21 +8,22 @@ use object::{
 
 use super::position::BOUNDARY;
 
-/// Sections in one object. ELF has a second, clumsier way to count from 65,280 on; it is not needed.
+/// The number of sections in one object. ELF counts differently from 65,280 on, which is more complicated and not
+/// needed.
 const SECTIONS_PER_OBJECT: usize = 30_000;
 
-/// The symbol of filler `index` among code, by which the linker puts it before its function.
+/// The symbol of filler `index` among code, with which the linker puts it before its function.
 pub fn symbol(index: usize) -> String {
     format!("rbench.filler.{index}")
 }
 
-/// Objects with one filler for each of `sizes`, in bytes: a section of code that starts on a boundary, so
-/// that what is put right behind it starts that far from the boundary.
+/// Objects with one filler for each of `sizes`, in bytes: a section of code that starts on a boundary, so that a
+/// function directly behind it starts at this distance from the boundary.
 pub fn among_code(
     sizes: &[u64],
     architecture: Architecture,
 ) -> Result<Vec<Vec<u8>>, object::write::Error> {
-    // x86's breakpoint, and an undefined instruction on most others.
+    // x86's breakpoint, and an undefined instruction on most other architectures.
     let byte = if architecture == Architecture::X86_64 { 0xcc } else { 0 };
     let chunks = sizes.chunks(SECTIONS_PER_OBJECT).enumerate();
     let objects = chunks.map(|(chunk, sizes)| {
@@ -74,7 +75,7 @@ impl Filler {
         let section = object.add_section(Vec::new(), self.section.into_bytes(), self.kind);
         let access =
             if self.kind == SectionKind::Text { elf::SHF_EXECINSTR } else { elf::SHF_WRITE };
-        // Retained: nothing refers to a filler, and the linker drops what nothing refers to.
+        // Retained, because the linker would drop fillers, to which nothing refers.
         let sh_flags = elf::SHF_ALLOC | access | elf::SHF_GNU_RETAIN;
         object.section_mut(section).flags =
             SectionFlags::Elf { sh_type: elf::SHT_PROGBITS, sh_flags };

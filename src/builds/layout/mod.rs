@@ -10,7 +10,7 @@ use self::position::Filler;
 use super::linker::{Arrangement, Family, LinkerOption};
 use crate::model::{Layout, LayoutSeed};
 
-/// The arrangement of one build by a linker that can make the layout.
+/// The arrangement of one build for a linker that can make the layout.
 pub fn arrange(
     family: Family,
     layout: Layout,
@@ -49,7 +49,7 @@ pub fn arrange(
     }
 }
 
-/// Every function right behind a filler that brings it to its place, in the order given.
+/// Places every function, in the given order, directly behind a filler that brings it to its address.
 fn arrange_by_name(
     plan: &Plan,
     order: &[(&slots::Slot, u64)],
@@ -68,7 +68,7 @@ fn arrange_by_name(
     let mut arrangement = Arrangement {
         options: vec![
             LinkerOption::WithFile("--symbol-ordering-file=".to_owned(), order_file.clone()),
-            // Symbols in the list that this link drops are no news.
+            // It is normal that this link drops some of the listed symbols.
             LinkerOption::Flag("--no-warn-symbol-ordering".to_owned()),
         ],
         files: vec![(order_file, symbols.into_bytes())],

@@ -1,5 +1,5 @@
-//! What the layouts of a version have in common, whatever the seed: room for each function, and where the sections
-//! start, which is at the same addresses in all versions that are built together.
+//! The part of a version's layouts that is independent of the seed: room for each function, and the start of sections,
+//! which is at the same addresses in all versions that are built together.
 
 use object::Architecture;
 
@@ -12,17 +12,17 @@ use crate::{
     elf::{LoadedSection, Sections},
 };
 
-/// All slots together may take this many times as much as one version's own functions.
+/// All slots together may be this many times as large as one version's own functions.
 const LARGEST_UNION: f64 = 1.5;
 
-/// Room for functions, and for sections.
+/// The room for functions and for sections.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// Room for each function that this version or one that is built with it has.
+    /// A slot for each function of this version or of one that is built together with it.
     pub slots: Vec<Slot>,
-    /// Where sections start, if they are to start where those of other versions do.
+    /// The start of sections, if it must be the same as in other versions.
     pub frame: Frame,
-    /// The processor that the code is for.
+    /// The architecture of the code.
     pub architecture: Architecture,
 }
 
@@ -32,18 +32,18 @@ impl Default for Plan {
     }
 }
 
-/// The plan for a version alone.
-pub fn plan(movables: &PlaceableFunctions) -> Plan {
-    let mut slots = slots(&[&movables.functions]);
+/// The plan for a single version.
+pub fn plan(placeable: &PlaceableFunctions) -> Plan {
+    let mut slots = slots(&[&placeable.functions]);
     Plan {
         slots: slots.pop().unwrap_or_default(),
         frame: Frame::default(),
-        architecture: movables.architecture(),
+        architecture: placeable.architecture(),
     }
 }
 
-/// Plans by which whatever these versions have in common stands at the same address in all of them. `None`
-/// if they have too little in common: an executable has room for all of it.
+/// Plans that give everything that these versions have in common the same address in all of them. `None` if they have
+/// too little in common, since each executable needs room for the functions of all.
 pub fn plan_together(versions: &[&PlaceableFunctions]) -> Option<Vec<Plan>> {
     let functions: Vec<_> = versions.iter().map(|version| &*version.functions).collect();
     let slots = slots(&functions);
@@ -67,11 +67,11 @@ pub fn plan_together(versions: &[&PlaceableFunctions]) -> Option<Vec<Plan>> {
     Some(planned.collect())
 }
 
-/// The most bytes that functions of these sizes and alignments, in bytes, take, whatever the seed.
+/// The most bytes that functions of these sizes and alignments, in bytes, occupy with any seed.
 fn extent(functions: impl Iterator<Item = (u64, u64)>) -> u64 {
     let [.., largest_phase] = PHASES;
     let most = |(size, alignment): (u64, u64)| {
-        // A place is a multiple of the alignment, and slots begin at boundaries: both are powers of two.
+        // An address is a multiple of the alignment, and slots begin at boundaries: both are powers of two.
         let before = largest_phase.next_multiple_of(alignment);
         (before + size).next_multiple_of(BOUNDARY.max(alignment))
     };
@@ -79,7 +79,7 @@ fn extent(functions: impl Iterator<Item = (u64, u64)>) -> u64 {
 }
 
 impl Plan {
-    /// The hash of all of it.
+    /// The hash of the complete plan.
     pub fn key(&self) -> String {
         let mut maker = KeyMaker::new("plan");
         for slot in &self.slots {
@@ -101,29 +101,29 @@ impl Plan {
     }
 }
 
-/// Bytes before the first section for what the linker may add to the headers: a segment for each section
-/// that is given an address.
+/// The bytes before the first section for additions of the linker to the headers: a segment for each section with a
+/// given address.
 const HEADERS: u64 = 1024;
-/// A section may become larger by its size divided by this, and by [`SMALLEST_ROOM`].
+/// A section may grow by its size divided by this, and by [`SMALLEST_ROOM`].
 const ROOM: u64 = 16;
-/// See [`ROOM`]; in bytes.
+/// The constant part of the room, in bytes; see [`ROOM`].
 const SMALLEST_ROOM: u64 = 64;
-/// Sections of data behind which others follow, and which differ in size between versions.
+/// Sections of data that others follow and whose size differs between versions.
 const FILLED: [&str; 2] = [".data.rel.ro", ".data"];
 
-/// What one version's link needs so that its sections start where those of the others do.
+/// The settings for one version's link that make its sections start where those of the other versions do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Frame {
     /// The addresses of the sections that are not written to, the same for all versions.
     pub starts: Vec<(String, u64)>,
-    /// How many bytes the others are filled up by.
+    /// The number of filler bytes for each of the other sections.
     pub fillers: Vec<(String, u64)>,
 }
 
-/// The frame of each version. `code` is the most that all code takes, in bytes.
+/// The frame of each version. `code` is the most that all code occupies, in bytes.
 ///
-/// Sections that are not written to get their addresses: linkers put such sections before all others. Those
-/// that are written to follow at the next page; they are filled up to one size.
+/// Sections that are not written to get given addresses: linkers put such sections before all others. Those that are
+/// written to follow at the next page; they are filled up to one size.
 pub fn frames(versions: &[&Sections], code: u64) -> Vec<Frame> {
     let starts = starts(versions, code);
     let frame =
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_that_share_most_of_their_code_are_planned_together() {
+    fn plan_together_accepts_versions_with_mostly_common_code() {
         let (base, head) =
             (version(&[("a", 4000), ("b", 500)]), version(&[("a", 4100), ("c", 500)]));
         let plans = plan_together(&[&base, &head]).unwrap();
@@ -196,20 +196,20 @@ mod tests {
     }
 
     #[test]
-    fn the_same_version_twice_has_one_key() {
+    fn plans_of_the_same_version_have_the_same_key() {
         let [one, other] = [version(&[("a", 40)]), version(&[("a", 40)])];
         let plans = plan_together(&[&one, &other]).unwrap();
         assert_eq!(plans[0].key(), plans[1].key());
     }
 
     #[test]
-    fn versions_with_little_in_common_have_no_plan_together() {
+    fn plan_together_refuses_versions_with_little_in_common() {
         let (base, head) = (version(&[("a", 4000)]), version(&[("b", 4000)]));
         assert_eq!(plan_together(&[&base, &head]), None);
     }
 
     #[test]
-    fn no_seed_makes_slots_larger_than_their_extent() {
+    fn extent_is_an_upper_bound_for_any_seed() {
         let slots = plan(&version(&[("a", 1), ("b", 64), ("c", 17), ("d", 100)])).slots;
         for number in 1..100 {
             let code = fillers(&in_order(&slots, seed(number)));
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn all_versions_start_at_the_same_addresses_with_room_for_the_larger() {
+    fn frames_start_equally_with_room_for_the_larger_version() {
         let (base, head) = (sections([100, 5000, 64, 32]), sections([900, 4000, 60, 40]));
         let [of_base, of_head] = frames(&[&base, &head], 6000).try_into().unwrap();
         assert_eq!(of_base.starts, of_head.starts);

@@ -1,15 +1,15 @@
-//! The place of a function depends only on its identity and the seed, so that several versions have their
-//! common functions in the same order, at the same offsets from a boundary; and the bytes that stand in front of
-//! each, so that it stands there.
+//! Positions of functions, which depend only on a function's identity and the seed, so that several versions have
+//! their common functions in the same order, at the same offsets from a boundary. Also the fillers in front of
+//! functions that put them there.
 
 use super::slots::{OwnSection, Slot};
 use crate::model::LayoutSeed;
 
-/// Functions start at one of these offsets, in bytes, after a boundary of [`BOUNDARY`]: the alignments
-/// that compilers give functions leave exactly these open.
+/// The offsets in bytes from a [`BOUNDARY`] at which functions may start. The alignments that compilers give functions
+/// leave exactly these possible.
 pub const PHASES: [u64; 4] = [0, 16, 32, 48];
 
-/// A cache line, in bytes.
+/// The size of a cache line, in bytes.
 pub const BOUNDARY: u64 = 64;
 
 /// A position in the order of functions.
@@ -19,8 +19,7 @@ struct Position {
     phase: u64,
 }
 
-/// The slots in the order of their positions, each with the phase of its function (an offset in bytes from
-/// [`PHASES`]).
+/// The slots in the order of their positions, each with the phase of its function (one of [`PHASES`], in bytes).
 pub fn in_order(slots: &[Slot], seed: LayoutSeed) -> Vec<(&Slot, u64)> {
     let key = blake3::derive_key("cargo-rbench matched layout v1", &seed.get().to_le_bytes());
     let place = |(index, slot): (usize, _)| (position(&key, slot), index);
@@ -38,20 +37,21 @@ fn position(key: &[u8; 32], slot: &Slot) -> Position {
     }
 }
 
-/// A filler, which starts on the next boundary, and what stands right behind it.
+/// A filler, which starts on the next boundary, and the function directly behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Filler<'s> {
     /// Its size in bytes.
     pub size: u64,
-    /// The function behind it; none at the end.
+    /// The function behind it; `None` at the end.
     pub before: Option<&'s OwnSection>,
 }
 
-/// The fillers of the functions that a version has, for slots in an order with phases. What cannot be moved
-/// comes behind the last.
+/// The fillers for a version's functions, for slots in an order with phases. Code that cannot be moved comes behind
+/// the last one.
 pub fn fillers<'s>(order: &[(&'s Slot, u64)]) -> Vec<Filler<'s>> {
     let mut fillers = Vec::with_capacity(order.len() + 1);
-    // Bytes from the start of the code: where the slot begins, and where this version's code ends.
+    // Offsets in bytes from the start of the code: the beginning of the slot, and the end of this version's code so
+    // far.
     let (mut slot_begin, mut end) = (0_u64, 0_u64);
     for (slot, phase) in order {
         let place = (slot_begin + phase).next_multiple_of(slot.alignment);
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn the_hash_in_a_symbol_does_not_move_a_function() {
+    fn position_ignores_the_hash_in_a_symbol() {
         let functions = unique(50);
         let renamed = |old: &PlaceableFunction| {
             function(&old.symbol.replace("17h", "17hff"), old.name.as_str())
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn another_seed_gives_a_quarter_of_the_functions_the_same_phase() {
+    fn phase_is_the_same_for_a_quarter_with_another_seed() {
         let functions = unique(4000);
         let phases =
             |number| -> HashMap<String, u64> { placed(&functions, number).into_iter().collect() };
@@ -113,13 +113,13 @@ mod tests {
     }
 
     #[test]
-    fn positions_mean_the_same_for_ever() {
+    fn positions_are_stable_across_versions() {
         let expected = [("f2", 32), ("f3", 32), ("f1", 32), ("f0", 16)];
         assert_eq!(placed(&unique(4), 1), expected.map(|(name, phase)| (name.to_owned(), phase)));
     }
 
     #[test]
-    fn an_instance_that_comes_moves_no_other_instance_of_its_name() {
+    fn added_instance_moves_no_other_of_its_name() {
         let two = [function("g_a", "g"), function("g_c", "g"), function("h", "h")];
         let three = [two[0].clone(), function("g_b", "g"), two[1].clone(), two[2].clone()];
         let mut kept = placed(&three, 9);
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn the_number_of_a_module_does_not_move_an_instance() {
+    fn position_ignores_the_number_of_a_module() {
         let base = [function("g_a.llvm.123", "g"), function("g_b", "g")];
         let head = [function("g_a.llvm.456", "g"), function("g_b", "g")];
         assert_eq!(placed(&base, 5), placed(&head, 5));
@@ -136,7 +136,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_two_versions_have_in_common_keeps_its_order_and_its_phase(
+        fn common_functions_keep_their_order_and_phase(
             base in proptest::collection::btree_set("[a-z]{1,6}", 1..60),
             head in proptest::collection::btree_set("[a-z]{1,6}", 1..60),
             chosen in 1_u32..1000,
@@ -166,7 +166,7 @@ mod tests {
         functions.iter().map(one).collect()
     }
 
-    /// Where a linker puts functions, and the end.
+    /// The addresses that a linker gives the functions, and the end.
     fn link(order: &[(&Slot, u64)], functions: &Functions) -> (BTreeMap<String, u64>, u64) {
         let mut places = BTreeMap::new();
         let mut end = 0_u64;
@@ -183,7 +183,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn versions_have_their_common_functions_at_the_same_places_and_end_at_the_same(
+        fn common_functions_and_the_end_have_the_same_addresses(
             base in prop::collection::btree_map("[a-e]{1,2}", (1_u64..300, 0_u32..7), 0..30),
             head in prop::collection::btree_map("[a-e]{1,2}", (1_u64..300, 0_u32..7), 0..30),
             number in 1_u32..1000,

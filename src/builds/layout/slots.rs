@@ -1,5 +1,5 @@
-//! The functions of all versions that are built together, each with room for the largest of its selves, and what
-//! tells those of one version apart and stays the same in the others.
+//! The functions of all versions that are built together, each with room for its largest version, and the identities
+//! that distinguish the functions of one version and stay the same in the others.
 
 use std::collections::HashMap;
 
@@ -8,16 +8,16 @@ use crate::{
     elf::{Identified, Name, pair},
 };
 
-/// The room of a function that at least one of the versions has.
+/// Room for a function that at least one of the versions has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Slot {
-    /// What its place depends on, beside the seed.
+    /// The identity, from which its position is derived together with the seed.
     pub identity: String,
-    /// The size of the largest, in bytes.
+    /// The largest size in any version, in bytes.
     pub size: u64,
-    /// The largest alignment that any requires, in bytes.
+    /// The largest alignment that any version requires, in bytes.
     pub alignment: u64,
-    /// The function in this version, if it has it.
+    /// The function in this version, if the version has it.
     pub own: Option<OwnSection>,
 }
 
@@ -30,26 +30,26 @@ pub struct OwnSection {
     pub size: u64,
 }
 
-/// The slots of each version: the same in number, identity, size and alignment, in one order.
+/// The slots of each version: the same in number, identity, size and alignment, in the same order.
 pub fn slots(versions: &[&[PlaceableFunction]]) -> Vec<Vec<Slot>> {
     let mut functions: Vec<Function<'_>> = Vec::new();
-    for (version, movables) in versions.iter().enumerate() {
-        let numbered = |(number, movable)| Numbered { number, movable };
+    for (version, placeable) in versions.iter().enumerate() {
+        let numbered = |(number, function)| Numbered { number, function };
         let known: Vec<_> =
             functions.iter().map(|one| one.first).enumerate().map(numbered).collect();
-        let own: Vec<_> = movables.iter().enumerate().map(numbered).collect();
+        let own: Vec<_> = placeable.iter().enumerate().map(numbered).collect();
         let paired = pair(&known, &own);
         for (known, own) in paired.pairs {
-            functions[known.number].selves[version] = Some(own.movable);
+            functions[known.number].selves[version] = Some(own.function);
         }
-        let identities = identities(movables);
+        let identities = identities(placeable);
         let mut added = paired.only_head;
         added.sort_unstable_by_key(|one| one.number);
-        for Numbered { number, movable } in added {
+        for Numbered { number, function } in added {
             let mut selves = vec![None; versions.len()];
-            selves[version] = Some(*movable);
+            selves[version] = Some(*function);
             let identity = identities[*number].clone();
-            functions.push(Function { first: movable, identity, selves });
+            functions.push(Function { first: function, identity, selves });
         }
     }
     functions.sort_by(|one, other| one.identity.cmp(&other.identity));
@@ -57,7 +57,7 @@ pub fn slots(versions: &[&[PlaceableFunction]]) -> Vec<Vec<Slot>> {
     (0..versions.len()).map(of_version).collect()
 }
 
-/// A function with its self in each version, of which at least one has it.
+/// A function with its form in each version; at least one version has it.
 struct Function<'m> {
     first: &'m PlaceableFunction,
     identity: String,
@@ -77,37 +77,37 @@ impl Function<'_> {
     }
 }
 
-/// A function of a list, with its place in it.
+/// A function of a list, with its index.
 struct Numbered<'m> {
     number: usize,
-    movable: &'m PlaceableFunction,
+    function: &'m PlaceableFunction,
 }
 
 impl Identified for Numbered<'_> {
     fn name(&self) -> &Name {
-        &self.movable.name
+        &self.function.name
     }
 
     fn code(&self) -> impl Ord {
-        self.movable.code
+        self.function.code
     }
 
     fn instance(&self) -> impl Ord {
-        &self.movable.instance
+        &self.function.instance
     }
 
     fn size(&self) -> u64 {
-        self.movable.size
+        self.function.size
     }
 }
 
 /// The identity of each function.
 ///
-/// The name, if no other function has it. Of several with one name (instances of a generic function, in
-/// symbols that leave the types to the hash), the symbol without the numbers of link-time optimisation:
-/// versions compiled at one path agree in the hash, and an instance that comes or goes changes no other.
-/// Of several with one such symbol, its machine code, and of those that are equal in this as well, the
-/// place in the link.
+/// The identity is the name, if no other function has it. Among several with one name (instances of a generic
+/// function, in symbols that leave the types to the hash), it is the symbol without the numbers of link-time
+/// optimisation: versions compiled at one path agree in the hash, and an added or removed instance changes no other.
+/// Among several with one such symbol, it is the machine code, and among those with equal code, the position in the
+/// link.
 pub fn identities(functions: &[PlaceableFunction]) -> Vec<String> {
     let mut names: HashMap<&str, u32> = HashMap::with_capacity(functions.len());
     let mut instances: HashMap<&str, u32> = HashMap::with_capacity(functions.len());
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slot_has_room_for_the_larger_self_and_stays_where_a_version_lacks_it() {
+    fn slot_fits_the_largest_version_and_exists_in_all() {
         let (base, head) = ([sized("a", 10), sized("b", 70)], [sized("c", 5), sized("a", 30)]);
         let [of_base, of_head] = slots(&[&base, &head]).try_into().unwrap();
         let shape = |slots: &[Slot]| -> Vec<(String, u64)> {
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn another_symbol_of_the_same_function_is_no_other_slot() {
+    fn slot_is_the_same_for_a_changed_symbol() {
         let (base, head) = ([function("_ZN1f17h1E", "f")], [function("_ZN1f17h2E", "f")]);
         let [of_base, of_head] = slots(&[&base, &head]).try_into().unwrap();
         assert_eq!(of_base[0].identity, of_head[0].identity);
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_of_versions_changes_no_slot() {
+    fn slots_are_independent_of_the_order_of_versions() {
         let (base, head) = ([sized("a", 10), sized("b", 70)], [sized("c", 5), sized("a", 30)]);
         let mut swapped = slots(&[&head, &base]);
         swapped.reverse();
@@ -177,13 +177,13 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_one_function_has_is_its_identity() {
+    fn identity_of_a_unique_name_is_the_name() {
         let functions = [function("_ZN1f17h1E", "f"), function("g.7", "g")];
         assert_eq!(identities(&functions), ["f", "g"]);
     }
 
     #[test]
-    fn namesakes_are_told_apart_by_symbol_then_code_then_place() {
+    fn identities_of_namesakes_use_symbol_code_and_position() {
         let of_code = |symbol: &str, code: u8| PlaceableFunction {
             code: Some(Digest::compute(&[code])),
             ..function(symbol, "f")

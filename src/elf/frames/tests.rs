@@ -1,4 +1,4 @@
-//! Which frames have a known size, by tables made by hand and by compilers.
+//! Frame sizes of hand-made and of compiled tables.
 
 use object::elf::{R_AARCH64_PREL32, R_X86_64_PC32};
 use object::write::{Object, Relocation, Symbol, SymbolSection};
@@ -23,10 +23,10 @@ const SP: u8 = 31;
 const ENTRY: (u8, u64) = (RSP, 8);
 const ENTRY_OF_AARCH64: (u8, u64) = (SP, 0);
 
-/// Each function of a hand-made object has so many bytes.
+/// The size of each function of a hand-made object, in bytes.
 const SIZE: u8 = 16;
 
-/// A step of one byte.
+/// The instruction that advances by one byte.
 const STEP: u8 = 0x41;
 
 fn number(mut value: u64) -> Vec<u8> {
@@ -42,29 +42,29 @@ fn number(mut value: u64) -> Vec<u8> {
     }
 }
 
-/// The instruction that says how far which register is from where the stack pointer was.
+/// The instruction that sets the register, and its distance from the stack pointer before the call.
 fn distance((register, bytes): (u8, u64)) -> Vec<u8> {
     [vec![0x0c, register], number(bytes)].concat()
 }
 
-/// Instructions for a function where this is so after one byte each.
+/// Instructions for a function with these distances, each one byte after the previous one.
 fn rows(rows: &[(u8, u64)]) -> Vec<u8> {
     rows.iter().flat_map(|&row| [vec![STEP], distance(row)].concat()).collect()
 }
 
-/// An entry with its length, filled up with instructions that do nothing.
+/// An entry with its length, padded with instructions without effect.
 fn entry(mut body: Vec<u8>) -> Vec<u8> {
     body.resize(body.len().next_multiple_of(4), 0);
     [u32::try_from(body.len()).unwrap().to_le_bytes().to_vec(), body].concat()
 }
 
-/// What entries share: addresses are distances of four bytes, and functions begin like this.
+/// The shared part of entries: addresses are four-byte distances, and functions begin with `at_entry`.
 fn shared(at_entry: (u8, u64), padding: usize) -> Vec<u8> {
     let head = [&[0, 0, 0, 0, 1][..], b"zR\0", &[1, 0x78, 16, 1, 0x1b]].concat();
     entry([head, distance(at_entry), vec![0; padding]].concat())
 }
 
-/// A table, and for each entry its offset and the function that it is about.
+/// A table, and for each entry its offset and the function that it describes.
 #[derive(Clone)]
 struct Table {
     bytes: Vec<u8>,
@@ -76,7 +76,7 @@ impl Table {
         Self { bytes: shared(at_entry, 0), about: Vec::new() }
     }
 
-    /// An entry about so many bytes from the start of a function on.
+    /// Adds an entry that describes `length` bytes from the start of a function.
     fn with(mut self, function: usize, length: u8, instructions: &[u8]) -> Self {
         let offset = self.bytes.len();
         let back = u32::try_from(offset + 4).unwrap().to_le_bytes();
@@ -86,7 +86,7 @@ impl Table {
         self
     }
 
-    /// An object with this table, and so many functions.
+    /// An object with this table and this number of functions.
     fn object(&self, machine: Architecture, functions: usize) -> Vec<u8> {
         let mut object = Object::new(BinaryFormat::Elf, machine, Endianness::Little);
         let text = object.add_section(Vec::new(), b".text".to_vec(), SectionKind::Text);
@@ -126,63 +126,63 @@ impl Table {
     }
 }
 
-/// The frames of all functions of an object, in the order of their names.
+/// The frame sizes of all functions of an object, in the order of their names.
 fn sizes(object: &[u8]) -> Vec<Option<u64>> {
     let set = FunctionSet::from_link_inputs([("object.o", object)], &all_kept(&[object]));
     set.functions().iter().map(|function| function.stack).collect()
 }
 
-/// The frame of one function with these rows behind its entry.
+/// The frame size of one function with these rows after its entry.
 fn size(machine: Architecture, after_entry: &[(u8, u64)]) -> Option<u64> {
     let at_entry = if machine == Architecture::Aarch64 { ENTRY_OF_AARCH64 } else { ENTRY };
     let table = Table::new(at_entry).with(0, SIZE, &rows(after_entry));
     sizes(&table.object(machine, 1))[0]
 }
 
-fn of_x86_64(after_entry: &[(u8, u64)]) -> Option<u64> {
+fn size_on_x86_64(after_entry: &[(u8, u64)]) -> Option<u64> {
     size(Architecture::X86_64, after_entry)
 }
 
-fn of_aarch64(after_entry: &[(u8, u64)]) -> Option<u64> {
+fn size_on_aarch64(after_entry: &[(u8, u64)]) -> Option<u64> {
     size(Architecture::Aarch64, after_entry)
 }
 
 #[test]
-fn a_frame_is_as_large_as_the_largest_distance_of_the_stack_pointer() {
-    assert_eq!(of_x86_64(&[]), Some(8), "the return address alone");
-    assert_eq!(of_x86_64(&[(RSP, 16), (RSP, 4120), (RSP, 16), (RSP, 8)]), Some(4120));
-    assert_eq!(of_aarch64(&[]), Some(0));
-    assert_eq!(of_aarch64(&[(SP, 96), (SP, 0)]), Some(96));
+fn frame_size_is_the_largest_stack_pointer_distance() {
+    assert_eq!(size_on_x86_64(&[]), Some(8), "the return address alone");
+    assert_eq!(size_on_x86_64(&[(RSP, 16), (RSP, 4120), (RSP, 16), (RSP, 8)]), Some(4120));
+    assert_eq!(size_on_aarch64(&[]), Some(0));
+    assert_eq!(size_on_aarch64(&[(SP, 96), (SP, 0)]), Some(96));
 }
 
 #[test]
-fn where_a_frame_pointer_takes_over_the_size_is_unknown() {
-    assert_eq!(of_x86_64(&[(RSP, 16), (RBP, 16), (RSP, 8)]), None);
+fn frame_size_is_unknown_with_a_frame_pointer() {
+    assert_eq!(size_on_x86_64(&[(RSP, 16), (RBP, 16), (RSP, 8)]), None);
     // The frame may have been larger in between.
-    assert_eq!(of_aarch64(&[(SP, 32), (X29, 32), (SP, 32), (SP, 0)]), None);
+    assert_eq!(size_on_aarch64(&[(SP, 32), (X29, 32), (SP, 32), (SP, 0)]), None);
     let expression = [STEP, 0x0f, 2, 0x76, 0x78];
     let table = Table::new(ENTRY).with(0, SIZE, &expression);
     assert_eq!(table.sizes(1), [None]);
 }
 
 #[test]
-fn a_frame_whose_pages_are_touched_one_by_one_has_the_size_that_follows() {
-    assert_eq!(of_x86_64(&[(R11, 798_728), (RSP, 800_016), (RSP, 8)]), Some(800_016));
-    assert_eq!(of_aarch64(&[(X9, 65_536), (SP, 65_552)]), Some(65_552));
+fn frame_size_is_known_with_stack_probing() {
+    assert_eq!(size_on_x86_64(&[(R11, 798_728), (RSP, 800_016), (RSP, 8)]), Some(800_016));
+    assert_eq!(size_on_aarch64(&[(X9, 65_536), (SP, 65_552)]), Some(65_552));
     for unclear in [&[(R11, 798_728)][..], &[(R11, 798_728), (RSP, 8)], &[(R10, 0), (RSP, 8)]] {
-        assert_eq!(of_x86_64(unclear), None, "{unclear:?}");
+        assert_eq!(size_on_x86_64(unclear), None, "{unclear:?}");
     }
 }
 
 #[test]
-fn signed_return_addresses_of_aarch64_are_understood() {
+fn frame_size_is_known_with_signed_return_addresses() {
     let signed = [&[STEP, 0x2d][..], &rows(&[(SP, 48)])].concat();
     let table = Table::new(ENTRY_OF_AARCH64).with(0, SIZE, &signed);
     assert_eq!(sizes(&table.object(Architecture::Aarch64, 1)), [Some(48)]);
 }
 
 #[test]
-fn each_function_has_the_frame_of_its_own_entry() {
+fn frame_size_comes_from_the_entry_of_the_function() {
     let grown = |bytes| rows(&[(RSP, bytes)]);
     let table = Table::new(ENTRY).with(2, SIZE, &grown(24)).with(0, SIZE, &grown(40));
     assert_eq!(table.sizes(3), [Some(40), None, Some(24)]);
@@ -191,7 +191,7 @@ fn each_function_has_the_frame_of_its_own_entry() {
 }
 
 #[test]
-fn an_entry_that_ends_too_early_tells_nothing_and_what_it_tells_of_others_does_not_count() {
+fn frame_size_needs_an_entry_for_the_whole_function() {
     let table = Table::new(ENTRY).with(0, SIZE - 1, &rows(&[(RSP, 24)]));
     assert_eq!(table.sizes(1), [None]);
     let behind = [rows(&[(RSP, 24)]), vec![0x40 | (SIZE - 1)], distance((RSP, 999))].concat();
@@ -200,7 +200,7 @@ fn an_entry_that_ends_too_early_tells_nothing_and_what_it_tells_of_others_does_n
 }
 
 #[test]
-fn damaged_entries_leave_the_size_unknown_and_others_known() {
+fn damaged_entries_affect_only_their_own_functions() {
     let table = Table::new(ENTRY).with(0, SIZE, &rows(&[(RSP, 24)]));
     let unknown_instruction = table.clone().with(1, SIZE, &[0x3f]);
     assert_eq!(unknown_instruction.sizes(2), [Some(24), None]);
@@ -216,7 +216,7 @@ fn damaged_entries_leave_the_size_unknown_and_others_known() {
 }
 
 #[test]
-fn what_entries_share_is_not_evaluated_if_it_is_long() {
+fn long_shared_parts_are_not_evaluated() {
     for (padding, size) in [(512, Some(24)), (2048, None)] {
         let table = Table { bytes: shared(ENTRY, padding), about: Vec::new() };
         assert_eq!(table.with(0, SIZE, &rows(&[(RSP, 24)])).sizes(1), [size]);
@@ -225,7 +225,7 @@ fn what_entries_share_is_not_evaluated_if_it_is_long() {
 
 proptest! {
     #[test]
-    fn no_table_makes_it_panic(
+    fn frame_sizes_never_panic(
         damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..40),
         length in any::<prop::sample::Index>(),
         cut in any::<bool>(),
@@ -245,25 +245,25 @@ proptest! {
     }
 }
 
-/// A function with a local array of so many bytes.
+/// A function with a local array of this size.
 fn with_array(bytes: usize) -> String {
     format!(
         "#[inline(never)] pub fn fill(x: u8) -> u8 {{ let all = std::hint::black_box([x; {bytes}]); all[7] }}"
     )
 }
 
-/// The frame of that function.
-fn of_array(bytes: usize, options: &[&str]) -> Option<u64> {
+/// The frame size of that function.
+fn size_with_array(bytes: usize, options: &[&str]) -> Option<u64> {
     let object = Scratch::new().rust_object("object", &with_array(bytes), options);
     let set = FunctionSet::from_link_inputs([("object.o", &*object)], &all_kept(&[&object]));
     set.functions().iter().find(|one| one.name.as_str() == "object::fill").unwrap().stack
 }
 
 #[test]
-fn a_rust_function_has_room_for_its_array_whatever_it_does_on_panic() {
+fn rust_frame_size_includes_local_arrays() {
     for options in [&[][..], &["-Cpanic=abort"]] {
         for bytes in [1000, 20_000, 400_000] {
-            let stack = of_array(bytes, options);
+            let stack = size_with_array(bytes, options);
             let room = bytes as u64..3 * bytes as u64 + 200;
             let is_right = stack.is_some_and(|stack| room.contains(&stack));
             // Compilers for aarch64 use frame pointers wherever a function calls another.
@@ -271,6 +271,6 @@ fn a_rust_function_has_room_for_its_array_whatever_it_does_on_panic() {
             assert!(is_right || is_unknown, "{bytes}, {options:?}: {stack:?}");
         }
     }
-    assert_eq!(of_array(1000, &["-Cforce-frame-pointers=yes"]), None);
-    assert_eq!(of_array(1000, &["-Cpanic=abort", "-Cforce-unwind-tables=no"]), None);
+    assert_eq!(size_with_array(1000, &["-Cforce-frame-pointers=yes"]), None);
+    assert_eq!(size_with_array(1000, &["-Cpanic=abort", "-Cforce-unwind-tables=no"]), None);
 }

@@ -1,4 +1,4 @@
-//! What changes the digest of a function, and what does not.
+//! Which changes alter the digest of a function, and which do not.
 
 mod assembled;
 mod damage;
@@ -11,7 +11,7 @@ use super::super::linked::kept_functions;
 use super::super::testing::{Scratch, all_kept};
 use super::*;
 
-/// The functions of one object, all of them kept.
+/// The functions of one object, as if the linker kept all of them.
 fn set_of(object: &[u8]) -> FunctionSet {
     FunctionSet::from_link_inputs([("object.o", object)], &all_kept(&[object]))
 }
@@ -37,7 +37,7 @@ fn assert_changed(diff: &FunctionDiff, changed: &[&str]) {
     assert!(diff.unchanged > 0, "{diff:#?}");
 }
 
-/// Constants of many kinds: formats, locations, tables of strings, floats, a table of jumps.
+/// Constants of many kinds: format strings, locations, tables of strings, floats, a jump table.
 const RUST: &str = r#"
 #[inline(never)] pub fn greet(name: &str) -> String { format!("hello, {name}! {}", name.len()) }
 #[inline(never)] pub fn item(items: &[u32], index: usize) -> u32 { items[index] }
@@ -59,7 +59,7 @@ pub fn unrelated(x: &[f32], index: usize) -> String {
 "#;
 
 #[test]
-fn an_added_rust_function_changes_no_other() {
+fn added_rust_function_changes_no_other() {
     for options in [&[][..], &["-Csymbol-mangling-version=v0"], &["-Crelocation-model=static"]] {
         let diff = rust_diff(RUST, &[UNRELATED, RUST].concat(), options);
         assert_changed(&diff, &[]);
@@ -68,7 +68,7 @@ fn an_added_rust_function_changes_no_other() {
 }
 
 #[test]
-fn the_hash_of_a_crate_does_not_matter() {
+fn crate_hash_changes_no_function() {
     let scratch = Scratch::new();
     let set = |salt: &str, mangling: &str| {
         set_of(&scratch.rust_object("object", RUST, &[&format!("-Cmetadata={salt}"), mangling]))
@@ -85,7 +85,7 @@ fn the_hash_of_a_crate_does_not_matter() {
 }
 
 #[test]
-fn a_changed_constant_changes_the_function_that_uses_it_and_no_other() {
+fn changed_constant_changes_only_the_function_that_uses_it() {
     for (old, new, function) in [
         ("hello, ", "howdy, ", "object::greet"),
         ("\"two\"", "\"2wo\"", "object::word"),
@@ -100,7 +100,7 @@ fn a_changed_constant_changes_the_function_that_uses_it_and_no_other() {
 }
 
 #[test]
-fn a_call_of_another_function_is_another_code() {
+fn call_of_another_function_changes_the_caller() {
     let source = "unsafe extern \"C\" { fn one(); fn two(); }
         #[inline(never)] pub fn keep() {}
         #[inline(never)] pub fn call() { unsafe { one() } }";
@@ -108,7 +108,7 @@ fn a_call_of_another_function_is_another_code() {
     assert_changed(&diff, &["object::call"]);
 }
 
-/// Static data with and without names, strings, a table of jumps, and local calls, all in `.text`.
+/// Static data with and without names, strings, a jump table, and local calls, all in `.text`.
 const C: &str = r#"
 #include <stdio.h>
 static int calls;
@@ -137,7 +137,7 @@ __attribute__((noinline)) double unrelated(int x) {
 "#;
 
 #[test]
-fn an_added_c_function_changes_no_other_though_all_share_a_section() {
+fn added_c_function_in_a_shared_section_changes_no_other() {
     for options in [&[][..], &["-fno-pic"], &["-fPIC"], &["-ffunction-sections", "-fdata-sections"]]
     {
         let diff = c_diff(C, &[C_UNRELATED, C].concat(), options);
@@ -148,7 +148,7 @@ fn an_added_c_function_changes_no_other_though_all_share_a_section() {
 }
 
 #[test]
-fn a_changed_c_constant_changes_the_function_that_uses_it() {
+fn changed_c_constant_changes_the_function_that_uses_it() {
     for (old, new, function) in [
         ("hello", "howdy", "greet"),
         ("3.14159265", "3.14159266", "area"),
@@ -160,7 +160,7 @@ fn a_changed_c_constant_changes_the_function_that_uses_it() {
 }
 
 #[test]
-fn it_does_not_matter_whether_each_function_has_a_section_of_its_own() {
+fn function_sections_change_no_function() {
     let scratch = Scratch::new();
     let together = set_of(&scratch.c_object("object", C, &["-O2"]));
     let apart = set_of(&scratch.c_object("object", C, &["-O2", "-ffunction-sections"]));

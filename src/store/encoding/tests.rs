@@ -1,4 +1,4 @@
-//! What is encoded comes back, and takes little room.
+//! Encoding is lossless and compact.
 
 use std::time::{Duration, SystemTime};
 
@@ -18,7 +18,7 @@ fn metric() -> impl Strategy<Value = Metric> {
         .prop_map(|(name, unit)| Metric { name: name.to_owned(), unit })
 }
 
-/// Measurements as bits or as what a clock gave, with all their iterations or none.
+/// Measurements as arbitrary bits or as a clock's whole totals, with all their iterations or none.
 fn series() -> impl Strategy<Value = Series> {
     let value = any::<f64>().prop_filter("no measurement is NaN", |value| !value.is_nan());
     let clocked = (1_i64..1 << 54, any::<u64>())
@@ -60,7 +60,7 @@ fn resources() -> impl Strategy<Value = Resources> {
     )
 }
 
-/// The largest number stands for itself less one.
+/// Without the largest number, as optional values are stored plus one.
 fn option() -> impl Strategy<Value = Option<u64>> {
     prop::option::of(0..u64::MAX)
 }
@@ -74,14 +74,14 @@ fn throughput() -> impl Strategy<Value = Throughput> {
     ]
 }
 
-fn turns() -> impl Strategy<Value = Schedule> {
-    let obstacles = prop::sample::select(vec![
+fn schedule() -> impl Strategy<Value = Schedule> {
+    let reasons = prop::sample::select(vec![
         InterleavingUnavailable::WholeProgram,
         InterleavingUnavailable::OtherClock,
     ]);
     prop_oneof![
         Just(Schedule::NotRequested),
-        obstacles.prop_map(Schedule::Unavailable),
+        reasons.prop_map(Schedule::Unavailable),
         any::<u64>().prop_map(Schedule::Interleaved),
     ]
 }
@@ -93,15 +93,15 @@ fn execution() -> impl Strategy<Value = Execution> {
         prop::collection::vec(throughput(), 0..3),
         prop::option::of((0..u64::MAX).prop_map(Duration::from_nanos)),
         resources(),
-        turns(),
+        schedule(),
     )
-        .prop_map(|(series, asked, throughput, warm_up, resources, turns)| Execution {
+        .prop_map(|(series, asked, throughput, warm_up, resources, schedule)| Execution {
             asked,
             series,
             throughput,
             warm_up,
             resources,
-            schedule: turns,
+            schedule,
             incidents: Vec::new(),
         })
 }
@@ -125,14 +125,14 @@ fn entry() -> impl Strategy<Value = Entry> {
 
 proptest! {
     #[test]
-    fn any_executions_come_back(entries in prop::collection::vec(entry(), 0..4)) {
+    fn encoding_round_trips_any_executions(entries in prop::collection::vec(entry(), 0..4)) {
         let parts = encode(&entries).unwrap();
         let back: Vec<Entry> = parts.iter().flat_map(|part| decode(part).unwrap()).collect();
         prop_assert_eq!(back, entries);
     }
 
     #[test]
-    fn a_head_knows_all_metrics_and_failures(entries in prop::collection::vec(entry(), 0..4)) {
+    fn head_has_all_metrics_and_counts_failures(entries in prop::collection::vec(entry(), 0..4)) {
         let heads: Vec<Head> =
             encode(&entries).unwrap().iter().map(|part| head(part).unwrap()).collect();
         let failures: usize = heads.iter().map(|head| head.failures).sum();
@@ -145,7 +145,7 @@ proptest! {
     }
 
     #[test]
-    fn one_changed_byte_is_noticed(
+    fn decoding_notices_any_changed_byte(
         entry in entry(),
         place in any::<prop::sample::Index>(),
         change in 1_u8..,
@@ -158,17 +158,17 @@ proptest! {
     }
 
     #[test]
-    fn anything_with_a_right_checksum_is_read_or_refused(
+    fn decoding_never_panics_with_a_valid_checksum(
         mut bytes in prop::collection::vec(0_u8..4, 0..200),
     ) {
         bytes.extend(checksum(&bytes));
-        // There is nothing to compare with; it must end without a panic.
+        // There is no expected result; decoding must only not panic.
         let _ = decode(&bytes);
         let _ = head(&bytes);
     }
 }
 
-/// Wall times of whole nanoseconds, as a clock gives them.
+/// Wall times of whole nanoseconds, as a clock reports them.
 fn usual(round: u32) -> Entry {
     let totals =
         (0..10_i64).map(|index| 1_000_000 + (i64::from(round) * 7_919 + index * 104_729) % 20_000);
@@ -206,14 +206,14 @@ fn usual(round: u32) -> Entry {
 }
 
 #[test]
-fn executions_take_no_more_bytes_than_their_measurements_as_doubles() {
+fn encoding_is_smaller_than_the_measurements_as_doubles() {
     let entries: Vec<Entry> = (0..20).map(usual).collect();
     let [part] = &encode(&entries).unwrap()[..] else { panic!("one part") };
     assert!(part.len() < 20 * 10 * size_of::<f64>(), "{} bytes", part.len());
 }
 
 #[test]
-fn a_full_part_is_followed_by_another() {
+fn encoding_starts_a_new_part_after_a_full_one() {
     let entries: Vec<Entry> = (0..200).map(usual).collect();
     let parts = encode(&entries).unwrap();
     assert!(parts.len() > 2);
@@ -228,11 +228,8 @@ fn failed(round: u32) -> Entry {
     Entry { outcome: Err(Unmeasured::Failed("it crashed".to_owned())), ..usual(round) }
 }
 
-fn with_turns(turns: Schedule, entry: Entry) -> Entry {
-    Entry {
-        outcome: entry.outcome.map(|execution| Execution { schedule: turns, ..execution }),
-        ..entry
-    }
+fn with_schedule(schedule: Schedule, entry: Entry) -> Entry {
+    Entry { outcome: entry.outcome.map(|execution| Execution { schedule, ..execution }), ..entry }
 }
 
 fn hex(part: &[u8]) -> String {
@@ -241,17 +238,18 @@ fn hex(part: &[u8]) -> String {
 }
 
 #[test]
-fn stored_bytes_keep_their_form() {
-    let taken = with_turns(Schedule::Interleaved(98), usual(2));
-    let alone = with_turns(Schedule::Unavailable(InterleavingUnavailable::NoClock), usual(3));
-    let entries = [usual(0), failed(1), taken, alone];
+fn encoding_keeps_the_format_of_stored_bytes() {
+    let interleaved = with_schedule(Schedule::Interleaved(98), usual(2));
+    let sequential =
+        with_schedule(Schedule::Unavailable(InterleavingUnavailable::NoClock), usual(3));
+    let entries = [usual(0), failed(1), interleaved, sequential];
     let [part] = &encode(&entries).unwrap()[..] else { panic!("one part") };
     assert_eq!(decode(part).unwrap(), entries);
     insta::assert_snapshot!(hex(part));
 }
 
 #[test]
-fn bytes_after_the_executions_are_refused() {
+fn decoding_refuses_bytes_after_the_executions() {
     let [part] = &encode(&[usual(0)]).unwrap()[..] else { panic!("one part") };
     let mut part = [content(part).unwrap(), &[0]].concat();
     part.extend(checksum(&part));
@@ -259,7 +257,7 @@ fn bytes_after_the_executions_are_refused() {
 }
 
 #[test]
-fn what_is_cut_off_or_does_not_fit_together_is_refused() {
+fn decoding_refuses_truncated_and_inconsistent_parts() {
     assert_eq!(decode(&[1]), Err("it is cut off".into()));
     let of = |metric, iterations, totals, values| {
         Values { metric, iterations, totals, values, resolution: None }.series(&[Metric::wall()])
@@ -272,7 +270,7 @@ fn what_is_cut_off_or_does_not_fit_together_is_refused() {
 }
 
 #[test]
-fn measurements_of_a_clock_are_kept_as_the_totals_it_gave() {
+fn totals_restore_the_measurements_of_a_clock() {
     assert_eq!(
         totals(&[1_003_412.0 / 384.0, 1.0 / 3.0], &[384, 3]),
         Some(vec![1_003_412, -1_003_411])

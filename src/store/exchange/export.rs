@@ -1,4 +1,4 @@
-//! Exports a store as lines.
+//! Exports a store as JSON lines.
 
 use std::io::Write;
 
@@ -29,7 +29,7 @@ impl Lines<'_> {
 }
 
 impl Store<'_> {
-    /// Writes everything that is stored to `out`, as lines of JSON.
+    /// Writes the complete content of the store to `out`, as JSON lines.
     pub fn export(&self, out: &mut dyn Write) -> Result<()> {
         let mut lines = Lines { out, written: 0 };
         lines.write(&Line::Header {

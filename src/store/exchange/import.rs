@@ -1,4 +1,4 @@
-//! Imports lines into a store: all of them, or none.
+//! Imports JSON lines into a store: all of them, or none.
 
 use std::{
     collections::HashSet,
@@ -20,25 +20,25 @@ use crate::{
     },
 };
 
-/// How many bytes a line may have: more than any execution takes, and little enough to be held in memory.
+/// The longest line in bytes: longer than any execution, and short enough to be held in memory.
 const LONGEST_LINE: usize = 64 << 20;
 
-/// What an import brought.
+/// The result of an import.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Imported {
-    /// Experiments that were not there before.
+    /// Experiments that were new to the store.
     pub experiments: usize,
-    /// Experiments that were there before.
+    /// Experiments that the store already had.
     pub known: usize,
-    /// Executions that were not there before.
+    /// Executions that were new to the store.
     pub executions: usize,
 }
 
 impl Store<'_> {
-    /// Takes everything that [`export`](Self::export) wrote somewhere, to the file that messages call
-    /// `name`. What is here already stays as it is; importing again changes nothing.
+    /// Imports everything that [`export`](Self::export) wrote; `name` is the file's name in messages. Existing data
+    /// stays as it is, so a second import changes nothing.
     ///
-    /// If any line is not what it should be, nothing is imported, and the failure names the line.
+    /// If any line is invalid, nothing is imported, and the error names the line.
     pub fn import(&self, from: &mut dyn BufRead, name: &str) -> Result<Imported> {
         self.write(&format!("import {name} into"), |connection| {
             let mut import = Import { connection, current: None, imported: Imported::default() };
@@ -48,10 +48,10 @@ impl Store<'_> {
     }
 }
 
-/// An import that goes on.
+/// An import in progress.
 struct Import<'c> {
     connection: &'c Connection,
-    /// The experiment that lines belong to.
+    /// The experiment that the current lines belong to.
     current: Option<Current>,
     imported: Imported,
 }
@@ -59,11 +59,11 @@ struct Import<'c> {
 struct Current {
     id: ExperimentId,
     versions: usize,
-    /// When it was finished where it comes from.
+    /// The time when it was finished in the store that exported it.
     finished: Option<SystemTime>,
-    /// It is finished here, so that nothing is added to it.
+    /// True if it is finished here, so that nothing may be added to it.
     closed: bool,
-    /// The benchmark of the last lines, and its executions that are not there.
+    /// The benchmark of the last lines, and its executions that are not stored yet.
     benchmark: Option<Benchmark>,
     new: Vec<(Slot, Result<Execution, Unmeasured>)>,
 }
@@ -85,7 +85,7 @@ impl Import<'_> {
         Ok(())
     }
 
-    /// Takes a line; returns whether it was the last.
+    /// Handles one line; returns true for the last line.
     fn line(&mut self, line: Line, number: usize) -> Result<bool, StoreError> {
         match line {
             Line::Header { format, schema_version, rbench } => {
@@ -140,8 +140,8 @@ impl Import<'_> {
         Ok(false)
     }
 
-    /// Stores what is left of the experiment whose lines are over, and finishes it if it was finished
-    /// where it comes from.
+    /// Stores the pending executions of the experiment whose lines have ended, and finishes it if the exporting store
+    /// had finished it.
     fn close(&mut self) -> Result<(), StoreError> {
         self.store_new()?;
         if let Some(Current { id, finished: Some(finished), closed: false, .. }) = self.current {
@@ -202,7 +202,7 @@ impl Import<'_> {
         }
     }
 
-    /// Keeps an execution until those of its benchmark are together: one by one, they take longer.
+    /// Collects the executions of a benchmark to store them together, which is faster than one by one.
     fn execution(
         &mut self,
         benchmark: Benchmark,
@@ -218,7 +218,7 @@ impl Import<'_> {
         Ok(())
     }
 
-    /// Stores the executions that are kept, unless there are some of their slots.
+    /// Stores the collected executions, except those whose slots are already filled.
     fn store_new(&mut self) -> Result<(), StoreError> {
         let Some(current) = &mut self.current else { return Ok(()) };
         let mut new = std::mem::take(&mut current.new);
@@ -233,12 +233,12 @@ impl Import<'_> {
     }
 }
 
-/// Whether rbench could have been asked for so many; beyond that, their product may be no number.
+/// True if rbench could have been asked for these sizes; beyond them, their product may overflow.
 fn is_possible(SampleSizes { builds, executions, measurements, .. }: SampleSizes) -> bool {
     [builds, executions, measurements].iter().all(|number| *number <= 1_000_000)
 }
 
-/// Reads a line of a sane length into `text`; returns whether there is one.
+/// Reads a line of bounded length into `text`; returns false at the end of the file.
 fn next_line(from: &mut dyn BufRead, text: &mut Vec<u8>) -> Result<bool, StoreError> {
     text.clear();
     let limit = LONGEST_LINE as u64 + 1;

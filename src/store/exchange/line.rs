@@ -1,5 +1,4 @@
-//! The lines of an export, which are a public interface. Where they hold values of the model, these are
-//! exchanged under the names that the model gives them.
+//! The lines of an export, a public interface. Values of the model use the names that the model gives them.
 
 use std::time::{Duration, SystemTime};
 
@@ -13,11 +12,11 @@ use crate::{
     store::{RecordedBuild, StoredExperiment, tuning::Tuning},
 };
 
-/// How many iterations a nanosecond of the floor may stand for: each takes at least a tenth of one, and
-/// what lasts more than four times the floor is tuned again.
+/// The most iterations per nanosecond of minimum time: each takes at least a tenth of a nanosecond, and measurements
+/// longer than four times the minimum time are tuned again.
 const MOST_PER_NANOSECOND: u64 = 40;
 
-/// How many iterations may be needed by the resolution of the clock alone.
+/// The most iterations that the resolution of the clock alone can require.
 const MOST_WITHOUT_FLOOR: u64 = 1000;
 
 /// One line.
@@ -57,7 +56,7 @@ pub(super) struct ExperimentLine {
 struct VersionLine {
     version: Version,
     toolchain: String,
-    /// Why it could not be built.
+    /// The error message, if it could not be built.
     failure: Option<String>,
 }
 
@@ -78,11 +77,11 @@ pub(super) struct TuningLine {
     iterations: u64,
 }
 
-/// An experiment as it comes from elsewhere.
+/// An experiment from another store.
 pub(super) struct ImportedExperiment {
     pub(super) identity: String,
     pub(super) plan: ExperimentPlan,
-    /// For each version of the plan, why it could not be built.
+    /// For each version of the plan, the error message if it could not be built.
     pub(super) unbuildable: Vec<Option<String>>,
     pub(super) started: SystemTime,
     pub(super) finished: Option<SystemTime>,
@@ -148,8 +147,8 @@ impl From<Tuning> for TuningLine {
 }
 
 impl TuningLine {
-    /// What it says; nothing if so many iterations would last far longer than the floor asks for: a benchmark
-    /// that believed it would not end.
+    /// The tuning of this line; `None` if these iterations would last far longer than the minimum time requires,
+    /// because a benchmark that used them would not end.
     pub(super) fn tuning(self) -> Option<Tuning> {
         let Self { benchmark, machine, min_time_ns, iterations } = self;
         let most = min_time_ns.saturating_mul(MOST_PER_NANOSECOND).max(MOST_WITHOUT_FLOOR);

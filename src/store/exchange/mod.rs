@@ -6,8 +6,8 @@ mod line;
 
 pub use import::Imported;
 
-/// What the first line says that the file is.
+/// The first line's identification of the format.
 const FORMAT: &str = "rbench-results";
 
-/// The version of the format, raised when a line gets another meaning or a new field.
+/// The version of the format; raised when a line gets another meaning or a new field.
 const SCHEMA_VERSION: u32 = 1;

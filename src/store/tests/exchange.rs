@@ -1,4 +1,4 @@
-//! Results that move from one store to another.
+//! Moving results from one store to another.
 
 use super::*;
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
     model::{BenchTarget, InterleavingUnavailable, Layout, SkipReason, Throughput, Unmeasured},
 };
 
-/// A store with something of everything.
+/// A store with every kind of content.
 fn full() -> (TempDir, Store<'static>) {
     let (directory, store) = store();
     let finished = store.begin(&plan()).unwrap();
@@ -27,15 +27,15 @@ fn full() -> (TempDir, Store<'static>) {
     let record = |slot, outcome| {
         store.record_execution(unfinished, &benchmark("ünïcode \""), slot, outcome).unwrap();
     };
-    let with = |turns| Execution { schedule: turns, ..odd.clone() };
-    let (alone, in_turns) = (
+    let with = |schedule| Execution { schedule, ..odd.clone() };
+    let (sequential, interleaved) = (
         with(Schedule::Unavailable(InterleavingUnavailable::NoClock)),
         with(Schedule::Interleaved(98)),
     );
     let second = |version| Slot { stage: Stage::Second, ..slot(version, 0, 5) };
     record(slot(0, 0, 5), Ok(&odd));
-    record(second(0), Ok(&alone));
-    record(second(1), Ok(&in_turns));
+    record(second(0), Ok(&sequential));
+    record(second(1), Ok(&interleaved));
     record(slot(1, 0, 5), Err(&Unmeasured::Failed("it crashed".to_owned())));
     store.record_unbuildable(unfinished, 1, &Error::new(Exit::Build, "no")).unwrap();
     let floor = Duration::from_millis(1);
@@ -54,14 +54,15 @@ fn import(store: &Store<'_>, text: &str) -> Result<Imported> {
 }
 
 #[test]
-fn what_is_exported_and_imported_is_exported_the_same() {
+fn exporting_an_imported_store_gives_the_same_text() {
     let (_from, from) = full();
     let (_to, to) = store();
     let text = export(&from);
     let imported = import(&to, &text).unwrap();
     assert_eq!(imported, Imported { experiments: 2, known: 0, executions: 12 });
-    for told in [r#""not_requested""#, r#"{"interleaved":98}"#, r#"{"unavailable":"no_clock"}"#] {
-        assert!(text.contains(&format!(r#""schedule":{told}"#)), "no {told} in {text}");
+    for expected in [r#""not_requested""#, r#"{"interleaved":98}"#, r#"{"unavailable":"no_clock"}"#]
+    {
+        assert!(text.contains(&format!(r#""schedule":{expected}"#)), "no {expected} in {text}");
     }
     assert_eq!(export(&to), text);
     assert_eq!(to.check().unwrap(), [""; 0]);
@@ -73,7 +74,7 @@ fn what_is_exported_and_imported_is_exported_the_same() {
 }
 
 #[test]
-fn a_name_of_any_characters_is_exported_and_imported() {
+fn benchmark_names_of_any_characters_survive_exchange() {
     let (_from, from) = store();
     let (_to, to) = store();
     let experiment = from.begin(&plan()).unwrap();
@@ -86,7 +87,7 @@ fn a_name_of_any_characters_is_exported_and_imported() {
 }
 
 #[test]
-fn tuned_iterations_that_would_never_end_are_left_out() {
+fn import_drops_tuned_iterations_that_would_never_end() {
     let (_from, from) = full();
     let text = export(&from);
     let of = |iterations: &str| {
@@ -102,7 +103,7 @@ fn tuned_iterations_that_would_never_end_are_left_out() {
 }
 
 #[test]
-fn importing_again_changes_nothing() {
+fn importing_again_changes_nothing_in_the_store() {
     let (_from, from) = full();
     let text = export(&from);
     let imported = import(&from, &text).unwrap();
@@ -111,7 +112,7 @@ fn importing_again_changes_nothing() {
 }
 
 #[test]
-fn an_experiment_that_went_on_elsewhere_is_completed() {
+fn import_completes_an_experiment_continued_elsewhere() {
     let (_from, from) = store();
     let (_to, to) = store();
     let experiment = from.begin(&plan()).unwrap();
@@ -128,7 +129,7 @@ fn an_experiment_that_went_on_elsewhere_is_completed() {
 }
 
 #[test]
-fn results_of_two_machines_come_together() {
+fn import_merges_results_of_two_machines() {
     let (_from, from) = full();
     let (_to, to) = store();
     let other = Machine { id: "other".to_owned(), ..machine() };
@@ -142,20 +143,20 @@ fn results_of_two_machines_come_together() {
     assert_eq!(experiments.iter().filter(|one| *one.plan.machine == other).count(), 1);
 }
 
-/// Imports the lines with one changed; it must be refused with these words, and change nothing.
+/// Imports text with one changed line; the import must fail with these words and change nothing.
 #[track_caller]
 fn assert_refused(text: &str, words: &str) {
     let (_directory, store) = store();
-    let failure = import(&store, text).unwrap_err();
-    assert_eq!(failure.exit(), Exit::Usage);
-    let text = failure.to_string();
+    let error = import(&store, text).unwrap_err();
+    assert_eq!(error.exit(), Exit::Usage);
+    let text = error.to_string();
     assert!(text.contains(words) && text.contains("import results.jsonl into"), "{text}: {words}");
     assert_eq!(store.experiments().unwrap(), []);
     assert_eq!(store.benchmarks().unwrap(), []);
 }
 
 #[test]
-fn what_is_not_an_export_is_refused_with_its_line() {
+fn import_refuses_other_files_and_names_the_line() {
     let (_from, from) = full();
     let text = export(&from);
     let lines: Vec<&str> = text.lines().collect();
@@ -172,7 +173,7 @@ fn what_is_not_an_export_is_refused_with_its_line() {
 }
 
 #[test]
-fn values_that_could_not_have_been_recorded_are_refused() {
+fn import_refuses_values_that_were_never_recorded() {
     let (_from, from) = full();
     let text = export(&from);
     let changed = |from: &str, to: &str| {
@@ -211,7 +212,7 @@ fn values_that_could_not_have_been_recorded_are_refused() {
 }
 
 #[test]
-fn a_line_of_any_length_takes_a_bounded_part_of_the_memory() {
+fn import_bounds_the_memory_for_a_line_of_any_length() {
     struct Endless(usize);
 
     impl std::io::Read for Endless {
@@ -225,12 +226,12 @@ fn a_line_of_any_length_takes_a_bounded_part_of_the_memory() {
 
     let store = Store::in_memory().unwrap();
     let mut endless = std::io::BufReader::new(Endless(0));
-    let failure = store.import(&mut endless, "endless").unwrap_err();
-    assert!(failure.to_string().contains("line 1: it is longer than 64 MiB"), "{failure}");
+    let error = store.import(&mut endless, "endless").unwrap_err();
+    assert!(error.to_string().contains("line 1: it is longer than 64 MiB"), "{error}");
 }
 
 #[test]
-fn the_export_keeps_its_form() {
+fn export_keeps_its_format() {
     let (_directory, store) = full();
     let changing =
         "UPDATE experiment SET identity = 'identity ' || id, started_ns = 1795306029754621386,

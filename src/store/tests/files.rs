@@ -5,12 +5,12 @@ use std::{cell::Cell, fs, os::unix::fs::PermissionsExt, path::Path, thread};
 use super::*;
 use crate::error::Exit;
 
-/// Opening must fail, say why, and leave every file as it was.
+/// Opening must fail, give the reason, and leave every file as it was.
 fn assert_refused(path: &Path, why: &str) {
     let before = fs::read(path).unwrap();
-    let failure = Store::open(path, &|| {}).unwrap_err();
-    assert_eq!(failure.exit(), Exit::Usage, "{failure}");
-    let text = failure.to_string();
+    let error = Store::open(path, &|| {}).unwrap_err();
+    assert_eq!(error.exit(), Exit::Usage, "{error}");
+    let text = error.to_string();
     assert!(text.contains(why) && text.contains("hint: "), "{text}");
     assert_eq!(fs::read(path).unwrap(), before);
 }
@@ -20,7 +20,7 @@ fn sqlite(path: &Path) -> Connection {
 }
 
 #[test]
-fn a_new_store_lies_in_a_directory_that_git_ignores() {
+fn new_store_gets_a_directory_that_git_ignores() {
     let (directory, store) = store();
     let ignore = directory.path().join(".rbench/.gitignore");
     assert_eq!(fs::read_to_string(ignore).unwrap(), "*\n");
@@ -29,14 +29,14 @@ fn a_new_store_lies_in_a_directory_that_git_ignores() {
 }
 
 #[test]
-fn a_directory_that_was_there_is_not_made_to_be_ignored() {
+fn existing_directory_gets_no_gitignore() {
     let directory = TempDir::new().unwrap();
     Store::open(&directory.path().join("r.sqlite"), &|| {}).unwrap();
     assert!(!directory.path().join(".gitignore").exists());
 }
 
 #[test]
-fn an_empty_file_becomes_a_store_and_stays_one() {
+fn empty_file_becomes_a_store() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("r.sqlite");
     fs::write(&path, "").unwrap();
@@ -46,23 +46,23 @@ fn an_empty_file_becomes_a_store_and_stays_one() {
 }
 
 #[test]
-fn a_store_of_another_schema_is_refused_and_stays_as_it_is() {
+fn store_of_another_schema_is_refused_unchanged() {
     for other in [0, schema::VERSION + 1] {
         let (directory, store) = store();
         drop(store);
         let path = path(&directory);
         sqlite(&path).pragma_update(None, "user_version", other).unwrap();
         assert_refused(&path, &format!("its schema is {other}, this rbench uses 1"));
-        let failure = Store::open(&path, &|| {}).unwrap_err().to_string();
-        assert!(failure.contains(&format!("move {} away", path.display())), "{failure}");
-        // Whoever owns a name in a registry is not who made this.
-        let update = failure.contains("git pull && cargo install --path .");
-        assert_eq!(update, other > schema::VERSION, "{failure}");
+        let error = Store::open(&path, &|| {}).unwrap_err().to_string();
+        assert!(error.contains(&format!("move {} away", path.display())), "{error}");
+        // The owner of a name in a registry is not necessarily the author of rbench.
+        let update = error.contains("git pull && cargo install --path .");
+        assert_eq!(update, other > schema::VERSION, "{error}");
     }
 }
 
 #[test]
-fn a_database_of_another_program_is_left_alone() {
+fn database_of_another_program_is_refused_unchanged() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("other.sqlite");
     sqlite(&path).execute_batch("CREATE TABLE mine (x)").unwrap();
@@ -72,17 +72,17 @@ fn a_database_of_another_program_is_left_alone() {
 }
 
 #[test]
-fn a_file_that_is_no_database_is_left_alone() {
+fn file_that_is_no_database_is_refused_unchanged() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("notes.txt");
     fs::write(&path, "Dear diary, ".repeat(1000)).unwrap();
     assert_refused(&path, "not a database");
-    let failure = Store::open(&path, &|| {}).unwrap_err().to_string();
-    assert!(failure.contains("hint: nothing was changed; name another file"), "{failure}");
+    let error = Store::open(&path, &|| {}).unwrap_err().to_string();
+    assert!(error.contains("hint: nothing was changed; name another file"), "{error}");
 }
 
 #[test]
-fn what_is_no_regular_file_is_not_opened() {
+fn open_refuses_what_is_no_regular_file() {
     let directory = TempDir::new().unwrap();
     let [pipe, link] = ["pipe", "link"].map(|name| directory.path().join(name));
     rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RUSR).unwrap();
@@ -93,15 +93,15 @@ fn what_is_no_regular_file_is_not_opened() {
         (Path::new("/dev/null"), "it is not a regular file"),
         (&link, "it is a symbolic link to nothing"),
     ] {
-        let failure = Store::open(path, &|| {}).unwrap_err();
-        assert_eq!(failure.exit(), Exit::Usage);
-        let text = failure.to_string();
+        let error = Store::open(path, &|| {}).unwrap_err();
+        assert_eq!(error.exit(), Exit::Usage);
+        let text = error.to_string();
         assert!(text.contains(why) && text.contains("hint: name another file"), "{text}");
     }
 }
 
 #[test]
-fn a_store_that_is_removed_or_replaced_takes_nothing_any_more() {
+fn removed_or_replaced_store_refuses_writes() {
     let (directory, store) = store();
     let experiment = store.begin(&plan()).unwrap();
     let record = || {
@@ -110,15 +110,15 @@ fn a_store_that_is_removed_or_replaced_takes_nothing_any_more() {
     };
     record().unwrap();
     fs::remove_dir_all(path(&directory).parent().unwrap()).unwrap();
-    let failure = record().unwrap_err();
-    assert_eq!(failure.exit(), Exit::Usage);
-    assert!(failure.to_string().contains("the file was removed"), "{failure}");
+    let error = record().unwrap_err();
+    assert_eq!(error.exit(), Exit::Usage);
+    assert!(error.to_string().contains("the file was removed"), "{error}");
     open(&directory);
     assert!(store.finish(experiment).unwrap_err().to_string().contains("or replaced"));
 }
 
 #[test]
-fn a_store_without_its_second_half_is_left_alone() {
+fn truncated_store_is_left_unchanged() {
     let (directory, store) = store();
     let experiment = store.begin(&plan()).unwrap();
     record_all(&store, experiment, &benchmark("b"));
@@ -127,36 +127,36 @@ fn a_store_without_its_second_half_is_left_alone() {
     let whole = fs::read(&path).unwrap();
     fs::write(&path, &whole[..whole.len() / 2]).unwrap();
     let half = fs::read(&path).unwrap();
-    // What reads the header alone may still open it; nothing is taken for good, nothing is changed.
+    // Opening may succeed if it reads the header alone, but no damaged data is accepted and nothing is changed.
     match Store::open(&path, &|| {}).and_then(|store| store.check()) {
         Ok(findings) => assert!(!findings.is_empty()),
-        Err(failure) => assert_eq!(failure.exit(), Exit::Usage, "{failure}"),
+        Err(error) => assert_eq!(error.exit(), Exit::Usage, "{error}"),
     }
     assert_eq!(fs::read(&path).unwrap(), half);
 }
 
 #[test]
-fn a_store_without_one_of_its_tables_is_damaged() {
+fn store_without_a_table_is_damaged() {
     let (directory, store) = store();
     drop(store);
     sqlite(&path(&directory)).execute_batch("DROP TABLE planned_version").unwrap();
-    let failure = open(&directory).experiments().unwrap_err();
-    assert_eq!(failure.exit(), Exit::Usage, "{failure}");
-    let text = failure.to_string();
+    let error = open(&directory).experiments().unwrap_err();
+    assert_eq!(error.exit(), Exit::Usage, "{error}");
+    let text = error.to_string();
     assert!(text.contains("no such table") && text.contains("hint: nothing was changed"), "{text}");
 }
 
 #[test]
-fn a_value_that_was_never_written_is_damage() {
+fn value_that_rbench_never_writes_is_damage() {
     let (directory, store) = store();
     store.begin(&plan()).unwrap();
     sqlite(&path(&directory)).execute("UPDATE experiment SET builds = -1", ()).unwrap();
-    let failure = store.experiments().unwrap_err();
-    assert_eq!(failure.exit(), Exit::Usage, "{failure}");
+    let error = store.experiments().unwrap_err();
+    assert_eq!(error.exit(), Exit::Usage, "{error}");
 }
 
 #[test]
-fn a_new_store_is_for_its_owner_alone() {
+fn new_store_is_readable_by_its_owner_alone() {
     let (directory, store) = store();
     store.begin(&plan()).unwrap();
     let inside = path(&directory).parent().unwrap().to_owned();
@@ -170,7 +170,7 @@ fn a_new_store_is_for_its_owner_alone() {
 }
 
 #[test]
-fn damaged_executions_are_found_and_refused_and_the_others_are_read() {
+fn damaged_executions_are_refused_and_the_others_read() {
     let (directory, store) = store();
     let experiment = store.begin(&plan()).unwrap();
     record_all(&store, experiment, &benchmark("good"));
@@ -179,10 +179,10 @@ fn damaged_executions_are_found_and_refused_and_the_others_are_read() {
         "UPDATE executions SET bytes = CAST(substr(bytes, 1, length(bytes) - 1) || x'00' AS BLOB)
          WHERE version = 0 AND benchmark = (SELECT id FROM benchmark WHERE name = 'bad')";
     sqlite(&path(&directory)).execute(damage, ()).unwrap();
-    let failure = store.rows(&benchmark("bad"), &[experiment]).unwrap_err();
-    assert_eq!(failure.exit(), Exit::Usage);
-    assert!(failure.to_string().contains("p t bad in experiment 1"), "{failure}");
-    assert!(failure.to_string().contains("checksum"), "{failure}");
+    let error = store.rows(&benchmark("bad"), &[experiment]).unwrap_err();
+    assert_eq!(error.exit(), Exit::Usage);
+    assert!(error.to_string().contains("p t bad in experiment 1"), "{error}");
+    assert!(error.to_string().contains("checksum"), "{error}");
     let findings = store.check().unwrap();
     assert_eq!(findings.len(), 1);
     assert!(findings[0].contains("p t bad in experiment 1"), "{findings:?}");
@@ -190,13 +190,13 @@ fn damaged_executions_are_found_and_refused_and_the_others_are_read() {
 }
 
 #[test]
-fn a_file_in_a_place_where_nothing_can_be_made_is_a_mistake_of_the_user() {
-    let failure = Store::open(Path::new("/proc/rbench/results.sqlite"), &|| {}).unwrap_err();
-    assert_eq!(failure.exit(), Exit::Usage, "{failure}");
+fn store_path_that_cannot_be_created_is_a_usage_error() {
+    let error = Store::open(Path::new("/proc/rbench/results.sqlite"), &|| {}).unwrap_err();
+    assert_eq!(error.exit(), Exit::Usage, "{error}");
 }
 
 #[test]
-fn a_full_disk_loses_what_is_being_stored_and_nothing_else() {
+fn full_disk_loses_only_the_current_write() {
     let (_directory, store) = store();
     let experiment = store.begin(&plan()).unwrap();
     let benchmark = benchmark("b");
@@ -210,13 +210,13 @@ fn a_full_disk_loses_what_is_being_stored_and_nothing_else() {
     let mut large = execution(2.0);
     large.series[0].values = (1..100_000_u32).map(|n| f64::from(n).sqrt()).collect();
     large.series[0].iterations = vec![1; 99_999];
-    let failure = record(slot(0, 1, 5), &large).unwrap_err();
-    assert!(failure.to_string().contains("hint: free some disk space"), "{failure}");
+    let error = record(slot(0, 1, 5), &large).unwrap_err();
+    assert!(error.to_string().contains("hint: free some disk space"), "{error}");
     assert_eq!(store.rows(&benchmark, &[experiment]).unwrap().len(), 1);
 }
 
 #[test]
-fn two_processes_write_one_after_the_other_and_the_one_that_waits_says_so() {
+fn second_writer_waits_and_notifies_the_user() {
     let directory = TempDir::new().unwrap();
     let notified = Cell::new(0);
     let waiting = || notified.set(notified.get() + 1);
@@ -243,7 +243,7 @@ fn two_processes_write_one_after_the_other_and_the_one_that_waits_says_so() {
 }
 
 #[test]
-fn waiting_has_an_end() {
+fn waiting_for_another_writer_has_a_limit() {
     let (directory, mut store) = store();
     store.patience = Duration::ZERO;
     let other = open(&directory);
@@ -253,7 +253,7 @@ fn waiting_has_an_end() {
 }
 
 #[test]
-fn two_processes_may_make_the_same_store_at_once() {
+fn two_processes_may_create_the_same_store_at_once() {
     let directory = TempDir::new().unwrap();
     let path = &path(&directory);
     thread::scope(|scope| {

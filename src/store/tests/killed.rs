@@ -1,4 +1,4 @@
-//! A process that is killed while it records.
+//! A process that is killed while it records results.
 
 use std::{
     io::{BufRead, BufReader},
@@ -8,20 +8,20 @@ use std::{
 
 use super::*;
 
-/// The test below.
-const NAME: &str = "store::tests::killed::what_was_reported_as_recorded_survives_a_kill";
+/// The path of the test below.
+const NAME: &str = "store::tests::killed::reported_executions_survive_a_kill";
 
-/// Tells the child, which is this test once more, where to record.
+/// The variable that passes the store's path to the child, which runs this same test.
 const VARIABLE: &str = "RBENCH_TEST_STORE_TO_RECORD_IN";
 
 #[test]
-fn what_was_reported_as_recorded_survives_a_kill() {
+fn reported_executions_survive_a_kill() {
     if let Some(path) = std::env::var_os(VARIABLE) {
         record_without_end(Path::new(&path));
     }
     let (directory, store) = store();
     let experiment = store.begin(&plan()).unwrap();
-    // The next one to open it must find out by itself that the last was killed.
+    // The next process that opens the store must notice without help that the last one was killed.
     drop(store);
     let mut reported = 0;
     for patience in [0, 1, 7, 40] {
@@ -45,7 +45,7 @@ fn what_was_reported_as_recorded_survives_a_kill() {
         assert!(
             (0..=reported).all(|round| done.contains(&(benchmark("parse"), slot(0, round, 5))))
         );
-        // One more may have been stored and not yet reported.
+        // One more execution may have been stored and not reported yet.
         assert!(done.len() == reported as usize + 1 || done.len() == reported as usize + 2);
     }
     let store = open(&directory);
@@ -53,7 +53,7 @@ fn what_was_reported_as_recorded_survives_a_kill() {
     assert!(store.rows(&benchmark("parse"), &[experiment]).unwrap().len() > reported as usize);
 }
 
-/// Goes on where the one before was killed.
+/// Continues where the previous child was killed.
 fn record_without_end(path: &Path) -> ! {
     let store = Store::open(path, &|| {}).unwrap();
     let UnfinishedExperiment { id, done, .. } = store.find_unfinished(&plan()).unwrap().unwrap();

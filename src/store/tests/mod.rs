@@ -1,4 +1,4 @@
-//! The store as its callers see it.
+//! The store as its callers use it.
 
 mod exchange;
 mod files;
@@ -25,7 +25,7 @@ use crate::{
     },
 };
 
-/// A store in a directory of its own.
+/// A store in a new directory.
 fn store() -> (TempDir, Store<'static>) {
     let directory = TempDir::new().unwrap();
     let store = open(&directory);
@@ -142,7 +142,7 @@ fn record_all(store: &Store<'_>, experiment: ExperimentId, benchmark: &Benchmark
     }
 }
 
-/// The first value of a slot.
+/// The first value of a slot's execution.
 fn value(version: usize, round: u32, seed: u32) -> f64 {
     version as f64 * 100.0 + f64::from(seed) * 10.0 + f64::from(round)
 }

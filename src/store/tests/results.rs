@@ -1,4 +1,4 @@
-//! What is recorded comes back.
+//! Recorded results can be read again.
 
 use super::*;
 use crate::{
@@ -11,14 +11,14 @@ fn crashed() -> Unmeasured {
     Unmeasured::Failed("it crashed\nhint: look".to_owned())
 }
 
-/// The slots of the executions that did not fail.
+/// The slots of the successful executions.
 fn measured_slots(store: &Store<'_>, experiment: ExperimentId, benchmark: &Benchmark) -> Vec<Slot> {
     let rows = store.rows(benchmark, &[experiment]).unwrap().into_iter();
     rows.filter(|row| row.outcome.is_ok()).map(|row| row.slot).collect()
 }
 
 #[test]
-fn rows_are_in_the_order_of_experiments_and_turns_and_failures_are_among_them() {
+fn rows_are_sorted_by_slot_and_include_failures() {
     let store = Store::in_memory().unwrap();
     let benchmark = benchmark("parse");
     let ids = [(); 3].map(|()| store.begin(&plan()).unwrap());
@@ -46,7 +46,7 @@ fn rows_are_in_the_order_of_experiments_and_turns_and_failures_are_among_them() 
 }
 
 #[test]
-fn measured_metrics_are_known_for_each_version_of_a_planned_benchmark() {
+fn measured_metrics_cover_each_version_of_a_benchmark() {
     let store = Store::in_memory().unwrap();
     let id = store.begin(&plan()).unwrap();
     record_all(&store, id, &benchmark("unplanned"));
@@ -73,7 +73,7 @@ fn measured_metrics_are_known_for_each_version_of_a_planned_benchmark() {
 }
 
 #[test]
-fn an_experiment_comes_back_as_it_was_planned() {
+fn experiment_is_read_as_it_was_planned() {
     let store = Store::in_memory().unwrap();
     let plan = plan();
     let id = store.begin(&plan).unwrap();
@@ -85,7 +85,7 @@ fn an_experiment_comes_back_as_it_was_planned() {
 }
 
 #[test]
-fn an_unfinished_experiment_is_found_with_what_is_done_until_it_is_finished() {
+fn find_unfinished_returns_the_executions_so_far() {
     let store = Store::in_memory().unwrap();
     let experiment = store.begin(&plan()).unwrap();
     let (benchmark, done, failed) = (benchmark("parse"), slot(0, 0, 5), slot(1, 0, 5));
@@ -100,7 +100,7 @@ fn an_unfinished_experiment_is_found_with_what_is_done_until_it_is_finished() {
 }
 
 #[test]
-fn an_experiment_with_another_plan_is_not_continued() {
+fn find_unfinished_ignores_other_plans() {
     let store = Store::in_memory().unwrap();
     store.begin(&plan()).unwrap();
     let other = ExperimentPlan { settings_key: "l".into(), ..plan() };
@@ -115,7 +115,7 @@ fn an_experiment_with_another_plan_is_not_continued() {
 }
 
 #[test]
-fn a_renamed_group_is_no_other_benchmark_and_is_known_by_its_new_name() {
+fn benchmark_with_a_renamed_group_keeps_its_results() {
     let store = Store::in_memory().unwrap();
     let id = store.begin(&plan()).unwrap();
     record_all(&store, id, &benchmark("parse"));
@@ -132,7 +132,7 @@ fn a_renamed_group_is_no_other_benchmark_and_is_known_by_its_new_name() {
 }
 
 #[test]
-fn an_execution_that_is_repeated_replaces_what_its_turn_had() {
+fn repeated_execution_replaces_the_earlier_one() {
     let store = Store::in_memory().unwrap();
     let experiment = store.begin(&plan()).unwrap();
     let (benchmark, slot) = (benchmark("parse"), slot(0, 0, 5));
@@ -145,7 +145,7 @@ fn an_execution_that_is_repeated_replaces_what_its_turn_had() {
 }
 
 #[test]
-fn an_execution_with_very_many_measurements_is_kept_like_any_other() {
+fn execution_with_very_many_measurements_is_kept() {
     let store = Store::in_memory().unwrap();
     let experiment = store.begin(&plan()).unwrap();
     let benchmark = benchmark("parse");
@@ -160,7 +160,7 @@ fn an_execution_with_very_many_measurements_is_kept_like_any_other() {
     for round in 1..4 {
         record(round, Ok(&large));
     }
-    // The failed execution stands in a part that is full.
+    // The failed execution is in a part that is full.
     record(0, Ok(&large));
     let rows = store.rows(&benchmark, &[experiment]).unwrap();
     assert_eq!(rows.iter().map(|row| row.slot.round).collect::<Vec<_>>(), [0, 1, 2, 3]);
@@ -169,7 +169,7 @@ fn an_execution_with_very_many_measurements_is_kept_like_any_other() {
 }
 
 #[test]
-fn many_executions_are_recorded_at_once_or_none_of_them() {
+fn record_executions_stores_all_or_none() {
     let store = Store::in_memory().unwrap();
     let experiment = store.begin(&plan()).unwrap();
     let names = ["parse", "print"].map(benchmark);
@@ -188,13 +188,13 @@ fn many_executions_are_recorded_at_once_or_none_of_them() {
     defective.series.clear();
     let with_defect = all(1).map(|(slot, one)| (&names[0], slot, Ok(one)));
     let with_defect = with_defect.chain([(&names[0], slot(1, 200, 5), Ok(&defective))]);
-    let failure = store.record_executions(experiment, with_defect).unwrap_err();
-    assert!(failure.to_string().contains("nothing was measured"), "{failure}");
+    let error = store.record_executions(experiment, with_defect).unwrap_err();
+    assert!(error.to_string().contains("nothing was measured"), "{error}");
     assert_eq!(measured_slots(&store, experiment, &names[0]).len(), 50);
 }
 
 #[test]
-fn nothing_is_added_to_a_finished_experiment_or_one_that_is_not_there() {
+fn finished_or_unknown_experiment_refuses_results() {
     let store = Store::in_memory().unwrap();
     let experiment = store.begin(&plan()).unwrap();
     store.finish(experiment).unwrap();
@@ -202,16 +202,16 @@ fn nothing_is_added_to_a_finished_experiment_or_one_that_is_not_there() {
     let record = |experiment, slot| {
         store.record_execution(experiment, &benchmark("parse"), slot, Ok(&execution(1.0)))
     };
-    let failure = record(experiment, slot(0, 0, 5)).unwrap_err();
-    assert!(failure.to_string().contains("experiment 1 is finished"), "{failure}");
-    let failure = record(ExperimentId(7), slot(0, 0, 5)).unwrap_err();
-    assert!(failure.to_string().contains("there is no experiment 7"), "{failure}");
+    let error = record(experiment, slot(0, 0, 5)).unwrap_err();
+    assert!(error.to_string().contains("experiment 1 is finished"), "{error}");
+    let error = record(ExperimentId(7), slot(0, 0, 5)).unwrap_err();
+    assert!(error.to_string().contains("there is no experiment 7"), "{error}");
     let other = store.begin(&plan()).unwrap();
     assert!(record(other, slot(2, 0, 5)).is_err(), "it has two versions, 0 and 1");
 }
 
 #[test]
-fn builds_and_versions_that_could_not_be_built_are_known() {
+fn builds_and_unbuildable_versions_are_stored() {
     let store = Store::in_memory().unwrap();
     let experiment = store.begin(&plan()).unwrap();
     let target = BenchTarget { package: "p".to_owned(), target: "t".to_owned() };
@@ -225,7 +225,7 @@ fn builds_and_versions_that_could_not_be_built_are_known() {
 }
 
 #[test]
-fn what_was_executed_of_one_benchmark_in_one_stage_is_forgotten_and_nothing_else() {
+fn forget_deletes_only_one_benchmark_in_one_stage() {
     let store = Store::in_memory().unwrap();
     let [id, other] = [(); 2].map(|()| store.begin(&plan()).unwrap());
     let [parse, print] = ["parse", "print"].map(benchmark);
@@ -249,7 +249,7 @@ fn what_was_executed_of_one_benchmark_in_one_stage_is_forgotten_and_nothing_else
 }
 
 #[test]
-fn tuned_iterations_hold_for_one_benchmark_on_one_machine_with_one_floor() {
+fn tuned_iterations_are_per_benchmark_machine_and_floor() {
     let store = Store::in_memory().unwrap();
     let benchmark = benchmark("parse");
     let floor = Duration::from_millis(1);

@@ -1,10 +1,10 @@
-//! Benchmarks that were not measured.
+//! Skipped benchmarks.
 
 use super::*;
 use crate::model::SkipReason;
 
 #[test]
-fn what_was_not_measured_is_kept_with_its_reason_and_the_last_one_counts() {
+fn unmeasured_benchmark_keeps_its_last_reason() {
     let (_directory, store) = store();
     let [one, other] = [1, 2].map(|seed| store.begin(&ExperimentPlan { seed, ..plan() }).unwrap());
     for verdict in [SkipReason::Identical, SkipReason::Unaffected] {
@@ -21,6 +21,6 @@ fn what_was_not_measured_is_kept_with_its_reason_and_the_last_one_counts() {
     assert_eq!(store.check().unwrap(), [""; 0]);
 
     store.finish(one).unwrap();
-    let failure = store.record_unmeasured(one, &benchmark("print"), SkipReason::Identical);
-    assert!(failure.unwrap_err().to_string().contains("is finished"));
+    let error = store.record_unmeasured(one, &benchmark("print"), SkipReason::Identical);
+    assert!(error.unwrap_err().to_string().contains("is finished"));
 }

@@ -1,4 +1,4 @@
-//! Stores where nothing can be written.
+//! Stores on media where nothing can be written.
 
 use std::{fs, os::unix::fs::PermissionsExt, path::Path, thread};
 
@@ -7,7 +7,7 @@ use rustix::{process::geteuid, thread::set_thread_res_uid};
 use super::*;
 use crate::error::Exit;
 
-/// Does `work` as a user to whom permissions apply, which they do not to root.
+/// Runs `work` as a user to whom permissions apply; they do not apply to root.
 fn as_ordinary_user<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     thread::scope(|scope| {
         let thread = scope.spawn(|| {
@@ -21,7 +21,7 @@ fn as_ordinary_user<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     })
 }
 
-/// A directory with a store in it that everyone may read and nobody may write.
+/// A directory with a store that everyone may read and nobody may write.
 struct Medium(TempDir);
 
 impl Medium {
@@ -58,7 +58,7 @@ fn set_mode(path: &Path, mode: u32) {
 }
 
 #[test]
-fn a_store_on_a_medium_that_cannot_be_written_is_read_and_says_what_it_cannot_do() {
+fn read_only_store_is_readable_and_explains_failed_writes() {
     let medium = Medium::new();
     medium.set_modes(0o555, 0o444);
     as_ordinary_user(|| {
@@ -66,16 +66,16 @@ fn a_store_on_a_medium_that_cannot_be_written_is_read_and_says_what_it_cannot_do
         let id = store.experiments().unwrap()[0].id;
         assert_eq!(store.rows(&benchmark("parse"), &[id]).unwrap().len(), 8);
         assert_eq!(store.check().unwrap(), [""; 0]);
-        let failure = store.begin(&plan()).unwrap_err();
-        assert_eq!(failure.exit(), Exit::Usage);
-        assert!(failure.to_string().contains("hint: make sure that you can write"), "{failure}");
+        let error = store.begin(&plan()).unwrap_err();
+        assert_eq!(error.exit(), Exit::Usage);
+        assert!(error.to_string().contains("hint: make sure that you can write"), "{error}");
     });
 }
 
 #[test]
-fn a_store_whose_newest_results_cannot_be_read_there_is_refused() {
+fn read_only_store_with_results_in_its_log_is_refused() {
     let medium = Medium::new();
-    // What a killed process leaves: results in the log alone.
+    // A killed process leaves results that are only in the log.
     let writer = open(&medium.0);
     writer.begin(&plan()).unwrap();
     let saved = medium.0.path().join("saved");
@@ -85,21 +85,21 @@ fn a_store_whose_newest_results_cannot_be_read_there_is_refused() {
     fs::rename(saved, log).unwrap();
     medium.set_modes(0o555, 0o444);
     as_ordinary_user(|| {
-        let failure = Store::open(&medium.path(), &|| {}).unwrap_err();
-        assert_eq!(failure.exit(), Exit::Usage);
-        let text = failure.to_string();
+        let error = Store::open(&medium.path(), &|| {}).unwrap_err();
+        assert_eq!(error.exit(), Exit::Usage);
+        let text = error.to_string();
         assert!(text.contains("results.sqlite-wal") && text.contains("hint: copy it"), "{text}");
     });
 }
 
 #[test]
-fn a_directory_that_cannot_be_written_gets_no_store() {
+fn read_only_directory_gets_no_store() {
     let medium = Medium::new();
     medium.set_modes(0o555, 0o444);
     let path = medium.path().with_file_name("other.sqlite");
     as_ordinary_user(|| {
-        let failure = Store::open(&path, &|| {}).unwrap_err();
-        assert_eq!(failure.exit(), Exit::Usage);
-        assert!(failure.to_string().contains("Permission denied"), "{failure}");
+        let error = Store::open(&path, &|| {}).unwrap_err();
+        assert_eq!(error.exit(), Exit::Usage);
+        assert!(error.to_string().contains("Permission denied"), "{error}");
     });
 }

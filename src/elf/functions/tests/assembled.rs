@@ -1,8 +1,8 @@
-//! What compilers rarely emit, or not on demand, written in assembler.
+//! Code that compilers emit rarely or not on demand, written in assembler.
 
 use super::*;
 
-/// A function in one object that refers to a constant which thin LTO put into another.
+/// A function that refers to a constant which thin LTO moved to another object.
 fn promoted(number: u32, content: &str) -> FunctionSet {
     let scratch = Scratch::new();
     let name = format!("anon.0123456789abcdef0123456789abcdef.{number}.llvm.77{number}");
@@ -24,14 +24,14 @@ fn promoted(number: u32, content: &str) -> FunctionSet {
 }
 
 #[test]
-fn a_constant_in_another_object_counts_by_its_content_and_not_by_its_number() {
+fn promoted_constant_counts_by_content_and_not_by_number() {
     assert_eq!(promoted(1, "content"), promoted(2, "content"));
     let diff = FunctionSet::diff(&promoted(1, "content"), &promoted(1, "Content"));
     assert_eq!(diff.changed.len(), 1);
 }
 
 #[test]
-fn a_constant_that_refers_to_itself_has_a_digest() {
+fn constant_that_refers_to_itself_has_a_digest() {
     let source = ".text\n.type user,@function\nuser:\n lea .Lring(%rip),%rax\n ret\n.size user,.-user\n\
         .section .data.rel.ro,\"aw\"\n.Lring:\n .quad .Lnext\n.Lnext:\n .quad .Lring\n .quad user\n";
     let scratch = Scratch::new();
@@ -42,7 +42,7 @@ fn a_constant_that_refers_to_itself_has_a_digest() {
 }
 
 #[test]
-fn an_assembler_function_without_a_size_ends_where_the_next_begins() {
+fn assembler_function_without_size_ends_at_the_next_one() {
     let source = ".text\n.globl a, b\n.type a,@function\n.type b,@function\n\
         a: nop\n nop\n ret\nb: ret\n";
     let object = Scratch::new().assembled("object", source);
@@ -51,7 +51,7 @@ fn an_assembler_function_without_a_size_ends_where_the_next_begins() {
 }
 
 #[test]
-fn an_object_with_more_sections_than_sixteen_bits_number_is_read() {
+fn object_with_more_than_65535_sections_is_read() {
     let sections = (0..65_600).map(|index| format!(".section .text.f{index},\"ax\"\n"));
     let mut source: String = sections.collect();
     source += ".globl last\n.type last,@function\nlast: call elsewhere\n ret\n.size last,.-last\n";
@@ -67,7 +67,7 @@ const ADDS: &str = ".text\n.type user,@function\nuser:\n addl $1, counter(%rip)\
     .type counter,@object\ncounter: .zero 4\n.size counter,.-counter\n";
 
 #[test]
-fn a_variable_is_found_though_an_immediate_operand_stands_behind_its_distance() {
+fn variable_is_found_despite_an_immediate_operand() {
     let scratch = Scratch::new();
     let base = set_of(&scratch.assembled("object", ADDS));
     let renamed = ADDS.replace("before", "another");
@@ -77,7 +77,7 @@ fn a_variable_is_found_though_an_immediate_operand_stands_behind_its_distance() 
 }
 
 #[test]
-fn constants_are_followed_through_tables_of_tables() {
+fn nested_constants_are_followed() {
     let source = ".text\n.type user,@function\nuser:\n lea .Lone(%rip),%rax\n ret\n.size user,.-user\n\
         .section .data.rel.ro,\"aw\"\n.Lone: .quad 1, .Ltwo\n.Ltwo: .quad 2, .Lthree\n\
         .section .rodata\n.Lthree: .ascii \"content\"\n";
@@ -88,7 +88,7 @@ fn constants_are_followed_through_tables_of_tables() {
 }
 
 #[test]
-fn a_table_of_jumps_refers_to_its_function_wherever_both_lie() {
+fn jump_table_refers_to_its_function_at_any_address() {
     let table: String = (0..8).map(|_| " .long .Lcase - .Ltable\n").collect();
     let set = |before: &str, behind: &str, case: &str| {
         let source = format!(
@@ -103,14 +103,14 @@ fn a_table_of_jumps_refers_to_its_function_wherever_both_lie() {
     };
     let base = set("", "one", "nop\n");
     assert_eq!(base.functions().len(), 1);
-    // What stands before the function belongs to no function.
+    // Code before the function belongs to no function.
     assert_eq!(set("nop", "one", "nop\n").functions(), base.functions());
     assert_eq!(set("", "two", "nop\n"), base);
     assert_ne!(set("", "one", "nop\n nop\n"), base);
 }
 
 #[test]
-fn it_does_not_matter_to_a_caller_which_object_its_callee_is_in() {
+fn caller_is_unchanged_if_its_callee_moves_to_another_object() {
     let scratch = Scratch::new();
     let caller = ".text\n.type user,@function\nuser:\n call callee@PLT\n ret\n.size user,.-user\n";
     let callee = ".section .text.callee,\"ax\"\n.type callee,@function\ncallee: ret\n.size callee,.-callee\n";

@@ -1,4 +1,4 @@
-//! Bytes that are no objects, or no longer.
+//! Invalid and damaged objects.
 
 use std::sync::LazyLock;
 
@@ -18,7 +18,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
-    fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..400), start in 0..4_usize) {
+    fn reading_arbitrary_bytes_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..400), start in 0..4_usize) {
         let start: &[u8] = [&b"\x7fELF\x02\x01\x01"[..], b"!<arch>\n", b"BC\xc0\xde", b""][start];
         let bytes = [start, &bytes].concat();
         let set = FunctionSet::from_link_inputs([("garbage", &bytes[..])], &[]);
@@ -28,7 +28,7 @@ proptest! {
     }
 
     #[test]
-    fn no_damage_to_real_objects_makes_it_panic(
+    fn reading_damaged_objects_never_panics(
         which in 0..3_usize,
         damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..60),
         kept_bytes in prop::option::of(any::<prop::sample::Index>()),

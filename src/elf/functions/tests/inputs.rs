@@ -1,11 +1,11 @@
-//! Which of the functions in link inputs count: archives, duplicates, and what has no code.
+//! Which functions of the link inputs count: archives, duplicates, and inputs without code.
 
 use super::*;
 
 const WEAK: &str = "__attribute__((weak)) int both(int x) { return x * 5; }\n";
 
 #[test]
-fn of_weak_duplicates_as_many_count_as_the_linker_kept() {
+fn weak_duplicates_count_as_often_as_the_linker_kept_them() {
     let scratch = Scratch::new();
     scratch.c_object("first", &[WEAK, "int first(int x) { return both(x); }"].concat(), &["-O1"]);
     scratch.c_object("second", &[WEAK, "int second(int x) { return both(x); }"].concat(), &["-O1"]);
@@ -22,7 +22,7 @@ fn of_weak_duplicates_as_many_count_as_the_linker_kept() {
 }
 
 #[test]
-fn a_strong_definition_counts_before_a_weak_one() {
+fn strong_definition_takes_precedence_over_a_weak_one() {
     let scratch = Scratch::new();
     let weak = scratch.c_object("weak", WEAK, &["-O2"]);
     let strong = scratch.c_object("strong", "int both(int x) { return x * 9; }", &["-O2"]);
@@ -34,7 +34,7 @@ fn a_strong_definition_counts_before_a_weak_one() {
 }
 
 #[test]
-fn local_functions_of_one_name_are_counted_one_by_one() {
+fn local_functions_of_one_name_count_separately() {
     let source = |factor: u32, name: &str| {
         format!(
             "__attribute__((noinline)) static int help(int x) {{ return x * {factor}; }}\n\
@@ -51,12 +51,12 @@ fn local_functions_of_one_name_are_counted_one_by_one() {
     let diff = FunctionSet::diff(&set([5, 9]), &set([5, 9]));
     assert!(diff.is_empty() && diff.unchanged == 4, "{diff:#?}");
     assert_changed(&FunctionSet::diff(&set([5, 9]), &set([5, 11])), &["help"]);
-    // Each calls the other's now.
+    // Each now calls the other one's function.
     assert_changed(&FunctionSet::diff(&set([5, 9]), &set([9, 5])), &["one", "two"]);
 }
 
 #[test]
-fn a_thin_archive_is_not_comparable() {
+fn thin_archive_is_not_comparable() {
     let scratch = Scratch::new();
     scratch.c_object("first", "int first(int x) { return x; }", &[]);
     let archive = scratch.archive("libthin.a", "crsT", &["first.o"]);
@@ -65,7 +65,7 @@ fn a_thin_archive_is_not_comparable() {
 }
 
 #[test]
-fn bitcode_is_reported_and_metadata_is_passed_over() {
+fn bitcode_is_reported_and_metadata_is_skipped() {
     let scratch = Scratch::new();
     let lto = scratch.rust_object("object", RUST, &["-Clinker-plugin-lto"]);
     let set = FunctionSet::from_link_inputs([("object.o", &lto[..])], &[]);
@@ -77,7 +77,7 @@ fn bitcode_is_reported_and_metadata_is_passed_over() {
 }
 
 #[test]
-fn a_rust_program_is_known_by_its_library_and_its_objects() {
+fn rust_program_is_read_from_its_library_and_objects() {
     let scratch = Scratch::new();
     let library = ["--crate-type=rlib", "-Copt-level=2"];
     let rlib = scratch.rust_program("object", RUST, &library);

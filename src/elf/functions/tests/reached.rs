@@ -1,4 +1,4 @@
-//! What a function refers to, however far away, and what is executed without any reference.
+//! Direct and indirect references of a function, and code that runs without any reference.
 
 use super::super::super::diff::Cause;
 use super::*;
@@ -18,7 +18,7 @@ fn function(name: &str, code: &str) -> String {
     )
 }
 
-/// A piece of data in a section of its own.
+/// A piece of data in a separate section.
 fn data(section: &str, name: &str, contents: &str) -> String {
     format!(
         ".section {section}.{name},\"aw\"\n.globl {name}\n.type {name},@object\n{name}:\n {contents}\n\
@@ -27,7 +27,7 @@ fn data(section: &str, name: &str, contents: &str) -> String {
 }
 
 #[test]
-fn a_static_whose_numbers_change_changes_who_reads_it_and_nobody_else() {
+fn changed_static_changes_only_its_readers() {
     let source = "static TABLE: [u32; 4] = [1, 2, 3, 4];\nstatic OTHER: [u32; 4] = [1, 2, 3, 5];\n\
         #[inline(never)] pub fn reads(x: usize) -> u32 { TABLE[x & 3] }\n\
         #[inline(never)] pub fn calls(x: usize) -> u32 { reads(x) + reads(x + 1) }\n\
@@ -43,7 +43,7 @@ fn a_static_whose_numbers_change_changes_who_reads_it_and_nobody_else() {
 }
 
 #[test]
-fn a_table_of_functions_in_which_another_stands_changes_who_reads_it() {
+fn changed_function_table_changes_its_readers() {
     let of = |callee: &str| {
         function("one", "nop")
             + &function("two", "nop\n nop")
@@ -58,7 +58,7 @@ fn a_table_of_functions_in_which_another_stands_changes_who_reads_it() {
 }
 
 #[test]
-fn a_trait_object_whose_method_changed_leaves_its_caller_alone() {
+fn changed_trait_method_leaves_its_caller_unchanged() {
     let source = "pub trait Shape { fn area(&self) -> u32; fn twice(&self) -> u32 { self.area() * 2 } }\n\
         struct Square(u32); struct Line;\n\
         impl Shape for Square { fn area(&self) -> u32 { self.0 * self.0 } }\n\
@@ -80,7 +80,7 @@ fn a_trait_object_whose_method_changed_leaves_its_caller_alone() {
 }
 
 #[test]
-fn a_caller_that_calls_another_namesake_is_changed() {
+fn caller_of_another_namesake_is_changed() {
     let legacy = |hash: char| format!("_ZN6object4sort17h{}E", hash.to_string().repeat(16));
     let of = |callee: char| {
         function(&legacy('a'), "nop")
@@ -96,7 +96,7 @@ fn a_caller_that_calls_another_namesake_is_changed() {
 }
 
 #[test]
-fn a_caller_of_another_copy_of_the_same_function_is_unchanged() {
+fn caller_of_another_copy_is_unchanged() {
     let copy = |user: &str| {
         let copy = function("help", "nop").replace(".globl help\n", "");
         function(user, "call help") + &copy.replace(".text.help", &format!(".text.help.{user}"))
@@ -115,7 +115,7 @@ fn a_caller_of_another_copy_of_the_same_function_is_unchanged() {
 }
 
 #[test]
-fn callees_that_only_one_version_has_are_named() {
+fn callees_gained_and_lost_are_named() {
     let of =
         |code: &str| function("one", "nop") + &function("two", "nop") + &function("user", code);
     let diff = assembled_diff(&of("call one\n call memcpy"), &of("call two\n call memcpy\n nop"));
@@ -138,7 +138,7 @@ fn data_that_refers_to_itself_is_compared_once() {
 }
 
 #[test]
-fn a_constant_behind_many_others_counts() {
+fn deeply_nested_constant_counts() {
     let of = |number: u32| {
         let mut source = function("user", "lea c0(%rip),%rax") + &function("other", "nop");
         for index in 0..50 {
@@ -152,7 +152,7 @@ fn a_constant_behind_many_others_counts() {
 }
 
 #[test]
-fn it_matters_which_of_two_equal_variables_is_written() {
+fn equal_variables_are_distinguished_if_written() {
     let of = |variable: &str| {
         function("one", "incl first(%rip)")
             + &function("two", &format!("incl {variable}(%rip)"))
@@ -164,7 +164,7 @@ fn it_matters_which_of_two_equal_variables_is_written() {
 }
 
 #[test]
-fn a_jump_into_the_middle_of_a_function_counts_as_a_part_of_it() {
+fn jump_into_a_function_makes_its_contents_count() {
     let of = |code: &str| {
         function("user", "jmp part+1") + &function("part", code) + &function("calls", "call part")
     };
@@ -173,7 +173,7 @@ fn a_jump_into_the_middle_of_a_function_counts_as_a_part_of_it() {
 }
 
 #[test]
-fn a_function_to_call_before_main_is_named() {
+fn function_called_before_main_is_named() {
     let all = function("one", "nop") + &function("two", "nop\n nop");
     let with = |list: &str| format!("{all}.section .init_array,\"aw\"\n{list}");
     let base = with(".quad one\n");
@@ -183,7 +183,7 @@ fn a_function_to_call_before_main_is_named() {
         assert!(diff.is_empty());
     }
     assert!(assembled_diff(&base, &base).elsewhere.is_empty());
-    // The function itself is seen where it is entered.
+    // The change of the function itself is noticed where it is entered.
     let edited = base.replacen(" nop\n", " nop\n nop\n nop\n", 1);
     let diff = assembled_diff(&base, &edited);
     assert_changed(&diff, &["one"]);
@@ -191,7 +191,7 @@ fn a_function_to_call_before_main_is_named() {
 }
 
 #[test]
-fn what_the_linker_collects_by_the_name_of_its_section_is_named() {
+fn section_that_the_linker_collects_by_name_is_named() {
     let all = function("one", "nop");
     let with = |number: u32| format!("{all}.section collected,\"a\"\n.quad {number}\n");
     assert_eq!(assembled_diff(&with(1), &with(2)).elsewhere, ["the section collected"]);
@@ -200,7 +200,7 @@ fn what_the_linker_collects_by_the_name_of_its_section_is_named() {
 }
 
 #[test]
-fn code_that_belongs_to_no_function_is_named_and_padding_is_not() {
+fn code_outside_functions_is_named_but_padding_is_not() {
     let all = function("one", "nop");
     let with = |code: &str| format!("{all}.text\nlabel:\n {code}\n ret\n");
     let diff = assembled_diff(&with("nop"), &with("nop\n nop"));
@@ -212,7 +212,7 @@ fn code_that_belongs_to_no_function_is_named_and_padding_is_not() {
 }
 
 #[test]
-fn an_input_that_cannot_be_read_is_named_if_it_differs() {
+fn unreadable_input_is_named_if_it_differs() {
     let set = |bytes: &[u8]| FunctionSet::from_link_inputs([("/a/b/odd.o", bytes)], &[]);
     let diff = FunctionSet::diff(&set(b"one"), &set(b"two"));
     assert_eq!(diff.elsewhere, ["the link input odd.o, which could not be read"]);
@@ -222,7 +222,7 @@ fn an_input_that_cannot_be_read_is_named_if_it_differs() {
 }
 
 #[test]
-fn neither_the_order_of_inputs_nor_the_numbers_of_constants_matter() {
+fn input_order_and_constant_numbers_do_not_matter() {
     let scratch = Scratch::new();
     let objects = |shift: &str| {
         let first = scratch.rust_object("first", &[shift, RUST].concat(), &[]);
@@ -244,7 +244,7 @@ fn neither_the_order_of_inputs_nor_the_numbers_of_constants_matter() {
 }
 
 #[test]
-fn a_set_that_was_damaged_where_it_was_kept_is_compared_without_a_panic() {
+fn damaged_stored_set_is_compared_without_panic() {
     let scratch = Scratch::new();
     let set = set_of(&scratch.rust_object("object", RUST, &[]));
     let json = serde_json::to_string(&set).unwrap();

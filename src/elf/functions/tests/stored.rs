@@ -1,4 +1,4 @@
-//! What must stay the same for ever: digests, and how they are stored.
+//! Properties that stored data relies on: the digests and their stored form.
 
 use super::super::super::references::{Body, Contents, Data, Reference, Referent};
 use super::*;
@@ -49,9 +49,9 @@ fn aarch64(constant_name: &str, content: &[u8], callee: &str, padding: usize) ->
 }
 
 #[test]
-fn aarch64_functions_are_digested_by_the_same_rules() {
+fn aarch64_digests_are_stable() {
     let base = set_of(&aarch64(".Lanon.0.1", b"content", "callee", 0));
-    // The same for ever, unless the rules get another number.
+    // This digest may only change together with the version of the rules.
     assert_eq!(base.functions()[0].digest.short(), "7b419873df8d");
     let moved = set_of(&aarch64(".Lanon.0.2", b"content", "callee", 24));
     assert_eq!(moved.functions(), base.functions());
@@ -60,7 +60,7 @@ fn aarch64_functions_are_digested_by_the_same_rules() {
 }
 
 #[test]
-fn a_set_is_stored_as_names_with_instance_size_digest_and_stack() {
+fn function_set_keeps_its_stored_form() {
     let function = |name: &str, size, stack| FunctionCode {
         name: Name::demangle(name),
         instance: 7,
