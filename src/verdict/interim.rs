@@ -95,7 +95,7 @@ impl Progress {
     }
 
     /// The step after the last analysis of the first stage, whatever was measured later, if
-    /// `judged` benchmarks share the error rate.
+    /// `decided` benchmarks share the error rate.
     pub(super) fn after(
         analyses: &DoneAnalyses,
         last: &Analysis,
