@@ -1,4 +1,4 @@
-//! What was found on a machine for programs.
+//! The report of `doctor` for programs.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,7 +14,7 @@ use crate::{
 #[derive(Serialize, JsonSchema)]
 pub(in crate::report) struct Doctor<'r> {
     machine: Machine<'r>,
-    /// What matters to comparisons, in a few words; null if nothing does.
+    /// The findings that matter to comparisons, in a few words; null if there are none.
     summary: Option<String>,
     findings: Vec<CheckFields<'r>>,
 }

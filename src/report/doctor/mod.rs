@@ -1,4 +1,4 @@
-//! The report of `doctor`: what was found, what matters first.
+//! The report of `doctor`: sources of noise on a machine, what matters first.
 
 mod document;
 pub(super) mod json;
@@ -9,12 +9,12 @@ use super::{
 };
 use crate::{error::Result, machine::doctor::Finding, model::Machine};
 
-/// What was found on a machine.
+/// The sources of noise found on a machine.
 #[derive(Clone, Debug)]
 pub struct DoctorReport {
-    /// The machine.
+    /// The machine examined.
     pub machine: Machine,
-    /// What each check found.
+    /// The finding of each check.
     pub findings: Vec<Finding>,
 }
 

@@ -1,21 +1,22 @@
-//! Small drawings of values.
+//! Draws small plots of values in text.
 
 /// The eight heights of a sparkline.
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// Where all values lie within this factor, the drawing is not stretched to its whole height: noise would
-/// look like news.
+/// The ratio of values within which the drawing is not stretched to its full height: noise would
+/// look like a change.
 const CALM: f64 = 1.05;
 
-/// More values than these share bars, so that the drawing has room beside the rest of a line of 80 columns.
+/// The maximum number of bars, so that the drawing fits beside the rest of a line of 80 columns.
+/// More values share bars.
 const WIDEST: usize = 36;
 
-/// In front of the first value of a new level.
+/// The sign before the first value of a new level.
 const CHANGE: char = '|';
 
-/// One character for each value, `·` where there is none; the lowest bar is the least of them. A bar `|` stands in front of
-/// each value at which a change is suspected. Neighbours on one side of it share a bar where there are many; it is of
-/// their mean.
+/// One character for each value, `·` for a missing one; the lowest bar is the minimum. A bar `|`
+/// stands before each value at which a change is suspected. Many values share bars, which show the
+/// mean of neighbours on one side of a change.
 pub fn sparkline(values: &[Option<f64>], changes: &[usize]) -> String {
     let bounds: Vec<usize> =
         [0].into_iter().chain(changes.iter().copied()).chain([values.len()]).collect();
@@ -30,7 +31,7 @@ pub fn sparkline(values: &[Option<f64>], changes: &[usize]) -> String {
     drawn.collect::<Vec<_>>().join(&CHANGE.to_string())
 }
 
-/// The mean of those that are there.
+/// The mean of the values that are not missing.
 fn mean(values: &[Option<f64>]) -> Option<f64> {
     let there = || values.iter().flatten();
     let count = there().count();

@@ -1,4 +1,4 @@
-//! The history as people, web pages and programs read it.
+//! The history for people, web pages and programs.
 
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ fn version(commit: &str, summary: &str, dirty: bool) -> Version {
     }
 }
 
-/// Six builds about a value, in another order for each value.
+/// Six builds of about a value, in a different order for each value.
 fn summary(value: f64) -> Summary {
     let mut noise = [0.0, 0.002, -0.001, 0.001, -0.002, 0.0005];
     noise.rotate_left([4000.0, 4400.0, 4401.0].into_iter().take_while(|&v| v < value).count());
@@ -88,8 +88,8 @@ fn row(
     }
 }
 
-/// Five versions: one that is gone, a slower one, an uncommitted one, one that failed, and one that cannot
-/// be compared.
+/// Five versions: one that is gone, a slower one, an uncommitted one, one that failed, and one that
+/// cannot be compared.
 fn history(id: &str) -> BenchmarkHistory {
     use Relation::{AcrossExperiments, SameExperiment};
     let without = |verdict| DecidedRow::without_metric(&benchmark(id), verdict);

@@ -1,4 +1,4 @@
-//! Pages hold nothing that a browser could execute, load or take for markup.
+//! Pages contain nothing that a browser could execute, load or take for markup.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! The self-test for people.
+//! The report of `selftest` for people.
 
 use super::{SelftestReport, name_of};
 use crate::report::{
@@ -8,7 +8,6 @@ use crate::report::{
     style::Role,
 };
 
-/// What the numbers of the noise floor are.
 const FLOORS: &str = "standard deviation of the difference of a pair of builds (sd), and the smallest change that so many \
                       builds flag in four of five cases";
 

@@ -1,4 +1,4 @@
-//! The tables of a self-test.
+//! The tables of the `selftest` report.
 
 use super::{CONFIDENCE, ModeResult, SelftestReport, name_of};
 use crate::{
@@ -15,11 +15,11 @@ use crate::{
     verdict::fitness::{BUILDS, Fitness, Floor},
 };
 
-/// The number of builds, among all for which it is told what they show, that is told of every way.
+/// The index of the number of builds in [`BUILDS`] that is shown for every mode.
 const MIDDLE: usize = 1;
 
 impl SelftestReport {
-    /// What is said of each way: a line for each question, a column for each way.
+    /// The results of all modes: a line for each question, a column for each mode.
     pub fn modes_table(&self) -> Table {
         let mut heads = vec![String::new()];
         heads.extend(self.modes.iter().map(|way| name_of(way.mode).to_owned()));
@@ -56,7 +56,7 @@ impl SelftestReport {
         table(heads, rows)
     }
 
-    /// The noise floor of each benchmark in the first way, and less of it in the others.
+    /// The noise floor of each benchmark in the first mode, and a part of it in the others.
     pub fn floors_table(&self) -> Table {
         let names = Names::new(&self.benchmarks);
         let mut heads = vec!["benchmark".to_owned(), "sd".to_owned()];
@@ -90,7 +90,7 @@ impl SelftestReport {
         table(heads, self.benchmarks.iter().map(row).collect())
     }
 
-    /// How often each tool calls unchanged code changed.
+    /// The false-positive rate of each tool.
     pub fn tools_table(&self) -> Option<Table> {
         let criterion = self.criterion.as_ref()?;
         let heads = ["tool", "calls unchanged code changed", "the true rate, 95 %", "time"];
@@ -110,7 +110,7 @@ impl SelftestReport {
     }
 }
 
-/// A table of these heads and rows. The first column has names, all others numbers.
+/// A table with these heads and rows. The first column has names, all others numbers.
 fn table(heads: Vec<String>, rows: Vec<Vec<String>>) -> Table {
     let column = |(at, head): (usize, String)| match at {
         0 => Column::left(head).names(),

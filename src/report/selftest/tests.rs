@@ -1,4 +1,4 @@
-//! What a self-test says in each form.
+//! The report of `selftest` in each form.
 
 use std::time::SystemTime;
 
@@ -14,7 +14,7 @@ use crate::{
     verdict::fitness::{FirstStage, Fitness, Observed, Pair, Reported},
 };
 
-/// A way in which the p values of the rows are these.
+/// The result of a mode whose rows have these p values.
 fn way(mode: Mode, ids: &[&str], p_values: &[f64], reported: Reported) -> ModeResult {
     let row = |(repetition, p): (usize, &f64), id: &str| {
         let pair = |at: u32| {

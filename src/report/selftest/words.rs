@@ -1,4 +1,4 @@
-//! What follows from a self-test, in words: never more than was measured.
+//! Words the conclusions of the `selftest` report. They never claim more than was measured.
 
 use super::{CONFIDENCE, ModeResult, SelftestReport, name_of, tables::between};
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
 };
 
 impl SelftestReport {
-    /// The conclusion on each way: whether it is fit, and why.
+    /// For each mode: true if it is fit, and the reasons.
     pub(super) fn conclusions(&self) -> Vec<(bool, String)> {
         let conclusion = |way: &ModeResult| {
             let fit = match (way.fitness.is_fit(), has_few_rows(&way.fitness)) {
@@ -86,7 +86,7 @@ impl SelftestReport {
         }
     }
 
-    /// What to do, where something can be done.
+    /// Advice on problems that can be solved.
     pub(super) fn advice(&self) -> Vec<String> {
         let findings: Vec<Finding> =
             self.modes.first().map(|way| way.fitness.findings()).unwrap_or_default();
@@ -118,7 +118,7 @@ impl SelftestReport {
         advice
     }
 
-    /// What limits what was tested.
+    /// The limits of the test.
     pub(super) fn limits(&self) -> Vec<String> {
         let mut limits = Vec::new();
         if !self.left_out.is_empty() {
@@ -140,7 +140,7 @@ impl SelftestReport {
         limits
     }
 
-    /// What was compared.
+    /// The subject of the comparisons.
     pub(super) fn subject(&self) -> String {
         format!(
             "{} of {}, {} in two versions that differ only in a function that nothing calls: whatever is called \
@@ -155,7 +155,7 @@ impl SelftestReport {
     }
 }
 
-/// That promises were kept, as far as is known.
+/// The sentence that the error rates were kept, within the precision of the test.
 fn kept(fitness: &Fitness) -> String {
     let Proportion { count, of } = fitness.flagged;
     let few = if has_few_rows(fitness) {
@@ -172,13 +172,13 @@ fn kept(fitness: &Fitness) -> String {
     )
 }
 
-/// Whether the rows leave it open that the rate is twice what is promised.
+/// True if the rows are too few to exclude twice the target rate.
 fn has_few_rows(fitness: &Fitness) -> bool {
     let [_, high] = fitness.flagged.interval(CONFIDENCE);
     high > 2.0 * fitness.target_error_rate
 }
 
-/// How many benchmarks show the smallest change of interest.
+/// The number of benchmarks that show the smallest change of interest, in words.
 fn sharp(fitness: &Fitness) -> String {
     let [few, some, many] = BUILDS;
     format!(

@@ -168,7 +168,7 @@ proptest! {
         for name in names {
             table.row([name.as_str(), "1.000 ms", "", "", "inconclusive"].map(Cell::from));
         }
-        // 8 of the name, 8 of the number, 12 of the verdict, and two gaps.
+        // 8 columns for the name, 8 for the number, 12 for the verdict, and two gaps.
         let least = LEAST.max("benchmark".len()) + 8 + 12 + 2 * GAP;
         for line in plain(&table.fit(width)).lines() {
             prop_assert!(line.width() <= width.max(least), "{line:?}");
