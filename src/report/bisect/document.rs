@@ -1,4 +1,5 @@
-//! What was found, for people: an entry for each benchmark, below it the places where it changed.
+//! The report of `bisect` for people: an entry for each benchmark, and below it the places where it
+//! changed.
 
 use super::{
     BisectReport, Commit, CommitPlace, Merged, Outcome, SearchedBenchmark, SearchedLine,
@@ -24,7 +25,7 @@ impl BisectReport {
         document
     }
 
-    /// What was found on a line: each benchmark that changed stands apart.
+    /// The results on a line: each benchmark that changed stands apart.
     fn blocks(&self, line: &SearchedLine) -> Vec<Block> {
         let names = line.names();
         let is_changed = |one: &&SearchedBenchmark| matches!(one.outcome, Outcome::Changed { .. });
@@ -48,7 +49,7 @@ impl BisectReport {
         Item::new(text, Block::list(places.chain(remarks)))
     }
 
-    /// A place: the commits that changed the benchmark, and below them by how much.
+    /// A place: the commits that changed the benchmark, and below them the size of the change.
     fn place(&self, place: &CommitPlace, one: &SearchedBenchmark) -> Item {
         let (first, between, last) = words::shown(&place.commits);
         let more = (between > 0).then(|| Text::from(format!("… {} …", count(between, "commit"))));

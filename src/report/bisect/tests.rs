@@ -1,4 +1,4 @@
-//! The report as people and programs see it.
+//! The report of `bisect` for people and for programs.
 
 use super::*;
 use crate::report::{
@@ -69,7 +69,7 @@ fn report(line: SearchedLine) -> BisectReport {
     }
 }
 
-/// Two places, of which the second is a merge with what it merged; and every other outcome.
+/// Two places, of which the second is a merge whose commits were searched; and every other outcome.
 fn full(id: &str) -> BisectReport {
     let mut merge = place('5', &['6'], -3.0, Ending::Shown);
     merge.commits[0].is_merge = true;

@@ -21,9 +21,9 @@ use crate::{
 /// The difference between two versions.
 #[derive(Clone, Debug)]
 pub struct DiffReport {
-    /// The version that the other is compared with.
+    /// The version that the head is compared with.
     pub base: Version,
-    /// The other version.
+    /// The version compared with it.
     pub head: Version,
     /// Bench targets of both versions.
     pub targets: Vec<TargetDiff>,
@@ -36,18 +36,19 @@ pub struct DiffReport {
 /// The difference in one bench target.
 #[derive(Clone, Debug)]
 pub struct TargetDiff {
-    /// The bench target.
+    /// The bench target compared.
     pub target: BenchTarget,
-    /// Its functions.
+    /// The functions that differ.
     pub diff: FunctionDiff,
-    /// Link inputs of either version that nothing is known about.
+    /// Link inputs of either version that could not be compared.
     pub not_comparable: Vec<NotComparable>,
-    /// What its benchmarks reach; absent if that was not asked for, or they could not be listed.
+    /// The functions that its benchmarks execute; `None` if not requested, or the benchmarks could
+    /// not be listed.
     pub executed: Option<ExecutedFunctions>,
 }
 
 impl TargetDiff {
-    /// The difference of a bench target between two versions, without what its benchmarks reach.
+    /// The difference of a bench target between two versions, without its benchmarks.
     pub fn new(target: &BenchTarget, base: &FunctionSet, head: &FunctionSet) -> Self {
         let mut not_comparable = base.not_comparable().to_vec();
         not_comparable.extend_from_slice(head.not_comparable());
@@ -58,7 +59,7 @@ impl TargetDiff {
     }
 }
 
-/// The name of a function, with a part of its instance where it is one of those that several have.
+/// The name of a function, with a part of its instance if several functions share the name.
 pub(super) fn label(name: &Name, instance: u64, shared: &BTreeSet<&Name>) -> String {
     if shared.contains(name) {
         format!("{name} #{:08x}", instance >> 32)
@@ -153,7 +154,7 @@ mod tests {
         insta::assert_snapshot!(style::plain(&report("parse").text(80)));
     }
 
-    /// The same report with benchmarks: of the first target two reach something.
+    /// The same report with benchmarks: two of the first target execute changed functions.
     fn by_benchmark(name: &str) -> DiffReport {
         let mut report = report(name);
         for (number, function) in report.targets[0].diff.changed.iter_mut().enumerate().skip(1) {

@@ -1,4 +1,4 @@
-//! Explanations with every kind of function, as text, markdown and JSON.
+//! Explanations with every kind of function, as text, Markdown and JSON.
 
 use super::*;
 use crate::{

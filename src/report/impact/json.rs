@@ -1,4 +1,4 @@
-//! What a benchmark reaches, for programs.
+//! The impact of the differences on a benchmark, for programs.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -9,7 +9,8 @@ use crate::{
     report::json::HASH,
 };
 
-/// The impact of the differences between the versions on a benchmark: those that it executes or reads.
+/// The impact of the differences between the versions on a benchmark: those that it executes or
+/// reads.
 #[derive(Serialize, JsonSchema)]
 pub struct ReachFields<'r> {
     /// The functions that differ and that it enters, in either version.
@@ -18,7 +19,7 @@ pub struct ReachFields<'r> {
     files: &'r [String],
     /// The environment variables that it reads and that differ.
     variables: &'r [String],
-    /// Why it may execute or read more than is known.
+    /// Reasons why it may execute or read more than is known.
     uncertainties: &'r [String],
 }
 
@@ -50,7 +51,7 @@ pub struct Difference<'r> {
     /// Whether its code differs, or only the data that it refers to.
     #[schemars(extend("enum" = ["code", "data"]))]
     differs: &'static str,
-    /// The static whose contents differ, where only data does and it has a name.
+    /// The static whose contents differ, if only data differs and it has a name.
     data: Option<&'r str>,
     /// The functions that only the head's refers to.
     callees_gained: Vec<&'r str>,
@@ -59,7 +60,8 @@ pub struct Difference<'r> {
 }
 
 impl<'r> Difference<'r> {
-    /// By its cause, and the functions that only one of the versions refers to: the head, the base.
+    /// The difference by its cause, and the functions that only head (`gained`) or base (`lost`)
+    /// refers to.
     pub fn new(cause: &'r Cause, gained: &'r [Name], lost: &'r [Name]) -> Self {
         let (differs, data) = match cause {
             Cause::Code => ("code", None),

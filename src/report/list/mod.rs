@@ -15,7 +15,7 @@ use crate::{
 /// The benchmarks of a version.
 #[derive(Clone, Debug)]
 pub struct ListReport {
-    /// The version.
+    /// The version listed.
     pub version: Version,
     /// The benchmarks of each bench target in the order of definition, with their harness.
     pub targets: Vec<(HarnessKind, Vec<Benchmark>)>,

@@ -1,4 +1,4 @@
-//! A plan as people and programs read it.
+//! The report of `plan` for people and for programs.
 
 use std::time::{Duration, SystemTime};
 
@@ -15,8 +15,8 @@ use crate::{
     verdict::Interleaving,
 };
 
-/// A benchmark of five builds of four executions of twenty measurements, in which builds differ by `layout`,
-/// executions by `start` and measurements by `noise`, shares of the value.
+/// A benchmark with five builds of four executions of twenty measurements. Builds differ by
+/// `layout`, executions by `start` and measurements by `noise`, as shares of the value.
 fn planned(id: &str, layout: f64, start: f64, noise: f64) -> PlannedBenchmark {
     let wave = |at: usize| [0.3, -1.0, 0.8, -0.4, 1.2, -0.9, 0.1, 0.6, -0.7, 0.0][at % 10];
     let builds = (0..5).map(|build| {

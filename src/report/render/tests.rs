@@ -1,4 +1,4 @@
-//! Each renderer once, with every block; and that none lets a text be anything but text.
+//! Renders every block in each form, and checks that any text stays text.
 
 use proptest::prelude::*;
 
@@ -11,7 +11,7 @@ use crate::report::{
     testing::HOSTILE,
 };
 
-/// A document with every block, in which this is the name of everything.
+/// A document with every block, in which everything has this name.
 fn document(name: &str) -> Document {
     let mut table = Table::new([
         Column::left("benchmark").names(),

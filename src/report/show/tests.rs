@@ -1,4 +1,4 @@
-//! A stored version as people and programs read it.
+//! The report of `show` for people and for programs.
 
 use super::*;
 use crate::{
