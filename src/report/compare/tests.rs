@@ -1,4 +1,4 @@
-//! A report with every verdict in it, as people, pull requests and programs read it.
+//! A report with every verdict, for people, pull requests and programs.
 
 mod accepted;
 mod advice;
@@ -78,13 +78,13 @@ fn failed(id: &str, reason: impl Into<String>) -> DecidedRow {
     DecidedRow::without_metric(&benchmark(id), Verdict::Failed { reason: reason.into() })
 }
 
-/// Unchanged, and measured so, although turns were asked for.
+/// An unchanged benchmark measured in this mode, although interleaving was requested.
 fn interleaved(id: &str, mode: Mode, obstacle: Option<InterleavingUnavailable>) -> DecidedRow {
     let interleaving = Some(Interleaving { mode, unavailable: obstacle });
     DecidedRow { interleaving, ..decided_row(id, 240.8, &[1.0], 0.02, 0.003) }
 }
 
-/// Every verdict, and everything that is told beside them.
+/// A report with every verdict and every note.
 fn report() -> ComparisonReport {
     shown(everything())
 }
@@ -147,7 +147,7 @@ fn everything() -> Outcome {
     outcome
 }
 
-/// How a command ends with this outcome.
+/// The exit code of a command with this outcome.
 fn exit(outcome: &Outcome, advisory: bool, inconclusive: bool) -> Exit {
     outcome.exit(&ExitPolicy {
         ignores_regressions: advisory,

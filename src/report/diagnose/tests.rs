@@ -1,4 +1,4 @@
-//! Diagnoses for people and for programs, of made-up benchmarks.
+//! The report of `diagnose` for people and for programs, on simulated benchmarks.
 
 use std::time::Duration;
 
@@ -13,7 +13,8 @@ use crate::{
     stats::{Interval, Random, plan::Cost},
 };
 
-/// Four builds of four executions of 200 measurements: normal, with this factor for measurement `i` of an execution.
+/// Four builds of four executions of 200 measurements: normal, with this factor for measurement `i`
+/// of an execution.
 fn data(factor: impl Fn(usize) -> f64) -> Measurements {
     let mut random = Random::new(7);
     let mut execution =
@@ -75,7 +76,8 @@ fn examined(id: &str, factor: impl Fn(usize) -> f64, others: &[&str]) -> Examine
     ExaminedBenchmark { benchmark: benchmark(id), outcome }
 }
 
-/// One that warms up and is slower after another, a steady one, one that failed and one that chose not to run.
+/// A benchmark that warms up and is slower after another one, a steady one, one that failed and one
+/// that chose not to run.
 fn report(id: &str) -> DiagnosisReport {
     let warming = |at: usize| 1.0 + 0.2 * (-(at as f64) / 15.0).exp();
     DiagnosisReport {
@@ -111,7 +113,7 @@ fn markdown() {
 fn json() {
     let text = report("parse").json().unwrap();
     let mut json: serde_json::Value = serde_json::from_str(&text).unwrap();
-    // What is one entry for each execution is as long as it is dull.
+    // Lists with one entry for each execution are long and uninteresting.
     for benchmark in json["benchmarks"].as_array_mut().unwrap() {
         for finding in ["states", "leaps"] {
             if let Some(all) = benchmark["diagnosis"][finding]["executions"].as_array_mut() {
@@ -173,7 +175,7 @@ fn a_steady_benchmark_is_told_to_need_no_warning_and_no_line_is_too_long() {
     let (steady, _) = steady.split_once("\nbroken").unwrap();
     assert!(steady.contains("nothing was found that needs a warning"), "{steady}");
     assert!(!steady.contains("warning:"), "{steady}");
-    // A command is to be copied as it is.
+    // A command stays on one line, to be copied.
     let text = text.replace("this report again: ", "\n");
     let long: Vec<&str> = text
         .lines()

@@ -1,4 +1,4 @@
-//! Comments on pull requests have room for everything, and for nothing that is no part of them.
+//! Comments on pull requests have room for everything, and contain nothing else.
 
 use super::*;
 

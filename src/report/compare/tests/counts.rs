@@ -1,11 +1,11 @@
-//! Counts as readers see them.
+//! Counts in a report.
 
 use serde_json::Value;
 
 use super::*;
 use crate::report::{sentence, testing::counted_in};
 
-/// Allocations of some benchmarks: their ids, and how many base and head make.
+/// The allocations of some benchmarks: ids, and numbers in base and head.
 fn allocations(all: &[(&str, f64, f64)]) -> ComparisonReport {
     let row =
         |(id, base, head): &(&str, f64, f64)| counted(&Metric::allocations(), id, *base, *head);

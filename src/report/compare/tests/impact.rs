@@ -1,4 +1,4 @@
-//! What of the differences between the versions benchmarks execute and read.
+//! The impact of the differences between the versions, in a report.
 
 use super::*;
 use crate::{
@@ -27,7 +27,7 @@ pub(super) fn function(
     }
 }
 
-/// So many functions that grew.
+/// This many functions that grew.
 fn functions(count: usize) -> Impact {
     let functions =
         (0..count).map(|index| function(&format!("f{index}"), [Some(624), Some(524)], true));
@@ -50,7 +50,7 @@ fn of(rows: Vec<DecidedRow>) -> ComparisonReport {
     shown(Outcome { rows, ..nothing() })
 }
 
-/// What is said in text and in Markdown of one regressed benchmark.
+/// The report on one regressed benchmark with this impact, as text and as Markdown.
 fn said(reach: Impact) -> [String; 2] {
     let report = of(vec![regressed("a", reach)]);
     let text = style::plain(&report.text(400));

@@ -1,4 +1,4 @@
-//! What is said of many benchmarks at once.
+//! Notes on many benchmarks at once.
 
 use super::*;
 use crate::stats::{Change, Evidence, InconclusiveReason};
@@ -90,7 +90,7 @@ fn a_benchmark_that_does_not_do_the_same_work_is_named_in_every_format() {
         ..decided_row(id, 812.0, &[1.4, 1.38], 0.01, 0.01)
     };
     let bytes = [16_274, 17_671].map(Throughput::Bytes);
-    // In another metric too, which is no other benchmark.
+    // The same benchmark in another metric.
     let rows = vec![worked("parse", bytes), worked("parse", bytes)];
     let report = shown(Outcome { rows, ..nothing() });
     let words = "parse processes 17671 instead of 16274 bytes per iteration (+8.58 %): not the \
@@ -146,7 +146,7 @@ fn what_could_not_take_turns_is_named_once_for_each_obstacle() {
         alone("pool", threads),
         alone("not asked", None),
         alone("a|b", threads),
-        // In another metric.
+        // The same benchmark in another metric.
         alone("pool", threads),
         alone("tool", program),
     ];

@@ -1,4 +1,4 @@
-//! A comparison as its readers see it in a browser.
+//! The web page of a comparison.
 
 use super::*;
 use crate::{callgrind::Explanation, compare::ExplainedBenchmark, impact::Impact};
@@ -46,7 +46,7 @@ fn pairs_stand_in_the_order_in_which_they_were_measured() {
     let head = Measurements::new(Metric::wall(), heads).unwrap();
     let head = head.with_starts([(1, 31.0), (2, 11.0), (3, 21.0)].into());
     row.stages[0].summaries = [base, Summary::compute(&head, Estimator::Mean)];
-    // Of 7.8, 1 and 1 % more in this order: down, and then hardly.
+    // The changes are +7.8, +1 and +1 % in this order: the line falls, and then is almost flat.
     let page = page(&row);
     let line = page.split("<path class=l d=\"").nth(1).and_then(|rest| rest.split('"').next());
     assert_eq!(line, Some("M57 2l113 54 113 0"), "{page}");

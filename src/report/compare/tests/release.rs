@@ -1,4 +1,4 @@
-//! A head that is judged against a release as well.
+//! A head that is also compared with a release.
 
 use super::*;
 
