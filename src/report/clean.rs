@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_removed_is_counted_by_kind_and_by_version() {
+    fn clean_counts_by_kind_and_by_version() {
         let text = |report: CleanReport| style::plain(&render::text(&report.document(), 80));
         assert_eq!(
             text(report(true, "HEAD (1a2b3c4)")),

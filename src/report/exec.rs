@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn every_measurement_is_a_line() {
+    fn exec_shows_each_measurement_on_a_line() {
         insta::assert_snapshot!(style::plain(&render::text(&report("parse/1").document(), 80)));
     }
 }

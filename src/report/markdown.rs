@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_span_is_code_whatever_it_has() {
+    fn code_span_holds_any_text() {
         assert_eq!(code("a|b<i>"), "`a|b<i>`");
         assert_eq!(code("a``b"), "``` a``b ```");
         assert_eq!(code("a\nb\u{1b}"), r"`a\nb\u{1b}`");
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn prose_has_no_markup_and_no_line_breaks() {
+    fn escaped_prose_has_no_markup_and_no_line_breaks() {
         assert_eq!(
             escaped("<b> *x* @me\n# y"),
             "&lt;b&gt; \\*x\\* \\@\u{2060}me\\\\n\\#\u{2060} y"

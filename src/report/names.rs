@@ -46,7 +46,7 @@ mod tests {
     use crate::model::Name;
 
     #[test]
-    fn an_id_that_two_bench_targets_have_is_told_with_them() {
+    fn shared_id_has_its_bench_target() {
         let benchmark = |target: &str, id: &str| Benchmark {
             package: "p".to_owned(),
             target: target.to_owned(),
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn only_metrics_other_than_wall_time_are_named() {
+    fn wall_time_is_not_named() {
         let memory = Metric { name: "peak-memory".to_owned(), unit: crate::model::Unit::Bytes };
         assert_eq!(metric_name(Some(&memory)), "peak-memory");
         assert_eq!(metric_name(Some(&Metric::wall())), "");

@@ -237,7 +237,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_have_the_unit_that_suits_them() {
+    fn durations_have_a_suitable_unit() {
         let text = |seconds| duration(Duration::from_secs_f64(seconds));
         assert_eq!(text(0.07), "70 ms");
         assert_eq!(text(2.1), "2.10 s");
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn measured_values_have_four_digits_in_the_unit_that_suits_them() {
+    fn values_have_four_digits_and_a_suitable_unit() {
         let time = |nanoseconds| value(nanoseconds, Unit::Nanoseconds);
         assert_eq!(time(0.2501), "0.2501 ns");
         assert_eq!(time(3806.0), "3.806 µs");
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_has_the_half_width_of_its_interval() {
+    fn value_with_interval_shows_the_half_width() {
         let text = |half| value_with_interval(&Interval::around(4384.0, half), Unit::Nanoseconds);
         assert_eq!(text(43.84), "4.384 µs ± 1.0 %");
         assert_eq!(text(9000.0), "4.384 µs ± >99 %");
@@ -272,14 +272,14 @@ mod tests {
     }
 
     #[test]
-    fn sizes_have_the_unit_that_suits_them() {
+    fn bytes_have_a_suitable_unit() {
         assert_eq!(bytes(512), "512 B");
         assert_eq!(bytes(3_565_158), "3.4 MiB");
         assert_eq!(bytes(1024 * 1024 - 1), "1.0 MiB");
     }
 
     #[test]
-    fn a_change_of_the_stack_is_told_where_both_sizes_are_known() {
+    fn change_of_stack_needs_both_sizes() {
         assert_eq!(change_of_stack(Some(24), Some(88)), ", stack 24 -> 88 bytes");
         for (base, head) in [(Some(24), Some(24)), (None, Some(88)), (Some(24), None), (None, None)]
         {
@@ -288,13 +288,13 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_is_of_a_second() {
+    fn rate_is_in_seconds() {
         assert_eq!(rate(Throughput::Bytes(1024), 1000.0), "976.6 MiB/s");
         assert_eq!(rate(Throughput::Elements(5), 1000.0), "5.0000e6 elements/s");
     }
 
     #[test]
-    fn changes_have_as_many_digits_as_say_something() {
+    fn percent_has_only_significant_digits() {
         let texts = [0.0164, -0.0585, -0.0, 1.5, 29.0, 5000.0].map(percent);
         assert_eq!(texts, ["+1.64 %", "-5.85 %", "+0.00 %", "+150.0 %", "+2900 %", ">+100000 %"]);
         assert_eq!(range(-0.0585, 0.0276), "-5.85 .. +2.76");
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_from_nothing_has_no_percentage() {
+    fn changed_from_zero_has_no_percentage() {
         let from_nothing = [f64::INFINITY; 3];
         let told = |[share, low, high]: [f64; 3]| changed_within(share, low, high);
         assert_eq!(told(from_nothing), "from 0");
@@ -313,13 +313,13 @@ mod tests {
     }
 
     #[test]
-    fn a_size_that_is_not_nothing_is_not_called_so() {
+    fn size_above_zero_is_not_shown_as_zero() {
         let sizes = [0.0, 0.0001, 1.23e-5, 1e-5, 4.56e-6, 3e-12].map(size);
         assert_eq!(sizes, ["0 %", "0.01 %", "0.0012 %", "0.001 %", "0.00046 %", "3e-10 %"]);
     }
 
     #[test]
-    fn what_a_user_chose_keeps_its_digits() {
+    fn exact_keeps_all_digits() {
         let chosen = [0.95, 0.07, 0.9999, 1.0 - 0.0001, 1e-5, 0.12345, 0.0, 1.0].map(exact);
         let texts = ["95 %", "7 %", "99.99 %", "99.99 %", "0.001 %", "12.345 %", "0 %", "100 %"];
         assert_eq!(chosen, texts);
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn a_p_value_is_never_nothing() {
+    fn p_value_is_never_zero() {
         assert_eq!([0.0124, 2e-13, 0.0].map(p_value), ["p 0.012", "p 2e-13", "p < 1e-300"]);
     }
 }

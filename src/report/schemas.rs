@@ -73,7 +73,7 @@ fn open_variants(schema: &mut Schema) -> bool {
 
 /// With `INSTA_UPDATE=always`, as for snapshots, the files are written.
 #[test]
-fn schemas_follow_from_the_types() {
+fn schema_files_match_the_types() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas");
     for (name, schema) in all() {
         let path = folder.join(name).with_extension("json");

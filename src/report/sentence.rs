@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn each_verdict_is_a_sentence_with_its_reason() {
+    fn verdicts_are_sentences_with_their_reasons() {
         let (p, needed, first, min_effect) = (2e-5, 0.04, 0.08, 0.01);
         let reason = || "exited with code 101".to_owned();
         let verdicts = [
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn two_builds_see_almost_nothing_and_the_sentence_stays_readable() {
+    fn large_detectable_change_stays_readable() {
         let change = Change { estimate: 0.0634, low: -0.9677, high: 5000.0 };
         let open = Verdict::Inconclusive {
             change,
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_to_be_detectable_is_not_told() {
+    fn unknown_power_is_not_mentioned() {
         let doubt = InconclusiveReason::NotFlagged;
         let open = Verdict::Inconclusive { change: change(0.05), detectable: None, reason: doubt };
         let text = verdict(&open);
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn no_reason_steers_the_terminal() {
+    fn reasons_are_escaped() {
         let failed = Verdict::Failed { reason: "a\u{1b}[2J\n  b\u{202e}".to_owned() };
         assert_eq!(verdict(&failed), "failed: a\\u{1b}[2J\n  b\\u{202e}");
     }

@@ -82,14 +82,14 @@ mod tests {
     }
 
     #[test]
-    fn what_executions_explain_is_not_said_of_builds() {
+    fn shares_attribute_execution_noise_to_executions() {
         // Build values 2 and 8, so S_V² = 18; executions ±1 about them, so S_B² / m = 1.
         assert_eq!(share([&[1.0, 3.0], &[7.0, 9.0]]), "94/6 %");
         assert_eq!(share([&[1.0, 3.0], &[1.2, 3.0]]), "0/100 %");
     }
 
     #[test]
-    fn one_execution_of_each_build_tells_nothing() {
+    fn shares_need_repeated_executions() {
         assert_eq!(share([&[1.0], &[8.0]]), "?");
         assert_eq!(share([&[1.0, 1.0], &[1.0, 1.0]]), "?");
     }

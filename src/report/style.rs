@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_painted_is_the_same_text_without_its_style() {
+    fn painted_text_is_unchanged_without_its_style() {
         let painted = paint(Role::Bad, "regressed");
         assert_ne!(painted, "regressed");
         assert_eq!(plain(&painted), "regressed");

@@ -109,7 +109,7 @@ fn full(id: &str) -> BisectReport {
 }
 
 #[test]
-fn a_commit_is_told_with_its_size_and_the_command_that_checks_it() {
+fn named_commit_has_its_change_and_a_check_command() {
     let places = vec![place('1', &['2'], 5.0, Ending::Shown)];
     let outcome = Outcome::Changed { total: change(5.1), places, unexplained: change(0.1) };
     let text = style::plain(&report(line(vec![searched("parse/1", outcome)])).text(100));
@@ -127,7 +127,7 @@ fn a_commit_is_told_with_its_size_and_the_command_that_checks_it() {
 }
 
 #[test]
-fn what_could_not_be_narrowed_is_told_with_its_commits_and_why() {
+fn unnarrowed_place_lists_its_commits_and_the_reason() {
     let told = |commits: &[char], ending| {
         let places = vec![place('1', commits, 5.0, ending)];
         let outcome = Outcome::Changed { total: change(5.0), places, unexplained: change(0.0) };
@@ -148,7 +148,7 @@ fn what_could_not_be_narrowed_is_told_with_its_commits_and_why() {
 }
 
 #[test]
-fn all_that_was_found_and_left_out_is_told() {
+fn report_lists_all_outcomes_and_skips() {
     let text = style::plain(&full("parse/1").text(300));
     for part in [
         "the start of the range is not on this line",
@@ -169,7 +169,7 @@ fn all_that_was_found_and_left_out_is_told() {
 }
 
 #[test]
-fn names_from_elsewhere_do_no_harm_and_programs_read_what_the_schema_says() {
+fn bisect_report_is_harmless_and_keeps_its_schema() {
     assert_harmless(&full(HOSTILE));
     assert_keeps("bisect", &full(HOSTILE));
     assert_eq!(full("a").exit(), Exit::Benchmark);

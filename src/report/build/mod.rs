@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn two_versions_agree_as_far_as_the_builds_that_agree_least() {
+    fn agreement_is_that_of_the_worst_builds() {
         assert_eq!(
             style::plain(&report("main", false).text(300)),
             "main (aaaaaaa) and HEAD (bbbbbbb), parser/work: of 200 common functions, at least 98.50 % \
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_from_elsewhere_steers_the_terminal() {
+    fn untrusted_texts_are_harmless() {
         assert_harmless(&report(HOSTILE, false));
     }
 }

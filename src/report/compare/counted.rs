@@ -116,7 +116,7 @@ mod tests {
     use crate::report::testing::counted;
 
     #[test]
-    fn time_and_instructions_say_together_where_a_change_may_come_from() {
+    fn time_and_instructions_have_a_joint_conclusion() {
         let said = |time: f64, instructions: f64| {
             let timed = counted(&Metric::wall(), "a", 100.0, time);
             together(&timed, &counted(&Metric::instructions(), "a", 100.0, instructions))

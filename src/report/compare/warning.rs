@@ -289,7 +289,7 @@ mod tests {
     use crate::{model::Layout, report::testing::target};
 
     #[test]
-    fn functions_at_other_addresses_are_told_with_their_share() {
+    fn moved_functions_warning_has_their_share() {
         let (target, layout) = (target("work"), Layout::SameOrder);
         let warning = Warning::OtherAddresses { target, layout, share: 0.031 };
         assert_eq!(

@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn as_many_numbers_of_measurements_are_shown_as_there_is_room_for() {
+    fn chosen_counts_fit_the_columns() {
         assert_eq!(chosen(&[]), [0; 0]);
         assert_eq!(chosen(&[1, 3]), [0, 1]);
         let many: Vec<usize> = (1..20).collect();

@@ -307,7 +307,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_named_after_its_benchmark_whatever_that_is_called() {
+    fn file_name_is_safe_for_any_id() {
         for (id, name) in [
             ("parse/64 kB", "parse-64-kB"),
             ("../../etc/passwd", "etc-passwd"),
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn benchmarks_with_similar_names_have_files_of_their_own() {
+    fn file_names_of_similar_ids_differ() {
         let mut used = BTreeSet::new();
         let names = ["a-b", "A-b", "a-b", "a-b-2"].map(|name| unused(name, &mut used));
         assert_eq!(names, ["a-b", "A-b-2", "a-b-3", "a-b-2-2"]);

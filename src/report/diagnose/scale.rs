@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn all_values_have_a_place_and_round_numbers_stand_at_the_axis() {
+    fn scale_covers_all_values_with_round_ticks() {
         let scale = scale(&[15.2, 19.5], &Axis::linear("ns"));
         assert!(scale.place(15.2) > 0.0 && scale.place(19.5) < 100.0);
         assert_eq!(scale.ticks, [16.0, 17.0, 18.0, 19.0]);
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_factors_are_equally_far_apart_on_a_logarithmic_axis() {
+    fn logarithmic_scale_has_equal_steps_for_equal_factors() {
         let scale = scale(&[1.0, 10.0, 100.0], &Axis::logarithmic("iterations"));
         let [a, b, c] = [1.0, 10.0, 100.0].map(|value| scale.place(value));
         assert!(((b - a) - (c - b)).abs() < 1e-9);
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn one_value_and_none_have_a_scale_too() {
+    fn scale_accepts_one_value_or_none() {
         for values in [&[][..], &[3.0], &[0.0], &[f64::NAN]] {
             for axis in [Axis::linear("x"), Axis::logarithmic("x")] {
                 let scale = scale(values, &axis);

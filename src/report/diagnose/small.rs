@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_reaches_from_the_least_to_the_most() {
+    fn sparkline_spans_the_range_of_values() {
         assert_eq!(sparkline(&[1.0, f64::NAN, 1.5, 2.0]), "▁·▅█");
         assert_eq!(sparkline(&[3.0, 3.0]), "▁▁");
         assert_eq!(sparkline(&[]), "");
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_curve_is_nothing_where_there_is_nothing() {
+    fn curve_is_blank_at_zero() {
         assert_eq!(curve(&[0.0, 0.001, 0.5, 1.0]), "  ▅█");
         assert_eq!(curve(&[0.0]), " ");
     }

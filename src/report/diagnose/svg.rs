@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn no_name_is_markup() {
+    fn names_are_escaped() {
         let svg = document("</title><script>alert(1)</script>\u{1b}", &[panel()]);
         assert!(!svg.contains("<script") && !svg.contains("<i>") && !svg.contains('\u{1b}'));
         assert!(svg.contains("a &lt; b &amp; &quot;c&quot;"));
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_place_on_an_axis_is_not_drawn() {
+    fn points_off_the_axis_are_not_drawn() {
         let svg = document("t", &[panel()]);
         assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
         // Of three dots, one is on the axis.
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_panel_is_drawn_without_anything_in_it() {
+    fn empty_panel_is_drawn_without_shapes() {
         let svg = document("t", &[Panel::default()]);
         assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
     }

@@ -141,7 +141,7 @@ fn plots() {
 }
 
 #[test]
-fn no_name_is_markup_or_steers_in_any_form() {
+fn hostile_names_are_harmless_in_any_form() {
     let mut report = report(HOSTILE);
     report.benchmarks.push(examined("second", |_| 1.0, &[HOSTILE, HOSTILE]));
     assert_harmless(&report);
@@ -154,7 +154,7 @@ fn no_name_is_markup_or_steers_in_any_form() {
 }
 
 #[test]
-fn what_programs_read_is_as_the_schema_has_it() {
+fn json_keeps_its_schema() {
     assert_keeps("diagnose", &report(HOSTILE));
     let mut few = report("few");
     let data = Measurements::new(Metric::wall(), [(1, [[1.0, 2.0]])]).unwrap();
@@ -169,7 +169,7 @@ fn what_programs_read_is_as_the_schema_has_it() {
 }
 
 #[test]
-fn a_steady_benchmark_is_told_to_need_no_warning_and_no_line_is_too_long() {
+fn steady_benchmark_has_no_warning_and_lines_fit() {
     let text = style::plain(&report("parse").text(80));
     let (_, steady) = text.split_once("\nsteady ").unwrap();
     let (steady, _) = steady.split_once("\nbroken").unwrap();
@@ -185,7 +185,7 @@ fn a_steady_benchmark_is_told_to_need_no_warning_and_no_line_is_too_long() {
 }
 
 #[test]
-fn what_the_control_shows_as_well_is_no_warning() {
+fn warning_shared_by_the_control_is_about_the_machine() {
     let mut report = report("parse");
     if let Ok(examination) = &mut report.benchmarks[0].outcome {
         examination.machine = std::mem::take(&mut examination.warnings);

@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn each_function_that_differs_is_a_line() {
+    fn diff_has_a_line_for_each_function() {
         insta::assert_snapshot!(style::plain(&report("parse").text(80)));
     }
 
@@ -205,13 +205,13 @@ mod tests {
     }
 
     #[test]
-    fn benchmarks_are_told_below_the_functions_that_they_execute_and_with_what_they_reach() {
+    fn benchmarks_follow_the_functions_they_execute() {
         insta::assert_snapshot!(style::plain(&by_benchmark("parse").text(80)));
         assert!(!report("parse").text(80).contains("benchmark"));
     }
 
     #[test]
-    fn many_benchmarks_that_all_reach_the_same_are_counted() {
+    fn benchmarks_with_equal_impact_are_counted() {
         let mut report = by_benchmark("parse");
         let reached = report.targets[0].executed.as_mut().unwrap();
         let (_, reach) = reached.benchmarks[0].clone();
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn that_nobody_executes_a_function_is_certain_only_if_all_is_known() {
+    fn unexecuted_function_needs_complete_traces() {
         let certain = "no benchmark executes it";
         let said = |change: fn(&mut ExecutedFunctions)| {
             let mut reached = ExecutedFunctions::default();
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_reads_who_executes_a_function_and_what_a_benchmark_reaches() {
+    fn json_has_executing_benchmarks_and_their_impact() {
         let json = |report: &DiffReport| -> serde_json::Value {
             serde_json::from_str(&report.json().unwrap()).unwrap()
         };
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn functions_of_one_name_are_told_apart_by_their_symbols() {
+    fn equal_names_are_distinguished_by_their_symbols() {
         let mut report = report("iter");
         report.targets[0].diff.added = vec![SizedFunction {
             name: Name::demangle("iter"),
@@ -286,13 +286,13 @@ mod tests {
     }
 
     #[test]
-    fn a_program_reads_what_the_schema_says() {
+    fn json_keeps_its_schema() {
         assert_keeps("diff", &report("parse"));
         assert_keeps("diff", &by_benchmark("parse"));
     }
 
     #[test]
-    fn nothing_from_elsewhere_steers_the_terminal() {
+    fn untrusted_texts_are_harmless() {
         assert_harmless(&report(HOSTILE));
         assert_harmless(&by_benchmark(HOSTILE));
     }

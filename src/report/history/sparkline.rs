@@ -62,26 +62,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sparkline_reaches_from_the_least_to_the_most() {
+    fn sparkline_spans_minimum_to_maximum() {
         assert_eq!(sparkline(&[Some(1.0), None, Some(1.5), Some(2.0)], &[]), "▁·▅█");
         assert_eq!(sparkline(&[], &[]), "");
         assert_eq!(sparkline(&[None], &[]), "·");
     }
 
     #[test]
-    fn small_differences_stay_small_in_a_sparkline() {
+    fn sparkline_keeps_small_differences_small() {
         assert_eq!(sparkline(&[Some(100.0), Some(101.0), Some(100.2)], &[]), "▁▂▁");
         assert_eq!(sparkline(&[Some(3.0), Some(3.0)], &[]), "▁▁");
     }
 
     #[test]
-    fn a_change_is_marked_in_front_of_the_first_value_of_the_new_level() {
+    fn sparkline_marks_a_change_before_the_new_level() {
         let values = [1.0, 1.0, 2.0, 2.0].map(Some);
         assert_eq!(sparkline(&values, &[2]), "▁▁|██");
     }
 
     #[test]
-    fn many_values_share_bars_and_those_of_two_levels_do_not() {
+    fn sparkline_bars_never_mix_two_levels() {
         let values: Vec<Option<f64>> =
             (0..1000).map(|index| Some(if index < 501 { 1.0 } else { 2.0 })).collect();
         let drawn = sparkline(&values, &[501]);

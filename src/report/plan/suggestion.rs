@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_quantile_is_one_of_the_numbers() {
+    fn quantile_is_one_of_the_numbers() {
         assert_eq!(median([7, 1, 3].into_iter()), Some(3));
         assert_eq!(median([4, 1].into_iter()), Some(1));
         assert_eq!(median(std::iter::empty()), None);

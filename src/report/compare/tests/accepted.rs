@@ -25,7 +25,7 @@ pub(super) fn idle(id: &str) -> Vec<IdleAcceptance> {
 }
 
 #[test]
-fn what_was_accepted_is_told_with_the_reason_and_passes_up_to_its_ceiling() {
+fn acceptance_has_its_reason_and_passes_to_its_ceiling() {
     let rows = vec![accepted("slow", 0.5, "checks | more"), accepted("slower", 0.02, "more")];
     let report = shown(Outcome { rows, idle: idle("old"), ..nothing() });
     assert_eq!(exit(&report.outcome, false, true), Exit::Regression);

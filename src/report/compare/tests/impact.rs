@@ -62,7 +62,7 @@ fn said(reach: Impact) -> [String; 2] {
 }
 
 #[test]
-fn the_changed_functions_that_a_benchmark_executes_are_named_with_their_sizes() {
+fn executed_functions_are_named_with_their_sizes() {
     let reach = Impact {
         functions: vec![
             function("resolve_prefix", [Some(624), Some(524)], true),
@@ -90,7 +90,7 @@ fn the_changed_functions_that_a_benchmark_executes_are_named_with_their_sizes() 
 }
 
 #[test]
-fn a_frame_on_the_stack_of_another_size_is_told_behind_the_size_of_the_code() {
+fn stack_size_follows_the_size_of_the_code() {
     let with_stack = |sizes: [u64; 2], [base_stack, head_stack]: [Option<u64>; 2]| {
         ReachedFunction { base_stack, head_stack, ..function("fold", sizes.map(Some), true) }
     };
@@ -105,7 +105,7 @@ fn a_frame_on_the_stack_of_another_size_is_told_behind_the_size_of_the_code() {
 }
 
 #[test]
-fn files_and_variables_that_differ_and_doubts_are_told() {
+fn files_variables_and_uncertainties_are_reported() {
     let owned = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
     let reach = |files: &[&str], variables: &[&str], doubts: &[&str]| Impact {
         files: owned(files),
@@ -129,7 +129,7 @@ fn files_and_variables_that_differ_and_doubts_are_told() {
 }
 
 #[test]
-fn a_change_without_a_changed_function_is_said_to_have_another_reason() {
+fn change_without_changed_functions_has_another_reason() {
     let nothing = "executes nothing that changed";
     let [text, markdown] = said(Impact::default());
     let reason =
@@ -145,7 +145,7 @@ fn a_change_without_a_changed_function_is_said_to_have_another_reason() {
 }
 
 #[test]
-fn benchmarks_that_reach_the_same_share_a_note_and_metrics_of_one_need_no_other() {
+fn equal_impacts_share_a_note() {
     let mut rows: Vec<DecidedRow> =
         (0..10).map(|index| open(&format!("b{index}"), functions(1))).collect();
     let memory = decided_row_in(&memory(), "b0", 3.2e6, &[1.4, 1.38], 0.0, 0.001);
@@ -165,7 +165,7 @@ fn benchmarks_that_reach_the_same_share_a_note_and_metrics_of_one_need_no_other(
 }
 
 #[test]
-fn unaffected_benchmarks_are_listed_counted_and_no_failure() {
+fn unaffected_benchmarks_are_listed_and_counted() {
     let report = of(vec![unaffected("a"), identical("c"), unaffected("b")]);
     let text = plain(&report);
     let expected = "2 unaffected, 1 identical\n\nexecuting and reading nothing that changed, not \
@@ -186,7 +186,7 @@ fn unaffected_benchmarks_are_listed_counted_and_no_failure() {
 }
 
 #[test]
-fn a_program_reads_all_that_a_benchmark_reaches() {
+fn json_has_the_full_impact() {
     let reach = Impact {
         files: vec!["data".to_owned()],
         variables: vec!["SIZE".to_owned()],
@@ -210,7 +210,7 @@ fn a_program_reads_all_that_a_benchmark_reaches() {
 }
 
 #[test]
-fn few_functions_of_a_bench_target_are_named_and_those_of_several_targets_once() {
+fn few_changed_functions_are_named_once() {
     let sized = |name: &str| SizedFunction {
         name: Name::demangle(name),
         instance: 1,
@@ -244,7 +244,7 @@ fn few_functions_of_a_bench_target_are_named_and_those_of_several_targets_once()
 }
 
 #[test]
-fn packages_of_other_versions_are_told() {
+fn dependency_changes_are_reported() {
     let change = |name: &str, base: &[&str], head: &[&str]| {
         let owned = |versions: &[&str]| versions.iter().map(|&one| one.to_owned()).collect();
         DependencyChange { name: name.to_owned(), base: owned(base), head: owned(head) }
@@ -274,7 +274,7 @@ fn packages_of_other_versions_are_told() {
 }
 
 #[test]
-fn names_and_reasons_from_elsewhere_steer_nothing() {
+fn untrusted_names_and_reasons_are_harmless() {
     let reach = Impact {
         functions: vec![
             function(HOSTILE, [None, None], true),
@@ -293,7 +293,7 @@ fn names_and_reasons_from_elsewhere_steer_nothing() {
 }
 
 #[test]
-fn what_many_benchmarks_reach_has_room_in_a_comment() {
+fn impact_of_many_benchmarks_fits_into_a_comment() {
     let long = "`|<&>".repeat(80);
     let mut report = report();
     report.outcome.dependencies = (0..100)
