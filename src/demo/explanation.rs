@@ -97,20 +97,20 @@ fn nothing_flagged(rows: &[DecidedRow], largest: Option<&LayoutEffect>) -> Expla
 /// Explains interleaving, if benchmarks ran interleaved, and counts those shown to be unchanged
 /// with it.
 fn interleaving_text(rows: &[DecidedRow]) -> String {
-    let in_turns: Vec<&DecidedRow> = rows
+    let interleaved: Vec<&DecidedRow> = rows
         .iter()
-        .filter(|row| row.interleaving.is_some_and(|way| way.mode == Mode::Interleaved))
+        .filter(|row| row.interleaving.is_some_and(|all| all.mode == Mode::Interleaved))
         .collect();
-    if in_turns.is_empty() {
+    if interleaved.is_empty() {
         return String::new();
     }
     let unchanged =
-        in_turns.iter().filter(|row| matches!(row.verdict, Verdict::Unchanged { .. })).count();
+        interleaved.iter().filter(|row| matches!(row.verdict, Verdict::Unchanged { .. })).count();
     format!(
         " Both commits ran at once on one CPU and took turns, about one each millisecond, so that whatever \
          disturbed the machine disturbed both alike. So even on a busy machine rbench can show that nothing \
          changed: here for {unchanged} of {}.",
-        quantity::count(in_turns.len(), "benchmark"),
+        quantity::count(interleaved.len(), "benchmark"),
     )
 }
 

@@ -17,7 +17,7 @@ const MOST: usize = 3;
 const LONGEST: usize = 60;
 
 /// The maximum width of an untrusted reason, in columns.
-const LONGEST_DOUBT: usize = 200;
+const LONGEST_REASON: usize = 200;
 
 /// The common impact on `number` benchmarks: `a, b: each executes fold (new, 90 bytes)`.
 pub fn benchmarks_text(whom: Text, number: usize, words: Text) -> Text {
@@ -33,9 +33,9 @@ pub fn name(name: &str) -> Text {
 }
 
 /// The impact on a benchmark: `executes fold (new, 90 bytes)`. Uncertainties follow
-/// `because_of_doubts`, such as `measured because`.
-pub fn words(reach: &Impact, because_of_doubts: &str) -> Text {
-    let Impact { functions, files, variables, uncertainties: doubts } = reach;
+/// `because`, such as `measured because`.
+pub fn words(impact: &Impact, because: &str) -> Text {
+    let Impact { functions, files, variables, uncertainties } = impact;
     let (measured, set_up): (Vec<&ReachedFunction>, Vec<&ReachedFunction>) =
         functions.iter().partition(|function| function.while_measuring);
     let functions =
@@ -58,10 +58,12 @@ pub fn words(reach: &Impact, because_of_doubts: &str) -> Text {
         let verb = format!("reads the variable{plural} ");
         parts.push(Text::from(verb).append(names).then(differ(variables.len())));
     }
-    if !doubts.is_empty() {
-        let doubt = |doubt: &String| Text::from(shorten(&escape_untrusted(doubt), LONGEST_DOUBT));
-        let doubts = listed(doubts, doubt, "");
-        parts.push(Text::from(format!("{because_of_doubts} ")).append(doubts));
+    if !uncertainties.is_empty() {
+        let uncertainty = |uncertainty: &String| {
+            Text::from(shorten(&escape_untrusted(uncertainty), LONGEST_REASON))
+        };
+        let uncertainties = listed(uncertainties, uncertainty, "");
+        parts.push(Text::from(format!("{because} ")).append(uncertainties));
     }
     Text::joined(parts, "; ")
 }

@@ -75,7 +75,7 @@ pub struct Version<'r> {
     /// The hash of its files.
     #[schemars(regex(pattern = OBJECT_ID))]
     tree: &'r str,
-    /// Whether there are uncommitted changes.
+    /// True if there are uncommitted changes.
     dirty: bool,
     /// The first line of the commit's message.
     summary: &'r str,
@@ -131,7 +131,7 @@ pub struct Criteria {
     /// The smallest relative change to report: 0.01 is 1 %.
     #[schemars(range(min = 0))]
     min_effect: f64,
-    /// Whether flagged benchmarks are measured again on fresh builds.
+    /// True if flagged benchmarks are measured again on fresh builds.
     confirm: bool,
 }
 
@@ -266,7 +266,7 @@ pub struct Change {
     /// The two-sided p value of no change.
     #[schemars(range(min = 0, max = 1))]
     p: f64,
-    /// Whether builds were paired by layout seed.
+    /// True if builds were paired by layout seed.
     paired: bool,
 }
 
@@ -294,10 +294,10 @@ impl From<&Assessment> for Change {
 /// The mode in which a benchmark was measured, and the estimator of its values.
 #[derive(Serialize, JsonSchema)]
 pub struct Measured {
-    /// Whether its executions were interleaved with those of the other version; null: there is no
-    /// value, or they were not all measured in one mode.
+    /// The mode of its executions: interleaved with those of the other version, or sequential. Null: no
+    /// value, or not all were measured in one mode.
     mode: Option<Mode>,
-    /// Why it was not interleaved although that was requested.
+    /// The reason why it was not interleaved although that was requested.
     interleaving_unavailable: Option<InterleavingUnavailable>,
     /// The estimator of the value; null: there is no value.
     estimator: Option<Estimator>,

@@ -37,8 +37,9 @@ pub fn count(number: usize, thing: &str) -> String {
 /// The size of an experiment: `5 builds × 1 execution × 5 measurements`.
 pub fn sample_sizes(sizes: SampleSizes) -> String {
     let SampleSizes { builds, executions, measurements, .. } = sizes;
-    let looks = sizes.interim_analyses();
-    let builds = if looks.is_fixed() { count(builds, "build") } else { format!("{looks} builds") };
+    let analyses = sizes.interim_analyses();
+    let builds =
+        if analyses.is_fixed() { count(builds, "build") } else { format!("{analyses} builds") };
     let [executions, measurements] = [(executions, "execution"), (measurements, "measurement")]
         .map(|(number, thing)| count(number, thing));
     format!("{builds} × {executions} × {measurements}")
@@ -304,10 +305,10 @@ mod tests {
     #[test]
     fn changed_from_zero_has_no_percentage() {
         let from_nothing = [f64::INFINITY; 3];
-        let told = |[share, low, high]: [f64; 3]| changed_within(share, low, high);
-        assert_eq!(told(from_nothing), "from 0");
-        assert_eq!(told([0.5, 0.4, 0.6]), "+50.00 % (+40.00 .. +60.00)");
-        assert_eq!(told([f64::INFINITY, 0.5, f64::INFINITY]), "from 0 (+50.00 .. >+100000)");
+        let shown = |[share, low, high]: [f64; 3]| changed_within(share, low, high);
+        assert_eq!(shown(from_nothing), "from 0");
+        assert_eq!(shown([0.5, 0.4, 0.6]), "+50.00 % (+40.00 .. +60.00)");
+        assert_eq!(shown([f64::INFINITY, 0.5, f64::INFINITY]), "from 0 (+50.00 .. >+100000)");
         assert_eq!(range(f64::INFINITY, f64::INFINITY), "");
         assert_eq!(exact(f64::INFINITY), "any size");
     }

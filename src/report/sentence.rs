@@ -55,9 +55,9 @@ fn change_and_reason(verdict: &Verdict) -> (Option<&Change>, String) {
             let less = format!("less than {} either way", exact(*min_effect));
             (Some(change), less + &difference.unwrap_or_default())
         }
-        Verdict::Inconclusive { change, detectable, reason: doubt } => {
-            let reason = inconclusive_text(*doubt);
-            let reason = match doubt {
+        Verdict::Inconclusive { change, detectable, reason: cause } => {
+            let reason = inconclusive_text(*cause);
+            let reason = match cause {
                 InconclusiveReason::Small { .. } | InconclusiveReason::Shrunk { .. } => reason,
                 _ => reason + &detectable.map(power_text).unwrap_or_default(),
             };
@@ -191,8 +191,8 @@ pub const fn shown_by(basis: Evidence) -> &'static str {
     }
 }
 
-fn inconclusive_text(doubt: InconclusiveReason) -> String {
-    match doubt {
+fn inconclusive_text(cause: InconclusiveReason) -> String {
+    match cause {
         InconclusiveReason::NotFlagged => "which chance can explain".to_owned(),
         InconclusiveReason::Varies { by_chance: None } => {
             "but the counts of both versions vary so much that their ranges overlap".to_owned()
@@ -251,8 +251,8 @@ mod tests {
         Change { estimate, low: estimate - 0.01, high: estimate + 0.01 }
     }
 
-    fn inconclusive(doubt: InconclusiveReason) -> Verdict {
-        Verdict::Inconclusive { change: change(0.05), detectable: Some(0.0312), reason: doubt }
+    fn inconclusive(cause: InconclusiveReason) -> Verdict {
+        Verdict::Inconclusive { change: change(0.05), detectable: Some(0.0312), reason: cause }
     }
 
     #[test]
@@ -325,8 +325,8 @@ mod tests {
 
     #[test]
     fn unknown_power_is_not_mentioned() {
-        let doubt = InconclusiveReason::NotFlagged;
-        let open = Verdict::Inconclusive { change: change(0.05), detectable: None, reason: doubt };
+        let cause = InconclusiveReason::NotFlagged;
+        let open = Verdict::Inconclusive { change: change(0.05), detectable: None, reason: cause };
         let text = verdict(&open);
         assert!(text.ends_with(", which chance can explain"), "{text}");
     }

@@ -100,9 +100,9 @@ pub fn decided_row_in(
     let stages: Vec<DecidedStage> = factors.iter().map(stage).collect();
     let second = stages.get(1).map(|stage| &stage.assessment);
     let decisive = second.unwrap_or(&stages[0].assessment);
-    let outlook = Power::estimate(decisive, 5, &criteria);
+    let power = Power::estimate(decisive, 5, &criteria);
     let verdict = Verdict::decide(&stages[0].assessment, second, 5, &criteria);
-    let verdict = verdict.with_power(outlook.as_ref());
+    let verdict = verdict.with_power(power.as_ref());
     DecidedRow {
         benchmark: benchmark(id),
         metric: Some(metric.clone()),

@@ -185,7 +185,7 @@ impl<'r> Verdicts<'r> {
             pairing: relation::pairing_within_experiment(&benchmark.layouts(versions)?),
         };
         let (count, all) = (self.count_decided(versions)?, analyses.planned.count());
-        // It ends at the first look that decides it, whatever was measured of it later for another metric.
+        // The first analysis that decides the metric counts, whatever was measured later for another one.
         let mut first = None;
         for index in 0..analyses.count() {
             match subject.analysed(

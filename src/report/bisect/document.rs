@@ -55,14 +55,14 @@ impl BisectReport {
         let more = (between > 0).then(|| Text::from(format!("… {} …", count(between, "commit"))));
         let mut lines: Vec<Text> = place
             .caution()
-            .map(|doubt| Text::new().styled(Role::Doubtful, doubt))
+            .map(|caution| Text::new().styled(Role::Doubtful, caution))
             .into_iter()
             .collect();
         lines.extend(first.iter().map(commit).chain(more).chain(last.iter().map(commit)));
         let role = if place.change.estimate > 0.0 { Role::Bad } else { Role::Good };
         let mut size = Text::new().styled(role, change(&place.change));
-        if let Some(reach) = &place.impact {
-            size = size.then(": ").append(impact::words(reach, "measured because"));
+        if let Some(impact) = &place.impact {
+            size = size.then(": ").append(impact::words(impact, "measured because"));
         }
         let mut below = vec![Item::from(size)];
         below.extend(

@@ -33,7 +33,7 @@ pub(in crate::report) struct Bisect<'r> {
     measured_comparisons: usize,
     /// The number of comparisons of two versions taken from the store.
     stored_comparisons: usize,
-    /// Whether the search stopped at the end of its budget.
+    /// True if the search stopped at the end of its budget.
     stopped: bool,
     line: Line<'r>,
     /// Reasons why the results are less certain.
@@ -49,7 +49,7 @@ struct Line<'r> {
     head: Version<'r>,
     /// The number of commits.
     commits: usize,
-    /// Whether the start of the range is not on the line, so that the base differs from it.
+    /// True if the start of the range is not on the line, so that the base differs from it.
     forks: bool,
     benchmarks: Vec<Benchmark<'r>>,
     /// Only in the head; not searched.
@@ -146,7 +146,7 @@ struct CommitFields<'r> {
     /// When its author wrote it, in UTC.
     #[schemars(extend("format" = "date-time"))]
     authored_at: Option<String>,
-    /// Whether it has more than one parent.
+    /// True if it has more than one parent.
     merge: bool,
 }
 

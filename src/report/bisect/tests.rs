@@ -128,19 +128,19 @@ fn named_commit_has_its_change_and_a_check_command() {
 
 #[test]
 fn unnarrowed_place_lists_its_commits_and_the_reason() {
-    let told = |commits: &[char], ending| {
+    let shown = |commits: &[char], ending| {
         let places = vec![place('1', commits, 5.0, ending)];
         let outcome = Outcome::Changed { total: change(5.0), places, unexplained: change(0.0) };
         style::plain(&report(line(vec![searched("a", outcome)])).text(100))
     };
-    let text = told(&['2', '3'], Ending::Shown);
+    let text = shown(&['2', '3'], Ending::Shown);
     assert!(text.contains("one of 2 commits: those between cannot be compared"), "{text}");
     assert!(text.contains("1 place not narrowed to one"), "{text}");
     assert!(text.contains("compare 1111111 3333333 "), "{text}");
-    assert!(told(&['2', '3'], Ending::Spread).contains("neither half alone"));
-    assert!(told(&['2'], Ending::NotShown).contains("perhaps in 1 commit"));
+    assert!(shown(&['2', '3'], Ending::Spread).contains("neither half alone"));
+    assert!(shown(&['2'], Ending::NotShown).contains("perhaps in 1 commit"));
     let many: Vec<char> = "23456789abcdef".chars().collect();
-    let text = told(&many, Ending::Stopped);
+    let text = shown(&many, Ending::Stopped);
     assert!(
         text.contains("the search was stopped here") && text.contains("… 8 commits …"),
         "{text}"

@@ -34,7 +34,7 @@ struct VersionFields<'r> {
     strategy: Strategy,
     /// The reason for this strategy.
     reason: &'r str,
-    /// Whether anything was compiled in this run.
+    /// True if anything was compiled in this run.
     compiled: bool,
     /// The duration of the first compilation, in this run or an earlier one.
     #[schemars(range(min = 0))]
@@ -73,7 +73,7 @@ struct Build {
     size_bytes: u64,
     #[schemars(range(min = 0))]
     link_seconds: f64,
-    /// Whether it was linked in this run.
+    /// True if it was linked in this run.
     fresh: bool,
     /// Its path.
     executable: String,
@@ -86,7 +86,7 @@ struct Agreement<'r> {
     head: Version<'r>,
     #[serde(flatten)]
     target: &'r BenchTarget,
-    /// Whether all builds are the same machine code at the same addresses.
+    /// True if all builds are the same machine code at the same addresses.
     identical: bool,
     /// The number of functions that both versions have.
     common: usize,

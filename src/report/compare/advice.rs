@@ -65,7 +65,7 @@ impl ComparisonReport {
                 .any(|row| row.benchmark == *benchmark && has_metric(row, is_instructions))
         };
         let is_meant = |row: &&DecidedRow| {
-            let reaches = row.impact.as_ref().is_some_and(|reach| !reach.functions.is_empty());
+            let reaches = row.impact.as_ref().is_some_and(|impact| !impact.functions.is_empty());
             reaches
                 && (has_metric(row, is_time) || has_metric(row, is_instructions))
                 && self.outcome.explainable.contains(&row.benchmark)

@@ -93,8 +93,8 @@ impl ComparisonReport {
             blocks.push(Block::Table(self.table(&rows, metric.is_none())));
         }
         let mut notes = self.reasons(&rows);
-        let reach = self.impact_notes().into_iter();
-        let (changed, others): (Vec<_>, Vec<_>) = reach.partition(|note| note.is_changed);
+        let impact_notes = self.impact_notes().into_iter();
+        let (changed, others): (Vec<_>, Vec<_>) = impact_notes.partition(|note| note.is_changed);
         let others = if self.explains_all { others } else { Vec::new() };
         notes.extend(changed.into_iter().chain(others).map(|note| Item::from(note.text)));
         notes.extend(self.remarks().into_iter().map(Item::from));
@@ -178,10 +178,15 @@ impl ComparisonReport {
 
     /// The origin of the results: sample sizes, modes, machine, stored experiments.
     pub(super) fn measured(&self) -> Vec<String> {
-        let stored = |ComparedExperiment { identity, started: begun, sample_sizes: dimensions }: &ComparedExperiment| {
-            let (begun, shape) = (date::minute(*begun), quantity::sample_sizes(*dimensions));
-            format!("stored results of experiment {}, {begun}: {shape}", escape_untrusted(identity))
-        };
+        let stored =
+            |ComparedExperiment { identity, started, sample_sizes }: &ComparedExperiment| {
+                let (started, shape) =
+                    (date::minute(*started), quantity::sample_sizes(*sample_sizes));
+                format!(
+                    "stored results of experiment {}, {started}: {shape}",
+                    escape_untrusted(identity)
+                )
+            };
         let mut lines: Vec<String> =
             self.outcome.sample_sizes.map(quantity::sample_sizes).into_iter().collect();
         lines.extend(self.outcome.stored.iter().map(stored));
@@ -273,8 +278,8 @@ impl ComparisonReport {
         let used: BTreeSet<(bool, &str)> = used.collect();
         let names: BTreeSet<&str> = used.iter().map(|(_, name)| *name).collect();
         match (used.first(), used.last()) {
-            (Some((_, alone)), Some((_, in_turns))) if names.len() > 1 => {
-                Some(format!("estimator {in_turns} in turns and {alone} otherwise"))
+            (Some((_, alone)), Some((_, interleaved))) if names.len() > 1 => {
+                Some(format!("estimator {interleaved} in turns and {alone} otherwise"))
             }
             (Some((_, name)), _) => Some(format!("estimator {name}")),
             _ => self.outcome.criteria.estimator.map(|asked| format!("estimator {}", asked.name())),

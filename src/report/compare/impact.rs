@@ -28,11 +28,11 @@ impl ComparisonReport {
             self.ordered().into_iter().filter(|row| is_shown(row)).collect();
         let mut notes: Vec<(bool, Text, Vec<&Benchmark>)> = Vec::new();
         for row in &rows {
-            let Some(reach) = &row.impact else { continue };
+            let Some(impact) = &row.impact else { continue };
             // A benchmark has one row for each metric.
             let mut own = rows.iter().filter(|other| other.benchmark == row.benchmark);
             let is_changed = own.any(|row| has_changed(row));
-            let text = words(reach, is_changed);
+            let text = words(impact, is_changed);
             match notes.iter_mut().find(|(changed, of, _)| (*changed, of) == (is_changed, &text)) {
                 Some((.., benchmarks)) if benchmarks.contains(&&row.benchmark) => {}
                 Some((.., benchmarks)) => benchmarks.push(&row.benchmark),
@@ -52,14 +52,14 @@ impl ComparisonReport {
 }
 
 /// The impact on a measured benchmark.
-pub(super) fn words(reach: &Impact, is_changed: bool) -> Text {
+pub(super) fn words(impact: &Impact, is_changed: bool) -> Text {
     let nothing = "executes nothing that changed";
-    match (reach.is_nothing(), is_changed) {
+    match (impact.is_nothing(), is_changed) {
         (true, true) => Text::from(format!(
             "{nothing}, so memory, input, environment or a path not taken when it was traced must be the reason"
         )),
         (true, false) => nothing.into(),
-        (false, _) => impact::words(reach, "measured because"),
+        (false, _) => impact::words(impact, "measured because"),
     }
 }
 

@@ -133,7 +133,7 @@ struct ByMeanFields {
     /// The upper end; null if unbounded.
     #[schemars(with = "Option<f64>")]
     high: f64,
-    /// Whether the mean decided the verdict, because only the mean shows a change.
+    /// True if the mean decided the verdict, because only the mean shows a change.
     primary: bool,
 }
 
@@ -163,7 +163,7 @@ struct Stage {
     degrees_of_freedom: f64,
     /// The direction in which the rule flags the change.
     flagged: Option<Direction>,
-    /// Whether the change is shown to be smaller than the smallest of interest.
+    /// True if the change is shown to be smaller than the smallest of interest.
     equivalent: bool,
     /// The number of builds whose layout seed the other version does not have.
     builds_left_out: usize,

@@ -61,10 +61,10 @@ impl ComparisonReport {
         let names = self.names();
         let (mut by_chance, mut others) = (Vec::new(), BTreeMap::<&str, Vec<&DecidedRow>>::new());
         for row in self.with_verdict(VerdictKind::Inconclusive) {
-            let Verdict::Inconclusive { detectable, reason: doubt, .. } = row.verdict else {
+            let Verdict::Inconclusive { detectable, reason, .. } = row.verdict else {
                 continue;
             };
-            match inconclusive_note(doubt) {
+            match inconclusive_note(reason) {
                 None => by_chance.push((detectable, row)),
                 Some(reason) => others.entry(reason).or_default().push(row),
             }
@@ -130,17 +130,17 @@ impl ComparisonReport {
         let names = self.names();
         let mut benchmarks: BTreeMap<InterleavingUnavailable, Vec<&Benchmark>> = BTreeMap::new();
         for row in &self.outcome.rows {
-            let Some(obstacle) = row.interleaving.and_then(|all| all.unavailable) else { continue };
-            let of_obstacle = benchmarks.entry(obstacle).or_default();
+            let Some(reason) = row.interleaving.and_then(|all| all.unavailable) else { continue };
+            let of_reason = benchmarks.entry(reason).or_default();
             // A benchmark has one row for each metric.
-            if !of_obstacle.contains(&&row.benchmark) {
-                of_obstacle.push(&row.benchmark);
+            if !of_reason.contains(&&row.benchmark) {
+                of_reason.push(&row.benchmark);
             }
         }
-        let note = |(obstacle, benchmarks): (InterleavingUnavailable, Vec<&Benchmark>)| {
+        let note = |(reason, benchmarks): (InterleavingUnavailable, Vec<&Benchmark>)| {
             let names = list(benchmarks.into_iter().map(|benchmark| names.name(benchmark)));
             format!(
-                "measured one execution after the other, not in turns, because {obstacle}: {names}"
+                "measured one execution after the other, not in turns, because {reason}: {names}"
             )
         };
         benchmarks.into_iter().map(note).collect()
@@ -252,8 +252,8 @@ const fn p_and_needed(basis: Evidence) -> Option<(f64, f64)> {
 }
 
 /// The reason why a seeming change is inconclusive; `None` if noise can explain it.
-fn inconclusive_note(doubt: InconclusiveReason) -> Option<&'static str> {
-    match doubt {
+fn inconclusive_note(reason: InconclusiveReason) -> Option<&'static str> {
+    match reason {
         InconclusiveReason::NotFlagged => None,
         InconclusiveReason::Small { .. } | InconclusiveReason::Shrunk { .. } => {
             Some("changed, but by less than the min-effect")

@@ -63,7 +63,7 @@ pub struct GeometricMean {
     /// The number of other benchmarks with a value of 0 in one of the versions, which has no ratio.
     #[serde(skip)]
     pub left_out: usize,
-    /// Whether the metric is counted, so that it has a range and no confidence.
+    /// True if the metric is counted, so that it has a range and no confidence.
     #[serde(skip)]
     pub is_counted: bool,
 }
@@ -100,8 +100,8 @@ impl Sums {
         let [low, high] = if metric.is_counted() {
             [assessment.change.low, assessment.change.high].map(f64::ln_1p)
         } else {
-            let reach = assessment.comparison.half_width(CONFIDENCE);
-            [change - reach, change + reach]
+            let half_width = assessment.comparison.half_width(CONFIDENCE);
+            [change - half_width, change + half_width]
         };
         self.change += change;
         self.low += low;
@@ -188,12 +188,12 @@ impl ComparisonReport {
                 _ => {}
             }
         }
-        let judged = sums.into_iter().filter(|(_, sums)| sums.benchmarks > 0);
+        let compared = sums.into_iter().filter(|(_, sums)| sums.benchmarks > 0);
         let mean = |(metric, sums): (&Metric, Sums)| GeometricMean {
             is_counted: metric.is_counted(),
             ..sums.mean(&metric.name, same)
         };
-        judged.map(mean).collect()
+        compared.map(mean).collect()
     }
 
     /// The geometric means of more than one benchmark, each as a sentence.

@@ -79,8 +79,8 @@ fn failed(id: &str, reason: impl Into<String>) -> DecidedRow {
 }
 
 /// An unchanged benchmark measured in this mode, although interleaving was requested.
-fn interleaved(id: &str, mode: Mode, obstacle: Option<InterleavingUnavailable>) -> DecidedRow {
-    let interleaving = Some(Interleaving { mode, unavailable: obstacle });
+fn interleaved(id: &str, mode: Mode, reason: Option<InterleavingUnavailable>) -> DecidedRow {
+    let interleaving = Some(Interleaving { mode, unavailable: reason });
     DecidedRow { interleaving, ..decided_row(id, 240.8, &[1.0], 0.02, 0.003) }
 }
 
@@ -336,17 +336,17 @@ fn header_names_the_estimators() {
         text.lines().find(|line| line.contains("rule ")).unwrap().to_owned()
     };
     let alone = decided_row("a", 240.8, &[1.0], 0.02, 0.003);
-    let mut in_turns = interleaved("b", Mode::Interleaved, None);
-    for summary in in_turns.stages.iter_mut().flat_map(|stage| &mut stage.summaries) {
+    let mut paired = interleaved("b", Mode::Interleaved, None);
+    for summary in paired.stages.iter_mut().flat_map(|stage| &mut stage.summaries) {
         let builds = (1..3).map(|seed| (seed, [[100.0, 101.0]]));
         let measurements = Measurements::new(Metric::wall(), builds).unwrap();
         *summary = Summary::compute(&measurements, Estimator::Pairwise);
     }
     let of = |rows: Vec<DecidedRow>| line(&shown(Outcome { rows, ..nothing() }));
     assert!(of(vec![alone.clone()]).starts_with("estimator minimum, rule "));
-    assert!(of(vec![in_turns.clone()]).starts_with("estimator pairwise, rule "));
+    assert!(of(vec![paired.clone()]).starts_with("estimator pairwise, rule "));
     let both = "estimator pairwise in turns and minimum otherwise, rule ";
-    assert!(of(vec![alone, in_turns]).starts_with(both));
+    assert!(of(vec![alone, paired]).starts_with(both));
     assert!(of(vec![identical("a")]).starts_with("rule "));
     let criteria = Criteria { estimator: Some(Estimator::Median), ..Criteria::default() };
     assert!(line(&shown(Outcome { criteria, ..nothing() })).starts_with("estimator median, "));

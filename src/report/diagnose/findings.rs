@@ -56,7 +56,7 @@ pub(super) struct AdviceFields {
 struct RepetitionFields {
     /// null if it is unlimited.
     best: Option<f64>,
-    /// Whether the level above does not vary, so that more repetitions are always better.
+    /// True if the level above does not vary, so that more repetitions are always better.
     unlimited: bool,
     /// The lower end of its interval.
     low: Option<f64>,

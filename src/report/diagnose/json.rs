@@ -49,7 +49,7 @@ struct ExaminationFields<'r> {
     /// Warnings that a control which is known to be steady shows as well: they are about the
     /// machine, and not about the benchmark.
     machine_warnings: Vec<WarningFields<'r>>,
-    /// Whether a control was measured.
+    /// True if a control was measured.
     has_control: bool,
     notes: &'r [String],
     variance: Option<VarianceFields>,

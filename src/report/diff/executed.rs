@@ -45,7 +45,7 @@ impl ExecutedFunctions {
             function.instance == instance && sizes.map(|size| size.is_some()) == versions
         };
         let executing =
-            self.benchmarks.iter().filter(|(_, reach)| reach.functions.iter().any(is_it));
+            self.benchmarks.iter().filter(|(_, impact)| impact.functions.iter().any(is_it));
         executing.map(|(benchmark, _)| benchmark).collect()
     }
 
@@ -71,8 +71,9 @@ impl ExecutedFunctions {
     /// A line for each group of benchmarks with the same impact, unless there is none.
     pub(super) fn lines(&self) -> Vec<Text> {
         let mut alike: Vec<(Text, Vec<Text>)> = Vec::new();
-        for (benchmark, reach) in self.benchmarks.iter().filter(|(_, reach)| !reach.is_nothing()) {
-            let words = impact::words(reach, "may reach more, because");
+        for (benchmark, impact) in self.benchmarks.iter().filter(|(_, impact)| !impact.is_nothing())
+        {
+            let words = impact::words(impact, "may reach more, because");
             let name = impact::name(&benchmark.name.id);
             match alike.iter_mut().find(|(other, _)| *other == words) {
                 Some((_, names)) => names.push(name),
@@ -99,12 +100,12 @@ impl ExecutedFunctions {
 
     /// The number of benchmarks without impact.
     pub(super) fn count_without_impact(&self) -> usize {
-        self.benchmarks.iter().filter(|(_, reach)| reach.is_nothing()).count()
+        self.benchmarks.iter().filter(|(_, impact)| impact.is_nothing()).count()
     }
 
     /// True if all executed functions are known.
     fn is_complete(&self) -> bool {
-        let mut reached = self.benchmarks.iter().map(|(_, reach)| reach);
-        self.not_traced.is_empty() && reached.all(|reach| reach.uncertainties.is_empty())
+        let mut reached = self.benchmarks.iter().map(|(_, impact)| impact);
+        self.not_traced.is_empty() && reached.all(|impact| impact.uncertainties.is_empty())
     }
 }

@@ -148,9 +148,9 @@ impl<'r> From<&'r TargetDiff> for TargetFields<'r> {
             };
             functions.iter().map(sized).collect()
         };
-        let reaching = |(benchmark, reach): &'r (Benchmark, Impact)| Reaching {
+        let reaching = |(benchmark, impact): &'r (Benchmark, Impact)| Reaching {
             id: &benchmark.name.id,
-            impact: reach.into(),
+            impact: impact.into(),
         };
         let inputs = not_comparable.iter();
         Self {

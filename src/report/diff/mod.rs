@@ -183,7 +183,7 @@ mod tests {
             variables: vec![name.to_owned()],
             uncertainties: vec![],
         };
-        let of = |id: &str, reach: &Impact| (benchmark(id), reach.clone());
+        let of = |id: &str, impact: &Impact| (benchmark(id), impact.clone());
         let nothing = Impact::default();
         report.targets[0].executed = Some(ExecutedFunctions {
             benchmarks: vec![
@@ -214,9 +214,9 @@ mod tests {
     fn benchmarks_with_equal_impact_are_counted() {
         let mut report = by_benchmark("parse");
         let reached = report.targets[0].executed.as_mut().unwrap();
-        let (_, reach) = reached.benchmarks[0].clone();
+        let (_, impact) = reached.benchmarks[0].clone();
         reached.benchmarks =
-            (0..9).map(|index| (benchmark(&format!("b{index}")), reach.clone())).collect();
+            (0..9).map(|index| (benchmark(&format!("b{index}")), impact.clone())).collect();
         let text = style::plain(&report.text(80));
         for line in [
             "\n    executed by all 9 benchmarks\n",
@@ -236,11 +236,11 @@ mod tests {
             reached.executed_by(&Name::demangle("f"), 1, executed::InVersions::Both).plain()
         };
         assert_eq!(said(|_| ()), certain);
-        let doubt = |reached: &mut ExecutedFunctions| {
+        let uncertain = |reached: &mut ExecutedFunctions| {
             reached.benchmarks[0].1.uncertainties.push("x".to_owned())
         };
         let unknown = |reached: &mut ExecutedFunctions| reached.not_traced.push(benchmark("b"));
-        for change in [doubt as fn(&mut ExecutedFunctions), unknown] {
+        for change in [uncertain as fn(&mut ExecutedFunctions), unknown] {
             assert_eq!(said(change), "no benchmark is known to execute it");
         }
     }
@@ -256,10 +256,10 @@ mod tests {
         assert_eq!(executed_by("added", 0), serde_json::json!(["slow"]));
         assert_eq!(executed_by("removed", 0), serde_json::json!([]), "another version's");
         assert_eq!(target["benchmarks"][3]["id"], "slow");
-        let reach = &target["benchmarks"][3]["impact"];
-        assert_eq!(reach["functions"][1]["name"], "new");
-        assert_eq!(reach["functions"][1]["instance"], target["added"][0]["instance"]);
-        assert_eq!([&reach["files"][0], &reach["variables"][0]], ["parse", "parse"]);
+        let impact = &target["benchmarks"][3]["impact"];
+        assert_eq!(impact["functions"][1]["name"], "new");
+        assert_eq!(impact["functions"][1]["instance"], target["added"][0]["instance"]);
+        assert_eq!([&impact["files"][0], &impact["variables"][0]], ["parse", "parse"]);
         assert_eq!(with["targets"][1]["not_traced"], serde_json::json!(["parse"]));
         let without = json(&report("parse"));
         let target = &without["targets"][0];

@@ -29,9 +29,10 @@ struct CheckFields<'r> {
     /// nobody can on this machine.
     #[schemars(extend("enum" = ["ok", "rbench", "user", "never"]))]
     grade: &'static str,
-    /// Whether it may change or blur the result of a comparison.
+    /// True if it may change or blur the result of a comparison.
     matters: bool,
-    /// How rbench handles it, the user's command, or why nothing can be done; null if all is well.
+    /// The remedy of rbench, the user's command, or the reason why nothing can be done; null if all is
+    /// well.
     advice: Option<&'r str>,
 }
 

@@ -132,13 +132,13 @@ fn html_has_a_row_for_each_function() {
     let page = report("parse").html().unwrap();
     let row = page.split("<tr class=").nth(1).unwrap();
     assert!(row.starts_with("slower><th scope=row><code>parse</code>"), "{row}");
-    for told in ["+640<td", "-500<td", "<td class=n>64<td>", "212 -&#62; 280 bytes"] {
-        assert!(row.contains(told), "no {told} in {row}");
+    for part in ["+640<td", "-500<td", "<td class=n>64<td>", "212 -&#62; 280 bytes"] {
+        assert!(row.contains(part), "no {part} in {row}");
     }
     assert!(row.contains("now calls digit (64 times, 520 instructions)"), "{row}");
     assert_eq!(page.matches("<th scope=row>").count(), 8, "seven functions and their sum");
-    for told in ["<tfoot><tr><th scope=row>all functions", "+310.5", "Dependencies: parse 1.0.0"] {
-        assert!(page.contains(told), "no {told} in {page}");
+    for part in ["<tfoot><tr><th scope=row>all functions", "+310.5", "Dependencies: parse 1.0.0"] {
+        assert!(page.contains(part), "no {part} in {page}");
     }
 }
 

@@ -136,7 +136,7 @@ struct Sessions {
 #[derive(Serialize, JsonSchema)]
 struct Row<'r> {
     version: Version<'r>,
-    /// Whether the repository still has its commit.
+    /// True if the repository still has its commit.
     in_repository: bool,
     /// The start of its experiment, in UTC.
     #[schemars(extend("format" = "date-time"))]
@@ -149,9 +149,9 @@ struct Row<'r> {
     /// The value; for a version that was skipped because nothing relevant changed, the value of the
     /// version before it.
     result: Option<Estimate>,
-    /// Why it failed; null if it did not.
+    /// The reason why it failed; null if it did not.
     failure: Option<&'r str>,
-    /// Why the benchmark chose not to run; null if it did not.
+    /// The reason why the benchmark chose not to run; null if it did not.
     skipped: Option<&'r str>,
     against: Option<AgainstFields<'r>>,
 }

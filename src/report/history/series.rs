@@ -137,8 +137,8 @@ impl HistoryReport {
             .events
             .last()
             .map(|event| Text::from("confirm the newest: ").command(self.confirmation(event)));
-        let judged = std::iter::once(Text::from(self.decided_text()));
-        blocks.extend(Block::list(confirmation.into_iter().chain(judged)));
+        let summary = std::iter::once(Text::from(self.decided_text()));
+        blocks.extend(Block::list(confirmation.into_iter().chain(summary)));
         blocks
     }
 

@@ -47,7 +47,7 @@ fn summary(value: f64) -> Summary {
     Summary::compute(&Measurements::new(Metric::wall(), builds).unwrap(), Estimator::Mean)
 }
 
-fn judged(id: &str, base: f64, head: f64) -> DecidedRow {
+fn decided(id: &str, base: f64, head: f64) -> DecidedRow {
     let summaries = [summary(base), summary(head)];
     let [base, head] = &summaries;
     let assessment = Assessment::new(base, head, Pairing::BySeed, &CRITERIA).unwrap();
@@ -125,12 +125,12 @@ fn history(id: &str) -> BenchmarkHistory {
             row(
                 slower.clone(),
                 Some(4400.0),
-                Some((&begin, SameExperiment, judged(id, 4000.0, 4400.0))),
+                Some((&begin, SameExperiment, decided(id, 4000.0, 4400.0))),
             ),
             row(
                 version("aaaa222", subject, true),
                 Some(4401.0),
-                against_slower(AcrossExperiments, judged(id, 4400.0, 4401.0)),
+                against_slower(AcrossExperiments, decided(id, 4400.0, 4401.0)),
             ),
             row(
                 version("bbbb333", "Break it", false),
@@ -213,9 +213,9 @@ fn json_separates_skips_from_failures() {
 #[test]
 fn json_has_the_mode_of_each_version() {
     let mut report = report(false);
-    let obstacle = Some(InterleavingUnavailable::NotLoaded);
+    let reason = Some(InterleavingUnavailable::NotLoaded);
     report.benchmarks[0].versions[1].interleaving =
-        Some(Interleaving { mode: Mode::Sequential, unavailable: obstacle });
+        Some(Interleaving { mode: Mode::Sequential, unavailable: reason });
     assert_keeps("history", &report);
     let json: Value = serde_json::from_str(&report.json().unwrap()).unwrap();
     let measured = |row: usize| {
@@ -229,12 +229,12 @@ fn json_has_the_mode_of_each_version() {
 
 #[test]
 fn run_is_not_advised_to_repeat_interleaved_results() {
-    for (mode, obstacle) in
+    for (mode, reason) in
         [(Mode::Interleaved, None), (Mode::Sequential, Some(InterleavingUnavailable::NoClock))]
     {
         let mut report = report(false);
         let refused = report.benchmarks[0].versions.last_mut().unwrap();
-        refused.interleaving = Some(Interleaving { mode, unavailable: obstacle });
+        refused.interleaving = Some(Interleaving { mode, unavailable: reason });
         let text = style::plain(&report.text(140));
         assert!(text.contains("hint: measure both together: cargo rbench compare "), "{text}");
         assert!(!text.contains("cargo rbench run "), "{text}");
@@ -290,7 +290,7 @@ fn different_conditions_are_reported_or_get_advice() {
     let text =
         with(Relation::DifferentConditions, DecidedRow::without_metric(&benchmark("a"), mixed));
     assert!(!text.contains("--ignore-environment"), "it would not help: {text}");
-    let text = with(Relation::DifferentConditions, judged("a", 4000.0, 4400.0));
+    let text = with(Relation::DifferentConditions, decided("a", 4000.0, 4400.0));
     assert!(text.contains("are compared, because of --ignore-environment\n"), "{text}");
 }
 

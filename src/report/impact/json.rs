@@ -39,7 +39,7 @@ struct ReachedFields<'r> {
     base_stack_bytes: Option<u64>,
     /// The size of its stack frame in the head; null if that is unknown, or the head lacks it.
     head_stack_bytes: Option<u64>,
-    /// Whether it is entered after the clock was first read; otherwise only in set-up.
+    /// True if it is entered after the clock was first read; otherwise only in set-up.
     while_measuring: bool,
     #[serde(flatten)]
     difference: Difference<'r>,
@@ -48,7 +48,7 @@ struct ReachedFields<'r> {
 /// The difference between two versions of a function.
 #[derive(Serialize, JsonSchema)]
 pub struct Difference<'r> {
-    /// Whether its code differs, or only the data that it refers to.
+    /// The part that differs: its code, or only the data that it refers to.
     #[schemars(extend("enum" = ["code", "data"]))]
     differs: &'static str,
     /// The static whose contents differ, if only data differs and it has a name.
@@ -73,7 +73,7 @@ impl<'r> Difference<'r> {
 }
 
 impl<'r> From<&'r Impact> for ReachFields<'r> {
-    fn from(Impact { functions, files, variables, uncertainties: doubts }: &'r Impact) -> Self {
+    fn from(Impact { functions, files, variables, uncertainties }: &'r Impact) -> Self {
         let function = |function: &'r ReachedFunction| ReachedFields {
             name: function.name.as_str(),
             instance: format!("{:016x}", function.instance),
@@ -92,7 +92,7 @@ impl<'r> From<&'r Impact> for ReachFields<'r> {
             functions: functions.iter().map(function).collect(),
             files,
             variables,
-            uncertainties: doubts,
+            uncertainties,
         }
     }
 }

@@ -133,8 +133,8 @@ impl Costs {
     }
 
     /// The duration of an experiment on one version.
-    pub fn duration(&self, dimensions: SampleSizes) -> Duration {
-        let seconds = self.in_measurements().total(dimensions) * self.measurement.as_secs_f64();
+    pub fn duration(&self, sample_sizes: SampleSizes) -> Duration {
+        let seconds = self.in_measurements().total(sample_sizes) * self.measurement.as_secs_f64();
         Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
     }
 }
@@ -147,15 +147,8 @@ impl PlannedBenchmark {
         expected: Option<Expected>,
         criteria: &Criteria,
     ) -> Self {
-        let LevelsFound {
-            benchmark,
-            experiment,
-            started: begun,
-            interleaving,
-            data,
-            summary,
-            impact,
-        } = found;
+        let LevelsFound { benchmark, experiment, started, interleaving, data, summary, impact } =
+            found;
         let components = Components::estimate(&summary);
         let cost = costs.in_measurements();
         let of_means = known(components.t);
@@ -175,7 +168,7 @@ impl PlannedBenchmark {
         Self {
             benchmark,
             experiment,
-            started: begun,
+            started,
             interleaving,
             components,
             impact,
@@ -196,8 +189,8 @@ impl PlannedBenchmark {
     /// The expected power with this many executions of each build; with the measured number, if the
     /// contribution of executions is unknown.
     pub fn expected_with(&self, executions: usize) -> Option<Power> {
-        let outlook = self.expected?.power;
-        Some(outlook.at_executions(executions).unwrap_or(outlook))
+        let power = self.expected?.power;
+        Some(power.at_executions(executions).unwrap_or(power))
     }
 
     /// The number of builds, from 5 on, that report one and a half times the min-effect with a
@@ -205,13 +198,13 @@ impl PlannedBenchmark {
     /// maximum](super::MOST_BUILDS) is not enough.
     pub fn builds_for(&self, half_width: Option<f64>, executions: usize) -> Option<usize> {
         let (least, most) = (super::BUILDS[0], super::MOST_BUILDS);
-        let Some(outlook) = self.expected_with(executions) else { return Some(least) };
+        let Some(power) = self.expected_with(executions) else { return Some(least) };
         let Some(half_width) = half_width else {
-            return outlook.builds_for(ABOVE_MIN_EFFECT * self.min_effect, least, most);
+            return power.builds_for(ABOVE_MIN_EFFECT * self.min_effect, least, most);
         };
         // Changes are relative, and variances are of logarithms.
         let (width, confidence) = (half_width.ln_1p(), 1.0 - self.false_alarm_rate);
-        let builds = builds_by_stein(outlook.builds(), outlook.deviation(), width, confidence);
+        let builds = builds_by_stein(power.builds(), power.deviation(), width, confidence);
         Some(builds.max(least)).filter(|builds| *builds <= most)
     }
 }

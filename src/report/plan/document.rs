@@ -146,9 +146,9 @@ impl PlanReport {
     fn detectable(&self) -> [Block; 3] {
         let executions = self.suggestion.executions.unwrap_or(1);
         let row = |one: &PlannedBenchmark| {
-            let outlook = one.expected_with(executions);
+            let power = one.expected_with(executions);
             let cell =
-                |builds: usize| outlook.map_or("?".to_owned(), |of| size(of.with_builds(builds)));
+                |builds: usize| power.map_or("?".to_owned(), |of| size(of.with_builds(builds)));
             let mut cells: Vec<String> = BUILDS.iter().map(|builds| cell(*builds)).collect();
             cells.push(one.expected.map_or("?", |expected| expected.basis.name()).to_owned());
             let needed = one.builds_for(self.half_width, executions);

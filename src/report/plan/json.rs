@@ -183,12 +183,12 @@ impl PlanReport {
 
     fn benchmark<'r>(&'r self, one: &'r PlannedBenchmark) -> Benchmark<'r> {
         let executions = self.suggestion.executions.unwrap_or(1);
-        let outlook = one.expected_with(executions);
+        let power = one.expected_with(executions);
         let Levels { execution, build, version } = one.components.t;
         let [of_builds, of_executions, of_measurements] = shares(one);
         let factor = |impact: Option<ImpactFactor>| impact.map(|impact| impact.factor);
         let detectable = BUILDS.map(|builds| {
-            let change = outlook.map(|outlook| outlook.with_builds(builds));
+            let change = power.map(|power| power.with_builds(builds));
             Detectable { builds, change }
         });
         Benchmark {

@@ -54,9 +54,9 @@ impl Suggestion {
             )]
             let taken = measurements.unwrap_or(taken as usize);
             let builds = needed.map_or(common, |needed| needed.max(common));
-            let dimensions =
+            let sample_sizes =
                 SampleSizes { first_look: None, builds, executions: each, measurements: taken };
-            benchmark.costs.duration(dimensions)
+            benchmark.costs.duration(sample_sizes)
         });
         let time = time.fold(Duration::ZERO, Duration::saturating_add);
         Self { builds, executions, measurements, individual: own, excess: beyond, time }

@@ -87,7 +87,7 @@ fn plan_has_variances_costs_and_detectable_changes() {
 }
 
 #[test]
-fn html_has_the_tables_of_the_plan() {
+fn markdown_has_the_tables_of_the_plan() {
     let markdown = report("sort", Some(0.02)).markdown();
     for part in [
         "| benchmark | value |",

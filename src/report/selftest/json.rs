@@ -24,7 +24,7 @@ pub(in crate::report) struct Selftest<'r> {
     version: Version<'r>,
     machine: Machine<'r>,
     criteria: Criteria,
-    /// Whether the first mode is fit. The exit code is 1 if not.
+    /// True if the first mode is fit. The exit code is 1 if not.
     fit: bool,
     /// The number of comparisons in each mode.
     repetitions: usize,
@@ -52,7 +52,7 @@ struct WayFields<'r> {
     /// The duration, linking included.
     #[schemars(range(min = 0))]
     duration_seconds: f64,
-    /// Whether its verdicts can be trusted.
+    /// True if its verdicts can be trusted.
     fit: bool,
     /// The most important first.
     findings: Vec<Finding>,
@@ -180,7 +180,7 @@ impl SelftestReport {
             version: (&self.version).into(),
             machine: (&self.machine).into(),
             criteria: (&self.criteria).into(),
-            fit: self.modes.first().is_some_and(|way| way.fitness.is_fit()),
+            fit: self.modes.first().is_some_and(|first| first.fitness.is_fit()),
             repetitions: self.repetitions,
             benchmarks: self.benchmarks.iter().map(FullName::from).collect(),
             left_out: self.left_out.iter().map(FullName::from).collect(),
@@ -207,12 +207,10 @@ impl From<stats::Proportion> for Rate {
 }
 
 impl<'r> From<&'r ModeResult> for WayFields<'r> {
-    fn from(
-        ModeResult { mode, sample_sizes: dimensions, duration: took, fitness }: &'r ModeResult,
-    ) -> Self {
+    fn from(ModeResult { mode, sample_sizes, duration: took, fitness }: &'r ModeResult) -> Self {
         Self {
             mode: *mode,
-            sample_sizes: *dimensions,
+            sample_sizes: *sample_sizes,
             duration_seconds: took.as_secs_f64(),
             fit: fitness.is_fit(),
             findings: fitness.findings(),

@@ -91,7 +91,7 @@ impl SelftestReport {
 
     /// The exit code: a regression if the first mode is not fit.
     pub fn exit(&self) -> Exit {
-        let is_fit = self.modes.first().is_some_and(|way| way.fitness.is_fit());
+        let is_fit = self.modes.first().is_some_and(|first| first.fitness.is_fit());
         if is_fit { Exit::Success } else { Exit::Regression }
     }
 }

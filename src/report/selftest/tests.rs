@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// The result of a mode whose rows have these p values.
-fn way(mode: Mode, ids: &[&str], p_values: &[f64], reported: Reported) -> ModeResult {
+fn mode_result(mode: Mode, ids: &[&str], p_values: &[f64], reported: Reported) -> ModeResult {
     let row = |(repetition, p): (usize, &f64), id: &str| {
         let pair = |at: u32| {
             let noise = [0.4, -1.0, 0.9, -0.3][at as usize % 4];
@@ -49,7 +49,7 @@ const USUAL: [f64; 8] = [0.03, 0.2, 0.35, 0.41, 0.55, 0.68, 0.82, 0.97];
 const SMALL: [f64; 8] = [0.001, 0.002, 0.01, 0.02, 0.03, 0.04, 0.04, 0.3];
 
 fn report(ids: &[&str], p_values: &[f64], reported: Reported) -> SelftestReport {
-    let ways = [Mode::Interleaved, Mode::Sequential];
+    let modes = [Mode::Interleaved, Mode::Sequential];
     SelftestReport {
         version: version("HEAD", 'a'),
         machine: machine(),
@@ -58,7 +58,7 @@ fn report(ids: &[&str], p_values: &[f64], reported: Reported) -> SelftestReport 
         benchmarks: ids.iter().map(|id| benchmark(id)).collect(),
         left_out: Vec::new(),
         same_programs: Vec::new(),
-        modes: ways.map(|one| way(one, ids, p_values, reported)).to_vec(),
+        modes: modes.map(|one| mode_result(one, ids, p_values, reported)).to_vec(),
         criterion: None,
         warnings: Vec::new(),
         failed_targets: Vec::new(),

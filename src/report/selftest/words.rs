@@ -13,35 +13,37 @@ use crate::{
 impl SelftestReport {
     /// For each mode: true if it is fit, and the reasons.
     pub(super) fn conclusions(&self) -> Vec<(bool, String)> {
-        let conclusion = |way: &ModeResult| {
-            let fit = match (way.fitness.is_fit(), has_few_rows(&way.fitness)) {
+        let conclusion = |result: &ModeResult| {
+            let fit = match (result.fitness.is_fit(), has_few_rows(&result.fitness)) {
                 (false, _) => "not fit to judge".to_owned(),
-                (true, true) => format!("fit to judge, as far as {} rows tell", way.fitness.rows),
+                (true, true) => {
+                    format!("fit to judge, as far as {} rows tell", result.fitness.rows)
+                }
                 (true, false) => "fit to judge".to_owned(),
             };
-            let head = format!("{}: {fit}", name_of(way.mode));
-            let reasons = self.reasons(way);
-            (way.fitness.is_fit(), format!("{head}. {}", reasons.join(" ")))
+            let head = format!("{}: {fit}", name_of(result.mode));
+            let reasons = self.reasons(result);
+            (result.fitness.is_fit(), format!("{head}. {}", reasons.join(" ")))
         };
         self.modes.iter().map(conclusion).collect()
     }
 
-    fn reasons(&self, way: &ModeResult) -> Vec<String> {
-        let fitness = &way.fitness;
+    fn reasons(&self, result: &ModeResult) -> Vec<String> {
+        let fitness = &result.fitness;
         let findings = fitness.findings();
         let mut reasons = Vec::new();
         if fitness.is_fit() {
             reasons.push(kept(fitness));
         }
-        reasons.extend(findings.iter().map(|finding| self.sentence(way, *finding)));
+        reasons.extend(findings.iter().map(|finding| self.sentence(result, *finding)));
         if fitness.is_fit() && !findings.contains(&Finding::Noisy) {
             reasons.push(sharp(fitness));
         }
         reasons
     }
 
-    fn sentence(&self, way: &ModeResult, finding: Finding) -> String {
-        let fitness = &way.fitness;
+    fn sentence(&self, result: &ModeResult, finding: Finding) -> String {
+        let fitness = &result.fitness;
         let promised = size(fitness.target_error_rate);
         match finding {
             Finding::Nothing => "No benchmark could be judged.".to_owned(),
@@ -89,7 +91,7 @@ impl SelftestReport {
     /// Advice on problems that can be solved.
     pub(super) fn advice(&self) -> Vec<String> {
         let findings: Vec<Finding> =
-            self.modes.first().map(|way| way.fitness.findings()).unwrap_or_default();
+            self.modes.first().map(|result| result.fitness.findings()).unwrap_or_default();
         let is_against = findings.iter().any(|finding| finding.is_against());
         let mut advice = Vec::new();
         if !is_against && !findings.contains(&Finding::Noisy) {

@@ -112,7 +112,7 @@ impl ShowReport {
             let Some(summary) = &shown.summary else {
                 let kind = match (&shown.skipped, shown.unmeasured) {
                     (Some(_), _) => VerdictKind::Skipped,
-                    (None, Some(sameness)) => VerdictKind::new(&sameness.into()),
+                    (None, Some(skip_reason)) => VerdictKind::new(&skip_reason.into()),
                     (None, None) => VerdictKind::Failed,
                 };
                 let mut cells = vec![name, Cell::default(), Cell::styled(kind.role(), kind.name())];
@@ -244,13 +244,13 @@ impl ShownBenchmark {
         let reason = |what: &str, reason: &String| {
             Text::from_name(name).then(format!(": {what}: ")).message(reason)
         };
-        let unmeasured = |sameness: &SkipReason| {
-            let reason = match sameness {
+        let unmeasured = |skip_reason: &SkipReason| {
+            let reason = match skip_reason {
                 SkipReason::Identical => "it has the same machine code",
                 SkipReason::Unaffected => "it executes and reads nothing that differs",
             };
             let versions = "in the versions of this experiment";
-            let text = format!(": {sameness}: not measured, because {reason} {versions}");
+            let text = format!(": {skip_reason}: not measured, because {reason} {versions}");
             Text::from_name(name).then(text)
         };
         let failures = self.failures.iter().map(|failure| reason("failed", failure));

@@ -105,7 +105,7 @@ struct Build {
     digest: Option<Digest>,
     /// In the unit of the metric.
     value: f64,
-    /// Whether it is an outlier on the slow side.
+    /// True if it is an outlier on the slow side.
     slow: bool,
     /// The estimate of each, in the order of rounds.
     executions: Vec<f64>,

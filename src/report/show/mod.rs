@@ -158,7 +158,7 @@ pub struct ShownBuild {
 impl ShownBenchmark {
     /// A benchmark that the experiment with this index skipped, because it behaves the same in all
     /// of its versions.
-    pub fn unmeasured(benchmark: &Benchmark, experiment: usize, sameness: SkipReason) -> Self {
+    pub fn unmeasured(benchmark: &Benchmark, experiment: usize, reason: SkipReason) -> Self {
         Self {
             benchmark: benchmark.clone(),
             experiment,
@@ -167,7 +167,7 @@ impl ShownBenchmark {
             summary: None,
             failures: Vec::new(),
             skipped: None,
-            unmeasured: Some(sameness),
+            unmeasured: Some(reason),
             throughput: Vec::new(),
             peak_memory: None,
             impact: ImpactFactors::default(),

@@ -155,8 +155,8 @@ impl Report for RangeReport {
             let report = ComparisonReport::new(outcome, ExitPolicy::default(), command_line);
             report.section_html(number, &escape_untrusted(title.trim()))
         };
-        let told = self.comparisons.iter().filter(|comparison| comparison.has_measured());
-        let sections = told.enumerate().map(part).collect::<Result<Vec<String>>>()?;
+        let measured = self.comparisons.iter().filter(|comparison| comparison.has_measured());
+        let sections = measured.enumerate().map(part).collect::<Result<Vec<String>>>()?;
         let versions = count(self.versions.len(), "version");
         compare::page_of("run", &format!("{versions} compared"), sections, &self.json()?)
     }

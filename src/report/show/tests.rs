@@ -35,9 +35,9 @@ fn experiment(identity: &str) -> ShownExperiment {
 }
 
 fn shown(id: &str, metric: Metric, value: f64) -> ShownBenchmark {
-    let obstacle = Some(InterleavingUnavailable::NoClock);
+    let reason = Some(InterleavingUnavailable::NoClock);
     ShownBenchmark {
-        interleaving: Some(Interleaving { mode: Mode::Sequential, unavailable: obstacle }),
+        interleaving: Some(Interleaving { mode: Mode::Sequential, unavailable: reason }),
         benchmark: benchmark(id),
         experiment: 0,
         stage: Stage::First,

@@ -150,14 +150,14 @@ impl ComparisonReport {
     fn axis(&self) -> Symmetric {
         let scale = self.outcome.criteria.min_effect;
         let changes = self.outcome.rows.iter().filter_map(DecidedRow::decisive);
-        let reach = changes.map(|stage| {
+        let extents = changes.map(|stage| {
             let change = &stage.assessment.change;
             let wide = WIDEST * change.estimate.abs().max(scale);
             let far = change.low.abs().max(change.high.abs()).min(wide);
             // A change from 0 has no position: it stands at the edge.
             if far.is_finite() { far } else { 0.0 }
         });
-        Symmetric::new(scale, 1.05 * reach.fold(0.0, f64::max))
+        Symmetric::new(scale, 1.05 * extents.fold(0.0, f64::max))
     }
 
     fn count_items(&self) -> Vec<Count> {

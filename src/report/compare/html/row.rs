@@ -106,7 +106,7 @@ impl ComparisonReport {
             .enumerate()
             .map(|(index, stage)| self.stage_html(index, stage, &values))
             .collect();
-        let (functions, reach) = reached_functions(row, kind);
+        let (functions, impact_note) = reached_functions(row, kind);
         let together = self.time_and_count(row).map(|(_, said)| capitalised(&said));
         Ok(Row {
             id,
@@ -133,7 +133,7 @@ impl ComparisonReport {
             stages,
             ends: (quantity::value(values.low, unit), quantity::value(values.high, unit)),
             time: time(row),
-            notes: together.into_iter().chain(shares_note(stage)).chain(reach).collect(),
+            notes: together.into_iter().chain(shares_note(stage)).chain(impact_note).collect(),
             functions,
             explanation: self.explanation_html(row)?,
         })
@@ -239,22 +239,23 @@ fn shares_note(stage: Option<&DecidedStage>) -> Option<String> {
 
 /// The changed functions that a benchmark executes, and a note on the rest of the impact.
 fn reached_functions(row: &DecidedRow, kind: VerdictKind) -> (Vec<String>, Option<String>) {
-    let Some(reach) = row.impact.as_ref().filter(|_| is_shown(row)) else {
+    let Some(impact) = row.impact.as_ref().filter(|_| is_shown(row)) else {
         return (Vec::new(), None);
     };
-    if reach.functions.len() <= 1 {
-        return (Vec::new(), Some(capitalised(&words(reach, kind.is_change()).plain())));
+    if impact.functions.len() <= 1 {
+        return (Vec::new(), Some(capitalised(&words(impact, kind.is_change()).plain())));
     }
-    let mut functions: Vec<String> = reach
+    let mut functions: Vec<String> = impact
         .functions
         .iter()
         .take(MOST_FUNCTIONS)
         .map(|function| crate::report::impact::function(function).plain())
         .collect();
-    if let Some(more) = reach.functions.len().checked_sub(MOST_FUNCTIONS).filter(|more| *more > 0) {
+    if let Some(more) = impact.functions.len().checked_sub(MOST_FUNCTIONS).filter(|more| *more > 0)
+    {
         functions.push(format!("and {more} more"));
     }
-    let others = crate::impact::Impact { functions: Vec::new(), ..reach.clone() };
+    let others = crate::impact::Impact { functions: Vec::new(), ..impact.clone() };
     let others =
         (!others.is_nothing()).then(|| capitalised(&words(&others, kind.is_change()).plain()));
     (functions, others)

@@ -118,8 +118,8 @@ fn advice_for_several_benchmarks_suffices_for_each() {
 #[test]
 fn explain_is_suggested_for_a_slowdown_with_changed_functions() {
     let slower = |id: &str, functions: Vec<ReachedFunction>| {
-        let reach = Impact { functions, ..Impact::default() };
-        DecidedRow { impact: Some(reach), ..decided_row(id, 100.0, &[1.2, 1.2], 0.01, 0.001) }
+        let impact = Impact { functions, ..Impact::default() };
+        DecidedRow { impact: Some(impact), ..decided_row(id, 100.0, &[1.2, 1.2], 0.01, 0.001) }
     };
     let row = slower("a b", vec![impact::function("f", [Some(8), Some(9)], true)]);
     let step = |report: &ComparisonReport| {

@@ -6,11 +6,15 @@ use super::*;
 fn comment_fits_a_thousand_benchmarks_of_any_name() {
     let unchanged = decided_row("", 240.8, &[1.0], 0.02, 0.003);
     let regressed = decided_row("", 812.0, &[1.4, 1.38], 0.01, 0.01);
-    for (part, judged) in [("`|<b>\n", &regressed), ("plain", &regressed), ("a`b``c", &unchanged)] {
+    for (part, decided) in [("`|<b>\n", &regressed), ("plain", &regressed), ("a`b``c", &unchanged)]
+    {
         let mut report = report();
         for index in 0..1000 {
             let benchmark = benchmark(&format!("{}{index}", part.repeat(60)));
-            report.outcome.rows.push(DecidedRow { benchmark: benchmark.clone(), ..judged.clone() });
+            report
+                .outcome
+                .rows
+                .push(DecidedRow { benchmark: benchmark.clone(), ..decided.clone() });
             let reason = format!("{}\n{}", part.repeat(90), "````\n".repeat(90));
             report.outcome.rows.push(failed(&format!("bad{index}"), reason));
             report.outcome.added.push(benchmark);

@@ -92,7 +92,7 @@ fn metric_column_takes_no_room_from_names() {
     rows.push(counted(&Metric::instructions(), name, 1_234_567.0, 1_234_567.0));
     let text = style::plain(&shown(Outcome { rows, ..nothing() }).text(80));
     assert!(!text.contains("metric: "), "{text}");
-    for told in ["  allocations   ", "  instructions  1.235 M  1.235 M "] {
-        assert!(text.contains(&format!("\n{name}{told}")), "{text}");
+    for cells in ["  allocations   ", "  instructions  1.235 M  1.235 M "] {
+        assert!(text.contains(&format!("\n{name}{cells}")), "{text}");
     }
 }

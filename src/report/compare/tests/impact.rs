@@ -34,12 +34,12 @@ fn functions(count: usize) -> Impact {
     Impact { functions: functions.collect(), ..Impact::default() }
 }
 
-fn regressed(id: &str, reach: Impact) -> DecidedRow {
-    DecidedRow { impact: Some(reach), ..decided_row(id, 812.0, &[1.4, 1.38], 0.01, 0.01) }
+fn regressed(id: &str, impact: Impact) -> DecidedRow {
+    DecidedRow { impact: Some(impact), ..decided_row(id, 812.0, &[1.4, 1.38], 0.01, 0.01) }
 }
 
-fn open(id: &str, reach: Impact) -> DecidedRow {
-    DecidedRow { impact: Some(reach), ..inconclusive(id, Repetition::Builds, 30, 0.0099) }
+fn open(id: &str, impact: Impact) -> DecidedRow {
+    DecidedRow { impact: Some(impact), ..inconclusive(id, Repetition::Builds, 30, 0.0099) }
 }
 
 fn unaffected(id: &str) -> DecidedRow {
@@ -51,8 +51,8 @@ fn of(rows: Vec<DecidedRow>) -> ComparisonReport {
 }
 
 /// The report on one regressed benchmark with this impact, as text and as Markdown.
-fn said(reach: Impact) -> [String; 2] {
-    let report = of(vec![regressed("a", reach)]);
+fn texts(impact: Impact) -> [String; 2] {
+    let report = of(vec![regressed("a", impact)]);
     let text = style::plain(&report.text(400));
     let line = |text: &str, start: &str| {
         let line = text.lines().find_map(|line| line.strip_prefix(start));
@@ -63,7 +63,7 @@ fn said(reach: Impact) -> [String; 2] {
 
 #[test]
 fn executed_functions_are_named_with_their_sizes() {
-    let reach = Impact {
+    let impact = Impact {
         functions: vec![
             function("resolve_prefix", [Some(624), Some(524)], true),
             function("fold", [None, Some(90)], true),
@@ -73,7 +73,7 @@ fn executed_functions_are_named_with_their_sizes() {
         ..Impact::default()
     };
     assert_eq!(
-        said(reach),
+        texts(impact),
         [
             "executes resolve_prefix (624 -> 524 bytes), fold (new, 90 bytes) and unfold (removed, \
              90 bytes); set-up differs: make_input (changed, 70 bytes)",
@@ -81,7 +81,7 @@ fn executed_functions_are_named_with_their_sizes() {
              (removed, 90 bytes); set-up differs: `make_input` (changed, 70 bytes)",
         ]
     );
-    let [text, _] = said(functions(5));
+    let [text, _] = texts(functions(5));
     assert_eq!(
         text,
         "executes f0 (624 -> 524 bytes), f1 (624 -> 524 bytes), f2 (624 -> 524 bytes) and 2 more \
@@ -94,34 +94,34 @@ fn stack_size_follows_the_size_of_the_code() {
     let with_stack = |sizes: [u64; 2], [base_stack, head_stack]: [Option<u64>; 2]| {
         ReachedFunction { base_stack, head_stack, ..function("fold", sizes.map(Some), true) }
     };
-    let said = |function| said(Impact { functions: vec![function], ..Impact::default() });
-    let [text, markdown] = said(with_stack([624, 524], [Some(24), Some(4120)]));
+    let texts = |function| texts(Impact { functions: vec![function], ..Impact::default() });
+    let [text, markdown] = texts(with_stack([624, 524], [Some(24), Some(4120)]));
     assert_eq!(text, "executes fold (624 -> 524 bytes, stack 24 -> 4120 bytes)");
     assert_eq!(markdown, "executes `fold` (624 -&gt; 524 bytes, stack 24 -&gt; 4120 bytes)");
-    let [text, _] = said(with_stack([70, 70], [Some(24), Some(8)]));
+    let [text, _] = texts(with_stack([70, 70], [Some(24), Some(8)]));
     assert_eq!(text, "executes fold (changed, 70 bytes, stack 24 -> 8 bytes)");
-    let [text, _] = said(with_stack([70, 70], [Some(24), None]));
+    let [text, _] = texts(with_stack([70, 70], [Some(24), None]));
     assert_eq!(text, "executes fold (changed, 70 bytes)");
 }
 
 #[test]
 fn files_variables_and_uncertainties_are_reported() {
     let owned = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
-    let reach = |files: &[&str], variables: &[&str], doubts: &[&str]| Impact {
+    let impact = |files: &[&str], variables: &[&str], uncertainties: &[&str]| Impact {
         files: owned(files),
         variables: owned(variables),
-        uncertainties: owned(doubts),
+        uncertainties: owned(uncertainties),
         ..Impact::default()
     };
-    let doubt = "it starts other programs";
-    let [text, markdown] = said(reach(&["data/x.json"], &["SIZE"], &[doubt]));
+    let uncertainty = "it starts other programs";
+    let [text, markdown] = texts(impact(&["data/x.json"], &["SIZE"], &[uncertainty]));
     assert_eq!(
         text,
         "reads data/x.json, which differs; reads the variable SIZE, which differs; measured \
          because it starts other programs"
     );
     assert!(markdown.starts_with("reads `data/x.json`, which differs; reads the variable `SIZE`,"));
-    let [text, _] = said(reach(&["a", "b", "c", "d"], &["A", "B"], &[]));
+    let [text, _] = texts(impact(&["a", "b", "c", "d"], &["A", "B"], &[]));
     assert_eq!(
         text,
         "reads a, b, c and 1 more, which differ; reads the variables A and B, which differ"
@@ -131,7 +131,7 @@ fn files_variables_and_uncertainties_are_reported() {
 #[test]
 fn change_without_changed_functions_has_another_reason() {
     let nothing = "executes nothing that changed";
-    let [text, markdown] = said(Impact::default());
+    let [text, markdown] = texts(Impact::default());
     let reason =
         ", so memory, input, environment or a path not taken when it was traced must be the reason";
     assert_eq!([text, markdown], [format!("{nothing}{reason}"), format!("{nothing}{reason}")]);
@@ -187,26 +187,26 @@ fn unaffected_benchmarks_are_listed_and_counted() {
 
 #[test]
 fn json_has_the_full_impact() {
-    let reach = Impact {
+    let impact = Impact {
         files: vec!["data".to_owned()],
         variables: vec!["SIZE".to_owned()],
         uncertainties: vec!["it starts other programs".to_owned()],
         ..functions(5)
     };
-    let mut report = of(vec![regressed("a", reach)]);
+    let mut report = of(vec![regressed("a", impact)]);
     let g = ReachedFunction { head_stack: Some(48), ..function("g", [None, Some(9)], false) };
     report.outcome.rows[0].impact.as_mut().unwrap().functions.push(g);
     assert_keeps("compare", &report);
     let json: serde_json::Value = serde_json::from_str(&report.json().unwrap()).unwrap();
-    let reach = &json["benchmarks"][0]["impact"];
-    assert_eq!(reach["functions"].as_array().unwrap().len(), 6);
+    let impact = &json["benchmarks"][0]["impact"];
+    assert_eq!(impact["functions"].as_array().unwrap().len(), 6);
     let last = serde_json::json!({
         "name": "g", "instance": "000000001a2b3c4d", "base_size_bytes": null, "head_size_bytes": 9,
         "base_stack_bytes": null, "head_stack_bytes": 48, "while_measuring": false,
         "differs": "code", "data": null, "callees_gained": [], "callees_lost": [],
     });
-    assert_eq!(reach["functions"][5], last);
-    assert_eq!([&reach["files"][0], &reach["variables"][0]], ["data", "SIZE"]);
+    assert_eq!(impact["functions"][5], last);
+    assert_eq!([&impact["files"][0], &impact["variables"][0]], ["data", "SIZE"]);
 }
 
 #[test]
@@ -275,7 +275,7 @@ fn dependency_changes_are_reported() {
 
 #[test]
 fn untrusted_names_and_reasons_are_harmless() {
-    let reach = Impact {
+    let impact = Impact {
         functions: vec![
             function(HOSTILE, [None, None], true),
             function(HOSTILE, [Some(1), None], false),
@@ -285,7 +285,7 @@ fn untrusted_names_and_reasons_are_harmless() {
         uncertainties: vec![HOSTILE.to_owned()],
     };
     let mut report =
-        of(vec![regressed(HOSTILE, reach.clone()), open("b", reach), unaffected(HOSTILE)]);
+        of(vec![regressed(HOSTILE, impact.clone()), open("b", impact), unaffected(HOSTILE)]);
     let hostile = || vec![HOSTILE.to_owned()];
     report.outcome.dependencies =
         vec![DependencyChange { name: HOSTILE.to_owned(), base: hostile(), head: hostile() }];
@@ -304,11 +304,11 @@ fn impact_of_many_benchmarks_fits_into_a_comment() {
         })
         .collect();
     for index in 0..1000 {
-        let reach = Impact { uncertainties: vec![format!("{index}{long}")], ..functions(3) };
+        let impact = Impact { uncertainties: vec![format!("{index}{long}")], ..functions(3) };
         let id = format!("{long}{index}");
         report.outcome.rows.extend([
-            regressed(&id, reach.clone()),
-            open(&id, reach),
+            regressed(&id, impact.clone()),
+            open(&id, impact),
             unaffected(&id),
         ]);
     }

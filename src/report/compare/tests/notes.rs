@@ -8,8 +8,8 @@ pub fn slower_changed(name: &str, value: f64) -> DecidedRow {
     let mut row = decided_row(name, value, &[1.0], 0.01, 0.002);
     let change = row.stages[0].assessment.change;
     let by_mean = Change { estimate: 0.14, low: 0.12, high: 0.16 };
-    let doubt = InconclusiveReason::SlowerChanged { by_mean };
-    row.verdict = Verdict::Inconclusive { change, detectable: None, reason: doubt };
+    let reason = InconclusiveReason::SlowerChanged { by_mean };
+    row.verdict = Verdict::Inconclusive { change, detectable: None, reason };
     row
 }
 
@@ -138,7 +138,7 @@ fn power_note_needs_the_power_of_every_benchmark() {
 
 #[test]
 fn sequential_benchmarks_are_grouped_by_reason() {
-    let alone = |id: &str, obstacle| interleaved(id, Mode::Sequential, obstacle);
+    let alone = |id: &str, reason| interleaved(id, Mode::Sequential, reason);
     let (threads, program) =
         (Some(InterleavingUnavailable::OtherThreads), Some(InterleavingUnavailable::WholeProgram));
     let rows = vec![

@@ -118,7 +118,7 @@ fn mean_needs_values_and_two_benchmarks() {
 }
 
 #[test]
-fn mean_excludes_failed_second_stages() {
+fn mean_excludes_rows_without_a_final_verdict() {
     let reason = || "fresh builds took other numbers of measurements".to_owned();
     let refused = Verdict::NotComparable { reason: reason() };
     let skipped = Verdict::Skipped { reason: reason() };
