@@ -1,4 +1,6 @@
-//! Prints progress, notes and results to the terminal.
+//! The only place that writes to the terminal: progress and notes on standard error, results on
+//! standard output. Everything printed is escaped, so that untrusted text cannot control the
+//! terminal.
 
 pub mod announcement;
 
@@ -26,30 +28,30 @@ use crate::{
     store,
 };
 
-/// Whether nothing is shown of what goes on, as the user wants it for the whole process.
+/// True if progress and notes are switched off for the whole process (`--quiet`).
 static QUIET: AtomicBool = AtomicBool::new(false);
 
-/// Whether lines of the log are shown as well.
+/// True if log lines are printed as well (`--verbose`).
 static VERBOSE: AtomicBool = AtomicBool::new(false);
 
-/// Shows what goes on, on standard error: on a terminal one line for each phase, which goes when the phase ends,
-/// else plain lines. All that it prints is in the log too.
+/// Prints progress on standard error. On a terminal, each phase has one line that is erased when
+/// the phase ends; elsewhere, progress is plain lines. Everything printed is also in the log.
 pub struct Console {
-    /// Whether there are lines that go again.
+    /// True if lines can be erased.
     terminal: bool,
-    /// Whether all that cargo prints is passed on.
+    /// True if all output of cargo is passed on.
     verbose: bool,
     quiet: bool,
     compiling: Mutex<Option<Compiling>>,
     links: Mutex<Option<ProgressBar>>,
     traces: Mutex<Option<ProgressBar>>,
     measuring: Mutex<Option<Executions>>,
-    /// The notices that were printed: each is printed once.
+    /// Notices already printed: each is printed once.
     notices: Mutex<HashSet<String>>,
 }
 
 impl Console {
-    /// A console for this process.
+    /// Creates a console for this process.
     pub fn attach() -> Self {
         let (quiet, verbose) = (QUIET.load(Ordering::Relaxed), Self::is_verbose());
         let terminal = std::io::stderr().is_terminal();
@@ -65,22 +67,23 @@ impl Console {
         }
     }
 
-    /// Lets all consoles that are made from now on print nothing but errors and results.
+    /// Makes all consoles created from now on print only errors and results.
     pub fn be_quiet() {
         QUIET.store(true, Ordering::Relaxed);
     }
 
-    /// Lets all consoles that are made from now on print progress in lines that stay, as log lines come between them.
+    /// Makes all consoles created from now on print progress as permanent lines, because log lines
+    /// come between them.
     pub fn be_verbose() {
         VERBOSE.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the user wants to see all.
+    /// True if log lines are printed as well.
     pub fn is_verbose() -> bool {
         VERBOSE.load(Ordering::Relaxed)
     }
 
-    /// How wide results on standard output may be: as the terminal, else as `COLUMNS` says, else
+    /// The width of results on standard output, in columns: the terminal's, else `COLUMNS`, else
     /// [`PLAIN_COLUMNS`].
     pub fn result_columns() -> usize {
         let terminal = terminal_size::terminal_size_of(std::io::stdout());
@@ -89,8 +92,7 @@ impl Console {
         columns.filter(|columns| *columns > 0).unwrap_or(PLAIN_COLUMNS)
     }
 
-    /// Prints a line, or a message of several, about what goes on, unless nothing of that is wanted. Nothing in it
-    /// steers the terminal.
+    /// Prints one or more lines of progress, unless progress is switched off. Escapes the text.
     pub fn line(&self, text: &str) {
         if self.quiet {
             debug!(target: PRINTED, "(quiet) {text}");
@@ -99,10 +101,10 @@ impl Console {
         }
     }
 
-    /// Prints what has failed, even if nothing else is wanted. Nothing in it steers the terminal.
+    /// Prints an error, even if progress is switched off. Escapes the text.
     pub fn error(&self, text: &str) {
         debug!(target: PRINTED, "{text}");
-        // That nobody reads it any more, as on a terminal that was closed, is no reason to stop.
+        // The terminal may have been closed: that is no reason to stop.
         let _ = writeln!(anstream::stderr(), "{}", escape_untrusted_lines(text));
     }
 
@@ -115,12 +117,12 @@ impl Console {
         }
     }
 
-    /// Lets a long result be written to standard output. A reader that has gone away is no failure.
+    /// Writes a long result to standard output. A closed pipe is not an error.
     pub fn stream(write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
         write(&mut std::io::BufWriter::new(Indifferent(std::io::stdout().lock())))
     }
 
-    /// Prints a result, on standard output. A reader that has gone away is no failure.
+    /// Prints a result on standard output. A closed pipe is not an error.
     pub fn result(text: &str) -> Result<()> {
         match anstream::stdout().write_all(text.as_bytes()) {
             Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
@@ -261,12 +263,12 @@ impl measure::Observer for Console {
     }
 }
 
-/// The progress of cargo on a terminal: the last line that it printed, in one line that goes at the end. If cargo
-/// fails, the failure has its output.
+/// The progress of cargo on a terminal: its last line, in one line that is erased at the end. If
+/// cargo fails, the error carries its output.
 struct Compiling {
     bar: ProgressBar,
     what: String,
-    /// What cargo printed since the last end of a line.
+    /// The output of cargo since the last end of a line.
     unfinished: Vec<u8>,
 }
 
@@ -290,10 +292,10 @@ impl Compiling {
     }
 }
 
-/// The last complete line that is not empty, without anything that would steer the terminal; progress bars end with
-/// a return. `unfinished` keeps the rest.
+/// The last complete line that is not empty, escaped; progress bars end their lines with a carriage
+/// return. `unfinished` keeps the rest.
 fn last_line(unfinished: &mut Vec<u8>, bytes: &[u8]) -> Option<String> {
-    /// What ends never is no line.
+    /// Limits the memory for output without line ends.
     const LONGEST: usize = 4096;
     unfinished.extend_from_slice(bytes);
     let end = unfinished.iter().rposition(|byte| matches!(byte, b'\r' | b'\n'))?;
@@ -306,15 +308,15 @@ fn last_line(unfinished: &mut Vec<u8>, bytes: &[u8]) -> Option<String> {
     line
 }
 
-/// The progress of executions. Drawn between two of them, never during one.
+/// The progress of executions. Drawn between two of them, never during one, to keep the CPU free.
 struct Executions {
     bar: Option<ProgressBar>,
-    begun: Instant,
+    started: Instant,
     lines: Lines,
 }
 
 impl Executions {
-    /// That of so many executions, the first of which begins now.
+    /// The progress of `count` executions, the first of which starts now.
     fn new(terminal: bool, count: usize) -> Self {
         let bar = terminal.then(|| {
             let style = ProgressStyle::with_template(
@@ -325,35 +327,35 @@ impl Executions {
             bar
         });
         let lines = Lines { count, reported: 0, last: Duration::ZERO };
-        Self { bar, begun: Instant::now(), lines }
+        Self { bar, started: Instant::now(), lines }
     }
 
-    /// So many are done.
+    /// Shows that `done` executions are complete.
     fn done(&mut self, done: usize) {
         if let Some(bar) = &self.bar {
             bar.set_position(done as u64);
             if done == self.lines.count {
                 bar.finish_and_clear();
             }
-        } else if let Some(line) = self.lines.line(done, self.begun.elapsed()) {
+        } else if let Some(line) = self.lines.line(done, self.started.elapsed()) {
             let _ = writeln!(anstream::stderr(), "{line}");
         }
     }
 }
 
-/// The progress of executions in lines: one for each tenth of them, and no long silence.
+/// The progress of executions as plain lines: one for each tenth, and one after a long silence.
 struct Lines {
     count: usize,
-    /// Tenths of the whole that have been reported.
+    /// The number of tenths already reported.
     reported: usize,
-    /// When the last line came, since the beginning.
+    /// The time of the last line, from the start.
     last: Duration,
 }
 
 impl Lines {
-    /// The line to print, if any, when so many executions are done after so long.
+    /// The line to print after `done` executions and this time, if one is due.
     fn line(&mut self, done: usize, elapsed: Duration) -> Option<String> {
-        /// Services that run jobs end what says nothing for minutes.
+        /// CI services cancel jobs that print nothing for minutes.
         const LONGEST_SILENCE: Duration = Duration::from_secs(30);
         let tenths = 10 * done / self.count.max(1);
         let is_silent = elapsed.saturating_sub(self.last) >= LONGEST_SILENCE;
@@ -367,7 +369,7 @@ impl Lines {
     }
 }
 
-/// A writer to which it is all one whether anybody still reads.
+/// A writer that ignores a closed pipe.
 struct Indifferent<W>(W);
 
 impl<W: Write> Write for Indifferent<W> {
@@ -398,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_line_of_cargo_is_told_whether_it_ends_with_a_return_or_a_line_feed() {
+    fn last_line_ends_with_a_return_or_a_line_feed() {
         let mut rest = Vec::new();
         let mut last = |bytes: &[u8]| last_line(&mut rest, bytes);
         assert_eq!(
@@ -411,13 +413,13 @@ mod tests {
     }
 
     #[test]
-    fn the_first_execution_counts_for_what_is_left() {
+    fn first_execution_counts_for_the_remaining_time() {
         let first = ["measured 1 of 10 executions, 18.00 s left"];
         assert_eq!(lines(10, &[(0, 0), (1, 2)]), first);
     }
 
     #[test]
-    fn a_line_comes_for_each_tenth_and_after_a_long_silence() {
+    fn lines_come_for_each_tenth_and_after_a_silence() {
         let done = [(1, 10), (2, 29), (3, 30), (4, 45), (10, 50), (11, 70), (12, 80)];
         assert_eq!(
             lines(100, &done),

@@ -1,4 +1,5 @@
-//! Commands for the runner of GitHub Actions: annotations, and that what benchmarks print is no command.
+//! Writes commands for the runner of GitHub Actions: annotations, and a stop command that keeps the
+//! output of benchmarks from being read as commands.
 
 use crate::verdict::VerdictKind;
 use std::fmt;
@@ -9,35 +10,35 @@ use crate::{
     report::quantity::{changed, range, value},
 };
 
-/// A step shows so many annotations.
+/// The number of annotations that GitHub shows for a step.
 pub const MOST_ANNOTATIONS: usize = 10;
 
-/// The longest message, in characters.
+/// The maximum length of a message, in characters.
 const LONGEST: usize = 1_000;
 
-/// How loud an annotation is.
+/// The severity of an annotation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
-    /// For what makes the job fail.
+    /// Makes the job fail.
     Error,
-    /// For what does not.
+    /// Does not make the job fail.
     Warning,
 }
 
-/// A message of the runner. Written as text it is one command, whatever its parts are.
+/// A message for the runner. Its text is exactly one command, whatever its parts contain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Annotation {
-    /// How loud it is.
+    /// The severity.
     pub level: Level,
-    /// Where it is shown.
+    /// The source line where it is shown.
     pub place: Option<Definition>,
-    /// Its heading.
+    /// The heading.
     pub title: String,
-    /// What it says.
+    /// The text.
     pub message: String,
 }
 
-/// What regressed and what failed, the worst first.
+/// Annotations of regressions and failures, the worst first.
 pub fn annotations(comparison: &Comparison, advisory: bool, places: &Places) -> Vec<Annotation> {
     let mut all = Vec::new();
     for one in comparison.both() {
@@ -121,22 +122,22 @@ impl fmt::Display for Annotation {
     }
 }
 
-/// The command after which the runner takes nothing for a command until it reads the token again.
+/// The command after which the runner executes no commands until it reads the token again.
 pub fn stop(token: &str) -> String {
     format!("::stop-commands::{token}")
 }
 
-/// The command that ends that.
+/// The command that ends [`stop`].
 pub fn resume(token: &str) -> String {
     format!("::{token}::")
 }
 
-/// A message of a command, on one line.
+/// Escapes the message of a command, on one line.
 fn data(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-/// The value of a property of a command.
+/// Escapes the value of a property of a command.
 fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }

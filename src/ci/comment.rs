@@ -1,5 +1,5 @@
-//! The comment on a pull request: how it is found again, that it is stale while a new run works, and that there is none
-//! as long as there is nothing to tell.
+//! Words the comment on a pull request: the marker by which it is found again, the notice that it
+//! is stale while a new run works, and whether it is worth posting at all.
 
 use super::{Comparison, Links, page, short_page};
 use crate::{
@@ -7,33 +7,34 @@ use crate::{
     report::markdown::fenced,
 };
 
-/// The room of a comment, in characters; a text of so many bytes has no more.
+/// The maximum length of a comment, in characters. Texts are limited to as many bytes, which is
+/// never more characters.
 pub const COMMENT_ROOM: usize = 65_536;
 
-/// What is kept free for the notice that a comment is stale.
+/// The bytes reserved for the notice that a comment is stale.
 const NOTICE_ROOM: usize = 1_000;
 
-/// What surrounds that notice.
+/// The markers around that notice.
 const STALE: [&str; 2] = ["<!-- stale -->\n", "<!-- /stale -->\n"];
 
-/// The first line of the comment of this name. No person sees it.
+/// The invisible first line of the comment with this name, by which it is found again.
 pub fn marker(name: &str) -> String {
     format!("<!-- cargo-rbench comment: {name} -->\n")
 }
 
-/// What becomes of the comment.
+/// The comment to post or to update.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Comment {
-    /// The whole text.
+    /// The full text.
     pub body: String,
-    /// What it is if that is refused.
+    /// The text to post if the full one is refused.
     pub short: String,
-    /// Whether it is worth a new comment; an old one is updated in any case.
+    /// True if it is worth a new comment; an old one is updated in any case.
     pub is_news: bool,
 }
 
 impl Comment {
-    /// A comparison.
+    /// The comment on a comparison.
     pub fn compose(comparison: &Comparison, exit: Exit, name: &str, links: &Links) -> Self {
         let marker = marker(name);
         let title = if name == "default" { String::new() } else { format!("**{name}**\n\n") };
@@ -45,14 +46,14 @@ impl Comment {
         }
     }
 
-    /// That there is no comparison.
-    pub fn compose_failure(failure: &Error, name: &str, links: &Links) -> Self {
+    /// The comment on a run that failed before it had a comparison.
+    pub fn compose_failure(error: &Error, name: &str, links: &Links) -> Self {
         let head = format!("{}### Benchmarks: not compared{}\n", marker(name), links.text());
-        let what: String = failure.to_string().chars().take(COMMENT_ROOM / 8).collect();
+        let what: String = error.to_string().chars().take(COMMENT_ROOM / 8).collect();
         Self { body: head.clone() + &fenced(&(what + "\n")), short: head, is_news: false }
     }
 
-    /// The text of an old comment, marked as stale while a comparison of this commit works.
+    /// The text of an old comment, marked as stale while a comparison of this commit runs.
     pub fn stale(old: &str, commit: &str, links: &Links) -> String {
         let (marker, rest) = old.split_once('\n').unwrap_or((old, ""));
         let rest = match rest.split_once(STALE[0]).and_then(|(_, rest)| rest.split_once(STALE[1])) {

@@ -1,4 +1,5 @@
-//! A comparison as `compare --format json` writes it, read back: perhaps of somebody who is not trusted.
+//! Reads back a comparison that `compare --format json` wrote. It may come from an untrusted job,
+//! so sizes and values are checked, and counts are computed again.
 
 use serde::Deserialize;
 
@@ -13,16 +14,17 @@ use crate::{
     verdict::{Counts, ExitPolicy, VerdictKind},
 };
 
-/// The largest document, in bytes.
+/// The maximum size of the document, in bytes.
 pub const LARGEST: usize = 64 << 20;
 
-/// The most rows, and the most of anything else that there is a list of.
+/// The maximum number of rows, and of the entries of every other list.
 const MOST: usize = 100_000;
 
-/// No number is further from zero.
+/// The maximum absolute value of a number.
 const FURTHEST: f64 = 1e30;
 
-/// Two versions with their verdicts. Counts are counted here: nothing needs to be believed.
+/// Two versions with their verdicts. Counts are computed here and not read, so that nothing has to
+/// be trusted.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Comparison {
     schema_version: u32,
@@ -75,7 +77,7 @@ pub struct Row {
     pub(super) base: Option<Value>,
     pub(super) head: Option<Value>,
     pub(super) change: Option<Change>,
-    /// Whether it affects the exit code: counts beside times may not.
+    /// True if it affects the exit code: a count beside times may not.
     #[serde(default = "yes")]
     pub(super) decides: bool,
     impact: Option<Impact>,
@@ -90,7 +92,7 @@ pub(super) struct Reason {
     pub text: String,
 }
 
-/// The value of a version; a bound that is infinite is absent.
+/// The value of a version; an infinite bound is absent.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub(super) struct Value {
     pub value: f64,
@@ -108,7 +110,7 @@ pub(super) struct Change {
 }
 
 impl Change {
-    /// The change; infinite from nothing, which has no percentage.
+    /// The change; infinite if the base is 0, which has no percentage.
     pub fn estimate(self) -> f64 {
         self.estimate.unwrap_or(f64::INFINITY)
     }
@@ -128,14 +130,15 @@ pub(super) struct Function {
     while_measuring: bool,
 }
 
-/// Where JSON is wrong. What stands there is not told: a runner could take it for a command.
+/// The position of an error in the JSON. Leaves out the text there: a runner could take it for a
+/// command.
 fn without_its_text(error: &serde_json::Error) -> String {
     let what = if error.is_eof() { "it ends too early" } else { "it has another form" };
     format!("{what}, at line {}, column {}", error.line(), error.column())
 }
 
 impl Comparison {
-    /// Reads a document, and refuses what `compare` does not write.
+    /// Parses and checks a document; rejects anything that `compare` does not write.
     pub fn parse(text: &str) -> Result<Self> {
         let refused =
             |reason: &str| Error::new(Exit::Usage, "this is no comparison of rbench").cause(reason);
@@ -192,12 +195,12 @@ impl Comparison {
         std::iter::once(self).chain(self.also_base.as_deref())
     }
 
-    /// How many there are of each kind.
+    /// The number of rows of each kind.
     pub fn counts(&self) -> Counts {
         self.counts_of(|_| true)
     }
 
-    /// How many there are of each kind of those that affect the exit code.
+    /// The number of rows of each kind that affect the exit code.
     fn deciding_counts(&self) -> Counts {
         self.counts_of(|row| row.decides)
     }
@@ -213,12 +216,12 @@ impl Comparison {
         }
     }
 
-    /// The exit code of `compare`. Each row says itself whether it matters.
+    /// The exit code of `compare`. Each row knows whether it affects it.
     pub fn exit(&self, policy: &ExitPolicy) -> Exit {
         policy.exit(self.both().map(Self::deciding_counts))
     }
 
-    /// The verdict that matters most; none if nothing is in both versions.
+    /// The most important verdict; `None` if the versions have no benchmark in common.
     pub fn worst(&self) -> Option<VerdictKind> {
         let kinds = self.both().flat_map(|one| {
             let failed = (!one.failed_targets.is_empty()).then_some(VerdictKind::Failed);
@@ -227,12 +230,12 @@ impl Comparison {
         kinds.min()
     }
 
-    /// Whether any benchmark changed or failed.
+    /// True if any benchmark changed or failed.
     pub fn has_news(&self) -> bool {
         self.worst().is_some_and(|kind| kind.is_change() || kind == VerdictKind::Failed)
     }
 
-    /// The commit that was judged, unless there were uncommitted changes.
+    /// The compared commit, unless there were uncommitted changes.
     pub fn head_commit(&self) -> Option<&str> {
         self.head.commit.as_deref().filter(|_| !self.head.dirty)
     }
@@ -245,7 +248,7 @@ impl Comparison {
 }
 
 impl Version {
-    /// Seven digits of the commit. They are digits, whoever wrote them.
+    /// The first seven digits of the commit. They are checked to be digits.
     pub(super) fn short(&self) -> String {
         let digits = self.commit.as_deref().map(|commit| commit.chars().take(7).collect());
         let digits = digits.unwrap_or_else(|| "no commit".to_owned());
@@ -254,18 +257,18 @@ impl Version {
 }
 
 impl Row {
-    /// Its name, and the metric where that is not wall time: not escaped yet.
+    /// The name, and the metric unless it is wall time; not escaped yet.
     pub(super) fn name(&self, names: &Names<'_>) -> String {
         let metric = |name: &String| Metric { name: name.clone(), unit: Unit::Nanoseconds };
         with_metric(names.name(&self.benchmark), self.metric.as_ref().map(metric).as_ref())
     }
 
-    /// Base and head with their unit.
+    /// The values of base and head with their unit.
     pub(super) fn values(&self) -> Option<([f64; 2], Unit)> {
         Some(([self.base?.value, self.head?.value], self.unit?))
     }
 
-    /// What of the differences it executes: while it is measured first.
+    /// The changed functions that it executes, during the measurement first.
     pub(super) fn functions(&self) -> Vec<&Function> {
         let all = self.impact.iter().flat_map(|impact| &impact.functions);
         let mut functions: Vec<&Function> = all.collect();
@@ -275,7 +278,7 @@ impl Row {
 }
 
 impl Function {
-    /// Its sizes: `2316 -> 2065 bytes`.
+    /// The sizes of the function: `2316 -> 2065 bytes`.
     pub(super) fn sizes(&self) -> String {
         match (self.base_size_bytes, self.head_size_bytes) {
             (Some(base), Some(head)) if base == head => format!("changed, {head} bytes"),
@@ -287,7 +290,7 @@ impl Function {
     }
 }
 
-/// Whether these are the digits of a commit or a tree.
+/// True if the text can be the hash of a commit or a tree.
 pub(super) fn is_hash(text: &str) -> bool {
     matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

@@ -1,30 +1,31 @@
-//! Where something is defined, as far as names and the sources that changed tell.
+//! Finds the line that defines a function, from its name and the changed source files. Text search
+//! only: it prefers no line to a wrong one.
 
-/// A place in the source, by its path in the repository.
+/// A line of the source, by its path in the repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Definition {
     /// The path of the file.
     pub path: String,
-    /// The line; 1 is the first.
+    /// The line, from 1.
     pub line: u32,
 }
 
-/// What is known of the sources.
+/// The source files that may hold a definition.
 #[derive(Clone, Debug, Default)]
 pub struct Places {
-    /// The paths and texts of those that changed.
+    /// The paths and texts of the changed files.
     pub changed: Vec<(String, String)>,
 }
 
 impl Places {
-    /// Where a function is defined that changed.
+    /// The definition of a changed function, if it is unambiguous.
     pub fn find(&self, name: &str) -> Option<Definition> {
         definition(&self.changed, name)
     }
 }
 
-/// The place of a function's definition in these files, which are paths and texts; none unless there is exactly one
-/// that it can be.
+/// The definition of a function in these files (paths and texts); `None` unless there is exactly
+/// one candidate.
 fn definition(sources: &[(String, String)], name: &str) -> Option<Definition> {
     let segments = segments(name);
     let word = segments.last()?;
@@ -36,7 +37,7 @@ fn definition(sources: &[(String, String)], name: &str) -> Option<Definition> {
     if let [_] = &places[..] {
         return places.pop();
     }
-    // Several functions have the name: the module may tell.
+    // Several functions have the name: the module may decide.
     let module = segments.iter().rev().nth(1)?;
     places.retain(|place| {
         let path = place.path.trim_end_matches(".rs").trim_end_matches("/mod");
@@ -45,7 +46,7 @@ fn definition(sources: &[(String, String)], name: &str) -> Option<Definition> {
     if let [_] = &places[..] { places.pop() } else { None }
 }
 
-/// The words of a path: `ryu::d2s::<impl A for B>::f::{closure#0}` has `ryu`, `d2s` and `f`.
+/// The identifiers in a path: `ryu::d2s::<impl A for B>::f::{closure#0}` has `ryu`, `d2s` and `f`.
 fn segments(name: &str) -> Vec<&str> {
     let mut depth = 0_usize;
     let mut start = 0;
@@ -54,7 +55,7 @@ fn segments(name: &str) -> Vec<&str> {
     for (index, byte) in bytes.iter().enumerate() {
         match byte {
             b'<' | b'{' | b'(' | b'[' => depth += 1,
-            // The arrow of a function's type closes nothing.
+            // The `>` of an arrow in a function type closes no bracket.
             b'>' if index > 0 && bytes[index - 1] == b'-' => {}
             b'>' | b'}' | b')' | b']' => depth = depth.saturating_sub(1),
             b':' if depth == 0 => {
@@ -73,7 +74,7 @@ fn segments(name: &str) -> Vec<&str> {
     words.filter(|word| !word.is_empty()).collect()
 }
 
-/// Whether a line has `fn word`.
+/// True if the line contains `fn word`.
 fn defines(line: &str, word: &str) -> bool {
     let line = line.trim_start();
     if line.starts_with("//") {
@@ -103,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_function_is_found_by_its_name() {
+    fn definition_is_found_by_the_name_of_a_function() {
         assert_eq!(place("ryu::d2s::decimal_length"), Some(("src/d2s.rs".to_owned(), 3)));
         for name in
             ["a::fold", "a::fold::<u32>", "<a::B as c::D<e::F>>::fold", "a::fold::{closure#0}"]
@@ -113,13 +114,13 @@ mod tests {
     }
 
     #[test]
-    fn of_several_functions_of_one_name_the_module_tells_which_it_is() {
+    fn definition_of_an_ambiguous_name_needs_its_module() {
         assert_eq!(place("ryu::pretty::both"), Some(("src/pretty/mod.rs".to_owned(), 1)));
         assert_eq!(place("ryu::other::both"), None);
     }
 
     #[test]
-    fn what_is_not_there_has_no_place() {
+    fn unknown_function_has_no_definition() {
         for name in ["", "::", "core::fmt::write", "fold_all", "<", "a::{closure#0}", "größe::ß"]
         {
             assert_eq!(place(name), None, "{name}");

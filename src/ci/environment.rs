@@ -1,47 +1,50 @@
-//! Where a job runs, by the variables of its service.
+//! Reads the CI environment from the variables of its service: the commits to compare, the pull
+//! request, and the files for results. Checks every value that git or the API receive. Pure:
+//! variables and the event come from the caller.
 
 use std::path::PathBuf;
 
 use super::{Event, Links, comparison::is_hash, event::WorkflowRun};
 use crate::error::{Error, Exit, Result};
 
-/// A service that runs jobs.
+/// A CI service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Provider {
     /// GitHub Actions.
     Github,
     /// GitLab CI.
     Gitlab,
-    /// None that is known.
+    /// No known service.
     None,
 }
 
-/// What a head is compared with.
+/// The base that the head is compared with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Base {
     /// This commit.
     Commit(String),
-    /// The commit where the head left a branch; if the branch is not there, where it left this commit.
+    /// The commit where the head left a branch; if the branch is missing, where it left this
+    /// commit.
     MergeBase {
         /// The name of the branch.
         branch: String,
-        /// A commit of it.
+        /// A commit on it.
         tip: Option<String>,
     },
-    /// The commit before it.
+    /// The parent of the head.
     Parent,
-    /// The event names none.
+    /// Unknown: the event names none.
     Unknown,
 }
 
-/// Where a job runs, and what it is about.
+/// The environment of a CI job, and the change it is about.
 #[derive(Clone, Debug)]
 pub struct CiEnvironment {
-    /// The service.
+    /// The service that runs the job.
     pub provider: Provider,
-    /// The commit that is judged; absent where only flags say it.
+    /// The commit to compare; `None` if only flags can name it.
     pub head: Option<String>,
-    /// What it is compared with.
+    /// The base to compare it with.
     pub base: Base,
     /// The repository: OWNER/NAME, or the number of the project.
     pub project: Option<String>,
@@ -53,22 +56,22 @@ pub struct CiEnvironment {
     pub summary: Option<PathBuf>,
     /// The file of the step's outputs.
     pub outputs: Option<PathBuf>,
-    /// The run.
+    /// Links to the run.
     pub links: Links,
     /// The run that this job follows.
     followed: Option<WorkflowRun>,
-    /// The event, where its jobs have a token that may write whoever's code they are about.
+    /// The name of the event, if its jobs have a token with write access whoever wrote the code.
     privileged: Option<String>,
 }
 
-/// Events of GitHub that start jobs for forks with the rights of the repository.
+/// GitHub events that start jobs for forks with the rights of the repository.
 const PRIVILEGED: [&str; 2] = ["pull_request_target", "workflow_run"];
 
 impl Provider {
-    /// All services.
+    /// Every service.
     pub const ALL: [Self; 3] = [Self::Github, Self::Gitlab, Self::None];
 
-    /// The service whose variables are there.
+    /// Detects the service by its variables.
     pub fn detect(variable: impl Fn(&str) -> Option<String>) -> Self {
         let is_set = |name| variable(name).is_some_and(|value| value == "true");
         if is_set("GITHUB_ACTIONS") {
@@ -80,7 +83,7 @@ impl Provider {
         }
     }
 
-    /// The variables that may have the token for comments; the first one that is there counts.
+    /// The variables that may hold the token for comments, by priority.
     pub const fn token_variables(self) -> &'static [&'static str] {
         match self {
             Self::Github => &["RBENCH_TOKEN", "GITHUB_TOKEN"],
@@ -89,7 +92,7 @@ impl Provider {
         }
     }
 
-    /// What to change so that the history is there.
+    /// Advice on how to fetch the full history.
     pub const fn whole_history(self) -> &'static str {
         match self {
             Self::Github => {
@@ -100,7 +103,7 @@ impl Provider {
         }
     }
 
-    /// What to change so that a comment can be written.
+    /// Advice on how to permit comments.
     pub const fn permission(self) -> &'static str {
         match self {
             Self::Github => {
@@ -121,7 +124,7 @@ impl CiEnvironment {
         event: Option<Event>,
     ) -> Result<Self> {
         let variable = |name: &str| variable(name).filter(|value| !value.is_empty());
-        let surroundings = match provider {
+        let environment = match provider {
             Provider::Github => Self::from_github(&variable, event.unwrap_or_default()),
             Provider::Gitlab => Self::from_gitlab(&variable),
             Provider::None => Self {
@@ -138,10 +141,11 @@ impl CiEnvironment {
                 privileged: None,
             },
         };
-        surroundings.checked()
+        environment.checked()
     }
 
-    /// Fails in a job that must not build and run what it is about.
+    /// Fails if the job must not build and run the code it is about, because a fork may have
+    /// written it and the job has write access.
     pub fn may_run(&self) -> Result<()> {
         let Some(event) = &self.privileged else { return Ok(()) };
         let what = format!("a job for `{event}` runs no benchmarks");
@@ -150,13 +154,14 @@ impl CiEnvironment {
             .hint("compare in a job for `pull_request`, and let this one run `ci comment`: docs/ci.md has both"))
     }
 
-    /// The commit that was judged, by the event: of a job that follows another, that of the other.
+    /// The commit that was compared, according to the event: for a job that follows another run,
+    /// the commit of that run.
     pub fn head_sha(&self) -> Option<&str> {
         let followed = self.followed.as_ref().map(|run| run.head_sha.as_str());
         followed.or(self.head.as_deref())
     }
 
-    /// The branch that the run before this one was about, with its owner.
+    /// The branch of the followed run, with its owner.
     pub fn branch(&self) -> Option<(&str, &str)> {
         let run = self.followed.as_ref()?;
         Some((&run.head_repository.as_ref()?.owner.login, run.head_branch.as_deref()?))
@@ -203,7 +208,7 @@ impl CiEnvironment {
             Some(Base::MergeBase { branch, tip: None })
         };
         let of_push = || {
-            // Others, such as those of a schedule, have no commit before them.
+            // Other pipelines, such as scheduled ones, have no commit before them.
             variable("CI_PIPELINE_SOURCE").is_none_or(|source| source == "push").then_some(())?;
             let before = variable("CI_COMMIT_BEFORE_SHA")?;
             let branch = variable("CI_COMMIT_BRANCH");
@@ -230,7 +235,7 @@ impl CiEnvironment {
         }
     }
 
-    /// These, if the values that git and the API are given are what they should be.
+    /// Checks the values that git and the API receive.
     fn checked(self) -> Result<Self> {
         let wrong = |what: &str, value: &str| {
             Err(Error::new(Exit::Usage, format!("{what} of this job is `{value}`")))
@@ -269,7 +274,8 @@ impl CiEnvironment {
 }
 
 impl Base {
-    /// What was there before a push: of a new branch, where it left the default branch.
+    /// The base of a push: the commit before it, or for a new branch, where it left the default
+    /// branch.
     fn for_push(before: &str, branch: Option<&str>, default: Option<String>) -> Self {
         if before.bytes().any(|byte| byte != b'0') {
             return Self::Commit(before.to_owned());

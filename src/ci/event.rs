@@ -1,10 +1,10 @@
-//! The event that started a workflow of GitHub Actions, as far as it matters here.
+//! The fields of GitHub Actions events that name the commits to compare.
 
 use serde::Deserialize;
 
 use crate::error::{Context, Exit, Result};
 
-/// An event of any kind: each has other parts.
+/// An event of any kind. Each kind has different fields.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct Event {
     #[serde(default)]
@@ -50,9 +50,9 @@ pub(super) struct Repository {
 /// A run that ended.
 #[derive(Clone, Debug, Deserialize)]
 pub struct WorkflowRun {
-    /// The commit that it was about.
+    /// The commit that it ran on.
     pub head_sha: String,
-    /// Its branch.
+    /// The branch of that commit.
     pub head_branch: Option<String>,
     /// The repository of that branch, which may be a fork.
     pub head_repository: Option<HeadRepository>,
@@ -61,7 +61,7 @@ pub struct WorkflowRun {
 /// The repository of a branch.
 #[derive(Clone, Debug, Deserialize)]
 pub struct HeadRepository {
-    /// Whose it is.
+    /// The owner of the repository.
     pub owner: Owner,
 }
 
@@ -73,7 +73,7 @@ pub struct Owner {
 }
 
 impl Event {
-    /// Reads the file that `GITHUB_EVENT_PATH` names.
+    /// Parses the content of the file at `GITHUB_EVENT_PATH`.
     pub fn parse(text: &str) -> Result<Self> {
         serde_json::from_str(text)
             .context(Exit::Usage, || "cannot read the event that GITHUB_EVENT_PATH names")

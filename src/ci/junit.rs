@@ -1,4 +1,4 @@
-//! A comparison as `JUnit` XML: a benchmark is a test case.
+//! Writes a comparison as `JUnit` XML, with a test case for each benchmark.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,8 @@ use crate::{
     verdict::VerdictKind,
 };
 
-/// What regressed is a failure, what failed an error, and what nothing can be said of is skipped, with the reason.
+/// Maps verdicts to test results: regressions are failures, failed benchmarks are errors, and
+/// undecided ones are skipped, each with its reason.
 pub fn junit(comparison: &Comparison) -> Result<String> {
     let mut report = Report::new("cargo rbench");
     for one in comparison.both() {

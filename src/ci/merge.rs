@@ -1,4 +1,5 @@
-//! Joins the comparisons of all parts of the benchmarks, each made by a job of its own.
+//! Joins the comparisons of parts of the benchmarks, each made by a separate job. Decides nothing:
+//! verdicts keep the error rates of their parts.
 
 use std::collections::BTreeSet;
 
@@ -11,10 +12,10 @@ use crate::{
     report::compare::GeometricMean,
 };
 
-/// What has to be the same in every part.
+/// Values that must be equal in every part.
 const SAME: [&str; 4] = ["schema_version", "rbench", "criteria", "dependencies"];
 
-/// Lists that are put together; what several parts say alike is said once.
+/// Lists to join; equal entries of several parts are kept once.
 const LISTS: [&str; 9] = [
     "benchmarks",
     "added",
@@ -27,8 +28,8 @@ const LISTS: [&str; 9] = [
     "next_steps",
 ];
 
-/// The comparison of all benchmarks, of those of each part, as JSON. Verdicts stay as they are: each was reached in its
-/// part, with a share of the rate of false regressions.
+/// Joins the comparisons of all parts into one, as JSON. Verdicts stay as they are: each part
+/// reached them with its share of the false-positive rate.
 pub fn merge(parts: &[String]) -> Result<String> {
     let what = || "cannot merge these comparisons";
     let comparisons: Vec<Comparison> =
@@ -46,25 +47,25 @@ pub fn merge(parts: &[String]) -> Result<String> {
     Ok(text.context(Exit::Internal, what)? + "\n")
 }
 
-/// A part as far as it was checked, and all of it.
+/// A part: the checked fields, and the full document.
 type Part<'p> = (&'p Comparison, &'p Map<String, Value>);
 
-/// Fails unless there is each part once: that a job ended early must not look like success.
+/// Fails unless each part is there exactly once: a job that ended early must not look like success.
 fn all_are_there(comparisons: &[Comparison]) -> Result<()> {
-    let failure = |reason: String| {
+    let invalid = |reason: String| {
         Err(Error::new(Exit::Usage, "cannot merge these comparisons").cause(reason))
     };
     let mut known = BTreeSet::new();
     let mut number = None;
     for comparison in comparisons {
         let Some(partition) = comparison.partition else {
-            return failure("one of them is about all benchmarks, and not about a part".to_owned());
+            return invalid("one of them is about all benchmarks, and not about a part".to_owned());
         };
         if *number.get_or_insert(partition.of) != partition.of {
-            return failure("they are parts of different numbers of parts".to_owned());
+            return invalid("they are parts of different numbers of parts".to_owned());
         }
         if !known.insert(partition.part) {
-            return failure(format!("part {} is there twice", partition.part));
+            return invalid(format!("part {} is there twice", partition.part));
         }
     }
     let number = number.unwrap_or(0);
@@ -72,8 +73,8 @@ fn all_are_there(comparisons: &[Comparison]) -> Result<()> {
         (1..=number).filter(|part| !known.contains(part)).map(|part| part.to_string()).collect();
     match &missing[..] {
         [] if number > 0 => Ok(()),
-        [] => failure("there is none".to_owned()),
-        missing => failure(format!("of {number} parts, {} is missing", missing.join(", "))),
+        [] => invalid("there is none".to_owned()),
+        missing => invalid(format!("of {number} parts, {} is missing", missing.join(", "))),
     }
 }
 
@@ -108,11 +109,11 @@ fn merged(parts: &[Part<'_>]) -> Result<Value, String> {
     if merged["benchmarks"].as_array().is_some_and(|rows| rows.iter().any(is_compared))
         && let Some(warnings) = merged.get_mut("warnings").and_then(Value::as_array_mut)
     {
-        // A part may be empty.
+        // A single part may be empty.
         warnings.retain(|warning| warning["kind"] != "nothing_compared");
     }
     for name in ["machine", "dimensions"] {
-        // What no part measured says nothing.
+        // Parts without measurements have no machine state.
         let mut known =
             parts.iter().filter_map(|(_, part)| part.get(name)).filter(|one| !one.is_null());
         let one = known.next().filter(|one| known.all(|other| other == *one));
@@ -138,7 +139,7 @@ fn merged(parts: &[Part<'_>]) -> Result<Value, String> {
         }
         merged.insert("also_base".to_owned(), self::merged(&also)?);
     }
-    // Counted anew: each part has all bench targets that failed.
+    // Counts again: each part lists all bench targets that failed.
     let whole = Comparison::deserialize(&Value::Object(merged.clone()));
     let counts = whole.map_err(|error| error.to_string())?.counts();
     merged.insert("counts".to_owned(), json!(counts));

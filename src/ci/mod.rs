@@ -1,8 +1,9 @@
-//! What continuous integration is told of a comparison. Pure: from the JSON of `compare` and the variables of the
-//! service to texts.
+//! Words the results of a comparison for continuous integration. Pure: from the JSON of `compare`
+//! and the variables of the service to texts.
 //!
-//! All of it is made of the [`Comparison`] that is read back from JSON, also where the comparison was just made: one
-//! that comes from the job of a fork is told in the same way, and none of its text is markup or a command.
+//! All texts come from the [`Comparison`] that is read back from JSON, even if the comparison was
+//! just made. A comparison from the job of a fork is therefore reported in the same way, and none
+//! of its text is markup or a command.
 
 mod annotations;
 mod comment;

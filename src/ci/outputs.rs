@@ -1,22 +1,22 @@
-//! The outputs of a step, which later steps read.
+//! Writes the outputs of a step, which later steps read.
 
 use std::path::Path;
 
 use super::Comparison;
 use crate::error::{Error, Exit};
 
-/// What later steps need to know.
+/// The results that later steps need.
 #[derive(Clone, Copy, Debug)]
 pub struct Outputs<'o> {
-    /// The comparison, or why there is none.
+    /// The comparison, or the error that prevented it.
     pub result: Result<&'o Comparison, &'o Error>,
     /// The exit code.
     pub exit: Exit,
-    /// Where the reports are.
+    /// The directory of the reports.
     pub report: &'o Path,
 }
 
-/// Lines for the file that `GITHUB_OUTPUT` names. No value has a line break.
+/// Lines for the file at `GITHUB_OUTPUT`. No value contains a line break.
 pub fn outputs(outputs: &Outputs<'_>) -> String {
     let Outputs { result, exit, report } = outputs;
     let verdict = match result {

@@ -1,5 +1,6 @@
-//! A comparison as Markdown, for a comment or a summary: what changed first, whole rows only, and no longer than there
-//! is room. Text from elsewhere stands in spans and blocks of code, where nothing is a mention, a link or markup.
+//! Writes a comparison as Markdown, for a comment or a step summary: changes first, whole rows
+//! only, within a size limit. Untrusted text stands in spans and blocks of code, where nothing is a
+//! mention, a link or markup.
 
 use std::collections::HashMap;
 
@@ -21,18 +22,19 @@ use crate::{
     verdict::VerdictKind,
 };
 
-/// The room of a step summary in bytes: a larger one is dropped as a whole.
+/// The maximum size of a step summary in bytes: GitHub drops a larger one as a whole.
 pub const SUMMARY_ROOM: usize = 1024 * 1024;
 
-/// The longest name, in columns; and the longest reason.
+/// The maximum width of a name or a reason, in columns.
 const LONGEST: usize = 100;
 const LONGEST_REASON: usize = 400;
 
-/// So many functions of a benchmark are named, and so many benchmarks that execute the same.
+/// The maximum number of functions named for a benchmark, and of benchmarks named that execute the
+/// same.
 const MOST_FUNCTIONS: usize = 3;
 const MOST_NAMES: usize = 8;
 
-/// Where there is more to read.
+/// The addresses where a reader finds more.
 #[derive(Clone, Debug, Default)]
 pub struct Links {
     /// The run of the job.
@@ -40,7 +42,7 @@ pub struct Links {
 }
 
 impl Links {
-    /// To the run at this address, if it is one.
+    /// Links to the run at this address; ignores anything that is not a web address.
     pub fn new(address: Option<&str>) -> Self {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "/:._-".contains(c);
         let is_address = |text: &&str| text.starts_with("http") && text.chars().all(is_plain);
@@ -53,10 +55,11 @@ impl Links {
     }
 }
 
-/// The kind of the warning that verdicts would be misread without.
+/// The kind of the warning that stands above the table, because verdicts would be misread without
+/// it.
 const DIFFERENT_WORK: &str = "different_work";
 
-/// Everything, as far as there is room for so many bytes.
+/// The page with as much as fits into `room` bytes.
 pub fn page(comparison: &Comparison, links: &Links, room: usize) -> String {
     let footer = format!(
         "\n<sub>cargo rbench compared builds with several code layouts{}</sub>\n",
@@ -72,7 +75,7 @@ pub fn page(comparison: &Comparison, links: &Links, room: usize) -> String {
     markdown_within(&document, room.saturating_sub(footer.len())) + &footer
 }
 
-/// The counts alone: for where the page was refused.
+/// A page with the counts alone, for when the full one is refused.
 pub fn short_page(comparison: &Comparison, links: &Links) -> String {
     let mut document = headed(comparison);
     document.add(comparison.both().map(|one| Block::Paragraph(one.sentences())));
@@ -110,7 +113,7 @@ impl Comparison {
         std::iter::once(verdicts).chain(settings).collect()
     }
 
-    /// One comparison.
+    /// The blocks of one comparison.
     fn section(&self) -> Vec<Block> {
         let names = self.names();
         let mut rows: Vec<&Row> = self.benchmarks.iter().collect();
@@ -129,7 +132,7 @@ impl Comparison {
         let mut blocks = vec![Block::Paragraph(self.sentences())];
         blocks.extend(of_work.iter().map(|warning| Block::Warning(quoted(warning), None)));
         blocks.extend(Block::table(table(&names, &news)));
-        let failed = news.iter().filter_map(|row| failure(&names, row));
+        let failed = news.iter().filter_map(|row| failure_reason(&names, row));
         let failed = self.failed_targets.iter().map(failed_target).chain(failed);
         blocks.extend(Block::list(failed));
         blocks.extend(Block::list(executed(&names, &news)));
@@ -191,14 +194,15 @@ fn table(names: &Names<'_>, rows: &[&Row]) -> Table {
     table
 }
 
-/// Why a benchmark failed.
-fn failure(names: &Names<'_>, row: &Row) -> Option<Text> {
+/// The reason why a benchmark failed.
+fn failure_reason(names: &Names<'_>, row: &Row) -> Option<Text> {
     let is_failed = row.verdict == VerdictKind::Failed;
     let name = clipped(&row.name(names));
     is_failed.then(|| name.then(": ").append(first_line(&row.reason.text)))
 }
 
-/// What benchmarks that changed execute of what differs: those together that execute the same.
+/// The differences that changed benchmarks execute. Benchmarks with the same differences share an
+/// entry.
 fn executed(names: &Names<'_>, rows: &[&Row]) -> Vec<Text> {
     let mut alike: Vec<(Text, Vec<Text>)> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
@@ -225,7 +229,7 @@ fn executed(names: &Names<'_>, rows: &[&Row]) -> Vec<Text> {
     alike.into_iter().map(note).collect()
 }
 
-/// The first of some things, and how many more there are.
+/// The first `most` things, and the number of the others.
 fn listed(mut things: Vec<Text>, most: usize) -> Text {
     let more = things.len().saturating_sub(most);
     things.truncate(most);
@@ -237,12 +241,12 @@ fn failed_target(FailedTarget { package, target, error }: &FailedTarget) -> Text
     clipped(&format!("{package}/{target}")).then(": ").append(first_line(error))
 }
 
-/// The first line of a reason, as it was written.
+/// The first line of a reason, quoted.
 fn first_line(reason: &str) -> Text {
     quoted(reason.lines().next().unwrap_or_default())
 }
 
-/// What somebody else wrote, in a span of code: nothing in it is a mention, a link or markup.
+/// Quotes untrusted text in a span of code, so that nothing in it is a mention, a link or markup.
 fn quoted(text: &str) -> Text {
     Text::new().quote(shorten(&escape_untrusted(text), LONGEST_REASON))
 }
@@ -251,7 +255,7 @@ fn clipped(name: &str) -> Text {
     Text::from_name(self::name(name))
 }
 
-/// A name that fits into a row, however it is written.
+/// Shortens a name to fit into a row.
 fn name(name: &str) -> String {
     let name = escape_untrusted(name);
     if name.trim().is_empty() { "(no name)".to_owned() } else { shorten(&name, LONGEST) }

@@ -1,10 +1,11 @@
-//! Comparisons as JSON for the tests of this room.
+//! Comparisons as JSON, for the tests of this module.
 
 use serde_json::{Value, json};
 
 use super::Comparison;
 
-/// What a name may have to become a mention, a reference, a link, markup, a cell, or a command.
+/// Parts of names that would be a mention, a reference, a link, markup, a cell, or a command if not
+/// escaped.
 pub const HOSTILE: [&str; 28] = [
     "@everyone",
     "Fixes #1",
@@ -92,7 +93,7 @@ pub fn comparison(rows: &[Value]) -> Comparison {
     Comparison::parse(&document(rows).to_string()).unwrap()
 }
 
-/// A comparison in which everything that comes from elsewhere is this text.
+/// A comparison in which this text replaces everything that may be untrusted.
 pub fn hostile(text: &str) -> Comparison {
     let name = json!({ "package": text, "target": text, "id": text });
     let mut rows: Vec<Value> = ["regressed", "failed", "improved", "inconclusive", "skipped"]

@@ -1,8 +1,8 @@
-//! What is told of comparisons.
+//! Texts about comparisons.
 
 mod hostile;
 mod merge;
-mod surroundings;
+mod providers;
 
 use std::path::Path;
 
@@ -31,7 +31,7 @@ fn thousand() -> Comparison {
 }
 
 #[test]
-fn what_regressed_stands_first_and_what_regressed_most_before_all_others() {
+fn page_lists_the_largest_regression_first() {
     let rows = [
         row("calm", "unchanged", 0.001),
         row("better", "improved", -0.3),
@@ -44,7 +44,7 @@ fn what_regressed_stands_first_and_what_regressed_most_before_all_others() {
 }
 
 #[test]
-fn that_benchmarks_do_other_work_is_told_above_the_table_and_other_warnings_below() {
+fn page_has_the_different_work_warning_above_the_table() {
     let mut document = document(&[row("a", "regressed", 0.1)]);
     let warning = |kind: &str| json!({ "kind": kind, "text": format!("because of {kind}") });
     document["warnings"] = json!([warning("load"), warning("different_work")]);
@@ -57,7 +57,7 @@ fn that_benchmarks_do_other_work_is_told_above_the_table_and_other_warnings_belo
 }
 
 #[test]
-fn a_release_has_a_section_of_its_own_and_counts_as_much() {
+fn release_has_a_section_and_counts_as_much() {
     let mut both = document(&[row("a", "unchanged", 0.001)]);
     both["also_base"] = document(&[row("a", "regressed", 0.1)]);
     both["also_base"]["base"] = super::testing::version('c');
@@ -69,7 +69,7 @@ fn a_release_has_a_section_of_its_own_and_counts_as_much() {
 }
 
 #[test]
-fn a_comment_has_whole_rows_only_and_says_how_many_more_there_are() {
+fn comment_has_whole_rows_and_counts_the_others() {
     let Comment { body, short, is_news } = comment(&thousand());
     assert!(is_news && body.len() <= COMMENT_ROOM, "{}", body.len());
     let rows: Vec<&str> = body.lines().filter(|line| line.contains("**regressed**")).collect();
@@ -81,14 +81,14 @@ fn a_comment_has_whole_rows_only_and_says_how_many_more_there_are() {
 }
 
 #[test]
-fn a_summary_has_room_for_all() {
+fn summary_has_room_for_all_rows() {
     let text = page(&thousand(), &Links::default(), SUMMARY_ROOM);
     assert_eq!(text.matches("**regressed**").count(), 1_000);
     assert!(text.len() <= SUMMARY_ROOM);
 }
 
 #[test]
-fn a_page_fits_wherever_there_is_room_for_its_sentences() {
+fn page_fits_every_size_above_its_sentences() {
     for room in [3_000, 5_000, 20_000] {
         let text = page(&thousand(), &Links::default(), room);
         assert!(text.len() <= room, "{} of {room}", text.len());
@@ -96,7 +96,7 @@ fn a_page_fits_wherever_there_is_room_for_its_sentences() {
 }
 
 #[test]
-fn a_comment_is_news_only_if_something_changed_or_the_job_fails() {
+fn comment_is_news_after_a_change_or_a_failed_job() {
     let calm = comparison(&[row("a", "unchanged", 0.001), row("b", "inconclusive", 0.01)]);
     assert!(!comment(&calm).is_news);
     let failing = Comment::compose(&calm, Exit::Inconclusive, "default", &Links::default());
@@ -105,7 +105,7 @@ fn a_comment_is_news_only_if_something_changed_or_the_job_fails() {
 }
 
 #[test]
-fn a_stale_comment_says_so_once_and_keeps_its_text() {
+fn stale_comment_has_one_notice_and_keeps_its_text() {
     let links = Links::new(Some("https://github.com/o/r/actions/runs/1"));
     let body = comment(&thousand()).body;
     let once = Comment::stale(&body, &"b".repeat(40), &links);
@@ -118,16 +118,16 @@ fn a_stale_comment_says_so_once_and_keeps_its_text() {
 }
 
 #[test]
-fn a_failure_is_told_in_place_of_the_verdicts() {
-    let failure = Error::new(Exit::Build, "cannot compile").cause("```\n@everyone ".repeat(99_999));
+fn failure_comment_shows_the_error() {
+    let error = Error::new(Exit::Build, "cannot compile").cause("```\n@everyone ".repeat(99_999));
     let Comment { body, is_news, .. } =
-        Comment::compose_failure(&failure, "default", &Links::default());
+        Comment::compose_failure(&error, "default", &Links::default());
     assert!(body.starts_with(&marker("default")) && !is_news);
     assert!(body.chars().count() <= COMMENT_ROOM, "{}", body.len());
 }
 
 #[test]
-fn what_regressed_is_annotated_where_the_function_is_that_changed() {
+fn regression_is_annotated_at_the_changed_function() {
     let text = "\n\n\n\n\n\nfn fold() {}\n".to_owned();
     let places = Places { changed: vec![("src/a,b:c.rs".to_owned(), text)] };
     let rows = [row("a", "improved", -0.1), row("b: 100%", "regressed", 0.05)];
@@ -142,7 +142,7 @@ fn what_regressed_is_annotated_where_the_function_is_that_changed() {
 }
 
 #[test]
-fn of_many_regressions_ten_are_annotated_and_the_rest_counted() {
+fn annotations_are_limited_to_ten_and_count_the_rest() {
     let all = annotations(&thousand(), false, &Places::default());
     assert_eq!(all.len(), MOST_ANNOTATIONS);
     assert!(all[0].message.starts_with("group/999"));
@@ -150,7 +150,7 @@ fn of_many_regressions_ten_are_annotated_and_the_rest_counted() {
 }
 
 #[test]
-fn a_benchmark_is_a_test_case() {
+fn junit_has_a_test_case_for_each_benchmark() {
     let mut failed = row("broken", "failed", 0.0);
     failed["reason"]["text"] = json!("exited with code 101");
     let rows = [
@@ -169,23 +169,23 @@ fn a_benchmark_is_a_test_case() {
 }
 
 #[test]
-fn later_steps_read_counts_and_the_exit_code() {
+fn outputs_have_counts_and_the_exit_code() {
     let rows = [row("a", "regressed", 0.05), row("b", "improved", -0.1)];
     let comparison = comparison(&rows);
     let report = Path::new("target/rbench\nreport");
-    let told = Outputs { result: Ok(&comparison), exit: Exit::Regression, report };
+    let results = Outputs { result: Ok(&comparison), exit: Exit::Regression, report };
     assert_eq!(
-        outputs(&told),
+        outputs(&results),
         "verdict=regressed\nregressed=1\nimproved=1\ninconclusive=0\nexit-code=1\n\
          report=target/rbench report\n"
     );
-    let failure = Error::new(Exit::Build, "cannot compile");
-    let told = Outputs { result: Err(&failure), exit: Exit::Build, report };
-    assert!(outputs(&told).starts_with("verdict=error\nregressed=0\n"));
+    let error = Error::new(Exit::Build, "cannot compile");
+    let results = Outputs { result: Err(&error), exit: Exit::Build, report };
+    assert!(outputs(&results).starts_with("verdict=error\nregressed=0\n"));
 }
 
 #[test]
-fn what_compare_does_not_write_is_refused() {
+fn parse_rejects_what_compare_does_not_write() {
     let refused = |change: &dyn Fn(&mut Value)| {
         let mut document = document(&[row("a", "regressed", 0.05)]);
         change(&mut document);

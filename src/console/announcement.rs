@@ -1,4 +1,5 @@
-//! Progress lines about experiments and comparisons: the plan, and what is resumed and confirmed.
+//! Words the progress lines about experiments and comparisons: the plan, resumed results, interim
+//! analyses, and confirmation.
 
 use std::time::SystemTime;
 
@@ -21,7 +22,7 @@ impl Observer for Console {
             }
             Event::AlreadyMeasured => self.line("what changed between them is already measured"),
             Event::AlsoAgainst(release) => self.line(&format!("also against {release}:")),
-            Event::Started(begun) => resumed(self, begun),
+            Event::Started(started) => resumed(self, started),
             Event::Analysed { builds, decided, undecided } => {
                 self.line(&analysis_line(builds, decided, undecided));
             }
@@ -35,7 +36,8 @@ impl Observer for Console {
     }
 }
 
-/// What will be measured, and how long that takes at least; nothing where there is nothing to measure.
+/// Prints the planned measurements and the least time they take; prints nothing if there is nothing
+/// to measure.
 pub fn plan(console: &Console, outline: &Outline, confirms: bool) {
     let Outline { benchmarks, versions, dimensions, with_own_numbers, layout, least_time } =
         *outline;
@@ -46,9 +48,9 @@ pub fn plan(console: &Console, outline: &Outline, confirms: bool) {
         0 => String::new(),
         some => format!(" ({some} with their own numbers)"),
     };
-    let looks = dimensions.interim_analyses();
-    let (what, again) = if !looks.is_fixed() {
-        let first = count(looks.first as usize, "build");
+    let analyses = dimensions.interim_analyses();
+    let (what, again) = if !analyses.is_fixed() {
+        let first = count(analyses.first as usize, "build");
         (format!("measuring {first} of all of them"), String::new())
     } else if confirms {
         let twice = duration(least_time.saturating_mul(2));
@@ -77,22 +79,22 @@ fn unaffected_line(not_measured: usize, of: usize) -> Option<String> {
     Some(format!("{not_measured} of {of} {execute} nothing that changed, and {are} not measured"))
 }
 
-/// What is left of an earlier run, and why nothing is, if that was interrupted.
-pub fn resumed(console: &Console, begun: &StartedExperiment) {
-    if begun.resumed() > 0 {
-        let executions = count(begun.resumed(), "execution");
+/// Prints the executions taken over from an interrupted run, or the reasons why there are none.
+pub fn resumed(console: &Console, started: &StartedExperiment) {
+    if started.resumed() > 0 {
+        let executions = count(started.resumed(), "execution");
         console.line(&format!("resuming an interrupted run, after {executions}"));
     }
-    if !begun.not_resumed.is_empty() {
+    if !started.not_resumed.is_empty() {
         console.line(&format!(
             "the last run of these versions was interrupted and cannot be resumed, because it \
              differs: {}",
-            begun.not_resumed.join("; ")
+            started.not_resumed.join("; ")
         ));
     }
 }
 
-/// How long it all took, compiling and linking included.
+/// Prints the total duration, compiling and linking included.
 pub fn finished(console: &Console, start: SystemTime) {
     console.line(&format!("finished in {}", duration(start.elapsed().unwrap_or_default())));
 }
@@ -108,13 +110,14 @@ fn analysis_line(builds: u32, decided: usize, undecided: usize) -> String {
     format!("after {}: {done} of {all} done{further}", count(builds as usize, "build"))
 }
 
-/// That benchmarks whose counts differ between versions are counted in more layouts.
+/// Prints that benchmarks whose counts differ between versions are counted in more layouts.
 fn counted(console: &Console, differing: usize, of: usize, layouts: usize) {
     let (of, layouts) = (count(of, "benchmark"), count(layouts, "layout"));
     console.line(&format!("counts of {differing} of {of} differ: counting them in {layouts}"));
 }
 
-/// That benchmarks whose counts vary within a version are counted in more layouts and initial states.
+/// Prints that benchmarks whose counts vary within a version are counted in more layouts and
+/// initial states.
 fn varying(console: &Console, varying: usize, of: usize, layouts: usize) {
     let (of, layouts) = (count(of, "benchmark"), count(layouts, "layout"));
     console.line(&format!(
@@ -123,7 +126,7 @@ fn varying(console: &Console, varying: usize, of: usize, layouts: usize) {
     ));
 }
 
-/// That flagged benchmarks are measured again, and with which layouts.
+/// Prints that flagged benchmarks are measured again, and in which layouts.
 fn confirmation(console: &Console, benchmarks: usize, seeds: &[LayoutSeed]) {
     let first = seeds.first().map_or(String::new(), |seed| format!(", the first with seed {seed}"));
     console.line(&format!(
@@ -133,7 +136,7 @@ fn confirmation(console: &Console, benchmarks: usize, seeds: &[LayoutSeed]) {
     ));
 }
 
-/// That benchmarks are explained whose instructions changed.
+/// Prints that benchmarks whose instruction counts changed are being explained.
 fn explaining(console: &Console, benchmarks: usize, left_out: usize) {
     let left_out = match left_out {
         0 => String::new(),
@@ -148,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_told_after_each_look_how_many_benchmarks_are_done() {
+    fn analysis_line_counts_decided_benchmarks() {
         assert_eq!(analysis_line(5, 19, 0), "after 5 builds: 19 of 19 benchmarks done");
         let line = "after 10 builds: 2 of 3 benchmarks done, 1 is measured further";
         assert_eq!(analysis_line(10, 3, 1), line);
@@ -158,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_measured_is_counted_and_nothing_is_said_where_all_is_measured() {
+    fn unaffected_line_counts_skipped_benchmarks() {
         let line = |not_measured, of| unaffected_line(not_measured, of).unwrap();
         let end = "nothing that changed, and";
         assert_eq!(line(168, 172), format!("168 of 172 benchmarks execute {end} are not measured"));

@@ -1,4 +1,5 @@
-//! Explains the result of a demo comparison, and whether it is as expected.
+//! Explains the result of a demo comparison from its measurements, and decides whether it is as
+//! expected.
 
 use super::{Expected, LayoutEffect, layout_effect::NOTICED};
 use crate::{
@@ -8,24 +9,25 @@ use crate::{
     verdict::{DecidedRow, VerdictKind},
 };
 
-/// Layouts that matter less than this are not worth mentioning.
+/// The smallest effect of layouts that is mentioned.
 const SMALL_EFFECT: f64 = 0.01;
 
-/// Where less of what differs between builds is the layout's, noise would be taken for it.
+/// The smallest share of layouts in the variation between builds for which they are mentioned:
+/// below it, noise would pass for a layout effect.
 const MOSTLY_LAYOUT: f64 = 0.8;
 
-/// A verdict of the demo in words.
+/// The result of a demo comparison in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explanation {
-    /// One or two sentences, made of what was measured.
+    /// One or two sentences, made from measured values.
     pub text: String,
     /// The same in a few words.
     pub summary: String,
-    /// Whether the comparison showed what it should.
+    /// True if the comparison showed the expected result.
     pub as_expected: bool,
 }
 
-/// Explains a comparison by its rows.
+/// Explains a comparison from its rows.
 pub fn explain(expected: Expected, rows: &[DecidedRow]) -> Explanation {
     let largest = largest_effect(rows);
     match expected {
@@ -92,22 +94,23 @@ fn nothing_flagged(rows: &[DecidedRow], largest: Option<&LayoutEffect>) -> Expla
     Explanation { text, summary, as_expected: true }
 }
 
-/// What turns are, where benchmarks took them, and how many are shown to be unchanged with them.
+/// Explains interleaving, if benchmarks ran interleaved, and counts those shown to be unchanged
+/// with it.
 fn interleaving_text(rows: &[DecidedRow]) -> String {
-    let in_turns: Vec<&DecidedRow> = rows
+    let interleaved: Vec<&DecidedRow> = rows
         .iter()
-        .filter(|row| row.interleaving.is_some_and(|way| way.mode == Mode::Interleaved))
+        .filter(|row| row.interleaving.is_some_and(|all| all.mode == Mode::Interleaved))
         .collect();
-    if in_turns.is_empty() {
+    if interleaved.is_empty() {
         return String::new();
     }
     let unchanged =
-        in_turns.iter().filter(|row| matches!(row.verdict, Verdict::Unchanged { .. })).count();
+        interleaved.iter().filter(|row| matches!(row.verdict, Verdict::Unchanged { .. })).count();
     format!(
         " Both commits ran at once on one CPU and took turns, about one each millisecond, so that whatever \
          disturbed the machine disturbed both alike. So even on a busy machine rbench can show that nothing \
          changed: here for {unchanged} of {}.",
-        quantity::count(in_turns.len(), "benchmark"),
+        quantity::count(interleaved.len(), "benchmark"),
     )
 }
 
@@ -156,7 +159,7 @@ fn one_flagged(
 const TOO_NOISY: &str = "On a busy machine, 20 builds may not be enough: close other programs \
                          and run the demo again.";
 
-/// What should not have happened to a benchmark other than `expected`.
+/// The first unexpected result of a benchmark other than `expected`, in words.
 fn problem(rows: &[DecidedRow], expected: Option<&str>) -> Option<String> {
     let others = || rows.iter().filter(|row| Some(id(row)) != expected);
     if rows.is_empty() {
@@ -185,7 +188,7 @@ fn unexpected(text: String) -> Explanation {
     Explanation { text, summary: "see above".to_owned(), as_expected: false }
 }
 
-/// What layouts do to the benchmark that depends most on them, if any does.
+/// The layout effect on the benchmark that depends most on layouts, if any depends on them.
 fn largest_effect(rows: &[DecidedRow]) -> Option<LayoutEffect> {
     let effect = |row: &DecidedRow| {
         let [base, head] = &row.stages.first()?.summaries;
@@ -221,7 +224,6 @@ fn interval(change: Change) -> String {
     format!("{estimate} (with 95 % confidence between {low} and {high})")
 }
 
-/// Without a sign.
 fn size(share: f64) -> String {
     format!("{:.0} %", 100.0 * share.abs())
 }

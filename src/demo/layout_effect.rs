@@ -1,30 +1,31 @@
-//! The effect of the code layout alone: what comparing one build of each commit would have shown.
+//! Estimates the effect of the code layout alone, to show what comparing a single build of each
+//! commit would have reported. Pure: uses measured values only.
 
 use crate::stats::Summary;
 
-/// Two builds that differ by more would be taken for a change by most people.
+/// The difference of two builds above which most people would suspect a change.
 pub const NOTICED: f64 = 0.05;
 
-/// What layouts do to a benchmark that nobody changed.
+/// The effect of layouts on a benchmark whose code did not change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LayoutEffect {
-    /// The benchmark.
+    /// The id of the benchmark.
     pub benchmark: String,
     /// The build values of the base with the fastest and the slowest layout, in the metric's unit.
     pub range: [f64; 2],
-    /// The standard deviation, on logs, of that part of the build values in which the two versions agree
-    /// layout by layout: it is the layout's, and no noise.
+    /// The standard deviation, on the log scale, of the part of the build values that both versions
+    /// share layout by layout: it comes from the layouts and not from noise.
     pub spread: f64,
-    /// How much of what differs between builds that part is: the correlation of the two versions.
+    /// The share of that part in the variation between builds: the correlation of both versions.
     pub share: f64,
-    /// How many pairs of one build of each version with *different* layouts there are, and how many of
-    /// them differ by more than 5 %.
+    /// The number of pairs of one build of each version with *different* layouts, and the number of
+    /// them that differ by more than 5 %.
     pub pairs: [usize; 2],
 }
 
 impl LayoutEffect {
-    /// The effect on a benchmark measured with the same layouts in two versions; `None` if fewer than
-    /// three layouts are in both.
+    /// Estimates the effect on a benchmark measured with the same layouts in two versions; `None`
+    /// if they have fewer than three layouts in common.
     pub fn from_summaries(benchmark: &str, [base, head]: [&Summary; 2]) -> Option<Self> {
         let of_head = |seed| head.builds().iter().find(|build| build.seed == seed);
         let both: Vec<[f64; 2]> = base
@@ -61,7 +62,7 @@ impl LayoutEffect {
         })
     }
 
-    /// How much longer the slowest layout takes than the fastest: 0.3 is 30 %.
+    /// The relative slowdown from the fastest to the slowest layout: 0.3 is 30 %.
     pub fn width(&self) -> f64 {
         self.range[1] / self.range[0] - 1.0
     }
@@ -93,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_both_versions_show_in_the_same_layout_is_the_layouts() {
+    fn layout_effect_is_common_to_both_versions() {
         let of_layout = effect(&[10.0, 13.0, 10.0, 13.0], &[10.0, 13.0, 10.0, 13.0]);
         assert!((of_layout.width() - 0.3).abs() < 1e-9);
         // The standard deviation of two values taken twice each is 1/sqrt(3) of their distance.
@@ -105,14 +106,14 @@ mod tests {
     }
 
     #[test]
-    fn one_build_of_each_is_a_draw_of_two_layouts() {
+    fn pairs_count_builds_with_different_layouts() {
         // Of twelve ordered pairs of different layouts, eight are a fast one and a slow one.
         assert_eq!(effect(&[10.0, 13.0, 10.0, 13.0], &[10.0, 13.0, 10.0, 13.0]).pairs, [12, 8]);
         assert_eq!(effect(&[10.0; 4], &[10.1; 4]).pairs, [12, 0]);
     }
 
     #[test]
-    fn two_layouts_tell_nothing() {
+    fn two_layouts_have_no_effect_estimate() {
         assert_eq!(
             LayoutEffect::from_summaries("x", [&version(&[1.0, 2.0]), &version(&[1.0, 2.0])]),
             None

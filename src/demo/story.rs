@@ -1,12 +1,11 @@
-//! The commits of the demo's project, what each does, and the expected result of comparing it with the
-//! one before.
+//! The commits of the demo project, and the expected result of comparing each with the one before.
 //!
-//! The files are in `demo/`, one directory per commit. Cargo leaves nested packages out of a published
-//! package, so their manifests have another file name there.
+//! The files are in `demo/`, one directory per commit. Cargo leaves nested packages out of a
+//! published package, so their manifests are stored under another file name.
 
 use rbench_harness::sources;
 
-/// A file: its path in the repository, and what is in it.
+/// A file: its path in the repository, and its content.
 pub type File = (&'static str, &'static str);
 
 /// The name of the project's package.
@@ -15,10 +14,10 @@ pub const PACKAGE: &str = "toolbox";
 /// The name of its bench target.
 pub const TARGET: &str = "speed";
 
-/// A commit.
+/// A commit of the demo project.
 #[derive(Clone, Copy, Debug)]
 pub struct Commit {
-    /// Its message.
+    /// The commit message.
     pub message: &'static str,
     /// The files that it adds or changes.
     pub files: &'static [File],
@@ -27,17 +26,17 @@ pub struct Commit {
 /// A commit after the first one.
 #[derive(Clone, Copy, Debug)]
 pub struct DemoStep {
-    /// In a few words.
+    /// A title of a few words.
     pub title: &'static str,
-    /// The commit.
+    /// The commit to create.
     pub commit: Commit,
-    /// What the commit does, in a sentence.
+    /// One sentence about its change.
     pub does: &'static str,
-    /// What comparing it with the commit before should show.
+    /// The expected result of comparing it with the commit before.
     pub expected: Expected,
 }
 
-/// What a comparison should show.
+/// The expected result of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expected {
     /// Every benchmark is identical.
@@ -56,7 +55,7 @@ macro_rules! file {
     };
 }
 
-/// The first commit, but for [the harness](harness).
+/// The first commit, without [the harness](harness).
 pub const BASELINE: Commit = Commit {
     message: "Add a toolbox, with benchmarks",
     files: &[
@@ -73,13 +72,13 @@ pub const BASELINE: Commit = Commit {
     ],
 };
 
-/// The files of the harness that the benchmarks are written for, which are part of the first commit:
-/// the project needs no network.
+/// The files of the harness for the benchmarks. They are part of the first commit, so that the
+/// project needs no network.
 pub fn harness() -> impl Iterator<Item = (String, &'static str)> {
     sources::FILES.iter().map(|(path, content)| (format!("harness/{path}"), *content))
 }
 
-/// All that comes after the first commit.
+/// The steps after the first commit.
 pub const CHAPTERS: [DemoStep; 4] = [
     DemoStep {
         title: "documentation only",
@@ -133,20 +132,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_file_of_the_demo_is_part_of_the_story() {
+    fn demo_files_are_all_in_some_commit() {
         let mut there = Vec::new();
         collect(&Path::new(env!("CARGO_MANIFEST_DIR")).join("demo"), &mut there);
         assert!(there.len() > 10, "only {} files are found", there.len());
         let commits = CHAPTERS.iter().map(|chapter| chapter.commit).chain([BASELINE]);
-        let told: Vec<&str> = commits.flat_map(|commit| commit.files).map(|file| file.1).collect();
+        let contents: Vec<&str> =
+            commits.flat_map(|commit| commit.files).map(|file| file.1).collect();
         for path in there {
             let content = fs::read_to_string(&path).unwrap();
-            assert!(told.contains(&content.as_str()), "{} is in no commit", path.display());
+            assert!(contents.contains(&content.as_str()), "{} is in no commit", path.display());
         }
     }
 
     #[test]
-    fn every_commit_changes_something_and_the_last_one_repairs() {
+    fn commits_all_change_files_and_the_last_one_repairs() {
         let mut tree: BTreeMap<&str, &str> = BASELINE.files.iter().copied().collect();
         let mut before = Vec::new();
         for chapter in CHAPTERS {
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_named_is_what_the_project_has() {
+    fn expected_benchmarks_exist_in_the_project() {
         let bench = include_str!("../../demo/baseline/benches/speed.rs");
         for DemoStep { expected, .. } in CHAPTERS {
             if let Expected::Regressed(id) | Expected::Improved(id) = expected {

@@ -1,4 +1,4 @@
-//! Slowdowns that were accepted, where that changes no verdict any more: in words, and for programs.
+//! Reports accepted slowdowns that no longer change a verdict.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -11,11 +11,11 @@ use super::{
 };
 use crate::model::{Idle, IdleAcceptance};
 
-/// Up to so many are named, each in so many columns at most.
+/// The maximum number of names shown, and the maximum width of each in columns.
 const MOST_NAMES: usize = 8;
 const LONGEST_NAME: usize = 60;
 
-/// A note that names these entries, with the reason of each.
+/// A note that names these entries, each with its reason.
 pub fn idle_note(idle: &[IdleAcceptance]) -> Option<String> {
     let names = Names::new(idle.iter().map(|one| &one.benchmark));
     let of = |one: &IdleAcceptance| {

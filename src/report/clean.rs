@@ -1,4 +1,4 @@
-//! The report of `gc`: what was removed from the cache, by kind and by version.
+//! The report of `clean`: the entries removed from the cache, by kind and by version.
 
 use std::collections::BTreeMap;
 
@@ -8,18 +8,18 @@ use super::{
 };
 use crate::builds::clean::{CacheEntry, EntryKind};
 
-/// What was removed from the cache.
+/// The entries removed from the cache.
 #[derive(Clone, Debug)]
 pub struct CleanReport {
-    /// Whether it would only be removed.
+    /// True if nothing was removed, only reported.
     pub dry_run: bool,
-    /// The entries that are superfluous, each with the version that it belongs to, if it belongs to one.
+    /// The superfluous entries, each with the version that it belongs to, if there is one.
     pub removed: Vec<(CacheEntry, Option<String>)>,
     /// The size of the whole cache before, in bytes.
     pub all_bytes: u64,
 }
 
-/// How many entries of a group there are, and their size.
+/// The number of entries in a group, and their size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Total {
     entries: usize,
@@ -27,7 +27,7 @@ struct Total {
 }
 
 impl CleanReport {
-    /// For people.
+    /// The report for people.
     pub fn document(&self) -> Document {
         let verb = if self.dry_run { "would remove" } else { "removed" };
         let (removed, all) = (self.removed_bytes(), self.all_bytes);
@@ -48,12 +48,12 @@ impl CleanReport {
         self.removed.iter().map(|(entry, _)| entry.size).sum()
     }
 
-    /// The entries of each kind.
+    /// The totals by kind.
     fn kinds(&self) -> BTreeMap<EntryKind, Total> {
         self.totals(|(entry, _)| Some(entry.kind))
     }
 
-    /// The entries of each version.
+    /// The totals by version.
     fn versions(&self) -> BTreeMap<&str, Total> {
         self.totals(|(_, version)| version.as_deref())
     }
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_removed_is_counted_by_kind_and_by_version() {
+    fn clean_counts_by_kind_and_by_version() {
         let text = |report: CleanReport| style::plain(&render::text(&report.document(), 80));
         assert_eq!(
             text(report(true, "HEAD (1a2b3c4)")),

@@ -1,10 +1,10 @@
-//! Dates for people, in universal time: the same report everywhere.
+//! Formats dates in UTC, so that a report is the same everywhere.
 
 use std::time::SystemTime;
 
 use jiff::Timestamp;
 
-/// The day of a time in seconds since 1970: `2026-11-02`; nothing for a time that no calendar has.
+/// The day of a Unix time in seconds: `2026-11-02`; empty if no calendar has that time.
 pub fn day(seconds: i64) -> String {
     Timestamp::from_second(seconds)
         .map_or_else(|_| String::new(), |time| time.strftime("%Y-%m-%d").to_string())
@@ -16,12 +16,13 @@ pub fn minute(time: SystemTime) -> String {
         .map_or_else(|_| String::new(), |time| time.strftime("%Y-%m-%d %H:%M UTC").to_string())
 }
 
-/// A time for programs, by RFC 3339, to the nanosecond: `2026-11-02T14:05:09.5Z`. One that no calendar has is the epoch.
+/// A time for programs, as RFC 3339 to the nanosecond: `2026-11-02T14:05:09.5Z`. The epoch, if no
+/// calendar has that time.
 pub fn rfc3339(time: SystemTime) -> String {
     Timestamp::try_from(time).unwrap_or_default().to_string()
 }
 
-/// A time in seconds since 1970, by RFC 3339; none for a time that no calendar has.
+/// A Unix time in seconds as RFC 3339; `None` if no calendar has that time.
 pub fn rfc3339_of_seconds(seconds: i64) -> Option<String> {
     Timestamp::from_second(seconds).ok().map(|time| time.to_string())
 }

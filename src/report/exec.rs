@@ -10,23 +10,23 @@ use crate::{
     model::{Benchmark, Execution, ExecutionRequest, HarnessKind, Resources, Series, Version},
 };
 
-/// One execution: a process, with one benchmark or, on request, several of one bench target.
+/// One execution: a process that runs one benchmark or, on request, several of one bench target.
 #[derive(Clone, Debug)]
 pub struct ExecReport {
-    /// The version.
+    /// The version executed.
     pub version: Version,
-    /// What ran its benchmarks.
+    /// The harness of its benchmarks.
     pub harness: HarnessKind,
-    /// What was requested.
+    /// The requested measurements and their durations.
     pub request: ExecutionRequest,
-    /// Why the harness never takes as many measurements as were requested, if so.
+    /// The reason why the harness never takes as many measurements as requested, if it does not.
     pub limit: Option<&'static str>,
-    /// The benchmarks that the process executed, and what came of each.
+    /// The benchmarks that the process executed, each with its outcome.
     pub benchmarks: Vec<(Benchmark, Result<Outcome>)>,
 }
 
 impl ExecReport {
-    /// For people.
+    /// The report for people.
     pub fn document(&self) -> Document {
         let mut document = Document::new("exec");
         let items = self.measured().map(|(benchmark, execution)| {
@@ -58,19 +58,19 @@ impl ExecReport {
         })
     }
 
-    /// What the process took; absent where nothing was measured.
+    /// The resources that the process used; `None` if nothing was measured.
     fn resources(&self) -> Option<&Resources> {
         self.measured().next().map(|(_, execution)| &execution.resources)
     }
 
-    /// Why another number of measurements came than was requested, if so.
+    /// The reason why the number of measurements differs from the request, if it does.
     fn difference(&self, execution: &Execution) -> Option<&'static str> {
         let own = || self.limit.unwrap_or("the benchmark has settings of its own");
         (execution.measurements() != self.request.measurements).then(own)
     }
 }
 
-/// A measurement a line.
+/// Formats one measurement a line.
 fn values(Series { values, iterations, .. }: &Series) -> String {
     let line = |(index, value): (usize, &f64)| {
         let iterations = iterations.get(index);
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn every_measurement_is_a_line() {
+    fn exec_shows_each_measurement_on_a_line() {
         insta::assert_snapshot!(style::plain(&render::text(&report("parse/1").document(), 80)));
     }
 }

@@ -1,4 +1,5 @@
-//! What of the differences between two versions a benchmark executes and reads: in words, and for programs.
+//! Words the impact of the differences between two versions on a benchmark: the changed functions
+//! it executes, and the changed files and variables it reads.
 
 mod json;
 
@@ -10,14 +11,15 @@ use crate::{
     impact::{Impact, ReachedFunction},
 };
 
-/// Up to so many functions, files or variables of a benchmark are named, each in so many columns at most.
+/// The maximum number of functions, files or variables named for a benchmark, and the maximum width
+/// of each in columns.
 const MOST: usize = 3;
 const LONGEST: usize = 60;
 
-/// A reason from elsewhere has so many columns at most.
-const LONGEST_DOUBT: usize = 200;
+/// The maximum width of an untrusted reason, in columns.
+const LONGEST_REASON: usize = 200;
 
-/// What so many benchmarks execute and read, all the same: `a, b: each executes fold (new, 90 bytes)`.
+/// The common impact on `number` benchmarks: `a, b: each executes fold (new, 90 bytes)`.
 pub fn benchmarks_text(whom: Text, number: usize, words: Text) -> Text {
     let plain = words.plain();
     let is_verb = ["executes ", "reads ", "may "].iter().any(|verb| plain.starts_with(verb));
@@ -25,15 +27,15 @@ pub fn benchmarks_text(whom: Text, number: usize, words: Text) -> Text {
     whom.then(format!(": {each}")).append(words)
 }
 
-/// A name from elsewhere.
+/// An untrusted name, shortened and escaped.
 pub fn name(name: &str) -> Text {
     Text::from_name(shorten(&escape_untrusted(name), LONGEST))
 }
 
-/// What a benchmark executes and reads of what differs: `executes fold (new, 90 bytes)`. Doubts are told as the
-/// reason for `because_of_doubts`, such as `measured because`.
-pub fn words(reach: &Impact, because_of_doubts: &str) -> Text {
-    let Impact { functions, files, variables, uncertainties: doubts } = reach;
+/// The impact on a benchmark: `executes fold (new, 90 bytes)`. Uncertainties follow
+/// `because`, such as `measured because`.
+pub fn words(impact: &Impact, because: &str) -> Text {
+    let Impact { functions, files, variables, uncertainties } = impact;
     let (measured, set_up): (Vec<&ReachedFunction>, Vec<&ReachedFunction>) =
         functions.iter().partition(|function| function.while_measuring);
     let functions =
@@ -56,10 +58,12 @@ pub fn words(reach: &Impact, because_of_doubts: &str) -> Text {
         let verb = format!("reads the variable{plural} ");
         parts.push(Text::from(verb).append(names).then(differ(variables.len())));
     }
-    if !doubts.is_empty() {
-        let doubt = |doubt: &String| Text::from(shorten(&escape_untrusted(doubt), LONGEST_DOUBT));
-        let doubts = listed(doubts, doubt, "");
-        parts.push(Text::from(format!("{because_of_doubts} ")).append(doubts));
+    if !uncertainties.is_empty() {
+        let uncertainty = |uncertainty: &String| {
+            Text::from(shorten(&escape_untrusted(uncertainty), LONGEST_REASON))
+        };
+        let uncertainties = listed(uncertainties, uncertainty, "");
+        parts.push(Text::from(format!("{because} ")).append(uncertainties));
     }
     Text::joined(parts, "; ")
 }
@@ -84,7 +88,7 @@ pub fn function(function: &ReachedFunction) -> Text {
     named.then(sizes)
 }
 
-/// The first of some things, and how many more there are: `a, b, c and 3 more that changed`.
+/// The first things and the number of the others: `a, b, c and 3 more that changed`.
 pub fn listed<T>(things: &[T], text: impl Fn(&T) -> Text, of_more: &str) -> Text {
     let mut shown: Vec<Text> = things.iter().take(MOST).map(text).collect();
     let last = match things.len().saturating_sub(MOST) {

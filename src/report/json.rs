@@ -1,5 +1,5 @@
-//! Values that the JSON of several reports has: everything in snake case, units in names, and intervals as
-//! `low` and `high`. A bound or number that is infinite or unknown is null.
+//! Values that the JSON of several reports share. All keys are in snake case, units are in names,
+//! and intervals are `low` and `high`. An infinite or unknown number is null.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -15,7 +15,7 @@ use crate::{
 /// The version of the JSON of every report.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// The schema of a hash of git, which has 40 digits, or 64 in a repository of SHA-256.
+/// The schema of a git hash, which has 40 digits, or 64 in a repository with SHA-256.
 pub(super) const OBJECT_ID: &str = "^([0-9a-f]{40}|[0-9a-f]{64})$";
 
 /// The schema of a hash of 64 bits.
@@ -36,15 +36,15 @@ impl<T> From<T> for Versioned<T> {
     }
 }
 
-/// A document with the version of its shape, indented, with a line break at its end. What steers a terminal is
-/// escaped: it neither steers one, nor is it taken for styles and removed.
+/// The JSON document of a report with its schema version, indented, with a final line break.
+/// Characters that control a terminal are escaped, so they neither do so nor are removed as styles.
 pub fn document(report: &impl Serialize) -> Result<String> {
     let text = serde_json::to_string_pretty(&Versioned::from(report));
     let text = text.context(Exit::Internal, || "cannot write the report as JSON")?;
     Ok(escaped(&text) + "\n")
 }
 
-/// A JSON document in which every hidden character, each of which is in a string, is written as its code.
+/// Escapes every hidden character of a JSON document; each of them is in a string.
 fn escaped(document: &str) -> String {
     let mut out = String::with_capacity(document.len());
     for character in document.chars() {
@@ -58,7 +58,7 @@ fn escaped(document: &str) -> String {
     out
 }
 
-/// Reads a number that is infinite, and so null in JSON.
+/// Reads a number that is null in JSON because it is infinite.
 pub fn or_infinite<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     Ok(Option::deserialize(deserializer)?.unwrap_or(f64::INFINITY))
 }
@@ -75,7 +75,7 @@ pub struct Version<'r> {
     /// The hash of its files.
     #[schemars(regex(pattern = OBJECT_ID))]
     tree: &'r str,
-    /// Whether there are uncommitted changes.
+    /// True if there are uncommitted changes.
     dirty: bool,
     /// The first line of the commit's message.
     summary: &'r str,
@@ -120,7 +120,7 @@ impl<'r> From<&'r model::Machine> for Machine<'r> {
 /// The criteria of verdicts, with the names of the command line.
 #[derive(Serialize, JsonSchema)]
 pub struct Criteria {
-    /// The requested estimator; null: the one that suits how each benchmark was measured, which each benchmark has.
+    /// The requested estimator; null: each benchmark has the one that suits how it was measured.
     estimator: Option<Estimator>,
     rule: Rule,
     #[schemars(range(min = 0, max = 1))]
@@ -131,7 +131,7 @@ pub struct Criteria {
     /// The smallest relative change to report: 0.01 is 1 %.
     #[schemars(range(min = 0))]
     min_effect: f64,
-    /// Whether flagged benchmarks are measured again on fresh builds.
+    /// True if flagged benchmarks are measured again on fresh builds.
     confirm: bool,
 }
 
@@ -165,13 +165,13 @@ impl<'r> From<&'r Benchmark> for FullName<'r> {
     }
 }
 
-/// A package from elsewhere that the two versions use in different versions.
+/// An external package whose version differs between base and head.
 #[derive(Serialize, JsonSchema)]
 pub struct Dependency<'r> {
     name: &'r str,
-    /// Its versions that only the base uses; of a package from git with its commit.
+    /// The versions that only the base uses; with the commit, for a package from git.
     base: &'r [String],
-    /// Its versions that only the head uses; of a package from git with its commit.
+    /// The versions that only the head uses; with the commit, for a package from git.
     head: &'r [String],
 }
 
@@ -195,8 +195,9 @@ impl<'r> From<&'r (BenchTarget, Error)> for FailedTarget<'r> {
     }
 }
 
-/// A comparison interval in the metric's unit: those of base and head fail to overlap exactly if the test at the
-/// false-alarm rate rejects. It is narrower than the interval of the value itself.
+/// A comparison interval in the metric's unit: those of base and head fail to overlap exactly if
+/// the test at the false-positive rate rejects. It is narrower than the interval of the value
+/// itself.
 #[derive(Serialize, JsonSchema)]
 pub struct Interval {
     low: f64,
@@ -214,18 +215,19 @@ impl From<stats::Interval> for Interval {
 /// The value of one version in one metric.
 #[derive(Serialize, JsonSchema)]
 pub struct Estimate {
-    /// By the estimator, in the metric's unit.
+    /// The value by the estimator, in the metric's unit.
     value: f64,
-    /// The lower end of the three-level interval at the confidence of the criteria; null with less than two builds.
+    /// The lower end of the three-level interval at the confidence of the criteria; null with less
+    /// than two builds.
     low: Option<f64>,
     /// The upper end.
     high: Option<f64>,
     #[schemars(range(min = 1))]
     builds: usize,
-    /// Of all builds together.
+    /// The number of executions of all builds together.
     #[schemars(range(min = 1))]
     executions: usize,
-    /// Of all executions together.
+    /// The number of measurements of all executions together.
     #[schemars(range(min = 1))]
     measurements: usize,
 }
@@ -248,10 +250,10 @@ impl Estimate {
 /// The relative change from base to head: 0.05 is 5 % more than the base.
 #[derive(Serialize, JsonSchema)]
 pub struct Change {
-    /// null if the base is 0: that has no percentage.
+    /// The relative change; null if the base is 0: that has no percentage.
     #[schemars(with = "Option<f64>")]
     estimate: f64,
-    /// The lower end of the interval; null where the estimate is.
+    /// The lower end of the interval; null if the estimate is.
     #[schemars(with = "Option<f64>")]
     low: f64,
     /// The upper end; null if unbounded.
@@ -264,12 +266,12 @@ pub struct Change {
     /// The two-sided p value of no change.
     #[schemars(range(min = 0, max = 1))]
     p: f64,
-    /// Whether builds were paired by layout seed.
+    /// True if builds were paired by layout seed.
     paired: bool,
 }
 
 impl Change {
-    /// The change by the stage that decides, if there is one.
+    /// The change in the deciding stage, if there is one.
     pub fn new(row: &DecidedRow) -> Option<Self> {
         row.decisive().map(|stage| Self::from(&stage.assessment))
     }
@@ -289,20 +291,20 @@ impl From<&Assessment> for Change {
     }
 }
 
-/// How a benchmark was measured, and by which estimator it has its values.
+/// The mode in which a benchmark was measured, and the estimator of its values.
 #[derive(Serialize, JsonSchema)]
 pub struct Measured {
-    /// How its executions were interleaved with those of the other version; null: there is no value, or they were not
-    /// all measured in one way.
+    /// The mode of its executions: interleaved with those of the other version, or sequential. Null: no
+    /// value, or not all were measured in one mode.
     mode: Option<Mode>,
-    /// Why it was not measured in turns although that was requested.
+    /// The reason why it was not interleaved although that was requested.
     interleaving_unavailable: Option<InterleavingUnavailable>,
     /// The estimator of the value; null: there is no value.
     estimator: Option<Estimator>,
 }
 
 impl Measured {
-    /// What belongs to this value.
+    /// The mode and the estimator of a summary.
     pub fn new(interleaving: Option<Interleaving>, summary: Option<&Summary>) -> Self {
         let interleaving = interleaving.filter(|_| summary.is_some());
         Self {
@@ -316,7 +318,7 @@ impl Measured {
 /// A metric and its unit.
 #[derive(Serialize, JsonSchema)]
 pub struct MetricFields<'r> {
-    /// Its name, such as `wall`; null if the entry is about the benchmark as a whole.
+    /// The name, such as `wall`; null if the entry is about the benchmark as a whole.
     metric: Option<&'r str>,
     /// The unit of all values.
     unit: Option<Unit>,
@@ -328,7 +330,7 @@ impl<'r> From<Option<&'r Metric>> for MetricFields<'r> {
     }
 }
 
-/// How much one iteration processes.
+/// The amount that one iteration processes.
 #[derive(Serialize, JsonSchema)]
 pub struct Throughput {
     #[schemars(extend("enum" = ["bytes", "bits", "elements"]))]

@@ -1,30 +1,30 @@
-//! Pieces of Markdown in which foreign text is never markup, with limited length.
+//! Writes pieces of Markdown in which untrusted text is never markup.
 
 use super::escape::{escape_untrusted, escape_untrusted_lines};
 
-/// A block of text as it is, whatever backticks it has.
+/// A fenced block with this text, whatever backticks it contains.
 pub fn fenced(text: &str) -> String {
     fenced_as("text", text)
 }
 
-/// The same in a language.
+/// A fenced block in a language.
 pub fn fenced_as(language: &str, text: &str) -> String {
     let text = escape_untrusted_lines(text);
     let fence = fence(&text);
     format!("\n{fence}{language}\n{text}{fence}\n")
 }
 
-/// What begins and ends a block with this text in it.
+/// A fence for a block with this text: longer than any run of backticks in it.
 pub fn fence(text: &str) -> String {
     "`".repeat(longest_run(text).max(2) + 1)
 }
 
-/// A span of text as it is: HTML and markup mean nothing in it. The fence is longer than any run of
-/// backticks in it.
+/// A code span with this text, in which HTML and markup have no meaning. The fence is longer than
+/// any run of backticks in it.
 pub fn code(text: &str) -> String {
     let text = escape_untrusted(text);
     match longest_run(&text) {
-        // Without anything in it, it would be no span.
+        // An empty span would be no span.
         _ if text.is_empty() => "` `".to_owned(),
         0 => format!("`{text}`"),
         run => {
@@ -34,12 +34,12 @@ pub fn code(text: &str) -> String {
     }
 }
 
-/// The same in a cell of a table, where a bar would end the cell even in a span.
+/// A code span in a cell of a table, where a bar would end the cell even in a span.
 pub fn code_in_table(text: &str) -> String {
     code(text).replace('|', "\\|")
 }
 
-/// Prose in which nothing is markup, on one line.
+/// Prose on one line, with all markup escaped.
 pub fn escaped(text: &str) -> String {
     let text = escape_untrusted(text);
     let mut out = String::with_capacity(text.len());
@@ -52,7 +52,7 @@ pub fn escaped(text: &str) -> String {
                 out.push('\\');
                 out.push(character);
             }
-            // GitHub looks for mentions and references when Markdown is rendered, and the backslash gone.
+            // GitHub looks for mentions and references after rendering, when the backslash is gone.
             '#' | '@' => {
                 out.push('\\');
                 out.push(character);
@@ -64,7 +64,7 @@ pub fn escaped(text: &str) -> String {
     out
 }
 
-/// It is not seen, and no part of a name or a number.
+/// Invisible, and part of no name or number.
 const WORD_JOINER: char = '\u{2060}';
 
 fn longest_run(text: &str) -> usize {
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_span_is_code_whatever_it_has() {
+    fn code_span_holds_any_text() {
         assert_eq!(code("a|b<i>"), "`a|b<i>`");
         assert_eq!(code("a``b"), "``` a``b ```");
         assert_eq!(code("a\nb\u{1b}"), r"`a\nb\u{1b}`");
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn prose_has_no_markup_and_no_line_breaks() {
+    fn escaped_prose_has_no_markup_and_no_line_breaks() {
         assert_eq!(
             escaped("<b> *x* @me\n# y"),
             "&lt;b&gt; \\*x\\* \\@\u{2060}me\\\\n\\#\u{2060} y"

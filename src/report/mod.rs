@@ -1,4 +1,5 @@
-//! Results as text and as JSON: each takes a value and gives a string, and prints nothing.
+//! Turns results into text and JSON. Pure: each report takes a value and returns a string, and
+//! prints nothing.
 
 mod accepted;
 pub mod bisect;
@@ -43,34 +44,35 @@ use document::{Document, Medium};
 
 use crate::{error::Result, escape};
 
-/// What a command reports: one document for people, in three forms, and JSON for programs.
+/// The report of a command: one document for people, in three forms, and JSON for programs.
 pub trait Report {
-    /// For people.
+    /// The report for people.
     fn document(&self, medium: Medium) -> Document;
 
-    /// For programs: a JSON document, the same for every reader. Its shape is public: `schemas/` has it.
+    /// The report for programs: a JSON document, the same for every reader. Its shape is public,
+    /// see `schemas/`.
     fn json(&self) -> Result<String>;
 
-    /// For people at a terminal with so many columns, with escape sequences for [roles](style::Role).
+    /// The report for a terminal of this width, with escape sequences for [roles](style::Role).
     fn text(&self, columns: usize) -> String {
         render::text(&self.document(Medium::Terminal { columns }), columns)
     }
 
-    /// For pull requests.
+    /// The report for pull requests.
     fn markdown(&self) -> String {
         render::markdown(&self.document(Medium::Markdown))
     }
 
-    /// For a browser: a page that needs no network.
+    /// The report for a browser: a page that needs no network.
     fn html(&self) -> Result<String> {
         render::html(&self.document(Medium::Page), &self.json()?)
     }
 }
 
-/// How wide a text is that is for no terminal.
+/// The width of text that is not for a terminal.
 pub const PLAIN_COLUMNS: usize = 100;
 
-/// A form of a report.
+/// The form of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// For people at a terminal.
@@ -84,7 +86,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// A report in this form; text for a terminal with so many columns.
+    /// Renders a report in this form; `columns` is the width of text.
     pub fn render(self, report: &dyn Report, columns: usize) -> Result<String> {
         match self {
             Self::Text => Ok(report.text(columns)),

@@ -1,17 +1,17 @@
-//! Names of benchmarks in a report: as short as is unambiguous.
+//! Chooses names of benchmarks in a report: as short as is unambiguous.
 
 use std::collections::{BTreeSet, HashMap};
 
 use crate::model::{Benchmark, Metric};
 
-/// The names of benchmarks: ids, with the bench target where another one has a benchmark of that id.
+/// The names of benchmarks: ids, with the bench target if another one has a benchmark of that id.
 #[derive(Clone, Debug)]
 pub struct Names<'b> {
     targets: HashMap<&'b str, BTreeSet<(&'b str, &'b str)>>,
 }
 
 impl<'b> Names<'b> {
-    /// The names of all benchmarks of a report.
+    /// Names all benchmarks of a report.
     pub fn new(benchmarks: impl IntoIterator<Item = &'b Benchmark>) -> Self {
         let mut targets: HashMap<&str, BTreeSet<(&str, &str)>> = HashMap::new();
         for Benchmark { package, target, name } in benchmarks {
@@ -20,14 +20,14 @@ impl<'b> Names<'b> {
         Self { targets }
     }
 
-    /// The name of a benchmark, not yet [visible](super::escape).
+    /// The name of a benchmark, not yet [escaped](super::escape).
     pub fn name(&self, Benchmark { package, target, name }: &Benchmark) -> String {
         let is_unique = self.targets.get(&*name.id).is_none_or(|targets| targets.len() < 2);
         if is_unique { name.id.clone() } else { format!("{package}/{target} {}", name.id) }
     }
 }
 
-/// A name with the metric in brackets, where a reader must be told it.
+/// A name with the metric in brackets, unless that is wall time.
 pub fn with_metric(name: String, metric: Option<&Metric>) -> String {
     match metric_name(metric) {
         "" => name,
@@ -35,7 +35,7 @@ pub fn with_metric(name: String, metric: Option<&Metric>) -> String {
     }
 }
 
-/// The name of a metric where a reader must be told it: wall time is what everybody expects.
+/// The name of a metric; empty for wall time, which readers expect.
 pub fn metric_name(metric: Option<&Metric>) -> &str {
     metric.filter(|metric| **metric != Metric::wall()).map_or("", |metric| &metric.name)
 }
@@ -46,7 +46,7 @@ mod tests {
     use crate::model::Name;
 
     #[test]
-    fn an_id_that_two_bench_targets_have_is_told_with_them() {
+    fn shared_id_has_its_bench_target() {
         let benchmark = |target: &str, id: &str| Benchmark {
             package: "p".to_owned(),
             target: target.to_owned(),
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn only_metrics_other_than_wall_time_are_named() {
+    fn wall_time_is_not_named() {
         let memory = Metric { name: "peak-memory".to_owned(), unit: crate::model::Unit::Bytes };
         assert_eq!(metric_name(Some(&memory)), "peak-memory");
         assert_eq!(metric_name(Some(&Metric::wall())), "");

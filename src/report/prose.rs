@@ -2,14 +2,14 @@
 
 use textwrap::{Options, WordSeparator, WordSplitter};
 
-/// No sentence is broken into lines shorter than this.
+/// The minimum width of wrapped lines, in columns.
 const NARROWEST: usize = 40;
 
-/// Before the lines after the first one.
+/// The indent of all lines but the first.
 const INDENT: &str = "  ";
 
-/// `text` as lines of at most so many columns, those after the first indented. A number stays with its unit
-/// or flag.
+/// Wraps `text` into lines of at most `columns`, all but the first indented. A number stays with
+/// its unit or flag.
 pub fn filled(text: &str, columns: usize) -> String {
     const BOUND: [(&str, &str); 3] =
         [(" %", "\u{a0}%"), (" -l ", " -l\u{a0}"), (" -m ", " -m\u{a0}")];
@@ -22,7 +22,7 @@ pub fn filled(text: &str, columns: usize) -> String {
     textwrap::fill(&bound, options).replace('\u{a0}', " ") + "\n"
 }
 
-/// Words as the beginning of a sentence.
+/// Capitalises the first word.
 pub fn capitalised(words: &str) -> String {
     let mut characters = words.chars();
     characters

@@ -1,4 +1,4 @@
-//! Quantities for people.
+//! Formats quantities for people, with units and a sensible number of digits. Pure.
 
 use std::time::Duration;
 
@@ -7,16 +7,17 @@ use crate::{
     stats::{Interval, Summary},
 };
 
-/// Beyond this the digits of a change say nothing.
+/// The change above which digits say nothing.
 const LARGE: f64 = 1000.0;
 
-/// A size of a change beyond this is only called large: very few builds see next to nothing.
+/// The smallest detectable change above which it is only called large: very few builds show next to
+/// nothing.
 const LARGE_SIZE: f64 = 10.0;
 
-/// Below this a p value is only called small.
+/// The p value below which it is only called small.
 const SMALLEST_P: f64 = 1e-300;
 
-/// A time in the unit that suits it: `950 ms`, `2.10 s`, `3 min 20 s`.
+/// A time in a suitable unit: `950 ms`, `2.10 s`, `3 min 20 s`.
 pub fn duration(time: Duration) -> String {
     let seconds = time.as_secs_f64();
     if seconds < 0.9995 {
@@ -36,14 +37,15 @@ pub fn count(number: usize, thing: &str) -> String {
 /// The size of an experiment: `5 builds × 1 execution × 5 measurements`.
 pub fn sample_sizes(sizes: SampleSizes) -> String {
     let SampleSizes { builds, executions, measurements, .. } = sizes;
-    let looks = sizes.interim_analyses();
-    let builds = if looks.is_fixed() { count(builds, "build") } else { format!("{looks} builds") };
+    let analyses = sizes.interim_analyses();
+    let builds =
+        if analyses.is_fixed() { count(builds, "build") } else { format!("{analyses} builds") };
     let [executions, measurements] = [(executions, "execution"), (measurements, "measurement")]
         .map(|(number, thing)| count(number, thing));
     format!("{builds} × {executions} × {measurements}")
 }
 
-/// A size in the unit that suits it: `512 B`, `3.4 MiB`.
+/// A size in a suitable unit: `512 B`, `3.4 MiB`.
 pub fn bytes(size: u64) -> String {
     const UNITS: [&str; 4] = ["B", "KiB", "MiB", "GiB"];
     let mut value = size as f64;
@@ -55,8 +57,8 @@ pub fn bytes(size: u64) -> String {
     if unit == 0 { format!("{size} B") } else { format!("{value:.1} {}", UNITS[unit]) }
 }
 
-/// How the size of a function's frame on the stack differs, to stand behind its other sizes: `, stack 24 -> 88 bytes`.
-/// Nothing where it is the same in both versions, or unknown in one.
+/// The change of the size of a function's stack frame, to append to its other sizes: `, stack 24 ->
+/// 88 bytes`. Empty if both sizes are equal, or one is unknown.
 pub fn change_of_stack(base: Option<u64>, head: Option<u64>) -> String {
     match (base, head) {
         (Some(base), Some(head)) if base != head => format!(", stack {base} -> {head} bytes"),
@@ -77,7 +79,7 @@ pub fn value(value: f64, unit: Unit) -> String {
     }
 }
 
-/// The same beside the name of its metric, which says what is counted: `4.384 µs`, `1.235 M`.
+/// Like [`value`], without the unit that the metric's name implies: `4.384 µs`, `1.235 M`.
 pub fn value_of_metric(value: f64, unit: Unit) -> String {
     match unit {
         Unit::Nanoseconds | Unit::Bytes => self::value(value, unit),
@@ -85,7 +87,7 @@ pub fn value_of_metric(value: f64, unit: Unit) -> String {
     }
 }
 
-/// A number of things with four digits, or a small whole one without decimals: `1.235 M`, `2.500`, `3`.
+/// A count with four digits, or a small integer without decimals: `1.235 M`, `2.500`, `3`.
 fn count_of(value: f64) -> String {
     if value.fract() == 0.0 && value < 1000.0 {
         return format!("{value:.0}");
@@ -109,13 +111,13 @@ pub fn estimate(summary: &Summary, confidence: f64) -> String {
 
 /// The half-width of an interval as a share of its center: `± 1.9 %`.
 pub fn plus_minus(interval: &Interval) -> String {
-    // A count of nothing is no less exact than others.
+    // A count of 0 is as exact as any other.
     let width = interval.half_width();
     let percent = if width > 0.0 { 100.0 * width / interval.center } else { 0.0 };
     if percent < 99.95 { format!("± {percent:.1} %") } else { "± >99 %".to_owned() }
 }
 
-/// How much is processed in a second, where one iteration takes so many nanoseconds: `1.034 GiB/s`.
+/// The throughput of an iteration of this many nanoseconds: `1.034 GiB/s`.
 pub fn rate(throughput: Throughput, nanoseconds: f64) -> String {
     let per_second = |amount: u64| amount as f64 / (nanoseconds * 1e-9);
     match throughput {
@@ -127,12 +129,12 @@ pub fn rate(throughput: Throughput, nanoseconds: f64) -> String {
     }
 }
 
-/// A share with its sign: `+1.64 %`.
+/// A signed share: `+1.64 %`.
 pub fn percent(share: f64) -> String {
     format!("{} %", bare_percent(share))
 }
 
-/// A share with its sign, without the sign of percent: `+1.64`.
+/// A signed share without the percent sign: `+1.64`.
 pub fn bare_percent(share: f64) -> String {
     // Adding 0.0 turns a negative zero into a positive one.
     let percent = 100.0 * share + 0.0;
@@ -147,17 +149,17 @@ pub fn bare_percent(share: f64) -> String {
     }
 }
 
-/// A change that was found: `+1.64 %`. One from nothing has no percentage: `from 0`.
+/// A reported change: `+1.64 %`, or `from 0`, because a change from 0 has no percentage.
 pub fn changed(share: f64) -> String {
     if share == f64::INFINITY { "from 0".to_owned() } else { percent(share) }
 }
 
-/// The same with its interval: `+1.64 % (-5.85 .. +2.76)`, or `from 0`.
+/// A reported change with its interval: `+1.64 % (-5.85 .. +2.76)`, or `from 0`.
 pub fn changed_within(share: f64, low: f64, high: f64) -> String {
     format!("{} {}", changed(share), range_in_brackets(low, high)).trim_end().to_owned()
 }
 
-/// An interval of shares, beside which its percents stand: `-5.85 .. +2.76`. That of a change from nothing is empty.
+/// An interval of shares beside their percentage: `-5.85 .. +2.76`. Empty for a change from 0.
 pub fn range(low: f64, high: f64) -> String {
     if low == f64::INFINITY {
         return String::new();
@@ -165,13 +167,13 @@ pub fn range(low: f64, high: f64) -> String {
     format!("{} .. {}", bare_percent(low), bare_percent(high))
 }
 
-/// The same to stand behind a change: `(-5.85 .. +2.76)`.
+/// An interval to append to a change: `(-5.85 .. +2.76)`.
 pub fn range_in_brackets(low: f64, high: f64) -> String {
     let range = range(low, high);
     if range.is_empty() { range } else { format!("({range})") }
 }
 
-/// A share that has no direction: `1 %`, `0.25 %`, and `0.0012 %` below a hundredth of a percent.
+/// An unsigned share: `1 %`, `0.25 %`, and `0.0012 %` below a hundredth of a percent.
 pub fn size(share: f64) -> String {
     if share > LARGE_SIZE {
         return format!("more than {:.0} %", 100.0 * LARGE_SIZE);
@@ -186,13 +188,13 @@ pub fn size(share: f64) -> String {
     format!("{} %", trimmed(percent, decimals))
 }
 
-/// A share that a user chose, with all its digits: `5 %`, `99.99 %`; `any size` where there is no limit.
+/// A share that a user chose, with all its digits: `5 %`, `99.99 %`; `any size` if unlimited.
 pub fn exact(share: f64) -> String {
     if share == f64::INFINITY {
         return "any size".to_owned();
     }
     let percent = 100.0 * share;
-    // Without what multiplying left: 0.07 is 7.000000000000001 %.
+    // Drops the rounding error of the multiplication: 0.07 is 7.000000000000001 %.
     let text = trimmed(percent, 9);
     let is_lost = text == "0" && share > 0.0 || text == "100" && share < 1.0;
     if is_lost { format!("{percent} %") } else { format!("{text} %") }
@@ -203,7 +205,7 @@ fn trimmed(number: f64, decimals: usize) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// A p value, with its name: `p 0.012`, `p 2e-13`, `p < 1e-300`.
+/// A named p value: `p 0.012`, `p 2e-13`, `p < 1e-300`.
 pub fn p_value(p: f64) -> String {
     if p < SMALLEST_P { format!("p < {SMALLEST_P:e}") } else { format!("p {}", probability(p)) }
 }
@@ -236,7 +238,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_have_the_unit_that_suits_them() {
+    fn durations_have_a_suitable_unit() {
         let text = |seconds| duration(Duration::from_secs_f64(seconds));
         assert_eq!(text(0.07), "70 ms");
         assert_eq!(text(2.1), "2.10 s");
@@ -244,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn measured_values_have_four_digits_in_the_unit_that_suits_them() {
+    fn values_have_four_digits_and_a_suitable_unit() {
         let time = |nanoseconds| value(nanoseconds, Unit::Nanoseconds);
         assert_eq!(time(0.2501), "0.2501 ns");
         assert_eq!(time(3806.0), "3.806 µs");
@@ -262,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_has_the_half_width_of_its_interval() {
+    fn value_with_interval_shows_the_half_width() {
         let text = |half| value_with_interval(&Interval::around(4384.0, half), Unit::Nanoseconds);
         assert_eq!(text(43.84), "4.384 µs ± 1.0 %");
         assert_eq!(text(9000.0), "4.384 µs ± >99 %");
@@ -271,14 +273,14 @@ mod tests {
     }
 
     #[test]
-    fn sizes_have_the_unit_that_suits_them() {
+    fn bytes_have_a_suitable_unit() {
         assert_eq!(bytes(512), "512 B");
         assert_eq!(bytes(3_565_158), "3.4 MiB");
         assert_eq!(bytes(1024 * 1024 - 1), "1.0 MiB");
     }
 
     #[test]
-    fn a_change_of_the_stack_is_told_where_both_sizes_are_known() {
+    fn change_of_stack_needs_both_sizes() {
         assert_eq!(change_of_stack(Some(24), Some(88)), ", stack 24 -> 88 bytes");
         for (base, head) in [(Some(24), Some(24)), (None, Some(88)), (Some(24), None), (None, None)]
         {
@@ -287,13 +289,13 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_is_of_a_second() {
+    fn rate_is_in_seconds() {
         assert_eq!(rate(Throughput::Bytes(1024), 1000.0), "976.6 MiB/s");
         assert_eq!(rate(Throughput::Elements(5), 1000.0), "5.0000e6 elements/s");
     }
 
     #[test]
-    fn changes_have_as_many_digits_as_say_something() {
+    fn percent_has_only_significant_digits() {
         let texts = [0.0164, -0.0585, -0.0, 1.5, 29.0, 5000.0].map(percent);
         assert_eq!(texts, ["+1.64 %", "-5.85 %", "+0.00 %", "+150.0 %", "+2900 %", ">+100000 %"]);
         assert_eq!(range(-0.0585, 0.0276), "-5.85 .. +2.76");
@@ -301,24 +303,24 @@ mod tests {
     }
 
     #[test]
-    fn a_change_from_nothing_has_no_percentage() {
+    fn changed_from_zero_has_no_percentage() {
         let from_nothing = [f64::INFINITY; 3];
-        let told = |[share, low, high]: [f64; 3]| changed_within(share, low, high);
-        assert_eq!(told(from_nothing), "from 0");
-        assert_eq!(told([0.5, 0.4, 0.6]), "+50.00 % (+40.00 .. +60.00)");
-        assert_eq!(told([f64::INFINITY, 0.5, f64::INFINITY]), "from 0 (+50.00 .. >+100000)");
+        let shown = |[share, low, high]: [f64; 3]| changed_within(share, low, high);
+        assert_eq!(shown(from_nothing), "from 0");
+        assert_eq!(shown([0.5, 0.4, 0.6]), "+50.00 % (+40.00 .. +60.00)");
+        assert_eq!(shown([f64::INFINITY, 0.5, f64::INFINITY]), "from 0 (+50.00 .. >+100000)");
         assert_eq!(range(f64::INFINITY, f64::INFINITY), "");
         assert_eq!(exact(f64::INFINITY), "any size");
     }
 
     #[test]
-    fn a_size_that_is_not_nothing_is_not_called_so() {
+    fn size_above_zero_is_not_shown_as_zero() {
         let sizes = [0.0, 0.0001, 1.23e-5, 1e-5, 4.56e-6, 3e-12].map(size);
         assert_eq!(sizes, ["0 %", "0.01 %", "0.0012 %", "0.001 %", "0.00046 %", "3e-10 %"]);
     }
 
     #[test]
-    fn what_a_user_chose_keeps_its_digits() {
+    fn exact_keeps_all_digits() {
         let chosen = [0.95, 0.07, 0.9999, 1.0 - 0.0001, 1e-5, 0.12345, 0.0, 1.0].map(exact);
         let texts = ["95 %", "7 %", "99.99 %", "99.99 %", "0.001 %", "12.345 %", "0 %", "100 %"];
         assert_eq!(chosen, texts);
@@ -327,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn a_p_value_is_never_nothing() {
+    fn p_value_is_never_zero() {
         assert_eq!([0.0124, 2e-13, 0.0].map(p_value), ["p 0.012", "p 2e-13", "p < 1e-300"]);
     }
 }

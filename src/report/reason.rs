@@ -1,4 +1,4 @@
-//! Why a verdict is what it is, in the JSON of several reports.
+//! The reason for a verdict, in the JSON of several reports.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -10,7 +10,8 @@ use crate::{
     verdict::DecidedRow,
 };
 
-/// The reason for the verdict, as values and as a sentence. Changes are relative: 0.05 is 5 % more than the base.
+/// The reason for the verdict, as values and as a sentence. Changes are relative: 0.05 is 5 % more
+/// than the base.
 #[derive(Serialize, JsonSchema)]
 pub struct Reason {
     #[serde(flatten)]
@@ -22,7 +23,7 @@ pub struct Reason {
 #[derive(Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 enum ChangeReason {
-    /// This 95 % interval of the change is within the smallest change to report.
+    /// This 95 % CI of the change is within the smallest change to report.
     Equivalent {
         low: f64,
         high: f64,
@@ -34,27 +35,30 @@ enum ChangeReason {
     },
     /// The first stage does not flag it.
     NotFlagged,
-    /// The counts of a version vary so much that the ranges of both versions overlap, or may lie apart by chance.
+    /// The counts of a version vary so much that the ranges of both versions overlap, or may lie
+    /// apart by chance.
     Varies {
-        /// How often ranges of that number of counts lie apart by chance; null where they overlap.
+        /// The probability that ranges of that number of counts lie apart by chance; null if they
+        /// overlap.
         #[schemars(range(min = 0, max = 1))]
         by_chance: Option<f64>,
     },
-    /// By the fastest measurements nothing changed, but the mean of all did, by more than the smallest change to report.
+    /// The fastest measurements did not change, but the mean of all did, by more than the smallest
+    /// change to report.
     SlowerChanged {
         /// The change of the mean of all measurements.
         change_by_mean: f64,
-        /// The lower end of its 95 % interval.
+        /// The lower end of its 95 % CI.
         low: f64,
         /// The upper end.
         high: f64,
     },
-    /// The fastest measurements changed, but the mean of all is shown to be unchanged, or to have changed in the other
-    /// direction.
+    /// The fastest measurements changed, but the mean of all is shown to be unchanged, or to have
+    /// changed in the other direction.
     MeanDisagrees {
         /// The change of the mean of all measurements.
         change_by_mean: f64,
-        /// The lower end of its 95 % interval.
+        /// The lower end of its 95 % CI.
         low: f64,
         /// The upper end.
         high: f64,
@@ -102,25 +106,25 @@ enum ChangeReason {
     },
     /// Both versions have the same machine code.
     SameMachineCode,
-    /// It neither executes nor reads anything that differs.
+    /// The benchmark neither executes nor reads anything that differs.
     NothingReached,
     /// The benchmark chose not to run.
     Skipped {
-        /// In which version; null: in both.
+        /// The version where it was skipped; null: in both.
         #[schemars(extend("enum" = ["base", "head", null]))]
         version: Option<&'static str>,
     },
     /// The benchmark failed.
     Failed {
-        /// In which version; null: in both, or there is too little to decide.
+        /// The version where it failed; null: in both, or there is too little to decide.
         #[schemars(extend("enum" = ["base", "head", null]))]
         version: Option<&'static str>,
     },
     /// The measurements must not be compared.
     NotComparable,
-    /// Slower, and that was accepted.
+    /// Slower, and accepted.
     Accepted {
-        /// The largest change that was accepted; null if any was, from a base of 0.
+        /// The largest accepted change; null if any change was accepted, from a base of 0.
         #[schemars(with = "Option<f64>", range(min = 0))]
         ceiling: f64,
         /// The evidence of the change.
@@ -136,7 +140,7 @@ enum ChangeReason {
 /// The evidence of a difference.
 #[derive(Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-// In place, as it is both a value and flattened.
+// In place, because it is both a value and flattened.
 #[schemars(inline)]
 enum Shown {
     /// Confirmed by fresh builds.
@@ -152,8 +156,8 @@ enum Shown {
     OneStage,
     /// Counted: the ranges of both versions lie apart.
     Counted {
-        /// How often ranges of that number of counts lie apart by chance, where the counts of a version vary with layout
-        /// and initial state; else 0.
+        /// The probability that ranges of that number of counts lie apart by chance, if the counts
+        /// of a version vary with layout and initial state; else 0.
         #[schemars(range(min = 0, max = 1))]
         by_chance: f64,
     },
@@ -166,12 +170,12 @@ enum Shown {
         #[schemars(range(min = 0, max = 1))]
         needed: f64,
     },
-    /// More than was accepted.
+    /// More than accepted.
     BeyondAccepted {
-        /// The largest change that was accepted.
+        /// The largest accepted change.
         #[schemars(range(min = 0))]
         ceiling: f64,
-        /// The one-sided p value of a change that is not larger than that.
+        /// The one-sided p value of a change no larger than that.
         #[schemars(range(min = 0, max = 1))]
         p: f64,
         /// The p value that was needed.
@@ -209,7 +213,7 @@ impl From<Evidence> for Shown {
 }
 
 impl Reason {
-    /// The reason of a row's verdict.
+    /// The reason for the verdict of a row.
     pub fn for_row(row: &DecidedRow) -> Self {
         let version = sentence::place(row);
         let ground = match &row.verdict {
@@ -260,7 +264,7 @@ impl Reason {
     }
 }
 
-/// The sentence, in which nothing of a reason from elsewhere is escaped: JSON has strings as they are.
+/// The reason as a sentence. Not escaped: JSON keeps strings as they are.
 fn text(row: &DecidedRow) -> String {
     match &row.verdict {
         Verdict::Skipped { reason }

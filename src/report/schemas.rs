@@ -1,4 +1,4 @@
-//! The schemas of the JSON of all reports: `schemas/` has what follows from the types that are serialized.
+//! Generates the JSON schemas of all reports in `schemas/` from the serialized types.
 
 use std::{env, fs, path::Path};
 
@@ -10,7 +10,7 @@ use super::{
     selftest, show,
 };
 
-/// Every file with its schema.
+/// Every schema file and its schema.
 fn all() -> [(&'static str, Schema); 13] {
     [
         ("build", schema::<build::json::Builds<'_>>("build")),
@@ -37,10 +37,11 @@ fn schema<T: JsonSchema>(command: &str) -> Schema {
     schema
 }
 
-/// Closes every object, so that an undocumented key is found, and takes the first paragraph of each description.
+/// Closes every object, so that undocumented keys are found, and keeps only the first paragraph of
+/// each description.
 fn finish(schema: &mut Schema) {
     transform_subschemas(&mut finish, schema);
-    // The widths of numbers in Rust.
+    // Drops the widths of Rust's number types.
     schema.remove("format");
     if let Some(Value::String(text)) = schema.get_mut("description") {
         let first = text.split("\n\n").next().unwrap_or_default();
@@ -53,7 +54,8 @@ fn finish(schema: &mut Schema) {
     }
 }
 
-/// Opens the variants of an enum that is flattened into this object, which has other keys as well. Whether there are any.
+/// Opens the variants of an enum flattened into this object, which has other keys as well. Returns
+/// true if there are any.
 fn open_variants(schema: &mut Schema) -> bool {
     let mut found = false;
     for key in ["oneOf", "anyOf"] {
@@ -71,7 +73,7 @@ fn open_variants(schema: &mut Schema) -> bool {
 
 /// With `INSTA_UPDATE=always`, as for snapshots, the files are written.
 #[test]
-fn schemas_follow_from_the_types() {
+fn schema_files_match_the_types() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas");
     for (name, schema) in all() {
         let path = folder.join(name).with_extension("json");

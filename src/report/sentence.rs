@@ -1,4 +1,4 @@
-//! Verdicts as sentences for people. Programs read the values.
+//! Words verdicts and their reasons for people. Programs read the values instead.
 
 use super::{
     escape::{escape_untrusted, escape_untrusted_lines},
@@ -10,9 +10,10 @@ use crate::{
     verdict::{ByMean, DecidedRow, DecidedStage, VerdictKind},
 };
 
-/// An estimate below so many times the smallest change that is flagged with 80 % power tends to be too large, given
-/// that it is reported at all: with ten builds, that is 1.25 standard deviations of the differences of builds. A true
-/// change of that size is reported as 2 % too large on average, one of three quarters of a deviation by a fifth.
+/// The multiple of the smallest change flagged with 80 % power below which an estimate tends to be
+/// too large, given that it is reported at all. With ten builds, that is 1.25 standard deviations
+/// of the differences of builds. A true change of that size is reported 2 % too large on average,
+/// one of three quarters of a deviation by a fifth.
 const EXAGGERATED: f64 = 1.45;
 
 /// A verdict with its reason: `regressed: +5.00 % (+3.43 % to +6.60 %), confirmed by fresh builds (…)`.
@@ -29,7 +30,8 @@ fn with_reason(verdict: &Verdict, place: Option<&str>) -> String {
     }
 }
 
-/// Where a benchmark failed or was skipped, if that is one of the versions: `base` or `head`.
+/// The version where a benchmark failed or was skipped, `base` or `head`; `None` if both or
+/// neither.
 pub const fn place(row: &DecidedRow) -> Option<&'static str> {
     match row.unmeasured_in {
         Some(0) => Some("base"),
@@ -38,7 +40,7 @@ pub const fn place(row: &DecidedRow) -> Option<&'static str> {
     }
 }
 
-/// The change that a verdict is about, and its reason.
+/// The change that a verdict is about, and the reason for the verdict.
 fn change_and_reason(verdict: &Verdict) -> (Option<&Change>, String) {
     match verdict {
         Verdict::Regressed { change, evidence: why }
@@ -53,9 +55,9 @@ fn change_and_reason(verdict: &Verdict) -> (Option<&Change>, String) {
             let less = format!("less than {} either way", exact(*min_effect));
             (Some(change), less + &difference.unwrap_or_default())
         }
-        Verdict::Inconclusive { change, detectable, reason: doubt } => {
-            let reason = inconclusive_text(*doubt);
-            let reason = match doubt {
+        Verdict::Inconclusive { change, detectable, reason: cause } => {
+            let reason = inconclusive_text(*cause);
+            let reason = match cause {
                 InconclusiveReason::Small { .. } | InconclusiveReason::Shrunk { .. } => reason,
                 _ => reason + &detectable.map(power_text).unwrap_or_default(),
             };
@@ -71,12 +73,12 @@ fn change_and_reason(verdict: &Verdict) -> (Option<&Change>, String) {
     }
 }
 
-/// A verdict with its reason, and with what only the stages of judging know.
+/// A verdict with its reason, including reasons that only the stages of the decision know.
 pub fn row(row: &DecidedRow) -> String {
     with_reason(&row.verdict, place(row)) + &by_mean(row) + exaggeration(row)
 }
 
-/// The same without the verdict and the change.
+/// The reason without the verdict and the change.
 pub fn reason(row: &DecidedRow) -> String {
     let reason = change_and_reason(&row.verdict).1 + &by_mean(row) + exaggeration(row);
     match place(row) {
@@ -85,11 +87,11 @@ pub fn reason(row: &DecidedRow) -> String {
     }
 }
 
-/// That only the mean showed the change that is reported.
+/// The reason given if only the mean showed the reported change.
 pub const DECIDED_BY_MEAN: &str =
     "decided by the mean of all measurements, since the fastest do not show it";
 
-/// What the mean of all measurements has to do with the verdict.
+/// The role of the mean of all measurements in the verdict.
 fn by_mean(row: &DecidedRow) -> String {
     match row.by_mean {
         Some(ByMean { primary: true, .. }) => format!("; {DECIDED_BY_MEAN}"),
@@ -100,8 +102,8 @@ fn by_mean(row: &DecidedRow) -> String {
     }
 }
 
-/// Whether the change of the mean differs from the one reported, by more than the smallest change of interest or with
-/// 95 % confidence, and the reason does not say so already.
+/// True if the change of the mean differs from the reported one, by more than the smallest change
+/// of interest or with 95 % confidence, and the reason does not mention it already.
 pub fn mean_differs(row: &DecidedRow) -> bool {
     let names_mean = matches!(
         row.verdict,
@@ -129,8 +131,8 @@ fn exaggeration(row: &DecidedRow) -> &'static str {
     }
 }
 
-/// Whether a change is reported that is hardly larger than what can be detected at all: those that are seen
-/// are then mostly those that chance enlarged.
+/// True if a reported change is hardly larger than the smallest detectable one. Such changes are
+/// mostly those that noise enlarged (the winner's curse).
 pub fn is_exaggerated(row: &DecidedRow) -> bool {
     matches!(row.verdict, Verdict::Regressed { .. } | Verdict::Improved { .. })
         && row.decisive().is_some_and(|DecidedStage { assessment, .. }| {
@@ -140,7 +142,7 @@ pub fn is_exaggerated(row: &DecidedRow) -> bool {
         })
 }
 
-/// What would have been seen.
+/// The smallest detectable change, in words.
 fn power_text(detectable: f64) -> String {
     format!("; a change of {} would be reported with 80 % power", size(detectable))
 }
@@ -154,7 +156,7 @@ pub fn change_text(change: &Change) -> String {
     format!("{} ({low} to {high})", changed(change.estimate))
 }
 
-/// What was accepted: `accepted up to 8 % (1a2b3c4: checks more input)`.
+/// The acceptance of a slowdown: `accepted up to 8 % (1a2b3c4: checks more input)`.
 fn acceptance_text(Acceptance { ceiling, changes }: &Acceptance) -> String {
     let change = |change: &AcceptedChange| {
         format!("{}: {}", escape_untrusted(change.short()), escape_untrusted(&change.reason))
@@ -175,7 +177,7 @@ fn evidence_text(basis: Evidence) -> String {
     }
 }
 
-/// What shows a difference, without numbers.
+/// The evidence of a difference, without numbers.
 pub const fn shown_by(basis: Evidence) -> &'static str {
     match basis {
         Evidence::Confirmed { .. } => "confirmed by fresh builds",
@@ -189,8 +191,8 @@ pub const fn shown_by(basis: Evidence) -> &'static str {
     }
 }
 
-fn inconclusive_text(doubt: InconclusiveReason) -> String {
-    match doubt {
+fn inconclusive_text(cause: InconclusiveReason) -> String {
+    match cause {
         InconclusiveReason::NotFlagged => "which chance can explain".to_owned(),
         InconclusiveReason::Varies { by_chance: None } => {
             "but the counts of both versions vary so much that their ranges overlap".to_owned()
@@ -236,7 +238,7 @@ fn inconclusive_text(doubt: InconclusiveReason) -> String {
     }
 }
 
-/// A p value beside the one that it had to reach.
+/// A p value beside the one that was needed.
 pub fn reached(p: f64, needed: f64) -> String {
     format!("one-sided {}, needed {}", p_value(p), probability(needed))
 }
@@ -249,12 +251,12 @@ mod tests {
         Change { estimate, low: estimate - 0.01, high: estimate + 0.01 }
     }
 
-    fn inconclusive(doubt: InconclusiveReason) -> Verdict {
-        Verdict::Inconclusive { change: change(0.05), detectable: Some(0.0312), reason: doubt }
+    fn inconclusive(cause: InconclusiveReason) -> Verdict {
+        Verdict::Inconclusive { change: change(0.05), detectable: Some(0.0312), reason: cause }
     }
 
     #[test]
-    fn each_verdict_is_a_sentence_with_its_reason() {
+    fn verdicts_are_sentences_with_their_reasons() {
         let (p, needed, first, min_effect) = (2e-5, 0.04, 0.08, 0.01);
         let reason = || "exited with code 101".to_owned();
         let verdicts = [
@@ -307,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn two_builds_see_almost_nothing_and_the_sentence_stays_readable() {
+    fn large_detectable_change_stays_readable() {
         let change = Change { estimate: 0.0634, low: -0.9677, high: 5000.0 };
         let open = Verdict::Inconclusive {
             change,
@@ -322,15 +324,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_to_be_detectable_is_not_told() {
-        let doubt = InconclusiveReason::NotFlagged;
-        let open = Verdict::Inconclusive { change: change(0.05), detectable: None, reason: doubt };
+    fn unknown_power_is_not_mentioned() {
+        let cause = InconclusiveReason::NotFlagged;
+        let open = Verdict::Inconclusive { change: change(0.05), detectable: None, reason: cause };
         let text = verdict(&open);
         assert!(text.ends_with(", which chance can explain"), "{text}");
     }
 
     #[test]
-    fn no_reason_steers_the_terminal() {
+    fn reasons_are_escaped() {
         let failed = Verdict::Failed { reason: "a\u{1b}[2J\n  b\u{202e}".to_owned() };
         assert_eq!(verdict(&failed), "failed: a\\u{1b}[2J\n  b\\u{202e}");
     }

@@ -1,4 +1,4 @@
-//! Where the variance of a value or of a change lies: shares of builds and of executions.
+//! Divides the variance of a value or of a change into the shares of builds and of executions.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -11,13 +11,14 @@ use crate::{
 /// The head of a column of shares: of builds and of executions.
 pub const HEAD: &str = "variance b/e";
 
-/// The shares of builds and executions in a variance, which add up to 1. More executions of each build only reduce the
-/// second.
+/// The shares of builds and executions in a variance, which add up to 1. More executions of each
+/// build reduce only the second.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Shares {
     #[schemars(range(min = 0, max = 1))]
     builds: f64,
-    /// Of the executions, as many as there were of each build, with their measurements.
+    /// The share of the executions, for the number of executions there were of each build, with
+    /// their measurements.
     #[schemars(range(min = 0, max = 1))]
     executions: f64,
 }
@@ -28,17 +29,19 @@ impl Shares {
         self.builds
     }
 
-    /// The shares of the variance of a change. None where no build was executed twice, which tells nothing,
-    /// or nothing varies.
+    /// The shares of the variance of a change; `None` if no build was executed twice, or nothing
+    /// varies.
     pub fn change_shares(DecidedStage { summaries, assessment }: &DecidedStage) -> Option<Self> {
         let DifferenceShares { builds, executions } = assessment.comparison.shares(summaries)?;
         Some(Self { builds, executions })
     }
 
-    /// The shares of the variance of one version's value, in the estimator in use: of `S_V²`, the sample
-    /// variance of the build values, `S_B² · mean_k(1 / m_k)` comes from executions, where `S_B²` pools the
-    /// variance of their estimates within builds ((15) and (16) of Kalibera et al. 2006). None where no build
-    /// was executed twice, or nothing varies.
+    /// The shares of the variance of one version's value, in the estimator in use; `None` if no
+    /// build was executed twice, or nothing varies.
+    ///
+    /// Of `S_V²`, the sample variance of the build values, `S_B² · mean_k(1 / m_k)` comes from
+    /// executions, where `S_B²` pools the variance of their estimates within builds ((15) and (16)
+    /// of Kalibera et al. 2006).
     pub fn version_shares(summary: &Summary) -> Option<Self> {
         let (mut squares, mut freedom, mut inverses) = (0.0, 0, 0.0);
         for build in summary.builds() {
@@ -56,7 +59,7 @@ impl Shares {
     }
 }
 
-/// The shares in percent: `96/4 %`; `?` where nothing tells them.
+/// The shares in percent: `96/4 %`; `?` if unknown.
 pub fn text(shares: Option<Shares>) -> String {
     shares.map_or("?".to_owned(), |Shares { builds, .. }| {
         let builds = (100.0 * builds).round();
@@ -79,14 +82,14 @@ mod tests {
     }
 
     #[test]
-    fn what_executions_explain_is_not_said_of_builds() {
+    fn shares_attribute_execution_noise_to_executions() {
         // Build values 2 and 8, so S_V² = 18; executions ±1 about them, so S_B² / m = 1.
         assert_eq!(share([&[1.0, 3.0], &[7.0, 9.0]]), "94/6 %");
         assert_eq!(share([&[1.0, 3.0], &[1.2, 3.0]]), "0/100 %");
     }
 
     #[test]
-    fn one_execution_of_each_build_tells_nothing() {
+    fn shares_need_repeated_executions() {
         assert_eq!(share([&[1.0], &[8.0]]), "?");
         assert_eq!(share([&[1.0, 1.0], &[1.0, 1.0]]), "?");
     }

@@ -1,27 +1,27 @@
 //! The colours of reports: few, and never the only way to convey something.
 //!
-//! Texts for a terminal contain escape sequences. The console removes them for `NO_COLOR`, pipes and terminals
-//! without colours, and [`plain`] removes them for files.
+//! Texts for a terminal contain escape sequences. The console removes them for `NO_COLOR`, pipes
+//! and terminals without colours, and [`plain`] removes them for files.
 
 use anstyle::{AnsiColor, Style};
 
 use super::escape::escape_untrusted;
 
-/// What a piece of text is, which decides its colour at a terminal and its emphasis elsewhere.
+/// The role of a piece of text, which decides its colour on a terminal and its emphasis elsewhere.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Role {
-    /// All that is nothing else.
+    /// Ordinary text.
     #[default]
     Plain,
-    /// The heads of tables and sections.
+    /// Heads of tables and sections.
     Head,
-    /// What is worse, and failures of the whole.
+    /// Regressions, and failures of the whole command.
     Bad,
-    /// What is better.
+    /// Improvements.
     Good,
-    /// What needs a look: failed, not shown either way, a warning.
+    /// Worth a check: failed, inconclusive, a warning.
     Doubtful,
-    /// What is there for completeness.
+    /// Shown for completeness.
     Quiet,
 }
 
@@ -38,7 +38,7 @@ impl Role {
     }
 }
 
-/// `text` in the colour of this role. Nothing in it steers the terminal.
+/// `text` in the colour of this role, escaped.
 pub fn paint(role: Role, text: &str) -> String {
     let style = role.ansi();
     format!("{style}{}{style:#}", escape_untrusted(text))
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_painted_is_the_same_text_without_its_style() {
+    fn painted_text_is_unchanged_without_its_style() {
         let painted = paint(Role::Bad, "regressed");
         assert_ne!(painted, "regressed");
         assert_eq!(plain(&painted), "regressed");

@@ -1,9 +1,9 @@
-//! Tables for people: aligned, with styled heads, and never wider than the terminal as long as that is
-//! possible.
+//! Lays out tables for people: aligned, with styled heads, and never wider than the terminal if
+//! that is possible.
 //!
-//! A table that is too wide first leaves out its optional columns, then what all names begin with, then its least
-//! useful columns if names would otherwise look alike, then shortens names in the middle. It never wraps, and control characters
-//! in its cells are escaped.
+//! A table that is too wide first leaves out its optional columns, then the common prefix of all
+//! names, then its least useful columns if names would otherwise look alike, then shortens names in
+//! the middle. It never wraps, and control characters in its cells are escaped.
 
 use std::{borrow::Cow, collections::HashSet};
 
@@ -15,14 +15,14 @@ use super::{
     style::{self, Role},
 };
 
-/// Between two columns.
+/// The space between two columns.
 const GAP: usize = 2;
 
-/// What may be shortened gets so many columns before others are left out for it; names get as many as it
-/// takes to tell them apart.
+/// The width that a shortened column keeps before other columns are left out for it; names keep the
+/// width that distinguishes them.
 const COMFORTABLE: usize = 16;
 
-/// No name is shortened to less.
+/// The minimum width of a name.
 const LEAST: usize = 8;
 
 /// A table.
@@ -42,22 +42,22 @@ pub struct Column {
     joined: bool,
 }
 
-/// When a column is left out: the lowest rank first.
+/// The order in which columns are left out: the lowest rank first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
-    /// Before any name is shortened.
+    /// Left out before any name is shortened.
     Optional(u8),
-    /// Before names are shortened so much that they look alike.
+    /// Left out before names are shortened so much that they look alike.
     Dropped(u8),
 }
 
-/// What may be cut out of the cells of a column.
+/// The part of a column's cells that may be cut out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Cut {
     Nothing,
     /// The middle.
     Middle,
-    /// The middle, as far as the cells can still be told apart.
+    /// The middle, but two cells must not look alike.
     Names,
 }
 
@@ -81,33 +81,34 @@ impl Column {
         Self { right: true, ..Self::left(head) }
     }
 
-    /// Its cells may be shortened in the middle.
+    /// Lets its cells be shortened in the middle.
     #[must_use]
     pub fn shortened(self) -> Self {
         Self { cut: Cut::Middle, ..self }
     }
 
-    /// Its cells are names, which may be shortened in the middle; but other columns are left out before two
-    /// of them look alike.
+    /// Marks its cells as names, which may be shortened in the middle; but other columns are left
+    /// out before two of them look alike.
     #[must_use]
     pub fn names(self) -> Self {
         Self { cut: Cut::Names, ..self }
     }
 
-    /// It is left out before any name is shortened: the lowest rank first, columns of one rank together.
+    /// Leaves it out before any name is shortened: the lowest rank first, columns of one rank
+    /// together.
     #[must_use]
     pub fn optional(self, rank: u8) -> Self {
         Self { dropped: Some(Rank::Optional(rank)), ..self }
     }
 
-    /// It is left out where the table is too wide although names are shortened, as far as they can still be
-    /// told apart: the lowest rank first, columns of one rank together.
+    /// Leaves it out if the table is still too wide with names shortened to the width that
+    /// distinguishes them: the lowest rank first, columns of one rank together.
     #[must_use]
     pub fn dropped(self, rank: u8) -> Self {
         Self { dropped: Some(Rank::Dropped(rank)), ..self }
     }
 
-    /// It belongs to the column before: it follows after one space.
+    /// Joins it to the column before: it follows after one space.
     #[must_use]
     pub fn joined(self) -> Self {
         Self { joined: true, ..self }
@@ -124,7 +125,7 @@ impl Cell {
         Self { text: escape_untrusted(text.as_ref()).into_owned(), role, kind: Kind::Words }
     }
 
-    /// A cell with the name of something: a benchmark, a function, a version.
+    /// A cell with a name: of a benchmark, a function, a version.
     pub fn name(name: impl AsRef<str>) -> Self {
         Self { kind: Kind::Name, ..Self::from(name) }
     }
@@ -134,17 +135,17 @@ impl Cell {
         &self.text
     }
 
-    /// Its role.
+    /// The role of the text.
     pub const fn role(&self) -> Role {
         self.role
     }
 
-    /// What the text is.
+    /// The kind of the text.
     pub(super) const fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// Whether there is nothing in it.
+    /// True if the cell is empty.
     pub const fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
@@ -162,14 +163,14 @@ impl Table {
         Self { columns: columns.into_iter().collect(), rows: Vec::new() }
     }
 
-    /// Adds a row, with a cell for each column; those that lack are empty.
+    /// Adds a row, with a cell for each column; missing cells are empty.
     pub fn row(&mut self, cells: impl IntoIterator<Item = Cell>) {
         let mut cells: Vec<Cell> = cells.into_iter().collect();
         cells.resize_with(self.columns.len(), Cell::default);
         self.rows.push(cells);
     }
 
-    /// Whether there is no row.
+    /// True if there is no row.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
@@ -179,8 +180,8 @@ impl Table {
         &self.rows
     }
 
-    /// The columns that a page shows, by their places: those with anything in them, but the least useful one. What is
-    /// joined to another stands in its cells.
+    /// The indices of the columns that a page shows: all that are not empty, without the least
+    /// useful one. A joined column stands in the cells of the other.
     pub fn shown(&self) -> Vec<usize> {
         let is_shown = |at: &usize| {
             let column = &self.columns[*at];
@@ -195,12 +196,12 @@ impl Table {
         &self.columns[at].head
     }
 
-    /// Whether a column has numbers.
+    /// True if a column has numbers.
     pub fn is_number(&self, at: usize) -> bool {
         self.columns[at].right
     }
 
-    /// The columns that are joined to one.
+    /// The columns that are joined to this one.
     pub fn joined_to(&self, at: usize) -> impl Iterator<Item = usize> {
         let joined = self.columns.iter().skip(at + 1).take_while(|column| column.joined).count();
         at + 1..=at + joined
@@ -210,7 +211,7 @@ impl Table {
         self.rows.iter().any(|row| !row[at].is_empty())
     }
 
-    /// The table for a terminal with so many columns: lines, each with its end.
+    /// The table for a terminal of this width: lines, each with its line end.
     pub fn fit(&self, width: usize) -> String {
         let natural: Vec<usize> = (0..self.columns.len()).map(|at| self.full_width(at)).collect();
         let kept = self.kept(&natural, width);
@@ -235,8 +236,8 @@ impl Table {
         text
     }
 
-    /// What all names begin with, up to a separator, and the table without it; none if that is little, or if
-    /// there is but one name.
+    /// The common prefix of all names, up to a separator, and the table without it; `None` if it is
+    /// short, or there is only one name.
     fn without_common_prefix(&self) -> Option<(String, Self)> {
         const LITTLE: usize = 4;
         let at = self.columns.iter().position(|column| column.cut == Cut::Names)?;
@@ -249,7 +250,7 @@ impl Table {
         let bytes = first.as_bytes().get(..shared)?;
         let end = bytes.iter().rposition(|byte| matches!(byte, b'/' | b':'))? + 1;
         let prefix = first.get(..end).filter(|prefix| prefix.width() >= LITTLE)?.to_owned();
-        // More than one name, and something left of each.
+        // Requires more than one name, and a rest of each.
         names.next()?;
         if self.rows.iter().any(|row| row[at].text.len() == end) {
             return None;
@@ -261,13 +262,13 @@ impl Table {
         Some((prefix, shorter))
     }
 
-    /// The width that a column would like to have.
+    /// The width of a column without any shortening.
     fn full_width(&self, at: usize) -> usize {
         let cells = self.rows.iter().map(|row| row[at].text.width());
         cells.fold(self.columns[at].head.width(), usize::max)
     }
 
-    /// The columns that find a place: those that have anything to say, less those of least value.
+    /// The columns that fit: all that are not empty, without the least useful ones.
     fn kept(&self, natural: &[usize], width: usize) -> Vec<usize> {
         let says = |at: &usize| self.rows.is_empty() || self.has_content(*at);
         let mut kept: Vec<usize> = (0..self.columns.len()).filter(says).collect();
@@ -291,7 +292,7 @@ impl Table {
         if self.columns[at].cut == Cut::Names { natural } else { modest }
     }
 
-    /// The width at which a column can well be read.
+    /// The width at which a column is still readable.
     fn modest(&self, at: usize, natural: usize) -> usize {
         match self.columns[at].cut {
             Cut::Nothing => return natural,
@@ -311,7 +312,7 @@ impl Table {
         gaps + kept.iter().map(|&at| width(at)).sum::<usize>()
     }
 
-    /// The widths of the columns that are kept, names shortened to make up for `excess`.
+    /// The widths of the kept columns, with names shortened to make up for `excess`.
     fn shortened(&self, kept: &[usize], natural: &[usize], excess: usize) -> Vec<usize> {
         let mut widths = natural.to_vec();
         let mut excess = excess;
@@ -325,7 +326,7 @@ impl Table {
 
     fn line(&self, kept: &[usize], widths: &[usize], cells: &[Cell]) -> String {
         let mut line = String::new();
-        // Spaces are written only when something follows, so that no line ends with them.
+        // Writes spaces only before text, so that no line ends with them.
         let mut spaces = 0;
         for (place, &at) in kept.iter().enumerate() {
             let (column, cell) = (&self.columns[at], &cells[at]);
@@ -346,9 +347,10 @@ impl Table {
     }
 }
 
-/// `text` in at most `width` columns: what is too long loses its middle.
+/// `text` in at most `width` columns, shortened in the middle.
 ///
-/// The end gets a little more than the beginning: it tells benchmarks of one group apart.
+/// The end gets a little more room than the beginning, because it distinguishes the benchmarks of
+/// one group.
 pub fn shorten(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();

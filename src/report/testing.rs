@@ -1,4 +1,5 @@
-//! Versions, benchmarks and judged rows for the tests of reports, and what every report must keep.
+//! Versions, benchmarks and decided rows for the tests of reports, and checks that every report
+//! must pass.
 
 use std::{fs, path::Path, rc::Rc};
 
@@ -14,11 +15,11 @@ use crate::{
     verdict::{Advice, DecidedRow, DecidedStage, Progress, Repetition},
 };
 
-/// What a hostile name may have: escape sequences, controls of both kinds, a line break, and characters that
-/// turn the direction of writing, beside Markdown and HTML.
+/// Everything that a hostile name may contain: escape sequences, controls of both kinds, a line
+/// break, and characters that change the direction of writing, beside Markdown and HTML.
 pub const HOSTILE: &str = "a\u{1b}[2J\r\u{7}\0\u{9b}31m\n\u{202e}b\u{2066}|`<i>*c*";
 
-/// What suggests commands beside the command of these words.
+/// A command line that suggests commands in place of the one with these words.
 pub fn given(words: &str) -> Rc<dyn CommandLine> {
     let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
     match Cli::parse_words(&words).unwrap().command {
@@ -64,8 +65,8 @@ pub fn memory() -> Metric {
     Metric { name: "peak-memory".to_owned(), unit: Unit::Bytes }
 }
 
-/// One version of ten builds of two executions: about `value`, builds apart by `layout` and executions by
-/// `noise`, both shares of the value, in an order that `phase` moves.
+/// A version of ten builds with two executions each, of about `value`. Builds differ by `layout`
+/// and executions by `noise`, as shares of the value, in an order that `phase` shifts.
 pub fn summary(metric: Metric, value: f64, layout: f64, noise: f64, phase: usize) -> Summary {
     let wave = |at: usize| [0.3, -1.0, 0.8, -0.4, 1.2, -0.9, 0.1, 0.6, -0.7, 0.0][at % 10];
     let builds = (0..10).map(|build| {
@@ -79,7 +80,8 @@ pub fn summary(metric: Metric, value: f64, layout: f64, noise: f64, phase: usize
     Summary::compute(&Measurements::new(metric, builds).unwrap(), Estimator::default())
 }
 
-/// A benchmark judged by default criteria, among five: the head is `factor` times the base in each stage.
+/// A benchmark decided by default criteria, among five: the head is `factor` times the base in each
+/// stage.
 pub fn decided_row_in(
     metric: &Metric,
     id: &str,
@@ -98,9 +100,9 @@ pub fn decided_row_in(
     let stages: Vec<DecidedStage> = factors.iter().map(stage).collect();
     let second = stages.get(1).map(|stage| &stage.assessment);
     let decisive = second.unwrap_or(&stages[0].assessment);
-    let outlook = Power::estimate(decisive, 5, &criteria);
+    let power = Power::estimate(decisive, 5, &criteria);
     let verdict = Verdict::decide(&stages[0].assessment, second, 5, &criteria);
-    let verdict = verdict.with_power(outlook.as_ref());
+    let verdict = verdict.with_power(power.as_ref());
     DecidedRow {
         benchmark: benchmark(id),
         metric: Some(metric.clone()),
@@ -116,17 +118,17 @@ pub fn decided_row_in(
     }
 }
 
-/// The same in wall time.
+/// Like [`decided_row_in`], in wall time.
 pub fn decided_row(id: &str, value: f64, factors: &[f64], layout: f64, noise: f64) -> DecidedRow {
     decided_row_in(&Metric::wall(), id, value, factors, layout, noise)
 }
 
-/// A benchmark of which this was counted in both versions, the same in two layouts.
+/// A benchmark with these counts in both versions, the same in two layouts.
 pub fn counted(metric: &Metric, id: &str, base: f64, head: f64) -> DecidedRow {
     counted_in(metric, id, [&[base; 2], &[head; 2]])
 }
 
-/// A benchmark of which this was counted in both versions, a count for each layout.
+/// A benchmark with these counts in both versions, one count for each layout.
 pub fn counted_in(metric: &Metric, id: &str, versions: [&[f64]; 2]) -> DecidedRow {
     let summary = |counts: &[f64]| {
         let builds = (1..).zip(counts).map(|(seed, count)| (seed, [[*count]]));
@@ -143,14 +145,14 @@ pub fn counted_in(metric: &Metric, id: &str, versions: [&[f64]; 2]) -> DecidedRo
     }
 }
 
-/// An inconclusive benchmark, with advice.
+/// An inconclusive benchmark with advice.
 pub fn inconclusive(id: &str, what: Repetition, number: usize, detectable: f64) -> DecidedRow {
     let advice = Advice { what, number, smallest_reported: detectable };
     DecidedRow { advice: Some(advice), ..decided_row(id, 4384.0, &[1.004], 0.05, 0.02) }
 }
 
-/// Asserts that nothing of a report steers a terminal or the direction of writing, in any form for people, nor is
-/// markup of a page.
+/// Asserts that no text in a report controls a terminal, changes the direction of writing, or is
+/// markup of a page, in any form for people.
 #[track_caller]
 pub fn assert_harmless(report: &dyn Report) {
     let text = report.text(100);
@@ -165,7 +167,7 @@ pub fn assert_harmless(report: &dyn Report) {
     assert!(style::plain(&text).contains(r"\u{1b}[2J"), "the name is shown escaped: {text:?}");
 }
 
-/// Asserts that the JSON of a report is as the schema of this name has it.
+/// Asserts that the JSON of a report matches the schema of this name.
 #[track_caller]
 pub fn assert_keeps(schema: &str, report: &dyn Report) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas").join(schema);

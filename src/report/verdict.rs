@@ -1,10 +1,10 @@
-//! The roles of the kinds of verdicts in a report.
+//! The class and role of each kind of verdict in a report.
 
 use super::style::Role;
 use crate::verdict::VerdictKind;
 
 impl VerdictKind {
-    /// Its name as a word of a style sheet.
+    /// The class in a style sheet.
     pub const fn class(self) -> &'static str {
         match self {
             Self::NotComparable => "incomparable",
@@ -12,7 +12,7 @@ impl VerdictKind {
         }
     }
 
-    /// What it is among the texts of a report.
+    /// The role in a text.
     pub const fn role(self) -> Role {
         match self {
             Self::Regressed => Role::Bad,

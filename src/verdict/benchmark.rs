@@ -1,4 +1,5 @@
-//! One benchmark in some experiments: rows of the store as the measurements that statistics take.
+//! Turns the stored rows of one benchmark into the measurements that statistics take. Only reads
+//! the store; verdicts are reached in `verdicts.rs`.
 
 use std::{
     cell::RefCell,
@@ -21,17 +22,17 @@ use crate::{
     store::{ExperimentId, RecordedBuild, StoredExecution},
 };
 
-/// Some builds of a stage.
+/// A selection of the builds of one stage: all of them, or those of one interim analysis.
 #[derive(Clone, Copy, Debug)]
 pub struct BuildSelection<'s> {
-    /// The stage.
+    /// The stage of the builds.
     pub stage: Stage,
-    /// The seeds of the builds; those of all if absent.
+    /// The layout seeds of the selected builds; `None` selects every build of the stage.
     pub seeds: Option<&'s [LayoutSeed]>,
 }
 
 impl BuildSelection<'_> {
-    /// Whether a slot is one of these builds'.
+    /// True if an execution in this slot ran one of the selected builds.
     pub(super) fn have(&self, slot: &Slot) -> bool {
         slot.stage == self.stage && self.seeds.is_none_or(|seeds| seeds.contains(&slot.seed))
     }
@@ -43,17 +44,18 @@ impl From<Stage> for BuildSelection<'_> {
     }
 }
 
-/// What some experiments measured of one benchmark.
+/// The stored executions of one benchmark in a set of experiments, by experiment and version.
 pub struct BenchmarkResults<'r> {
     pub(super) results: &'r Results<'r>,
-    /// The benchmark.
+    /// The benchmark that was executed.
     pub benchmark: Benchmark,
     rows: BTreeMap<VersionRef, Vec<StoredExecution>>,
     variances: RefCell<HashMap<(usize, Metric, Mode), Option<SessionVariance>>>,
 }
 
 impl Results<'_> {
-    /// What these experiments measured of a benchmark.
+    /// Loads the benchmark's rows of these experiments, given by their indices in
+    /// [`Self::experiments`].
     pub fn benchmark(
         &self,
         benchmark: &Benchmark,
@@ -77,7 +79,7 @@ impl Results<'_> {
 }
 
 impl BenchmarkResults<'_> {
-    /// The benchmark's bench target.
+    /// The bench target that the benchmark belongs to.
     pub fn target(&self) -> BenchTarget {
         self.benchmark.bench_target()
     }
@@ -87,8 +89,8 @@ impl BenchmarkResults<'_> {
         self.rows.get(&measured).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Why the benchmark has no result there, if it failed or skipped itself, or its version could not be
-    /// built.
+    /// The reason for a missing result: the benchmark failed or skipped itself, or its version
+    /// could not be built.
     pub fn unmeasured(&self, measured: VersionRef) -> Option<Unmeasured> {
         if let Some(failure) = self.results.build_failure(measured) {
             return Some(Unmeasured::Failed(failure.to_owned()));
@@ -96,7 +98,8 @@ impl BenchmarkResults<'_> {
         self.rows(measured).iter().find_map(|row| row.outcome.as_ref().err().cloned())
     }
 
-    /// Those places where the benchmark was measured; if there is none, those where it failed.
+    /// Keeps the places with measurements. If there are none, keeps those where the benchmark
+    /// failed, so that the failure is reported.
     pub fn find_in(&self, places: &[VersionRef]) -> Vec<VersionRef> {
         let (failed, others): (Vec<VersionRef>, Vec<_>) =
             places.iter().partition(|place| self.unmeasured(**place).is_some());
@@ -105,7 +108,7 @@ impl BenchmarkResults<'_> {
         if measured.is_empty() { failed } else { measured }
     }
 
-    /// The executions of one stage.
+    /// The successful executions of one stage.
     pub fn executions(
         &self,
         measured: VersionRef,
@@ -114,7 +117,6 @@ impl BenchmarkResults<'_> {
         self.executions_of(measured, stage.into())
     }
 
-    /// The executions of some builds.
     fn executions_of<'s>(
         &'s self,
         measured: VersionRef,
@@ -124,8 +126,8 @@ impl BenchmarkResults<'_> {
         chosen.filter_map(|row| Some((row, row.outcome.as_ref().ok()?)))
     }
 
-    /// The metrics that every execution has at all of these places, in the order of the harness: values of
-    /// some executions alone would be of a selection.
+    /// The metrics that every execution has at all of these places, in the order of the harness. A
+    /// metric that only some executions have would describe a selection of them.
     pub fn metrics(&self, places: &[VersionRef]) -> Vec<Metric> {
         let executions = || {
             let rows = places.iter().flat_map(|place| self.rows(*place));
@@ -140,7 +142,8 @@ impl BenchmarkResults<'_> {
             .collect()
     }
 
-    /// The two versions of an experiment for which the benchmark has a whole second stage, if there are two.
+    /// The two versions of a finished experiment for which the benchmark has a second stage, if
+    /// there are exactly two.
     pub(super) fn confirmed_in(&self, experiment: usize) -> Option<[VersionRef; 2]> {
         self.results.experiments[experiment].finished?;
         let has_second = |place: &VersionRef| {
@@ -152,7 +155,8 @@ impl BenchmarkResults<'_> {
         confirmed.try_into().ok()
     }
 
-    /// What one iteration processes in base and head, where both say how much of the same, and it differs.
+    /// The amount of work of one iteration in base and head, if both declare it in the same unit
+    /// and the amounts differ: their times are then not of the same work.
     pub(super) fn different_work(&self, versions: [VersionRef; 2]) -> Option<[Throughput; 2]> {
         let declared = |place| {
             let executed = self.rows(place).iter().find_map(|row| row.outcome.as_ref().ok());
@@ -166,8 +170,9 @@ impl BenchmarkResults<'_> {
         })
     }
 
-    /// What brings the estimate of an execution to the ratio of neighbouring measurements of both versions, by half of
-    /// the way; 1 if it ran alone.
+    /// The factor that moves the estimate of an execution half of the way to the paired ratio of
+    /// both versions, so that base and head together show that ratio; 1 if the execution ran alone.
+    /// See [`paired_ratio`].
     fn factor(
         &self,
         measured: VersionRef,
@@ -187,8 +192,9 @@ impl BenchmarkResults<'_> {
         beside().map_or(1.0, |partner| paired_ratio::towards_ratio(own, partner))
     }
 
-    /// The measurements of some builds in one metric, each program counted as one build, with what this estimator needs
-    /// to compare them with those of the version beside it; `None` if there are none.
+    /// The measurements of some builds in one metric. Builds that are the same program count as
+    /// one. Includes the data that `estimator` needs to compare them with the other version; `None`
+    /// without measurements.
     pub fn measurements<'s>(
         &'s self,
         measured: VersionRef,
@@ -220,7 +226,10 @@ impl BenchmarkResults<'_> {
             .map(|all| all.with_resolution(resolution).with_starts(starts).with_factors(factors)))
     }
 
-    /// How the executions of one stage were interleaved, at all of these places; `None` if there are none.
+    /// The interleaving that all executions of one stage at these places share; `None` without
+    /// executions.
+    ///
+    /// Fails with [`Mixed`] if some ran interleaved and others alone.
     pub fn interleaving(
         &self,
         places: &[VersionRef],
@@ -230,13 +239,13 @@ impl BenchmarkResults<'_> {
         Interleaving::summarize(executions.map(|(_, execution)| execution))
     }
 
-    /// What stands for each execution of one stage.
+    /// The estimator that reduces each execution of one stage to a single value.
     pub fn estimator(&self, place: VersionRef, stage: Stage, criteria: &Criteria) -> Estimator {
         let executions = self.executions(place, stage).map(|(_, execution)| execution);
         interleaving::estimator(criteria, executions)
     }
 
-    /// Some builds in one metric.
+    /// The summary of some builds in one metric; `None` without measurements.
     pub fn summary<'s>(
         &'s self,
         measured: VersionRef,
@@ -255,14 +264,14 @@ impl BenchmarkResults<'_> {
         self.results.linked(place, &self.target())
     }
 
-    /// The layouts of the builds at these places.
+    /// The layouts of the target's builds at both places.
     pub(super) fn layouts(&self, [base, head]: [VersionRef; 2]) -> Result<Vec<Layout>> {
         let builds = [self.linked(base)?, self.linked(head)?].concat();
         Ok(builds.into_iter().map(|build| build.layout).collect())
     }
 
-    /// How much a metric of the benchmark varies between experiments like that one, whose executions were
-    /// interleaved so; `None` if nothing was measured twice.
+    /// The variance of a metric between experiments under the conditions of experiment `like`, from
+    /// versions measured more than once in this mode; `None` if no version was measured twice.
     pub fn session_variance(
         &self,
         like: usize,
@@ -305,7 +314,7 @@ impl BenchmarkResults<'_> {
         Ok(variance)
     }
 
-    /// Whether builds of equal seeds are the same programs.
+    /// True if builds of equal seeds are the same program at all of these places.
     fn are_same_programs_by_seed(&self, places: &[VersionRef]) -> Result<bool> {
         let mut programs = BTreeMap::new();
         for place in places {

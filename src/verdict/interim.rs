@@ -1,5 +1,5 @@
-//! The looks at a benchmark: which builds each of them sees, as far as they are measured, and what follows from the
-//! first stage while it is measured.
+//! The interim analyses of a benchmark: the builds that each of them includes, and what the first
+//! stage requires next. Pure apart from reading stored rows.
 
 use std::collections::HashSet;
 
@@ -12,38 +12,39 @@ use crate::{
     stats::{AlphaSpending, Analysis, Criteria},
 };
 
-/// The looks at a benchmark of two versions in the first stage of their experiment.
+/// The interim analyses of two versions that the first stage of their experiment has completed.
 pub(super) struct DoneAnalyses {
-    /// After how many builds it was to be judged.
+    /// The interim analyses that the experiment planned.
     pub(super) planned: InterimAnalyses,
-    /// The seeds of all builds, in the order in which they are measured.
+    /// The layout seeds of all builds, in the order in which they are measured.
     seeds: Vec<LayoutSeed>,
-    /// How many of these each look has that was taken.
-    taken: Vec<usize>,
+    /// The number of builds in each completed analysis.
+    build_counts: Vec<usize>,
 }
 
 impl DoneAnalyses {
-    /// How many looks there were.
+    /// The number of completed analyses.
     pub(super) fn count(&self) -> usize {
-        self.taken.len().max(1)
+        self.build_counts.len().max(1)
     }
 
-    /// The builds of a look. The only one has all that there are; so has one that was not completed.
-    pub(super) fn builds(&self, look: usize) -> BuildSelection<'_> {
-        let seeds = self.taken.get(look).map(|count| &self.seeds[..*count]);
+    /// The builds of an analysis. A plan with a single analysis includes whatever was measured, and
+    /// so does a first analysis that was never completed.
+    pub(super) fn builds(&self, index: usize) -> BuildSelection<'_> {
+        let seeds = self.build_counts.get(index).map(|count| &self.seeds[..*count]);
         BuildSelection { stage: Stage::First, seeds }
     }
 }
 
 impl BenchmarkResults<'_> {
-    /// The looks at two versions of an experiment. A look is taken when each of its builds was executed in both
-    /// versions.
+    /// The completed analyses of two versions of an experiment. An analysis is complete once each
+    /// of its builds was executed in both versions.
     pub(super) fn interim_analyses(&self, versions: [VersionRef; 2]) -> DoneAnalyses {
         let plan = &self.results.experiments[versions[0].experiment].plan;
         let own = plan.benchmarks.iter().find(|planned| planned.benchmark == self.benchmark);
         let planned = own.map_or(plan.sample_sizes, |own| own.sample_sizes).interim_analyses();
         if planned.is_fixed() {
-            return DoneAnalyses { planned, seeds: Vec::new(), taken: Vec::new() };
+            return DoneAnalyses { planned, seeds: Vec::new(), build_counts: Vec::new() };
         }
         let seeds = LayoutSeed::list(plan.first_stage_seed(), planned.most);
         let executed = versions.map(|place| -> HashSet<LayoutSeed> {
@@ -51,33 +52,34 @@ impl BenchmarkResults<'_> {
         });
         let is_executed = |seed: &LayoutSeed| executed.iter().all(|seeds| seeds.contains(seed));
         let complete = seeds.iter().take_while(|seed| is_executed(seed)).count();
-        let taken = planned.builds().map(|builds| builds as usize);
-        let taken = taken.take_while(|builds| *builds <= complete).collect();
-        DoneAnalyses { planned, seeds, taken }
+        let build_counts = planned.builds().map(|builds| builds as usize);
+        let build_counts = build_counts.take_while(|builds| *builds <= complete).collect();
+        DoneAnalyses { planned, seeds, build_counts }
     }
 }
 
-/// What follows from the first stage for a benchmark in one metric.
+/// The next step of the first stage for a benchmark in one metric.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Progress {
-    /// Nothing: it is decided, or no look is left.
+    /// None: the benchmark is decided, or no analysis is left.
     #[default]
     Ended,
-    /// Another look.
+    /// Another interim analysis.
     Open {
-        /// The probability that one of the looks that are left decides it: of the one that most likely does.
+        /// The probability that a later analysis decides the benchmark: the highest among those
+        /// left.
         chance: f64,
     },
     /// A second stage, on fresh builds.
     Flagged {
-        /// On so many.
+        /// The number of fresh builds.
         builds: usize,
     },
 }
 
 impl Progress {
-    /// What is to be done with a benchmark of which this is said in one metric and that in another: all that
-    /// either needs, a look before a second stage.
+    /// Combines the steps of two metrics of one benchmark into all that either needs. The second
+    /// stage waits for the last interim analysis of every metric.
     #[must_use]
     pub fn combine(self, other: Self) -> Self {
         match (self, other) {
@@ -92,30 +94,30 @@ impl Progress {
         }
     }
 
-    /// What follows from the last look of the first stage, whatever was measured after it, at one of `judged`
-    /// benchmarks.
+    /// The step after the last analysis of the first stage, whatever was measured later, if
+    /// `decided` benchmarks share the error rate.
     pub(super) fn after(
-        looks: &DoneAnalyses,
+        analyses: &DoneAnalyses,
         last: &Analysis,
-        judged: usize,
+        decided: usize,
         criteria: &Criteria,
     ) -> Self {
-        let all = looks.planned.count();
-        let is_last = looks.count() == all;
+        let all = analyses.planned.count();
+        let is_last = analyses.count() == all;
         if last.ends_first_stage(is_last, criteria) {
             let nominated_by = last.nominated_by(criteria).filter(|_| criteria.confirm);
             return nominated_by.map_or(Self::Ended, |decider| {
-                let builds = if looks.planned.is_fixed() {
-                    looks.planned.most as usize
+                let builds = if analyses.planned.is_fixed() {
+                    analyses.planned.most as usize
                 } else {
-                    last.assessment(decider).confirmation_builds(judged, criteria)
+                    last.assessment(decider).confirmation_builds(decided, criteria)
                 };
                 Self::Flagged { builds }
             });
         }
-        let left = looks.planned.builds().enumerate().skip(looks.count());
-        let chances = left.map(|(look, builds)| {
-            let rates = AlphaSpending::at_analysis(criteria, look, all);
+        let left = analyses.planned.builds().enumerate().skip(analyses.count());
+        let chances = left.map(|(index, builds)| {
+            let rates = AlphaSpending::at_analysis(criteria, index, all);
             last.chance_to_be_decided(builds as usize, rates, criteria)
         });
         chances.reduce(f64::max).map_or(Self::Ended, |chance| Self::Open { chance })

@@ -1,26 +1,29 @@
-//! How the executions of a benchmark were interleaved with those of the other version, and what follows from
-//! that: which may be compared, and which estimator suits them.
+//! Summarizes how the executions of a benchmark were interleaved with those of the other version.
+//! That decides which executions may be compared, and by which estimator.
 
 use crate::{
     model::{Execution, InterleavingUnavailable, Mode, Schedule},
     stats::{Criteria, Estimator},
 };
 
-/// How executions were interleaved with those of the other version: all of them in the same way.
+/// The interleaving that all executions of a benchmark share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interleaving {
-    /// In turns, or one after the other.
+    /// Interleaved, or sequential.
     pub mode: Mode,
-    /// Why they did not take turns although that was asked for, if so.
+    /// The reason why interleaving was requested but not possible.
     pub unavailable: Option<InterleavingUnavailable>,
 }
 
-/// Some executions took turns and others ran alone: their values are not alike, and cannot be compared.
+/// Some executions ran interleaved and others alone: their values are different quantities and
+/// cannot be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mixed;
 
 impl Interleaving {
-    /// How these executions were interleaved; `None` if there are none.
+    /// The interleaving of these executions; `None` without executions.
+    ///
+    /// Fails with [`Mixed`] if they do not share one mode.
     pub(super) fn summarize<'e>(
         executions: impl IntoIterator<Item = &'e Execution>,
     ) -> Result<Option<Self>, Mixed> {
@@ -31,7 +34,7 @@ impl Interleaving {
             if known.mode != one.mode {
                 return Err(Mixed);
             }
-            // Should there be several, the order of executions does not matter.
+            // With several reasons, the same one is reported in any order of executions.
             known.unavailable = known.unavailable.into_iter().chain(one.unavailable).min();
         }
         Ok(all)
@@ -39,28 +42,29 @@ impl Interleaving {
 }
 
 impl From<Schedule> for Interleaving {
-    fn from(turns: Schedule) -> Self {
-        let obstacle = match turns {
-            Schedule::Unavailable(obstacle) => Some(obstacle),
+    fn from(schedule: Schedule) -> Self {
+        let reason = match schedule {
+            Schedule::Unavailable(reason) => Some(reason),
             Schedule::NotRequested | Schedule::Interleaved(_) => None,
         };
-        Self { mode: turns.mode(), unavailable: obstacle }
+        Self { mode: schedule.mode(), unavailable: reason }
     }
 }
 
 /// The estimator that the user asked for, or the one that suits how these executions were measured.
 ///
-/// Where a version runs alone, disturbances only add time, and the smallest measurement is the least
-/// disturbed one. Versions that take turns meet the same disturbances, which are not in the ratio of neighbouring
-/// measurements of both; what disturbs one of them alone is seldom among the fastest neighbours.
+/// A version that runs alone is only ever slowed down by disturbances, so its smallest measurement
+/// is the least disturbed one. Interleaved versions meet the same disturbances, which cancel in the
+/// ratio of neighbouring measurements; a disturbance of one version alone is seldom among the
+/// fastest neighbours.
 pub(super) fn estimator<'e>(
     criteria: &Criteria,
     executions: impl IntoIterator<Item = &'e Execution>,
 ) -> Estimator {
     criteria.estimator.unwrap_or_else(|| {
-        let in_turns = Some(Mode::Interleaved);
+        let interleaved = Some(Mode::Interleaved);
         match Interleaving::summarize(executions) {
-            Ok(all) if all.map(|all| all.mode) == in_turns => Estimator::Pairwise,
+            Ok(all) if all.map(|all| all.mode) == interleaved => Estimator::Pairwise,
             _ => Estimator::Minimum,
         }
     })
@@ -71,19 +75,18 @@ mod tests {
     use super::*;
     use crate::model::testing;
 
-    fn executions(turns: &[Schedule]) -> Vec<Execution> {
-        let with = |turns: &Schedule| Execution {
-            schedule: *turns,
+    fn executions(schedule: &[Schedule]) -> Vec<Execution> {
+        let with = |schedule: &Schedule| Execution {
+            schedule: *schedule,
             ..testing::execution(testing::request(), Vec::new())
         };
-        turns.iter().map(with).collect()
+        schedule.iter().map(with).collect()
     }
 
     #[test]
-    fn executions_are_alike_or_mixed() {
-        let of = |turns: &[Schedule]| Interleaving::summarize(&executions(turns));
-        let alone =
-            |obstacle| Ok(Some(Interleaving { mode: Mode::Sequential, unavailable: obstacle }));
+    fn summarize_rejects_mixed_modes() {
+        let of = |schedule: &[Schedule]| Interleaving::summarize(&executions(schedule));
+        let alone = |reason| Ok(Some(Interleaving { mode: Mode::Sequential, unavailable: reason }));
         let impossible = Schedule::Unavailable;
         assert_eq!(of(&[]), Ok(None));
         assert_eq!(of(&[Schedule::NotRequested]), alone(None));
@@ -91,23 +94,26 @@ mod tests {
             (InterleavingUnavailable::NoClock, InterleavingUnavailable::OtherThreads);
         assert_eq!(of(&[impossible(threads), impossible(clock)]), alone(Some(clock)));
         assert_eq!(of(&[Schedule::NotRequested, impossible(clock)]), alone(Some(clock)));
-        let in_turns = Interleaving { mode: Mode::Interleaved, unavailable: None };
-        assert_eq!(of(&[Schedule::Interleaved(1), Schedule::Interleaved(9)]), Ok(Some(in_turns)));
+        let interleaved = Interleaving { mode: Mode::Interleaved, unavailable: None };
+        assert_eq!(
+            of(&[Schedule::Interleaved(1), Schedule::Interleaved(9)]),
+            Ok(Some(interleaved))
+        );
         assert_eq!(of(&[Schedule::Interleaved(1), impossible(clock)]), Err(Mixed));
     }
 
     #[test]
-    fn the_estimator_suits_the_executions_unless_the_user_asked_for_one() {
-        let of = |asked, turns: &[Schedule]| {
-            estimator(&Criteria { estimator: asked, ..Criteria::default() }, &executions(turns))
+    fn estimator_suits_the_mode_unless_one_is_requested() {
+        let of = |asked, schedule: &[Schedule]| {
+            estimator(&Criteria { estimator: asked, ..Criteria::default() }, &executions(schedule))
         };
         let alone =
             [Schedule::NotRequested, Schedule::Unavailable(InterleavingUnavailable::WholeProgram)];
         assert_eq!(of(None, &alone), Estimator::Minimum);
         assert_eq!(of(None, &[Schedule::Interleaved(98)]), Estimator::Pairwise);
         assert_eq!(of(None, &[]), Estimator::Minimum);
-        for turns in [&alone[..], &[Schedule::Interleaved(98)]] {
-            assert_eq!(of(Some(Estimator::Median), turns), Estimator::Median);
+        for schedule in [&alone[..], &[Schedule::Interleaved(98)]] {
+            assert_eq!(of(Some(Estimator::Median), schedule), Estimator::Median);
         }
     }
 }

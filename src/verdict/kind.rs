@@ -1,40 +1,40 @@
-//! The kinds of verdicts: their names, and which matters most.
+//! The kinds of verdicts, their names, and their order of importance.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::stats::Verdict;
 
-/// A verdict without its reason. What matters most comes first.
+/// A verdict without its reason, the most important first.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum VerdictKind {
-    /// It costs more.
+    /// The head costs more.
     Regressed,
     /// There are no measurements.
     Failed,
-    /// It costs more, and that was accepted.
+    /// The head costs more, and that was accepted.
     Accepted,
-    /// It costs less.
+    /// The head costs less.
     Improved,
     /// The measurements must not be compared.
     NotComparable,
     /// Neither a change nor its absence is shown.
     Inconclusive,
-    /// It costs the same.
+    /// Both versions cost the same, within the smallest change of interest.
     Unchanged,
-    /// It neither executes nor reads anything that differs.
+    /// The benchmark neither executes nor reads anything that differs; it was skipped.
     Unaffected,
-    /// It has the same machine code.
+    /// Both versions have the same machine code.
     Identical,
-    /// It chose not to be measured.
+    /// The benchmark chose not to be measured.
     Skipped,
 }
 
 impl VerdictKind {
-    /// Every kind.
+    /// Every kind, in order of importance.
     pub const ALL: [Self; 10] = [
         Self::Regressed,
         Self::Failed,
@@ -64,12 +64,12 @@ impl VerdictKind {
         }
     }
 
-    /// Whether it says that something changed.
+    /// True if the verdict reports a change.
     pub const fn is_change(self) -> bool {
         matches!(self, Self::Regressed | Self::Accepted | Self::Improved)
     }
 
-    /// Its name for people.
+    /// The name in reports for people.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Regressed => "regressed",

@@ -1,8 +1,8 @@
-//! From rows of the store to verdicts, for all commands.
+//! Turns rows of the store into verdicts, for all commands.
 //!
-//! [`Results`] reads the results of experiments, [`Relation`] decides which results of two versions can be
-//! compared, and [`Judge`] judges them for each metric. Reports need only the resulting [`DecidedRow`]s.
-//! [`timeline`](fn@timeline) puts stored versions in the order of the repository.
+//! [`Results`] reads the results of experiments, [`Relation`] decides which results of two versions
+//! can be compared, and [`Verdicts`] decides each metric. Reports need only the resulting
+//! [`DecidedRow`]s. [`timeline`](fn@timeline) puts stored versions in the order of the repository.
 
 mod benchmark;
 pub mod fitness;

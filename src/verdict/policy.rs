@@ -1,4 +1,4 @@
-//! How a command ends that compares: which verdicts make it fail.
+//! Decides the exit code of a command that compares: which verdicts make it fail.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -6,20 +6,22 @@ use serde::Serialize;
 use super::{kind::VerdictKind, row::DecidedRow};
 use crate::{error::Exit, model::Metric};
 
-/// Which verdicts make a command fail. A failed benchmark always does.
+/// The verdicts that make a command fail. A failed benchmark always does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExitPolicy {
-    /// Whether regressions are reported without failing.
+    /// True if regressions are reported without failing.
     pub ignores_regressions: bool,
-    /// Whether it also fails where a verdict is inconclusive or not comparable, or nothing was compared at all.
+    /// True if inconclusive and not comparable verdicts also fail, and comparisons of nothing at
+    /// all.
     pub inconclusive: bool,
-    /// The metrics whose counts matter beside times. Where nothing was timed, all do.
+    /// The counted metrics that affect the exit code beside times. If nothing was timed, all do.
     pub metrics: Vec<Metric>,
 }
 
 impl ExitPolicy {
-    /// The exit code of comparisons with these counts, of rows that [matter](Self::decides): a regression counts more
-    /// than a failed benchmark, and that more than a verdict that says neither, or no verdict at all.
+    /// The exit code for the counts of rows that [decide](Self::decides), one for each comparison.
+    /// A regression outranks a failed benchmark, which outranks an inconclusive verdict or none at
+    /// all.
     pub fn exit(&self, comparisons: impl Iterator<Item = Counts>) -> Exit {
         let all: Vec<Counts> = comparisons.collect();
         let any = |is_so: fn(&Counts) -> bool| all.iter().any(is_so);
@@ -38,8 +40,7 @@ impl ExitPolicy {
         }
     }
 
-    /// Whether one of the rows of a comparison affects the exit code. What was counted beside times does so only if that
-    /// was asked for.
+    /// True if a row affects the exit code. A metric counted beside times does so only on request.
     pub fn decides(&self, row: &DecidedRow, rows: &[DecidedRow]) -> bool {
         let is_counted = |row: &DecidedRow| row.metric.as_ref().is_some_and(Metric::is_counted);
         !is_counted(row)
@@ -48,29 +49,29 @@ impl ExitPolicy {
     }
 }
 
-/// The number of rows with each verdict, and of benchmarks and bench targets that were not compared at all. A benchmark
-/// has a row for each metric.
+/// The number of rows by verdict, and of benchmarks and bench targets that were not compared. A
+/// benchmark has one row for each metric.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Counts {
     /// Slower.
     pub regressed: usize,
-    /// Slower, and that was accepted.
+    /// Slower, and accepted.
     pub accepted: usize,
     /// Faster.
     pub improved: usize,
-    /// Without measurements, since the benchmark failed.
+    /// Without measurements, because the benchmark failed.
     pub failed: usize,
-    /// Without measurements, since the benchmark chose not to run.
+    /// Without measurements, because the benchmark chose not to run.
     pub skipped: usize,
     /// With measurements that must not be compared.
     pub not_comparable: usize,
-    /// Neither shown to have changed nor to be unchanged.
+    /// Shown neither to have changed nor to be unchanged.
     pub inconclusive: usize,
     /// Shown to be unchanged.
     pub unchanged: usize,
-    /// Not measured: they neither execute nor read anything that differs.
+    /// Skipped: they neither execute nor read anything that differs.
     pub unaffected: usize,
-    /// Not measured: they have the same machine code.
+    /// Skipped: they have the same machine code.
     pub identical: usize,
     /// Benchmarks that only the head has.
     pub added: usize,
@@ -81,7 +82,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// How many there are of each of these kinds.
+    /// Counts these kinds.
     pub fn count(kinds: &[VerdictKind]) -> Self {
         let of = |kind| kinds.iter().filter(|one| **one == kind).count();
         Self {
@@ -99,7 +100,7 @@ impl Counts {
         }
     }
 
-    /// How many rows have this verdict.
+    /// The number of rows with this verdict.
     pub const fn with_verdict(&self, kind: VerdictKind) -> usize {
         match kind {
             VerdictKind::Regressed => self.regressed,
@@ -115,7 +116,7 @@ impl Counts {
         }
     }
 
-    /// How many rows there are.
+    /// The total number of rows.
     fn rows(&self) -> usize {
         VerdictKind::ALL.into_iter().map(|kind| self.with_verdict(kind)).sum()
     }

@@ -1,4 +1,5 @@
-//! Which results of two versions can be compared, how they were measured, and which of their builds can be paired.
+//! Decides which results of two versions can be compared, in what way, and which of their builds
+//! can be paired.
 
 use std::collections::HashMap;
 
@@ -8,34 +9,34 @@ use crate::{
     store::StoredExperiment,
 };
 
-/// A version's place in an experiment.
+/// The position of a version in an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct VersionRef {
-    /// The index of the experiment in a list whose later entries are newer.
+    /// The index of the experiment in a list sorted from the oldest to the newest.
     pub experiment: usize,
     /// The index of the version in the experiment.
     pub version: usize,
 }
 
-/// How the newest fitting results of two versions, base and head, were measured.
+/// The relation between the newest comparable results of base and head.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Relation {
-    /// In one experiment, interleaved.
+    /// Measured in one experiment.
     SameExperiment([VersionRef; 2]),
-    /// In two experiments of the same machine, settings and compiler.
+    /// Measured in two experiments with the same machine, settings and compiler.
     AcrossExperiments([VersionRef; 2]),
-    /// Nowhere alike.
+    /// Measured only under different conditions.
     Incomparable {
-        /// The newest result of each.
+        /// The newest result of each version.
         versions: [VersionRef; 2],
-        /// What differs, for people.
+        /// The differences in conditions, for people.
         reasons: Vec<String>,
     },
 }
 
 impl Relation {
-    /// The relation of two versions by where each was measured, oldest first; `None` if one was measured
-    /// nowhere.
+    /// The relation of two versions from the places of each, oldest first; `None` if one was not
+    /// measured.
     ///
     /// One experiment is preferred to two, and newer ones to older ones.
     pub fn find(
@@ -63,7 +64,7 @@ impl Relation {
         same.map(Self::SameExperiment).or_else(across).or_else(newest)
     }
 
-    /// The results, base and head.
+    /// The results of base and head.
     pub fn versions(&self) -> [VersionRef; 2] {
         match self {
             Self::SameExperiment(versions)
@@ -73,7 +74,8 @@ impl Relation {
     }
 }
 
-/// What forbids to compare results of two experiments, for people: machine, settings, compiler.
+/// The differences in machine, settings and compiler that forbid comparing results of two
+/// experiments, for people.
 pub fn obstacles(experiments: &[StoredExperiment], versions: [VersionRef; 2]) -> Vec<String> {
     let [one, other] = versions.map(|place| &experiments[place.experiment].plan);
     let mut obstacles = one.incompatibilities(other);
@@ -87,14 +89,16 @@ pub fn obstacles(experiments: &[StoredExperiment], versions: [VersionRef; 2]) ->
     obstacles
 }
 
-/// Of one experiment: equal seeds are blocks where the layouts were made from names, and where there is no
-/// layout at all, since builds of one seed then still ran next to each other.
+/// The pairing of builds within one experiment. Equal seeds are blocks if layouts depend on
+/// function names only. They are also blocks without any layout, because builds of one seed ran
+/// next to each other.
 pub fn pairing_within_experiment(layouts: &[Layout]) -> Pairing {
     let is_unrelated = |layout: &Layout| matches!(layout, Layout::Shuffled | Layout::Padded);
     if layouts.iter().any(is_unrelated) { Pairing::Unpaired } else { Pairing::BySeed }
 }
 
-/// Of two experiments: equal seeds have more in common than others only where layouts were made from names.
+/// The pairing of builds of two experiments. Equal seeds have something in common only if layouts
+/// depend on function names only.
 pub fn pairing_across_experiments(layouts: &[Layout]) -> Pairing {
     let is_matched = |layout: &Layout| {
         matches!(layout, Layout::SameAddress | Layout::SameOrder | Layout::Aligned)
@@ -115,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn results_of_one_experiment_are_preferred_to_newer_ones_of_two() {
+    fn relation_prefers_one_experiment_to_two_newer_ones() {
         let experiments = [
             experiment(&["base", "head"], "key"),
             experiment(&["base"], "key"),
@@ -131,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn another_machine_is_passed_over_or_named() {
+    fn different_machine_is_passed_over_or_named() {
         let mut larger = experiment(&["base"], "key");
         Arc::make_mut(&mut larger.plan.machine).cores = 64;
         let experiments = [experiment(&["base"], "key"), larger, experiment(&["head"], "key")];
@@ -146,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn other_settings_make_results_incomparable() {
+    fn different_settings_are_incomparable() {
         let experiments = [experiment(&["base"], "key"), experiment(&["head"], "other")];
         let relation = Relation::find(&refs(0), &refs(1), &experiments);
         let Some(Relation::Incomparable { reasons, .. }) = relation else {
@@ -156,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn results_of_two_compilers_are_incomparable_unless_measured_in_one_experiment() {
+    fn different_compilers_need_one_experiment() {
         let mut newer = experiment(&["head"], "key");
         newer.plan.versions[0].toolchain = "rustc 1.95.0 (abc)\nhost: x".to_owned();
         let experiments = [experiment(&["base"], "key"), newer];
@@ -174,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn seeds_pair_unless_a_layout_is_the_linkers_own() {
+    fn pairing_depends_on_the_layouts() {
         use Layout::{Aligned, Default, Padded, SameOrder, Shuffled};
         assert_eq!(pairing_within_experiment(&[SameOrder, Aligned, Default]), Pairing::BySeed);
         assert_eq!(pairing_within_experiment(&[SameOrder, Shuffled]), Pairing::Unpaired);

@@ -1,5 +1,5 @@
-//! The stored results of some experiments, read once for many benchmarks, and which of their builds count: equal
-//! programs are one build, however often they were linked.
+//! The stored results of some experiments, read once for many benchmarks. Decides which of their
+//! builds count: equal programs are one build, however often they were linked.
 
 use std::{
     cell::RefCell,
@@ -15,31 +15,31 @@ use crate::{
     store::{ExperimentId, MeasuredBenchmark, RecordedBuild, Store, StoredExperiment},
 };
 
-/// The variance between experiments is estimated from so many of the newest repeats: more would cost time
-/// and describe the machine as it was long ago.
+/// The number of newest repeats from which the variance between experiments is estimated. More
+/// would cost time and describe the machine as it was long ago.
 const REPEATS: usize = 30;
 
-/// Experiments of a store and what is needed to judge their results.
+/// Experiments of a store, and lazily loaded data to decide their results.
 pub struct Results<'s> {
     pub(super) store: &'s Store<'s>,
     /// The experiments, oldest first.
     pub experiments: Vec<StoredExperiment>,
-    /// How many experiments were left out because they are not finished.
+    /// The number of experiments left out because they are not finished.
     pub unfinished: usize,
     builds: RefCell<HashMap<usize, Rc<[RecordedBuild]>>>,
-    /// For each experiment that was asked for, the versions that were measured more than once under its
-    /// conditions.
+    /// By experiment: the versions that were measured more than once under its conditions. Loaded
+    /// on request.
     repeats: RefCell<HashMap<usize, Rc<[Vec<VersionRef>]>>>,
-    /// For each experiment that was asked for, the oldest one under its conditions.
+    /// By experiment: the oldest one under its conditions. Computed on request.
     first_like: RefCell<HashMap<usize, usize>>,
-    /// For each benchmark that was asked for, the experiments that executed it.
+    /// By benchmark: the experiments that executed it. Loaded on request.
     executed: RefCell<HashMap<Benchmark, Rc<HashSet<usize>>>>,
-    /// For each experiment that was asked for, what it did not measure, and why.
+    /// By experiment: the benchmarks that it skipped, and the reasons. Loaded on request.
     skip_reasons: RefCell<HashMap<usize, HashMap<Benchmark, SkipReason>>>,
 }
 
 impl<'s> Results<'s> {
-    /// The results of these experiments, which are sorted from the oldest to the newest.
+    /// The results of these experiments, which must be sorted from the oldest to the newest.
     pub fn new(store: &'s Store<'s>, experiments: Vec<StoredExperiment>) -> Self {
         Self {
             store,
@@ -53,17 +53,18 @@ impl<'s> Results<'s> {
         }
     }
 
-    /// The results of all finished experiments but diagnoses, which are measured in another way.
+    /// The results of all finished experiments that measured time. Excludes diagnoses, whose
+    /// measurements differ in kind.
     pub fn finished(store: &'s Store<'s>) -> Result<Self> {
         Self::finished_of(store, false)
     }
 
-    /// The same, or what finished experiments counted.
+    /// Like [`Self::finished`], or the finished experiments that counted if `counts` is set.
     pub fn finished_of(store: &'s Store<'s>, counts: bool) -> Result<Self> {
         Ok(Self::from_experiments(store, store.experiments()?, counts))
     }
 
-    /// The same, for these benchmarks alone.
+    /// Like [`Self::finished_of`], for experiments on these benchmarks.
     pub fn finished_on(
         store: &'s Store<'s>,
         counts: bool,
@@ -84,7 +85,7 @@ impl<'s> Results<'s> {
         Self { unfinished: all - experiments.len(), ..Self::new(store, experiments) }
     }
 
-    /// Those of experiments that were made to measure this metric.
+    /// Keeps the experiments that measured this metric.
     #[must_use]
     pub fn only_for(self, metric: Option<&Metric>) -> Self {
         let all = self.experiments.into_iter();
@@ -99,23 +100,23 @@ impl<'s> Results<'s> {
         Ok(Self::new(store, experiments))
     }
 
-    /// Whether this experiment counted.
+    /// True if the experiment counted events instead of measuring time.
     pub fn is_counting(&self, experiment: usize) -> bool {
         self.experiments[experiment].plan.is_counting()
     }
 
-    /// The version as its experiment has it.
+    /// The version as its experiment recorded it.
     pub fn version(&self, measured: VersionRef) -> &Version {
         &self.experiments[measured.experiment].plan.versions[measured.version].version
     }
 
-    /// Why a version could not be built in its experiment, if it could not.
+    /// The reason why a version could not be built in its experiment.
     pub fn build_failure(&self, measured: VersionRef) -> Option<&str> {
         let failures = &self.experiments[measured.experiment].unbuildable;
         failures.get(measured.version)?.as_deref()
     }
 
-    /// Where the files of a version were measured, oldest first.
+    /// The places where the files of a version were measured, oldest first.
     pub fn places_of(&self, wanted: &Version) -> Vec<VersionRef> {
         let mut found = Vec::new();
         for (experiment, stored) in self.experiments.iter().enumerate() {
@@ -134,12 +135,11 @@ impl<'s> Results<'s> {
         Ok(builds.iter().filter(own).cloned().collect())
     }
 
-    /// Which builds of a bench target count in an experiment.
+    /// The distinct programs of a bench target in an experiment.
     pub(super) fn programs(&self, experiment: usize, target: &BenchTarget) -> Result<Programs> {
         Ok(Programs::new(&self.builds(experiment)?, target))
     }
 
-    /// The builds of an experiment.
     fn builds(&self, experiment: usize) -> Result<Rc<[RecordedBuild]>> {
         if let Some(known) = self.builds.borrow().get(&experiment) {
             return Ok(known.clone());
@@ -150,16 +150,16 @@ impl<'s> Results<'s> {
         Ok(builds)
     }
 
-    /// Which metrics of which benchmarks an experiment measured.
+    /// The benchmarks that an experiment measured, with the metrics of each.
     pub(super) fn measured(&self, experiment: usize) -> Result<Vec<MeasuredBenchmark>> {
         self.store.measured_metrics(self.experiments[experiment].id)
     }
 
-    /// A failure, with the metrics there are, if these benchmarks have results but in none of the wanted
-    /// metrics; no wanted ones are all of them.
+    /// Fails, naming the metrics there are, if these benchmarks have results but none in the wanted
+    /// metrics. No wanted metrics means all.
     pub fn check_metrics(&self, wanted: &[Metric], benchmarks: &[Benchmark]) -> Result<()> {
         if wanted.is_empty() {
-            // Nothing to check, which would read every experiment.
+            // Return early: the check would read every experiment.
             return Ok(());
         }
         let mut there_are: Vec<Metric> = Vec::new();
@@ -193,7 +193,7 @@ impl<'s> Results<'s> {
         Ok(executed)
     }
 
-    /// Why an experiment did not measure a benchmark, if it did not because it does the same in all versions.
+    /// The reason why an experiment skipped a benchmark that behaves the same in all versions.
     pub fn skip_reason(
         &self,
         experiment: usize,
@@ -204,13 +204,13 @@ impl<'s> Results<'s> {
         }
         let unmeasured = self.store.unmeasured(self.experiments[experiment].id)?;
         let unmeasured: HashMap<Benchmark, SkipReason> = unmeasured.into_iter().collect();
-        let sameness = unmeasured.get(benchmark).copied();
+        let reason = unmeasured.get(benchmark).copied();
         self.skip_reasons.borrow_mut().insert(experiment, unmeasured);
-        Ok(sameness)
+        Ok(reason)
     }
 
-    /// The newest versions of which a benchmark was measured more than once under the conditions of an
-    /// experiment.
+    /// The newest versions of which a benchmark was measured more than once under the conditions of
+    /// an experiment.
     pub(super) fn repeats(
         &self,
         like: usize,
@@ -231,8 +231,8 @@ impl<'s> Results<'s> {
         Ok(repeats)
     }
 
-    /// The oldest experiment under the conditions of this one: it stands for all of them, so that what is the same for
-    /// all is computed once.
+    /// The oldest experiment under the conditions of this one. It represents all of them, so that
+    /// their common data is computed once.
     pub(super) fn first_like(&self, experiment: usize) -> usize {
         *self.first_like.borrow_mut().entry(experiment).or_insert_with(|| {
             let plan = &self.experiments[experiment].plan;
@@ -241,7 +241,8 @@ impl<'s> Results<'s> {
         })
     }
 
-    /// Where each version was measured under the conditions of an experiment, if more than once.
+    /// The places of each version that was measured more than once under the conditions of an
+    /// experiment.
     fn repeated(&self, like: usize) -> Rc<[Vec<VersionRef>]> {
         if let Some(known) = self.repeats.borrow().get(&like) {
             return known.clone();
@@ -266,17 +267,17 @@ impl<'s> Results<'s> {
     }
 }
 
-/// The build whose executions each build's executions count for, by layout seed.
+/// Maps each build to the build that represents its program, by layout seed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Programs {
     representatives: BTreeMap<LayoutSeed, LayoutSeed>,
 }
 
 impl Programs {
-    /// From all builds of an experiment, those of one bench target.
+    /// The programs of one bench target, from all builds of an experiment.
     ///
-    /// Two seeds that gave the same program in every version are one build: the first of them. Where
-    /// builds are alike on request ([`Layout::Default`]), each counts.
+    /// Two seeds that gave the same program in every version are one build, represented by the
+    /// first of them. If equal builds were requested ([`Layout::Default`]), each counts.
     pub fn new(builds: &[RecordedBuild], target: &BenchTarget) -> Self {
         let mut programs: BTreeMap<LayoutSeed, BTreeMap<usize, Digest>> = BTreeMap::new();
         for build in builds.iter().filter(|build| build.target == *target) {
@@ -290,7 +291,7 @@ impl Programs {
         let mut first: BTreeMap<&BTreeMap<usize, Digest>, LayoutSeed> = BTreeMap::new();
         let mut representatives = BTreeMap::new();
         for (seed, of_versions) in &programs {
-            // A seed that a version lacks is a program of its own.
+            // A seed that a version lacks counts as a different program.
             let is_complete = of_versions.len() == versions.len();
             let known = is_complete.then(|| *first.entry(of_versions).or_insert(*seed));
             representatives.insert(*seed, known.unwrap_or(*seed));
@@ -298,21 +299,21 @@ impl Programs {
         Self { representatives }
     }
 
-    /// The seed of the build that executions of this build count for.
+    /// The seed of the build that represents this build's program.
     pub fn representative(&self, seed: LayoutSeed) -> LayoutSeed {
         self.representatives.get(&seed).copied().unwrap_or(seed)
     }
 }
 
-/// How many builds of a bench target count, of those that were linked.
+/// The number of builds of a bench target that count, of those that were linked.
 pub fn count_builds(builds: &[RecordedBuild], target: &BenchTarget) -> usize {
     let programs = Programs::new(builds, target);
     let own = builds.iter().filter(|build| build.target == *target);
     own.map(|build| programs.representative(build.seed)).collect::<BTreeSet<_>>().len()
 }
 
-/// Whether two versions are the same programs: in all builds of the one that has fewer, since only one of
-/// them may have been measured again on fresh builds.
+/// True if two versions are the same programs in all builds of the one that has fewer: perhaps only
+/// one of them was measured again on fresh builds.
 pub fn are_identical(base: &[(LayoutSeed, Digest)], head: &[(LayoutSeed, Digest)]) -> bool {
     let (fewer, more) = if base.len() < head.len() { (base, head) } else { (head, base) };
     !fewer.is_empty() && fewer.iter().all(|build| more.contains(build))
@@ -327,7 +328,7 @@ mod tests {
     };
 
     #[test]
-    fn wanted_metrics_that_no_result_has_are_refused_and_those_there_are_are_named() {
+    fn check_metrics_names_the_available_metrics() {
         let store = Store::in_memory().unwrap();
         let filling = Filling::begin(&store, &["base"], &["one", "two"]);
         filling.measure("one", 0, Stage::First, &[("wall", 100.0), ("user", 90.0)]);
@@ -336,9 +337,9 @@ mod tests {
             let metrics: Vec<Metric> = metrics.iter().map(|name| name.parse().unwrap()).collect();
             results.check_metrics(&metrics, &[benchmark(id)])
         };
-        let refusal = check(&["cycles", "bytes"], "one").unwrap_err().to_string();
-        assert!(refusal.contains("no results in cycles, bytes"), "{refusal}");
-        assert!(refusal.contains("they have: user, wall"), "{refusal}");
+        let error = check(&["cycles", "bytes"], "one").unwrap_err().to_string();
+        assert!(error.contains("no results in cycles, bytes"), "{error}");
+        assert!(error.contains("they have: user, wall"), "{error}");
         for (metrics, id) in [(&["cycles", "wall"][..], "one"), (&[], "one"), (&["cycles"], "two")]
         {
             assert!(check(metrics, id).is_ok());
@@ -365,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_programs_of_all_versions_are_one_build() {
+    fn programs_equal_in_all_versions_are_one_build() {
         let mut all = builds(0, Layout::SameOrder, &[(1, "a"), (2, "a"), (3, "b")]);
         all.extend(builds(1, Layout::SameOrder, &[(1, "x"), (2, "x"), (3, "x")]));
         let programs = Programs::new(&all, &target());
@@ -375,17 +376,17 @@ mod tests {
     }
 
     #[test]
-    fn builds_that_are_alike_on_request_and_builds_of_one_version_alone_count_each() {
-        let natural = builds(0, Layout::Default, &[(1, "a"), (2, "a")]);
-        assert_eq!(Programs::new(&natural, &target()).representative(seed(2)), seed(2));
-        assert_eq!(count_builds(&natural, &target()), 2);
+    fn programs_of_default_or_incomplete_builds_count_each() {
+        let equal = builds(0, Layout::Default, &[(1, "a"), (2, "a")]);
+        assert_eq!(Programs::new(&equal, &target()).representative(seed(2)), seed(2));
+        assert_eq!(count_builds(&equal, &target()), 2);
         let mut lacking = builds(0, Layout::SameOrder, &[(1, "a"), (2, "a")]);
         lacking.extend(builds(1, Layout::SameOrder, &[(1, "x")]));
         assert_eq!(Programs::new(&lacking, &target()).representative(seed(2)), seed(2));
     }
 
     #[test]
-    fn versions_are_identical_if_every_build_that_both_have_is_the_same_program() {
+    fn are_identical_compares_the_common_builds() {
         let programs = |list: &[(u32, &str)]| -> Vec<(LayoutSeed, Digest)> {
             list.iter()
                 .map(|(n, program)| (seed(*n), Digest::compute(program.as_bytes())))

@@ -1,4 +1,4 @@
-//! The verdict on one benchmark in one metric: the result of judging, and the input of reports.
+//! The verdict on one benchmark in one metric, as `verdicts.rs` produces it and reports consume it.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -10,61 +10,63 @@ use crate::{
     stats::{ABOVE_MIN_EFFECT, Assessment, Change, More, Power, Summary, Verdict},
 };
 
-/// What is said of one benchmark in one metric.
+/// The verdict on one benchmark in one metric, with its evidence.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DecidedRow {
-    /// The benchmark.
+    /// The benchmark decided.
     pub benchmark: Benchmark,
-    /// The metric; absent where the verdict is about the benchmark as a whole: identical machine code, nothing
-    /// that differs in what it executes, a failure, results that must not be compared.
+    /// The metric; `None` if the verdict is about the benchmark as a whole: identical machine code,
+    /// no impact, a failure, or results that must not be compared.
     pub metric: Option<Metric>,
-    /// The verdict.
+    /// The verdict on the metric.
     pub verdict: Verdict,
-    /// What was judged: the first stage and, where there was one, the second, on fresh builds. The last
-    /// decides. Empty where nothing was judged.
+    /// The first stage and, if there was one, the second, on fresh builds. The last one decides.
+    /// Empty if no values were compared.
     pub stages: Vec<DecidedStage>,
-    /// What the mean of all measurements says, where the estimator is one of the fastest measurements.
+    /// The comparison by the mean of all measurements, if the estimator is one of the fastest
+    /// measurements.
     pub by_mean: Option<ByMean>,
-    /// What to add for a smaller change to be seen, where the verdict is inconclusive.
+    /// The sample size that would show a smaller change, if the verdict is inconclusive.
     pub advice: Option<Advice>,
-    /// What one iteration processes in base and head, where the benchmark says that it is not the same amount.
+    /// The work of one iteration in base and head, if the benchmark declares different amounts.
     pub work: Option<[Throughput; 2]>,
-    /// How the executions of the stage that decides were interleaved; absent where nothing was judged.
+    /// The interleaving of the deciding stage; `None` if no values were compared.
     pub interleaving: Option<Interleaving>,
-    /// What follows from the first stage: what the experiment does next, or did.
+    /// The next step of the first stage, planned or already done.
     pub progress: Progress,
-    /// Which version has no measurements because the benchmark failed or was skipped there: 0 for base, 1 for head;
-    /// absent where that is so of none or of both.
+    /// The version without measurements because the benchmark failed or was skipped there: 0 for
+    /// base, 1 for head; `None` if both or neither lack them.
     pub unmeasured_in: Option<usize>,
-    /// What of the differences between the versions the benchmark executes or reads; absent where that is not
-    /// known, as of stored results.
+    /// The differences between the versions that the benchmark executes or reads; `None` if
+    /// unknown, as for stored results.
     pub impact: Option<Impact>,
 }
 
-/// What the mean of all measurements says of a benchmark whose estimator is one of the fastest measurements.
+/// The comparison by the mean, for a benchmark whose estimator is one of the fastest measurements.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ByMean {
-    /// The change of the mean in the stage that decides, with its 95 % confidence interval.
+    /// The change of the mean in the deciding stage, with its 95 % CI.
     pub change: Change,
-    /// Whether the verdict is by the mean: only the mean showed a change. The stages are then of the mean.
+    /// True if the mean decided, because only the mean showed a change. The stages then hold the
+    /// means.
     pub primary: bool,
 }
 
-/// One stage of judging a benchmark in one metric.
+/// One stage of the decision on a benchmark in one metric.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DecidedStage {
-    /// Base and head.
+    /// The summaries of base and head.
     pub summaries: [Summary; 2],
-    /// Their comparison, and what follows from it.
+    /// The comparison of base and head, and the evidence it gives.
     pub assessment: Assessment,
 }
 
-/// What to add to an experiment.
+/// The sample size that an experiment needs for a smaller change.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Advice {
-    /// Of what there should be more.
+    /// The level of the experiment to repeat more often.
     pub what: Repetition,
-    /// How many in all: of builds, or of executions of each build.
+    /// The total number of builds, or of executions of each build.
     pub number: usize,
     /// The smallest relative change that would then be reported with a power of 80 %.
     pub smallest_reported: f64,
@@ -81,7 +83,7 @@ pub enum Repetition {
 }
 
 impl DecidedRow {
-    /// A verdict on a benchmark as a whole.
+    /// A verdict on a benchmark as a whole, without values.
     pub fn without_metric(benchmark: &Benchmark, verdict: Verdict) -> Self {
         Self {
             benchmark: benchmark.clone(),
@@ -104,36 +106,37 @@ impl DecidedRow {
     }
 }
 
-/// No more builds or executions than this are ever advised: beyond, another benchmark is needed.
+/// The largest number of builds or executions ever advised: beyond it, the benchmark itself should
+/// be changed.
 const MOST_ADVISED: usize = 100;
 
 impl Advice {
-    /// Whether what is advised shows as small a change as should be seen in a benchmark with this smallest change
-    /// of interest.
+    /// True if the advised experiment would show a change of interest with enough power.
     pub fn detects(&self, min_effect: f64) -> bool {
         self.smallest_reported <= ABOVE_MIN_EFFECT * min_effect
     }
 
-    /// What makes one and a half times the smallest change of interest be reported; where that is out of reach,
-    /// what halves the smallest that is reported now; nothing where the experiment was large enough.
-    pub(super) fn from_outlook(outlook: &Power, min_effect: f64) -> Option<Self> {
-        let now = outlook.smallest_reported();
+    /// Advises an experiment that reports one and a half times the smallest change of interest; if
+    /// that is unattainable, one that halves the smallest change reported now. `None` if the
+    /// experiment was large enough.
+    pub(super) fn from_power(power: &Power, min_effect: f64) -> Option<Self> {
+        let now = power.smallest_reported();
         let wanted = ABOVE_MIN_EFFECT * min_effect;
         if now <= wanted {
             return None;
         }
         let more =
-            outlook.more(wanted, MOST_ADVISED).or_else(|| outlook.more(now / 2.0, MOST_ADVISED))?;
+            power.more(wanted, MOST_ADVISED).or_else(|| power.more(now / 2.0, MOST_ADVISED))?;
         Some(match more {
             More::Builds(number) => Self {
                 what: Repetition::Builds,
                 number,
-                smallest_reported: outlook.with_builds(number),
+                smallest_reported: power.with_builds(number),
             },
             More::Executions(number) => Self {
                 what: Repetition::Executions,
                 number,
-                smallest_reported: outlook.with_executions(number)?,
+                smallest_reported: power.with_executions(number)?,
             },
         })
     }

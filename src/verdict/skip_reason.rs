@@ -1,5 +1,5 @@
-//! Versions in which a benchmark is known to do the same: an experiment on both did not measure it for that
-//! reason.
+//! Finds versions between which a benchmark is known to behave the same, because an experiment on
+//! both skipped it for that reason.
 
 use super::{
     benchmark::BenchmarkResults,
@@ -8,8 +8,8 @@ use super::{
 use crate::{error::Result, model::SkipReason};
 
 impl BenchmarkResults<'_> {
-    /// Why the experiment of these two versions did not measure the benchmark, if it did not because it does
-    /// the same in both. What was measured all the same is judged by its values.
+    /// The reason why the experiment of these two versions skipped the benchmark. `None` if it was
+    /// measured all the same: its values then decide.
     pub fn skip_reason(&self, versions: [VersionRef; 2]) -> Result<Option<SkipReason>> {
         let [base, head] = versions;
         let has_rows = versions.iter().any(|place| !self.rows(*place).is_empty());
@@ -19,8 +19,8 @@ impl BenchmarkResults<'_> {
         self.results.skip_reason(base.experiment, &self.benchmark)
     }
 
-    /// The newest experiment on two versions that says that the benchmark does the same in both, of the
-    /// places of each version, oldest first.
+    /// The newest experiment on both versions that skipped the benchmark as unchanged, searched
+    /// among the places of each version, oldest first.
     pub fn same_in(&self, [base, head]: [&[VersionRef]; 2]) -> Result<Option<[VersionRef; 2]>> {
         for head in head.iter().rev() {
             let Some(base) = base.iter().find(|base| base.experiment == head.experiment) else {
@@ -33,21 +33,25 @@ impl BenchmarkResults<'_> {
         Ok(None)
     }
 
-    /// How two versions are compared, by all places of each and by [those](Self::among) where the benchmark was
-    /// measured, oldest first. That it does the same in both is surer than results of two experiments, and a
-    /// newer experiment counts more than an older one.
+    /// The comparison to make between two versions, from all places of each version and
+    /// [those](Self::find_in) with measurements, oldest first.
+    ///
+    /// A skip is surer than results of two experiments, and a newer experiment counts more than an
+    /// older one.
     pub fn relation(
         &self,
         places: [&[VersionRef]; 2],
         [base, head]: [&[VersionRef]; 2],
     ) -> Result<Option<Relation>> {
         let measured = Relation::find(base, head, &self.results.experiments);
-        let Some(same) = self.same_in(places)? else { return Ok(measured) };
+        let Some(skipped) = self.same_in(places)? else { return Ok(measured) };
         Ok(match measured {
-            Some(Relation::SameExperiment([newer, _])) if newer.experiment > same[0].experiment => {
+            Some(Relation::SameExperiment([newer, _]))
+                if newer.experiment > skipped[0].experiment =>
+            {
                 measured
             }
-            _ => Some(Relation::SameExperiment(same)),
+            _ => Some(Relation::SameExperiment(skipped)),
         })
     }
 }
@@ -67,14 +71,14 @@ mod tests {
 
     const VERSIONS: [&str; 2] = ["base", "head"];
 
-    /// An experiment on both versions that measured only another benchmark.
+    /// An experiment on both versions that skipped the benchmark and measured only another one.
     fn unaffected<'s>(store: &'s Store<'s>) -> Filling<'s> {
         let filling = Filling::begin(store, &VERSIONS, &["other"]);
         store.record_unmeasured(filling.id, &benchmark("a"), SkipReason::Unaffected).unwrap();
         filling
     }
 
-    /// An experiment on both versions in which the head takes a tenth more.
+    /// An experiment on both versions whose head is 10 % slower.
     fn slower<'s>(store: &'s Store<'s>) -> Filling<'s> {
         let filling = Filling::begin(store, &VERSIONS, &["a"]);
         for stage in [Stage::First, Stage::Second] {
@@ -84,7 +88,7 @@ mod tests {
         filling
     }
 
-    /// The experiment that decides, and the verdict.
+    /// The experiment whose result counts, and its verdict.
     fn verdict(filling: &Filling<'_>) -> (usize, Verdict) {
         let results = filling.results();
         let count = results.experiments.len();
@@ -97,20 +101,20 @@ mod tests {
             .relation([&places[0], &places[1]], [&measured[0], &measured[1]])
             .unwrap()
             .unwrap();
-        let judge = Verdicts::new(&results, DecisionOptions::default());
-        let rows = judge.rows(&of_benchmark, &relation, &Criteria::default()).unwrap();
+        let verdicts = Verdicts::new(&results, DecisionOptions::default());
+        let rows = verdicts.rows(&of_benchmark, &relation, &Criteria::default()).unwrap();
         let [row] = &rows[..] else { panic!("{rows:?}") };
         (relation.versions()[0].experiment, row.verdict.clone())
     }
 
     #[test]
-    fn what_was_not_measured_because_it_does_the_same_has_that_verdict() {
+    fn skipped_benchmark_has_the_verdict_of_its_reason() {
         let store = Store::in_memory().unwrap();
         assert_eq!(verdict(&unaffected(&store)), (0, Verdict::Unaffected));
     }
 
     #[test]
-    fn the_newer_of_two_experiments_on_both_versions_decides() {
+    fn newer_experiment_on_both_versions_decides() {
         let store = Store::in_memory().unwrap();
         slower(&store);
         assert_eq!(verdict(&unaffected(&store)), (1, Verdict::Unaffected));
@@ -120,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn that_it_does_the_same_is_surer_than_results_of_two_experiments() {
+    fn skip_outranks_results_of_two_experiments() {
         let store = Store::in_memory().unwrap();
         unaffected(&store);
         for name in VERSIONS {
@@ -137,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_measured_all_the_same_is_judged_by_its_values() {
+    fn measured_values_outrank_a_skip_reason() {
         let store = Store::in_memory().unwrap();
         let filling = slower(&store);
         store.record_unmeasured(filling.id, &benchmark("a"), SkipReason::Identical).unwrap();

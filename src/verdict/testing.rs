@@ -1,4 +1,4 @@
-//! Experiments and rows for the tests of this room.
+//! Builds experiments and rows in an in-memory store, for the tests of this module.
 
 use std::{ops::Range, sync::Arc, time::Duration};
 
@@ -17,7 +17,7 @@ pub fn place(experiment: usize, version: usize) -> VersionRef {
     VersionRef { experiment, version }
 }
 
-/// A clean version whose commit and tree are called as it is.
+/// A clean version with this name as its commit and tree.
 pub fn version(name: &str) -> Version {
     Version {
         revision: name.to_owned(),
@@ -47,7 +47,7 @@ pub fn plan(versions: &[&str], settings_key: &str) -> ExperimentPlan {
     }
 }
 
-/// The experiment of that plan, as a store has it.
+/// The experiment of that plan, as read back from a store.
 pub fn experiment(versions: &[&str], settings_key: &str) -> StoredExperiment {
     let store = Store::in_memory().unwrap();
     let id = store.begin(&plan(versions, settings_key)).unwrap();
@@ -67,7 +67,7 @@ pub fn metric(name: &str) -> Metric {
     Metric { name: name.to_owned(), ..Metric::wall() }
 }
 
-/// Layout seeds of a stage.
+/// The six layout seeds of a stage.
 pub fn seeds(stage: Stage) -> Vec<LayoutSeed> {
     let first = match stage {
         Stage::First => 1,
@@ -76,31 +76,31 @@ pub fn seeds(stage: Stage) -> Vec<LayoutSeed> {
     (first..first + 6).filter_map(LayoutSeed::new).collect()
 }
 
-/// How much builds differ.
+/// The relative deviation of each of the six builds.
 const NOISE: [f64; 6] = [0.0, 0.002, -0.001, 0.001, -0.002, 0.0005];
 
-/// An experiment that is being filled.
+/// An experiment that a test fills with builds and rows.
 pub struct Filling<'s> {
     pub store: &'s Store<'s>,
     pub id: ExperimentId,
 }
 
 impl<'s> Filling<'s> {
-    /// Begins an experiment on these versions, each build of which is a program of its own.
+    /// Begins an experiment on these versions in which every build is a different program.
     pub fn begin(store: &'s Store<'s>, versions: &[&str], benchmarks: &[&str]) -> Self {
         Self::new(store, plan(versions, "key"), versions, benchmarks)
     }
 
-    /// Begins an experiment on base and head whose benchmark `a` is judged after so many builds.
-    pub fn with_looks(store: &'s Store<'s>, looks: InterimAnalyses) -> Self {
+    /// Begins an experiment on base and head whose benchmark `a` has these interim analyses.
+    pub fn with_analyses(store: &'s Store<'s>, analyses: InterimAnalyses) -> Self {
         let mut plan = plan(&["base", "head"], "key");
-        plan.sample_sizes.first_look = Some(looks.first as usize);
-        plan.sample_sizes.builds = looks.most as usize;
+        plan.sample_sizes.first_look = Some(analyses.first as usize);
+        plan.sample_sizes.builds = analyses.most as usize;
         Self::new(store, plan, &["base", "head"], &["a"])
     }
 
-    /// Measures some builds of the first stage, in the order in which looks see them: the head takes so much
-    /// longer, give or take what is said, by turns.
+    /// Measures some builds of the first stage, interleaved and in the order of the interim
+    /// analyses: the head takes longer by the relative `change` ± `spread`.
     pub fn measure_builds(&self, builds: Range<usize>, change: f64, spread: f64) {
         let most = u32::try_from(builds.end).unwrap();
         let seeds = LayoutSeed::list(plan(&["base", "head"], "key").first_stage_seed(), most);
@@ -142,10 +142,10 @@ impl<'s> Filling<'s> {
         versions: &[&str],
         benchmarks: &[&str],
     ) -> Self {
-        let dimensions = plan.sample_sizes;
+        let sample_sizes = plan.sample_sizes;
         plan.benchmarks = benchmarks
             .iter()
-            .map(|id| PlannedBenchmark { benchmark: benchmark(id), sample_sizes: dimensions })
+            .map(|id| PlannedBenchmark { benchmark: benchmark(id), sample_sizes })
             .collect();
         let filling = Self { store, id: store.begin(&plan).unwrap() };
         for (index, name) in versions.iter().enumerate() {
@@ -156,7 +156,7 @@ impl<'s> Filling<'s> {
         filling
     }
 
-    /// Records what program a build is.
+    /// Records the program that a build produced.
     pub fn build(&self, version: usize, seed: LayoutSeed, program: &str) {
         let digest = Digest::compute(program.as_bytes());
         let (target, layout) = (target(), Layout::SameOrder);
@@ -164,12 +164,13 @@ impl<'s> Filling<'s> {
         self.store.record_builds(self.id, [build]).unwrap();
     }
 
-    /// Measures every build of a version once, about these values in these metrics, with a little noise.
+    /// Measures every build of a version once, with these values in these metrics and a little
+    /// noise.
     pub fn measure(&self, id: &str, version: usize, stage: Stage, values: &[(&str, f64)]) {
         self.measure_with(|_| (), id, version, stage, values);
     }
 
-    /// The same, with something else in every execution.
+    /// Like [`Self::measure`], with each execution changed by `adapt`.
     pub fn measure_with(
         &self,
         adapt: impl Fn(&mut Execution),
@@ -179,7 +180,7 @@ impl<'s> Filling<'s> {
         values: &[(&str, f64)],
     ) {
         for (seed, noise) in seeds(stage).into_iter().zip(NOISE) {
-            // What both versions share of a layout, and a little that they do not.
+            // Most of the layout effect is common to both versions, a little of it is not.
             let factor = 1.0 + 20.0 * noise + noise * (version as f64 + 1.0) / 4.0;
             let series = |(name, value): &(&str, f64)| Series {
                 metric: metric(name),
@@ -197,12 +198,12 @@ impl<'s> Filling<'s> {
     /// Records that the last execution of a version failed.
     pub fn fail(&self, id: &str, version: usize, stage: Stage) {
         let seed = seeds(stage)[5];
-        let failure = Unmeasured::Failed("it crashed".to_owned());
+        let reason = Unmeasured::Failed("it crashed".to_owned());
         let slot = Slot { version, stage, round: 0, seed };
-        self.store.record_execution(self.id, &benchmark(id), slot, Err(&failure)).unwrap();
+        self.store.record_execution(self.id, &benchmark(id), slot, Err(&reason)).unwrap();
     }
 
-    /// Everything that the store has.
+    /// The results of all experiments of the store.
     pub fn results(&self) -> Results<'s> {
         Results::new(self.store, self.store.experiments().unwrap())
     }

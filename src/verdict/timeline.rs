@@ -1,4 +1,5 @@
-//! Stored versions in the order of the repository.
+//! Orders stored versions as the repository does. Pure: the caller supplies the commits of the
+//! repository.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,44 +11,45 @@ use crate::{model::Version, store::StoredExperiment};
 pub struct KnownCommit {
     /// The commit, in hex.
     pub commit: String,
-    /// The nearest other of the known commits that it descends from.
+    /// The nearest ancestor among the known commits.
     pub ancestor: Option<String>,
-    /// Whether HEAD is this commit or descends from it.
+    /// True if HEAD is this commit or descends from it.
     pub in_head: bool,
 }
 
-/// A version that was measured, in its place in the history.
+/// A measured version at its position in the history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TimelineEntry {
-    /// The version.
+    /// The measured version.
     pub version: Version,
-    /// Where its files were measured, oldest first. Versions with the same files share this.
+    /// The places where its files were measured, oldest first. Versions with the same files share
+    /// them.
     pub measured: Vec<VersionRef>,
-    /// Whether the repository still has its commit, or the commit that it is based on.
+    /// True if the repository still has its commit, or the commit that it is based on.
     pub in_repository: bool,
-    /// Whether HEAD is that commit or descends from it.
+    /// True if HEAD is that commit or descends from it.
     pub in_head: bool,
-    /// The index of the entry that it follows: its nearest stored ancestor.
+    /// The index of its nearest stored ancestor, against which it is compared.
     pub follows: Option<usize>,
 }
 
-/// What has the same files.
+/// All versions with the same files.
 #[derive(Default)]
 struct SameFiles<'v> {
     /// Each version once.
     versions: Vec<&'v Version>,
-    /// Where they were measured.
+    /// The places where they were measured.
     measured: Vec<VersionRef>,
 }
 
-/// Puts the versions of all experiments in order: first those whose commits the repository does not have
-/// any more, by date, then the others as `known` lists them, each uncommitted tree after the commit that it
-/// is based on.
+/// Puts the versions of all experiments in order: first those whose commits the repository lost, by
+/// date; then the others as `known` lists them, each uncommitted tree after the commit that it is
+/// based on.
 pub fn timeline(experiments: &[StoredExperiment], known: &[KnownCommit]) -> Vec<TimelineEntry> {
     let place: HashMap<&str, usize> =
         known.iter().enumerate().map(|(index, commit)| (&*commit.commit, index)).collect();
     let mut by_tree: HashMap<&str, SameFiles<'_>> = HashMap::new();
-    // With the place of the commit, which a sort would look up many times.
+    // Each with the position of its commit: sorting would look it up again at every comparison.
     let mut versions: Vec<(Option<usize>, &Version)> = Vec::new();
     for (experiment, stored) in experiments.iter().enumerate() {
         for (version, planned) in stored.plan.versions.iter().enumerate() {
@@ -63,7 +65,7 @@ pub fn timeline(experiments: &[StoredExperiment], known: &[KnownCommit]) -> Vec<
             }
         }
     }
-    // What has the same files as a commit that is there needs no entry of its own.
+    // A version with the same files as a commit that still exists needs no second entry.
     let is_there = |place: Option<usize>, version: &Version| !version.dirty && place.is_some();
     let there = versions.iter().filter(|(place, version)| is_there(*place, version));
     let there: HashSet<&str> = there.map(|(_, version)| &*version.tree).collect();
@@ -83,7 +85,8 @@ pub fn timeline(experiments: &[StoredExperiment], known: &[KnownCommit]) -> Vec<
             Some(known) => known.ancestor.as_deref(),
             None => None,
         };
-        // Ancestors of which only an uncommitted tree was measured lead on to theirs.
+        // If only an uncommitted tree of an ancestor was measured, go on to the ancestor's own
+        // ancestor.
         while let Some(commit) = before.filter(|commit| !clean.contains_key(commit)) {
             before = place.get(commit).and_then(|place| known[*place].ancestor.as_deref());
         }

@@ -1,8 +1,8 @@
-//! The judge: from the measurements of a benchmark in two versions to a verdict for each metric.
+//! Decides each metric of a benchmark in two versions, from its measurements.
 //!
-//! Versions of one experiment are judged by its stages, and results of two experiments with the variance
-//! between experiments. `compare`, `compare --stored`, `history`, `run` and the demo all judge here, from
-//! rows of the store.
+//! Versions of one experiment are decided by its stages, results of two experiments with the
+//! variance between experiments. `compare`, `compare --stored`, `history`, `run` and the demo all
+//! reach their verdicts here, from rows of the store.
 
 use std::{cell::RefCell, collections::HashMap};
 
@@ -25,46 +25,46 @@ use crate::{
     store::MeasuredBenchmark,
 };
 
-/// Why versions that were measured in two experiments cannot be compared.
 const NO_REPEAT: &str = "measured in two experiments, and no commit was measured twice with the \
                          same settings, so the variation between experiments is unknown";
 
-/// Why executions that were interleaved in different ways are not compared, whatever conditions are allowed.
+/// The reason given for not comparing interleaved executions with others, whatever conditions are
+/// allowed.
 pub const MIXED: &str = "some of its executions took turns with those of the other version, and others ran alone, so \
                      their times cannot be compared";
 
-/// What is judged, and how results of two experiments are treated.
+/// The metrics to decide, and the conditions under which results of two experiments are compared.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DecisionOptions {
-    /// The metrics to judge; all if empty.
+    /// The metrics to decide; all if empty.
     pub metrics: Vec<Metric>,
-    /// Whether results of other machines, settings and compilers may be compared.
+    /// True to compare results of different machines, settings and compilers.
     pub ignore_environment: bool,
 }
 
-/// Judges benchmarks by the results of some experiments.
+/// Decides benchmarks by the results of some experiments.
 pub struct Verdicts<'r> {
     results: &'r Results<'r>,
     options: DecisionOptions,
-    /// How many verdicts there are on two versions of an experiment.
+    /// The number of verdicts for two versions of an experiment, which share the error rate.
     counts: RefCell<HashMap<VersionRef, HashMap<usize, usize>>>,
 }
 
 impl<'r> Verdicts<'r> {
-    /// A judge of these results.
+    /// Decides by these results.
     pub fn new(results: &'r Results<'r>, options: DecisionOptions) -> Self {
         Self { results, options, counts: RefCell::default() }
     }
 
-    /// The metrics to be judged that all these places have.
+    /// The metrics to decide that all these places have.
     pub fn metrics(&self, benchmark: &BenchmarkResults<'_>, places: &[VersionRef]) -> Vec<Metric> {
         let mut metrics = benchmark.metrics(places);
         metrics.retain(|metric| self.is_decided(metric));
         metrics
     }
 
-    /// What is said of a benchmark, in each metric that both versions have; one row without a metric where
-    /// there is nothing to judge.
+    /// One verdict for each metric that both versions have, or a single one without a metric if
+    /// there are no values to decide by.
     pub fn rows(
         &self,
         benchmark: &BenchmarkResults<'_>,
@@ -104,15 +104,15 @@ impl<'r> Verdicts<'r> {
         metrics.iter().map(|metric| Ok(complete(row(metric)?))).collect()
     }
 
-    /// The verdict on a benchmark that was measured, where values do not matter.
+    /// The verdict on a measured benchmark whose values are not needed or must not be used.
     fn verdict_without_values(
         &self,
         benchmark: &BenchmarkResults<'_>,
         relation: &Relation,
     ) -> Result<Option<Verdict>> {
         let [base, head] = relation.versions();
-        if let Some(sameness) = benchmark.skip_reason([base, head])? {
-            return Ok(Some(sameness.into()));
+        if let Some(reason) = benchmark.skip_reason([base, head])? {
+            return Ok(Some(reason.into()));
         }
         let same_files = self.results.version(base).tree == self.results.version(head).tree;
         let programs = |place| -> Result<Vec<(LayoutSeed, Digest)>> {
@@ -142,7 +142,7 @@ impl<'r> Verdicts<'r> {
         })
     }
 
-    /// The verdict where no metric can be judged.
+    /// The verdict if there is no metric to decide.
     fn nothing_in_common(
         &self,
         benchmark: &BenchmarkResults<'_>,
@@ -163,7 +163,7 @@ impl<'r> Verdicts<'r> {
         Verdict::Failed { reason }
     }
 
-    /// By the stages of the experiment that measured both versions.
+    /// Decides by the stages of the experiment that measured both versions.
     fn decide_by_stages(
         &self,
         benchmark: &BenchmarkResults<'_>,
@@ -176,7 +176,7 @@ impl<'r> Verdicts<'r> {
             let row = DecidedRow::without_metric(&benchmark.benchmark, verdict);
             DecidedRow { metric, stages, ..row }
         };
-        let looks = benchmark.interim_analyses(versions);
+        let analyses = benchmark.interim_analyses(versions);
         let subject = MetricData {
             benchmark,
             versions,
@@ -184,17 +184,18 @@ impl<'r> Verdicts<'r> {
             criteria,
             pairing: relation::pairing_within_experiment(&benchmark.layouts(versions)?),
         };
-        let (count, all) = (self.count_decided(versions)?, looks.planned.count());
-        // It ends at the first look that decides it, whatever was measured of it later for another metric.
+        let (count, all) = (self.count_decided(versions)?, analyses.planned.count());
+        // The first analysis that decides the metric counts, whatever was measured later for another one.
         let mut first = None;
-        for look in 0..looks.count() {
-            match subject
-                .analysed(looks.builds(look), AlphaSpending::at_analysis(criteria, look, all))?
-            {
+        for index in 0..analyses.count() {
+            match subject.analysed(
+                analyses.builds(index),
+                AlphaSpending::at_analysis(criteria, index, all),
+            )? {
                 None => return Ok(row(no_measurements(), Vec::new())),
-                Some(Err(refusal)) => return Ok(row(Verdict::refused(&refusal), Vec::new())),
+                Some(Err(error)) => return Ok(row(Verdict::refused(&error), Vec::new())),
                 Some(Ok(stage)) => {
-                    let ends = stage.analysis.ends_first_stage(look + 1 == all, criteria);
+                    let ends = stage.analysis.ends_first_stage(index + 1 == all, criteria);
                     first = Some(stage);
                     if ends {
                         break;
@@ -210,30 +211,29 @@ impl<'r> Verdicts<'r> {
             None
         };
         let second = match second.transpose() {
-            Err(refusal) => {
-                return Ok(row(Verdict::refused(&refusal), vec![first.into_stage(Decider::Own)]));
+            Err(error) => {
+                return Ok(row(Verdict::refused(&error), vec![first.into_stage(Decider::Own)]));
             }
             Ok(second) => second,
         };
         let fresh = second.as_ref().map(|second| &second.analysis);
         let Decision { verdict, decider, by_mean } = first.analysis.decide(fresh, count, criteria);
-        let progress = Progress::after(&looks, &first.analysis, count, criteria);
+        let progress = Progress::after(&analyses, &first.analysis, count, criteria);
         let by_mean = by_mean.map(|change| ByMean { change, primary: decider == Decider::Mean });
         let stages: Vec<DecidedStage> =
             std::iter::once(first).chain(second).map(|stage| stage.into_stage(decider)).collect();
-        let outlook = stages.last().filter(|_| matches!(verdict, Verdict::Inconclusive { .. }));
-        let outlook = outlook.and_then(|DecidedStage { summaries, assessment }| {
-            let outlook = Power::estimate(assessment, count, criteria)?;
-            Some(outlook.with_executions_of(assessment, summaries))
+        let power = stages.last().filter(|_| matches!(verdict, Verdict::Inconclusive { .. }));
+        let power = power.and_then(|DecidedStage { summaries, assessment }| {
+            let power = Power::estimate(assessment, count, criteria)?;
+            Some(power.with_executions_of(assessment, summaries))
         });
-        let advice =
-            outlook.and_then(|outlook| Advice::from_outlook(&outlook, criteria.min_effect));
-        let verdict = verdict.with_power(outlook.as_ref());
+        let advice = power.and_then(|power| Advice::from_power(&power, criteria.min_effect));
+        let verdict = verdict.with_power(power.as_ref());
         Ok(DecidedRow { by_mean, advice, progress, ..row(verdict, stages) })
     }
 
-    /// The value of a version in its experiment, and the stage that it is of: of the one that decides, so
-    /// that it is the value that a comparison within the experiment shows.
+    /// The value of a version in its experiment, and the stage that it comes from: the one that
+    /// decides, so that it equals the value in a comparison within the experiment.
     pub fn value(
         &self,
         benchmark: &BenchmarkResults<'_>,
@@ -252,8 +252,8 @@ impl<'r> Verdicts<'r> {
         Ok((stage, benchmark.summary(place, stage, metric, criteria)?))
     }
 
-    /// By results of two experiments, with the variance between experiments, or not at all. More builds
-    /// would not make their difference surer, so there is no advice.
+    /// Decides by results of two experiments with the variance between experiments, or finds them
+    /// not comparable. There is no advice, because more builds would not reduce that variance.
     fn across(
         &self,
         benchmark: &BenchmarkResults<'_>,
@@ -280,14 +280,14 @@ impl<'r> Verdicts<'r> {
             return Ok(row(no_measurements(), Vec::new()));
         };
         let pairing = relation::pairing_across_experiments(&benchmark.layouts(versions)?);
-        let judged = self.verdicts_of(base)?.min(self.verdicts_of(head)?);
+        let decided = self.verdicts_of(base)?.min(self.verdicts_of(head)?);
         let [one, other] = &summaries;
         Ok(match Assessment::across(one, other, pairing, &sessions, criteria) {
-            Err(refusal) => row(Verdict::refused(&refusal), Vec::new()),
+            Err(error) => row(Verdict::refused(&error), Vec::new()),
             Ok(assessment) => {
-                let outlook = Power::estimate(&assessment, judged, criteria);
-                let verdict = Verdict::decide_stored(&assessment, judged, criteria);
-                let verdict = verdict.with_power(outlook.as_ref());
+                let power = Power::estimate(&assessment, decided, criteria);
+                let verdict = Verdict::decide_stored(&assessment, decided, criteria);
+                let verdict = verdict.with_power(power.as_ref());
                 row(verdict, vec![DecidedStage { summaries, assessment }])
             }
         })
@@ -298,19 +298,19 @@ impl<'r> Verdicts<'r> {
         metrics.is_empty() || metrics.contains(metric)
     }
 
-    /// How many pairs of a benchmark and a metric there are to judge of one version.
+    /// The number of pairs of benchmark and metric to decide for one version.
     fn verdicts_of(&self, place: VersionRef) -> Result<usize> {
         self.count_decided([place, place])
     }
 
-    /// How many pairs of a benchmark and a metric one experiment measured in both versions: how many
-    /// verdicts there are.
+    /// The number of pairs of benchmark and metric that one experiment measured in both versions,
+    /// which is the number of verdicts.
     fn count_decided(&self, [base, head]: [VersionRef; 2]) -> Result<usize> {
         let known = self.counts.borrow().get(&base).and_then(|of| of.get(&head.version)).copied();
         if let Some(known) = known {
             return Ok(known);
         }
-        let judged = |of: &MeasuredBenchmark| {
+        let decided = |of: &MeasuredBenchmark| {
             let [base, head] = [&of.versions[base.version], &of.versions[head.version]];
             if base.failed || head.failed {
                 return 0;
@@ -318,13 +318,13 @@ impl<'r> Verdicts<'r> {
             let common = base.metrics.iter().filter(|metric| head.metrics.contains(metric));
             common.filter(|metric| self.is_decided(metric)).count()
         };
-        let count = self.results.measured(base.experiment)?.iter().map(judged).sum();
+        let count = self.results.measured(base.experiment)?.iter().map(decided).sum();
         self.counts.borrow_mut().entry(base).or_default().insert(head.version, count);
         Ok(count)
     }
 }
 
-/// Whether executions that would be compared were interleaved in different ways.
+/// True if executions that would be compared ran in different modes.
 fn is_mixed(benchmark: &BenchmarkResults<'_>, relation: &Relation) -> bool {
     let stages = match relation {
         Relation::SameExperiment(_) => &[Stage::First, Stage::Second][..],
@@ -334,7 +334,7 @@ fn is_mixed(benchmark: &BenchmarkResults<'_>, relation: &Relation) -> bool {
     stages.iter().any(|stage| benchmark.interleaving(&versions, *stage) == Err(Mixed))
 }
 
-/// What was counted in both versions, in one experiment or in two.
+/// Decides a counted metric, in one experiment or in two.
 fn by_counts(
     benchmark: &BenchmarkResults<'_>,
     versions: [VersionRef; 2],
@@ -344,16 +344,17 @@ fn by_counts(
     let criteria = criteria.for_metric(metric);
     let builds = Stage::First.into();
     let summaries = summaries(benchmark, versions, builds, metric, &criteria)?;
-    let judged = summaries.and_then(|summaries| {
+    let decided = summaries.and_then(|summaries| {
         let (assessment, verdict) = decide_counts(&summaries[0], &summaries[1], &criteria)?;
         Some((verdict, vec![DecidedStage { summaries, assessment }]))
     });
-    let (verdict, stages) = judged.unwrap_or_else(|| (no_measurements(), Vec::new()));
+    let (verdict, stages) = decided.unwrap_or_else(|| (no_measurements(), Vec::new()));
     let row = DecidedRow::without_metric(&benchmark.benchmark, verdict);
     Ok(DecidedRow { metric: Some(metric.clone()), stages, ..row })
 }
 
-/// What is said of a benchmark that failed in a version, or else was skipped in one.
+/// The row of a benchmark that failed in a version, or else was skipped in one; `None` if both were
+/// measured.
 fn unmeasured(benchmark: &BenchmarkResults<'_>, versions: [VersionRef; 2]) -> Option<DecidedRow> {
     let unmeasured = versions.map(|place| benchmark.unmeasured(place));
     let is_failed = |one: &Option<Unmeasured>| matches!(one, Some(Unmeasured::Failed(_)));
@@ -371,7 +372,7 @@ fn no_measurements() -> Verdict {
     Verdict::Failed { reason: "it gave no measurements".to_owned() }
 }
 
-/// What is judged by the stages of an experiment.
+/// The input of a decision by the stages of an experiment.
 pub(super) struct MetricData<'s> {
     pub(super) benchmark: &'s BenchmarkResults<'s>,
     pub(super) versions: [VersionRef; 2],
@@ -380,17 +381,17 @@ pub(super) struct MetricData<'s> {
     pub(super) pairing: Pairing,
 }
 
-/// Some builds of a benchmark, with the two estimates that they were analysed by.
+/// Builds of a benchmark that were analysed, with the summaries by both estimators.
 pub(super) struct Analysed {
     /// Base and head by the estimator.
     own: [Summary; 2],
-    /// The same by the mean, where the analysis has it.
+    /// Base and head by the mean, if the analysis uses it.
     mean: Option<[Summary; 2]>,
     pub(super) analysis: Analysis,
 }
 
 impl MetricData<'_> {
-    /// The analysis of some builds; `None` if one of the versions has no measurements.
+    /// Analyses some builds; `None` if one of the versions has no measurements.
     pub(super) fn analysed(
         &self,
         builds: BuildSelection<'_>,
@@ -411,7 +412,7 @@ impl MetricData<'_> {
 }
 
 impl Analysed {
-    /// The stage by one of the estimates.
+    /// Keeps the summaries and the assessment of one estimator.
     pub(super) fn into_stage(self, decider: Decider) -> DecidedStage {
         let assessment = self.analysis.assessment(decider).clone();
         let mean = self.mean.filter(|_| decider == Decider::Mean);
@@ -420,7 +421,7 @@ impl Analysed {
     }
 }
 
-/// Some builds of base and head; `None` if one of them has no measurements.
+/// The summaries of some builds of base and head; `None` if one of them has no measurements.
 pub(super) fn summaries(
     benchmark: &BenchmarkResults<'_>,
     [base, head]: [VersionRef; 2],

@@ -1,4 +1,4 @@
-//! No text from elsewhere becomes anything but text.
+//! Untrusted text never becomes anything but text.
 
 use proptest::prelude::*;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
@@ -15,7 +15,7 @@ use crate::error::Exit;
 
 const RUN: &str = "https://github.com/o/r/actions/runs/1";
 
-/// Pieces that mean something, and any characters between them.
+/// Dangerous pieces, with any characters between them.
 fn texts() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         3 => prop::sample::select(HOSTILE.to_vec()).prop_map(str::to_owned),
@@ -25,10 +25,10 @@ fn texts() -> impl Strategy<Value = String> {
     prop::collection::vec(piece, 0..8).prop_map(|pieces| pieces.concat())
 }
 
-/// Every tag that a page has of its own.
+/// Every tag that a page writes itself.
 const TAGS: [&str; 6] = ["<details>", "</details>", "<summary>", "</summary>", "<sub>", "</sub>"];
 
-/// What a reader's browser and GitHub's filters would make of a page.
+/// Checks a page for everything that a browser or GitHub's filters would act on.
 fn check_markdown(text: &str) {
     let mut in_code_block = false;
     let mut cells = 0;
@@ -64,7 +64,7 @@ fn check_markdown(text: &str) {
     assert_eq!(rows, 4, "what changed or is open has a row each:\n{text}");
 }
 
-/// What the runner makes of a line, as it reads commands: the command, its properties and its message.
+/// Parses a line as the runner reads commands: the command, its properties and its message.
 fn command(line: &str) -> (String, Vec<(String, String)>, String) {
     let rest = line.strip_prefix("::").expect("a command");
     let (head, message) = rest.split_once("::").expect("a message");
@@ -97,7 +97,7 @@ fn check_all(comparison: &Comparison, text: &str) {
 }
 
 #[test]
-fn every_hostile_text_alone_stays_a_text() {
+fn hostile_text_alone_stays_text() {
     for text in HOSTILE {
         check_all(&hostile(text), text);
         let twice = format!("{text}x{text}");
@@ -106,7 +106,7 @@ fn every_hostile_text_alone_stays_a_text() {
 }
 
 #[test]
-fn a_name_of_any_length_takes_a_bounded_part_of_a_comment() {
+fn name_of_any_length_takes_bounded_room() {
     for character in ["a", "@everyone ", "\u{301}", "|", "`", "\u{200b}", "\u{202e}"] {
         let text = comment(&hostile(&character.repeat(20_000))).body;
         assert!(text.len() < 20_000, "{} for {character:?}", text.len());
@@ -116,7 +116,7 @@ fn a_name_of_any_length_takes_a_bounded_part_of_a_comment() {
 
 proptest! {
     #[test]
-    fn no_text_becomes_a_mention_a_link_a_tag_a_cell_or_a_command(text in texts()) {
+    fn any_text_stays_text_in_every_format(text in texts()) {
         check_all(&hostile(&text), &text);
     }
 }

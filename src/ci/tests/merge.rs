@@ -1,4 +1,4 @@
-//! Parts that are joined.
+//! Joined parts.
 
 use serde_json::{Value, json};
 
@@ -25,11 +25,11 @@ fn merged(parts: &[Value]) -> Result<Value, String> {
     let parts: Vec<String> = parts.iter().map(Value::to_string).collect();
     merge(&parts)
         .map(|text| serde_json::from_str(&text).unwrap())
-        .map_err(|failure| failure.to_string())
+        .map_err(|error| error.to_string())
 }
 
 #[test]
-fn all_rows_of_all_parts_are_there_and_what_they_say_alike_is_there_once() {
+fn merge_keeps_all_rows_and_equal_entries_once() {
     let first = part(1, 2, &[row("a", "regressed", 0.05)]);
     let mut second = part(2, 2, &[row("b", "unchanged", 0.0), row("c", "regressed", 0.1)]);
     second["machine"] = json!({ "cpu": "another" });
@@ -45,14 +45,14 @@ fn all_rows_of_all_parts_are_there_and_what_they_say_alike_is_there_once() {
 }
 
 #[test]
-fn a_geometric_mean_is_of_the_benchmarks_of_all_parts_also_of_those_without_any_change() {
+fn merged_mean_covers_the_benchmarks_of_all_parts() {
     let mean = |change: f64, low: f64, high: f64| {
         let values = json!({ "change": change, "low": low, "high": high });
         let mut mean = json!({ "metric": "wall", "benchmarks": 1 });
         mean.as_object_mut().unwrap().extend(values.as_object().unwrap().clone());
         json!([mean])
     };
-    // Of the third, which has nothing but rows without a change, there is no mean.
+    // The third part has no changed rows, so it has no mean.
     let same = [row("a", "unaffected", 0.0), row("b", "identical", 0.0)];
     let mut parts = [part(1, 3, &[]), part(2, 3, &[]), part(3, 3, &same)];
     parts[0]["geometric_means"] = mean(0.4641, 0.21, 1.0736);
@@ -75,7 +75,7 @@ fn a_geometric_mean_is_of_the_benchmarks_of_all_parts_also_of_those_without_any_
 }
 
 #[test]
-fn a_part_without_benchmarks_does_not_say_that_nothing_was_compared() {
+fn merge_drops_the_warning_of_an_empty_part() {
     let first = part(1, 2, &[row("a", "unchanged", 0.0)]);
     let mut empty = part(2, 2, &[]);
     empty["warnings"] = json!([{ "kind": "nothing_compared", "text": "nothing" }]);
@@ -85,7 +85,7 @@ fn a_part_without_benchmarks_does_not_say_that_nothing_was_compared() {
 }
 
 #[test]
-fn a_part_that_is_missing_or_there_twice_is_told() {
+fn merge_rejects_missing_and_duplicate_parts() {
     let rows = [row("a", "unchanged", 0.0)];
     for (parts, reason) in [
         (vec![part(1, 3, &rows), part(3, 3, &[])], "of 3 parts, 2 is missing"),
@@ -94,13 +94,13 @@ fn a_part_that_is_missing_or_there_twice_is_told() {
         (vec![document(&rows)], "about all benchmarks"),
         (vec![], "there is none"),
     ] {
-        let failure = merged(&parts).unwrap_err();
-        assert!(failure.contains(reason), "{failure}");
+        let error = merged(&parts).unwrap_err();
+        assert!(error.contains(reason), "{error}");
     }
 }
 
 #[test]
-fn parts_of_different_versions_are_not_joined() {
+fn merge_rejects_parts_of_different_versions() {
     let first = part(1, 2, &[row("a", "unchanged", 0.0)]);
     let mut other = part(2, 2, &[]);
     other["head"] = version('c');

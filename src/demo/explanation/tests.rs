@@ -1,4 +1,4 @@
-//! Explanations say what was measured, and are honest where it is not what was hoped for.
+//! Explanations report the measurements, and are honest if those are not as expected.
 
 use super::*;
 use crate::{
@@ -12,13 +12,13 @@ use crate::{
 
 const CHANGE: Change = Change { estimate: 0.1, low: 0.09, high: 0.11 };
 
-/// A version whose builds take these times, in microseconds.
+/// A version with one build for each of these times, in microseconds.
 fn version(builds: &[f64]) -> Summary {
     let builds = builds.iter().enumerate().map(|(seed, value)| (seed as u64, [[1000.0 * value]]));
     Summary::compute(&Measurements::new(Metric::wall(), builds).unwrap(), Estimator::Mean)
 }
 
-/// A benchmark with that verdict, whose builds take these times in both versions.
+/// A benchmark with that verdict and these build times in both versions.
 fn row(id: &str, verdict: Verdict, builds: Option<[&[f64]; 2]>) -> DecidedRow {
     let (package, target) = ("p".to_owned(), "t".to_owned());
     let benchmark = Benchmark { package, target, name: Name::plain(id) };
@@ -49,7 +49,7 @@ fn failed() -> Verdict {
 }
 
 #[test]
-fn identical_code_is_explained_with_the_number_of_benchmarks() {
+fn identical_code_is_explained_with_a_count() {
     let identical = |id| row(id, Verdict::Identical, None);
     let explanation = explain(Expected::Identical, &[identical("a"), identical("b")]);
     assert!(explanation.as_expected);
@@ -62,7 +62,7 @@ fn identical_code_is_explained_with_the_number_of_benchmarks() {
 }
 
 #[test]
-fn turns_are_explained_where_benchmarks_took_them() {
+fn interleaving_is_explained_if_it_was_used() {
     let taken = |row: DecidedRow| {
         let interleaving = Interleaving { mode: Mode::Interleaved, unavailable: None };
         DecidedRow { interleaving: Some(interleaving), ..row }
@@ -82,7 +82,7 @@ fn turns_are_explained_where_benchmarks_took_them() {
 }
 
 #[test]
-fn the_benchmark_that_depends_most_on_layouts_shows_what_one_build_is_worth() {
+fn largest_layout_effect_is_explained() {
     let rows = [row("a", unchanged(), Some(STEADY)), row("b", unchanged(), Some(LAYOUT))];
     let Explanation { text, as_expected, .. } = explain(Expected::NothingFlagged, &rows);
     assert!(as_expected);
@@ -97,7 +97,7 @@ fn the_benchmark_that_depends_most_on_layouts_shows_what_one_build_is_worth() {
 }
 
 #[test]
-fn where_layouts_do_little_there_is_no_story_about_them() {
+fn small_layout_effect_is_not_mentioned() {
     let noise: [&[f64]; 2] = [&[1.0, 1.3, 1.0, 1.3], &[1.0, 1.0, 1.3, 1.3]];
     for builds in [STEADY, noise] {
         let explanation = explain(Expected::NothingFlagged, &[row("a", unchanged(), Some(builds))]);
@@ -107,7 +107,7 @@ fn where_layouts_do_little_there_is_no_story_about_them() {
 }
 
 #[test]
-fn a_false_alarm_is_called_one() {
+fn false_positive_is_named_as_one() {
     let rows = [row("a", regressed(), Some(STEADY)), row("b", unchanged(), Some(STEADY))];
     let explanation = explain(Expected::NothingFlagged, &rows);
     assert!(!explanation.as_expected);
@@ -117,7 +117,7 @@ fn a_false_alarm_is_called_one() {
 }
 
 #[test]
-fn the_planted_change_is_explained_with_its_interval() {
+fn planted_change_is_explained_with_its_interval() {
     let slower: [&[f64]; 2] = [&[1.0, 1.001, 1.0, 1.001], &[1.1, 1.1012, 1.0999, 1.101]];
     let rows = [row("a", regressed(), Some(slower)), row("b", unchanged(), Some(LAYOUT))];
     let explanation = explain(Expected::Regressed("a"), &rows);
@@ -132,7 +132,7 @@ fn the_planted_change_is_explained_with_its_interval() {
 }
 
 #[test]
-fn a_planted_change_that_is_not_found_or_goes_the_wrong_way_is_not_as_expected() {
+fn missed_or_reversed_planted_change_is_unexpected() {
     let improved = Verdict::Improved { change: CHANGE, evidence: Evidence::OneStage };
     let doubt = InconclusiveReason::NotFlagged;
     let inconclusive =
@@ -149,7 +149,7 @@ fn a_planted_change_that_is_not_found_or_goes_the_wrong_way_is_not_as_expected()
 }
 
 #[test]
-fn something_else_that_is_flagged_or_fails_spoils_the_planted_change() {
+fn other_flagged_or_failed_benchmark_is_unexpected() {
     let reason = "other settings".to_owned();
     for verdict in [regressed(), failed(), Verdict::NotComparable { reason }] {
         let rows = [row("a", regressed(), Some(STEADY)), row("b", verdict, Some(STEADY))];

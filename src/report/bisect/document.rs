@@ -1,4 +1,5 @@
-//! What was found, for people: an entry for each benchmark, below it the places where it changed.
+//! The report of `bisect` for people: an entry for each benchmark, and below it the places where it
+//! changed.
 
 use super::{
     BisectReport, Commit, CommitPlace, Merged, Outcome, SearchedBenchmark, SearchedLine,
@@ -24,7 +25,7 @@ impl BisectReport {
         document
     }
 
-    /// What was found on a line: each benchmark that changed stands apart.
+    /// The results on a line: each benchmark that changed stands apart.
     fn blocks(&self, line: &SearchedLine) -> Vec<Block> {
         let names = line.names();
         let is_changed = |one: &&SearchedBenchmark| matches!(one.outcome, Outcome::Changed { .. });
@@ -48,20 +49,20 @@ impl BisectReport {
         Item::new(text, Block::list(places.chain(remarks)))
     }
 
-    /// A place: the commits that changed the benchmark, and below them by how much.
+    /// A place: the commits that changed the benchmark, and below them the size of the change.
     fn place(&self, place: &CommitPlace, one: &SearchedBenchmark) -> Item {
         let (first, between, last) = words::shown(&place.commits);
         let more = (between > 0).then(|| Text::from(format!("… {} …", count(between, "commit"))));
         let mut lines: Vec<Text> = place
             .caution()
-            .map(|doubt| Text::new().styled(Role::Doubtful, doubt))
+            .map(|caution| Text::new().styled(Role::Doubtful, caution))
             .into_iter()
             .collect();
         lines.extend(first.iter().map(commit).chain(more).chain(last.iter().map(commit)));
         let role = if place.change.estimate > 0.0 { Role::Bad } else { Role::Good };
         let mut size = Text::new().styled(role, change(&place.change));
-        if let Some(reach) = &place.impact {
-            size = size.then(": ").append(impact::words(reach, "measured because"));
+        if let Some(impact) = &place.impact {
+            size = size.then(": ").append(impact::words(impact, "measured because"));
         }
         let mut below = vec![Item::from(size)];
         below.extend(

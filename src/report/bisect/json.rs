@@ -1,4 +1,4 @@
-//! What was found, for programs.
+//! The report of `bisect` for programs.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -25,17 +25,18 @@ pub(in crate::report) struct Bisect<'r> {
     rbench: &'static str,
     /// As it was typed.
     range: &'r str,
-    /// As they were given. Each comparison has a stricter false-alarm rate, so that the whole search keeps this one.
+    /// The criteria as given. Each comparison has a stricter false-positive rate, so that the whole
+    /// search keeps this one.
     criteria: Criteria,
     machine: Machine<'r>,
     /// The number of comparisons of two versions that were measured.
     measured_comparisons: usize,
-    /// The number of comparisons of two versions that were stored before.
+    /// The number of comparisons of two versions taken from the store.
     stored_comparisons: usize,
-    /// Whether the budget ended the search.
+    /// True if the search stopped at the end of its budget.
     stopped: bool,
     line: Line<'r>,
-    /// What makes the results less certain.
+    /// Reasons why the results are less certain.
     warnings: Vec<WarningFields>,
 }
 
@@ -48,7 +49,7 @@ struct Line<'r> {
     head: Version<'r>,
     /// The number of commits.
     commits: usize,
-    /// Whether the base is not the start of the range, which lies beside the line.
+    /// True if the start of the range is not on the line, so that the base differs from it.
     forks: bool,
     benchmarks: Vec<Benchmark<'r>>,
     /// Only in the head; not searched.
@@ -74,20 +75,20 @@ struct SkippedFields<'r> {
 struct Benchmark<'r> {
     #[serde(flatten)]
     id: FullName<'r>,
-    /// null where nothing was measured.
+    /// null if nothing was measured.
     metric: Option<&'r str>,
     /// The number of comparisons with a verdict on it.
     comparisons: usize,
     outcome: OutcomeKind,
-    /// Why it is not comparable.
+    /// The reason why it is not comparable.
     reason: Option<&'r str>,
     /// From the base to the head.
     change: Option<Change>,
     /// The part of it that the places do not explain.
     unexplained: Option<Change>,
-    /// Where it changed, oldest first.
+    /// The places where it changed, oldest first.
     places: Vec<PlaceFields<'r>>,
-    /// Over these commits it does the same, so that nothing of them was measured.
+    /// Ranges of commits without impact on it, which were not measured.
     same: Vec<Stretch<'r>>,
 }
 
@@ -95,7 +96,7 @@ struct Benchmark<'r> {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum OutcomeKind {
-    /// It executes and reads nothing that differs between the ends.
+    /// Nothing that differs between the ends has an impact on it.
     Unaffected,
     /// It cannot be measured at one end.
     NotComparable,
@@ -129,11 +130,11 @@ struct PlaceFields<'r> {
     #[schemars(length(min = 1))]
     commits: Vec<CommitFields<'r>>,
     change: Change,
-    /// null where their differences were not examined.
+    /// null if their differences were not examined.
     impact: Option<ReachFields<'r>>,
-    /// If the commit is a merge whose commits were searched too: that search.
+    /// The search of the merged commits, if the commit is a merge and they were searched.
     merged: Option<Box<Line<'r>>>,
-    /// Why the commits of a merge were not searched.
+    /// The reason why the commits of a merge were not searched.
     not_searched: Option<&'r str>,
 }
 
@@ -145,7 +146,7 @@ struct CommitFields<'r> {
     /// When its author wrote it, in UTC.
     #[schemars(extend("format" = "date-time"))]
     authored_at: Option<String>,
-    /// Whether it has more than one parent.
+    /// True if it has more than one parent.
     merge: bool,
 }
 

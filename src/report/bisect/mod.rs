@@ -1,4 +1,4 @@
-//! The report of `find`: which commits of a range changed which benchmarks.
+//! The report of `bisect`: the commits of a range that changed benchmarks.
 
 mod document;
 pub(super) mod json;
@@ -24,153 +24,155 @@ use crate::{
 /// The confidence of the intervals of all changes.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// What a search found.
+/// The result of a search.
 #[derive(Clone, Debug)]
 pub struct BisectReport {
-    /// The range as it was typed.
+    /// The range as typed.
     pub range: String,
-    /// Its line of first parents.
+    /// The line of first parents.
     pub line: SearchedLine,
-    /// How benchmarks were judged; each comparison has a stricter false-alarm rate.
+    /// The criteria of the verdicts; each comparison has a stricter false-positive rate.
     pub criteria: Criteria,
-    /// The machine.
+    /// The machine that measured.
     pub machine: Machine,
-    /// How many comparisons were measured.
+    /// The number of comparisons measured.
     pub measured: usize,
-    /// How many were in the store already.
+    /// The number of comparisons taken from the store.
     pub stored: usize,
-    /// Whether the budget ended the search.
+    /// True if the search stopped at the end of its budget.
     pub stopped: bool,
-    /// What makes it less sure.
+    /// Reasons why the results are less certain.
     pub warnings: Vec<Warning>,
-    /// What writes the commands that are advised.
+    /// Writes the suggested commands.
     pub command_line: Rc<dyn CommandLine>,
 }
 
-/// A line of commits that was searched.
+/// A searched line of commits.
 #[derive(Clone, Debug)]
 pub struct SearchedLine {
     /// The version before the first commit.
     pub base: Version,
     /// The last commit.
     pub head: Version,
-    /// How many commits there are.
+    /// The number of commits.
     pub commits: usize,
-    /// Whether the base is not the start of the range, which lies beside the line.
+    /// True if the start of the range is not on the line, so that the base differs from it.
     pub forks: bool,
-    /// What came of each benchmark that both ends have.
+    /// The results of the benchmarks that both ends have.
     pub benchmarks: Vec<SearchedBenchmark>,
     /// Benchmarks that only the last commit has.
     pub added: Vec<Benchmark>,
     /// Benchmarks that only the base has.
     pub removed: Vec<Benchmark>,
-    /// What was passed over.
+    /// The skipped commits.
     pub skipped: Vec<Skipped>,
     /// Bench targets of the ends whose benchmarks could not be listed.
     pub failed_targets: Vec<(BenchTarget, Error)>,
 }
 
-/// A commit that was passed over.
+/// A skipped commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skipped {
     /// The commit.
     pub version: Version,
-    /// The benchmarks that it was passed over for; all if empty.
+    /// The benchmarks it was skipped for; all if empty.
     pub benchmarks: Vec<Benchmark>,
-    /// Why.
+    /// The reason for skipping it.
     pub reason: String,
 }
 
-/// What came of a benchmark.
+/// The result of a benchmark.
 #[derive(Clone, Debug)]
 pub struct SearchedBenchmark {
-    /// The benchmark.
+    /// The benchmark searched for.
     pub benchmark: Benchmark,
-    /// In which metric; absent where nothing was measured.
+    /// The metric of the comparisons; `None` if nothing was measured.
     pub metric: Option<Metric>,
-    /// How many comparisons say something of it.
+    /// The number of comparisons with a verdict on it.
     pub comparisons: usize,
-    /// Stretches of commits, from the one after the first to the second, over which it does the same, so that
-    /// nothing of them was measured.
+    /// Ranges of commits without impact on it, after the first version up to the second, which were
+    /// not measured.
     pub same: Vec<[Version; 2]>,
-    /// What was found.
+    /// The outcome of the search.
     pub outcome: Outcome,
 }
 
-/// What was found of a benchmark.
+/// The outcome of the search for a benchmark.
 #[derive(Clone, Debug)]
 pub enum Outcome {
-    /// It executes and reads nothing that differs between the ends.
+    /// Nothing that differs between the ends has an impact on it.
     Same,
     /// It cannot be compared at one end.
     Unusable {
         /// The end.
         version: Version,
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// The ends were not compared.
     Open,
-    /// The ends were compared, and are shown to differ by less than the smallest change of interest.
+    /// The ends were compared, and are shown to differ by less than the smallest change of
+    /// interest.
     Unchanged {
-        /// The change.
+        /// The change from base to head.
         change: Change,
     },
     /// The ends were compared, and neither a change nor its absence is shown.
     Inconclusive {
-        /// The change.
+        /// The change from base to head.
         change: Change,
     },
     /// It changed.
     Changed {
-        /// From the base to the last commit.
+        /// The change from the base to the last commit.
         total: Change,
-        /// Where, oldest first.
+        /// The places where it changed, oldest first.
         places: Vec<CommitPlace>,
-        /// What all these places do not explain.
+        /// The part of the change that these places do not explain.
         unexplained: Change,
     },
 }
 
-/// Commits that changed a benchmark.
+/// The commits that changed a benchmark.
 #[derive(Clone, Debug)]
 pub struct CommitPlace {
     /// The last version before them.
     pub after: Version,
-    /// The commits among which the change is, oldest first: a single one, unless it could not be narrowed.
+    /// The candidates for the change, oldest first: a single commit, unless the search could not
+    /// narrow it down.
     pub commits: Vec<Commit>,
-    /// What the search of this place ended with.
+    /// The reason why the search of this place ended.
     pub ending: Ending,
-    /// The change.
+    /// The change at this place.
     pub change: Change,
-    /// What of their differences the benchmark executes and reads, if that is known.
+    /// The impact of their differences on the benchmark, if known.
     pub impact: Option<Impact>,
-    /// If it is a merge: what came of what it merged.
+    /// For a merge: the search of the merged commits.
     pub merged: Option<Merged>,
 }
 
 /// A commit of the line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Commit {
-    /// The commit.
+    /// The version at this commit.
     pub version: Version,
     /// When its author wrote it, in seconds since 1970-01-01 UTC.
     pub authored: i64,
-    /// Whether it is a merge.
+    /// True for a merge.
     pub is_merge: bool,
 }
 
-/// What came of the commits that a merge merged.
+/// The search of the commits of a merge.
 #[derive(Clone, Debug)]
 pub enum Merged {
     /// They were searched too.
     Searched(Box<SearchedLine>),
-    /// They were not, for this reason.
+    /// They were not searched, for this reason.
     NotSearched(String),
 }
 
 impl CommitPlace {
-    /// The commit that is named, if it is a single one and shown.
+    /// The commit that is named, if there is a single one and the change is shown.
     pub fn named(&self) -> Option<&Commit> {
         match self.commits.as_slice() {
             [commit] if self.ending == Ending::Shown => Some(commit),
@@ -180,7 +182,7 @@ impl CommitPlace {
 }
 
 impl BisectReport {
-    /// How the command ends: what was found is no failure, and what could not be examined is one.
+    /// The exit code: success whatever was found, and an error if something could not be examined.
     pub fn exit(&self) -> Exit {
         let failed = |one: &SearchedBenchmark| matches!(one.outcome, Outcome::Unusable { .. });
         let line = &self.line;

@@ -1,4 +1,4 @@
-//! The report as people and programs see it.
+//! The report of `bisect` for people and for programs.
 
 use super::*;
 use crate::report::{
@@ -69,7 +69,7 @@ fn report(line: SearchedLine) -> BisectReport {
     }
 }
 
-/// Two places, of which the second is a merge with what it merged; and every other outcome.
+/// Two places, of which the second is a merge whose commits were searched; and every other outcome.
 fn full(id: &str) -> BisectReport {
     let mut merge = place('5', &['6'], -3.0, Ending::Shown);
     merge.commits[0].is_merge = true;
@@ -109,7 +109,7 @@ fn full(id: &str) -> BisectReport {
 }
 
 #[test]
-fn a_commit_is_told_with_its_size_and_the_command_that_checks_it() {
+fn named_commit_has_its_change_and_a_check_command() {
     let places = vec![place('1', &['2'], 5.0, Ending::Shown)];
     let outcome = Outcome::Changed { total: change(5.1), places, unexplained: change(0.1) };
     let text = style::plain(&report(line(vec![searched("parse/1", outcome)])).text(100));
@@ -127,20 +127,20 @@ fn a_commit_is_told_with_its_size_and_the_command_that_checks_it() {
 }
 
 #[test]
-fn what_could_not_be_narrowed_is_told_with_its_commits_and_why() {
-    let told = |commits: &[char], ending| {
+fn unnarrowed_place_lists_its_commits_and_the_reason() {
+    let shown = |commits: &[char], ending| {
         let places = vec![place('1', commits, 5.0, ending)];
         let outcome = Outcome::Changed { total: change(5.0), places, unexplained: change(0.0) };
         style::plain(&report(line(vec![searched("a", outcome)])).text(100))
     };
-    let text = told(&['2', '3'], Ending::Shown);
+    let text = shown(&['2', '3'], Ending::Shown);
     assert!(text.contains("one of 2 commits: those between cannot be compared"), "{text}");
     assert!(text.contains("1 place not narrowed to one"), "{text}");
     assert!(text.contains("compare 1111111 3333333 "), "{text}");
-    assert!(told(&['2', '3'], Ending::Spread).contains("neither half alone"));
-    assert!(told(&['2'], Ending::NotShown).contains("perhaps in 1 commit"));
+    assert!(shown(&['2', '3'], Ending::Spread).contains("neither half alone"));
+    assert!(shown(&['2'], Ending::NotShown).contains("perhaps in 1 commit"));
     let many: Vec<char> = "23456789abcdef".chars().collect();
-    let text = told(&many, Ending::Stopped);
+    let text = shown(&many, Ending::Stopped);
     assert!(
         text.contains("the search was stopped here") && text.contains("… 8 commits …"),
         "{text}"
@@ -148,7 +148,7 @@ fn what_could_not_be_narrowed_is_told_with_its_commits_and_why() {
 }
 
 #[test]
-fn all_that_was_found_and_left_out_is_told() {
+fn report_lists_all_outcomes_and_skips() {
     let text = style::plain(&full("parse/1").text(300));
     for part in [
         "the start of the range is not on this line",
@@ -169,7 +169,7 @@ fn all_that_was_found_and_left_out_is_told() {
 }
 
 #[test]
-fn names_from_elsewhere_do_no_harm_and_programs_read_what_the_schema_says() {
+fn bisect_report_is_harmless_and_keeps_its_schema() {
     assert_harmless(&full(HOSTILE));
     assert_keeps("bisect", &full(HOSTILE));
     assert_eq!(full("a").exit(), Exit::Benchmark);

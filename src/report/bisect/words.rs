@@ -1,4 +1,4 @@
-//! What was found, in words.
+//! Words the results of `bisect`.
 
 use super::{BisectReport, Commit, CommitPlace, Outcome, SearchedBenchmark, SearchedLine};
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
     stats::{Change, bisection::Ending},
 };
 
-/// Of a longer list of commits so many are shown at each end.
+/// The number of commits shown at each end of a longer list.
 const SHOWN: usize = 3;
 
 /// `+5.02 % (+4.81 .. +5.24)`.
@@ -19,7 +19,7 @@ pub fn change(change: &Change) -> String {
     changed_within(change.estimate, change.low, change.high)
 }
 
-/// Some of many commits, and how many stand between them.
+/// The first and the last commits of a list, and the number between them.
 pub fn shown(commits: &[Commit]) -> (&[Commit], usize, &[Commit]) {
     if commits.len() <= 2 * SHOWN + 1 {
         return (commits, 0, &[]);
@@ -28,14 +28,14 @@ pub fn shown(commits: &[Commit]) -> (&[Commit], usize, &[Commit]) {
     (first, commits.len() - 2 * SHOWN, last)
 }
 
-/// The day that a commit was written on, with what kind of commit it is.
+/// The day on which a commit was written, and whether it is a merge.
 pub fn day(commit: &Commit) -> String {
     let merge = if commit.is_merge { " (merge)" } else { "" };
     format!("{}{merge}", date::day(commit.authored))
 }
 
 impl SearchedLine {
-    /// The names of its benchmarks.
+    /// The names of all benchmarks in the report.
     pub(super) fn names(&self) -> Names<'_> {
         Names::new(self.benchmarks.iter().map(|one| &one.benchmark))
     }
@@ -45,7 +45,7 @@ impl SearchedLine {
         format!("{} from {} to {}", count(self.commits, "commit"), self.base, self.head)
     }
 
-    /// The sentences about what was not searched.
+    /// Notes on everything that was not searched.
     pub(super) fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if self.forks {
@@ -78,7 +78,7 @@ impl SearchedLine {
         notes
     }
 
-    /// How many benchmarks changed, and what is said of the others.
+    /// The number of benchmarks by outcome.
     pub(super) fn counts(&self) -> String {
         let number = |is_it: fn(&Outcome) -> bool| {
             self.benchmarks.iter().filter(|one| is_it(&one.outcome)).count()
@@ -98,14 +98,14 @@ impl SearchedLine {
 }
 
 impl SearchedBenchmark {
-    /// Its name, with the metric where that must be told.
+    /// The name, with the metric unless that is wall time.
     pub(super) fn name(&self, names: &Names<'_>) -> String {
         let metric = metric_name(self.metric.as_ref());
         let name = names.name(&self.benchmark);
         if metric.is_empty() { name } else { format!("{name} {metric}") }
     }
 
-    /// What was found, in a line.
+    /// The outcome in one line.
     pub(super) fn outcome(&self) -> String {
         let comparisons = count(self.comparisons, "comparison");
         match &self.outcome {
@@ -134,7 +134,7 @@ impl SearchedBenchmark {
         }
     }
 
-    /// What else is to be said of it.
+    /// Remarks on the benchmark.
     pub(super) fn remarks(&self, min_effect: f64) -> Vec<String> {
         let mut remarks = Vec::new();
         if let Outcome::Changed { unexplained, places, .. } = &self.outcome {
@@ -156,7 +156,7 @@ impl SearchedBenchmark {
 }
 
 impl CommitPlace {
-    /// What the search of this place ended with, where it is no single commit.
+    /// A caution, if the search of this place did not end at a single commit.
     pub(super) fn caution(&self) -> Option<String> {
         let commits = count(self.commits.len(), "commit");
         match self.ending {
@@ -172,7 +172,7 @@ impl CommitPlace {
         }
     }
 
-    /// The command that checks it.
+    /// The command that verifies the change.
     pub(super) fn check(&self, report: &BisectReport, benchmark: &Benchmark) -> Option<String> {
         let at = self.commits.last()?.version.short();
         let base = if self.named().is_some() { format!("{at}~1") } else { self.after.short() };
@@ -191,7 +191,7 @@ impl BisectReport {
         format!("{} measured{stored}", count(self.measured, "comparison"))
     }
 
-    /// What is to be said of the whole.
+    /// Remarks on the whole search.
     pub(super) fn remarks(&self) -> Vec<String> {
         let mut remarks = Vec::new();
         if self.stopped {

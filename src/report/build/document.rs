@@ -1,4 +1,4 @@
-//! The builds of versions for people.
+//! The report of `build` for people.
 
 use std::time::Duration;
 
@@ -79,7 +79,7 @@ impl TargetAgreement {
     }
 }
 
-/// In hundredths, rounded down: only all is 100 %.
+/// In hundredths, rounded down, so that only a full match is 100 %.
 fn percent(share: f64) -> f64 {
     (10_000.0 * share).floor() / 100.0
 }

@@ -1,4 +1,4 @@
-//! The builds of versions for programs.
+//! The report of `build` for programs.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -22,7 +22,7 @@ pub(in crate::report) struct Builds<'r> {
     /// In the order requested.
     #[schemars(length(min = 1))]
     versions: Vec<VersionFields<'r>>,
-    /// How far each version agrees with the one before it, for every bench target that both have.
+    /// The agreement of each version with the one before it, for every bench target that both have.
     agreements: Vec<Agreement<'r>>,
 }
 
@@ -32,11 +32,11 @@ struct VersionFields<'r> {
     version: Version<'r>,
     /// The strategy that was used.
     strategy: Strategy,
-    /// Why this strategy was used.
+    /// The reason for this strategy.
     reason: &'r str,
-    /// Whether anything was compiled just now.
+    /// True if anything was compiled in this run.
     compiled: bool,
-    /// How long cargo ran for the first compilation, whenever that was.
+    /// The duration of the first compilation, in this run or an earlier one.
     #[schemars(range(min = 0))]
     compile_seconds: f64,
     /// The number of compilations that the builds come from.
@@ -51,7 +51,7 @@ struct VersionFields<'r> {
 struct TargetFields<'r> {
     #[serde(flatten)]
     target: &'r BenchTarget,
-    /// The layout that was made: another than requested where that cannot be made.
+    /// The layout of the builds: another than requested if that cannot be made.
     layout: Layout,
     /// The number of builds that are different programs.
     #[schemars(range(min = 1))]
@@ -73,20 +73,20 @@ struct Build {
     size_bytes: u64,
     #[schemars(range(min = 0))]
     link_seconds: f64,
-    /// Whether it was linked just now.
+    /// True if it was linked in this run.
     fresh: bool,
     /// Its path.
     executable: String,
 }
 
-/// How far the builds of two versions agree.
+/// The agreement of the builds of two versions.
 #[derive(Serialize, JsonSchema)]
 struct Agreement<'r> {
     base: Version<'r>,
     head: Version<'r>,
     #[serde(flatten)]
     target: &'r BenchTarget,
-    /// Whether all builds are the same machine code at the same places.
+    /// True if all builds are the same machine code at the same addresses.
     identical: bool,
     /// The number of functions that both versions have.
     common: usize,

@@ -1,4 +1,4 @@
-//! The report of `build`: the builds of each version, and how well the layouts of the versions agree.
+//! The report of `build`: the builds of each version, and the agreement of the versions' layouts.
 
 mod document;
 pub(super) mod json;
@@ -17,35 +17,35 @@ use crate::{
 /// The builds of versions.
 #[derive(Clone, Debug)]
 pub struct BuildReport {
-    /// How functions were requested to be arranged.
+    /// The requested layout of functions.
     pub layout: Layout,
-    /// The seed that all layout seeds are drawn from.
+    /// The seed from which all layout seeds are drawn.
     pub seed: u64,
     /// Each version with its builds, in the order requested.
     pub versions: Vec<(Version, VersionBuilds)>,
-    /// How far each version agrees with the one before it.
+    /// The agreement of each version with the one before it.
     pub agreements: Vec<TargetAgreement>,
 }
 
-/// How far the builds of two versions have the same layouts, over all builds of a bench target.
+/// The agreement of the layouts of two versions, over all builds of a bench target.
 #[derive(Clone, Debug)]
 pub struct TargetAgreement {
-    /// One version.
+    /// The earlier version.
     pub base: Version,
     /// The version after it.
     pub head: Version,
-    /// The bench target.
+    /// The bench target built.
     pub target: BenchTarget,
-    /// Whether all builds are the same machine code at the same places.
+    /// True if all builds are the same machine code at the same addresses.
     pub identical: bool,
-    /// How far the builds of each seed agree.
+    /// The agreement of the builds of each seed.
     pub pairs: Vec<Agreement>,
-    /// How far two builds of one version agree, for comparison.
+    /// The agreement of two builds of one version, for comparison.
     pub between_seeds: Option<Agreement>,
 }
 
 impl TargetAgreement {
-    /// The least number of functions that both versions have, over the builds.
+    /// The smallest number of common functions, over the builds.
     fn common(&self) -> usize {
         self.pairs.iter().map(|pair| pair.common).min().unwrap_or(0)
     }
@@ -70,12 +70,12 @@ impl TargetAgreement {
     }
 }
 
-/// How many of these builds were linked just now.
+/// The number of builds linked in this run.
 fn linked_now(builds: &[LinkedBuild]) -> usize {
     builds.iter().filter(|build| build.fresh).count()
 }
 
-/// Whether anything of a version was compiled just now.
+/// True if anything of a version was compiled in this run.
 fn compiled_now(builds: &VersionBuilds) -> bool {
     builds.compilations.iter().any(|compilation| compilation.fresh)
 }
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn two_versions_agree_as_far_as_the_builds_that_agree_least() {
+    fn agreement_is_that_of_the_worst_builds() {
         assert_eq!(
             style::plain(&report("main", false).text(300)),
             "main (aaaaaaa) and HEAD (bbbbbbb), parser/work: of 200 common functions, at least 98.50 % \
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_from_elsewhere_steers_the_terminal() {
+    fn untrusted_texts_are_harmless() {
         assert_harmless(&report(HOSTILE, false));
     }
 }

@@ -1,4 +1,4 @@
-//! Suggested commands, each with its purpose.
+//! Suggests commands, each with its purpose.
 
 use super::{
     ComparisonReport,
@@ -12,11 +12,11 @@ use crate::{
     verdict::{Advice, DecidedRow, Repetition, VerdictKind},
 };
 
-/// Up to so many benchmarks are named in a command; beyond, it is about all.
+/// The maximum number of benchmarks named in a command; beyond it, the command is about all.
 const MOST_NAMED: usize = 4;
 
 impl ComparisonReport {
-    /// What is worth doing next.
+    /// The commands worth running next.
     pub(super) fn next_steps(&self) -> Vec<Step> {
         let mut steps = Vec::new();
         let rows = self.ordered();
@@ -57,14 +57,15 @@ impl ComparisonReport {
         steps
     }
 
-    /// Where the instructions of a slowdown went, if it may be those of functions that it is known to execute.
+    /// The command that explains a slowdown by its instructions, if functions that it is known to
+    /// execute may account for it.
     fn explain(&self) -> Option<Step> {
         let executes_as_many = |benchmark: &Benchmark| {
             self.with_verdict(VerdictKind::Unchanged)
                 .any(|row| row.benchmark == *benchmark && has_metric(row, is_instructions))
         };
         let is_meant = |row: &&DecidedRow| {
-            let reaches = row.impact.as_ref().is_some_and(|reach| !reach.functions.is_empty());
+            let reaches = row.impact.as_ref().is_some_and(|impact| !impact.functions.is_empty());
             reaches
                 && (has_metric(row, is_time) || has_metric(row, is_instructions))
                 && self.outcome.explainable.contains(&row.benchmark)
@@ -77,7 +78,7 @@ impl ComparisonReport {
                 other.benchmark.name.id == name.id && other.benchmark != row.benchmark
             });
         let mut options = vec![("exact", None)];
-        // Another part may have one, too.
+        // Another part may have a benchmark of this name, too.
         if has_namesake || self.outcome.partition.is_some() {
             options.extend([("package", Some(package.as_str())), ("bench", Some(target.as_str()))]);
         }
@@ -91,7 +92,8 @@ impl ComparisonReport {
         })
     }
 
-    /// A slowdown that may be wanted, of the same work. Only a commit can be accepted.
+    /// The command that accepts a slowdown that may be intended, of the same work. Only a commit
+    /// can be accepted.
     fn acceptable(&self) -> Option<Step> {
         let mut rows = self.with_verdict(VerdictKind::Regressed);
         let row = rows.find(|row| row.work.is_none()).filter(|_| !self.outcome.head.dirty)?;
@@ -104,7 +106,8 @@ impl ComparisonReport {
         })
     }
 
-    /// A benchmark whose builds fall into two groups, of which no verdict tells.
+    /// The command that examines a benchmark whose builds fall into two groups, which no verdict
+    /// shows.
     fn examine(&self) -> Option<Step> {
         let has_two = |row: &DecidedRow| {
             let stages = row.stages.iter().flat_map(|stage| &stage.summaries);
@@ -128,7 +131,7 @@ impl ComparisonReport {
         })
     }
 
-    /// A command about both versions, as they were typed, or by the first digits of whole hashes.
+    /// A command about both versions, as typed or by the first digits of full hashes.
     pub(super) fn suggest_of_both(
         &self,
         subcommand: &str,
@@ -142,13 +145,14 @@ impl ComparisonReport {
         summary::name(&self.names(), row)
     }
 
-    /// Whether hardly more than the smallest change of interest in this benchmark would be reported.
+    /// True if hardly more than the smallest change of interest in this benchmark would be
+    /// reported.
     fn is_enough(&self, row: &DecidedRow, advice: Advice) -> bool {
         advice.detects(self.min_effect_of(row))
     }
 
-    /// More builds, or more executions, for those rows that lack them: enough for all of them to show the
-    /// smallest change of interest, or for all of them to show half of what they show now.
+    /// The command for more builds or executions of the rows that need them: enough for all of them
+    /// to show the smallest change of interest, or else half of what they show now.
     fn more(&self, lacking: &[(&DecidedRow, Advice)]) -> Option<Step> {
         let (_, most) = *lacking.iter().max_by_key(|(_, advice)| advice.number)?;
         let whom = match lacking {

@@ -1,4 +1,5 @@
-//! What counts say beside times.
+//! Combines counts and times of the same benchmarks: together, they show where a change may come
+//! from.
 
 use super::{ComparisonReport, summary::name};
 use crate::{
@@ -9,8 +10,8 @@ use crate::{
 };
 
 impl ComparisonReport {
-    /// For each benchmark that was timed and whose instructions were counted, what both say together, unless both
-    /// say that nothing changed: `sort: time unchanged (± 0.30 %), instructions +2.10 %`.
+    /// The joint conclusion for each benchmark with a time and an instruction count, unless both
+    /// are unchanged: `sort: time unchanged (± 0.30 %), instructions +2.10 %`.
     pub(super) fn time_and_counts(&self) -> Vec<String> {
         let names = self.names();
         let note = |counted: &DecidedRow| {
@@ -25,7 +26,8 @@ impl ComparisonReport {
             .collect()
     }
 
-    /// The same of the benchmark of a row, with the row of its time; nothing where the row is about neither.
+    /// The joint conclusion for the benchmark of a row, with the row of its time; `None` if the row
+    /// is neither of them.
     pub(super) fn time_and_count(&self, row: &DecidedRow) -> Option<(&DecidedRow, String)> {
         let of_benchmark = |is_meant: fn(&Metric) -> bool| {
             let mut rows =
@@ -37,7 +39,7 @@ impl ComparisonReport {
         Some((timed, together(timed, counted).filter(|_| is_about)?))
     }
 
-    /// How what was counted was counted, if anything was.
+    /// The method of counting, if anything was counted.
     pub(super) fn counted_line(&self) -> Option<String> {
         let stages = || self.counted_stages();
         let metrics: Vec<Metric> =
@@ -77,12 +79,12 @@ pub(super) fn is_instructions(metric: &Metric) -> bool {
     *metric == Metric::instructions()
 }
 
-/// Whether a row is about such a metric.
+/// True if a row has such a metric.
 pub(super) fn has_metric(row: &DecidedRow, wanted: impl Fn(&Metric) -> bool) -> bool {
     row.metric.as_ref().is_some_and(wanted)
 }
 
-/// What time and instructions of a benchmark say together; nothing where neither changed, or one is unknown.
+/// The joint conclusion from time and instructions; `None` if neither changed, or one is unknown.
 fn together(timed: &DecidedRow, counted: &DecidedRow) -> Option<String> {
     let change = |row: &DecidedRow| Some(row.decisive()?.assessment.change);
     let (time, executed) = (change(timed)?, change(counted)?);
@@ -114,7 +116,7 @@ mod tests {
     use crate::report::testing::counted;
 
     #[test]
-    fn time_and_instructions_say_together_where_a_change_may_come_from() {
+    fn time_and_instructions_have_a_joint_conclusion() {
         let said = |time: f64, instructions: f64| {
             let timed = counted(&Metric::wall(), "a", 100.0, time);
             together(&timed, &counted(&Metric::instructions(), "a", 100.0, instructions))

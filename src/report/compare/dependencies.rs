@@ -1,12 +1,12 @@
-//! How the packages that the two versions depend on differ, in words.
+//! Words the differences in the packages that the two versions depend on.
 
 use crate::model::DependencyChange;
 
-/// Up to so many packages are named.
+/// The maximum number of packages named.
 const MOST: usize = 5;
 
-/// The packages of which the versions use other versions, if there are any, not yet
-/// [visible](crate::escape): `serde 1.0.1 -> 1.0.2, new: foo 0.3.0`.
+/// The packages with different versions, if there are any, not yet [escaped](crate::escape): `serde
+/// 1.0.1 -> 1.0.2, new: foo 0.3.0`.
 pub fn dependencies_note(dependencies: &[DependencyChange]) -> Option<String> {
     let versions = |versions: &[String]| versions.join(" and ");
     let (mut changed, mut added, mut removed) = (Vec::new(), Vec::new(), Vec::new());

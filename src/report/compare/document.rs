@@ -1,4 +1,5 @@
-//! The comparison for people. A pull request gets what needs attention first, and the rest folded.
+//! The report of `compare` for people. A pull request shows changes and problems first, and folds
+//! the rest.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,8 +30,8 @@ use crate::{
     verdict::{DecidedRow, DecidedStage, VerdictKind},
 };
 
-/// The confidence of the interval of a change by fresh builds, or by the first interim analysis. Those of later ones
-/// have a higher one: docs/validation.md has what it comes to.
+/// The confidence of the CI of a change by fresh builds, or by the first interim analysis. Later
+/// analyses have a higher one; docs/validation.md has their joint coverage.
 const INTERVAL: f64 = 0.95;
 
 impl ComparisonReport {
@@ -79,7 +80,7 @@ impl ComparisonReport {
         blocks
     }
 
-    /// One table of all rows, and what is to be said of them.
+    /// One table of all rows, and the notes on them.
     fn rows_in_order(&self) -> Vec<Block> {
         let mut blocks = Vec::new();
         let rows = self.ordered();
@@ -92,8 +93,8 @@ impl ComparisonReport {
             blocks.push(Block::Table(self.table(&rows, metric.is_none())));
         }
         let mut notes = self.reasons(&rows);
-        let reach = self.impact_notes().into_iter();
-        let (changed, others): (Vec<_>, Vec<_>) = reach.partition(|note| note.is_changed);
+        let impact_notes = self.impact_notes().into_iter();
+        let (changed, others): (Vec<_>, Vec<_>) = impact_notes.partition(|note| note.is_changed);
         let others = if self.explains_all { others } else { Vec::new() };
         notes.extend(changed.into_iter().chain(others).map(|note| Item::from(note.text)));
         notes.extend(self.remarks().into_iter().map(Item::from));
@@ -101,7 +102,7 @@ impl ComparisonReport {
         blocks
     }
 
-    /// A table of what needs attention, the reasons folded, and what needs none folded as a whole.
+    /// A table of the changes and problems with folded reasons, and all other rows folded.
     fn rows_by_attention(&self) -> Vec<Block> {
         let quiet = [VerdictKind::Inconclusive, VerdictKind::Unchanged];
         let is_quiet = |row: &&DecidedRow| quiet.contains(&VerdictKind::new(&row.verdict));
@@ -128,7 +129,7 @@ impl ComparisonReport {
         blocks
     }
 
-    /// What the table does not say of the benchmarks in it: why they have their verdicts.
+    /// The reasons for verdicts that the table does not show.
     fn reasons(&self, rows: &[&DecidedRow]) -> Vec<Item> {
         use VerdictKind::{Accepted, Failed, Improved, NotComparable, Regressed};
         let names = self.names();
@@ -161,7 +162,7 @@ impl ComparisonReport {
         texts.into_iter().map(Item::from).collect()
     }
 
-    /// What is to be said of benchmarks besides their verdicts.
+    /// Remarks on benchmarks besides their verdicts.
     fn remarks(&self) -> Vec<String> {
         let mut remarks = self.time_and_counts();
         remarks.extend(self.mean_notes());
@@ -175,12 +176,17 @@ impl ComparisonReport {
         warnings.iter().map(block).collect()
     }
 
-    /// How the results came about.
+    /// The origin of the results: sample sizes, modes, machine, stored experiments.
     pub(super) fn measured(&self) -> Vec<String> {
-        let stored = |ComparedExperiment { identity, started: begun, sample_sizes: dimensions }: &ComparedExperiment| {
-            let (begun, shape) = (date::minute(*begun), quantity::sample_sizes(*dimensions));
-            format!("stored results of experiment {}, {begun}: {shape}", escape_untrusted(identity))
-        };
+        let stored =
+            |ComparedExperiment { identity, started, sample_sizes }: &ComparedExperiment| {
+                let (started, shape) =
+                    (date::minute(*started), quantity::sample_sizes(*sample_sizes));
+                format!(
+                    "stored results of experiment {}, {started}: {shape}",
+                    escape_untrusted(identity)
+                )
+            };
         let mut lines: Vec<String> =
             self.outcome.sample_sizes.map(quantity::sample_sizes).into_iter().collect();
         lines.extend(self.outcome.stored.iter().map(stored));
@@ -193,8 +199,8 @@ impl ComparisonReport {
         lines
     }
 
-    /// How many measurements the executions gave, where it was another number than was requested: many
-    /// harnesses have limits, and benchmarks have settings of their own.
+    /// The number of measurements taken, if it differs from the request: many harnesses have
+    /// limits, and benchmarks have their own settings.
     fn taken(&self) -> Option<String> {
         let stored = self.outcome.stored.iter().map(|experiment| experiment.sample_sizes);
         let requested: Vec<usize> =
@@ -218,7 +224,7 @@ impl ComparisonReport {
         (!parts.is_empty()).then(|| format!("taken in each execution: {parts}"))
     }
 
-    /// How the results were judged.
+    /// The rule, levels and estimators of the verdicts.
     fn decided_text(&self) -> Vec<String> {
         let criteria = &self.outcome.criteria;
         let stages = || self.outcome.rows.iter().filter_map(DecidedRow::decisive);
@@ -258,8 +264,8 @@ impl ComparisonReport {
         lines
     }
 
-    /// The estimators that were used: one, unless some benchmarks could not take turns and each kind has the
-    /// one that suits it.
+    /// The estimators used: one, unless some benchmarks could not be interleaved, so that each mode
+    /// has the estimator that suits it.
     fn estimators(&self) -> Option<String> {
         let used = self.outcome.rows.iter().filter(|row| is_timed(row)).filter_map(|row| {
             let took = row.interleaving.map(|all| all.mode);
@@ -268,12 +274,12 @@ impl ComparisonReport {
             let is_own = !row.by_mean.is_some_and(|by_mean| by_mean.primary);
             is_own.then_some((took == Some(Mode::Interleaved), estimator.name()))
         });
-        // What took turns is last.
+        // Interleaved results come last.
         let used: BTreeSet<(bool, &str)> = used.collect();
         let names: BTreeSet<&str> = used.iter().map(|(_, name)| *name).collect();
         match (used.first(), used.last()) {
-            (Some((_, alone)), Some((_, in_turns))) if names.len() > 1 => {
-                Some(format!("estimator {in_turns} in turns and {alone} otherwise"))
+            (Some((_, alone)), Some((_, interleaved))) if names.len() > 1 => {
+                Some(format!("estimator {interleaved} in turns and {alone} otherwise"))
             }
             (Some((_, name)), _) => Some(format!("estimator {name}")),
             _ => self.outcome.criteria.estimator.map(|asked| format!("estimator {}", asked.name())),
@@ -283,7 +289,7 @@ impl ComparisonReport {
     fn table(&self, rows: &[&DecidedRow], names_metrics: bool) -> Table {
         let names = self.names();
         let of_value = format!("± ({})", exact(self.outcome.criteria.confidence));
-        // What is counted has no interval of confidence.
+        // Counts have no confidence interval.
         let is_counted = !rows.is_empty() && !rows.iter().any(|row| is_timed(row));
         let is_wider = |row: &&DecidedRow| {
             row.decisive().is_some_and(|stage| stage.assessment.alpha.confidence > INTERVAL + 1e-9)
@@ -337,7 +343,7 @@ impl ComparisonReport {
         cells
     }
 
-    /// What there was nothing to measure of, and how the machine code differs.
+    /// The benchmarks that were not measured, and the difference in the machine code.
     pub(super) fn not_measured_lines(&self) -> Vec<String> {
         let names = self.names();
         let mut lines = Vec::new();
@@ -372,17 +378,18 @@ impl ComparisonReport {
     }
 }
 
-/// Whether a row has what was timed, or anything else that is not counted.
+/// True if a row has values with a confidence interval: a time, or anything else that is not
+/// counted.
 fn is_timed(row: &DecidedRow) -> bool {
     has_metric(row, |metric| !metric.is_counted())
 }
 
-/// Whether the builds of the versions could not be set against each other in pairs.
+/// True if the builds of the versions could not be compared in pairs.
 fn is_unpaired(stage: &DecidedStage) -> bool {
     matches!(stage.assessment.comparison.method, Method::Welch(_))
 }
 
-/// The metric of all rows, where a reader must be told it and there is one alone.
+/// The metric of all rows, if there is only one and it is not wall time.
 fn only_metric<'r>(rows: &[&'r DecidedRow]) -> Option<&'r str> {
     let metrics: BTreeSet<&str> =
         rows.iter().filter_map(|row| Some(metric_name(Some(row.metric.as_ref()?)))).collect();
@@ -390,7 +397,7 @@ fn only_metric<'r>(rows: &[&'r DecidedRow]) -> Option<&'r str> {
     only.copied()
 }
 
-/// The builds that decided: those of the first stage, and those of the second where there was one: `10+6`.
+/// The number of deciding builds: of the first stage, and of the second if there was one: `10+6`.
 fn builds(row: &DecidedRow) -> String {
     let of_stage = |stage: &DecidedStage| {
         let [base, head] = stage.assessment.comparison.builds;
@@ -399,7 +406,7 @@ fn builds(row: &DecidedRow) -> String {
     row.stages.iter().map(of_stage).collect::<Vec<_>>().join("+")
 }
 
-/// Where the variance of the change lies.
+/// The shares of the variance of the change.
 fn shares_cell(stage: &DecidedStage) -> Cell {
     Cell::from(shares::text(Shares::change_shares(stage)))
 }

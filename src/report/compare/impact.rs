@@ -1,4 +1,4 @@
-//! What of the differences between the versions benchmarks execute and read, in words.
+//! Words the impact of the differences between the versions on benchmarks.
 
 use super::{ComparisonReport, notes::MOST_NAMES};
 use crate::{
@@ -11,28 +11,28 @@ use crate::{
     verdict::{DecidedRow, VerdictKind},
 };
 
-/// What is said of benchmarks that execute and read the same of what differs.
+/// A note on benchmarks with the same impact.
 pub(super) struct ImpactNote {
-    /// Whether they got faster or slower, or are only not known to cost the same.
+    /// True if they changed; false if they are only not shown to cost the same.
     pub(super) is_changed: bool,
-    /// The names of the benchmarks, the first of them, and what they execute and read.
+    /// The names of the benchmarks, and the impact on them.
     pub(super) text: Text,
 }
 
 impl ComparisonReport {
-    /// What the measured benchmarks execute and read that differs, unless they are shown to cost the same: those
-    /// of which the same is to be said together.
+    /// The notes on the impact on measured benchmarks, unless they are shown to cost the same.
+    /// Benchmarks with the same impact share a note.
     pub(super) fn impact_notes(&self) -> Vec<ImpactNote> {
         let names = self.names();
         let rows: Vec<&DecidedRow> =
             self.ordered().into_iter().filter(|row| is_shown(row)).collect();
         let mut notes: Vec<(bool, Text, Vec<&Benchmark>)> = Vec::new();
         for row in &rows {
-            let Some(reach) = &row.impact else { continue };
-            // Each metric has a row.
+            let Some(impact) = &row.impact else { continue };
+            // A benchmark has one row for each metric.
             let mut own = rows.iter().filter(|other| other.benchmark == row.benchmark);
             let is_changed = own.any(|row| has_changed(row));
-            let text = words(reach, is_changed);
+            let text = words(impact, is_changed);
             match notes.iter_mut().find(|(changed, of, _)| (*changed, of) == (is_changed, &text)) {
                 Some((.., benchmarks)) if benchmarks.contains(&&row.benchmark) => {}
                 Some((.., benchmarks)) => benchmarks.push(&row.benchmark),
@@ -51,19 +51,19 @@ impl ComparisonReport {
     }
 }
 
-/// What a measured benchmark executes and reads of what differs.
-pub(super) fn words(reach: &Impact, is_changed: bool) -> Text {
+/// The impact on a measured benchmark.
+pub(super) fn words(impact: &Impact, is_changed: bool) -> Text {
     let nothing = "executes nothing that changed";
-    match (reach.is_nothing(), is_changed) {
+    match (impact.is_nothing(), is_changed) {
         (true, true) => Text::from(format!(
             "{nothing}, so memory, input, environment or a path not taken when it was traced must be the reason"
         )),
         (true, false) => nothing.into(),
-        (false, _) => impact::words(reach, "measured because"),
+        (false, _) => impact::words(impact, "measured because"),
     }
 }
 
-/// Whether a reader asks what of the differences a benchmark reaches.
+/// True if a reader will ask for the impact on the benchmark.
 pub(super) fn is_shown(row: &DecidedRow) -> bool {
     has_changed(row) || VerdictKind::new(&row.verdict) == VerdictKind::Inconclusive
 }

@@ -1,4 +1,4 @@
-//! The comparison for programs.
+//! The report of `compare` for programs.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -32,24 +32,26 @@ pub(in crate::report) struct Comparison<'r> {
     base: Version<'r>,
     head: Version<'r>,
     criteria: Criteria,
-    /// For benchmarks without settings of their own; null if nothing was measured, and for stored results.
+    /// For benchmarks without their own settings; null if nothing was measured, and for stored
+    /// results.
     sample_sizes: Option<SampleSizes>,
     machine: Option<Machine<'r>>,
-    /// The state of the machine before measuring, where it matters to measurements, for people: see `cargo rbench
-    /// doctor`.
+    /// The state of the machine before measuring, if it matters to measurements, for people: see
+    /// `cargo rbench doctor`.
     environment: Option<&'r str>,
-    /// The experiments that stored results are from, oldest first; empty where the results were just measured.
+    /// The experiments that stored results are from, oldest first; empty if the results were just
+    /// measured.
     stored: Vec<Stored<'r>>,
-    /// What makes the results less certain.
+    /// Reasons why the results are less certain.
     warnings: Vec<WarningFields>,
     counts: Counts,
-    /// One for each metric in which there is a change.
+    /// One for each metric with a change.
     geometric_means: Vec<GeometricMean>,
     /// One for each bench target that was measured.
     functions: Vec<Functions<'r>>,
-    /// The packages from elsewhere that the two versions use in different versions; empty for stored results.
+    /// The external packages whose version differs between base and head; empty for stored results.
     dependencies: Vec<Dependency<'r>>,
-    /// The part of all benchmarks that this is about; absent where it is about all.
+    /// The compared part of all benchmarks; absent if all were compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     partition: Option<Partition>,
     /// Benchmarks of both versions, one for each metric, in the order of definition.
@@ -71,7 +73,7 @@ pub(in crate::report) struct Comparison<'r> {
 struct Stored<'r> {
     /// The identity of the experiment.
     identity: &'r str,
-    /// When it began, in UTC.
+    /// The start of the experiment, in UTC.
     #[schemars(extend("format" = "date-time"))]
     started_at: String,
     sample_sizes: SampleSizes,
@@ -105,9 +107,10 @@ struct Row<'r> {
     base: Option<Estimate>,
     head: Option<Estimate>,
     change: Option<Change>,
-    /// In the stage that decides; null where the estimator is not one of the fastest measurements.
+    /// In the deciding stage; null if the estimator is not one of the fastest measurements.
     by_mean: Option<ByMeanFields>,
-    /// Present where the row does not affect the exit code: counts beside times, unless that was requested.
+    /// Present if the row does not affect the exit code: counts beside times, unless that was
+    /// requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("const" = false))]
     primary: Option<bool>,
@@ -115,8 +118,8 @@ struct Row<'r> {
     impact: Option<ReachFields<'r>>,
     /// If the verdict is inconclusive.
     advice: Option<AdviceFields>,
-    /// The first stage, and the second on fresh builds where there was one. The last one decides: base, head and change
-    /// are its own.
+    /// The first stage, and the second on fresh builds if there was one. The last one decides:
+    /// base, head and change are its own.
     #[schemars(length(max = 2))]
     stages: Vec<Stage>,
 }
@@ -125,16 +128,16 @@ struct Row<'r> {
 #[derive(Serialize, JsonSchema)]
 struct ByMeanFields {
     estimate: f64,
-    /// The lower end of its 95 % confidence interval.
+    /// The lower end of its 95 % CI.
     low: f64,
     /// The upper end; null if unbounded.
     #[schemars(with = "Option<f64>")]
     high: f64,
-    /// Whether the verdict is by the mean, since only the mean shows a change.
+    /// True if the mean decided the verdict, because only the mean shows a change.
     primary: bool,
 }
 
-/// How much more to measure.
+/// The sample size that the benchmark needs.
 #[derive(Serialize, JsonSchema)]
 struct AdviceFields {
     more: Repetition,
@@ -160,18 +163,18 @@ struct Stage {
     degrees_of_freedom: f64,
     /// The direction in which the rule flags the change.
     flagged: Option<Direction>,
-    /// Whether the change is shown to be smaller than the smallest of interest.
+    /// True if the change is shown to be smaller than the smallest of interest.
     equivalent: bool,
-    /// Builds whose layout seed the other version does not have.
+    /// The number of builds whose layout seed the other version does not have.
     builds_left_out: usize,
     /// The share of the variance that pairing removed; negative if it added some.
     pairing_gain: Option<f64>,
-    /// Of the versions, over layout seeds.
+    /// The correlation of the versions over layout seeds.
     correlation: Option<f64>,
-    /// null if no build was executed twice, or nothing varies.
+    /// The shares of the variance; null if no build was executed twice, or nothing varies.
     variance: Option<Shares>,
-    /// The smallest relative increase that builds which vary as much flag with a power of 80 %; null for rules of
-    /// unknown power.
+    /// The smallest relative increase that builds with this variance flag with a power of 80 %;
+    /// null for rules of unknown power.
     smallest_flagged: Option<f64>,
 }
 

@@ -28,15 +28,15 @@ use crate::{compare::Outcome, error::Result, shell::CommandLine, verdict::ExitPo
 /// The report on a comparison of two versions.
 #[derive(Clone, Debug)]
 pub struct ComparisonReport {
-    /// What came of it. The comparison with a release is in [`also`](Self::also).
+    /// The outcome of the comparison. The comparison with a release is in [`also`](Self::also).
     pub outcome: Outcome,
-    /// The report on the comparison of the same head with a release, if it was judged against one as well.
+    /// The report on the comparison of the same head with a release, if there was one.
     pub also: Option<Box<Self>>,
-    /// Which verdicts make the command fail.
+    /// The verdicts that make the command fail.
     pub policy: ExitPolicy,
-    /// Whether all verdicts are explained, not only those that need a look.
+    /// True to give the reason for every verdict, not only for those worth a check.
     pub explains_all: bool,
-    /// What writes the commands that are advised.
+    /// Writes the suggested commands.
     pub command_line: Rc<dyn CommandLine>,
 }
 
@@ -52,7 +52,7 @@ impl ComparisonReport {
         Self { outcome, also: also.map(Box::new), policy, explains_all: false, command_line }
     }
 
-    /// Whether every verdict is explained, also of the comparison with a release.
+    /// Gives the reason for every verdict if `all` is set, including the comparison with a release.
     #[must_use]
     pub fn explaining_all(mut self, all: bool) -> Self {
         self.explains_all = all;

@@ -1,4 +1,4 @@
-//! Sentences about many benchmarks at once.
+//! Words notes on many benchmarks at once.
 
 use std::collections::BTreeMap;
 
@@ -18,15 +18,15 @@ use crate::{
     verdict::{ByMean, DecidedRow, VerdictKind},
 };
 
-/// Up to so many names of a list are shown, each in so many columns at most.
+/// The maximum number of names shown in a list, and the maximum width of each in columns.
 pub(super) const MOST_NAMES: usize = 8;
 const LONGEST_NAME: usize = 60;
 
-/// The functions of a bench target that differ are named if there are up to so many.
+/// The number of different functions of a bench target up to which they are named.
 const MOST_FUNCTIONS: usize = 3;
 
 impl ComparisonReport {
-    /// What shows the changes of which the table says all else, each ground with those that it is for:
+    /// The evidence of changes that the table shows completely, each kind with its benchmarks:
     /// `confirmed by fresh builds`, `a, b (largest one-sided p 0.001, needed 0.050)`.
     pub(super) fn ground_notes(&self) -> Vec<(&'static str, String)> {
         let names = self.names();
@@ -50,21 +50,21 @@ impl ComparisonReport {
         grounds.into_iter().map(note).collect()
     }
 
-    /// What of the machine mattered to measurements, in one line.
+    /// The state of the machine that mattered to measurements, in one line.
     pub(super) fn machine_line(&self) -> Option<String> {
         let state = self.outcome.environment.as_ref()?;
         Some(format!("machine: {state} (what to do: {} rbench doctor)", cargo()))
     }
 
-    /// Why what is inconclusive is so: `chance can explain 3; …`.
+    /// The reasons for inconclusive verdicts: `chance can explain 3; …`.
     pub(super) fn inconclusive_note(&self) -> Option<String> {
         let names = self.names();
         let (mut by_chance, mut others) = (Vec::new(), BTreeMap::<&str, Vec<&DecidedRow>>::new());
         for row in self.with_verdict(VerdictKind::Inconclusive) {
-            let Verdict::Inconclusive { detectable, reason: doubt, .. } = row.verdict else {
+            let Verdict::Inconclusive { detectable, reason, .. } = row.verdict else {
                 continue;
             };
-            match inconclusive_note(doubt) {
+            match inconclusive_note(reason) {
                 None => by_chance.push((detectable, row)),
                 Some(reason) => others.entry(reason).or_default().push(row),
             }
@@ -84,7 +84,7 @@ impl ComparisonReport {
         (!parts.is_empty()).then(|| parts.join("; "))
     }
 
-    /// What is unchanged although it changed, by less than is of interest.
+    /// The benchmarks that changed by less than the smallest change of interest.
     pub(super) fn too_small_note(&self) -> Option<String> {
         let names = self.names();
         let changes = self.outcome.rows.iter().filter_map(|row| {
@@ -100,8 +100,8 @@ impl ComparisonReport {
         (!changes.is_empty()).then(|| format!("differences below the min-effect: {changes}"))
     }
 
-    /// Which changes are those of the mean of all measurements, and where the mean differs from the change reported by
-    /// more than the smallest change of interest.
+    /// The changes decided by the mean of all measurements, and those where the mean differs from
+    /// the reported change by more than the smallest change of interest.
     pub(super) fn mean_notes(&self) -> Vec<String> {
         let names = self.names();
         let named = |of: &dyn Fn(&DecidedRow, ByMean) -> Option<String>| {
@@ -124,29 +124,30 @@ impl ComparisonReport {
         notes.map(|(what, rows)| format!("{what}: {rows}")).collect()
     }
 
-    /// Why benchmarks were not measured in turns, although that was asked for: each obstacle with those that
-    /// it is for.
+    /// The reasons why benchmarks were not interleaved although that was requested, each with its
+    /// benchmarks.
     pub(super) fn interleaving_notes(&self) -> Vec<String> {
         let names = self.names();
         let mut benchmarks: BTreeMap<InterleavingUnavailable, Vec<&Benchmark>> = BTreeMap::new();
         for row in &self.outcome.rows {
-            let Some(obstacle) = row.interleaving.and_then(|all| all.unavailable) else { continue };
-            let of_obstacle = benchmarks.entry(obstacle).or_default();
-            // Each metric has a row.
-            if !of_obstacle.contains(&&row.benchmark) {
-                of_obstacle.push(&row.benchmark);
+            let Some(reason) = row.interleaving.and_then(|all| all.unavailable) else { continue };
+            let of_reason = benchmarks.entry(reason).or_default();
+            // A benchmark has one row for each metric.
+            if !of_reason.contains(&&row.benchmark) {
+                of_reason.push(&row.benchmark);
             }
         }
-        let note = |(obstacle, benchmarks): (InterleavingUnavailable, Vec<&Benchmark>)| {
+        let note = |(reason, benchmarks): (InterleavingUnavailable, Vec<&Benchmark>)| {
             let names = list(benchmarks.into_iter().map(|benchmark| names.name(benchmark)));
             format!(
-                "measured one execution after the other, not in turns, because {obstacle}: {names}"
+                "measured one execution after the other, not in turns, because {reason}: {names}"
             )
         };
         benchmarks.into_iter().map(note).collect()
     }
 
-    /// How many functions differ, if that is known: `2 functions changed, 1 function added, 4309 the same`.
+    /// The number of different functions, if known: `2 functions changed, 1 function added, 4309
+    /// the same`.
     pub(super) fn functions_note(&self) -> Option<String> {
         if self.outcome.functions.is_empty() {
             return None;
@@ -189,15 +190,15 @@ impl ComparisonReport {
         Some(text)
     }
 
-    /// Whether it is known that all functions are the same.
+    /// True if all functions are known to be the same.
     pub(super) fn functions_are_equal(&self) -> bool {
         !self.outcome.functions.is_empty()
             && self.outcome.functions.iter().all(|(_, diff)| diff.is_empty())
     }
 }
 
-/// The functions of a bench target that differ, with their sizes, where they are few:
-/// `parse: 2316 -> 2065 bytes`.
+/// The different functions of a bench target with their sizes, if they are few: `parse: 2316 ->
+/// 2065 bytes`.
 fn few_functions(diff: &FunctionDiff) -> Vec<String> {
     let FunctionDiff { added, removed, changed, .. } = diff;
     if added.len() + removed.len() + changed.len() > MOST_FUNCTIONS {
@@ -223,7 +224,7 @@ fn few_functions(diff: &FunctionDiff) -> Vec<String> {
     changed.chain(sized("new", added)).chain(sized("removed", removed)).collect()
 }
 
-/// What shows the change of a row, where nothing but that is left to say of it.
+/// The evidence of a row's change, if nothing else is left to report about it.
 pub(super) fn ground(row: &DecidedRow) -> Option<Evidence> {
     match row.verdict {
         Verdict::Regressed { evidence: basis, .. } | Verdict::Improved { evidence: basis, .. } => {
@@ -234,13 +235,13 @@ pub(super) fn ground(row: &DecidedRow) -> Option<Evidence> {
     }
 }
 
-/// Whether both are of one kind and have the same p value to reach.
+/// True if both are of one kind and need the same p value.
 fn are_alike(one: Evidence, other: Evidence) -> bool {
     let needed = |basis| p_and_needed(basis).map(|(_, needed)| needed.to_bits());
     sentence::shown_by(one) == sentence::shown_by(other) && needed(one) == needed(other)
 }
 
-/// The p value, and the one that it had to reach.
+/// The p value, and the one that was needed.
 const fn p_and_needed(basis: Evidence) -> Option<(f64, f64)> {
     match basis {
         Evidence::Confirmed { p, needed }
@@ -250,9 +251,9 @@ const fn p_and_needed(basis: Evidence) -> Option<(f64, f64)> {
     }
 }
 
-/// Why what more than chance seems to have changed is inconclusive. `None`: chance can explain it.
-fn inconclusive_note(doubt: InconclusiveReason) -> Option<&'static str> {
-    match doubt {
+/// The reason why a seeming change is inconclusive; `None` if noise can explain it.
+fn inconclusive_note(reason: InconclusiveReason) -> Option<&'static str> {
+    match reason {
         InconclusiveReason::NotFlagged => None,
         InconclusiveReason::Small { .. } | InconclusiveReason::Shrunk { .. } => {
             Some("changed, but by less than the min-effect")
@@ -277,7 +278,7 @@ fn inconclusive_note(doubt: InconclusiveReason) -> Option<&'static str> {
     }
 }
 
-/// What would be flagged in these rows, if that is known of all of them.
+/// The change that would be flagged in these rows, if that is known for all of them.
 fn power(rows: &[(Option<f64>, &DecidedRow)], whom: impl Fn(&DecidedRow) -> String) -> String {
     let known = rows.iter().map(|(detectable, row)| Some(((*detectable)?, *row)));
     let Some(mut known) = known.collect::<Option<Vec<_>>>() else { return String::new() };
@@ -294,7 +295,7 @@ fn power(rows: &[(Option<f64>, &DecidedRow)], whom: impl Fn(&DecidedRow) -> Stri
     format!("; a change of {detectable} would be reported with 80 % power")
 }
 
-/// The first names of a list, and how many more there are.
+/// The first names of a list, and the number of the others.
 pub(super) fn list(names: impl Iterator<Item = String>) -> String {
     let names: Vec<String> = names.collect();
     let shown =

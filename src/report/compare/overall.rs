@@ -1,23 +1,26 @@
-//! The overall change: the geometric mean of the changes of all benchmarks that were compared.
+//! The overall change: the geometric mean of the changes of all compared benchmarks.
 //!
-//! A benchmark that is unaffected or identical did not change, so it counts with a change of exactly 0: without it, the
-//! mean of a comparison that measures only what a commit touched would be that of the touched benchmarks, and would be
-//! read as that of all. What failed, skipped itself or could not be compared says nothing, and is left out.
+//! An unaffected or identical benchmark did not change, so it counts with a change of exactly 0.
+//! Without it, a comparison that measures only the benchmarks that a commit affects would report
+//! the mean of those, and readers would take it for the mean of all. Benchmarks that failed,
+//! skipped themselves or could not be compared are left out.
 //!
 //! # The interval
 //!
-//! On logs, the mean reaches to each side by the mean of what the 95 % intervals of the single changes reach. Errors of
-//! benchmarks that were measured together are not independent: they share layouts, the machine and the minutes in which
-//! they ran, and nobody knows how much. But the standard deviation of a sum is never more than the sum of the standard
-//! deviations, whatever the correlations are, and equal to it where all errors are proportional. So this interval is not
-//! too narrow, whatever benchmarks have in common. Where benchmarks have nothing in common, it is too wide, by up to the
-//! square root of their number. A change of exactly 0 adds no error.
+//! On the log scale, the half-width of the interval of the mean is the mean half-width of the 95 %
+//! CIs of the single changes. Errors of benchmarks that were measured together are not independent:
+//! they share layouts, the machine and the time at which they ran, to an unknown degree. But the
+//! standard deviation of a sum is never more than the sum of the standard deviations, whatever the
+//! correlations are, and equal to it if all errors are proportional. So this interval is never too
+//! narrow because of common errors. If benchmarks have no errors in common, it is too wide, by up
+//! to the square root of their number. A change of exactly 0 adds no error.
 //!
-//! It takes 95 % of every row, also where the interval of the row has a higher confidence because there were several
-//! looks: no verdict depends on the mean. That a benchmark stops at a look that its values choose is not in it. This
-//! matters only where all errors are common and all true changes alike: in simulations of three looks, the interval then
-//! contains the true mean in 91 % of all cases at worst (near the smallest change of interest), and otherwise in 94 % or
-//! more.
+//! It takes the 95 % CI of every row, even if the interval of the row has a higher confidence
+//! because of several interim analyses: no verdict depends on the mean. It does not account for
+//! benchmarks stopping at an interim analysis that depends on their values. This matters only if
+//! all errors are common and all true changes alike: in simulations of three analyses, the interval
+//! then contains the true mean in 91 % of all cases at worst (near the smallest change of
+//! interest), and otherwise in 94 % or more.
 
 use std::collections::BTreeMap;
 
@@ -38,29 +41,29 @@ use crate::{
 /// The confidence of the interval.
 const CONFIDENCE: f64 = 0.95;
 
-/// The geometric mean of the changes of all benchmarks that were compared, in one metric. Unaffected and identical
-/// benchmarks count with a change of 0; those that failed, were skipped or not comparable, or change from or to nothing
-/// are left out.
+/// The geometric mean of the changes of all compared benchmarks, in one metric. Unaffected and
+/// identical benchmarks count with a change of 0; those that failed, were skipped or not
+/// comparable, or change from or to 0 are left out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GeometricMean {
-    /// The metric's name.
+    /// The name of the metric.
     pub metric: String,
     /// 0.05 is 5 % more than the base.
     pub change: f64,
-    /// The lower end of its 95 % interval, which is not too narrow, whatever benchmarks have in common; for what is
-    /// counted, of its range.
+    /// The lower end of its 95 % CI, which is not too narrow, whatever errors benchmarks have in
+    /// common; of its range, if the metric is counted.
     pub low: f64,
-    /// The upper end; infinite, and null in JSON, where a count may come from 0.
+    /// The upper end; infinite, and null in JSON, if a count may come from 0.
     #[serde(deserialize_with = "or_infinite")]
     #[schemars(with = "Option<f64>")]
     pub high: f64,
-    /// How many benchmarks, with those that are unaffected or identical.
+    /// The number of benchmarks, including unaffected and identical ones.
     #[schemars(range(min = 1))]
     pub benchmarks: usize,
-    /// How many others had nothing in one of the versions: that has no ratio.
+    /// The number of other benchmarks with a value of 0 in one of the versions, which has no ratio.
     #[serde(skip)]
     pub left_out: usize,
-    /// Whether the metric is counted, so that it has a range and no confidence.
+    /// True if the metric is counted, so that it has a range and no confidence.
     #[serde(skip)]
     pub is_counted: bool,
 }
@@ -97,8 +100,8 @@ impl Sums {
         let [low, high] = if metric.is_counted() {
             [assessment.change.low, assessment.change.high].map(f64::ln_1p)
         } else {
-            let reach = assessment.comparison.half_width(CONFIDENCE);
-            [change - reach, change + reach]
+            let half_width = assessment.comparison.half_width(CONFIDENCE);
+            [change - half_width, change + half_width]
         };
         self.change += change;
         self.low += low;
@@ -106,7 +109,7 @@ impl Sums {
         self.benchmarks += 1;
     }
 
-    /// The mean of these and of `same` changes of exactly 0.
+    /// The mean of these changes and of `same` changes of exactly 0.
     fn mean(&self, metric: &str, same: usize) -> GeometricMean {
         let benchmarks = self.benchmarks + same;
         let [change, low, high] =
@@ -124,11 +127,12 @@ impl Sums {
 }
 
 impl GeometricMean {
-    /// The means of all benchmarks from those of each part of them, with the number of its benchmarks that are unaffected
-    /// or identical: a part without a change in a metric has no mean in it, but these count in it nevertheless.
+    /// Joins the means of parts of the benchmarks. Each part comes with the number of its
+    /// unaffected or identical benchmarks: a part without a change in a metric has no mean in it,
+    /// but these benchmarks still count.
     ///
-    /// The logarithms of the ends of intervals are averaged as those of the changes are, because the parts may share
-    /// errors, as benchmarks of one part do.
+    /// Averages the logarithms of the ends of intervals like those of the changes, because parts
+    /// may share errors as the benchmarks of one part do.
     pub fn from_parts(parts: &[(&[Self], usize)]) -> Vec<Self> {
         let mut sums: BTreeMap<&str, Sums> = BTreeMap::new();
         for mean in parts.iter().flat_map(|(means, _)| *means) {
@@ -164,8 +168,8 @@ impl GeometricMean {
 }
 
 impl ComparisonReport {
-    /// The geometric mean of the changes in each metric in which there is a change. A benchmark that is unaffected or
-    /// identical has no metric, and counts in each of them: it changed in none.
+    /// The geometric mean of the changes in each metric with a change. An unaffected or identical
+    /// benchmark has no metric, and counts in each of them as unchanged.
     pub(super) fn geometric_means(&self) -> Vec<GeometricMean> {
         let mut sums: BTreeMap<&Metric, Sums> = BTreeMap::new();
         let mut same = 0;
@@ -184,19 +188,20 @@ impl ComparisonReport {
                 _ => {}
             }
         }
-        let judged = sums.into_iter().filter(|(_, sums)| sums.benchmarks > 0);
+        let compared = sums.into_iter().filter(|(_, sums)| sums.benchmarks > 0);
         let mean = |(metric, sums): (&Metric, Sums)| GeometricMean {
             is_counted: metric.is_counted(),
             ..sums.mean(&metric.name, same)
         };
-        judged.map(mean).collect()
+        compared.map(mean).collect()
     }
 
     /// The geometric means of more than one benchmark, each as a sentence.
     pub(super) fn mean_texts(&self) -> impl Iterator<Item = String> {
         let mut means = self.geometric_means();
         means.retain(|mean| mean.benchmarks > 1);
-        // The name of wall time is left out: behind those of other metrics it would read as that of all metrics.
+        // Wall time has no name in the sentence: after other metrics it would seem to be about all
+        // of them.
         means.sort_by_key(|mean| mean.metric != Metric::wall().name);
         means.into_iter().map(|mean| mean.text())
     }

@@ -1,4 +1,4 @@
-//! The summary of a comparison: counts, names, and the order of benchmarks.
+//! Summarizes a comparison: counts, names, and the order of benchmarks.
 
 use super::ComparisonReport;
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
 };
 
 impl ComparisonReport {
-    /// Whether no benchmark is in both versions, or those that are chose not to run.
+    /// True if the versions have no benchmark in common, or all of those chose not to run.
     pub(super) fn has_compared_nothing(&self) -> bool {
         self.with_verdict(VerdictKind::Skipped).count() == self.outcome.rows.len()
     }
@@ -21,13 +21,13 @@ impl ComparisonReport {
         std::iter::once(self).chain(self.also.as_deref())
     }
 
-    /// The smallest change of interest in a benchmark: its own, if it was judged by one.
+    /// The smallest change of interest in a benchmark: of its own settings, or the common one.
     pub(super) fn min_effect_of(&self, row: &DecidedRow) -> f64 {
         row.decisive().map_or(self.outcome.criteria.min_effect, |stage| stage.assessment.min_effect)
     }
 
-    /// The smallest change of interest, and whether it is not that of all benchmarks:
-    /// `1 % (some benchmarks have their own)`.
+    /// The smallest change of interest, with a note if it differs between benchmarks: `1 % (some
+    /// benchmarks have their own)`.
     pub(super) fn min_effect_text(&self) -> String {
         let common = self.outcome.criteria.min_effect;
         let is_counted = |row: &DecidedRow| row.metric.as_ref().is_some_and(Metric::is_counted);
@@ -42,7 +42,7 @@ impl ComparisonReport {
         quantity::exact(common) + own
     }
 
-    /// The verdict that matters most in both comparisons, in a word.
+    /// The most important verdict of both comparisons, in a word.
     pub(super) fn headline(&self) -> &'static str {
         let worst = |report: &Self| {
             let failed = (!report.outcome.failed_targets.is_empty()).then_some(VerdictKind::Failed);
@@ -74,8 +74,8 @@ impl ComparisonReport {
         self.outcome.rows.iter().filter(move |row| VerdictKind::new(&row.verdict) == kind)
     }
 
-    /// The rows of the table: what regressed, then all others in the order of definition, but none where
-    /// there was nothing to measure.
+    /// The rows of the table: regressions, then all others in the order of definition, without
+    /// those that were not measured.
     pub(super) fn ordered(&self) -> Vec<&DecidedRow> {
         use VerdictKind::{Identical, Regressed, Skipped, Unaffected};
         let others = self.outcome.rows.iter().filter(|row| {
@@ -92,7 +92,7 @@ impl ComparisonReport {
     }
 }
 
-/// The name of a row: of its benchmark, and of its metric where that is not wall time.
+/// The name of a row: of its benchmark, and of its metric unless that is wall time.
 pub(super) fn name(names: &Names<'_>, row: &DecidedRow) -> String {
     with_metric(names.name(&row.benchmark), row.metric.as_ref())
 }

@@ -1,4 +1,4 @@
-//! A report with every verdict in it, as people, pull requests and programs read it.
+//! A report with every verdict, for people, pull requests and programs.
 
 mod accepted;
 mod advice;
@@ -78,13 +78,13 @@ fn failed(id: &str, reason: impl Into<String>) -> DecidedRow {
     DecidedRow::without_metric(&benchmark(id), Verdict::Failed { reason: reason.into() })
 }
 
-/// Unchanged, and measured so, although turns were asked for.
-fn interleaved(id: &str, mode: Mode, obstacle: Option<InterleavingUnavailable>) -> DecidedRow {
-    let interleaving = Some(Interleaving { mode, unavailable: obstacle });
+/// An unchanged benchmark measured in this mode, although interleaving was requested.
+fn interleaved(id: &str, mode: Mode, reason: Option<InterleavingUnavailable>) -> DecidedRow {
+    let interleaving = Some(Interleaving { mode, unavailable: reason });
     DecidedRow { interleaving, ..decided_row(id, 240.8, &[1.0], 0.02, 0.003) }
 }
 
-/// Every verdict, and everything that is told beside them.
+/// A report with every verdict and every note.
 fn report() -> ComparisonReport {
     shown(everything())
 }
@@ -147,7 +147,7 @@ fn everything() -> Outcome {
     outcome
 }
 
-/// How a command ends with this outcome.
+/// The exit code of a command with this outcome.
 fn exit(outcome: &Outcome, advisory: bool, inconclusive: bool) -> Exit {
     outcome.exit(&ExitPolicy {
         ignores_regressions: advisory,
@@ -161,7 +161,7 @@ fn plain(report: &ComparisonReport) -> String {
 }
 
 #[test]
-fn a_report_fits_terminals_of_many_widths() {
+fn text_fits_terminals_of_many_widths() {
     for columns in [60, 80, 120, 160] {
         let text = style::plain(&report().text(columns));
         insta::assert_snapshot!(format!("at_{columns}_columns"), text);
@@ -169,7 +169,7 @@ fn a_report_fits_terminals_of_many_widths() {
 }
 
 #[test]
-fn only_commands_and_output_of_others_are_wider_than_the_terminal() {
+fn only_commands_and_quotes_exceed_the_width() {
     use unicode_width::UnicodeWidthStr;
     for columns in [60, 80, 100, 120] {
         let text = style::plain(&report().text(columns));
@@ -179,7 +179,7 @@ fn only_commands_and_output_of_others_are_wider_than_the_terminal() {
 }
 
 #[test]
-fn colours_say_nothing_that_words_do_not() {
+fn colours_add_no_information() {
     let coloured = report().text(100);
     assert!(coloured.contains(&style::paint(style::Role::Bad, "regressed")), "{coloured}");
     assert!(coloured.contains(&style::paint(style::Role::Good, "improved")));
@@ -188,17 +188,17 @@ fn colours_say_nothing_that_words_do_not() {
 }
 
 #[test]
-fn a_pull_request_reads_what_matters_first() {
+fn markdown_has_what_matters_first() {
     insta::assert_snapshot!("markdown", report().markdown());
 }
 
 #[test]
-fn a_program_reads_everything() {
+fn json_has_everything() {
     insta::assert_snapshot!("json", report().json().unwrap());
 }
 
 #[test]
-fn every_verdict_and_every_warning_keeps_the_schema() {
+fn verdicts_and_warnings_all_keep_the_schema() {
     let mut all = report();
     all.outcome.rows.extend([
         decided_row("contradicted", 812.0, &[1.04, 0.97], 0.01, 0.002),
@@ -244,7 +244,7 @@ fn stored_experiment() -> ComparedExperiment {
 }
 
 #[test]
-fn a_clock_that_went_ahead_may_have_been_left_behind_by_one_that_stood_still() {
+fn clock_ahead_warning_mentions_a_suspended_machine() {
     let text = |seconds| {
         let mut report = shown(nothing());
         report.outcome.add_disturbances([Disturbance::ClockSet { seconds }]);
@@ -256,7 +256,7 @@ fn a_clock_that_went_ahead_may_have_been_left_behind_by_one_that_stood_still() {
 }
 
 #[test]
-fn stored_results_are_reported_with_their_experiment_and_its_dimensions() {
+fn stored_results_have_their_experiment_and_sample_sizes() {
     let report = shown(Outcome { stored: vec![stored_experiment()], ..nothing() });
     let text = plain(&report);
     let line = "stored results of experiment 1a2b3c4d, 2023-11-14 22:13 UTC: 10 builds × 1 \
@@ -265,7 +265,7 @@ fn stored_results_are_reported_with_their_experiment_and_its_dimensions() {
 }
 
 #[test]
-fn measurements_that_were_taken_instead_of_those_requested_are_told() {
+fn measurements_other_than_requested_are_reported() {
     let line = "taken in each execution: 3 measurements of 2 benchmarks\n";
     let rows = ["a", "b", "a"]
         .map(|id| decided_row(id, 240.8, &[1.0, 1.0], 0.02, 0.003))
@@ -283,7 +283,7 @@ fn measurements_that_were_taken_instead_of_those_requested_are_told() {
 }
 
 #[test]
-fn a_report_about_nothing_is_short_and_says_so() {
+fn empty_comparison_is_short() {
     assert_eq!(
         plain(&shown(nothing())),
         "HEAD (bbbbbbb) against main (aaaaaaa)\nno benchmark in both versions\nwarning: nothing was \
@@ -294,7 +294,7 @@ fn a_report_about_nothing_is_short_and_says_so() {
 }
 
 #[test]
-fn the_head_names_the_rule_that_was_used_and_its_level() {
+fn header_names_the_rule_and_its_level() {
     let criteria = |rule| Criteria { rule, false_alarm_rate: 0.001, ..Criteria::default() };
     let line = |report: &ComparisonReport| {
         let text = plain(report);
@@ -330,30 +330,30 @@ fn the_head_names_the_rule_that_was_used_and_its_level() {
 }
 
 #[test]
-fn the_head_names_the_estimators_that_were_used() {
+fn header_names_the_estimators() {
     let line = |report: &ComparisonReport| {
         let text = plain(report);
         text.lines().find(|line| line.contains("rule ")).unwrap().to_owned()
     };
     let alone = decided_row("a", 240.8, &[1.0], 0.02, 0.003);
-    let mut in_turns = interleaved("b", Mode::Interleaved, None);
-    for summary in in_turns.stages.iter_mut().flat_map(|stage| &mut stage.summaries) {
+    let mut paired = interleaved("b", Mode::Interleaved, None);
+    for summary in paired.stages.iter_mut().flat_map(|stage| &mut stage.summaries) {
         let builds = (1..3).map(|seed| (seed, [[100.0, 101.0]]));
         let measurements = Measurements::new(Metric::wall(), builds).unwrap();
         *summary = Summary::compute(&measurements, Estimator::Pairwise);
     }
     let of = |rows: Vec<DecidedRow>| line(&shown(Outcome { rows, ..nothing() }));
     assert!(of(vec![alone.clone()]).starts_with("estimator minimum, rule "));
-    assert!(of(vec![in_turns.clone()]).starts_with("estimator pairwise, rule "));
+    assert!(of(vec![paired.clone()]).starts_with("estimator pairwise, rule "));
     let both = "estimator pairwise in turns and minimum otherwise, rule ";
-    assert!(of(vec![alone, in_turns]).starts_with(both));
+    assert!(of(vec![alone, paired]).starts_with(both));
     assert!(of(vec![identical("a")]).starts_with("rule "));
     let criteria = Criteria { estimator: Some(Estimator::Median), ..Criteria::default() };
     assert!(line(&shown(Outcome { criteria, ..nothing() })).starts_with("estimator median, "));
 }
 
 #[test]
-fn identical_versions_need_no_table_and_no_next_step() {
+fn identical_versions_have_no_table_and_no_next_step() {
     let rows = (0..12).map(|index| identical(&format!("bench{index}"))).collect();
     let text = plain(&shown(Outcome { rows, ..nothing() }));
     let expected = "12 identical\n\nidentical machine code, not measured: bench0, bench1, bench2, \
@@ -362,7 +362,7 @@ fn identical_versions_need_no_table_and_no_next_step() {
 }
 
 #[test]
-fn what_regressed_comes_first_and_all_else_in_the_order_of_definition() {
+fn rows_start_with_regressions() {
     let text = style::plain(&report().text(160));
     let (_, table) = text.split_once("benchmark  ").unwrap();
     let (table, _) = table.split_once("\n\n").unwrap();
@@ -385,7 +385,7 @@ fn what_regressed_comes_first_and_all_else_in_the_order_of_definition() {
 }
 
 #[test]
-fn an_estimate_near_the_smallest_detectable_change_is_said_to_tend_to_be_too_large() {
+fn exaggerated_estimate_has_a_note() {
     let words = "tends to be too large";
     let text = |factors: &[f64]| {
         let row = decided_row("a", 812.0, factors, 0.01, 0.02);
@@ -396,7 +396,7 @@ fn an_estimate_near_the_smallest_detectable_change_is_said_to_tend_to_be_too_lar
 }
 
 #[test]
-fn nothing_from_elsewhere_steers_the_terminal() {
+fn untrusted_texts_are_harmless() {
     let hostile = || HOSTILE.to_owned();
     let named = |id: &str| Version { revision: hostile(), ..version(id, 'c') };
     let failure = Error::new(Exit::Benchmark, HOSTILE).cause(HOSTILE).hint(HOSTILE);
@@ -432,7 +432,7 @@ fn nothing_from_elsewhere_steers_the_terminal() {
 }
 
 #[test]
-fn benchmarks_of_one_id_are_told_apart_by_their_targets() {
+fn equal_ids_are_distinguished_by_their_targets() {
     let mut report = report();
     let other = Benchmark { target: "other".to_owned(), ..benchmark("split") };
     let row = decided_row("split", 4384.0, &[1.0], 0.01, 0.001);
@@ -442,7 +442,7 @@ fn benchmarks_of_one_id_are_told_apart_by_their_targets() {
 }
 
 #[test]
-fn nothing_compared_is_a_warning() {
+fn nothing_compared_gives_a_warning() {
     let skipped = Verdict::Skipped { reason: String::new() };
     for rows in [vec![], vec![DecidedRow::without_metric(&benchmark("a"), skipped)]] {
         let report = shown(Outcome { rows, ..nothing() });

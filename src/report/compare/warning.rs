@@ -1,4 +1,4 @@
-//! Warnings of a comparison, as sentences and as values.
+//! The warnings of a comparison, as sentences and as values.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -15,7 +15,8 @@ use crate::{
     },
 };
 
-/// Of so many benchmarks whose work differs the amounts are shown, with names of so many columns at most.
+/// The maximum number of benchmarks shown with their amounts of work, and the maximum width of
+/// their names in columns.
 const MOST_AMOUNTS: usize = 3;
 const LONGEST_NAME: usize = 60;
 
@@ -29,7 +30,7 @@ pub(in crate::report) struct WarningFields {
     pub(super) value: Option<f64>,
 }
 
-/// A word for each warning, for programs.
+/// The kind of a warning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(in crate::report) enum WarningKind {
@@ -60,7 +61,7 @@ impl From<&Warning> for WarningFields {
 }
 
 impl ComparisonReport {
-    /// All warnings, those about what was compared first.
+    /// All warnings, those about the comparison itself first.
     pub(super) fn all_warnings(&self) -> Vec<Warning> {
         let mut warnings = self.warnings_on_what_was_compared();
         warnings.extend(self.outcome.warnings.iter().cloned());
@@ -87,12 +88,12 @@ impl ComparisonReport {
         (!benchmarks.is_empty()).then_some(Warning::DifferentWork { benchmarks })
     }
 
-    /// What makes the comparison less sure, as sentences.
+    /// The reasons why the comparison is less certain, as sentences.
     pub fn warning_sentences(&self) -> Vec<String> {
         self.outcome.warnings.iter().map(|warning| self.warning_text(warning)).collect()
     }
 
-    /// A warning as a sentence, with the command that it advises at its end.
+    /// A warning as a sentence, with the suggested command at its end.
     pub(super) fn warning_text(&self, warning: &Warning) -> String {
         let sentence = sentence(warning);
         match self.advised(warning) {
@@ -101,7 +102,7 @@ impl ComparisonReport {
         }
     }
 
-    /// The command that a warning advises.
+    /// The command that a warning suggests.
     pub(super) fn advised(&self, warning: &Warning) -> Option<String> {
         let is_across = matches!(
             warning,
@@ -111,7 +112,7 @@ impl ComparisonReport {
     }
 }
 
-/// A warning as a sentence, without the command that it advises.
+/// A warning as a sentence, without the suggested command.
 pub(in crate::report) fn sentence(warning: &Warning) -> String {
     match warning {
         Warning::Disturbance(disturbance) => disturbance_text(disturbance),
@@ -186,7 +187,7 @@ fn have(benchmarks: usize) -> String {
 }
 
 impl Warning {
-    /// A word for it, for programs.
+    /// The kind of the warning, for programs.
     const fn kind(&self) -> WarningKind {
         match self {
             Self::Disturbance(disturbance) => match disturbance {
@@ -214,7 +215,7 @@ impl Warning {
         }
     }
 
-    /// The number that it is about, if any: as its field has it.
+    /// The number in the warning, if any, in the unit of its field.
     const fn value(&self) -> Option<f64> {
         match self {
             Self::Disturbance(
@@ -276,7 +277,7 @@ fn disturbance_text(disturbance: &Disturbance) -> String {
         Disturbance::ClockSet { seconds } => format!(
             "the clock was set by {seconds:+.0} s while measuring{}; measured times are not affected, \
              because they come from the monotonic clock",
-            // That clock stands still then.
+            // That clock stops during suspension.
             if *seconds > 0.0 { ", or the machine was suspended" } else { "" }
         ),
     }
@@ -288,7 +289,7 @@ mod tests {
     use crate::{model::Layout, report::testing::target};
 
     #[test]
-    fn functions_at_other_addresses_are_told_with_their_share() {
+    fn moved_functions_warning_has_their_share() {
         let (target, layout) = (target("work"), Layout::SameOrder);
         let warning = Warning::OtherAddresses { target, layout, share: 0.031 };
         assert_eq!(

@@ -1,4 +1,4 @@
-//! A diagnosis for people: first the warnings, then each question.
+//! The report of `diagnose` for people: first the warnings, then each question.
 
 use super::{
     Conditions, DiagnosisReport, Examination, ExaminedBenchmark, NotExamined,
@@ -88,7 +88,7 @@ impl Examination {
         blocks
     }
 
-    /// What the machine may have done as well, in a sentence.
+    /// A warning that the control shares, in a sentence.
     fn machine_warning(&self, warning: &Warning) -> String {
         format!(
             "{}; but the control, a loop in registers that is steady, was measured in turns with it and shows the \
@@ -97,7 +97,8 @@ impl Examination {
         )
     }
 
-    /// How much was measured: `10 builds × 10 executions × 200 measurements of 1 ms, 1.050 µs for an iteration`.
+    /// The sample sizes: `10 builds × 10 executions × 200 measurements of 1 ms, 1.050 µs for an
+    /// iteration`.
     fn measured_words(&self) -> String {
         let Conditions { dimensions, measurement, iterations, load, .. } = &self.conditions;
         let each = measurement.map_or(String::new(), |time| format!(" of {}", short(time)));
@@ -119,16 +120,16 @@ impl Examination {
     }
 }
 
-/// What is said where there is no warning.
+/// The sentence in place of warnings.
 const NOTHING: &str = "nothing was found that needs a warning";
 
-/// Plots are not wider than this, on however wide a terminal.
+/// The maximum width of plots in columns, on however wide a terminal.
 const LONGEST: usize = 100;
 
 impl Conditions {
-    /// What disturbed the measurements, as sentences.
+    /// The disturbances of the measurements, as sentences.
     fn disturbances(&self) -> Vec<String> {
-        /// Below these shares nothing is said.
+        /// The share below which a disturbance is not mentioned.
         const LITTLE: f64 = 0.1;
         let mut lines = Vec::new();
         if self.warm_up > std::time::Duration::ZERO {
@@ -163,7 +164,7 @@ fn short(time: std::time::Duration) -> String {
     }
 }
 
-/// A question with its answer. Blocks that follow each other are one.
+/// A question with its answer. Consecutive block lines are one block.
 fn section(Section { question, paper, lines }: Section) -> Vec<Block> {
     let mut items: Vec<Item> = vec![Text::new().styled(Role::Quiet, paper).into()];
     let mut block = String::new();
@@ -181,7 +182,7 @@ fn section(Section { question, paper, lines }: Section) -> Vec<Block> {
     vec![Block::heading(question), Block::List(items)]
 }
 
-/// The entry that was gathered, unless there is nothing in it.
+/// Takes the entry collected so far, unless it is empty.
 fn finished(item: &mut Item, block: &mut String) -> Option<Item> {
     let mut item = std::mem::take(item);
     let text = std::mem::take(block);

@@ -1,4 +1,4 @@
-//! The tables of Haveraaen & Hundvebakke 2001, of one's own benchmark.
+//! The tables of Haveraaen & Hundvebakke 2001, for the user's own benchmark.
 
 use super::{Conditions, sections::Line};
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
     },
 };
 
-/// As many numbers of measurements as a terminal has room for.
+/// The maximum number of columns, one for each number of measurements.
 const MOST: usize = 7;
 
 /// The relative standard deviation of each estimator, between executions of one build.
@@ -45,7 +45,7 @@ pub(super) fn estimators(found: &Candidates, conditions: &Conditions, columns: u
     lines
 }
 
-/// The estimator that varies least, as far as that can be told.
+/// The estimator with the least variance, if that is certain enough.
 fn best(found: &Candidates) -> Option<String> {
     let last = |precisions: &Vec<Precision>| precisions.last().copied();
     let all: Vec<(Candidate, Precision)> = found
@@ -79,7 +79,7 @@ fn cell(precision: &Precision) -> Cell {
     Cell::from(size(precision.relative_sd.center))
 }
 
-/// The first, the last, and some between, as indices.
+/// The indices of the first, the last, and some counts between them.
 pub(super) fn chosen(counts: &[usize]) -> Vec<usize> {
     let Some(last) = counts.len().checked_sub(1) else { return Vec::new() };
     if counts.len() <= MOST {
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn as_many_numbers_of_measurements_are_shown_as_there_is_room_for() {
+    fn chosen_counts_fit_the_columns() {
         assert_eq!(chosen(&[]), [0; 0]);
         assert_eq!(chosen(&[1, 3]), [0, 1]);
         let many: Vec<usize> = (1..20).collect();

@@ -1,4 +1,4 @@
-//! The findings of a diagnosis that have another shape in JSON.
+//! The findings of a diagnosis whose shape in JSON differs.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -17,29 +17,31 @@ use crate::{
 pub(super) struct VarianceFields {
     /// The mean of all build means, in the metric's unit.
     mean: f64,
-    /// The share of the variance of a single measurement that layouts add, from 0 to 1; the three add up to 1.
+    /// The share that layouts contribute to the variance of a single measurement, from 0 to 1; the
+    /// three shares add up to 1.
     layouts: Option<Interval>,
-    /// The share that executions add.
+    /// The share that executions contribute.
     executions: Option<Interval>,
-    /// The share that measurements add.
+    /// The share that measurements contribute.
     measurements: Option<Interval>,
-    /// The share of the variance of an execution's estimate that the execution adds, with its measurements; the rest is
-    /// of the build.
+    /// The share that the execution, with its measurements, contributes to the variance of an
+    /// execution's estimate; the rest is of the build.
     execution_share_of_estimate: Option<Interval>,
     /// The test of no effect of layouts, by the estimator in use.
     layout_test: Option<FTest>,
-    /// The test of no effect of executions, by means, and as if measurements were independent.
+    /// The test of no effect of executions, by means, as if measurements were independent.
     execution_test: Option<FTest>,
 }
 
-/// The dimensions with the most precision for the time. Costs are in the time of one measurement.
+/// The sample sizes with the most precision for the time. Costs are in the time of one measurement.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct AdviceFields {
     /// `n0`: of each execution.
     measurements: RepetitionFields,
     /// `m0`: of each build.
     executions: RepetitionFields,
-    /// The relative half-width that `dimensions` is for: half of the smallest change of interest.
+    /// The relative half-width that the sample sizes are for: half of the smallest change of
+    /// interest.
     half_width: f64,
     /// null if more than 1,000 builds would be needed.
     dimensions: Option<SampleSizes>,
@@ -54,7 +56,7 @@ pub(super) struct AdviceFields {
 struct RepetitionFields {
     /// null if it is unlimited.
     best: Option<f64>,
-    /// Whether the level above does not vary, so that more repetitions are always better.
+    /// True if the level above does not vary, so that more repetitions are always better.
     unlimited: bool,
     /// The lower end of its interval.
     low: Option<f64>,
@@ -62,16 +64,16 @@ struct RepetitionFields {
     high: Option<f64>,
 }
 
-/// Executions with several states at the same time.
+/// Executions with several modes at the same time.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct SimultaneousFields {
     /// The number of executions that were tested.
     executions: usize,
-    /// The number of executions with several states.
+    /// The number of executions with several modes.
     several: usize,
-    /// The p value of all executions together, where one alone shows too little.
+    /// The p value of all executions together, because a single one shows too little.
     p_together: Option<f64>,
-    /// The execution with the median distance of its states.
+    /// The execution with the median distance of its modes.
     typical: Option<Modes>,
 }
 
@@ -82,9 +84,9 @@ pub(super) struct PrologueFields<'r> {
     others: &'r [String],
     #[serde(flatten)]
     after_all: &'r OrderEffect,
-    /// By how much each measurement is slower after the others, relative: medians over the pairs.
+    /// The relative slowdown of each measurement after the others: medians over the pairs.
     by_index: &'r [f64],
-    /// After each of them alone, where that was measured.
+    /// After each of them alone, if that was measured.
     after_each: Vec<AfterOne<'r>>,
 }
 

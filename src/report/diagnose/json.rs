@@ -1,5 +1,5 @@
-//! A diagnosis for programs. Shares and changes are relative: 0.01 is 1 %. What is not known is null, with the
-//! reason under `unanswered`.
+//! The report of `diagnose` for programs. Shares and changes are relative: 0.01 is 1 %. Unknown
+//! values are null, with the reason under `unanswered`.
 
 use std::collections::BTreeMap;
 
@@ -31,9 +31,9 @@ pub(in crate::report) struct Fields<'r> {
 struct BenchmarkFields<'r> {
     #[serde(flatten)]
     id: FullName<'r>,
-    /// Why it failed, if it did.
+    /// The reason why it failed, if it did.
     failure: Option<&'r str>,
-    /// Why the benchmark chose not to run, if it did.
+    /// The reason why the benchmark chose not to run, if it did.
     skipped: Option<&'r str>,
     diagnosis: Option<ExaminationFields<'r>>,
 }
@@ -46,10 +46,10 @@ struct ExaminationFields<'r> {
     #[serde(flatten)]
     conditions: ConditionFields<'r>,
     warnings: Vec<WarningFields<'r>>,
-    /// Warnings that a control which is known to be steady shows as well: they are about the machine, and not about the
-    /// benchmark.
+    /// Warnings that a control which is known to be steady shows as well: they are about the
+    /// machine, and not about the benchmark.
     machine_warnings: Vec<WarningFields<'r>>,
-    /// Whether a control was measured.
+    /// True if a control was measured.
     has_control: bool,
     notes: &'r [String],
     variance: Option<VarianceFields>,
@@ -64,7 +64,7 @@ struct ExaminationFields<'r> {
     autocorrelation: Option<Autocorrelation>,
     estimators: Option<EstimatorFields>,
     length: Option<&'r ExaminedLength>,
-    /// For each question without an answer, why.
+    /// The reason for each question without an answer.
     unanswered: BTreeMap<&'static str, String>,
 }
 
@@ -73,7 +73,7 @@ struct ExaminationFields<'r> {
 struct ConditionFields<'r> {
     /// The identities of their experiments.
     experiments: &'r [String],
-    /// The largest numbers, where they vary.
+    /// The largest numbers, if they vary.
     sample_sizes: SampleSizes,
     /// The smallest change of interest.
     min_effect: f64,

@@ -1,4 +1,5 @@
-//! The report of `diagnose`: what the numbers of a few benchmarks are made of. It gives no verdict.
+//! The report of `diagnose`: the sources of noise in the measurements of a few benchmarks. It gives
+//! no verdict.
 
 mod document;
 mod estimators;
@@ -30,29 +31,29 @@ use crate::{
     stats::{Estimator, Measurements},
 };
 
-/// Some benchmarks of one version, examined.
+/// Some examined benchmarks of one version.
 #[derive(Clone, Debug)]
 pub struct DiagnosisReport {
-    /// The version.
+    /// The version measured.
     pub version: Version,
     /// The machine that measured.
     pub machine: Option<Machine>,
     /// The benchmarks, in the order of definition.
     pub benchmarks: Vec<ExaminedBenchmark>,
-    /// What writes the commands that are suggested.
+    /// Writes the suggested commands.
     pub command_line: Rc<dyn CommandLine>,
 }
 
-/// A benchmark, and what came of examining it.
+/// An examined benchmark.
 #[derive(Clone, Debug)]
 pub struct ExaminedBenchmark {
-    /// The benchmark.
+    /// The benchmark examined.
     pub benchmark: Benchmark,
-    /// What was found; or why nothing was measured.
+    /// The findings; or the reason why nothing was measured.
     pub outcome: Result<Box<Examination>, NotExamined>,
 }
 
-/// Why a benchmark was not examined.
+/// The reason why a benchmark was not examined.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NotExamined {
     /// It failed, for this reason.
@@ -61,84 +62,87 @@ pub enum NotExamined {
     Skipped(String),
 }
 
-/// What was found of one benchmark.
+/// The findings on one benchmark.
 #[derive(Clone, Debug)]
 pub struct Examination {
     /// All measurements, each execution in the order of time.
     pub data: Measurements,
-    /// How they were taken.
+    /// The conditions of the measurements.
     pub conditions: Conditions,
-    /// What they say.
+    /// The findings from the measurements.
     pub findings: Diagnosis,
-    /// What a benchmark that is known to be steady did meanwhile, if that was measured.
+    /// The findings on a control that is known to be steady, measured at the same time, if there
+    /// was one.
     pub control: Option<Diagnosis>,
-    /// All warnings, also of what was measured besides, but for those below.
+    /// All warnings, including those of additional measurements, without `machine`.
     pub warnings: Vec<Warning>,
-    /// What the control shows as well, so that it may be of the machine.
+    /// Warnings that the control shows as well, so that the machine may be the cause.
     pub machine: Vec<Warning>,
-    /// Whether it matters what ran before; or why that is not known.
+    /// The effect of benchmarks that ran before; or the reason why it is unknown.
     pub prologue: Result<ExaminedPrologue, String>,
-    /// How errors depend on the length of a measurement; or why that is not known.
+    /// The dependence of errors on the length of a measurement; or the reason why it is unknown.
     pub length: Result<ExaminedLength, String>,
-    /// What cannot be answered, or only in part, and other things to know.
+    /// Questions without a full answer, and other notes.
     pub notes: Vec<String>,
 }
 
-/// How measurements were taken.
+/// The conditions of the measurements.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conditions {
-    /// The experiments that they are of, by which they are known in every store.
+    /// The identities of their experiments, which are the same in every store.
     pub experiments: Vec<String>,
-    /// Builds, executions of each and measurements of each; the most of each, where they are not equally many.
+    /// The numbers of builds, of executions of each and of measurements of each; the largest, if
+    /// they vary.
     pub dimensions: SampleSizes,
-    /// The smallest change of interest: .01 is 1 %.
+    /// The smallest change of interest: 0.01 is 1 %.
     pub min_effect: f64,
-    /// By which executions are compared.
+    /// The estimator by which executions are compared.
     pub estimator: Estimator,
     /// The confidence of all intervals.
     pub confidence: f64,
-    /// How long a measurement lasts, the median; unknown where the iterations are.
+    /// The median duration of a measurement; `None` if the iterations are unknown.
     pub measurement: Option<Duration>,
-    /// Iterations of a measurement, the median.
+    /// The median number of iterations of a measurement.
     pub iterations: Option<u64>,
-    /// Whether a warm-up came before the first measurement.
+    /// The duration of the warm-up before the first measurement.
     pub warm_up: Duration,
-    /// How many busy processes ran beside.
+    /// The number of busy processes that ran at the same time.
     pub load: u32,
-    /// The share of the time of all CPUs that other processes used meanwhile, those busy ones included; unknown
-    /// of what is stored.
+    /// The share of the time of all CPUs that other processes used meanwhile, including the busy
+    /// ones; `None` for stored results.
     pub others: Option<f64>,
-    /// The share of executions that were interrupted often.
+    /// The share of executions that were often interrupted.
     pub preempted: Option<f64>,
 }
 
-/// A benchmark after others in one process, set against fresh processes.
+/// A benchmark after others in one process, compared with fresh processes.
 #[derive(Clone, Debug)]
 pub struct ExaminedPrologue {
     /// The others, in their order.
     pub others: Vec<String>,
-    /// After all of them.
+    /// The effect of all of them.
     pub after_all: OrderEffect,
-    /// For each index of a measurement, how much slower it is after the others: medians over the pairs.
+    /// The relative slowdown of each measurement after the others, by its index: medians over the
+    /// pairs.
     pub by_index: Vec<f64>,
-    /// After each of them alone, where that was measured.
+    /// The effect of each of them alone, if that was measured.
     pub after_each: Vec<(String, OrderEffect)>,
 }
 
-/// Relative errors against iterations.
+/// The relative errors by number of iterations.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ExaminedLength {
     /// The curve.
     #[serde(flatten)]
     pub curve: Length,
-    /// The iterations that the oracle of Algorithm 1 asks for, for the clock alone.
+    /// The iterations by the oracle of Algorithm 1, which considers only the clock.
     pub oracle: u64,
-    /// The iterations that are in use, which reach the floor.
+    /// The iterations in use, which take at least the minimum time.
     pub in_use: u64,
 }
 
 impl DiagnosisReport {
-    /// Whether a benchmark failed.
+    /// True if a benchmark failed.
     pub fn has_failures(&self) -> bool {
         let failed = |one: &ExaminedBenchmark| matches!(one.outcome, Err(NotExamined::Failed(_)));
         self.benchmarks.iter().any(failed)

@@ -1,4 +1,4 @@
-//! The plots of a diagnosis as SVG files: the figures of the papers, of one's own benchmark.
+//! The plots of a diagnosis as SVG files: the figures of the papers, for the user's own benchmark.
 
 use std::collections::BTreeSet;
 
@@ -13,19 +13,19 @@ use crate::{
     stats::Moments,
 };
 
-/// No panel has more dots than this: a file is to be opened by a browser.
+/// The maximum number of dots in a panel, so that a browser can open the file.
 const MOST_DOTS: usize = 4000;
-/// So many executions are shown in the order of time.
+/// The number of executions shown in order of time.
 const SEQUENCES: usize = 4;
-/// No file is named longer than this, without its ending.
+/// The maximum length of a file name, without its extension.
 const LONGEST: usize = 60;
 
 /// A file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlotFile {
-    /// Its name: letters, digits, `-` and `.` alone.
+    /// The name: only letters, digits, `-` and `.`.
     pub name: String,
-    /// Its content.
+    /// The content of the file.
     pub svg: String,
 }
 
@@ -45,7 +45,7 @@ pub(super) fn plots(benchmarks: &[ExaminedBenchmark]) -> Vec<PlotFile> {
     files
 }
 
-/// A name of a file for an id, whatever that has.
+/// A safe file name for any id.
 fn file_name(id: &str) -> String {
     let letter = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
     let name: String = id.chars().take(LONGEST).map(letter).collect();
@@ -56,13 +56,14 @@ fn file_name(id: &str) -> String {
 fn unused(name: &str, used: &mut BTreeSet<String>) -> String {
     let numbered = (2..).map(|number| format!("{name}-{number}"));
     let mut names = std::iter::once(name.to_owned()).chain(numbered);
-    // Names are told apart also where files are not by case.
+    // File systems may ignore case.
     let free = names.find(|name| used.insert(name.to_ascii_lowercase()));
     free.unwrap_or_else(|| name.to_owned())
 }
 
 impl Examination {
-    /// The name and the drawing of each plot that there is something to draw of, headed by what `head` makes of its title.
+    /// The name and the drawing of each plot that is not empty, with the heading that `head` makes
+    /// of its title.
     pub(super) fn drawn(
         &self,
         head: impl Fn(&str) -> String,
@@ -83,7 +84,7 @@ impl Examination {
         ]
     }
 
-    /// Time per iteration in a unit that suits it: its name, and by what values are divided.
+    /// A suitable unit for the time of an iteration: its name, and the divisor of values.
     fn unit(&self) -> (String, f64) {
         let metric = self.data.metric();
         let typical = self.data.values().first().copied().unwrap_or(1.0);
@@ -190,7 +191,7 @@ impl Examination {
         };
         if let Ok(leaps) = &self.findings.leaps {
             let mut order: Vec<&Segments> = leaps.executions.iter().collect();
-            // The clearest leaps first.
+            // The clearest level shifts first.
             order.sort_by(|a, b| a.p.total_cmp(&b.p));
             return order
                 .iter()
@@ -283,7 +284,7 @@ impl Examination {
         ]
     }
 
-    /// What Algorithm 1 of Chen & Revels 2016 decides on.
+    /// The data that Algorithm 1 of Chen & Revels 2016 decides on.
     fn lengths(&self) -> Vec<Panel> {
         let Ok(found) = &self.length else { return Vec::new() };
         let points = found.curve.points.iter();
@@ -306,7 +307,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_named_after_its_benchmark_whatever_that_is_called() {
+    fn file_name_is_safe_for_any_id() {
         for (id, name) in [
             ("parse/64 kB", "parse-64-kB"),
             ("../../etc/passwd", "etc-passwd"),
@@ -321,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn benchmarks_with_similar_names_have_files_of_their_own() {
+    fn file_names_of_similar_ids_differ() {
         let mut used = BTreeSet::new();
         let names = ["a-b", "A-b", "a-b", "a-b-2"].map(|name| unused(name, &mut used));
         assert_eq!(names, ["a-b", "A-b-2", "a-b-3", "a-b-2-2"]);

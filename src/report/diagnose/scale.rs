@@ -1,24 +1,24 @@
-//! From values to places: the ends of an axis, and the round numbers on it.
+//! Maps values to positions: the ends of an axis, and the round numbers on it. Pure.
 
 use super::svg::Axis;
 
-/// About so many numbers stand at an axis.
+/// The approximate number of labels at an axis.
 const TICKS: f64 = 6.0;
 
-/// Where values are drawn on an axis.
+/// The scale of an axis.
 #[derive(Clone, Debug)]
 pub struct Scale {
-    /// The values at both ends, as logarithms if it is logarithmic.
+    /// The values at both ends, as logarithms if the axis is logarithmic.
     ends: [f64; 2],
-    /// The places of both ends, in pixels.
+    /// The positions of both ends, in pixels.
     places: [f64; 2],
     logarithmic: bool,
-    /// The values that are written at it.
+    /// The values of the labels.
     pub ticks: Vec<f64>,
 }
 
 impl Scale {
-    /// A scale that has room for all these values, as far as they can be drawn.
+    /// A scale with room for all values that can be drawn on it.
     pub fn fit(values: impl Iterator<Item = f64>, axis: &Axis, places: [f64; 2]) -> Self {
         let logarithmic = axis.logarithmic;
         let shown = values.filter(|value| can_be_drawn(*value, logarithmic));
@@ -39,12 +39,12 @@ impl Scale {
         Self { ends, places, logarithmic, ticks }
     }
 
-    /// Whether a value has a place.
+    /// True if a value is on the scale.
     pub fn has(&self, value: f64) -> bool {
         can_be_drawn(value, self.logarithmic)
     }
 
-    /// The place of a value that has one.
+    /// The position of a value on the scale.
     pub fn place(&self, value: f64) -> f64 {
         let value = if self.logarithmic { value.log10() } else { value };
         let [low, high] = self.ends;
@@ -53,7 +53,7 @@ impl Scale {
     }
 }
 
-/// How many digits behind the point tell these round numbers apart.
+/// The number of decimals that distinguishes these round numbers.
 pub fn decimals(ticks: &[f64]) -> usize {
     let step = ticks.windows(2).map(|pair| (pair[1] - pair[0]).abs()).fold(f64::INFINITY, f64::min);
     (0..9).find(|digits| step >= 0.9 * 0.1_f64.powi(*digits)).unwrap_or(9).unsigned_abs() as usize
@@ -63,7 +63,7 @@ fn can_be_drawn(value: f64, logarithmic: bool) -> bool {
     value.is_finite() && (!logarithmic || value > 0.0)
 }
 
-/// The ends with a little room, and some where there is no value or only one.
+/// The ends with a little room, and some around a single value or none.
 fn widened(low: f64, high: f64) -> [f64; 2] {
     if low > high {
         return [0.0, 1.0];
@@ -85,7 +85,7 @@ fn round_numbers([low, high]: [f64; 2]) -> Vec<f64> {
     numbers.take_while(|number| *number <= high).map(|number| number + 0.0).collect()
 }
 
-/// Powers of ten, or of two where there would be too few.
+/// Powers of ten, or of two if there would be too few.
 #[expect(clippy::cast_possible_truncation, reason = "a power within the range of floats")]
 fn powers([low, high]: [f64; 2]) -> Vec<f64> {
     let (first, last) = (low.ceil() as i32, high.floor() as i32);
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn all_values_have_a_place_and_round_numbers_stand_at_the_axis() {
+    fn scale_covers_all_values_with_round_ticks() {
         let scale = scale(&[15.2, 19.5], &Axis::linear("ns"));
         assert!(scale.place(15.2) > 0.0 && scale.place(19.5) < 100.0);
         assert_eq!(scale.ticks, [16.0, 17.0, 18.0, 19.0]);
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_factors_are_equally_far_apart_on_a_logarithmic_axis() {
+    fn logarithmic_scale_has_equal_steps_for_equal_factors() {
         let scale = scale(&[1.0, 10.0, 100.0], &Axis::logarithmic("iterations"));
         let [a, b, c] = [1.0, 10.0, 100.0].map(|value| scale.place(value));
         assert!(((b - a) - (c - b)).abs() < 1e-9);
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn one_value_and_none_have_a_scale_too() {
+    fn scale_accepts_one_value_or_none() {
         for values in [&[][..], &[3.0], &[0.0], &[f64::NAN]] {
             for axis in [Axis::linear("x"), Axis::logarithmic("x")] {
                 let scale = scale(values, &axis);

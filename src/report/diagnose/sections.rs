@@ -1,4 +1,5 @@
-//! One short section for each question: figures with intervals, a small plot, and the paper.
+//! Answers each question of a diagnosis in a short section: figures with intervals, a small plot,
+//! and the paper.
 
 use super::{
     Examination, ExaminedLength, ExaminedPrologue,
@@ -16,7 +17,7 @@ use crate::{
     stats::{Interval, plan::Optimum},
 };
 
-/// How wide a plot is, in columns.
+/// The width of a plot, in columns.
 const PLOT: usize = 60;
 
 /// The answer to one question.
@@ -24,7 +25,7 @@ const PLOT: usize = 60;
 pub struct Section {
     /// The question.
     pub question: &'static str,
-    /// The paper that asks it, and where in it the method is.
+    /// The paper that asks it, with the section of the method.
     pub paper: &'static str,
     /// The answer.
     pub lines: Vec<Line>,
@@ -35,11 +36,11 @@ pub struct Section {
 pub enum Line {
     /// A sentence, which may be wrapped.
     Prose(String),
-    /// What is lost if it is wrapped: a plot, or a table of several lines.
+    /// A plot or a table of several lines, which must not be wrapped.
     Block(String),
 }
 
-/// What is asked, and where it is from; in the order of the report.
+/// The questions and their papers, in the order of the report.
 pub const QUESTIONS: [(&str, &str); 11] = [
     ("Where does the variance come from?", "Kalibera et al. 2006, (14)-(16)"),
     ("How much does the initial state matter?", "Kalibera et al. 2005, figure 2 and section 5.2"),
@@ -55,7 +56,7 @@ pub const QUESTIONS: [(&str, &str); 11] = [
 ];
 
 impl Examination {
-    /// All answers, for so many columns.
+    /// All answers, at this width.
     pub(super) fn sections(&self, columns: usize) -> Vec<Section> {
         let found = &self.findings;
         let answers: [Vec<Line>; 11] = [
@@ -131,7 +132,7 @@ impl Examination {
         lines
     }
 
-    /// The measurements of one execution in the order of time, with its leaps below.
+    /// The measurements of one execution in order of time, with its level shifts below.
     fn sequence(&self, shown: &Segments) -> Vec<Line> {
         let values = self.execution(shown.position);
         let drawn = parts(values, PLOT);
@@ -258,7 +259,7 @@ fn advice(advice: &Advice) -> Vec<Line> {
     ]
 }
 
-/// The execution with the clearest leap, or the first.
+/// The execution with the clearest level shift, or the first.
 fn clearest(found: &LevelShifts) -> Option<&Segments> {
     let leaping = found.executions.iter().filter(|one| one.segments.len() > 1);
     leaping.min_by(|a, b| a.p.total_cmp(&b.p)).or(found.executions.first())
@@ -419,13 +420,13 @@ fn sum(curves: &[Vec<f64>]) -> Vec<f64> {
     (0..length).map(|at| curves.iter().filter_map(|curve| curve.get(at)).sum()).collect()
 }
 
-/// An end of an axis, which may lie below 0.
+/// The label at the end of an axis, which may lie below 0.
 fn label(end: f64, unit: Unit) -> String {
     let sign = if end < 0.0 { "-" } else { "" };
     format!("{sign}{}", quantity::value(end.abs(), unit))
 }
 
-/// A number of repetitions, as exactly as it is of use.
+/// A number of repetitions, without useless digits.
 fn rounded(number: f64) -> String {
     match number {
         number if !number.is_finite() => "∞".to_owned(),

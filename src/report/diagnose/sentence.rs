@@ -1,4 +1,4 @@
-//! Warnings as sentences: what it is, how large, by what evidence, and what to do about it.
+//! Words the warnings of a diagnosis: the phenomenon, its size, the evidence, and the advice.
 
 use super::{Conditions, Examination, ExaminedPrologue};
 use crate::{
@@ -9,14 +9,13 @@ use crate::{
 /// A warning in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Words {
-    /// What was found, with its size and evidence.
+    /// The finding, with its size and evidence.
     pub finding: String,
-    /// What to do about it.
+    /// The advice.
     pub advice: String,
 }
 
 impl Examination {
-    /// A warning in words.
     pub(super) fn words(&self, warning: &Warning) -> Words {
         let finding = finding(warning, self);
         Words { finding, advice: advice(warning, &self.conditions) }
@@ -169,7 +168,7 @@ fn advice(warning: &Warning, conditions: &Conditions) -> String {
     }
 }
 
-/// What ran before and matters: those that matter each alone, or all.
+/// The benchmarks whose earlier run matters: those that matter alone, or all.
 fn culprits(prologue: &ExaminedPrologue) -> String {
     let limit = prologue.after_all.change.center.abs() / 2.0;
     let is_one = |one: &&(String, crate::diagnosis::OrderEffect)| one.1.change.center.abs() > limit;
@@ -188,7 +187,7 @@ pub(super) fn factor(factor: f64) -> String {
     if factor.is_finite() { format!("{factor:.2}") } else { "infinite".to_owned() }
 }
 
-/// A p that is the largest of several.
+/// The largest of several p values.
 fn at_most(p: f64) -> String {
     p_value(p).replacen("p ", "p ≤ ", 1).replace("p ≤ < ", "p < ")
 }
@@ -212,7 +211,7 @@ impl Examination {
         }
     }
 
-    /// How many executions there are in all.
+    /// The total number of executions.
     pub(super) fn executions(&self) -> usize {
         self.data.builds().map(|build| build.executions().len()).sum()
     }

@@ -1,18 +1,18 @@
-//! Plots in a few lines of text.
+//! Draws plots in a few lines of text.
 
 /// Eight heights.
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// Eight times eight shades of a curve over the others: nothing is a space.
+/// The character of a share of 0 in a curve.
 const NOTHING: char = ' ';
 
-/// One character for each value, from the least to the most. Where all are equal, all are low; what is no number
-/// is a dot.
+/// One character for each value, from the minimum to the maximum. Equal values are all low; a value
+/// that is no number is a dot.
 pub fn sparkline(values: &[f64]) -> String {
     between(values, [f64::INFINITY, f64::NEG_INFINITY])
 }
 
-/// The same, but the range reaches at least from `low` to `high`.
+/// Like [`sparkline`], with a range that covers at least `low` to `high`.
 pub fn between(values: &[f64], [low, high]: [f64; 2]) -> String {
     let finite = || values.iter().copied().filter(|value| value.is_finite());
     let (least, most) = (finite().fold(low, f64::min), finite().fold(high, f64::max));
@@ -26,7 +26,7 @@ pub fn between(values: &[f64], [low, high]: [f64; 2]) -> String {
     values.iter().map(bar).collect()
 }
 
-/// A curve of shares from zero: where there is nothing, nothing is drawn.
+/// A curve of shares from 0, where a share of 0 is a space.
 pub fn curve(values: &[f64]) -> String {
     let most = values.iter().copied().filter(|value| value.is_finite()).fold(0.0, f64::max);
     let bar = |value: &f64| {
@@ -36,7 +36,7 @@ pub fn curve(values: &[f64]) -> String {
     values.iter().map(bar).collect()
 }
 
-/// A bar of these shares, each in a shade of its own.
+/// A bar of these shares, each in a different shade.
 pub fn shares(shares: &[f64], width: usize) -> String {
     const SHADES: [char; 4] = ['█', '▓', '▒', '░'];
     let mut text = String::new();
@@ -50,7 +50,7 @@ pub fn shares(shares: &[f64], width: usize) -> String {
     text
 }
 
-/// The medians of at most `count` equally long parts.
+/// The medians of at most `count` parts of equal length.
 pub fn parts(values: &[f64], count: usize) -> Vec<f64> {
     let count = count.min(values.len());
     let part = |index: usize| {
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_reaches_from_the_least_to_the_most() {
+    fn sparkline_spans_the_range_of_values() {
         assert_eq!(sparkline(&[1.0, f64::NAN, 1.5, 2.0]), "▁·▅█");
         assert_eq!(sparkline(&[3.0, 3.0]), "▁▁");
         assert_eq!(sparkline(&[]), "");
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_curve_is_nothing_where_there_is_nothing() {
+    fn curve_is_blank_at_zero() {
         assert_eq!(curve(&[0.0, 0.001, 0.5, 1.0]), "  ▅█");
         assert_eq!(curve(&[0.0]), " ");
     }

@@ -1,79 +1,81 @@
-//! Charts as SVG: lines, dots and marks in panels, with axes. Nothing of what is drawn is markup.
+//! Draws charts as SVG: lines, dots and marks in panels, with axes. Escapes every text, so that
+//! nothing in a chart is markup.
 
 use super::scale::{Scale, decimals};
 use crate::report::{escape::escape_untrusted, table::shorten};
 
-/// How wide a document is, in pixels: little, so that its text can be read where a telephone shows it whole.
+/// The width of a document, in pixels: small, so that its text is legible when a phone shows it
+/// whole.
 const WIDTH: f64 = 480.0;
-/// How high one panel is, with its axis.
+/// The height of one panel, with its axis.
 const PANEL: f64 = 270.0;
-/// Around the area in which is drawn: left, right, above, below.
+/// The margins around the plot area: left, right, above, below.
 const MARGINS: [f64; 4] = [74.0, 14.0, 30.0, 46.0];
-/// How wide a bar is at most.
+/// The maximum width of a bar.
 const BAR: f64 = 40.0;
-/// About so many letters have room along the horizontal axis.
+/// The approximate number of letters that fit along the horizontal axis.
 const LETTERS: usize = 52;
-/// Above the first panel, for the title.
+/// The room above the first panel, for the title.
 const TITLE: f64 = 34.0;
-/// Between the lines of a legend, and how many names stand in one.
+/// The line height of a legend, and the number of names in a line.
 const LEGEND: f64 = 17.0;
 const ABREAST: usize = 3;
 
-/// Colours that people who see few of them can tell apart (Okabe & Ito).
+/// Colours that colour-blind people can distinguish (Okabe & Ito).
 const COLOURS: [&str; 8] =
     ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#444444", "#b8a800"];
 
 /// One panel of a document.
 #[derive(Clone, Debug, Default)]
 pub struct Panel {
-    /// What it shows.
+    /// The title of the panel.
     pub title: String,
-    /// What is along the horizontal axis.
+    /// The horizontal axis.
     pub x: Axis,
-    /// What is along the vertical axis.
+    /// The vertical axis.
     pub y: Axis,
-    /// What is drawn, the first at the bottom.
+    /// The shapes, the first at the bottom.
     pub shapes: Vec<Shape>,
-    /// Vertical lines, with what they mean.
+    /// Vertical lines, with their labels.
     pub marks: Vec<(f64, String)>,
 }
 
 /// An axis.
 #[derive(Clone, Debug, Default)]
 pub struct Axis {
-    /// What it counts, with its unit.
+    /// The quantity, with its unit.
     pub label: String,
-    /// Whether equal factors are equally far apart.
+    /// True for a logarithmic axis.
     pub logarithmic: bool,
-    /// Names in the place of numbers, for 0, 1, 2 and so on.
+    /// Names in place of numbers, for 0, 1, 2 and so on.
     pub names: Vec<String>,
 }
 
-/// Something that is drawn.
+/// A drawn series of points.
 #[derive(Clone, Debug)]
 pub struct Shape {
-    /// How.
+    /// The way to draw the points.
     pub kind: Kind,
-    /// Its place in the list of colours.
+    /// The index in the list of colours.
     pub colour: usize,
-    /// Its name in the legend, if it has one.
+    /// The name in the legend.
     pub name: Option<String>,
-    /// Where.
+    /// The points, as x and y.
     pub points: Vec<[f64; 2]>,
 }
 
-/// How points are drawn.
+/// The way to draw points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A line through all of them.
+    /// A line through all points.
     Line,
-    /// A faint line, where many lie over each other.
+    /// A faint line, for many lines above each other.
     Faint,
-    /// A dot for each.
+    /// A dot for each point.
     Dots,
-    /// A bar from zero for each.
+    /// A bar from 0 for each point.
     Bars,
-    /// A vertical line between each two: intervals.
+    /// A vertical line between each two points, for intervals.
     Ranges,
 }
 
@@ -96,7 +98,7 @@ pub fn document(title: &str, panels: &[Panel]) -> String {
     svg + "</svg>\n"
 }
 
-/// Text in which nothing is markup, and nothing steers.
+/// Escapes text, so that nothing in it is markup or controls a terminal.
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in escape_untrusted(text).chars() {
@@ -106,7 +108,7 @@ pub fn escaped(text: &str) -> String {
             '>' => out += "&gt;",
             '"' => out += "&quot;",
             '\'' => out += "&#39;",
-            // No XML document may have them.
+            // XML documents must not contain them.
             '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
             character => out.push(character),
         }
@@ -181,13 +183,13 @@ impl Panel {
         )
     }
 
-    /// How high it is, with its legend.
+    /// The height of the panel, with its legend.
     fn height(&self) -> f64 {
         let names = self.shapes.iter().filter(|shape| shape.name.is_some()).count();
         PANEL + LEGEND * names.div_ceil(ABREAST) as f64
     }
 
-    /// The names of shapes, some abreast, below the axis.
+    /// The names of shapes, several in a line, below the axis.
     fn legend(&self) -> String {
         let [left, right, ..] = MARGINS;
         let named = self
@@ -240,7 +242,7 @@ impl Shape {
         Self { kind, colour, name: None, points }
     }
 
-    /// The same with a name in the legend.
+    /// Names the shape in the legend.
     #[must_use]
     pub fn named(self, name: impl Into<String>) -> Self {
         Self { name: Some(name.into()), ..self }
@@ -315,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn no_name_is_markup() {
+    fn names_are_escaped() {
         let svg = document("</title><script>alert(1)</script>\u{1b}", &[panel()]);
         assert!(!svg.contains("<script") && !svg.contains("<i>") && !svg.contains('\u{1b}'));
         assert!(svg.contains("a &lt; b &amp; &quot;c&quot;"));
@@ -323,15 +325,15 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_place_on_an_axis_is_not_drawn() {
+    fn points_off_the_axis_are_not_drawn() {
         let svg = document("t", &[panel()]);
         assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
-        // Of three dots, one has a place.
+        // Of three dots, one is on the axis.
         assert_eq!(svg.matches("h0").count(), 1);
     }
 
     #[test]
-    fn an_empty_panel_is_drawn_without_anything_in_it() {
+    fn empty_panel_is_drawn_without_shapes() {
         let svg = document("t", &[Panel::default()]);
         assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
     }

@@ -1,4 +1,4 @@
-//! Diagnoses for people and for programs, of made-up benchmarks.
+//! The report of `diagnose` for people and for programs, on simulated benchmarks.
 
 use std::time::Duration;
 
@@ -13,7 +13,8 @@ use crate::{
     stats::{Interval, Random, plan::Cost},
 };
 
-/// Four builds of four executions of 200 measurements: normal, with this factor for measurement `i` of an execution.
+/// Four builds of four executions of 200 measurements: normal, with this factor for measurement `i`
+/// of an execution.
 fn data(factor: impl Fn(usize) -> f64) -> Measurements {
     let mut random = Random::new(7);
     let mut execution =
@@ -75,7 +76,8 @@ fn examined(id: &str, factor: impl Fn(usize) -> f64, others: &[&str]) -> Examine
     ExaminedBenchmark { benchmark: benchmark(id), outcome }
 }
 
-/// One that warms up and is slower after another, a steady one, one that failed and one that chose not to run.
+/// A benchmark that warms up and is slower after another one, a steady one, one that failed and one
+/// that chose not to run.
 fn report(id: &str) -> DiagnosisReport {
     let warming = |at: usize| 1.0 + 0.2 * (-(at as f64) / 15.0).exp();
     DiagnosisReport {
@@ -111,7 +113,7 @@ fn markdown() {
 fn json() {
     let text = report("parse").json().unwrap();
     let mut json: serde_json::Value = serde_json::from_str(&text).unwrap();
-    // What is one entry for each execution is as long as it is dull.
+    // Lists with one entry for each execution are long and uninteresting.
     for benchmark in json["benchmarks"].as_array_mut().unwrap() {
         for finding in ["states", "leaps"] {
             if let Some(all) = benchmark["diagnosis"][finding]["executions"].as_array_mut() {
@@ -139,7 +141,7 @@ fn plots() {
 }
 
 #[test]
-fn no_name_is_markup_or_steers_in_any_form() {
+fn hostile_names_are_harmless_in_any_form() {
     let mut report = report(HOSTILE);
     report.benchmarks.push(examined("second", |_| 1.0, &[HOSTILE, HOSTILE]));
     assert_harmless(&report);
@@ -152,7 +154,7 @@ fn no_name_is_markup_or_steers_in_any_form() {
 }
 
 #[test]
-fn what_programs_read_is_as_the_schema_has_it() {
+fn json_keeps_its_schema() {
     assert_keeps("diagnose", &report(HOSTILE));
     let mut few = report("few");
     let data = Measurements::new(Metric::wall(), [(1, [[1.0, 2.0]])]).unwrap();
@@ -167,13 +169,13 @@ fn what_programs_read_is_as_the_schema_has_it() {
 }
 
 #[test]
-fn a_steady_benchmark_is_told_to_need_no_warning_and_no_line_is_too_long() {
+fn steady_benchmark_has_no_warning_and_lines_fit() {
     let text = style::plain(&report("parse").text(80));
     let (_, steady) = text.split_once("\nsteady ").unwrap();
     let (steady, _) = steady.split_once("\nbroken").unwrap();
     assert!(steady.contains("nothing was found that needs a warning"), "{steady}");
     assert!(!steady.contains("warning:"), "{steady}");
-    // A command is to be copied as it is.
+    // A command stays on one line, to be copied.
     let text = text.replace("this report again: ", "\n");
     let long: Vec<&str> = text
         .lines()
@@ -183,7 +185,7 @@ fn a_steady_benchmark_is_told_to_need_no_warning_and_no_line_is_too_long() {
 }
 
 #[test]
-fn what_the_control_shows_as_well_is_no_warning() {
+fn warning_shared_by_the_control_is_about_the_machine() {
     let mut report = report("parse");
     if let Ok(examination) = &mut report.benchmarks[0].outcome {
         examination.machine = std::mem::take(&mut examination.warnings);

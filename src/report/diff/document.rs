@@ -1,4 +1,4 @@
-//! The difference between two versions for people: an entry for each function that differs.
+//! The report of `diff` for people: an entry for each function that differs.
 
 use super::{
     DiffReport, TargetDiff,
@@ -13,7 +13,7 @@ use crate::{
     },
 };
 
-/// How many callees of a function are named at most.
+/// The maximum number of callees named for a function.
 const MOST_CALLEES: usize = 5;
 
 impl DiffReport {
@@ -33,7 +33,8 @@ impl DiffReport {
         document
     }
 
-    /// How many benchmarks of all bench targets reach nothing, if there are any benchmarks.
+    /// The number of benchmarks without impact, over all bench targets; `None` if there are no
+    /// benchmarks.
     fn without_impact(&self) -> Option<String> {
         let reached = || self.targets.iter().filter_map(|target| target.executed.as_ref());
         let nothing: usize = reached().map(ExecutedFunctions::count_without_impact).sum();
@@ -83,13 +84,13 @@ impl TargetDiff {
         Item::new(Text::from_name(self.target.to_string()).then(summary), Block::list(items))
     }
 
-    /// Which benchmarks execute a function, if that is known.
+    /// The benchmarks that execute a function, if known.
     fn executed_by(&self, name: &Name, instance: u64, has: InVersions) -> Option<Text> {
         Some(self.executed.as_ref()?.executed_by(name, instance, has))
     }
 }
 
-/// The data that differs, or which functions only one version refers to, if there are any.
+/// The data that differs, or the functions that only one version refers to.
 fn what_differs(function: &ChangedFunction) -> Option<String> {
     let callees = |verb: &str, names: &[Name]| {
         let shown: Vec<&str> = names.iter().take(MOST_CALLEES).map(Name::as_str).collect();

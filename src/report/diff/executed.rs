@@ -1,4 +1,5 @@
-//! Which benchmarks of a bench target execute each function that differs, and what each of them reaches.
+//! Maps the functions that differ to the benchmarks of a bench target that execute them, and the
+//! other way round.
 
 use crate::{
     elf::Name,
@@ -10,15 +11,15 @@ use crate::{
     },
 };
 
-/// More benchmarks are not named where all of them do the same.
+/// The maximum number of benchmarks named for one impact.
 const MOST_NAMES: usize = 8;
 
-/// What the benchmarks of a bench target reach.
+/// The impact of the differences on the benchmarks of a bench target.
 #[derive(Clone, Debug, Default)]
 pub struct ExecutedFunctions {
-    /// The benchmarks that both versions have, in the head's order, and what each reaches.
+    /// The benchmarks that both versions have, in the head's order, and the impact on each.
     pub benchmarks: Vec<(Benchmark, Impact)>,
-    /// The benchmarks that one version alone has, which are not traced.
+    /// The benchmarks that only one version has, which are not traced.
     pub not_traced: Vec<Benchmark>,
 }
 
@@ -31,7 +32,8 @@ pub(super) enum InVersions {
 }
 
 impl ExecutedFunctions {
-    /// The benchmarks that execute the function with this instance, which is the head's where that has it.
+    /// The benchmarks that execute the function with this instance, which is the head's if the head
+    /// has it.
     pub(super) fn executing(&self, instance: u64, has: InVersions) -> Vec<&Benchmark> {
         let is_it = |function: &ReachedFunction| {
             let versions = match has {
@@ -43,11 +45,11 @@ impl ExecutedFunctions {
             function.instance == instance && sizes.map(|size| size.is_some()) == versions
         };
         let executing =
-            self.benchmarks.iter().filter(|(_, reach)| reach.functions.iter().any(is_it));
+            self.benchmarks.iter().filter(|(_, impact)| impact.functions.iter().any(is_it));
         executing.map(|(benchmark, _)| benchmark).collect()
     }
 
-    /// Who executes a function: `executed by parse/a and parse/b`.
+    /// The benchmarks that execute a function, in words: `executed by parse/a and parse/b`.
     pub(super) fn executed_by(&self, name: &Name, instance: u64, has: InVersions) -> Text {
         let executing = self.executing(instance, has);
         match executing.len() {
@@ -66,11 +68,12 @@ impl ExecutedFunctions {
         }
     }
 
-    /// A line for all benchmarks that reach the same, unless that is nothing.
+    /// A line for each group of benchmarks with the same impact, unless there is none.
     pub(super) fn lines(&self) -> Vec<Text> {
         let mut alike: Vec<(Text, Vec<Text>)> = Vec::new();
-        for (benchmark, reach) in self.benchmarks.iter().filter(|(_, reach)| !reach.is_nothing()) {
-            let words = impact::words(reach, "may reach more, because");
+        for (benchmark, impact) in self.benchmarks.iter().filter(|(_, impact)| !impact.is_nothing())
+        {
+            let words = impact::words(impact, "may reach more, because");
             let name = impact::name(&benchmark.name.id);
             match alike.iter_mut().find(|(other, _)| *other == words) {
                 Some((_, names)) => names.push(name),
@@ -95,14 +98,14 @@ impl ExecutedFunctions {
         lines
     }
 
-    /// How many benchmarks reach nothing.
+    /// The number of benchmarks without impact.
     pub(super) fn count_without_impact(&self) -> usize {
-        self.benchmarks.iter().filter(|(_, reach)| reach.is_nothing()).count()
+        self.benchmarks.iter().filter(|(_, impact)| impact.is_nothing()).count()
     }
 
-    /// Whether all that is executed is known.
+    /// True if all executed functions are known.
     fn is_complete(&self) -> bool {
-        let mut reached = self.benchmarks.iter().map(|(_, reach)| reach);
-        self.not_traced.is_empty() && reached.all(|reach| reach.uncertainties.is_empty())
+        let mut reached = self.benchmarks.iter().map(|(_, impact)| impact);
+        self.not_traced.is_empty() && reached.all(|impact| impact.uncertainties.is_empty())
     }
 }

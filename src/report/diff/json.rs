@@ -1,4 +1,4 @@
-//! The difference between two versions for programs.
+//! The report of `diff` for programs.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -43,7 +43,8 @@ struct TargetFields<'r> {
     unchanged: usize,
     /// The benchmarks that both versions have; null without --by-benchmark, or if they could not be listed.
     benchmarks: Option<Vec<Reaching<'r>>>,
-    /// The ids of the benchmarks that only one version has, and that were not traced; null where `benchmarks` is.
+    /// The ids of the benchmarks that only one version has, and that were not traced; null if
+    /// `benchmarks` is.
     not_traced: Option<Vec<&'r str>>,
     /// Other differences, certain or possible, of code and data: each a phrase that names one, such as `the section
     /// .init_array`.
@@ -72,7 +73,7 @@ struct Changed<'r> {
     head_stack_bytes: Option<u64>,
     #[serde(flatten)]
     difference: Difference<'r>,
-    /// The ids of the benchmarks that execute it; null where `benchmarks` is.
+    /// The ids of the benchmarks that execute it; null if `benchmarks` is.
     executed_by: Option<Vec<&'r str>>,
 }
 
@@ -87,7 +88,7 @@ struct Sized<'r> {
     size_bytes: u64,
     /// The size of its stack frame; null if that is unknown.
     stack_bytes: Option<u64>,
-    /// The ids of the benchmarks that execute it; null where `benchmarks` is.
+    /// The ids of the benchmarks that execute it; null if `benchmarks` is.
     executed_by: Option<Vec<&'r str>>,
 }
 
@@ -98,7 +99,7 @@ struct Reaching<'r> {
     impact: ReachFields<'r>,
 }
 
-/// A link input that could not be compared, and why.
+/// A link input that could not be compared, and the reason.
 #[derive(Serialize, JsonSchema)]
 struct Input<'r> {
     input: &'r str,
@@ -147,9 +148,9 @@ impl<'r> From<&'r TargetDiff> for TargetFields<'r> {
             };
             functions.iter().map(sized).collect()
         };
-        let reaching = |(benchmark, reach): &'r (Benchmark, Impact)| Reaching {
+        let reaching = |(benchmark, impact): &'r (Benchmark, Impact)| Reaching {
             id: &benchmark.name.id,
-            impact: reach.into(),
+            impact: impact.into(),
         };
         let inputs = not_comparable.iter();
         Self {

@@ -21,9 +21,9 @@ use crate::{
 /// The difference between two versions.
 #[derive(Clone, Debug)]
 pub struct DiffReport {
-    /// The version that the other is compared with.
+    /// The version that the head is compared with.
     pub base: Version,
-    /// The other version.
+    /// The version compared with it.
     pub head: Version,
     /// Bench targets of both versions.
     pub targets: Vec<TargetDiff>,
@@ -36,18 +36,19 @@ pub struct DiffReport {
 /// The difference in one bench target.
 #[derive(Clone, Debug)]
 pub struct TargetDiff {
-    /// The bench target.
+    /// The bench target compared.
     pub target: BenchTarget,
-    /// Its functions.
+    /// The functions that differ.
     pub diff: FunctionDiff,
-    /// Link inputs of either version that nothing is known about.
+    /// Link inputs of either version that could not be compared.
     pub not_comparable: Vec<NotComparable>,
-    /// What its benchmarks reach; absent if that was not asked for, or they could not be listed.
+    /// The functions that its benchmarks execute; `None` if not requested, or the benchmarks could
+    /// not be listed.
     pub executed: Option<ExecutedFunctions>,
 }
 
 impl TargetDiff {
-    /// The difference of a bench target between two versions, without what its benchmarks reach.
+    /// The difference of a bench target between two versions, without its benchmarks.
     pub fn new(target: &BenchTarget, base: &FunctionSet, head: &FunctionSet) -> Self {
         let mut not_comparable = base.not_comparable().to_vec();
         not_comparable.extend_from_slice(head.not_comparable());
@@ -58,7 +59,7 @@ impl TargetDiff {
     }
 }
 
-/// The name of a function, with a part of its instance where it is one of those that several have.
+/// The name of a function, with a part of its instance if several functions share the name.
 pub(super) fn label(name: &Name, instance: u64, shared: &BTreeSet<&Name>) -> String {
     if shared.contains(name) {
         format!("{name} #{:08x}", instance >> 32)
@@ -149,11 +150,11 @@ mod tests {
     }
 
     #[test]
-    fn each_function_that_differs_is_a_line() {
+    fn diff_has_a_line_for_each_function() {
         insta::assert_snapshot!(style::plain(&report("parse").text(80)));
     }
 
-    /// The same report with benchmarks: of the first target two reach something.
+    /// The same report with benchmarks: two of the first target execute changed functions.
     fn by_benchmark(name: &str) -> DiffReport {
         let mut report = report(name);
         for (number, function) in report.targets[0].diff.changed.iter_mut().enumerate().skip(1) {
@@ -182,7 +183,7 @@ mod tests {
             variables: vec![name.to_owned()],
             uncertainties: vec![],
         };
-        let of = |id: &str, reach: &Impact| (benchmark(id), reach.clone());
+        let of = |id: &str, impact: &Impact| (benchmark(id), impact.clone());
         let nothing = Impact::default();
         report.targets[0].executed = Some(ExecutedFunctions {
             benchmarks: vec![
@@ -204,18 +205,18 @@ mod tests {
     }
 
     #[test]
-    fn benchmarks_are_told_below_the_functions_that_they_execute_and_with_what_they_reach() {
+    fn benchmarks_follow_the_functions_they_execute() {
         insta::assert_snapshot!(style::plain(&by_benchmark("parse").text(80)));
         assert!(!report("parse").text(80).contains("benchmark"));
     }
 
     #[test]
-    fn many_benchmarks_that_all_reach_the_same_are_counted() {
+    fn benchmarks_with_equal_impact_are_counted() {
         let mut report = by_benchmark("parse");
         let reached = report.targets[0].executed.as_mut().unwrap();
-        let (_, reach) = reached.benchmarks[0].clone();
+        let (_, impact) = reached.benchmarks[0].clone();
         reached.benchmarks =
-            (0..9).map(|index| (benchmark(&format!("b{index}")), reach.clone())).collect();
+            (0..9).map(|index| (benchmark(&format!("b{index}")), impact.clone())).collect();
         let text = style::plain(&report.text(80));
         for line in [
             "\n    executed by all 9 benchmarks\n",
@@ -226,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn that_nobody_executes_a_function_is_certain_only_if_all_is_known() {
+    fn unexecuted_function_needs_complete_traces() {
         let certain = "no benchmark executes it";
         let said = |change: fn(&mut ExecutedFunctions)| {
             let mut reached = ExecutedFunctions::default();
@@ -235,17 +236,17 @@ mod tests {
             reached.executed_by(&Name::demangle("f"), 1, executed::InVersions::Both).plain()
         };
         assert_eq!(said(|_| ()), certain);
-        let doubt = |reached: &mut ExecutedFunctions| {
+        let uncertain = |reached: &mut ExecutedFunctions| {
             reached.benchmarks[0].1.uncertainties.push("x".to_owned())
         };
         let unknown = |reached: &mut ExecutedFunctions| reached.not_traced.push(benchmark("b"));
-        for change in [doubt as fn(&mut ExecutedFunctions), unknown] {
+        for change in [uncertain as fn(&mut ExecutedFunctions), unknown] {
             assert_eq!(said(change), "no benchmark is known to execute it");
         }
     }
 
     #[test]
-    fn a_program_reads_who_executes_a_function_and_what_a_benchmark_reaches() {
+    fn json_has_executing_benchmarks_and_their_impact() {
         let json = |report: &DiffReport| -> serde_json::Value {
             serde_json::from_str(&report.json().unwrap()).unwrap()
         };
@@ -255,10 +256,10 @@ mod tests {
         assert_eq!(executed_by("added", 0), serde_json::json!(["slow"]));
         assert_eq!(executed_by("removed", 0), serde_json::json!([]), "another version's");
         assert_eq!(target["benchmarks"][3]["id"], "slow");
-        let reach = &target["benchmarks"][3]["impact"];
-        assert_eq!(reach["functions"][1]["name"], "new");
-        assert_eq!(reach["functions"][1]["instance"], target["added"][0]["instance"]);
-        assert_eq!([&reach["files"][0], &reach["variables"][0]], ["parse", "parse"]);
+        let impact = &target["benchmarks"][3]["impact"];
+        assert_eq!(impact["functions"][1]["name"], "new");
+        assert_eq!(impact["functions"][1]["instance"], target["added"][0]["instance"]);
+        assert_eq!([&impact["files"][0], &impact["variables"][0]], ["parse", "parse"]);
         assert_eq!(with["targets"][1]["not_traced"], serde_json::json!(["parse"]));
         let without = json(&report("parse"));
         let target = &without["targets"][0];
@@ -270,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn functions_of_one_name_are_told_apart_by_their_symbols() {
+    fn equal_names_are_distinguished_by_their_symbols() {
         let mut report = report("iter");
         report.targets[0].diff.added = vec![SizedFunction {
             name: Name::demangle("iter"),
@@ -285,13 +286,13 @@ mod tests {
     }
 
     #[test]
-    fn a_program_reads_what_the_schema_says() {
+    fn json_keeps_its_schema() {
         assert_keeps("diff", &report("parse"));
         assert_keeps("diff", &by_benchmark("parse"));
     }
 
     #[test]
-    fn nothing_from_elsewhere_steers_the_terminal() {
+    fn untrusted_texts_are_harmless() {
         assert_harmless(&report(HOSTILE));
         assert_harmless(&by_benchmark(HOSTILE));
     }

@@ -1,4 +1,4 @@
-//! What was found on a machine for people: what matters first.
+//! The report of `doctor` for people: what matters first.
 
 use super::DoctorReport;
 use crate::{
@@ -50,7 +50,7 @@ impl DoctorReport {
     }
 }
 
-/// What was found, and what to do about it.
+/// A finding, and the advice on it.
 fn explained(Finding { check, found, grade, matters }: &Finding) -> Item {
     let role = if *matters { Role::Doubtful } else { Role::Head };
     let found = Text::new().styled(role, *check).then(format!(": {found}"));

@@ -1,4 +1,4 @@
-//! What was found on a machine for programs.
+//! The report of `doctor` for programs.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,7 +14,7 @@ use crate::{
 #[derive(Serialize, JsonSchema)]
 pub(in crate::report) struct Doctor<'r> {
     machine: Machine<'r>,
-    /// What matters to comparisons, in a few words; null if nothing does.
+    /// The findings that matter to comparisons, in a few words; null if there are none.
     summary: Option<String>,
     findings: Vec<CheckFields<'r>>,
 }
@@ -29,9 +29,10 @@ struct CheckFields<'r> {
     /// nobody can on this machine.
     #[schemars(extend("enum" = ["ok", "rbench", "user", "never"]))]
     grade: &'static str,
-    /// Whether it may change or blur the result of a comparison.
+    /// True if it may change or blur the result of a comparison.
     matters: bool,
-    /// How rbench handles it, the user's command, or why nothing can be done; null if all is well.
+    /// The remedy of rbench, the user's command, or the reason why nothing can be done; null if all is
+    /// well.
     advice: Option<&'r str>,
 }
 

@@ -1,4 +1,4 @@
-//! The report of `doctor`: what was found, what matters first.
+//! The report of `doctor`: sources of noise on a machine, what matters first.
 
 mod document;
 pub(super) mod json;
@@ -9,12 +9,12 @@ use super::{
 };
 use crate::{error::Result, machine::doctor::Finding, model::Machine};
 
-/// What was found on a machine.
+/// The sources of noise found on a machine.
 #[derive(Clone, Debug)]
 pub struct DoctorReport {
-    /// The machine.
+    /// The machine examined.
     pub machine: Machine,
-    /// What each check found.
+    /// The finding of each check.
     pub findings: Vec<Finding>,
 }
 
@@ -49,13 +49,13 @@ mod tests {
     }
 
     #[test]
-    fn what_matters_comes_first_and_what_is_fine_last() {
+    fn doctor_lists_important_findings_first() {
         let text = style::plain(&report("on").text(PLAIN_COLUMNS));
         insta::assert_snapshot!(text);
     }
 
     #[test]
-    fn a_machine_without_fault_gets_one_sentence() {
+    fn faultless_machine_gets_one_sentence() {
         let findings = vec![Finding::ok("swap", "none")];
         let text = DoctorReport { findings, ..report("on") }.text(PLAIN_COLUMNS);
         let text = style::plain(&text);
@@ -63,13 +63,13 @@ mod tests {
     }
 
     #[test]
-    fn programs_get_every_check() {
+    fn json_has_every_check() {
         assert_keeps("doctor", &report("on"));
         insta::assert_snapshot!(report("on").json().unwrap());
     }
 
     #[test]
-    fn no_file_of_the_kernel_steers_the_terminal() {
+    fn kernel_files_are_harmless() {
         assert_harmless(&report(HOSTILE));
     }
 }

@@ -1,4 +1,4 @@
-//! The explanation for people: a table of functions, then what is to be said of each.
+//! The report of `explain` for people: a table of functions, then notes on each.
 
 use super::words::{behaviour, calls, code, signed};
 use crate::{
@@ -62,10 +62,10 @@ impl ExplainedBenchmark {
         table
     }
 
-    /// What differs besides the functions that are executed while it is measured.
+    /// Differences besides those in the functions executed during the measurement.
     pub(super) fn also(&self) -> Vec<Text> {
         let mut reach = self.reach.clone();
-        // What was entered after the clock was first read may have been so to prepare.
+        // A function entered after the clock was first read may have run in set-up.
         reach.functions.retain(|function| !self.is_counted(function));
         for function in &mut reach.functions {
             function.while_measuring = false;
@@ -81,7 +81,7 @@ impl ExplainedBenchmark {
         lines
     }
 
-    /// Whether a function was executed while it was measured.
+    /// True if the function was executed during the measurement.
     fn is_counted(&self, reached: &ReachedFunction) -> bool {
         self.explanation.functions.iter().any(|function| {
             let of_program = matches!(function.place, Place::Program(_));
@@ -95,7 +95,7 @@ fn coloured(difference: f64) -> Cell {
     Cell::styled(role, signed(difference))
 }
 
-/// How the code of a function differs, and what it does otherwise.
+/// The difference in a function's code, and in its behaviour.
 fn note(function: &FunctionDifference) -> Option<Text> {
     let behaviour = behaviour(function);
     if !function.code.differs() && behaviour.is_empty() {

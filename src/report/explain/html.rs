@@ -1,4 +1,5 @@
-//! The explanation as a web page, and as a part of the page of a comparison: a table of functions.
+//! The report of `explain` as a web page, and as a part of the page of a comparison: a table of
+//! functions.
 
 use askama::Template;
 
@@ -25,11 +26,11 @@ struct Page<'p> {
     functions: &'p str,
 }
 
-/// What functions executed, and what is to be said of all of them.
+/// The table of functions, with its notes.
 #[derive(Template)]
 #[template(path = "functions.html")]
 struct Functions {
-    /// The benchmark, for those who only hear of the table.
+    /// The name of the benchmark, for readers of the table who use a screen reader.
     name: String,
     remarks: Vec<String>,
     functions: Vec<Row>,
@@ -40,7 +41,7 @@ struct Functions {
 
 /// One function.
 struct Row {
-    /// In which direction it is a reason.
+    /// The direction of the difference that it explains.
     class: &'static str,
     name: String,
     caused: String,

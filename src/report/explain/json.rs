@@ -1,4 +1,4 @@
-//! The explanation for programs.
+//! The report of `explain` for programs.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-/// Where the difference of a benchmark's instructions comes from.
+/// The sources of the difference in a benchmark's instructions.
 #[derive(Serialize, JsonSchema)]
 pub(in crate::report) struct Explained<'r> {
     base: Version<'r>,
@@ -27,15 +27,15 @@ pub(in crate::report) struct Explained<'r> {
     /// The instructions of one iteration in the head.
     #[schemars(range(min = 0))]
     head_instructions: f64,
-    /// The additional instructions that no function with other machine code accounts for: other input, or another
-    /// environment.
+    /// The additional instructions that no function with different machine code accounts for: other
+    /// input, or another environment.
     unattributed: f64,
-    /// The functions that either version executed while it was measured, those that explain most first. All numbers are
-    /// of one iteration.
+    /// The functions that either version executed during the measurement, those that explain most
+    /// first. All numbers are of one iteration.
     functions: Vec<FunctionFields<'r>>,
-    /// Its set-up included.
+    /// The impact, including set-up.
     impact: ReachFields<'r>,
-    /// The packages from elsewhere that the two versions use in different versions.
+    /// The external packages whose version differs between base and head.
     dependencies: Vec<Dependency<'r>>,
 }
 
@@ -47,18 +47,19 @@ struct FunctionFields<'r> {
     /// Distinguishes functions of one name: a digest of the symbol, in the head if that executes it; null in a library.
     #[schemars(regex(pattern = HASH))]
     instance: Option<String>,
-    /// The file of the shared library that it is in; null in the executable.
+    /// The file of the shared library that contains it; null in the executable.
     library: Option<&'r str>,
-    /// How its machine code differs: `changed` also where only data that it refers to differs, `unknown` in libraries.
+    /// The difference in its machine code: `changed` also if only data that it refers to differs,
+    /// `unknown` in libraries.
     #[schemars(extend("enum" = ["same", "changed", "only-base", "only-head", "unknown"]))]
     code: &'static str,
     /// The size of its code in the base; null unless it differs, or if the base lacks it.
     base_bytes: Option<u64>,
     /// The size of its code in the head; null unless it differs, or if the head lacks it.
     head_bytes: Option<u64>,
-    /// The size of its stack frame in the base; null where `base_bytes` is, or if it is unknown.
+    /// The size of its stack frame in the base; null if `base_bytes` is, or if it is unknown.
     base_stack_bytes: Option<u64>,
-    /// The size of its stack frame in the head; null where `head_bytes` is, or if it is unknown.
+    /// The size of its stack frame in the head; null if `head_bytes` is, or if it is unknown.
     head_stack_bytes: Option<u64>,
     /// null unless `code` is `changed`.
     difference: Option<Difference<'r>>,
@@ -66,10 +67,12 @@ struct FunctionFields<'r> {
     base: Option<ExecutedFields>,
     /// null if the head does not call it.
     head: Option<ExecutedFields>,
-    /// The additional instructions that it accounts for: if its code differs, its own and those of functions that it
-    /// calls and whose code does not differ. Of all functions together, the difference of the totals.
+    /// The additional instructions that it accounts for: if its code differs, its own and those of
+    /// the functions that it calls and whose code does not differ. Over all functions, the sum is
+    /// the difference of the totals.
     caused: f64,
-    /// The additional instructions that it executes itself. Of all functions together, the difference of the totals.
+    /// The additional instructions that it executes itself. Over all functions, the sum is the
+    /// difference of the totals.
     #[serde(rename = "self")]
     own: f64,
     /// The additional instructions that it executes together with its callees.
@@ -78,8 +81,8 @@ struct FunctionFields<'r> {
     called_gained: Vec<CalleeFields<'r>>,
     /// Functions that only the base's calls, the most instructions first.
     called_lost: Vec<CalleeFields<'r>>,
-    /// Where only one version calls it: the caller that it seems to be inlined into in the other one, which executes
-    /// about as many instructions more itself.
+    /// If only one version calls it: the caller that it seems to be inlined into in the other one,
+    /// which executes about as many instructions more itself.
     inlined_into: Option<&'r str>,
 }
 
@@ -90,8 +93,8 @@ struct ExecutedFields {
     #[serde(rename = "self")]
     #[schemars(range(min = 0))]
     own: f64,
-    /// Instructions that it executes together with its callees; of functions that call each other in a circle, of the
-    /// whole circle.
+    /// Instructions that it executes together with its callees; of functions that call each other
+    /// in a cycle, of the whole cycle.
     #[schemars(range(min = 0))]
     inclusive: f64,
     /// Instructions that it accounts for.
@@ -166,10 +169,10 @@ impl<'r> From<&'r FunctionDifference> for FunctionFields<'r> {
     }
 }
 
-/// A size in bytes, and how many bytes of the stack its frame takes, where that is known.
+/// The size of the code in bytes, and of the stack frame, if that is known.
 type Size = (u64, Option<u64>);
 
-/// What the JSON calls the difference of code, and the sizes in base and head.
+/// The name of the difference in JSON, and the sizes in base and head.
 fn sizes(code: &Code) -> (&'static str, [Option<Size>; 2]) {
     match code {
         Code::Same => ("same", [None, None]),

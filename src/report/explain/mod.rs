@@ -1,4 +1,4 @@
-//! The report of `explain`: where the instructions went that a version of a benchmark executes more or less.
+//! The report of `explain`: the functions that account for a change in a benchmark's instructions.
 
 mod document;
 mod html;
@@ -13,20 +13,20 @@ use super::{
 };
 use crate::{callgrind::FunctionDifference, compare::ExplainedBenchmark, error::Result};
 
-/// So many functions are shown to people.
+/// The maximum number of functions shown to people.
 const MOST: usize = 20;
 
-/// A difference below this is one of rounding: nobody executes a thousandth of an instruction.
+/// The difference below which it is rounding: nothing executes a thousandth of an instruction.
 const NOTHING: f64 = 1e-3;
 
 impl ExplainedBenchmark {
-    /// The functions that differ in what they executed, the most important ones.
+    /// The most important functions whose executed instructions differ.
     fn shown(&self) -> impl Iterator<Item = &FunctionDifference> {
         self.different().take(MOST)
     }
 
-    /// The functions that differ in what they executed themselves, that are a reason, or that were called more or less
-    /// often.
+    /// The functions that executed a different number of instructions themselves, account for a
+    /// difference, or were called more or less often.
     fn different(&self) -> impl Iterator<Item = &FunctionDifference> {
         self.explanation.functions.iter().filter(|function| {
             let [base, head] = function.calls();
@@ -35,13 +35,14 @@ impl ExplainedBenchmark {
         })
     }
 
-    /// How many instructions more all functions that are not shown executed themselves, and how many functions these are.
+    /// The number of functions not shown, and the additional instructions that they executed
+    /// themselves.
     fn others(&self) -> (usize, f64) {
         let others: Vec<f64> = self.different().skip(MOST).map(FunctionDifference::own).collect();
         (others.len(), others.iter().sum())
     }
 
-    /// How many instructions more no function with other machine code is the reason of.
+    /// The additional instructions that no function with different machine code accounts for.
     fn without_reason(&self) -> f64 {
         let functions = self.explanation.functions.iter();
         functions

@@ -1,4 +1,4 @@
-//! Explanations with every kind of function, as text, markdown and JSON.
+//! Explanations with every kind of function, as text, Markdown and JSON.
 
 use super::*;
 use crate::{
@@ -118,32 +118,32 @@ fn report(name: &str) -> ExplainedBenchmark {
 }
 
 #[test]
-fn a_table_of_functions_is_followed_by_what_they_do_otherwise() {
+fn text_has_a_table_of_functions_and_notes() {
     insta::assert_snapshot!(style::plain(&report("parse").text(100)));
 }
 
 #[test]
-fn a_pull_request_gets_the_same_as_markdown() {
+fn markdown_has_the_same_table_and_notes() {
     insta::assert_snapshot!(report("parse").markdown());
 }
 
 #[test]
-fn a_browser_gets_each_function_as_a_row_with_what_it_does_otherwise() {
+fn html_has_a_row_for_each_function() {
     let page = report("parse").html().unwrap();
     let row = page.split("<tr class=").nth(1).unwrap();
     assert!(row.starts_with("slower><th scope=row><code>parse</code>"), "{row}");
-    for told in ["+640<td", "-500<td", "<td class=n>64<td>", "212 -&#62; 280 bytes"] {
-        assert!(row.contains(told), "no {told} in {row}");
+    for part in ["+640<td", "-500<td", "<td class=n>64<td>", "212 -&#62; 280 bytes"] {
+        assert!(row.contains(part), "no {part} in {row}");
     }
     assert!(row.contains("now calls digit (64 times, 520 instructions)"), "{row}");
     assert_eq!(page.matches("<th scope=row>").count(), 8, "seven functions and their sum");
-    for told in ["<tfoot><tr><th scope=row>all functions", "+310.5", "Dependencies: parse 1.0.0"] {
-        assert!(page.contains(told), "no {told} in {page}");
+    for part in ["<tfoot><tr><th scope=row>all functions", "+310.5", "Dependencies: parse 1.0.0"] {
+        assert!(page.contains(part), "no {part} in {page}");
     }
 }
 
 #[test]
-fn without_other_machine_code_it_is_input_or_environment() {
+fn unchanged_code_points_to_input_or_environment() {
     let mut report = report("parse");
     report.explanation.functions.retain(|function| function.code == Code::Same);
     report.explanation.functions[0].head = executed(1_250.0, 1_250.0, 10.0, 250.0);
@@ -155,7 +155,7 @@ fn without_other_machine_code_it_is_input_or_environment() {
 }
 
 #[test]
-fn functions_beyond_the_first_are_one_row() {
+fn functions_beyond_the_limit_share_a_row() {
     let mut report = report("parse");
     for number in 0..30 {
         let name = format!("other_{number}");
@@ -169,7 +169,7 @@ fn functions_beyond_the_first_are_one_row() {
 }
 
 #[test]
-fn numbers_have_their_digits_in_groups() {
+fn numbers_have_digit_groups() {
     let cases = [
         (0.0, "0"),
         (0.004, "0"),
@@ -184,7 +184,7 @@ fn numbers_have_their_digits_in_groups() {
 }
 
 #[test]
-fn a_program_reads_what_the_schema_says_and_the_numbers_sum_to_the_total() {
+fn json_keeps_its_schema_and_numbers_add_up() {
     let report = report("parse");
     assert_keeps("explain", &report);
     let json: serde_json::Value = serde_json::from_str(&report.json().unwrap()).unwrap();
@@ -195,6 +195,6 @@ fn a_program_reads_what_the_schema_says_and_the_numbers_sum_to_the_total() {
 }
 
 #[test]
-fn nothing_from_elsewhere_steers_the_terminal() {
+fn untrusted_texts_are_harmless() {
     assert_harmless(&report(HOSTILE));
 }

@@ -1,4 +1,4 @@
-//! The explanation in words and numbers for people. Names are not yet made visible.
+//! Words an explanation for people. Names are not escaped yet.
 
 use super::NOTHING;
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
     report::quantity::{change_of_stack, percent},
 };
 
-/// So many callees of a function are named at most.
+/// The maximum number of callees named for a function.
 const MOST_CALLEES: usize = 3;
 
 impl ExplainedBenchmark {
@@ -25,7 +25,7 @@ impl ExplainedBenchmark {
         )
     }
 
-    /// What there is to say of all functions together: sentences without a full stop.
+    /// Remarks on all functions together: sentences without a full stop.
     pub(super) fn remarks(&self) -> Vec<String> {
         let mut remarks = Vec::new();
         let (all, unknown) = (self.explanation.difference(), self.without_reason());
@@ -56,7 +56,7 @@ impl ExplainedBenchmark {
     }
 }
 
-/// How the machine code of a function differs: `changed, 212 -> 280 bytes`.
+/// The difference in a function's machine code: `changed, 212 -> 280 bytes`.
 pub(super) fn code(function: &FunctionDifference) -> String {
     match &function.code {
         Code::Same => "same code".to_owned(),
@@ -88,7 +88,7 @@ fn changed_text(changed: &ChangedFunction) -> String {
     format!("{what}, {size}{}", change_of_stack(*base_stack, *head_stack))
 }
 
-/// What a function does otherwise, as phrases; none where the numbers say it all.
+/// The differences in a function's behaviour, as phrases; empty if the numbers show everything.
 pub(super) fn behaviour(function: &FunctionDifference) -> Vec<String> {
     let mut phrases = Vec::new();
     if function.code.differs() {
@@ -101,7 +101,7 @@ pub(super) fn behaviour(function: &FunctionDifference) -> Vec<String> {
     phrases
 }
 
-/// Where only one version calls a function: what may have come of it.
+/// The likely fate of a function that only one version calls.
 fn presence(function: &FunctionDifference) -> Option<String> {
     let (when, otherwise) = match (&function.base, &function.head) {
         (Some(_), None) => ("no longer called", "removed"),
@@ -116,7 +116,8 @@ fn presence(function: &FunctionDifference) -> Option<String> {
     })
 }
 
-/// Why a function with the same code executes another number of instructions in as many calls.
+/// The likely reason why unchanged code executes a different number of instructions in as many
+/// calls.
 fn other_work(function: &FunctionDifference) -> Option<String> {
     let [base, head] = function.calls();
     let own = function.own();
@@ -142,13 +143,13 @@ fn callees(verb: &str, callees: &[Callee]) -> Option<String> {
     (!named.is_empty()).then(|| format!("{verb} {}{more}", named.join(", ")))
 }
 
-/// How often a function is called in both versions: `64`, or `64 -> 128`.
+/// The number of calls of a function in both versions: `64`, or `64 -> 128`.
 pub(super) fn calls(function: &FunctionDifference) -> String {
     let [base, head] = function.calls().map(number);
     if base == head { head } else { format!("{base} -> {head}") }
 }
 
-/// A difference with its sign: `+1,234`, `-0.25`, `0`.
+/// A signed difference: `+1,234`, `-0.25`, `0`.
 pub(super) fn signed(difference: f64) -> String {
     let text = number(difference.abs());
     match text.as_str() {
@@ -158,7 +159,8 @@ pub(super) fn signed(difference: f64) -> String {
     }
 }
 
-/// A number of instructions or calls of one iteration, with two decimals if it is no whole one: `1,234`, `0.25`.
+/// A number of instructions or calls of one iteration, with two decimals unless it is an integer:
+/// `1,234`, `0.25`.
 pub(super) fn number(value: f64) -> String {
     let rounded = format!("{value:.2}");
     let (whole, decimals) = rounded.split_once('.').unwrap_or((&rounded, ""));

@@ -1,4 +1,4 @@
-//! What comparisons of two versions showed to have changed.
+//! Lists the changes that comparisons of two versions within one experiment showed.
 
 use super::{BenchmarkHistory, HistoryReport, HistoryRow, ReferenceVersion, Relation};
 use crate::{
@@ -22,11 +22,13 @@ pub(super) struct Shown<'r> {
 }
 
 impl HistoryReport {
-    /// A table for each two versions between which benchmarks changed, the oldest first; nothing if there are none.
+    /// A table for each pair of versions between which benchmarks changed, the oldest first; empty
+    /// if there are none.
     pub(super) fn compared(&self) -> Vec<Block> {
         let mut shown: Vec<Shown<'_>> = self.shown().collect();
         let mut blocks = Vec::new();
-        // All benchmarks have the versions in one order; those that a benchmark lacks are not in its rows.
+        // All benchmarks have the versions in one order; versions that a benchmark lacks are not in
+        // its rows.
         while let Some(first) = shown.iter().min_by_key(|one| self.place(one.head)) {
             let (base, head) = (first.base, first.head);
             let is_meant = |one: &Shown<'_>| one.base == base && one.head == head;
@@ -42,7 +44,7 @@ impl HistoryReport {
         self.benchmarks.iter().flat_map(BenchmarkHistory::shown)
     }
 
-    /// The place of a version in the order of all.
+    /// The position of a version in the order of all.
     fn place(&self, version: &Version) -> Option<usize> {
         let longest = self.benchmarks.iter().max_by_key(|history| history.versions.len())?;
         longest.versions.iter().position(|row| row.version == *version)
@@ -77,7 +79,7 @@ impl HistoryReport {
     }
 }
 
-/// The subject of the commit that a change is in.
+/// The subject of the commit with the change.
 pub(super) fn subject(version: &Version) -> Option<Block> {
     let hash = Text::new().styled_name(Role::Quiet, version.short());
     let subject = hash.styled(Role::Quiet, format!(": {}", version.summary));

@@ -1,4 +1,4 @@
-//! The history for people.
+//! The report of `history` for people.
 
 use super::{
     BenchmarkHistory, HistoryReport, HistoryRow, ReferenceVersion, Relation, sparkline::sparkline,
@@ -18,10 +18,10 @@ use crate::{
     verdict::{Interleaving, MIXED, VerdictKind},
 };
 
-/// Behind a verdict on versions that were measured in different experiments.
+/// The sign after a verdict on versions from different experiments.
 const ACROSS: &str = "~";
 
-/// With fewer degrees of freedom, an estimate of how much experiments differ says next to nothing.
+/// The degrees of freedom below which the variance between experiments is poorly known.
 const FEW_DEGREES: f64 = 3.0;
 
 impl HistoryReport {
@@ -148,7 +148,7 @@ impl HistoryReport {
         )
     }
 
-    /// What the signs mean, as far as they occur, and what to do about what cannot be compared.
+    /// The legend of the signs that occur, and advice on results that cannot be compared.
     fn explanations(&self) -> Vec<Text> {
         let mut lines = Vec::new();
         let across = || {
@@ -191,11 +191,11 @@ impl HistoryReport {
             let version = &row.version;
             let (base, head) =
                 (against.version.current_revision_arg(), version.current_revision_arg());
-            // Uncommitted files may have changed since, and be another version now.
+            // Uncommitted files may have changed since, and be a different version now.
             let same = if version.dirty { &base } else { &head };
             let again = self.command_line.suggest("run", &[same], &[]);
             let together = self.command_line.suggest("compare", &[&base, &head], &[]);
-            // `run` measures a version alone, which repeats nothing that was to be measured in turns.
+            // `run` measures a version alone, so it cannot repeat interleaved results.
             let alone = Interleaving { mode: Mode::Sequential, unavailable: None };
             if row.interleaving.is_none_or(|all| all == alone) {
                 texts
@@ -205,7 +205,7 @@ impl HistoryReport {
                 texts.push(hint("measure both together", together));
             }
         }
-        // What is not alike cannot be compared whatever is allowed.
+        // Results of different modes cannot be compared under any option.
         let mixed = Verdict::NotComparable { reason: MIXED.to_owned() };
         let would_be_allowed = |against: &ReferenceVersion| {
             against.relation == Relation::DifferentConditions && against.row.verdict != mixed
@@ -259,7 +259,7 @@ impl HistoryRow {
         [change, range, Cell::styled(kind.role(), kind.name()), Cell::from(sign)]
     }
 
-    /// Why the verdict is what it is, where a reader will ask.
+    /// The reason for the verdict, if a reader will ask for it.
     fn sentence(&self, name: String) -> Option<Text> {
         use VerdictKind::{Accepted, Failed, Improved, Regressed, Skipped};
         let reason = match &self.against {

@@ -1,4 +1,5 @@
-//! The history as a web page: what is suspected to have changed, and the course of each benchmark.
+//! The report of `history` as a web page: suspected changes, and the values of each benchmark over
+//! the versions.
 
 use std::borrow::Borrow;
 
@@ -23,12 +24,12 @@ use crate::{
     verdict::VerdictKind,
 };
 
-/// Up to so many events are shown: the newest.
+/// The maximum number of events shown: the newest.
 const MOST_EVENTS: usize = 100;
-/// Up to so many benchmarks of an event are shown.
+/// The maximum number of benchmarks shown for an event.
 const MOST_MEMBERS: usize = 50;
-/// A page lists about so many versions of benchmarks at most, and not more than so many of each; and has all data
-/// of so many.
+/// The approximate total number of versions listed on a page, the maximum for each benchmark, and
+/// the number up to which the page has all data.
 const MOST_LISTED: usize = 1500;
 const MOST_LISTED_OF_EACH: usize = 30;
 const MOST_WITH_DATA: usize = 4000;
@@ -47,7 +48,7 @@ struct Page {
     confirm: Option<String>,
     rows: Vec<Row>,
     hidden: usize,
-    /// Whether the page has all data.
+    /// True if the page has all data.
     is_whole: bool,
     /// The command that prints all values.
     all_values: String,
@@ -67,7 +68,7 @@ struct ShownFields {
     range: String,
     versions: String,
     subject: String,
-    /// When the version was committed, in seconds since 1970.
+    /// The Unix time of the commit, in seconds.
     time: i64,
 }
 
@@ -84,8 +85,8 @@ impl HistoryReport {
         self.html_of(&self.benchmarks)
     }
 
-    /// The page of this report with the versions of these benchmarks, which are those of the report: a caller that
-    /// has very many versions need not have all of them at once.
+    /// The page of this report with the versions of these benchmarks, which must be those of the
+    /// report. A caller with very many versions need not hold all of them at once.
     pub fn html_of<B: Borrow<BenchmarkHistory>>(
         &self,
         benchmarks: impl IntoIterator<Item = B>,
@@ -209,7 +210,7 @@ fn shown_fields(Shown { base, head, row, .. }: &Shown<'_>, name: &str) -> ShownF
     }
 }
 
-/// The first and the last of some versions.
+/// The first and the last of the shown versions.
 struct Ends {
     first: Version,
     last: Version,
@@ -228,14 +229,14 @@ impl Ends {
     }
 }
 
-/// A version at the end of an axis: `1a2b3c4, 2026-11-02`.
+/// The label of a version at the end of an axis: `1a2b3c4, 2026-11-02`.
 pub(super) fn end_text(version: &Version) -> String {
     let day = version.time.map_or_else(String::new, |time| format!(", {}", date::day(time)));
     escape_untrusted(&(version.short() + &day)).into_owned()
 }
 
 impl Series {
-    /// Why nothing is said, if nothing is.
+    /// The reason why a series was not analysed.
     pub(super) fn undecided_reason(&self) -> Option<&str> {
         match self {
             Self::Decided { .. } => None,

@@ -16,20 +16,20 @@ use crate::{
     verdict::VerdictKind,
 };
 
-/// A course has so many steps at most: in a line of the table, and for itself.
+/// The maximum number of steps of a series: in a line of the table, and in the large figure.
 const SMALL: usize = 90;
 const LARGE: usize = 400;
-/// Sentences about so many versions at most.
+/// The maximum number of versions with sentences.
 const MOST_SENTENCES: usize = 6;
 
-/// What matters most first.
+/// The classes of benchmarks by importance.
 const RANKS: [&str; 4] = ["slower", "faster", "steady", "unjudged"];
 
-/// How much of a benchmark is shown.
+/// Limits on the details of a benchmark.
 pub(super) struct Limits {
-    /// Of all intervals.
+    /// The confidence of all intervals.
     pub(super) confidence: f64,
-    /// How many versions are listed.
+    /// The number of versions listed.
     pub(super) listed: usize,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct Limits {
 pub(super) struct Row {
     pub(super) id: String,
     pub(super) class: &'static str,
-    /// By what a reader may sort: the newest value, and all suspected changes together.
+    /// The sort keys: the newest value, and all suspected changes together.
     pub(super) sort: String,
     pub(super) name: String,
     pub(super) small: Option<Drawing>,
@@ -47,7 +47,7 @@ pub(super) struct Row {
     pub(super) state: &'static str,
     pub(super) large: Option<Drawing>,
     pub(super) caption: String,
-    /// What a course shows, in words.
+    /// A description of the series, for readers who cannot see it.
     pub(super) label: String,
     /// The values at both ends of the axis, and the versions.
     pub(super) ends: (String, String),
@@ -57,12 +57,12 @@ pub(super) struct Row {
     pub(super) count: usize,
 }
 
-/// A course with what is suspected in it.
+/// A series with its suspected changes.
 pub(super) struct Drawing {
     pub(super) course: Course,
     /// A line for each suspected change.
     pub(super) marks: String,
-    /// Where each may be, if that is a range: from where, and how wide.
+    /// The range of each suspected change, as start and width.
     pub(super) possible: Vec<(f64, f64)>,
 }
 
@@ -122,7 +122,8 @@ impl Row {
         }
     }
 
-    /// What is suspected to be slower first, then faster, the largest change first; then what is not judged.
+    /// Orders suspected slowdowns first, then speedups, the largest change first; series without an
+    /// analysis last.
     pub(super) fn by_importance(one: &Self, other: &Self) -> Ordering {
         let rank =
             |row: &Self| RANKS.iter().position(|class| *class == row.class).unwrap_or(RANKS.len());
@@ -131,7 +132,7 @@ impl Row {
     }
 }
 
-/// The values that there are.
+/// The points of the versions that have values.
 fn points(rows: &[HistoryRow], confidence: f64) -> Vec<Point> {
     let mut session = 0;
     let mut points = Vec::with_capacity(rows.len());
@@ -185,7 +186,7 @@ fn label(history: &BenchmarkHistory, versions: usize) -> String {
     format!("values of {}: {since}", count(versions, "version"))
 }
 
-/// What is suspected, and what comparisons said of the newest versions.
+/// The suspected changes, and the comparisons of the newest versions.
 fn notes(history: &BenchmarkHistory) -> Vec<String> {
     let mut notes = Vec::new();
     for change in history.series.changes() {
@@ -215,7 +216,7 @@ fn notes(history: &BenchmarkHistory) -> Vec<String> {
     notes
 }
 
-/// The value of a version and the half-width of its interval; or why there is none.
+/// The value of a version and the half-width of its interval; or the reason why there is none.
 fn value_of(row: &HistoryRow, limits: &Limits, unit: Unit) -> (String, String) {
     let Some(summary) = &row.summary else {
         return (row.without_value().name().to_owned(), String::new());

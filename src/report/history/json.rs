@@ -1,4 +1,4 @@
-//! The history for programs.
+//! The report of `history` for programs.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -28,8 +28,8 @@ pub(in crate::report) struct History<'r> {
     warnings: Vec<String>,
     /// The number of stored versions that are not shown.
     hidden: usize,
-    /// The suspected changes by the course of values, oldest first: one for all benchmarks that may have changed at one
-    /// commit.
+    /// The suspected changes in the series of values, oldest first: one for all benchmarks that may
+    /// have changed at one commit.
     events: Vec<Event<'r>>,
     /// One for each metric.
     benchmarks: Vec<Benchmark<'r>>,
@@ -48,11 +48,11 @@ struct Event<'r> {
 /// The commits after the first, up to the second, as `A..B` of git.
 #[derive(Serialize, JsonSchema)]
 struct Place<'r> {
-    /// The last version before the change that was measured, or that does the same as such a one.
+    /// The last measured version before the change, or one with the same impact as a measured one.
     after: Version<'r>,
-    /// The first version after the change that was measured.
+    /// The first measured version after the change.
     until: Version<'r>,
-    /// With 95 % confidence, the change is after this version, …
+    /// With 95 % confidence, the change is after this version …
     possible_after: Version<'r>,
     /// … and not after this one.
     possible_until: Version<'r>,
@@ -83,15 +83,16 @@ struct SuspectedFields {
     high: f64,
 }
 
-/// The verdict on the course of values.
+/// The verdict on the series of values.
 #[derive(Serialize, JsonSchema)]
 struct SeriesFields<'r> {
     /// The number of versions that were compared; null without a verdict.
     versions: Option<usize>,
-    /// The probability that a course without a change looks as much as if it had one; 1 if that is more than 5 %.
+    /// The probability that a series without a change looks as much as if it had one; 1 if that is
+    /// more than 5 %.
     #[schemars(range(min = 0, max = 1))]
     p: Option<f64>,
-    /// Why there is no verdict.
+    /// The reason why there is no verdict.
     reason: Option<&'r str>,
     /// The suspected changes, oldest first.
     changes: Vec<SeriesChange<'r>>,
@@ -122,7 +123,7 @@ struct Benchmark<'r> {
 /// The variation of a benchmark between experiments.
 #[derive(Serialize, JsonSchema)]
 struct Sessions {
-    /// Relative: 0.005 is 0.5 %.
+    /// The relative standard deviation: 0.005 is 0.5 %.
     #[schemars(range(min = 0))]
     standard_deviation: f64,
     #[schemars(range(min = 0))]
@@ -135,9 +136,9 @@ struct Sessions {
 #[derive(Serialize, JsonSchema)]
 struct Row<'r> {
     version: Version<'r>,
-    /// Whether the repository still has its commit.
+    /// True if the repository still has its commit.
     in_repository: bool,
-    /// When its experiment began, in UTC.
+    /// The start of its experiment, in UTC.
     #[schemars(extend("format" = "date-time"))]
     measured_at: String,
     machine: Machine<'r>,
@@ -145,11 +146,12 @@ struct Row<'r> {
     toolchain: &'r str,
     #[serde(flatten)]
     measured: Measured,
-    /// The value; of a version that was not measured because it does the same as one before it, the value of that one.
+    /// The value; for a version that was skipped because nothing relevant changed, the value of the
+    /// version before it.
     result: Option<Estimate>,
-    /// Why it failed, if it did.
+    /// The reason why it failed; null if it did not.
     failure: Option<&'r str>,
-    /// Why the benchmark chose not to run; null if it did not.
+    /// The reason why the benchmark chose not to run; null if it did not.
     skipped: Option<&'r str>,
     against: Option<AgainstFields<'r>>,
 }

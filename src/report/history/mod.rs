@@ -1,5 +1,5 @@
-//! The report of `history`: benchmarks over the stored versions, each version compared with the one before
-//! it.
+//! The report of `history`: benchmarks over the stored versions, each version compared with the one
+//! before it.
 
 mod compared;
 mod document;
@@ -32,41 +32,41 @@ use crate::{
 /// Benchmarks over the stored versions.
 #[derive(Clone, Debug)]
 pub struct HistoryReport {
-    /// How benchmarks were judged.
+    /// The criteria of the verdicts.
     pub criteria: Criteria,
-    /// Whether people get one line for each benchmark, or all of its versions.
+    /// True for one line per benchmark instead of all of its versions.
     pub overview: bool,
-    /// Whether only events are shown.
+    /// True to show only events.
     pub changes_only: bool,
-    /// Whether only benchmarks are shown that are suspected to have become slower.
+    /// True to show only benchmarks that are suspected to have become slower.
     pub worst_only: bool,
-    /// The paths, as typed, to which the report is limited: to what changed where files there did; none for all.
+    /// The paths, as typed, that limit the report to changes of files below them; none for all.
     pub paths: Vec<String>,
-    /// How many stored versions are not shown.
+    /// The number of stored versions that are not shown.
     pub hidden: usize,
-    /// How many experiments are left out because they are not finished.
+    /// The number of experiments left out because they are not finished.
     pub unfinished: usize,
-    /// Whether the clone is shallow, so that the order of some versions is not known.
+    /// True if the clone is shallow, so that the order of some versions is unknown.
     pub shallow: bool,
     /// The benchmarks, one for each metric.
     pub benchmarks: Vec<BenchmarkHistory>,
-    /// What is suspected to have changed, oldest first.
+    /// The suspected changes, oldest first.
     pub events: Vec<Event>,
-    /// What writes the commands that are suggested.
+    /// Writes the suggested commands.
     pub command_line: Rc<dyn CommandLine>,
 }
 
 /// One benchmark in one metric over the stored versions.
 #[derive(Clone, Debug)]
 pub struct BenchmarkHistory {
-    /// The benchmark.
+    /// The benchmark measured.
     pub benchmark: Benchmark,
-    /// What was measured.
+    /// The metric of the values.
     pub metric: Metric,
-    /// How much it varies between experiments; absent where nothing needs it, no version was measured twice,
-    /// or the experiments that are compared were not all made under one set of conditions.
+    /// The variance between experiments; `None` if it is not needed, no version was measured twice,
+    /// or the compared experiments had different conditions.
     pub sessions: Option<SessionVariance>,
-    /// What the course of its values says.
+    /// The change-point analysis of its values.
     pub series: Series,
     /// The versions, oldest first; none if only events are shown.
     pub versions: Vec<HistoryRow>,
@@ -75,26 +75,26 @@ pub struct BenchmarkHistory {
 /// A version of a benchmark's history.
 #[derive(Clone, Debug)]
 pub struct HistoryRow {
-    /// The version.
+    /// The version measured.
     pub version: Version,
-    /// Whether the repository still has it.
+    /// True if the repository still has it.
     pub in_repository: bool,
-    /// When its experiment began.
+    /// The start of its experiment.
     pub measured: SystemTime,
-    /// On which machine.
+    /// The machine that measured it.
     pub machine: Machine,
-    /// What `rustc -vV` said of the compiler.
+    /// The compiler, from `rustc -vV`.
     pub toolchain: String,
-    /// What was measured, if it was.
+    /// The values, if it was measured.
     pub summary: Option<Summary>,
-    /// How the executions that were measured were interleaved; absent where nothing was measured, or they were
-    /// not all alike.
+    /// The interleaving of its executions; `None` if nothing was measured, or in different modes.
     pub interleaving: Option<Interleaving>,
-    /// Why there is nothing, if there is not.
+    /// The reason why it was not measured.
     pub failure: Option<Unmeasured>,
-    /// Whether it was measured on the same machine and with the same settings as the newest version.
+    /// True if it was measured on the same machine and with the same settings as the newest
+    /// version.
     pub like_newest: bool,
-    /// How it differs from the version before it; absent where there is none.
+    /// The comparison with the version before it, if there is one.
     pub against: Option<ReferenceVersion>,
 }
 
@@ -103,17 +103,18 @@ pub struct HistoryRow {
 pub struct ReferenceVersion {
     /// The version before it.
     pub version: Version,
-    /// How the two were measured.
+    /// The relation of their measurements.
     pub relation: Relation,
-    /// How they differ.
+    /// The verdict on the two versions.
     pub row: DecidedRow,
 }
 
-/// How two versions were measured. Conditions are the machine, the settings and the compiler.
+/// The relation of the measurements of two versions. Conditions are the machine, the settings and
+/// the compiler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Relation {
-    /// In one experiment, interleaved.
+    /// In one experiment.
     SameExperiment,
     /// In two experiments under the same conditions.
     AcrossExperiments,
@@ -122,7 +123,7 @@ pub enum Relation {
 }
 
 impl HistoryReport {
-    /// What a reader must know, as sentences.
+    /// The warnings, as sentences.
     fn warnings(&self) -> Vec<String> {
         let is_different = |row: &HistoryRow| {
             row.against.as_ref().is_some_and(|against| {
@@ -159,7 +160,7 @@ impl HistoryReport {
 }
 
 impl HistoryRow {
-    /// What is said in place of a value where there is none.
+    /// The kind shown in place of a missing value.
     const fn without_value(&self) -> VerdictKind {
         match self.failure {
             Some(Unmeasured::Skipped(_)) => VerdictKind::Skipped,
@@ -169,7 +170,7 @@ impl HistoryRow {
 }
 
 impl ReferenceVersion {
-    /// Whether the verdict is about results of two experiments.
+    /// True if the verdict compares results of two experiments.
     fn is_across(&self) -> bool {
         self.relation != Relation::SameExperiment
             && !matches!(

@@ -1,4 +1,5 @@
-//! What the course of a benchmark's values says: since when it is suspected to have changed.
+//! Words the suspected changes in the series of a benchmark's values: the likely commits, and the
+//! command that confirms them.
 
 use std::collections::BTreeSet;
 
@@ -14,59 +15,59 @@ use crate::{
     },
 };
 
-/// How the course of a benchmark's values was judged.
+/// The change-point analysis of a benchmark's values.
 #[derive(Clone, Debug)]
 pub enum Series {
-    /// By change points.
+    /// Analysed for change points.
     Decided {
-        /// How many versions it has.
+        /// The number of versions in the series.
         versions: usize,
-        /// The probability that a series without a change looks as much as if it had one; 1 if that is more than
-        /// 5 %.
+        /// The probability that a series without a change looks as much as if it had one; 1 if that
+        /// is more than 5 %.
         p: f64,
-        /// What is suspected, oldest first.
+        /// The suspected changes, oldest first.
         changes: Vec<SuspectedChange>,
     },
-    /// Not at all.
+    /// Not analysed.
     NotJudged {
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
 
-/// A change that the course of values suggests, and that no comparison has confirmed.
+/// A change that the series suggests, and that no comparison has confirmed.
 #[derive(Clone, Debug)]
 pub struct SuspectedChange {
-    /// Where.
+    /// The commits that may have caused it.
     pub place: CommitPlace,
     /// The relative change of the level: 0.05 is 5 % more than before.
     pub estimate: f64,
-    /// The lower limit of its 95 % interval.
+    /// The lower limit of its 95 % CI.
     pub low: f64,
     /// The upper limit.
     pub high: f64,
 }
 
-/// The commits that may have changed something, as ranges `A..B` in the sense of git: those after `A`, up to `B`.
+/// The commits that may have caused a change, as git ranges `A..B`: those after `A`, up to `B`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommitPlace {
     /// The most likely range: `A` and `B` were measured, and nothing between them.
     pub best: [Version; 2],
-    /// The range of all commits that are likely, with 95 % confidence.
+    /// The range that contains the change with 95 % confidence.
     pub possible: [Version; 2],
 }
 
-/// Changes of benchmarks that may have one cause.
+/// Changes of benchmarks that may have a common cause.
 #[derive(Clone, Debug)]
 pub struct Event {
-    /// Where.
+    /// The commits that may have caused them.
     pub place: CommitPlace,
-    /// The index of each benchmark in the report, and of its change.
+    /// For each change, the index of the benchmark in the report, and of the change in its series.
     pub members: Vec<[usize; 2]>,
 }
 
 impl Series {
-    /// What is suspected.
+    /// The suspected changes.
     pub fn changes(&self) -> &[SuspectedChange] {
         match self {
             Self::Decided { changes, .. } => changes,
@@ -74,15 +75,16 @@ impl Series {
         }
     }
 
-    /// Keeps some of what is suspected.
+    /// Keeps the suspected changes that satisfy the predicate.
     pub fn retain(&mut self, is_kept: impl FnMut(&SuspectedChange) -> bool) {
         if let Self::Decided { changes, .. } = self {
             changes.retain(is_kept);
         }
     }
 
-    /// All changes together, relative: 0.05 if the last level is 5 % above the first. What changed from or to a count of
-    /// nothing, nobody knows the ratio of: there, it is this change and those behind it.
+    /// The relative change over all suspected changes: 0.05 if the last level is 5 % above the
+    /// first. A change from or to a count of 0 has no ratio: then it is only that change and those
+    /// after it.
     pub fn total(&self) -> f64 {
         let changes = self.changes();
         let has_no_ratio =
@@ -93,12 +95,12 @@ impl Series {
 }
 
 impl CommitPlace {
-    /// The most likely range, as git has it.
+    /// The most likely range, in git's notation.
     pub(super) fn best_range(&self) -> String {
         text_of(&self.best)
     }
 
-    /// The other range, where it is another.
+    /// The 95 % range, if it differs from the most likely one.
     pub(super) fn possible_range(&self) -> Option<String> {
         (self.possible != self.best).then(|| text_of(&self.possible))
     }
@@ -123,7 +125,7 @@ impl HistoryReport {
         members
     }
 
-    /// What is suspected, event by event, and what was judged.
+    /// The suspected changes by event, and the number of analysed benchmarks.
     pub(super) fn event_blocks(&self) -> Vec<Block> {
         let names = self.names();
         let mut blocks = Vec::new();
@@ -135,12 +137,12 @@ impl HistoryReport {
             .events
             .last()
             .map(|event| Text::from("confirm the newest: ").command(self.confirmation(event)));
-        let judged = std::iter::once(Text::from(self.decided_text()));
-        blocks.extend(Block::list(confirmation.into_iter().chain(judged)));
+        let summary = std::iter::once(Text::from(self.decided_text()));
+        blocks.extend(Block::list(confirmation.into_iter().chain(summary)));
         blocks
     }
 
-    /// What decides whether there was a change: a comparison of the ends of the range that has it.
+    /// The command that decides an event: a comparison of the ends of its range.
     pub fn confirmation(&self, event: &Event) -> String {
         let [base, head] = event.place.possible.each_ref().map(Version::current_revision_arg);
         self.command_line.suggest("compare", &[&base, &head], &[])
@@ -168,7 +170,7 @@ impl HistoryReport {
         table
     }
 
-    /// How many benchmarks were judged by the course of their values, and why others were not.
+    /// The number of benchmarks with an analysed series, and the reasons why others have none.
     pub(super) fn decided_text(&self) -> String {
         let all = self.benchmarks.len();
         let mut reasons: Vec<(&str, usize)> = Vec::new();
@@ -198,7 +200,7 @@ impl HistoryReport {
         let of_all = if subjects.len() == all {
             count(all, "benchmark")
         } else {
-            // One of each metric.
+            // A benchmark has one series for each metric.
             format!("{all} series of {}", count(subjects.len(), "benchmark"))
         };
         text += &format!("judged {} of {of_all}", all - not);

@@ -1,21 +1,22 @@
-//! Small drawings of values.
+//! Draws small plots of values in text.
 
 /// The eight heights of a sparkline.
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// Where all values lie within this factor, the drawing is not stretched to its whole height: noise would
-/// look like news.
+/// The ratio of values within which the drawing is not stretched to its full height: noise would
+/// look like a change.
 const CALM: f64 = 1.05;
 
-/// More values than these share bars, so that the drawing has room beside the rest of a line of 80 columns.
+/// The maximum number of bars, so that the drawing fits beside the rest of a line of 80 columns.
+/// More values share bars.
 const WIDEST: usize = 36;
 
-/// In front of the first value of a new level.
+/// The sign before the first value of a new level.
 const CHANGE: char = '|';
 
-/// One character for each value, `·` where there is none; the lowest bar is the least of them. A bar `|` stands in front of
-/// each value at which a change is suspected. Neighbours on one side of it share a bar where there are many; it is of
-/// their mean.
+/// One character for each value, `·` for a missing one; the lowest bar is the minimum. A bar `|`
+/// stands before each value at which a change is suspected. Many values share bars, which show the
+/// mean of neighbours on one side of a change.
 pub fn sparkline(values: &[Option<f64>], changes: &[usize]) -> String {
     let bounds: Vec<usize> =
         [0].into_iter().chain(changes.iter().copied()).chain([values.len()]).collect();
@@ -30,7 +31,7 @@ pub fn sparkline(values: &[Option<f64>], changes: &[usize]) -> String {
     drawn.collect::<Vec<_>>().join(&CHANGE.to_string())
 }
 
-/// The mean of those that are there.
+/// The mean of the values that are not missing.
 fn mean(values: &[Option<f64>]) -> Option<f64> {
     let there = || values.iter().flatten();
     let count = there().count();
@@ -61,26 +62,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sparkline_reaches_from_the_least_to_the_most() {
+    fn sparkline_spans_minimum_to_maximum() {
         assert_eq!(sparkline(&[Some(1.0), None, Some(1.5), Some(2.0)], &[]), "▁·▅█");
         assert_eq!(sparkline(&[], &[]), "");
         assert_eq!(sparkline(&[None], &[]), "·");
     }
 
     #[test]
-    fn small_differences_stay_small_in_a_sparkline() {
+    fn sparkline_keeps_small_differences_small() {
         assert_eq!(sparkline(&[Some(100.0), Some(101.0), Some(100.2)], &[]), "▁▂▁");
         assert_eq!(sparkline(&[Some(3.0), Some(3.0)], &[]), "▁▁");
     }
 
     #[test]
-    fn a_change_is_marked_in_front_of_the_first_value_of_the_new_level() {
+    fn sparkline_marks_a_change_before_the_new_level() {
         let values = [1.0, 1.0, 2.0, 2.0].map(Some);
         assert_eq!(sparkline(&values, &[2]), "▁▁|██");
     }
 
     #[test]
-    fn many_values_share_bars_and_those_of_two_levels_do_not() {
+    fn sparkline_bars_never_mix_two_levels() {
         let values: Vec<Option<f64>> =
             (0..1000).map(|index| Some(if index < 501 { 1.0 } else { 2.0 })).collect();
         let drawn = sparkline(&values, &[501]);

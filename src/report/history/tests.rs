@@ -1,4 +1,4 @@
-//! The history as people, web pages and programs read it.
+//! The history for people, web pages and programs.
 
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ fn version(commit: &str, summary: &str, dirty: bool) -> Version {
     }
 }
 
-/// Six builds about a value, in another order for each value.
+/// Six builds of about a value, in a different order for each value.
 fn summary(value: f64) -> Summary {
     let mut noise = [0.0, 0.002, -0.001, 0.001, -0.002, 0.0005];
     noise.rotate_left([4000.0, 4400.0, 4401.0].into_iter().take_while(|&v| v < value).count());
@@ -47,7 +47,7 @@ fn summary(value: f64) -> Summary {
     Summary::compute(&Measurements::new(Metric::wall(), builds).unwrap(), Estimator::Mean)
 }
 
-fn judged(id: &str, base: f64, head: f64) -> DecidedRow {
+fn decided(id: &str, base: f64, head: f64) -> DecidedRow {
     let summaries = [summary(base), summary(head)];
     let [base, head] = &summaries;
     let assessment = Assessment::new(base, head, Pairing::BySeed, &CRITERIA).unwrap();
@@ -88,8 +88,8 @@ fn row(
     }
 }
 
-/// Five versions: one that is gone, a slower one, an uncommitted one, one that failed, and one that cannot
-/// be compared.
+/// Five versions: one that is gone, a slower one, an uncommitted one, one that failed, and one that
+/// cannot be compared.
 fn history(id: &str) -> BenchmarkHistory {
     use Relation::{AcrossExperiments, SameExperiment};
     let without = |verdict| DecidedRow::without_metric(&benchmark(id), verdict);
@@ -125,12 +125,12 @@ fn history(id: &str) -> BenchmarkHistory {
             row(
                 slower.clone(),
                 Some(4400.0),
-                Some((&begin, SameExperiment, judged(id, 4000.0, 4400.0))),
+                Some((&begin, SameExperiment, decided(id, 4000.0, 4400.0))),
             ),
             row(
                 version("aaaa222", subject, true),
                 Some(4401.0),
-                against_slower(AcrossExperiments, judged(id, 4400.0, 4401.0)),
+                against_slower(AcrossExperiments, decided(id, 4400.0, 4401.0)),
             ),
             row(
                 version("bbbb333", "Break it", false),
@@ -171,23 +171,23 @@ fn report(overview: bool) -> HistoryReport {
 }
 
 #[test]
-fn every_version_of_a_benchmark_is_a_row() {
+fn table_has_a_row_for_each_version() {
     insta::assert_snapshot!("table_140", style::plain(&report(false).text(140)));
     insta::assert_snapshot!("table_80", style::plain(&report(false).text(80)));
 }
 
 #[test]
-fn an_overview_has_a_row_for_each_benchmark() {
+fn overview_has_a_row_for_each_benchmark() {
     insta::assert_snapshot!("overview_80", style::plain(&report(true).text(80)));
 }
 
 #[test]
-fn markdown_is_a_table_for_each_benchmark() {
+fn markdown_has_a_table_for_each_benchmark() {
     insta::assert_snapshot!("markdown", report(false).markdown());
 }
 
 #[test]
-fn a_program_reads_what_the_schema_says() {
+fn json_keeps_its_schema() {
     assert_keeps("history", &report(true));
     assert_keeps(
         "history",
@@ -198,7 +198,7 @@ fn a_program_reads_what_the_schema_says() {
 }
 
 #[test]
-fn a_program_reads_a_skip_apart_from_a_failure() {
+fn json_separates_skips_from_failures() {
     let mut report = report(false);
     let rows = &mut report.benchmarks[0].versions;
     rows[3].failure = Some(Unmeasured::Failed("it crashed".to_owned()));
@@ -211,11 +211,11 @@ fn a_program_reads_a_skip_apart_from_a_failure() {
 }
 
 #[test]
-fn a_program_reads_how_each_version_was_measured() {
+fn json_has_the_mode_of_each_version() {
     let mut report = report(false);
-    let obstacle = Some(InterleavingUnavailable::NotLoaded);
+    let reason = Some(InterleavingUnavailable::NotLoaded);
     report.benchmarks[0].versions[1].interleaving =
-        Some(Interleaving { mode: Mode::Sequential, unavailable: obstacle });
+        Some(Interleaving { mode: Mode::Sequential, unavailable: reason });
     assert_keeps("history", &report);
     let json: Value = serde_json::from_str(&report.json().unwrap()).unwrap();
     let measured = |row: usize| {
@@ -228,13 +228,13 @@ fn a_program_reads_how_each_version_was_measured() {
 }
 
 #[test]
-fn no_run_is_advised_to_repeat_what_was_to_be_measured_in_turns() {
-    for (mode, obstacle) in
+fn run_is_not_advised_to_repeat_interleaved_results() {
+    for (mode, reason) in
         [(Mode::Interleaved, None), (Mode::Sequential, Some(InterleavingUnavailable::NoClock))]
     {
         let mut report = report(false);
         let refused = report.benchmarks[0].versions.last_mut().unwrap();
-        refused.interleaving = Some(Interleaving { mode, unavailable: obstacle });
+        refused.interleaving = Some(Interleaving { mode, unavailable: reason });
         let text = style::plain(&report.text(140));
         assert!(text.contains("hint: measure both together: cargo rbench compare "), "{text}");
         assert!(!text.contains("cargo rbench run "), "{text}");
@@ -242,13 +242,13 @@ fn no_run_is_advised_to_repeat_what_was_to_be_measured_in_turns() {
 }
 
 #[test]
-fn verdicts_have_their_colours() {
+fn text_has_colours_for_verdicts() {
     let text = report(false).text(140);
     assert!(text.contains(&style::paint(style::Role::Bad, "regressed")), "{text}");
 }
 
 #[test]
-fn benchmarks_of_one_name_are_told_apart_by_their_place_and_metrics_by_their_name() {
+fn headings_distinguish_equal_names_and_metrics() {
     let mut report = report(true);
     let other = Benchmark { package: "other".to_owned(), ..benchmark("words/1024") };
     report.benchmarks.push(BenchmarkHistory { benchmark: other, ..history("words/1024") });
@@ -263,7 +263,7 @@ fn benchmarks_of_one_name_are_told_apart_by_their_place_and_metrics_by_their_nam
 }
 
 #[test]
-fn two_experiments_do_not_say_how_much_a_benchmark_varies_between_them() {
+fn two_experiments_give_a_warning_about_their_variance() {
     let few = SessionVariance { mean_square: 3e-5, noise: 5e-6, freedom: 1.0, repeats: 1 };
     let history = BenchmarkHistory { sessions: Some(few), ..history("a") };
     let report = HistoryReport { benchmarks: vec![history], ..report(false) };
@@ -274,7 +274,7 @@ fn two_experiments_do_not_say_how_much_a_benchmark_varies_between_them() {
 }
 
 #[test]
-fn results_of_different_conditions_are_said_to_be_compared_or_how_they_can_be() {
+fn different_conditions_are_reported_or_get_advice() {
     let with = |relation, row| {
         let mut report = report(false);
         let against = report.benchmarks[0].versions[1].against.as_mut().unwrap();
@@ -290,12 +290,12 @@ fn results_of_different_conditions_are_said_to_be_compared_or_how_they_can_be() 
     let text =
         with(Relation::DifferentConditions, DecidedRow::without_metric(&benchmark("a"), mixed));
     assert!(!text.contains("--ignore-environment"), "it would not help: {text}");
-    let text = with(Relation::DifferentConditions, judged("a", 4000.0, 4400.0));
+    let text = with(Relation::DifferentConditions, decided("a", 4000.0, 4400.0));
     assert!(text.contains("are compared, because of --ignore-environment\n"), "{text}");
 }
 
 #[test]
-fn hints_about_uncommitted_files_can_be_typed() {
+fn hints_about_uncommitted_files_are_valid_commands() {
     let mut report = report(false);
     let uncommitted = report.benchmarks[0].versions.last_mut().unwrap();
     uncommitted.version = version("cccc444", "Repair it", true);
@@ -307,7 +307,7 @@ fn hints_about_uncommitted_files_can_be_typed() {
 }
 
 #[test]
-fn the_sign_of_two_experiments_says_nothing_of_verdicts_where_nothing_was_judged() {
+fn across_sign_needs_a_verdict() {
     let words = "includes the variation between experiments";
     let mut report = report(false);
     assert!(style::plain(&report.text(140)).contains(words));
@@ -321,7 +321,7 @@ fn the_sign_of_two_experiments_says_nothing_of_verdicts_where_nothing_was_judged
 }
 
 #[test]
-fn only_events_are_shown_where_nothing_else_is_wanted() {
+fn changes_only_shows_only_events() {
     let report = HistoryReport { changes_only: true, ..report(true) };
     insta::assert_snapshot!("events_80", style::plain(&report.text(80)));
     let markdown = report.markdown();
@@ -333,7 +333,7 @@ fn only_events_are_shown_where_nothing_else_is_wanted() {
 }
 
 #[test]
-fn why_benchmarks_were_not_judged_is_told_once_for_each_reason() {
+fn undecided_series_are_listed_once_for_each_reason() {
     let mut report = report(true);
     let few = |reason: &str| Series::NotJudged { reason: reason.to_owned() };
     report.benchmarks[1].series = few("with 3 comparable versions of at least 5");
@@ -349,7 +349,7 @@ fn why_benchmarks_were_not_judged_is_told_once_for_each_reason() {
 }
 
 #[test]
-fn nothing_from_elsewhere_steers_the_terminal() {
+fn untrusted_texts_are_harmless() {
     let hostile = || HOSTILE.to_owned();
     for overview in [false, true] {
         let mut history = history(HOSTILE);

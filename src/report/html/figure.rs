@@ -1,41 +1,41 @@
-//! Drawings as the path data of SVG, in whole steps of a box that a page may stretch.
+//! Draws figures as SVG path data, in whole steps of a box that a page may stretch.
 //!
-//! Lines keep their width and dots stay round however a box is stretched, since both are strokes. Labels are not
-//! part of a box. A page has hundreds of drawings, so each is as short as it can be.
+//! Lines keep their width and dots stay round however a box is stretched, because both are strokes.
+//! Labels are not part of a box. A page has hundreds of drawings, so each is as short as possible.
 
-/// How many steps the box of a course is wide and high.
+/// The width and height of the box of a series, in steps.
 const WIDTH: f64 = 1000.0;
 const HEIGHT: f64 = 100.0;
 
-/// Half of the width, in percent, but for the half of a dot at the end.
+/// Half of the width, in percent, minus half of a dot at the end.
 const ROOM: f64 = 48.0;
 
-/// An axis of relative changes on which both directions have the same room: linear near zero, and logarithmic far
-/// from it, so that a leap does not hide what is small.
+/// An axis of relative changes with equal room for both directions: linear near zero, and
+/// logarithmic far from it, so that a large change does not hide the small ones.
 #[derive(Clone, Copy, Debug)]
 pub struct Symmetric {
-    /// Where it turns from linear to logarithmic.
+    /// The change at which the axis turns from linear to logarithmic.
     scale: f64,
-    /// The largest change that has a place.
+    /// The largest change on the axis.
     extent: f64,
 }
 
 impl Symmetric {
-    /// An axis with room for changes up to `extent`, on which those within ± `scale` are told apart linearly.
+    /// An axis for changes up to `extent`, linear within ± `scale`.
     pub fn new(scale: f64, extent: f64) -> Self {
         let scale = if scale > 0.0 { scale } else { 0.01 };
         let extent = if extent.is_finite() { extent.max(3.0 * scale) } else { 3.0 * scale };
         Self { scale, extent }
     }
 
-    /// The place of a change in percent of the width, within it.
+    /// The position of a change in percent of the width, clamped to it.
     pub fn place(&self, change: f64) -> f64 {
         let far = (self.extent / self.scale).asinh();
         let at = ((change / self.scale).asinh() / far).clamp(-1.0, 1.0);
         if at.is_nan() { 50.0 } else { 50.0 + ROOM * at }
     }
 
-    /// Round changes to be written at the axis, without their negatives.
+    /// Round changes for the labels of the axis, without their negatives.
     pub fn ticks(&self) -> Vec<f64> {
         let powers = (-6..4).flat_map(|power| [1.0, 3.0].map(|digit| digit * 10_f64.powi(power)));
         let mut ticks: Vec<f64> = Vec::new();
@@ -50,7 +50,7 @@ impl Symmetric {
     }
 }
 
-/// A linear axis of some values.
+/// A linear axis.
 #[derive(Clone, Copy, Debug)]
 pub struct Linear {
     /// The value at its beginning.
@@ -70,13 +70,13 @@ impl Linear {
             return Self { low: 0.0, high: 1.0 };
         }
         let room = if high > low { 0.04 * (high - low) } else { (0.01 * low.abs()).max(1e-9) };
-        // Room beyond zero would be for values that cannot be.
+        // Room below zero would be for impossible values.
         let low = if low >= 0.0 { (low - room).max(0.0) } else { low - room };
         let high = if high <= 0.0 { (high + room).min(0.0) } else { high + room };
         Self { low, high }
     }
 
-    /// The step at which a value is, of so many.
+    /// The position of a value, among `steps` steps.
     pub fn place(&self, value: f64, steps: f64) -> f64 {
         let at = (value - self.low) / (self.high - self.low);
         (at.clamp(0.0, 1.0) * steps).round()
@@ -87,12 +87,13 @@ impl Linear {
     }
 }
 
-/// The builds of both versions, each pair joined: base above, head below. The ends of lines are dots.
+/// The builds of both versions, each pair joined: base above, head below. The ends of lines are
+/// dots.
 #[derive(Clone, Debug, Default)]
 pub struct Pairs {
-    /// Lines of pairs of which the head costs more.
+    /// Lines of pairs whose head costs more.
     pub slower: String,
-    /// Lines of the others.
+    /// Lines of the other pairs.
     pub faster: String,
     /// Dots of builds without a partner.
     pub single: String,
@@ -101,12 +102,12 @@ pub struct Pairs {
 }
 
 impl Pairs {
-    /// How wide their box is, and where the dots of base and head are in it, in pixels.
+    /// The width of the box, and the vertical positions of the dots of base and head, in pixels.
     const WIDTH: f64 = 560.0;
     const ROWS: [u8; 2] = [9, 55];
 
-    /// Of the seeds and values of builds of base and head, and the intervals of their values. Nothing is joined
-    /// unless equal seeds are a pair.
+    /// Draws builds given by seed and value, and the intervals of both values. Joins nothing unless
+    /// equal seeds are a pair.
     pub fn new(
         values: &[Vec<(u64, f64)>; 2],
         intervals: &[Option<[f64; 2]>; 2],
@@ -144,22 +145,22 @@ impl Pairs {
     }
 }
 
-/// Changes in the order of time, as a line whose corners are dots.
+/// Changes in order of time, as a line with dots at its corners.
 #[derive(Clone, Debug)]
 pub struct Times {
     /// The line.
     pub line: String,
-    /// The line of no change, and those that part what is `parted`.
+    /// The line of no change, and the lines that separate the groups.
     pub marks: String,
     /// The axis of the changes.
     pub axis: Linear,
 }
 
 impl Times {
-    /// How wide and high their box is, in pixels.
+    /// The width and height of the box, in pixels.
     const SIZE: [f64; 2] = [340.0, 64.0];
 
-    /// Of changes in their order. Between those before and after each place of `parted` is a line.
+    /// Draws changes in order of time, with a vertical line at each index of `parted`.
     pub fn new(changes: &[f64], parted: &[usize]) -> Self {
         let [width, height] = Self::SIZE;
         let axis = Linear::fit(changes.iter().copied().chain([0.0]));
@@ -184,36 +185,36 @@ impl Times {
 pub struct Course {
     /// The values, joined within a session.
     pub line: String,
-    /// What joins the values of two sessions.
+    /// The lines that join the values of two sessions.
     pub gaps: String,
-    /// Each value, where they are few.
+    /// A dot for each value, if they are few.
     pub dots: String,
-    /// The interval of each value; or, where many versions share a step, from the least to the largest value.
+    /// The interval of each value; or, if many versions share a step, the range of their values.
     pub ranges: String,
     /// The axis of the values.
     pub axis: Linear,
-    /// How many places there are.
+    /// The number of versions.
     count: usize,
 }
 
-/// A value of a version in a course.
+/// The value of a version in a series.
 #[derive(Clone, Copy, Debug)]
 pub struct Point {
-    /// Its place among all versions, from 0.
+    /// The index of the version, from 0.
     pub at: usize,
     /// The value.
     pub value: f64,
-    /// Its interval, low and high; the value where there is none.
+    /// The interval, low and high; both the value if there is none.
     pub interval: [f64; 2],
-    /// Which session measured it: equal numbers are one.
+    /// The session that measured it: equal numbers are one session.
     pub session: usize,
 }
 
-/// More versions than this have no dots and no intervals of their own.
+/// The number of versions above which there are no dots and no single intervals.
 const MOST_DOTS: usize = 160;
 
 impl Course {
-    /// Of the points of `count` versions, in their order, in at most so many steps.
+    /// Draws the points of `count` versions, in their order, in at most `steps` steps.
     pub fn new(points: &[Point], count: usize, steps: usize) -> Self {
         let is_few = points.len() <= MOST_DOTS;
         let ends = points.iter().flat_map(|point| {
@@ -255,13 +256,13 @@ impl Course {
         course
     }
 
-    /// The step of a place among all versions.
+    /// The horizontal position of a version's index.
     pub fn x(&self, at: f64) -> f64 {
         (WIDTH * (at + 0.5) / self.count.max(1) as f64).round()
     }
 }
 
-/// The points of as many versions each as make at most so many groups.
+/// Groups consecutive points into at most `steps` groups of equally many versions.
 fn groups(points: &[Point], count: usize, steps: usize) -> impl Iterator<Item = &[Point]> {
     let each = count.div_ceil(steps.max(1)).max(1);
     points.chunk_by(move |one, other| one.at / each == other.at / each)

@@ -1,9 +1,9 @@
-//! A report as one web page: a file that needs no network, no server and no script of others, and that says all
-//! without its own script.
+//! Renders a report as one web page: a file that needs no network, no server and no external
+//! script, and that is complete without its own script.
 //!
-//! The script only filters, sorts and saves. A policy in the page forbids everything but the one style and the one
-//! script that it has, by their digests; foreign text is escaped by the templates, and is made
-//! [visible](super::escape) before.
+//! The script only filters, sorts and saves. A policy in the page forbids everything but its one
+//! style and its one script, by their digests. Untrusted text is [escaped](super::escape) first,
+//! and then by the templates.
 
 mod figure;
 
@@ -21,10 +21,11 @@ use crate::error::{Context as _, Exit, Result};
 const STYLE: &str = include_str!("../../../templates/style.css");
 const SCRIPT: &str = include_str!("../../../templates/script.js");
 
-/// How well the data in a page are compressed, from 0 to 10: beyond, it takes longer and saves next to nothing.
+/// The compression level of the data in a page, from 0 to 10: a higher one takes longer and saves
+/// next to nothing.
 const EFFORT: u8 = 10;
 
-/// Numbers in them have so many digits: what was measured has four.
+/// The number of digits kept of numbers in the data: measured values have four.
 const DIGITS: usize = 6;
 
 #[derive(Template)]
@@ -36,12 +37,12 @@ struct Page<'p> {
     style: &'p str,
     script: &'p str,
     body: &'p str,
-    /// The name of a file of the data, without its ending.
+    /// The name of the data file, without its extension.
     file: &'p str,
     data: Option<String>,
 }
 
-/// A page with this body. `json` is what a reader can save, compressed.
+/// A page with this body. `json` is the data that a reader can save; it is stored compressed.
 pub fn page(title: &str, body: &str, file: &str, json: Option<&str>) -> Result<String> {
     let [style, script] = [STYLE, SCRIPT].map(bare);
     let page = Page {
@@ -57,7 +58,7 @@ pub fn page(title: &str, body: &str, file: &str, json: Option<&str>) -> Result<S
     rendered(&page)
 }
 
-/// A number of four digits by which the script sorts, as short as it can be.
+/// A number of four digits by which the script sorts, in its shortest form.
 pub fn sortable(number: f64) -> String {
     if number.is_infinite() {
         return "Infinity".to_owned();
@@ -67,9 +68,10 @@ pub fn sortable(number: f64) -> String {
     if plain.len() <= exponential.len() { plain } else { exponential }
 }
 
-/// A name as HTML, in which a line may end behind `/`, `::` and `..`, unless it fits the narrowest column of names.
+/// A name as HTML in which a line may break after `/`, `::` and `..`, unless it fits the narrowest
+/// column of names.
 pub fn breakable(name: &str) -> String {
-    /// As many characters fit.
+    /// The number of characters that always fit.
     const NARROW: usize = 16;
     let Ok(escaped) = escape(name, Html);
     let escaped = escaped.to_string();
@@ -79,19 +81,19 @@ pub fn breakable(name: &str) -> String {
     ["/", "::", ".."].iter().fold(escaped, |text, end| text.replace(end, &format!("{end}<wbr>")))
 }
 
-/// A template with its values.
+/// Renders a template.
 pub fn rendered(template: &impl Template) -> Result<String> {
     template.render().context(Exit::Internal, || "cannot write the report as a web page")
 }
 
-/// A text without what only its writers need: indentation, and lines that are comments.
+/// Drops indentation and comment lines, which only developers need.
 fn bare(text: &str) -> String {
     let lines =
         text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//"));
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// What the page may load and execute: its one style and its one script.
+/// The content security policy of the page: its one style and its one script.
 fn policy(style: &str, script: &str) -> String {
     let digest = |text: &str| BASE64.encode(&Sha256::digest(text));
     format!(
@@ -101,13 +103,13 @@ fn policy(style: &str, script: &str) -> String {
     )
 }
 
-/// A JSON document without anything that HTML could take for markup, and much shorter: compressed (RFC 1951), in
-/// base 64.
+/// A JSON document without anything that HTML could take for markup, and much shorter: compressed
+/// (RFC 1951), in base 64.
 fn packed(json: &str) -> String {
     BASE64.encode(&miniz_oxide::deflate::compress_to_vec(shortened(json).as_bytes(), EFFORT))
 }
 
-/// A JSON document without the white space between its words, and with numbers of no more digits than anybody uses.
+/// A JSON document without the white space between its tokens, and with fewer digits.
 fn shortened(json: &str) -> String {
     let mut out = String::with_capacity(json.len() / 2);
     let mut rest = json;
@@ -132,7 +134,7 @@ fn shortened(json: &str) -> String {
     out
 }
 
-/// Where the string ends that a text begins with.
+/// The end of the string that a text begins with.
 fn end_of_string(text: &str) -> usize {
     let mut is_escaped = false;
     for (at, c) in text.char_indices().skip(1) {
@@ -144,7 +146,7 @@ fn end_of_string(text: &str) -> usize {
     text.len()
 }
 
-/// A name that any system has for a file.
+/// A name that any system accepts for a file.
 fn file_name(name: &str) -> String {
     let letter = |c: char| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' };
     let name: String = name.chars().take(80).map(letter).collect();

@@ -1,9 +1,9 @@
-//! Pages hold nothing that a browser could execute, load or take for markup.
+//! Pages contain nothing that a browser could execute, load or take for markup.
 
 use super::*;
 
 #[test]
-fn what_is_packed_is_found_again() {
+fn packed_json_round_trips() {
     let packed = packed("{\n  \"id\": \"</script>\"\n}\n");
     let letters = |c: char| c.is_ascii_alphanumeric() || "+/=".contains(c);
     assert!(packed.chars().all(letters));
@@ -13,7 +13,7 @@ fn what_is_packed_is_found_again() {
 }
 
 #[test]
-fn packed_numbers_lose_digits_and_strings_lose_nothing() {
+fn packed_numbers_are_rounded_and_strings_kept() {
     let json = r#"{"a": [1.23456789012, -0.000123456789012, 123456789012, 1e-300, null],
                    "b 1.23456789012": "1.23456789012 \" \\", "c": 5.0}"#;
     let short = r#"{"a":[1.23457,-0.000123457,123456789012,1e-300,null],"b 1.23456789012":"1.23456789012 \" \\","c":5.0}"#;
@@ -21,7 +21,7 @@ fn packed_numbers_lose_digits_and_strings_lose_nothing() {
 }
 
 #[test]
-fn far_changes_have_a_place_beside_near_ones() {
+fn symmetric_axis_shows_far_and_near_changes() {
     let axis = Symmetric::new(0.01, 0.5);
     let places = [-0.5, -0.01, 0.0, 0.01, 0.02, 0.5].map(|change| axis.place(change));
     assert!(places.is_sorted() && (places[0], places[2], places[5]) == (2.0, 50.0, 98.0));

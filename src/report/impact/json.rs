@@ -1,4 +1,4 @@
-//! What a benchmark reaches, for programs.
+//! The impact of the differences on a benchmark, for programs.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -9,7 +9,8 @@ use crate::{
     report::json::HASH,
 };
 
-/// The impact of the differences between the versions on a benchmark: those that it executes or reads.
+/// The impact of the differences between the versions on a benchmark: those that it executes or
+/// reads.
 #[derive(Serialize, JsonSchema)]
 pub struct ReachFields<'r> {
     /// The functions that differ and that it enters, in either version.
@@ -18,7 +19,7 @@ pub struct ReachFields<'r> {
     files: &'r [String],
     /// The environment variables that it reads and that differ.
     variables: &'r [String],
-    /// Why it may execute or read more than is known.
+    /// Reasons why it may execute or read more than is known.
     uncertainties: &'r [String],
 }
 
@@ -38,7 +39,7 @@ struct ReachedFields<'r> {
     base_stack_bytes: Option<u64>,
     /// The size of its stack frame in the head; null if that is unknown, or the head lacks it.
     head_stack_bytes: Option<u64>,
-    /// Whether it is entered after the clock was first read; otherwise only in set-up.
+    /// True if it is entered after the clock was first read; otherwise only in set-up.
     while_measuring: bool,
     #[serde(flatten)]
     difference: Difference<'r>,
@@ -47,10 +48,10 @@ struct ReachedFields<'r> {
 /// The difference between two versions of a function.
 #[derive(Serialize, JsonSchema)]
 pub struct Difference<'r> {
-    /// Whether its code differs, or only the data that it refers to.
+    /// The part that differs: its code, or only the data that it refers to.
     #[schemars(extend("enum" = ["code", "data"]))]
     differs: &'static str,
-    /// The static whose contents differ, where only data does and it has a name.
+    /// The static whose contents differ, if only data differs and it has a name.
     data: Option<&'r str>,
     /// The functions that only the head's refers to.
     callees_gained: Vec<&'r str>,
@@ -59,7 +60,8 @@ pub struct Difference<'r> {
 }
 
 impl<'r> Difference<'r> {
-    /// By its cause, and the functions that only one of the versions refers to: the head, the base.
+    /// The difference by its cause, and the functions that only head (`gained`) or base (`lost`)
+    /// refers to.
     pub fn new(cause: &'r Cause, gained: &'r [Name], lost: &'r [Name]) -> Self {
         let (differs, data) = match cause {
             Cause::Code => ("code", None),
@@ -71,7 +73,7 @@ impl<'r> Difference<'r> {
 }
 
 impl<'r> From<&'r Impact> for ReachFields<'r> {
-    fn from(Impact { functions, files, variables, uncertainties: doubts }: &'r Impact) -> Self {
+    fn from(Impact { functions, files, variables, uncertainties }: &'r Impact) -> Self {
         let function = |function: &'r ReachedFunction| ReachedFields {
             name: function.name.as_str(),
             instance: format!("{:016x}", function.instance),
@@ -90,7 +92,7 @@ impl<'r> From<&'r Impact> for ReachFields<'r> {
             functions: functions.iter().map(function).collect(),
             files,
             variables,
-            uncertainties: doubts,
+            uncertainties,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The benchmarks of a version for people: an entry for each bench target, and one below it for each id.
+//! The report of `list` for people: an entry for each bench target, and one below it for each id.
 
 use super::ListReport;
 use crate::report::document::{Block, Document, Item, Text};

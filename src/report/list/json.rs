@@ -1,4 +1,4 @@
-//! The benchmarks of a version for programs.
+//! The report of `list` for programs.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -19,7 +19,7 @@ pub(in crate::report) struct List<'r> {
     failed_targets: Vec<FailedTarget<'r>>,
 }
 
-/// A benchmark. Parts of its name are null where the harness does not report them.
+/// A benchmark. Parts of its name are null if the harness does not report them.
 #[derive(Serialize, JsonSchema)]
 struct Benchmark<'r> {
     #[serde(flatten)]

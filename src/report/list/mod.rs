@@ -15,7 +15,7 @@ use crate::{
 /// The benchmarks of a version.
 #[derive(Clone, Debug)]
 pub struct ListReport {
-    /// The version.
+    /// The version listed.
     pub version: Version,
     /// The benchmarks of each bench target in the order of definition, with their harness.
     pub targets: Vec<(HarnessKind, Vec<Benchmark>)>,
@@ -54,19 +54,19 @@ mod tests {
     }
 
     #[test]
-    fn each_bench_target_is_a_heading_and_each_id_a_line() {
+    fn list_has_a_heading_for_each_target_and_a_line_for_each_id() {
         let text = style::plain(&report("parse/2").text(80));
         assert_eq!(text, "parser/work (native)\n  parse/1\n  parse/2\n");
     }
 
     #[test]
-    fn an_id_is_printed_so_that_nothing_of_it_is_lost_or_steers_the_terminal() {
+    fn ids_are_printed_completely_and_escaped() {
         assert!(report("a\u{1b}[2J").text(80).ends_with("  a\\u{1b}[2J\n"));
         assert_harmless(&report(HOSTILE));
     }
 
     #[test]
-    fn a_program_reads_what_the_schema_says_and_ids_as_they_are() {
+    fn json_keeps_its_schema_and_unescaped_ids() {
         assert_keeps("list", &report(HOSTILE));
         let json = report(HOSTILE).json().unwrap();
         let json: serde_json::Value = serde_json::from_str(&json).unwrap();

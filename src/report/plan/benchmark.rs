@@ -1,4 +1,5 @@
-//! One benchmark of a plan: how it varies at each level, what repetitions cost, and how many of them pay.
+//! One benchmark of a plan: its variance at each level, the costs of repetition, and the sample
+//! sizes that pay best. Pure.
 
 use std::time::{Duration, SystemTime};
 
@@ -19,31 +20,31 @@ use crate::{
     verdict::Interleaving,
 };
 
-/// What was measured of a benchmark.
+/// The stored measurements of a benchmark, which a plan starts from.
 #[derive(Clone, Debug)]
 pub struct LevelsFound {
-    /// The benchmark.
+    /// The benchmark measured.
     pub benchmark: Benchmark,
-    /// The experiment that measured it, as it is known in every store.
+    /// The experiment that measured it, by its identity, which is the same in every store.
     pub experiment: String,
-    /// When that began.
+    /// The start of that experiment.
     pub started: SystemTime,
-    /// How executions were interleaved with those of another version.
+    /// The interleaving of its executions.
     pub interleaving: Option<Interleaving>,
     /// Every measurement.
     pub data: Measurements,
-    /// The builds.
+    /// The summary of its builds.
     pub summary: Summary,
-    /// How much starting the program and building it spread the measurements.
+    /// The impact of starting and of building the program on the measurements.
     pub impact: ImpactFactors,
 }
 
-/// What one more of each costs.
+/// The cost of one more repetition at each level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Costs {
-    /// One build: of the whole bench target.
+    /// One build of the whole bench target.
     pub link: Duration,
-    /// How many benchmarks share it.
+    /// The number of benchmarks that share the build.
     pub sharing: u32,
     /// Starting an execution, warming it up and ending it.
     pub start: Duration,
@@ -51,28 +52,28 @@ pub struct Costs {
     pub measurement: Duration,
 }
 
-/// What is expected of comparisons.
+/// The expected power of comparisons.
 #[derive(Clone, Copy, Debug)]
 pub struct Expected {
-    /// How much a build contributes to the variance of a change.
+    /// The contribution of a build to the variance of a change.
     pub power: Power,
-    /// What that is estimated from.
+    /// The data that it is estimated from.
     pub basis: PlanBasis,
 }
 
-/// What the variance of a change is estimated from.
+/// The data from which the variance of a change is estimated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PlanBasis {
     /// The differences of a stored comparison, of this version or of others.
     Compared,
-    /// One version alone: the variances of two versions together, as if pairing gained nothing. Paired
-    /// comparisons see at least as much.
+    /// One version alone: the sum of the variances of two versions, as if pairing gained nothing.
+    /// Paired comparisons have at least this power.
     OneVersion,
 }
 
 impl PlanBasis {
-    /// What programs and tables call it.
+    /// The name in JSON and in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Compared => "compared",
@@ -84,43 +85,44 @@ impl PlanBasis {
 /// One benchmark of a plan.
 #[derive(Clone, Debug)]
 pub struct PlannedBenchmark {
-    /// The benchmark.
+    /// The benchmark planned.
     pub benchmark: Benchmark,
-    /// The experiment that measured it, as it is known in every store.
+    /// The experiment that measured it, by its identity, which is the same in every store.
     pub experiment: String,
-    /// When that began.
+    /// The start of that experiment.
     pub started: SystemTime,
-    /// How executions were interleaved with those of another version.
+    /// The interleaving of its executions.
     pub interleaving: Option<Interleaving>,
-    /// The builds.
+    /// The summary of its builds.
     pub summary: Summary,
     /// The variance of means at each level.
     pub components: Components,
-    /// How much starting the program and building it spread the measurements.
+    /// The impact of starting and of building the program on the measurements.
     pub impact: ImpactFactors,
-    /// What repetitions cost.
+    /// The costs of repetition.
     pub costs: Costs,
-    /// `m0` of (23), of means; absent where a component is not known.
+    /// `m0` of (23), of means; `None` if a component is unknown.
     pub best_executions: Option<Optimum>,
-    /// `n0` of (23), of means; absent where a component is not known.
+    /// `n0` of (23), of means; `None` if a component is unknown.
     pub best_measurements: Option<Optimum>,
-    /// How many executions pay best for the estimator in use, by the variance of a change.
+    /// The number of executions that pays best for the estimator in use, by the variance of a
+    /// change.
     pub executions: Option<usize>,
-    /// How many measurements pay best for the estimator in use; absent where executions took turns, or have one
-    /// measurement.
+    /// The number of measurements that pays best for the estimator in use; `None` if executions
+    /// were interleaved, or have one measurement.
     pub measurements: Option<usize>,
-    /// What is expected of comparisons; absent where nothing varies.
+    /// The expected power of comparisons; `None` if nothing varies.
     pub expected: Option<Expected>,
     /// The smallest relative change of interest.
     pub min_effect: f64,
-    /// How often the first look may flag it without a change.
+    /// The false-positive rate of the first interim analysis.
     pub false_alarm_rate: f64,
 }
 
 impl Costs {
-    /// In the time of one measurement. A build costs this benchmark its share of the link.
+    /// The costs in units of one measurement. The benchmark bears its share of the cost of a build.
     pub fn in_measurements(&self) -> Cost {
-        // What is too short for the clock still takes something: no price is 0 / 0.
+        // A measurement too short for the clock still takes some time: avoids 0 / 0.
         let unit = self.measurement.as_secs_f64().max(1e-9);
         let link = self.link.as_secs_f64() / f64::from(self.sharing.max(1));
         Cost {
@@ -130,30 +132,23 @@ impl Costs {
         }
     }
 
-    /// How long an experiment of one version takes.
-    pub fn duration(&self, dimensions: SampleSizes) -> Duration {
-        let seconds = self.in_measurements().total(dimensions) * self.measurement.as_secs_f64();
+    /// The duration of an experiment on one version.
+    pub fn duration(&self, sample_sizes: SampleSizes) -> Duration {
+        let seconds = self.in_measurements().total(sample_sizes) * self.measurement.as_secs_f64();
         Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
     }
 }
 
 impl PlannedBenchmark {
-    /// What follows from what was measured, what it cost, and what comparisons are expected to see.
+    /// Plans a benchmark from its measurements, their costs, and the expected power.
     pub fn new(
         found: LevelsFound,
         costs: Costs,
         expected: Option<Expected>,
         criteria: &Criteria,
     ) -> Self {
-        let LevelsFound {
-            benchmark,
-            experiment,
-            started: begun,
-            interleaving,
-            data,
-            summary,
-            impact,
-        } = found;
+        let LevelsFound { benchmark, experiment, started, interleaving, data, summary, impact } =
+            found;
         let components = Components::estimate(&summary);
         let cost = costs.in_measurements();
         let of_means = known(components.t);
@@ -173,7 +168,7 @@ impl PlannedBenchmark {
         Self {
             benchmark,
             experiment,
-            started: begun,
+            started,
             interleaving,
             components,
             impact,
@@ -191,30 +186,31 @@ impl PlannedBenchmark {
         }
     }
 
-    /// What is expected with so many executions of each build; with as many as there were, where it is not known
-    /// what executions add.
+    /// The expected power with this many executions of each build; with the measured number, if the
+    /// contribution of executions is unknown.
     pub fn expected_with(&self, executions: usize) -> Option<Power> {
-        let outlook = self.expected?.power;
-        Some(outlook.at_executions(executions).unwrap_or(outlook))
+        let power = self.expected?.power;
+        Some(power.at_executions(executions).unwrap_or(power))
     }
 
-    /// How many builds, from 5 on, report one and a half times the min-effect with a power of 80 %, or their interval
-    /// as narrow as this to each side; none if [the most](super::MOST_BUILDS) do not.
+    /// The number of builds, from 5 on, that report one and a half times the min-effect with a
+    /// power of 80 %, or have an interval of this half-width; `None` if [the
+    /// maximum](super::MOST_BUILDS) is not enough.
     pub fn builds_for(&self, half_width: Option<f64>, executions: usize) -> Option<usize> {
         let (least, most) = (super::BUILDS[0], super::MOST_BUILDS);
-        let Some(outlook) = self.expected_with(executions) else { return Some(least) };
+        let Some(power) = self.expected_with(executions) else { return Some(least) };
         let Some(half_width) = half_width else {
-            return outlook.builds_for(ABOVE_MIN_EFFECT * self.min_effect, least, most);
+            return power.builds_for(ABOVE_MIN_EFFECT * self.min_effect, least, most);
         };
-        // Changes are relative, and variances of logarithms.
+        // Changes are relative, and variances are of logarithms.
         let (width, confidence) = (half_width.ln_1p(), 1.0 - self.false_alarm_rate);
-        let builds = builds_by_stein(outlook.builds(), outlook.deviation(), width, confidence);
+        let builds = builds_by_stein(power.builds(), power.deviation(), width, confidence);
         Some(builds.max(least)).filter(|builds| *builds <= most)
     }
 }
 
-/// The components, if all that (23) needs is known; measurements that cannot be told from executions are part of
-/// these.
+/// The components, if those that (23) needs are known. Measurements that cannot be separated from
+/// executions count as part of these.
 fn known(t: Levels<Option<f64>>) -> Option<Levels<f64>> {
     Some(Levels { execution: t.execution.unwrap_or(0.0), build: t.build?, version: t.version? })
 }

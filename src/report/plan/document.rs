@@ -1,4 +1,5 @@
-//! A plan for people: three tables with what they need to be understood, and the lines for `bench.toml`.
+//! The report of `plan` for people: three tables with their explanations, and the lines for
+//! `bench.toml`.
 
 use std::time::Duration;
 
@@ -38,7 +39,7 @@ impl PlanReport {
         document
     }
 
-    /// What nothing is known about, and why.
+    /// The benchmarks without data, and the reasons.
     fn unknown(&self) -> Vec<Text> {
         let names = Names::new(self.unknown.benchmarks.iter().map(|(benchmark, _)| benchmark));
         let benchmarks = self.unknown.benchmarks.iter().map(|(benchmark, reason)| {
@@ -51,7 +52,7 @@ impl PlanReport {
         benchmarks.chain(targets).collect()
     }
 
-    /// What no number of builds makes visible.
+    /// The benchmarks whose smallest change of interest no number of builds detects.
     fn beyond(&self) -> Option<Text> {
         let beyond = &self.suggestion.excess;
         let names = Names::new(self.benchmarks.iter().map(|one| &one.benchmark));
@@ -68,7 +69,7 @@ impl PlanReport {
         })
     }
 
-    /// By what the levels are known: `5 builds × 4 executions × 20 measurements`.
+    /// The sample sizes behind the estimates: `5 builds × 4 executions × 20 measurements`.
     fn measured(&self) -> String {
         let mut sizes: Vec<String> = Vec::new();
         for one in &self.benchmarks {
@@ -145,9 +146,9 @@ impl PlanReport {
     fn detectable(&self) -> [Block; 3] {
         let executions = self.suggestion.executions.unwrap_or(1);
         let row = |one: &PlannedBenchmark| {
-            let outlook = one.expected_with(executions);
+            let power = one.expected_with(executions);
             let cell =
-                |builds: usize| outlook.map_or("?".to_owned(), |of| size(of.with_builds(builds)));
+                |builds: usize| power.map_or("?".to_owned(), |of| size(of.with_builds(builds)));
             let mut cells: Vec<String> = BUILDS.iter().map(|builds| cell(*builds)).collect();
             cells.push(one.expected.map_or("?", |expected| expected.basis.name()).to_owned());
             let needed = one.builds_for(self.half_width, executions);
@@ -230,7 +231,7 @@ impl PlanReport {
 }
 
 impl PlannedBenchmark {
-    /// What was measured, on average.
+    /// The average sample sizes.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -245,8 +246,8 @@ impl PlannedBenchmark {
     }
 }
 
-/// The shares of builds, executions and measurements in the variance of one measurement; all 0 where nothing
-/// varies.
+/// The shares of builds, executions and measurements in the variance of one measurement; all 0 if
+/// nothing varies.
 pub(super) fn shares(planned: &PlannedBenchmark) -> [f64; 3] {
     let Levels { execution, build, version } = planned.components.t;
     let parts = [version, build, execution].map(|part| part.unwrap_or(0.0).max(0.0));

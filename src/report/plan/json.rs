@@ -1,4 +1,4 @@
-//! A plan for programs.
+//! The report of `plan` for programs.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -13,12 +13,13 @@ use crate::{
     stats::{Levels, impact::ImpactFactor, plan::Optimum},
 };
 
-/// The sizes of experiments that follow from stored results.
+/// The sample sizes that follow from stored results.
 #[derive(Serialize, JsonSchema)]
 pub(in crate::report) struct Plan<'r> {
     version: Version<'r>,
     criteria: Criteria,
-    /// The wanted half-width of the relative interval of a change; null where changes of the min-effect are to be seen.
+    /// The requested half-width of the relative interval of a change; null if the plan is for
+    /// detecting changes of the min-effect.
     half_width: Option<f64>,
     benchmarks: Vec<Benchmark<'r>>,
     suggestion: Suggested<'r>,
@@ -36,30 +37,30 @@ struct Benchmark<'r> {
     metric: MetricFields<'r>,
     /// The identity of the experiment that measured it.
     experiment: &'r str,
-    /// When that began, in UTC.
+    /// The start of that experiment, in UTC.
     #[schemars(extend("format" = "date-time"))]
     started_at: String,
-    /// Of each build and execution, on average.
+    /// The average numbers of each build and execution.
     sample_sizes: SampleSizes,
     #[serde(flatten)]
     measured: Measured,
     result: Estimate,
-    /// The unbiased components `T_V²`, `T_B²` and `T_E²` of the variance of means, in the squared unit. They may be
-    /// negative; null where they are unknown.
+    /// The unbiased components `T_V²`, `T_B²` and `T_E²` of the variance of means, in the squared
+    /// unit. They may be negative; null if they are unknown.
     components: ByLevel<Option<f64>>,
-    /// Of the sum of the components, those below 0 counted as 0.
+    /// The shares of the sum of the components; those below 0 count as 0.
     shares: ByLevel<f64>,
     impact: ImpactFactors,
     costs: CostFields,
-    /// m0 and n0 by (23) of Kalibera et al. 2006, before rounding; null where a component is unknown.
+    /// m0 and n0 by (23) of Kalibera et al. 2006, before rounding; null if a component is unknown.
     best_for_means: Best<Option<Repetitions>>,
-    /// For the estimator in use; null where it is unknown.
+    /// For the estimator in use; null if it is unknown.
     best: Best<Option<usize>>,
     /// The basis of `detectable`.
     basis: Option<PlanBasis>,
     /// With the suggested number of executions.
     detectable: Vec<Detectable>,
-    /// The number of builds that is needed; null if it is more than is ever suggested.
+    /// The number of builds that is needed; null if it is above the maximum ever suggested.
     #[schemars(range(min = 2))]
     builds: Option<usize>,
 }
@@ -72,7 +73,7 @@ struct ByLevel<T> {
     measurements: T,
 }
 
-/// Impact factors; null where they are infinite, or the shape of the data does not allow them.
+/// Impact factors; null if they are infinite, or the shape of the data does not allow them.
 #[derive(Serialize, JsonSchema)]
 struct ImpactFactors {
     builds: Option<f64>,
@@ -82,13 +83,13 @@ struct ImpactFactors {
 /// The costs of repetition.
 #[derive(Serialize, JsonSchema)]
 struct CostFields {
-    /// Of one build of the bench target.
+    /// One build of the bench target.
     #[schemars(range(min = 0))]
     link_seconds: f64,
     /// The number of benchmarks that share it.
     #[schemars(range(min = 1))]
     link_shared_by: u32,
-    /// Of an execution, all but its measurements: start, warm-up, end.
+    /// An execution without its measurements: start, warm-up, end.
     #[schemars(range(min = 0))]
     start_seconds: f64,
     #[schemars(range(min = 0))]
@@ -119,7 +120,8 @@ enum Repetitions {
 struct Detectable {
     #[schemars(range(min = 2))]
     builds: usize,
-    /// The smallest relative change that a fixed plan with so many builds in each stage reports with a power of 80 %.
+    /// The smallest relative change that a fixed plan with this many builds in each stage reports
+    /// with a power of 80 %.
     change: Option<f64>,
 }
 
@@ -135,16 +137,16 @@ struct Suggested<'r> {
     measurements: Option<usize>,
     /// Benchmarks that need more builds than most.
     individual: Vec<Own<'r>>,
-    /// Benchmarks that need more builds than are ever suggested.
+    /// Benchmarks that need more builds than the maximum ever suggested.
     excess: Vec<FullName<'r>>,
-    /// About how long one version takes.
+    /// The approximate duration of one version.
     #[schemars(range(min = 0))]
     seconds: f64,
     /// The lines for bench.toml.
     toml: String,
 }
 
-/// A benchmark with a number of builds of its own.
+/// A benchmark with an individual number of builds.
 #[derive(Serialize, JsonSchema)]
 struct Own<'r> {
     #[serde(flatten)]
@@ -153,7 +155,7 @@ struct Own<'r> {
     builds: usize,
 }
 
-/// A benchmark without usable results, and why.
+/// A benchmark without usable results, and the reason.
 #[derive(Serialize, JsonSchema)]
 struct Failed<'r> {
     #[serde(flatten)]
@@ -181,12 +183,12 @@ impl PlanReport {
 
     fn benchmark<'r>(&'r self, one: &'r PlannedBenchmark) -> Benchmark<'r> {
         let executions = self.suggestion.executions.unwrap_or(1);
-        let outlook = one.expected_with(executions);
+        let power = one.expected_with(executions);
         let Levels { execution, build, version } = one.components.t;
         let [of_builds, of_executions, of_measurements] = shares(one);
         let factor = |impact: Option<ImpactFactor>| impact.map(|impact| impact.factor);
         let detectable = BUILDS.map(|builds| {
-            let change = outlook.map(|outlook| outlook.with_builds(builds));
+            let change = power.map(|power| power.with_builds(builds));
             Detectable { builds, change }
         });
         Benchmark {

@@ -1,5 +1,5 @@
-//! The report of `plan`: where a project's variance comes from, what repetitions cost, and what follows for the
-//! size of its experiments.
+//! The report of `plan`: the sources of a project's variance, the costs of repetition, and the
+//! sample sizes that follow.
 
 mod benchmark;
 mod document;
@@ -21,37 +21,37 @@ use crate::{
     stats::Criteria,
 };
 
-/// Numbers of builds for which the report says what they detect.
+/// The numbers of builds for which the report shows the smallest detectable change.
 pub const BUILDS: [usize; 4] = [5, 10, 20, 40];
 
-/// No more builds than this are ever suggested: beyond, another benchmark is needed.
+/// The maximum number of builds ever suggested: beyond it, the benchmark itself should be changed.
 pub const MOST_BUILDS: usize = 100;
 
-/// No more executions of a build than this are suggested, even where builds seem not to vary: that they do not is
-/// never sure.
+/// The maximum number of executions of a build ever suggested, even if builds seem not to vary:
+/// that is never certain.
 pub const MOST_EXECUTIONS: usize = 4;
 
-/// How the benchmarks of a version vary, and what to measure.
+/// The variance of the benchmarks of a version, and the sample sizes that follow.
 #[derive(Clone, Debug)]
 pub struct PlanReport {
-    /// The version that was looked at.
+    /// The version whose results were analysed.
     pub version: Version,
-    /// How benchmarks are judged.
+    /// The criteria of the verdicts.
     pub criteria: Criteria,
-    /// The half-width that is wanted of changes' intervals: 0.005 is half a percent. Absent where changes of the
-    /// min-effect are to be seen.
+    /// The requested half-width of the intervals of changes: 0.005 is half a percent. `None` to
+    /// detect changes of the min-effect.
     pub half_width: Option<f64>,
-    /// How the project's comparisons are interleaved.
+    /// The mode of the project's comparisons.
     pub compared: Mode,
     /// The benchmarks, in the order of definition.
     pub benchmarks: Vec<PlannedBenchmark>,
-    /// What to write into `bench.toml`.
+    /// The sample sizes to write into `bench.toml`.
     pub suggestion: Suggestion,
-    /// What nothing is known about.
+    /// The benchmarks without data.
     pub unknown: Unknown,
 }
 
-/// What nothing is known about, and why.
+/// The benchmarks without data, and the reasons.
 #[derive(Clone, Debug, Default)]
 pub struct Unknown {
     /// Benchmarks that gave no measurements.
@@ -61,7 +61,7 @@ pub struct Unknown {
 }
 
 impl PlanReport {
-    /// The plan for these benchmarks.
+    /// Plans these benchmarks.
     pub fn new(
         version: Version,
         criteria: Criteria,
@@ -73,7 +73,7 @@ impl PlanReport {
         Self { version, criteria, half_width, compared, benchmarks, suggestion, unknown }
     }
 
-    /// Whether something is missing because it failed.
+    /// True if something is missing because it failed.
     pub fn has_failures(&self) -> bool {
         !self.unknown.benchmarks.is_empty() || !self.unknown.targets.is_empty()
     }

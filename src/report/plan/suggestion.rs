@@ -1,32 +1,33 @@
-//! One size of experiment for all benchmarks of a project, and another number of builds for some.
+//! Suggests one sample size for all benchmarks of a project, and more builds for those that need
+//! them.
 
 use std::time::Duration;
 
 use super::PlannedBenchmark;
 use crate::model::SampleSizes;
 
-/// The share of the benchmarks for which the common number of builds is enough.
+/// The share of the benchmarks for which the common number of builds must be enough.
 const MOST: f64 = 0.75;
 
-/// What to write into `bench.toml`.
+/// The sample sizes to write into `bench.toml`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Suggestion {
-    /// Of every benchmark that is not among `own`; absent where nothing is known.
+    /// The builds of every benchmark not in `individual`; `None` without data.
     pub builds: Option<usize>,
-    /// Of each build.
+    /// The executions of each build.
     pub executions: Option<usize>,
-    /// In each execution that runs alone.
+    /// The measurements of each execution that runs alone.
     pub measurements: Option<usize>,
-    /// Benchmarks that need more builds than most, by their index, and how many.
+    /// Benchmarks that need more builds than most: their index and number of builds.
     pub individual: Vec<(usize, usize)>,
-    /// Benchmarks for which no number of builds is enough, by their index.
+    /// Benchmarks for which no number of builds is enough, by index.
     pub excess: Vec<usize>,
-    /// How long measuring and linking one version takes then, about.
+    /// The approximate duration of linking and measuring one version.
     pub time: Duration,
 }
 
 impl Suggestion {
-    /// The median of what pays best for each benchmark, and the builds that they need then.
+    /// Takes the median of the best sample sizes, and the builds that each benchmark then needs.
     pub fn new(benchmarks: &[PlannedBenchmark], half_width: Option<f64>) -> Self {
         let executions = median(benchmarks.iter().filter_map(|one| one.executions));
         let measurements = median(benchmarks.iter().filter_map(|one| one.measurements));
@@ -53,9 +54,9 @@ impl Suggestion {
             )]
             let taken = measurements.unwrap_or(taken as usize);
             let builds = needed.map_or(common, |needed| needed.max(common));
-            let dimensions =
+            let sample_sizes =
                 SampleSizes { first_look: None, builds, executions: each, measurements: taken };
-            benchmark.costs.duration(dimensions)
+            benchmark.costs.duration(sample_sizes)
         });
         let time = time.fold(Duration::ZERO, Duration::saturating_add);
         Self { builds, executions, measurements, individual: own, excess: beyond, time }
@@ -69,7 +70,7 @@ fn median(numbers: impl Iterator<Item = usize>) -> Option<usize> {
     quantile(&sorted, 0.5)
 }
 
-/// The smallest number that this share of all do not exceed.
+/// The smallest number that this share of all does not exceed.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -85,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_quantile_is_one_of_the_numbers() {
+    fn quantile_is_one_of_the_numbers() {
         assert_eq!(median([7, 1, 3].into_iter()), Some(3));
         assert_eq!(median([4, 1].into_iter()), Some(1));
         assert_eq!(median(std::iter::empty()), None);

@@ -1,4 +1,4 @@
-//! A plan as people and programs read it.
+//! The report of `plan` for people and for programs.
 
 use std::time::{Duration, SystemTime};
 
@@ -15,8 +15,8 @@ use crate::{
     verdict::Interleaving,
 };
 
-/// A benchmark of five builds of four executions of twenty measurements, in which builds differ by `layout`,
-/// executions by `start` and measurements by `noise`, shares of the value.
+/// A benchmark with five builds of four executions of twenty measurements. Builds differ by
+/// `layout`, executions by `start` and measurements by `noise`, as shares of the value.
 fn planned(id: &str, layout: f64, start: f64, noise: f64) -> PlannedBenchmark {
     let wave = |at: usize| [0.3, -1.0, 0.8, -0.4, 1.2, -0.9, 0.1, 0.6, -0.7, 0.0][at % 10];
     let builds = (0..5).map(|build| {
@@ -82,12 +82,12 @@ fn report(id: &str, half_width: Option<f64>) -> PlanReport {
 }
 
 #[test]
-fn a_plan_has_variances_costs_and_what_is_detected() {
+fn plan_has_variances_costs_and_detectable_changes() {
     insta::assert_snapshot!(style::plain(&report("sort", None).text(110)));
 }
 
 #[test]
-fn a_plan_for_a_web_page_has_the_same_tables() {
+fn markdown_has_the_tables_of_the_plan() {
     let markdown = report("sort", Some(0.02)).markdown();
     for part in [
         "| benchmark | value |",
@@ -100,7 +100,7 @@ fn a_plan_for_a_web_page_has_the_same_tables() {
 }
 
 #[test]
-fn a_program_reads_what_the_schema_says_and_names_steer_nothing() {
+fn plan_report_is_harmless_and_keeps_its_schema() {
     for half_width in [None, Some(0.005)] {
         assert_keeps("plan", &report(HOSTILE, half_width));
         assert_harmless(&report(HOSTILE, half_width));
@@ -108,7 +108,7 @@ fn a_program_reads_what_the_schema_says_and_names_steer_nothing() {
 }
 
 #[test]
-fn a_benchmark_that_needs_more_builds_than_most_gets_a_table_of_its_own() {
+fn toml_has_a_table_for_individual_builds() {
     let mut report = report("a.b\"c", None);
     report.suggestion = Suggestion {
         builds: Some(10),
@@ -124,7 +124,7 @@ fn a_benchmark_that_needs_more_builds_than_most_gets_a_table_of_its_own() {
 }
 
 #[test]
-fn measurements_are_only_told_for_executions_that_run_alone() {
+fn measurements_are_suggested_for_sequential_mode_only() {
     let mut report = report("sort", None);
     report.suggestion.measurements = Some(7);
     assert!(report.toml().contains("\n# measurements = 7  # only for mode"));
@@ -133,7 +133,7 @@ fn measurements_are_only_told_for_executions_that_run_alone() {
 }
 
 #[test]
-fn builds_are_cheaper_the_more_benchmarks_share_them() {
+fn costs_of_builds_fall_with_sharing() {
     let costs = |sharing| Costs { sharing, ..planned("a", 0.01, 0.01, 0.01).costs };
     let [alone, shared] = [1, 3].map(|sharing| costs(sharing).in_measurements());
     assert!((alone.build - 24.0).abs() < 1e-9 && (shared.build - 8.0).abs() < 1e-9);
@@ -141,7 +141,7 @@ fn builds_are_cheaper_the_more_benchmarks_share_them() {
 }
 
 #[test]
-fn a_narrower_interval_needs_more_builds_by_the_square() {
+fn builds_grow_with_the_square_of_the_precision() {
     let one = planned("a", 0.01, 0.0, 0.0);
     let builds = |width| one.builds_for(Some(width), 1);
     let (wide, narrow) = (builds(0.01).unwrap(), builds(0.005).unwrap());

@@ -1,10 +1,10 @@
-//! The lines for `bench.toml`.
+//! Writes the lines for `bench.toml`.
 
 use super::{PlanReport, Suggestion};
 use crate::model::Mode;
 
 impl PlanReport {
-    /// The tables to paste; empty where nothing is known.
+    /// The tables to paste; empty without data.
     pub(super) fn toml(&self) -> String {
         let Suggestion { builds, executions, measurements, individual: own, .. } = &self.suggestion;
         let Some(builds) = builds else { return String::new() };
@@ -14,7 +14,8 @@ impl PlanReport {
         }
         match (measurements, self.compared) {
             (Some(number), Mode::Sequential) => text += &format!("measurements = {number}\n"),
-            // In turns, measurements are shorter and disturbed alike: this says nothing of them.
+            // Interleaved measurements are shorter and disturbed alike, so this number does not
+            // apply to them.
             (Some(number), Mode::Interleaved) => {
                 text += &format!("# measurements = {number}  # only for mode = \"sequential\"\n");
             }
@@ -34,7 +35,7 @@ impl PlanReport {
     }
 }
 
-/// A string of TOML, on one line.
+/// A TOML string, on one line.
 fn string(text: &str) -> String {
     let mut out = String::from('"');
     for character in text.chars() {

@@ -1,5 +1,5 @@
-//! A document as a web page that needs no network: the shell, style and script of every page, and a body of ordinary
-//! elements, in which every text is escaped.
+//! Renders a document as a web page that needs no network: the shell, style and script of every
+//! page, and a body of ordinary elements, in which every text is escaped.
 
 use askama::filters::{Html, escape};
 

@@ -1,4 +1,5 @@
-//! A document for pull requests: never longer than a comment may be, and cut only between rows and entries.
+//! Renders a document for pull requests: never longer than a comment may be, and cut only between
+//! rows and entries.
 
 use crate::report::{
     document::{Block, Document, Item, Kind, Span, Step, Text, Verbatim},
@@ -8,23 +9,23 @@ use crate::report::{
     table::{Cell, Table},
 };
 
-/// How many bytes a document has at most. Comments on GitHub hold 65,536 characters, and what publishes a document
-/// adds a few lines.
+/// The maximum size of a document, in bytes. Comments on GitHub hold 65,536 characters, and
+/// publishing a document adds a few lines.
 const ROOM: usize = 63_000;
 
-/// No name, and no message, takes more characters than this.
+/// The maximum length of a name or a message, in characters.
 const LONGEST_NAME: usize = 100;
 const LONGEST_MESSAGE: usize = 1_500;
 
-/// A command of more bytes is left out: nobody types it.
+/// The maximum size of a command, in bytes. A longer one is left out: nobody types it.
 const LARGEST_STEP: usize = 2_000;
 
-/// The document with a heading of the third level as its title.
+/// Renders the document with a third-level heading as its title.
 pub fn markdown(document: &Document) -> String {
     markdown_within(document, ROOM)
 }
 
-/// The same in at most so many bytes.
+/// Renders the document in at most `room` bytes.
 pub fn markdown_within(document: &Document, room: usize) -> String {
     let mut pieces = Pieces::default();
     if !document.title.is_empty() {
@@ -37,13 +38,14 @@ pub fn markdown_within(document: &Document, room: usize) -> String {
     pieces.within(room)
 }
 
-/// What a document consists of: text that is always there, and runs of rows or entries that can be cut.
+/// The pieces of a document: text that is always there, and runs of rows or entries that can be
+/// cut.
 #[derive(Default)]
 struct Pieces(Vec<Piece>);
 
 enum Piece {
     Fixed(String),
-    /// Rows or entries, and what they are.
+    /// Rows or entries, and their name.
     Run(Vec<String>, &'static str),
 }
 
@@ -54,7 +56,7 @@ impl Pieces {
 
     fn blocks(&mut self, blocks: &[Block]) {
         let is_warning = |block: &Block| matches!(block, Block::Warning(..));
-        // Warnings that follow each other are one run.
+        // Consecutive warnings are one run.
         for blocks in blocks.chunk_by(|one, other| is_warning(one) && is_warning(other)) {
             if blocks.iter().all(is_warning) {
                 self.0.push(Piece::Run(blocks.iter().filter_map(warning).collect(), "warnings"));
@@ -114,8 +116,8 @@ impl Pieces {
         }
     }
 
-    /// Everything, if it has room; otherwise runs are cut after whole rows, all at the same length, so that a short
-    /// one stays whole beside a long one.
+    /// Everything, if it fits; otherwise runs are cut after whole rows, all at the same length, so
+    /// that a short one stays whole beside a long one.
     fn within(self, room: usize) -> String {
         let fixed: usize = self.0.iter().map(Piece::fixed_bytes).sum();
         let mut runs: Vec<usize> = self.0.iter().filter_map(Piece::run_bytes).collect();
@@ -134,7 +136,7 @@ impl Pieces {
     }
 }
 
-/// The line that says how much is left out takes fewer bytes than this.
+/// The maximum size of the line that counts the omitted rows, in bytes.
 const NOTE: usize = 40;
 
 impl Piece {
@@ -178,7 +180,7 @@ fn warning(block: &Block) -> Option<String> {
     Some(format!("\n> **Warning:** {}{}\n", inline(text), command.unwrap_or_default()))
 }
 
-/// A text on one line, the further lines of a message left out.
+/// A text on one line, without the further lines of a message.
 fn inline(text: &Text) -> String {
     text.spans.iter().map(span).collect()
 }
@@ -202,7 +204,7 @@ fn sentence(text: &Text) -> String {
     shown + end + &message(text, "")
 }
 
-/// An entry of a list, with what belongs to it.
+/// An entry of a list, with its blocks.
 fn entry(Item { text, blocks }: &Item, indent: &str) -> String {
     let mut out = format!("{indent}- {}{}\n", inline(text), message(text, &format!("{indent}  ")));
     for block in blocks {
@@ -233,8 +235,8 @@ fn message(text: &Text, indent: &str) -> String {
     })
 }
 
-/// A text in at most so many characters: what is too long loses its middle. Its width would be no limit, as characters can
-/// have none.
+/// Shortens a text in the middle to at most `most` characters. Its width would be no limit, because
+/// characters can have width 0.
 fn shortened(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();
@@ -252,7 +254,7 @@ fn head(table: &Table, columns: &[usize]) -> String {
     format!("\n| {} |\n|{}|\n", heads.join(" | "), aligned.join("|"))
 }
 
-/// A row. What is joined to a column stands in its cell.
+/// A row. A joined column stands in the cell of the other.
 fn row(table: &Table, columns: &[usize], cells: &[Cell]) -> String {
     let shown = columns.iter().map(|&at| {
         let mut cell = render_cell(&cells[at]);
@@ -274,7 +276,8 @@ fn render_cell(cell: &Cell) -> String {
     if cell.role() == Role::Bad { format!("**{shown}**") } else { shown }
 }
 
-/// A command below its purpose, each on a line of its own: a line break in an id must not begin another command.
+/// A command below its purpose, each on a separate line: a line break in an id must not begin
+/// another command.
 fn step(Step { purpose, command }: &Step) -> String {
     format!("# {}\n{}\n", escape_untrusted(purpose), escape_untrusted(command))
 }

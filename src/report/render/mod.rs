@@ -1,5 +1,5 @@
-//! The three forms in which people read a [document](super::document). Each is complete: it shows every block, and
-//! escapes every text. Programs read the JSON of the report instead.
+//! The three forms of a [document](super::document) for people. Each is complete: it shows every
+//! block, and escapes every text. Programs read the JSON of the report instead.
 
 mod html;
 mod markdown;

@@ -1,4 +1,4 @@
-//! Each renderer once, with every block; and that none lets a text be anything but text.
+//! Renders every block in each form, and checks that any text stays text.
 
 use proptest::prelude::*;
 
@@ -11,7 +11,7 @@ use crate::report::{
     testing::HOSTILE,
 };
 
-/// A document with every block, in which this is the name of everything.
+/// A document with every block, in which everything has this name.
 fn document(name: &str) -> Document {
     let mut table = Table::new([
         Column::left("benchmark").names(),
@@ -95,7 +95,7 @@ fn markdown_cuts_the_longest_runs_and_counts_what_is_left_out() {
 }
 
 #[test]
-fn output_of_others_does_not_end_the_block_that_shows_it() {
+fn verbatim_output_cannot_end_its_block() {
     let mut document = Document::new("show");
     let text = "a: skipped: no\n```\n# not a heading\n".to_owned();
     document.add([Block::Verbatim(Verbatim { language: "text", text })]);
@@ -104,7 +104,7 @@ fn output_of_others_does_not_end_the_block_that_shows_it() {
 }
 
 #[test]
-fn a_command_is_never_wrapped() {
+fn command_is_never_wrapped() {
     let command = "cargo rbench show HEAD --exact --filter a/long/name/of/a/benchmark/1024";
     let mut document = Document::new("show");
     document.add(Block::paragraph([Text::from("every build: ").command(command)]));
@@ -131,13 +131,13 @@ fn assert_harmless(name: &str) {
 }
 
 #[test]
-fn no_text_steers_a_terminal_or_is_markup() {
+fn hostile_texts_are_harmless_in_every_form() {
     assert_harmless(HOSTILE);
 }
 
 proptest! {
     #[test]
-    fn whatever_a_name_is_it_is_only_shown(name in r"(?s).{0,40}") {
+    fn any_name_is_only_shown(name in r"(?s).{0,40}") {
         assert_harmless(&name);
     }
 }

@@ -1,4 +1,5 @@
-//! A document for people at a terminal, with escape sequences for [roles](crate::report::style::Role).
+//! Renders a document for a terminal, with escape sequences for
+//! [roles](crate::report::style::Role).
 
 use unicode_width::UnicodeWidthStr;
 
@@ -9,10 +10,10 @@ use crate::report::{
     style::{Role, paint, plain},
 };
 
-/// What belongs to an entry of a list stands so many columns further to the right.
+/// The indent of blocks that belong to an entry of a list, in columns.
 const INDENT: usize = 2;
 
-/// The document for a terminal with so many columns.
+/// Renders the document for a terminal of this width.
 pub fn text(document: &Document, columns: usize) -> String {
     let mut out = String::new();
     if !document.title.is_empty() {
@@ -32,7 +33,7 @@ fn blocks(out: &mut String, all: &[Block], columns: usize) {
             out.push('\n');
         }
         *out += &match (previous, block) {
-            // What stands below a heading stands to the right of it.
+            // Blocks below a heading are indented.
             (Some(Block::Heading(_)), Block::List(_)) => {
                 indented(&render_block(block, columns.saturating_sub(INDENT)))
             }
@@ -42,11 +43,11 @@ fn blocks(out: &mut String, all: &[Block], columns: usize) {
     }
 }
 
-/// Whether a block follows without an empty line.
+/// True if no empty line separates a block from the previous one.
 const fn joins(previous: Option<&Block>, next: &Block) -> bool {
     use Block::{Heading, Paragraph, Warning};
     match (previous, next) {
-        // Below the title.
+        // Directly below the title.
         (None, Paragraph(_) | Warning(..))
         | (Some(Paragraph(_) | Warning(..)), Warning(..))
         | (Some(Heading(_)), _) => true,
@@ -97,14 +98,14 @@ fn indented(text: &str) -> String {
     text.lines().fold(String::new(), |text, line| text + &indent + line + "\n")
 }
 
-/// A purpose and, on a line of its own to be copied, its command.
+/// The purpose and, on a separate line to be copied, the command.
 fn render_step(Step { purpose, command }: &Step) -> String {
     let purpose = paint(Role::Quiet, &format!("# {purpose}"));
     format!("  {purpose}\n  {}\n", paint(Role::Plain, command))
 }
 
-/// A text wrapped into lines. A command at its end is never wrapped, and the further lines of a message stay as
-/// they are, indented.
+/// Wraps a text into lines. A command at its end is never wrapped, and the further lines of a
+/// message stay as they are, indented.
 fn line(text: &Text, columns: usize) -> String {
     let indent = " ".repeat(INDENT);
     let (words, command) = match text.spans.split_last() {
@@ -130,13 +131,13 @@ fn line(text: &Text, columns: usize) -> String {
     out
 }
 
-/// The spans of a text, those without a role in this one.
+/// Paints the spans of a text; spans without a role get this one.
 fn painted(text: &Text, role: Role) -> String {
     let role = |own: Role| if own == Role::Plain { role } else { own };
     text.spans.iter().map(|span| paint(role(span.role), &span.text)).collect()
 }
 
-/// Lines, of which the last has an end as well.
+/// Terminates the last line as well.
 fn lines(text: &str) -> String {
     if text.is_empty() || text.ends_with('\n') { text.to_owned() } else { format!("{text}\n") }
 }

@@ -1,4 +1,4 @@
-//! The self-test for people.
+//! The report of `selftest` for people.
 
 use super::{SelftestReport, name_of};
 use crate::report::{
@@ -8,7 +8,6 @@ use crate::report::{
     style::Role,
 };
 
-/// What the numbers of the noise floor are.
 const FLOORS: &str = "standard deviation of the difference of a pair of builds (sd), and the smallest change that so many \
                       builds flag in four of five cases";
 
@@ -16,9 +15,10 @@ impl SelftestReport {
     pub(super) fn write_document(&self) -> Document {
         let mut document =
             Document::new("selftest").titled("Self-test: is this machine fit to judge?");
-        let ways = self.modes.iter();
-        let sizes =
-            ways.map(|way| format!("{}: {}", name_of(way.mode), sample_sizes(way.sample_sizes)));
+        let modes = self.modes.iter();
+        let sizes = modes.map(|result| {
+            format!("{}: {}", name_of(result.mode), sample_sizes(result.sample_sizes))
+        });
         document.add(Block::paragraph(std::iter::once(self.subject()).chain(sizes)));
         let warnings = self.warnings.iter();
         document.add(warnings.map(|one| Block::Warning(warning_sentence(one).into(), None)));

@@ -1,4 +1,4 @@
-//! The self-test for programs.
+//! The report of `selftest` for programs.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -24,58 +24,58 @@ pub(in crate::report) struct Selftest<'r> {
     version: Version<'r>,
     machine: Machine<'r>,
     criteria: Criteria,
-    /// Whether the first way is fit. The exit code is 1 if not.
+    /// True if the first mode is fit. The exit code is 1 if not.
     fit: bool,
-    /// The number of comparisons of each way.
+    /// The number of comparisons in each mode.
     repetitions: usize,
     /// The benchmarks that were measured.
     benchmarks: Vec<FullName<'r>>,
-    /// Benchmarks that were not measured, since the compiler makes other code of something that they execute in the two
-    /// versions.
+    /// Benchmarks that were not measured, because the compiler generates different code for
+    /// something that they execute in the two versions.
     left_out: Vec<FullName<'r>>,
-    /// Bench targets that are the same programs in both versions, since the linker removes the function in which they
-    /// differ.
+    /// Bench targets that are the same programs in both versions, because the linker removes the
+    /// function in which they differ.
     same_programs: &'r [BenchTarget],
-    /// What makes the results less certain.
+    /// Reasons why the results are less certain.
     warnings: Vec<WarningFields>,
-    /// The first one is that which `compare` uses.
+    /// The first one is the mode that `compare` uses.
     modes: Vec<WayFields<'r>>,
     against: Option<Against>,
     failed_targets: Vec<FailedTarget<'r>>,
 }
 
-/// One way of measuring.
+/// One mode of measuring.
 #[derive(Serialize, JsonSchema)]
 struct WayFields<'r> {
     mode: Mode,
     sample_sizes: SampleSizes,
-    /// Linking included.
+    /// The duration, linking included.
     #[schemars(range(min = 0))]
     duration_seconds: f64,
-    /// Whether its verdicts can be trusted.
+    /// True if its verdicts can be trusted.
     fit: bool,
     /// The most important first.
     findings: Vec<Finding>,
-    /// Rows with a verdict: a benchmark in a repetition each, in its first metric.
+    /// The number of rows with a verdict: a benchmark in a repetition each, in its first metric.
     rows: usize,
-    /// Rows that were measured in turns.
+    /// The number of rows measured interleaved.
     rows_interleaved: usize,
-    /// Rows that failed or skipped themselves.
+    /// The number of rows that failed or skipped themselves.
     rows_not_judged: usize,
-    /// The rate at which the first stage may flag what did not change.
+    /// The rate at which the first stage may flag unchanged benchmarks.
     #[schemars(range(min = 0, max = 1))]
     target_error_rate: f64,
-    /// Rows that the first stage flagged: false alarms.
+    /// Rows that the first stage flagged: false positives.
     flagged: Rate,
-    /// Rows that were reported as regressed, by mistake.
+    /// The number of rows reported as regressed, by mistake.
     regressed: usize,
-    /// Rows that were reported as improved, by mistake.
+    /// The number of rows reported as improved, by mistake.
     improved: usize,
-    /// Repetitions in which any row was reported as regressed.
+    /// The number of repetitions with any row reported as regressed.
     comparisons_with_regressions: usize,
-    /// Repetitions in which any row was reported as improved.
+    /// The number of repetitions with any row reported as improved.
     comparisons_with_improvements: usize,
-    /// Rows that were shown to be unchanged.
+    /// Rows shown to be unchanged.
     unchanged: Rate,
     p_values: Option<PValues>,
     order: Option<Order>,
@@ -97,7 +97,7 @@ struct Rate {
     high: f64,
 }
 
-/// How far the p values of the first stage are from uniform, by Kolmogorov and Smirnov.
+/// The distance of the p values of the first stage from uniform, by Kolmogorov and Smirnov.
 #[derive(Serialize, JsonSchema)]
 struct PValues {
     count: usize,
@@ -112,12 +112,12 @@ struct PValues {
     too_large: f64,
 }
 
-/// Whether the second execution of a pair takes longer.
+/// The difference between first and second executions of a pair.
 #[derive(Serialize, JsonSchema)]
 struct Order {
     /// The number of pairs of executions.
     pairs: usize,
-    /// By how much the second takes longer, on the log scale.
+    /// The mean slowdown of the second, on the log scale.
     mean: f64,
     /// The mean divided by its standard error.
     t: f64,
@@ -126,19 +126,19 @@ struct Order {
     p: f64,
 }
 
-/// Whether pairs of executions that follow each other are alike.
+/// The correlation of consecutive pairs of executions.
 #[derive(Serialize, JsonSchema)]
 struct Serial {
     /// The number of such pairs.
     pairs: usize,
     /// The autocorrelation at lag 1.
     correlation: f64,
-    /// How far from 0 chance brings it in 95 % of cases.
+    /// The correlation that chance exceeds in 5 % of cases.
     #[schemars(range(min = 0))]
     by_chance: f64,
 }
 
-/// The smallest changes of a benchmark that are found.
+/// The smallest detectable changes of a benchmark.
 #[derive(Serialize, JsonSchema)]
 struct NoiseFloor<'r> {
     #[serde(flatten)]
@@ -152,7 +152,7 @@ struct NoiseFloor<'r> {
     detectable: Vec<Detectable>,
 }
 
-/// The smallest relative change that so many builds flag with a power of 80 %.
+/// The smallest relative change that a number of builds flags with a power of 80 %.
 #[derive(Serialize, JsonSchema)]
 struct Detectable {
     builds: usize,
@@ -160,12 +160,12 @@ struct Detectable {
     change: f64,
 }
 
-/// The verdicts of another tool on the same benchmarks, measured as often.
+/// The verdicts of another tool on the same benchmarks, with as many comparisons.
 #[derive(Serialize, JsonSchema)]
 struct Against {
     #[schemars(extend("const" = "criterion"))]
     tool: &'static str,
-    /// Benchmarks that it reported as changed.
+    /// Benchmarks reported as changed.
     changed: Rate,
     regressed: usize,
     improved: usize,
@@ -180,7 +180,7 @@ impl SelftestReport {
             version: (&self.version).into(),
             machine: (&self.machine).into(),
             criteria: (&self.criteria).into(),
-            fit: self.modes.first().is_some_and(|way| way.fitness.is_fit()),
+            fit: self.modes.first().is_some_and(|first| first.fitness.is_fit()),
             repetitions: self.repetitions,
             benchmarks: self.benchmarks.iter().map(FullName::from).collect(),
             left_out: self.left_out.iter().map(FullName::from).collect(),
@@ -207,12 +207,10 @@ impl From<stats::Proportion> for Rate {
 }
 
 impl<'r> From<&'r ModeResult> for WayFields<'r> {
-    fn from(
-        ModeResult { mode, sample_sizes: dimensions, duration: took, fitness }: &'r ModeResult,
-    ) -> Self {
+    fn from(ModeResult { mode, sample_sizes, duration: took, fitness }: &'r ModeResult) -> Self {
         Self {
             mode: *mode,
-            sample_sizes: *dimensions,
+            sample_sizes: *sample_sizes,
             duration_seconds: took.as_secs_f64(),
             fit: fitness.is_fit(),
             findings: fitness.findings(),

@@ -1,4 +1,5 @@
-//! The report of `selftest`: whether this machine is fit to judge, and what its noise is like.
+//! The report of `selftest`: whether verdicts of this machine can be trusted, and the kind of its
+//! noise.
 
 mod document;
 pub(super) mod json;
@@ -23,64 +24,64 @@ use crate::{
 /// The confidence of the intervals of rates.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// What a version that was compared with itself tells of the machine.
+/// The evaluation of a machine by comparisons of a version with itself.
 #[derive(Clone, Debug)]
 pub struct SelftestReport {
-    /// The version.
+    /// The version compared with itself.
     pub version: Version,
-    /// The machine.
+    /// The machine that measured.
     pub machine: Machine,
-    /// How it was judged.
+    /// The criteria of the verdicts.
     pub criteria: Criteria,
-    /// How often everything was compared.
+    /// The number of times that everything was compared.
     pub repetitions: usize,
     /// The benchmarks that were measured.
     pub benchmarks: Vec<Benchmark>,
-    /// Benchmarks that execute something of which the compiler made other code in both versions, and which were not
-    /// measured.
+    /// Benchmarks that were not measured, because they execute something for which the compiler
+    /// generates different code in the two versions.
     pub left_out: Vec<Benchmark>,
     /// Bench targets that are the same programs in both versions.
     pub same_programs: Vec<BenchTarget>,
-    /// The ways of measuring; the first one is that which `compare` uses.
+    /// The results by mode; the first is the mode that `compare` uses.
     pub modes: Vec<ModeResult>,
-    /// What Criterion.rs says of the same, if that was asked for.
+    /// The results of Criterion.rs on the same code, if requested.
     pub criterion: Option<CriterionResult>,
-    /// What makes this less sure.
+    /// Reasons why the results are less certain.
     pub warnings: Vec<Warning>,
     /// Bench targets whose benchmarks could not be listed.
     pub failed_targets: Vec<(BenchTarget, Error)>,
-    /// What writes the commands that are advised.
+    /// Writes the suggested commands.
     pub command_line: Rc<dyn CommandLine>,
 }
 
-/// What one way of measuring gave.
+/// The results of one mode.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModeResult {
-    /// The way.
+    /// The mode of the executions.
     pub mode: Mode,
-    /// How much was measured in each comparison, as far as no benchmark has its own numbers.
+    /// The sample sizes of each comparison, for benchmarks without their own.
     pub sample_sizes: SampleSizes,
-    /// How long linking and measuring took.
+    /// The duration of linking and measuring.
     pub duration: Duration,
-    /// What follows from it.
+    /// The evaluation of the machine in this mode.
     pub fitness: Fitness,
 }
 
-/// What Criterion.rs said of code that did not change.
+/// The results of Criterion.rs on unchanged code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CriterionResult {
-    /// Of how many benchmarks, in all repetitions, it said that their performance has changed.
+    /// The benchmarks, in all repetitions, that it reported as changed.
     pub changed: Proportion,
-    /// How many of these have regressed, as it says.
+    /// The number reported as regressed.
     pub regressed: usize,
-    /// How many have improved, as it says.
+    /// The number reported as improved.
     pub improved: usize,
-    /// How long it took.
+    /// The duration of its runs.
     pub duration: Duration,
 }
 
 impl SelftestReport {
-    /// `, in turns`: the way that most numbers are of, where there are several.
+    /// The mode that most numbers are of, if there are several.
     fn first_mode_text(&self) -> String {
         match self.modes.as_slice() {
             [first, _, ..] => format!(", {}", name_of(first.mode)),
@@ -88,22 +89,22 @@ impl SelftestReport {
         }
     }
 
-    /// How the command ends: as if something regressed, where the first way is not fit.
+    /// The exit code: a regression if the first mode is not fit.
     pub fn exit(&self) -> Exit {
-        let is_fit = self.modes.first().is_some_and(|way| way.fitness.is_fit());
+        let is_fit = self.modes.first().is_some_and(|first| first.fitness.is_fit());
         if is_fit { Exit::Success } else { Exit::Regression }
     }
 }
 
 impl ModeResult {
-    /// How many rows were reported as changed.
+    /// The share of rows reported as changed.
     pub const fn reported(&self) -> Proportion {
         let Fitness { regressed, improved, rows, .. } = &self.fitness;
         Proportion { count: *regressed + *improved, of: *rows }
     }
 }
 
-/// A way of measuring, as people read it.
+/// The name of a mode for people.
 pub const fn name_of(mode: Mode) -> &'static str {
     match mode {
         Mode::Interleaved => "in turns",

@@ -1,4 +1,4 @@
-//! The tables of a self-test.
+//! The tables of the `selftest` report.
 
 use super::{CONFIDENCE, ModeResult, SelftestReport, name_of};
 use crate::{
@@ -15,22 +15,23 @@ use crate::{
     verdict::fitness::{BUILDS, Fitness, Floor},
 };
 
-/// The number of builds, among all for which it is told what they show, that is told of every way.
+/// The index of the number of builds in [`BUILDS`] that is shown for every mode.
 const MIDDLE: usize = 1;
 
 impl SelftestReport {
-    /// What is said of each way: a line for each question, a column for each way.
+    /// The results of all modes: a line for each question, a column for each mode.
     pub fn modes_table(&self) -> Table {
         let mut heads = vec![String::new()];
-        heads.extend(self.modes.iter().map(|way| name_of(way.mode).to_owned()));
+        heads.extend(self.modes.iter().map(|result| name_of(result.mode).to_owned()));
         let mut rows = Vec::new();
         let mut add = |head: String, cell: &dyn Fn(&ModeResult) -> String| {
             rows.push(std::iter::once(head).chain(self.modes.iter().map(cell)).collect::<Vec<_>>());
         };
-        let fitness = |cell: fn(&Fitness) -> String| move |way: &ModeResult| cell(&way.fitness);
-        let promised = self.modes.first().map_or(0.0, |way| way.fitness.target_error_rate);
+        let fitness =
+            |cell: fn(&Fitness) -> String| move |result: &ModeResult| cell(&result.fitness);
+        let target_rate = self.modes.first().map_or(0.0, |result| result.fitness.target_error_rate);
         add(
-            format!("flagged by a test at {} on the first builds", size(promised)),
+            format!("flagged by a test at {} on the first builds", size(target_rate)),
             &fitness(|all| proportion_text(all.flagged)),
         );
         add(
@@ -42,7 +43,7 @@ impl SelftestReport {
             &fitness(|all| format!("{}, {}", all.regressed, all.improved)),
         );
         add("shown to be unchanged".to_owned(), &fitness(|all| proportion_text(all.unchanged)));
-        if self.modes.iter().any(|way| way.fitness.unjudged > 0) {
+        if self.modes.iter().any(|result| result.fitness.unjudged > 0) {
             add("failed or skipped".to_owned(), &fitness(|all| all.unjudged.to_string()));
         }
         add(
@@ -52,26 +53,26 @@ impl SelftestReport {
         add("what is executed second takes longer by".to_owned(), &fitness(order));
         add("correlation of neighbours in time".to_owned(), &fitness(serial));
         add(format!("pairs beyond {FAR} MAD (normal: 0.07 %)"), &fitness(far));
-        add("time".to_owned(), &|way| duration(way.duration));
+        add("time".to_owned(), &|result| duration(result.duration));
         table(heads, rows)
     }
 
-    /// The noise floor of each benchmark in the first way, and less of it in the others.
+    /// The noise floor of each benchmark in the first mode, and a part of it in the others.
     pub fn floors_table(&self) -> Table {
         let names = Names::new(&self.benchmarks);
         let mut heads = vec!["benchmark".to_owned(), "sd".to_owned()];
         heads.extend(BUILDS.map(|builds| format!("-l {builds}")));
         let others = || self.modes.iter().skip(1);
-        for way in others() {
-            heads.push(format!("{}: sd", name_of(way.mode)));
+        for result in others() {
+            heads.push(format!("{}: sd", name_of(result.mode)));
             heads.push(format!("-l {}", BUILDS[MIDDLE]));
         }
-        let floor = |way: &ModeResult, benchmark: &Benchmark| {
-            way.fitness.floors.iter().find(|floor| floor.benchmark == *benchmark).cloned()
+        let floor = |result: &ModeResult, benchmark: &Benchmark| {
+            result.fitness.floors.iter().find(|floor| floor.benchmark == *benchmark).cloned()
         };
         let row = |benchmark: &Benchmark| {
             let mut cells = vec![names.name(benchmark)];
-            let first = self.modes.first().and_then(|way| floor(way, benchmark));
+            let first = self.modes.first().and_then(|result| floor(result, benchmark));
             match first {
                 Some(Floor { deviation, detectable, .. }) => {
                     cells.push(size(deviation));
@@ -79,8 +80,8 @@ impl SelftestReport {
                 }
                 None => cells.extend([const { String::new() }; 1 + BUILDS.len()]),
             }
-            for way in others() {
-                let known = floor(way, benchmark);
+            for result in others() {
+                let known = floor(result, benchmark);
                 let known =
                     known.map(|known| [known.deviation, known.detectable[MIDDLE]].map(size));
                 cells.extend(known.unwrap_or_default());
@@ -90,7 +91,7 @@ impl SelftestReport {
         table(heads, self.benchmarks.iter().map(row).collect())
     }
 
-    /// How often each tool calls unchanged code changed.
+    /// The false-positive rate of each tool.
     pub fn tools_table(&self) -> Option<Table> {
         let criterion = self.criterion.as_ref()?;
         let heads = ["tool", "calls unchanged code changed", "the true rate, 95 %", "time"];
@@ -100,9 +101,9 @@ impl SelftestReport {
         let mut rows: Vec<_> = self
             .modes
             .iter()
-            .map(|way| {
-                let tool = format!("rbench, {}", name_of(way.mode));
-                line(tool, way.reported(), way.duration)
+            .map(|result| {
+                let tool = format!("rbench, {}", name_of(result.mode));
+                line(tool, result.reported(), result.duration)
             })
             .collect();
         rows.push(line("criterion".to_owned(), criterion.changed, criterion.duration));
@@ -110,7 +111,7 @@ impl SelftestReport {
     }
 }
 
-/// A table of these heads and rows. The first column has names, all others numbers.
+/// A table with these heads and rows. The first column has names, all others numbers.
 fn table(heads: Vec<String>, rows: Vec<Vec<String>>) -> Table {
     let column = |(at, head): (usize, String)| match at {
         0 => Column::left(head).names(),

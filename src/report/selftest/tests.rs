@@ -1,4 +1,4 @@
-//! What a self-test says in each form.
+//! The report of `selftest` in each form.
 
 use std::time::SystemTime;
 
@@ -14,8 +14,8 @@ use crate::{
     verdict::fitness::{FirstStage, Fitness, Observed, Pair, Reported},
 };
 
-/// A way in which the p values of the rows are these.
-fn way(mode: Mode, ids: &[&str], p_values: &[f64], reported: Reported) -> ModeResult {
+/// The result of a mode whose rows have these p values.
+fn mode_result(mode: Mode, ids: &[&str], p_values: &[f64], reported: Reported) -> ModeResult {
     let row = |(repetition, p): (usize, &f64), id: &str| {
         let pair = |at: u32| {
             let noise = [0.4, -1.0, 0.9, -0.3][at as usize % 4];
@@ -49,7 +49,7 @@ const USUAL: [f64; 8] = [0.03, 0.2, 0.35, 0.41, 0.55, 0.68, 0.82, 0.97];
 const SMALL: [f64; 8] = [0.001, 0.002, 0.01, 0.02, 0.03, 0.04, 0.04, 0.3];
 
 fn report(ids: &[&str], p_values: &[f64], reported: Reported) -> SelftestReport {
-    let ways = [Mode::Interleaved, Mode::Sequential];
+    let modes = [Mode::Interleaved, Mode::Sequential];
     SelftestReport {
         version: version("HEAD", 'a'),
         machine: machine(),
@@ -58,7 +58,7 @@ fn report(ids: &[&str], p_values: &[f64], reported: Reported) -> SelftestReport 
         benchmarks: ids.iter().map(|id| benchmark(id)).collect(),
         left_out: Vec::new(),
         same_programs: Vec::new(),
-        modes: ways.map(|one| way(one, ids, p_values, reported)).to_vec(),
+        modes: modes.map(|one| mode_result(one, ids, p_values, reported)).to_vec(),
         criterion: None,
         warnings: Vec::new(),
         failed_targets: Vec::new(),
@@ -71,14 +71,14 @@ fn text(report: &SelftestReport) -> String {
 }
 
 #[test]
-fn a_fit_machine_is_called_so_with_what_is_known_of_its_rate() {
+fn fit_machine_is_reported_with_its_rate() {
     let report = report(&["parse", "print"], &USUAL, Reported::Unchanged);
     insta::assert_snapshot!(text(&report));
     assert_eq!(report.exit(), Exit::Success);
 }
 
 #[test]
-fn an_unfit_machine_is_called_so_with_the_reasons_and_what_to_do() {
+fn unfit_machine_is_reported_with_reasons_and_advice() {
     let mut report = report(&["parse", "print"], &SMALL, Reported::Regressed);
     report.warnings = vec![Warning::Disturbance(Disturbance::Others { share: 0.4 })];
     report.machine.cores = 1;
@@ -89,7 +89,7 @@ fn an_unfit_machine_is_called_so_with_the_reasons_and_what_to_do() {
 }
 
 #[test]
-fn both_tools_stand_side_by_side() {
+fn tools_are_compared_side_by_side() {
     let mut report = report(&["parse", "print"], &USUAL, Reported::Unchanged);
     report.criterion = Some(CriterionResult {
         changed: Proportion { count: 7, of: 16 },
@@ -102,7 +102,7 @@ fn both_tools_stand_side_by_side() {
 }
 
 #[test]
-fn a_machine_that_shows_little_is_told_what_would_help() {
+fn noisy_machine_gets_advice() {
     let report = report(&["parse"], &USUAL, Reported::Neither);
     let text = text(&report);
     for part in [
@@ -114,7 +114,7 @@ fn a_machine_that_shows_little_is_told_what_would_help() {
 }
 
 #[test]
-fn a_report_steers_no_terminal_and_keeps_its_schema() {
+fn selftest_report_is_harmless_and_keeps_its_schema() {
     let mut report = report(&[HOSTILE], &SMALL, Reported::Neither);
     report.left_out = vec![benchmark(HOSTILE)];
     report.failed_targets = vec![(target("other"), Error::new(Exit::Benchmark, HOSTILE))];

@@ -1,4 +1,4 @@
-//! What follows from a self-test, in words: never more than was measured.
+//! Words the conclusions of the `selftest` report. They never claim more than was measured.
 
 use super::{CONFIDENCE, ModeResult, SelftestReport, name_of, tables::between};
 use crate::{
@@ -11,37 +11,39 @@ use crate::{
 };
 
 impl SelftestReport {
-    /// The conclusion on each way: whether it is fit, and why.
+    /// For each mode: true if it is fit, and the reasons.
     pub(super) fn conclusions(&self) -> Vec<(bool, String)> {
-        let conclusion = |way: &ModeResult| {
-            let fit = match (way.fitness.is_fit(), has_few_rows(&way.fitness)) {
+        let conclusion = |result: &ModeResult| {
+            let fit = match (result.fitness.is_fit(), has_few_rows(&result.fitness)) {
                 (false, _) => "not fit to judge".to_owned(),
-                (true, true) => format!("fit to judge, as far as {} rows tell", way.fitness.rows),
+                (true, true) => {
+                    format!("fit to judge, as far as {} rows tell", result.fitness.rows)
+                }
                 (true, false) => "fit to judge".to_owned(),
             };
-            let head = format!("{}: {fit}", name_of(way.mode));
-            let reasons = self.reasons(way);
-            (way.fitness.is_fit(), format!("{head}. {}", reasons.join(" ")))
+            let head = format!("{}: {fit}", name_of(result.mode));
+            let reasons = self.reasons(result);
+            (result.fitness.is_fit(), format!("{head}. {}", reasons.join(" ")))
         };
         self.modes.iter().map(conclusion).collect()
     }
 
-    fn reasons(&self, way: &ModeResult) -> Vec<String> {
-        let fitness = &way.fitness;
+    fn reasons(&self, result: &ModeResult) -> Vec<String> {
+        let fitness = &result.fitness;
         let findings = fitness.findings();
         let mut reasons = Vec::new();
         if fitness.is_fit() {
             reasons.push(kept(fitness));
         }
-        reasons.extend(findings.iter().map(|finding| self.sentence(way, *finding)));
+        reasons.extend(findings.iter().map(|finding| self.sentence(result, *finding)));
         if fitness.is_fit() && !findings.contains(&Finding::Noisy) {
             reasons.push(sharp(fitness));
         }
         reasons
     }
 
-    fn sentence(&self, way: &ModeResult, finding: Finding) -> String {
-        let fitness = &way.fitness;
+    fn sentence(&self, result: &ModeResult, finding: Finding) -> String {
+        let fitness = &result.fitness;
         let promised = size(fitness.target_error_rate);
         match finding {
             Finding::Nothing => "No benchmark could be judged.".to_owned(),
@@ -86,10 +88,10 @@ impl SelftestReport {
         }
     }
 
-    /// What to do, where something can be done.
+    /// Advice on problems that can be solved.
     pub(super) fn advice(&self) -> Vec<String> {
         let findings: Vec<Finding> =
-            self.modes.first().map(|way| way.fitness.findings()).unwrap_or_default();
+            self.modes.first().map(|result| result.fitness.findings()).unwrap_or_default();
         let is_against = findings.iter().any(|finding| finding.is_against());
         let mut advice = Vec::new();
         if !is_against && !findings.contains(&Finding::Noisy) {
@@ -118,7 +120,7 @@ impl SelftestReport {
         advice
     }
 
-    /// What limits what was tested.
+    /// The limits of the test.
     pub(super) fn limits(&self) -> Vec<String> {
         let mut limits = Vec::new();
         if !self.left_out.is_empty() {
@@ -140,7 +142,7 @@ impl SelftestReport {
         limits
     }
 
-    /// What was compared.
+    /// The subject of the comparisons.
     pub(super) fn subject(&self) -> String {
         format!(
             "{} of {}, {} in two versions that differ only in a function that nothing calls: whatever is called \
@@ -155,7 +157,7 @@ impl SelftestReport {
     }
 }
 
-/// That promises were kept, as far as is known.
+/// The sentence that the error rates were kept, within the precision of the test.
 fn kept(fitness: &Fitness) -> String {
     let Proportion { count, of } = fitness.flagged;
     let few = if has_few_rows(fitness) {
@@ -172,13 +174,13 @@ fn kept(fitness: &Fitness) -> String {
     )
 }
 
-/// Whether the rows leave it open that the rate is twice what is promised.
+/// True if the rows are too few to exclude twice the target rate.
 fn has_few_rows(fitness: &Fitness) -> bool {
     let [_, high] = fitness.flagged.interval(CONFIDENCE);
     high > 2.0 * fitness.target_error_rate
 }
 
-/// How many benchmarks show the smallest change of interest.
+/// The number of benchmarks that show the smallest change of interest, in words.
 fn sharp(fitness: &Fitness) -> String {
     let [few, some, many] = BUILDS;
     format!(

@@ -1,4 +1,4 @@
-//! A stored version for people.
+//! The report of `show` for people.
 
 use super::{ImpactFactors, ShowReport, ShownBenchmark, ShownBuild, ShownExperiment};
 use crate::{
@@ -62,7 +62,7 @@ impl ShowReport {
         table
     }
 
-    /// Machines, toolchains and settings, once where all experiments agree.
+    /// The machines, toolchains and settings; once if all experiments agree.
     fn circumstances(&self) -> Vec<Text> {
         type PartOf = fn(&ShownExperiment) -> String;
         let parts: [(&str, PartOf); 3] = [
@@ -112,7 +112,7 @@ impl ShowReport {
             let Some(summary) = &shown.summary else {
                 let kind = match (&shown.skipped, shown.unmeasured) {
                     (Some(_), _) => VerdictKind::Skipped,
-                    (None, Some(sameness)) => VerdictKind::new(&sameness.into()),
+                    (None, Some(skip_reason)) => VerdictKind::new(&skip_reason.into()),
                     (None, None) => VerdictKind::Failed,
                 };
                 let mut cells = vec![name, Cell::default(), Cell::styled(kind.role(), kind.name())];
@@ -144,7 +144,8 @@ impl ShowReport {
         std::iter::once(Block::Table(table)).chain(Block::list(notes)).collect()
     }
 
-    /// That cheap checks see something, in a line about the first benchmark of which they do.
+    /// A hint that cheap checks found something, with the command to examine the first such
+    /// benchmark.
     fn worth_examining(&self, names: &Names<'_>) -> Option<Text> {
         let mut found = self.benchmarks.iter();
         let (shown, hint) = found.find_map(|shown| Some((shown, shown.hints.first()?)))?;
@@ -188,7 +189,7 @@ impl ShowReport {
         let l = summary.builds().len() as f64;
         let executions: usize = summary.builds().iter().map(|build| build.executions).sum();
         let (m, n) = (executions as f64 / l, summary.measurements_per_execution());
-        // As many everywhere, unless executions failed or the harness took other numbers.
+        // The numbers are equal, unless executions failed or the harness took other numbers.
         let (digits, average) =
             if m.fract() + n.fract() == 0.0 { (0, "") } else { (1, " on average") };
         let executions =
@@ -238,18 +239,18 @@ impl ShownExperiment {
 }
 
 impl ShownBenchmark {
-    /// Why there is nothing, or less, of it.
+    /// The reasons why results are missing or incomplete.
     fn reasons(&self, name: &str) -> Vec<Text> {
         let reason = |what: &str, reason: &String| {
             Text::from_name(name).then(format!(": {what}: ")).message(reason)
         };
-        let unmeasured = |sameness: &SkipReason| {
-            let reason = match sameness {
+        let unmeasured = |skip_reason: &SkipReason| {
+            let reason = match skip_reason {
                 SkipReason::Identical => "it has the same machine code",
                 SkipReason::Unaffected => "it executes and reads nothing that differs",
             };
             let versions = "in the versions of this experiment";
-            let text = format!(": {sameness}: not measured, because {reason} {versions}");
+            let text = format!(": {skip_reason}: not measured, because {reason} {versions}");
             Text::from_name(name).then(text)
         };
         let failures = self.failures.iter().map(|failure| reason("failed", failure));
@@ -261,7 +262,7 @@ impl ShownBenchmark {
         self.builds.iter().any(|build| build.stage == Stage::Second)
     }
 
-    /// How much is processed in a second.
+    /// The throughput in a second.
     fn throughput_text(&self, summary: &Summary) -> String {
         if *summary.metric() != Metric::wall() {
             return String::new();

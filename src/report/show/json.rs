@@ -1,4 +1,4 @@
-//! A stored version for programs.
+//! The report of `show` for programs.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -49,7 +49,7 @@ struct Experiment<'r> {
     seed: u64,
     /// The other versions of the experiment.
     others: Vec<Version<'r>>,
-    /// Why it could not be built; null if it could.
+    /// The reason why it could not be built; null if it could.
     failure: Option<&'r str>,
 }
 
@@ -62,7 +62,7 @@ struct Benchmark<'r> {
     metric: MetricFields<'r>,
     /// The index of its experiment.
     experiment: usize,
-    /// The stage that decides: `result`, `variance`, `layout_test` and `impact` are of its builds.
+    /// The deciding stage: `result`, `variance`, `layout_test` and `impact` are of its builds.
     stage: Stage,
     #[serde(flatten)]
     measured: Measured,
@@ -72,21 +72,21 @@ struct Benchmark<'r> {
     throughput: Vec<Throughput>,
     /// The peak resident memory over all executions.
     peak_memory_bytes: Option<u64>,
-    /// Why executions failed.
+    /// The reasons why executions failed.
     failures: &'r [String],
-    /// Why the benchmark chose not to run; null if it did not.
+    /// The reason why the benchmark chose not to run; null if it did run.
     skipped: Option<&'r str>,
-    /// Why it was not measured in this version; null: it was.
+    /// The reason why it was not measured in this version; null: it was.
     unmeasured: Option<SkipReason>,
     impact: ImpactFactors,
-    /// Only if requested.
+    /// Empty unless requested.
     builds: Vec<Build>,
 }
 
 /// The F test of no effect of layouts.
 #[derive(Serialize, JsonSchema)]
 struct LayoutTestFields {
-    /// null where infinite.
+    /// null if infinite.
     #[schemars(with = "Option<f64>")]
     f: f64,
     degrees_of_freedom: [f64; 2],
@@ -105,7 +105,7 @@ struct Build {
     digest: Option<Digest>,
     /// In the unit of the metric.
     value: f64,
-    /// Whether it is an outlier on the slow side.
+    /// True if it is an outlier on the slow side.
     slow: bool,
     /// The estimate of each, in the order of rounds.
     executions: Vec<f64>,

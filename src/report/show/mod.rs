@@ -33,93 +33,95 @@ use crate::{
     verdict::Interleaving,
 };
 
-/// One version and what is stored of it.
+/// One version and its stored results.
 #[derive(Clone, Debug)]
 pub struct ShowReport {
-    /// The version.
+    /// The version shown.
     pub version: Version,
-    /// How values are estimated.
+    /// The criteria of the estimates.
     pub criteria: Criteria,
     /// The experiments that it was part of, oldest first.
     pub experiments: Vec<ShownExperiment>,
     /// The newest results of each benchmark, one for each metric.
     pub benchmarks: Vec<ShownBenchmark>,
-    /// Whether people get every build, or one line for each benchmark.
+    /// True to show every build instead of one line for each benchmark.
     pub detailed: bool,
-    /// What writes the commands that are suggested.
+    /// Writes the suggested commands.
     pub command_line: Rc<dyn CommandLine>,
 }
 
 /// An experiment that a version was part of.
 #[derive(Clone, Debug)]
 pub struct ShownExperiment {
-    /// By which it is known in every store.
+    /// Its identity, which is the same in every store.
     pub identity: String,
-    /// When it began.
+    /// The start of the experiment.
     pub started: SystemTime,
-    /// When it was finished, if it is.
+    /// The end of the experiment; `None` if it is unfinished.
     pub finished: Option<SystemTime>,
     /// The version of rbench that made it.
     pub rbench: String,
     /// The machine that measured.
     pub machine: Machine,
-    /// What `rustc -vV` said of the compiler.
+    /// The compiler, from `rustc -vV`.
     pub toolchain: String,
     /// All settings.
     pub settings: serde_json::Value,
-    /// What was requested, as far as no benchmark has its own.
+    /// The requested sample sizes, for benchmarks without their own.
     pub sample_sizes: SampleSizes,
-    /// What all seeds are drawn from.
+    /// The seed from which all others are drawn.
     pub seed: u64,
-    /// The versions that were measured with it.
+    /// The other versions of the experiment.
     pub others: Vec<Version>,
-    /// Why it could not be built, if it could not.
+    /// The reason why the version could not be built.
     pub failure: Option<String>,
 }
 
 /// The newest results of a benchmark in one metric.
 #[derive(Clone, Debug)]
 pub struct ShownBenchmark {
-    /// The benchmark.
+    /// The benchmark measured.
     pub benchmark: Benchmark,
     /// The index of the experiment in [`ShowReport::experiments`].
     pub experiment: usize,
-    /// The stage that the values are of: the one that decides.
+    /// The stage of the values: the one that decides.
     pub stage: Stage,
-    /// How the executions of that stage were interleaved; absent if there are none, or they were not all alike.
+    /// The interleaving of the executions of that stage; `None` if there are none, or in different
+    /// modes.
     pub interleaving: Option<Interleaving>,
-    /// What that stage measured, and in which metric; absent where every execution failed.
+    /// The values of that stage, with their metric; `None` if every execution failed.
     pub summary: Option<Summary>,
-    /// Why executions failed, if some did: as they were reported.
+    /// The errors of failed executions, as reported.
     pub failures: Vec<String>,
-    /// Why the benchmark chose not to run, if it did.
+    /// The reason why the benchmark chose not to run.
     pub skipped: Option<String>,
-    /// Why it was not measured, if it does the same in all versions of the experiment.
+    /// The reason why it was not measured, if it behaves the same in all versions of the
+    /// experiment.
     pub unmeasured: Option<SkipReason>,
-    /// How much one iteration processes.
+    /// The amount of work of one iteration.
     pub throughput: Vec<Throughput>,
-    /// The most memory that any execution had resident, in bytes.
+    /// The peak resident memory over all executions, in bytes.
     pub peak_memory: Option<u64>,
-    /// Impact factors, where they were requested.
+    /// Impact factors, if requested.
     pub impact: ImpactFactors,
-    /// Reasons to examine it, if there are some.
+    /// Reasons to examine it.
     pub hints: Vec<Hint>,
-    /// Every build, of the first stage and then of the second, where they were requested.
+    /// Every build, of the first stage and then of the second, if requested.
     pub builds: Vec<ShownBuild>,
 }
 
-/// The impact of starting the program and of building it on measurements; absent where that was not requested, or the
-/// shape of the data does not allow it.
+/// The impact of starting and of building the program on measurements; `None` if not requested, or
+/// the shape of the data does not allow it.
 #[derive(Clone, Copy, Debug, Default, Serialize, JsonSchema)]
 pub struct ImpactFactors {
-    /// Of starting the program again.
+    /// The impact of starting the program again.
     pub executions: Option<ImpactFactor>,
-    /// Of building it again.
+    /// The impact of building it again.
     pub builds: Option<ImpactFactor>,
 }
 
 impl ImpactFactors {
-    /// By the bootstrap of the paper, drawn from this seed.
+    /// Estimates the factors by the bootstrap of the paper, drawn from this seed.
     pub fn estimate(data: &Measurements, estimator: Estimator, seed: u64) -> Self {
         let mut random = Random::new(seed);
         let bootstrap = Bootstrap::default();
@@ -133,30 +135,30 @@ impl ImpactFactors {
 /// One build of a version.
 #[derive(Clone, Debug)]
 pub struct ShownBuild {
-    /// The seed of its layout.
+    /// The layout seed.
     pub seed: LayoutSeed,
-    /// The stage that it is of.
+    /// The stage of the build.
     pub stage: Stage,
-    /// Its layout, if that is stored.
+    /// The layout, if it is stored.
     pub layout: Option<Layout>,
-    /// The digest of its loadable sections, if that is stored.
+    /// The digest of its loadable sections, if it is stored.
     pub digest: Option<Digest>,
     /// The mean of the estimates of its executions, in the metric's unit.
     pub value: f64,
     /// The estimate of each execution, in the order of rounds.
     pub executions: Vec<f64>,
-    /// Whether it is [slow](crate::stats::slow) beyond what the spread of the others makes likely.
+    /// True if it is [slow](crate::stats::slow), beyond the spread of the other builds.
     pub slow: bool,
-    /// The most memory that any of its executions had resident, in bytes.
+    /// The peak resident memory over its executions, in bytes.
     pub peak_memory: Option<u64>,
     /// The CPU time of its executions.
     pub cpu_time: Duration,
 }
 
 impl ShownBenchmark {
-    /// A benchmark that an experiment, the one with this index, did not measure, since it does the same in all
+    /// A benchmark that the experiment with this index skipped, because it behaves the same in all
     /// of its versions.
-    pub fn unmeasured(benchmark: &Benchmark, experiment: usize, sameness: SkipReason) -> Self {
+    pub fn unmeasured(benchmark: &Benchmark, experiment: usize, reason: SkipReason) -> Self {
         Self {
             benchmark: benchmark.clone(),
             experiment,
@@ -165,7 +167,7 @@ impl ShownBenchmark {
             summary: None,
             failures: Vec::new(),
             skipped: None,
-            unmeasured: Some(sameness),
+            unmeasured: Some(reason),
             throughput: Vec::new(),
             peak_memory: None,
             impact: ImpactFactors::default(),
@@ -176,7 +178,8 @@ impl ShownBenchmark {
 }
 
 impl ShowReport {
-    /// The reports of one version in several kinds of metrics as one: the rows of a benchmark stand behind each other.
+    /// Joins the reports of one version in several kinds of metrics. The rows of a benchmark stand
+    /// together.
     pub fn together(reports: impl IntoIterator<Item = Self>) -> Option<Self> {
         reports.into_iter().reduce(Self::with)
     }
@@ -197,13 +200,13 @@ impl ShowReport {
         self
     }
 
-    /// Whether the newest results of any benchmark are failures.
+    /// True if the newest results of any benchmark are failures.
     pub fn has_failures(&self) -> bool {
         self.benchmarks.iter().any(has_failed)
     }
 }
 
-/// Whether there are failures among the executions of a benchmark.
+/// True if any execution of the benchmark failed.
 fn has_failed(shown: &ShownBenchmark) -> bool {
     !shown.failures.is_empty()
 }

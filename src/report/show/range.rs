@@ -26,42 +26,42 @@ use crate::{
     verdict::{DecidedRow, ExitPolicy, VerdictKind},
 };
 
-/// The versions of a range that were measured.
+/// The measured versions of a range.
 #[derive(Clone, Debug)]
 pub struct RangeReport {
     /// The versions, in the order in which they were measured.
     pub versions: Vec<ShowReport>,
-    /// How benchmarks were judged.
+    /// The criteria of the verdicts.
     pub criteria: Criteria,
-    /// The comparisons of two of them, in the order in which they were made.
+    /// The comparisons of pairs of versions, in the order in which they were made.
     pub comparisons: Vec<RangeComparison>,
-    /// What writes the commands that are suggested.
+    /// Writes the suggested commands.
     pub command_line: Rc<dyn CommandLine>,
 }
 
-/// Two versions of a range that were compared.
+/// The comparison of two versions of a range.
 #[derive(Clone, Debug)]
 pub struct RangeComparison {
     /// The older one and the newer one.
     pub versions: [Version; 2],
-    /// What is said of the benchmarks that were measured.
+    /// The verdicts on the measured benchmarks.
     pub rows: Vec<DecidedRow>,
 }
 
 impl RangeComparison {
-    /// The rows that say that something changed.
+    /// The rows with a change.
     pub fn changes(&self) -> impl Iterator<Item = &DecidedRow> {
         self.rows.iter().filter(|row| VerdictKind::new(&row.verdict).is_change())
     }
 
-    /// Whether any benchmark was measured.
+    /// True if any benchmark was measured.
     fn has_measured(&self) -> bool {
         let is_measured =
             |row: &DecidedRow| !matches!(row.verdict, Verdict::Unaffected | Verdict::Identical);
         self.rows.iter().any(is_measured)
     }
 
-    /// How many rows say neither that something changed nor that nothing did.
+    /// The number of rows without a conclusive verdict.
     fn inconclusive(&self) -> usize {
         let is_inconclusive =
             |row: &&DecidedRow| VerdictKind::new(&row.verdict) == VerdictKind::Inconclusive;
@@ -70,7 +70,7 @@ impl RangeComparison {
 }
 
 impl RangeReport {
-    /// What changed between which versions.
+    /// The changes, by pair of versions.
     fn changes(&self) -> Vec<Text> {
         let rows = || self.comparisons.iter().flat_map(RangeComparison::changes);
         let names = Names::new(rows().map(|row| &row.benchmark));
@@ -155,8 +155,8 @@ impl Report for RangeReport {
             let report = ComparisonReport::new(outcome, ExitPolicy::default(), command_line);
             report.section_html(number, &escape_untrusted(title.trim()))
         };
-        let told = self.comparisons.iter().filter(|comparison| comparison.has_measured());
-        let sections = told.enumerate().map(part).collect::<Result<Vec<String>>>()?;
+        let measured = self.comparisons.iter().filter(|comparison| comparison.has_measured());
+        let sections = measured.enumerate().map(part).collect::<Result<Vec<String>>>()?;
         let versions = count(self.versions.len(), "version");
         compare::page_of("run", &format!("{versions} compared"), sections, &self.json()?)
     }

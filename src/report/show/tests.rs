@@ -1,4 +1,4 @@
-//! A stored version as people and programs read it.
+//! The report of `show` for people and for programs.
 
 use super::*;
 use crate::{
@@ -35,9 +35,9 @@ fn experiment(identity: &str) -> ShownExperiment {
 }
 
 fn shown(id: &str, metric: Metric, value: f64) -> ShownBenchmark {
-    let obstacle = Some(InterleavingUnavailable::NoClock);
+    let reason = Some(InterleavingUnavailable::NoClock);
     ShownBenchmark {
-        interleaving: Some(Interleaving { mode: Mode::Sequential, unavailable: obstacle }),
+        interleaving: Some(Interleaving { mode: Mode::Sequential, unavailable: reason }),
         benchmark: benchmark(id),
         experiment: 0,
         stage: Stage::First,
@@ -128,17 +128,17 @@ fn range(versions: Vec<ShowReport>) -> RangeReport {
 }
 
 #[test]
-fn an_overview_has_a_row_for_each_benchmark_and_metric() {
+fn overview_has_a_row_for_each_benchmark_and_metric() {
     insta::assert_snapshot!("overview", style::plain(&report(false).text(120)));
 }
 
 #[test]
-fn details_have_a_row_for_each_build() {
+fn details_table_has_a_row_for_each_build() {
     insta::assert_snapshot!("details", style::plain(&report(true).text(120)));
 }
 
 #[test]
-fn a_program_reads_what_the_schema_says() {
+fn json_keeps_its_schema() {
     for detailed in [false, true] {
         assert_keeps("show", &report(detailed));
         let range = range(vec![report(detailed), report(false)]);
@@ -157,7 +157,7 @@ fn a_program_reads_what_the_schema_says() {
 }
 
 #[test]
-fn a_range_has_a_line_for_each_version() {
+fn range_has_a_line_for_each_version() {
     let mut other = report(false);
     other.version = version("HEAD~1", 'c');
     other.benchmarks.truncate(2);
@@ -173,7 +173,7 @@ fn a_range_has_a_line_for_each_version() {
 }
 
 #[test]
-fn a_range_tells_what_changed_between_which_versions() {
+fn range_lists_changes_by_pair_of_versions() {
     let compared =
         |rows| RangeComparison { versions: [version("HEAD~1", 'c'), version("HEAD", 'b')], rows };
     let slower = decided_row("parse", 100.0, &[1.05, 1.05], 0.001, 0.001);
@@ -192,7 +192,7 @@ fn a_range_tells_what_changed_between_which_versions() {
 }
 
 #[test]
-fn a_benchmark_that_chose_not_to_run_has_not_failed() {
+fn skipped_benchmark_has_not_failed() {
     let mut report = report(false);
     assert!(report.has_failures());
     report.benchmarks.retain(|shown| shown.skipped.is_some());
@@ -200,7 +200,7 @@ fn a_benchmark_that_chose_not_to_run_has_not_failed() {
 }
 
 #[test]
-fn nothing_from_elsewhere_steers_the_terminal() {
+fn untrusted_texts_are_harmless() {
     let hostile = || HOSTILE.to_owned();
     for detailed in [false, true] {
         let mut report = report(detailed);
@@ -226,7 +226,7 @@ fn nothing_from_elsewhere_steers_the_terminal() {
 }
 
 #[test]
-fn a_day_that_no_calendar_has_is_not_told() {
+fn impossible_day_is_not_shown() {
     let mut report = report(false);
     assert!(report.text(80).contains("committed on 20"));
     report.version.time = Some(i64::MAX);

@@ -23,7 +23,7 @@ fn table() -> Table {
 }
 
 #[test]
-fn numbers_are_aligned_to_the_right_and_lines_end_with_their_last_word() {
+fn numbers_are_right_aligned_without_trailing_spaces() {
     assert_eq!(
         plain(&table().fit(120)),
         "benchmark                                          value           share  verdict\n\
@@ -33,7 +33,7 @@ fn numbers_are_aligned_to_the_right_and_lines_end_with_their_last_word() {
 }
 
 #[test]
-fn a_narrow_table_loses_the_columns_of_least_value_first_and_then_the_middle_of_names() {
+fn narrow_table_drops_columns_before_shortening_names() {
     assert_eq!(
         plain(&table().fit(46)),
         "benchmark            value           verdict\n\
@@ -49,7 +49,7 @@ fn a_narrow_table_loses_the_columns_of_least_value_first_and_then_the_middle_of_
 }
 
 #[test]
-fn what_all_names_begin_with_is_told_once_where_they_would_be_shortened() {
+fn common_prefix_is_shown_once_if_names_are_too_long() {
     let mut table = Table::new([
         Column::left("benchmark").names(),
         Column::right("value"),
@@ -69,7 +69,7 @@ fn what_all_names_begin_with_is_told_once_where_they_would_be_shortened() {
 }
 
 #[test]
-fn columns_are_left_out_before_names_are_shortened_so_much_that_they_look_alike() {
+fn dropped_columns_keep_names_distinguishable() {
     let mut table = Table::new([
         Column::left("benchmark").names(),
         Column::right("value"),
@@ -89,7 +89,7 @@ fn columns_are_left_out_before_names_are_shortened_so_much_that_they_look_alike(
 }
 
 #[test]
-fn optional_columns_are_left_out_before_any_name_is_shortened() {
+fn optional_columns_go_before_names_are_shortened() {
     let mut table = Table::new([
         Column::left("benchmark").names(),
         Column::right("value"),
@@ -110,14 +110,14 @@ fn optional_columns_are_left_out_before_any_name_is_shortened() {
 }
 
 #[test]
-fn nothing_in_a_cell_steers_the_terminal() {
+fn cells_are_escaped() {
     let mut table = Table::new([Column::left("benchmark").names()]);
     table.row([Cell::styled(Role::Bad, "a\u{1b}[2Jb\u{202e}c")]);
     assert_eq!(plain(&table.fit(80)), "benchmark\na\\u{1b}[2Jb\\u{202e}c\n");
 }
 
 #[test]
-fn prose_is_shortened_before_anything_is_left_out_for_it() {
+fn prose_is_shortened_before_columns_are_dropped() {
     let mut table =
         Table::new([Column::left("version"), Column::left("subject").shortened().dropped(0)]);
     for from in ["1.0.1", "1.0.2"] {
@@ -135,14 +135,14 @@ fn prose_is_shortened_before_anything_is_left_out_for_it() {
 }
 
 #[test]
-fn a_column_without_any_text_is_left_out() {
+fn empty_column_is_left_out() {
     let mut table = Table::new([Column::left("a"), Column::right("b"), Column::left("c")]);
     table.row(["x", "", "y"].map(Cell::from));
     assert_eq!(plain(&table.fit(80)), "a  c\nx  y\n");
 }
 
 #[test]
-fn styles_surround_the_words_and_not_the_spaces() {
+fn styles_cover_words_and_not_spaces() {
     let mut table = Table::new([Column::right("n")]);
     table.row([Cell::styled(Role::Bad, "7")]);
     table.row([Cell::from("1234")]);
@@ -152,7 +152,7 @@ fn styles_surround_the_words_and_not_the_spaces() {
 }
 
 #[test]
-fn wide_characters_count_as_the_columns_that_they_take() {
+fn wide_characters_count_by_their_width() {
     assert_eq!(shorten("排序/字符串", 8), "排…符串");
     let mut table = Table::new([Column::left("名"), Column::left("v")]);
     table.row(["排序", "x"].map(Cell::from));
@@ -161,14 +161,14 @@ fn wide_characters_count_as_the_columns_that_they_take() {
 
 proptest! {
     #[test]
-    fn no_line_is_wider_than_what_cannot_be_left_out(
+    fn lines_fit_the_mandatory_columns(
         names in prop::collection::vec("[a-z/排]{0,60}", 1..5), width in 0..150_usize,
     ) {
         let mut table = table();
         for name in names {
             table.row([name.as_str(), "1.000 ms", "", "", "inconclusive"].map(Cell::from));
         }
-        // 8 of the name, 8 of the number, 12 of the verdict, and two gaps.
+        // 8 columns for the name, 8 for the number, 12 for the verdict, and two gaps.
         let least = LEAST.max("benchmark".len()) + 8 + 12 + 2 * GAP;
         for line in plain(&table.fit(width)).lines() {
             prop_assert!(line.width() <= width.max(least), "{line:?}");
@@ -177,7 +177,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_shortened_keeps_its_ends(text in "[a-z]{1,40}", width in 3..40_usize) {
+    fn shortened_text_keeps_its_ends(text in "[a-z]{1,40}", width in 3..40_usize) {
         let short = shorten(&text, width);
         prop_assert_eq!(short.width(), text.width().min(width));
         prop_assert_eq!(short.chars().next(), text.chars().next());

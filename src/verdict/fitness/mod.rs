@@ -1,5 +1,5 @@
-//! What comparisons of a version with itself say of the machine: how often it misleads, what its noise is like,
-//! and how small a change it shows.
+//! Evaluates a machine by A/A comparisons (a version compared with itself): the false-positive
+//! rate, the kind of noise, and the smallest detectable change. Pure: it measures nothing.
 
 mod observed;
 
@@ -21,44 +21,45 @@ use crate::{
 
 pub use observed::{FirstStage, Observed, Pair, Reported};
 
-/// For so many builds it is told how small a change they show.
+/// The numbers of builds for which the smallest detectable change is reported.
 pub const BUILDS: [usize; 3] = [5, 10, 20];
 
-/// Single measurements far off do not decide alone how alike neighbours are.
+/// The distance, in standard deviations, beyond which pairs are clipped, so that outliers do not
+/// dominate the autocorrelation.
 const CUT: f64 = 5.0;
 
-/// What repeated comparisons of a version with itself, all measured in one way, say.
+/// The evaluation of repeated A/A comparisons that were all measured in one mode.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fitness {
-    /// How often everything was compared.
+    /// The number of times that everything was compared.
     pub repetitions: usize,
-    /// The rows that were judged: a benchmark in a repetition each.
+    /// The number of decided rows: one for each benchmark and repetition.
     pub rows: usize,
-    /// How many of them took turns.
+    /// The number of these rows that were measured interleaved.
     pub interleaved: usize,
-    /// Rows that could not be judged: the benchmark failed, or skipped itself.
+    /// The number of rows without a decision: the benchmark failed, or skipped itself.
     pub unjudged: usize,
-    /// How many rows the first stage flagged.
+    /// The share of rows that the first stage flagged.
     pub flagged: Proportion,
-    /// How often it may flag them: the false-alarm rate of the criteria.
+    /// The false-positive rate that the criteria allow the first stage.
     pub target_error_rate: f64,
-    /// How many rows were reported as regressed.
+    /// The number of rows reported as regressed.
     pub regressed: usize,
-    /// How many rows were reported as improved.
+    /// The number of rows reported as improved.
     pub improved: usize,
-    /// In how many comparisons any row was reported as regressed.
+    /// The number of comparisons with any row reported as regressed.
     pub with_regressions: usize,
-    /// In how many comparisons any row was reported as improved.
+    /// The number of comparisons with any row reported as improved.
     pub with_improvements: usize,
-    /// How many rows ended as unchanged.
+    /// The share of rows reported as unchanged.
     pub unchanged: Proportion,
-    /// Whether the p values of the first stage are uniform.
+    /// The test that the p values of the first stage are uniform.
     pub uniformity: Option<Uniformity>,
-    /// Whether what is executed second takes longer.
+    /// The difference between first and second executions.
     pub order: Option<PositionEffect>,
-    /// Whether pairs of executions that follow each other are alike.
+    /// The correlation of consecutive pairs of executions.
     pub autocorrelation: Option<Autocorrelation>,
-    /// How many pairs of executions are far from the median of their benchmark.
+    /// The share of pairs of executions far from the median of their benchmark.
     pub far: Proportion,
     /// The noise floor of each benchmark.
     pub floors: Vec<Floor>,
@@ -67,54 +68,57 @@ pub struct Fitness {
 /// The noise floor of a benchmark.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Floor {
-    /// The benchmark.
+    /// The benchmark measured.
     pub benchmark: Benchmark,
     /// The standard deviation of the difference of a pair of builds, on the log scale: 0.01 is 1 %.
     pub deviation: f64,
-    /// The smallest relative change that so many [builds](BUILDS) flag with a power of 80 %.
+    /// The smallest relative changes that these numbers of [builds](BUILDS) flag with a power of 80
+    /// %.
     pub detectable: [f64; 3],
-    /// The smallest change of interest.
+    /// The smallest relative change of interest.
     pub min_effect: f64,
 }
 
 impl Fitness {
-    /// What these rows of so many repetitions say, of comparisons with this false-alarm rate.
-    pub fn evaluate(rows: &[Observed], repetitions: usize, promised: f64) -> Self {
-        let judged: Vec<(&Observed, &FirstStage)> =
+    /// Evaluates the rows of all repetitions against a target false-positive rate of `target_rate`.
+    pub fn evaluate(rows: &[Observed], repetitions: usize, target_rate: f64) -> Self {
+        let decided: Vec<(&Observed, &FirstStage)> =
             rows.iter().filter_map(|row| Some((row, row.first.as_ref()?))).collect();
         let count = |what| rows.iter().filter(|row| row.reported == what).count();
-        let p_values: Vec<f64> = judged.iter().map(|(_, first)| first.p).collect();
-        let pairs = || judged.iter().flat_map(|(_, first)| &first.pairs);
-        let took_turns = |(_, first): &&(&Observed, &FirstStage)| first.mode == Mode::Interleaved;
+        let p_values: Vec<f64> = decided.iter().map(|(_, first)| first.p).collect();
+        let pairs = || decided.iter().flat_map(|(_, first)| &first.pairs);
+        let is_interleaved =
+            |(_, first): &&(&Observed, &FirstStage)| first.mode == Mode::Interleaved;
         Self {
             repetitions,
-            rows: judged.len(),
-            interleaved: judged.iter().filter(took_turns).count(),
-            unjudged: rows.len() - judged.len(),
-            flagged: Proportion::count(&judged, |(_, first)| first.is_flagged),
-            target_error_rate: promised,
+            rows: decided.len(),
+            interleaved: decided.iter().filter(is_interleaved).count(),
+            unjudged: rows.len() - decided.len(),
+            flagged: Proportion::count(&decided, |(_, first)| first.is_flagged),
+            target_error_rate: target_rate,
             regressed: count(Reported::Regressed),
             improved: count(Reported::Improved),
             with_regressions: comparisons_with(Reported::Regressed, rows, repetitions),
             with_improvements: comparisons_with(Reported::Improved, rows, repetitions),
-            unchanged: Proportion::count(&judged, |(row, _)| row.reported == Reported::Unchanged),
+            unchanged: Proportion::count(&decided, |(row, _)| row.reported == Reported::Unchanged),
             uniformity: Uniformity::test(&p_values),
             order: PositionEffect::estimate(
                 pairs().map(|pair| (pair.log_ratio, pair.is_head_second)),
             ),
-            autocorrelation: serial(&judged),
-            far: far_from_median(&by_benchmark(&judged).into_values().collect::<Vec<_>>()),
-            floors: floors(&judged, promised),
+            autocorrelation: autocorrelation_in_time(&decided),
+            far: far_from_median(&by_benchmark(&decided).into_values().collect::<Vec<_>>()),
+            floors: floors(&decided, target_rate),
         }
     }
 
-    /// How many comparisons report a regression, and how many an improvement, of twice as many as there are.
+    /// The share of misleading reports: each comparison can report a false regression and a false
+    /// improvement, so the total is twice the number of comparisons.
     pub const fn misleading(&self) -> Proportion {
         let Self { with_regressions, with_improvements, repetitions, .. } = self;
         Proportion { count: *with_regressions + *with_improvements, of: 2 * *repetitions }
     }
 
-    /// How many benchmarks show a change of the size that is of interest, with so many builds.
+    /// The number of benchmarks for which this many builds detect a change of the size of interest.
     pub fn sharp_with(&self, builds: usize) -> usize {
         let index = BUILDS.iter().position(|one| *one == builds);
         let is_sharp =
@@ -123,7 +127,7 @@ impl Fitness {
     }
 }
 
-/// In how many comparisons this is reported of any row.
+/// The number of comparisons in which any row has this report.
 fn comparisons_with(what: Reported, rows: &[Observed], repetitions: usize) -> usize {
     let is_in = |repetition: &usize| {
         rows.iter().any(|row| row.repetition == *repetition && row.reported == what)
@@ -131,24 +135,24 @@ fn comparisons_with(what: Reported, rows: &[Observed], repetitions: usize) -> us
     (0..repetitions).filter(is_in).count()
 }
 
-/// The log ratios of all pairs of executions of each benchmark.
+/// The log ratios of all pairs of executions, by benchmark.
 fn by_benchmark<'r>(
-    judged: &[(&'r Observed, &'r FirstStage)],
+    decided: &[(&'r Observed, &'r FirstStage)],
 ) -> BTreeMap<&'r Benchmark, Vec<f64>> {
     let mut ratios: BTreeMap<&Benchmark, Vec<f64>> = BTreeMap::new();
-    for (row, first) in judged {
+    for (row, first) in decided {
         let of_row = first.pairs.iter().map(|pair| pair.log_ratio);
         ratios.entry(&row.benchmark).or_default().extend(of_row);
     }
     ratios
 }
 
-/// The pairs of executions of each repetition in the order of time, each in units of its own benchmark: those of a
-/// noisy one would otherwise decide.
-fn serial(judged: &[(&Observed, &FirstStage)]) -> Option<Autocorrelation> {
+/// The autocorrelation of the pairs of each repetition in order of time. Each pair is in units of
+/// its benchmark's noise, so that a noisy benchmark does not dominate.
+fn autocorrelation_in_time(decided: &[(&Observed, &FirstStage)]) -> Option<Autocorrelation> {
     let mut repetitions: BTreeMap<usize, Vec<(std::time::SystemTime, f64)>> = BTreeMap::new();
     let mut of_benchmark: BTreeMap<&Benchmark, Vec<(usize, &Pair)>> = BTreeMap::new();
-    for (row, first) in judged {
+    for (row, first) in decided {
         let pairs = first.pairs.iter().map(|pair| (row.repetition, pair));
         of_benchmark.entry(&row.benchmark).or_default().extend(pairs);
     }
@@ -161,22 +165,22 @@ fn serial(judged: &[(&Observed, &FirstStage)]) -> Option<Autocorrelation> {
         }
     }
     let sequences = repetitions.into_values().map(|mut sequence| {
-        sequence.sort_by_key(|(begun, _)| *begun);
+        sequence.sort_by_key(|(started, _)| *started);
         sequence.into_iter().map(|(_, value)| value).collect()
     });
     Autocorrelation::estimate(&sequences.collect::<Vec<_>>())
 }
 
-/// The noise floors, in the order in which benchmarks first come.
-fn floors(judged: &[(&Observed, &FirstStage)], rate: f64) -> Vec<Floor> {
+/// The noise floors, in the order in which benchmarks first appear.
+fn floors(decided: &[(&Observed, &FirstStage)], rate: f64) -> Vec<Floor> {
     let mut met: Vec<&Benchmark> = Vec::new();
     let mut floors = Vec::new();
-    for (row, first) in judged {
+    for (row, first) in decided {
         if met.contains(&&row.benchmark) {
             continue;
         }
         met.push(&row.benchmark);
-        let own = judged.iter().filter(|(other, _)| other.benchmark == row.benchmark);
+        let own = decided.iter().filter(|(other, _)| other.benchmark == row.benchmark);
         let deviations: Vec<f64> = own.map(|(_, first)| first.deviation).collect();
         let Some(deviation) = pooled(&deviations) else { continue };
         floors.push(Floor {
@@ -189,45 +193,45 @@ fn floors(judged: &[(&Observed, &FirstStage)], rate: f64) -> Vec<Floor> {
     floors
 }
 
-/// So unlikely must be what speaks against a machine, if it is fit. There are three such tests, so a fit machine is
-/// called unfit in at most 3 of 100 cases.
+/// The significance level of each test against a machine. There are three such tests, so a fit
+/// machine is called unfit in at most 3 % of cases.
 const LEVEL: f64 = 0.01;
 
-/// A reason for or against judging on this machine.
+/// A finding for or against trusting verdicts of this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Finding {
-    /// The first stage flags more than it may: not fit.
+    /// The first stage flags more rows than it may: not fit.
     TooManyFlagged,
-    /// More comparisons than may report a change: not fit.
+    /// More comparisons report a change than may: not fit.
     TooManyReported,
     /// There are more small p values than there should be: not fit.
     #[serde(rename = "small_p_values")]
     SmallP,
-    /// Less than half of the rows are shown to be unchanged: honest, but too noisy for the smallest change of
-    /// interest.
+    /// Less than half of the rows are shown to be unchanged: honest, but too noisy for the smallest
+    /// change of interest.
     Noisy,
-    /// What is executed second takes another time than what is executed first. The order is drawn, so verdicts
-    /// stay right.
+    /// Second executions take a different time from first ones. Run order is randomised, so
+    /// verdicts are unaffected.
     #[serde(rename = "order_effect")]
     Order,
-    /// Executions that follow each other are alike. Their order is drawn, so verdicts stay right.
+    /// Consecutive executions are correlated. Run order is randomised, so verdicts are unaffected.
     #[serde(rename = "serial_correlation")]
     Autocorrelation,
-    /// There is no verdict on any benchmark: not fit.
+    /// No benchmark has a verdict: not fit.
     #[serde(rename = "nothing_judged")]
     Nothing,
 }
 
 impl Finding {
-    /// Whether verdicts from this machine are not to be trusted.
+    /// True if verdicts of this machine should not be trusted.
     pub const fn is_against(self) -> bool {
         matches!(self, Self::TooManyFlagged | Self::TooManyReported | Self::SmallP | Self::Nothing)
     }
 }
 
 impl Fitness {
-    /// What follows, what matters most first.
+    /// The findings, the most important first.
     pub fn findings(&self) -> Vec<Finding> {
         if self.rows == 0 {
             return vec![Finding::Nothing];
@@ -250,13 +254,13 @@ impl Fitness {
         .collect()
     }
 
-    /// Whether nothing speaks against verdicts from this machine.
+    /// True if no finding speaks against verdicts of this machine.
     pub fn is_fit(&self) -> bool {
         !self.findings().into_iter().any(Finding::is_against)
     }
 }
 
-/// In how many comparisons without a change any regression may be reported, and in as many any improvement.
+/// The share of A/A comparisons that may report any regression, and likewise any improvement.
 pub const MISLEADING: f64 = 0.05;
 
 #[cfg(test)]

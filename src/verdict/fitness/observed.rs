@@ -1,4 +1,5 @@
-//! What one comparison of a version with itself says of one benchmark.
+//! Extracts the evidence about one benchmark from one comparison of a version with itself (an A/A
+//! comparison).
 
 use std::{collections::HashMap, time::SystemTime};
 
@@ -9,67 +10,66 @@ use crate::{
     verdict::{DecidedRow, DecidedStage},
 };
 
-/// What a comparison said of a benchmark that did not change.
+/// The outcome of one A/A comparison for one benchmark.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observed {
-    /// The benchmark.
+    /// The benchmark compared.
     pub benchmark: Benchmark,
-    /// In which repetition, from 0.
+    /// The index of the repetition, from 0.
     pub repetition: usize,
-    /// What was reported, by both stages.
+    /// The reported verdict, after both stages.
     pub reported: Reported,
-    /// What the first stage measured; `None` where nothing could be judged.
+    /// The measurements of the first stage; `None` if it had no values.
     pub first: Option<FirstStage>,
 }
 
-/// What is reported of a benchmark that did not change.
+/// The verdict reported for a benchmark that did not change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reported {
-    /// That it is slower, which is wrong.
+    /// Slower: a false positive.
     Regressed,
-    /// That it is faster, which is wrong.
+    /// Faster: a false positive.
     Improved,
-    /// That it did not change.
+    /// Unchanged.
     Unchanged,
-    /// Neither.
+    /// Neither a change nor its absence.
     Neither,
 }
 
-/// What the first stage measured of a benchmark.
+/// The first stage of an A/A comparison of a benchmark.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FirstStage {
     /// The two-sided p value of "no change".
     pub p: f64,
-    /// Whether a test at the false-alarm rate flags it: a false alarm.
+    /// True if a test at the target error rate flags it, which is a false positive.
     pub is_flagged: bool,
     /// The standard deviation of the difference of a pair of builds, on the log scale.
     pub deviation: f64,
     /// The smallest relative change of interest.
     pub min_effect: f64,
-    /// How the executions were interleaved.
+    /// The mode of the executions: interleaved or sequential.
     pub mode: Mode,
     /// The pairs of executions.
     pub pairs: Vec<Pair>,
 }
 
-/// An execution of both versions in the same build and round.
+/// One execution of each version, in the same build and round.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pair {
-    /// When the first of both was started.
+    /// The start of the earlier of both.
     pub started: SystemTime,
-    /// Whether the head went second.
+    /// True if the head ran second.
     pub is_head_second: bool,
-    /// The logarithm of the ratio of the head's value to that of the base.
+    /// The logarithm of the ratio of the head's value to the base's.
     pub log_ratio: f64,
 }
 
-/// The versions in their order.
+/// The index of the base among the two versions.
 const BASE: usize = 0;
 
 impl Observed {
-    /// What a judged row and the executions that it is judged by say, in a repetition and by a test at this rate;
-    /// `went_first` knows which version went first
-    /// in a round and a build.
+    /// Extracts the evidence of one repetition from a decided row and its executions, tested at
+    /// this rate. `went_first` returns the version that ran first in a round and a build.
     pub fn new(
         row: &DecidedRow,
         executions: &[StoredExecution],
@@ -98,18 +98,18 @@ impl Observed {
     }
 }
 
-/// The pairs of executions of a stage, as far as both versions have a value, and it is known which went first.
+/// The pairs of executions of a stage in which both versions have a value and the order is known.
 fn pairs(
     stage: &DecidedStage,
     executions: &[StoredExecution],
     went_first: impl Fn(usize, LayoutSeed) -> Option<usize>,
 ) -> Vec<Pair> {
-    let mut begun: HashMap<(usize, LayoutSeed), SystemTime> = HashMap::new();
+    let mut starts: HashMap<(usize, LayoutSeed), SystemTime> = HashMap::new();
     for row in executions.iter().filter(|row| row.slot.stage == Stage::First) {
         let Ok(execution) = &row.outcome else { continue };
         let start = execution.resources.start;
         let place = (row.slot.round as usize, row.slot.seed);
-        begun.entry(place).and_modify(|known| *known = start.min(*known)).or_insert(start);
+        starts.entry(place).and_modify(|known| *known = start.min(*known)).or_insert(start);
     }
     let [base, head] = &stage.summaries;
     let mut pairs = Vec::new();
@@ -123,7 +123,7 @@ fn pairs(
             let pair = || {
                 let (seed, beside) = (seed?, beside?);
                 Some(Pair {
-                    started: *begun.get(&(one.round, seed))?,
+                    started: *starts.get(&(one.round, seed))?,
                     is_head_second: went_first(one.round, seed)? == BASE,
                     log_ratio: (beside.compared / one.compared).ln(),
                 })

@@ -1,14 +1,14 @@
-//! Orders of versions that need no repository.
+//! Orders of versions, without a repository.
 
 use super::*;
 use crate::verdict::testing::{experiment, place};
 
-/// An experiment on clean commits whose trees are called as they are.
+/// An experiment on clean commits whose trees have the same names.
 fn of(commits: &[&str]) -> StoredExperiment {
     experiment(commits, "key")
 }
 
-/// An experiment on one version with a tree of its own.
+/// An experiment on one version with a different tree.
 fn of_tree(commit: &str, tree: &str, dirty: bool) -> StoredExperiment {
     let mut stored = of(&[commit]);
     let version = &mut stored.plan.versions[0].version;
@@ -17,7 +17,7 @@ fn of_tree(commit: &str, tree: &str, dirty: bool) -> StoredExperiment {
     stored
 }
 
-/// Commits that follow each other.
+/// A linear history of these commits.
 fn line(commits: &[&str]) -> Vec<KnownCommit> {
     let before = std::iter::once(None).chain(commits.iter().map(|commit| Some(*commit)));
     let known = |(commit, ancestor): (&&str, Option<&str>)| KnownCommit {
@@ -28,7 +28,7 @@ fn line(commits: &[&str]) -> Vec<KnownCommit> {
     commits.iter().zip(before).map(known).collect()
 }
 
-/// Each entry's version and the one that it follows.
+/// Each entry as "followed version < version".
 fn summary(entries: &[TimelineEntry]) -> Vec<String> {
     let name = |entry: &TimelineEntry| {
         let Version { commit, tree, dirty, .. } = &entry.version;
@@ -41,25 +41,25 @@ fn summary(entries: &[TimelineEntry]) -> Vec<String> {
 }
 
 #[test]
-fn the_repository_decides_the_order_and_not_the_store() {
+fn order_follows_the_repository_and_not_the_store() {
     let experiments = [of(&["c", "a"]), of(&["b"])];
     let entries = timeline(&experiments, &line(&["a", "b", "c"]));
     assert_eq!(summary(&entries), [" < a", "a < b", "b < c"]);
 }
 
 #[test]
-fn an_uncommitted_tree_follows_its_commit_and_nothing_follows_it() {
+fn uncommitted_tree_follows_its_commit_and_is_a_leaf() {
     let dirty = of_tree("a", "x", true);
     let entries = timeline(&[dirty.clone(), of(&["a", "b"])], &line(&["a", "b"]));
     assert_eq!(summary(&entries), [" < a", "a < a+x", "a < b"]);
-    // Where only the uncommitted tree of b was measured, both it and c follow a.
+    // Only the uncommitted tree of b was measured, so both it and c follow a.
     let dirty = of_tree("b", "x", true);
     let entries = timeline(&[dirty, of(&["a", "c"])], &line(&["a", "b", "c"]));
     assert_eq!(summary(&entries), [" < a", "a < b+x", "a < c"]);
 }
 
 #[test]
-fn commits_that_are_gone_come_first_and_are_not_lost() {
+fn lost_commits_are_kept_and_come_first() {
     let mut gone = of(&["old", "older"]);
     gone.plan.versions[1].version.time = Some(-5);
     let entries = timeline(&[gone, of(&["a"])], &line(&["a"]));
@@ -71,7 +71,7 @@ fn commits_that_are_gone_come_first_and_are_not_lost() {
 }
 
 #[test]
-fn versions_with_the_same_files_share_their_results() {
+fn same_files_share_their_results() {
     let amended = of_tree("b", "a", false);
     let uncommitted = of_tree("0", "a", true);
     let reverted = of_tree("c", "a", false);

@@ -1,4 +1,5 @@
-//! The comparison as a web page: what changed first, and each benchmark with the builds that say so.
+//! The report of `compare` as a web page: changes first, and each benchmark with the builds that
+//! show its verdict.
 
 mod row;
 
@@ -18,18 +19,19 @@ use crate::{
     verdict::{DecidedRow, VerdictKind},
 };
 
-/// A change has room on the axis; an interval that is wider than so many changes of its benchmark may be cut.
+/// The multiple of a benchmark's change up to which its interval extends the axis. A wider interval
+/// may be cut.
 const WIDEST: f64 = 4.0;
 
-/// Up to so many benchmarks show their builds at once: those that changed.
+/// The maximum number of changed benchmarks whose builds are open at first.
 const MOST_OPEN: usize = 3;
 
 #[derive(Template)]
 #[template(path = "compare.html")]
 struct Page<'p> {
-    /// The command.
+    /// The command that makes the page.
     command: &'p str,
-    /// What the page is about: the head, or several versions; and the base.
+    /// The title of the page: the head, or several versions; and the base.
     head: &'p str,
     base: Option<&'p str>,
     summary: String,
@@ -47,11 +49,12 @@ struct Section {
     means: Vec<String>,
     warnings: Vec<String>,
     min_effect: String,
-    /// The places of ± the smallest change of interest, and of round changes, in percent of the width.
+    /// The positions of ± the smallest change of interest, and of round changes, in percent of the
+    /// width.
     limits: [String; 2],
     ticks: Vec<Tick>,
     rows: Vec<Row>,
-    /// What time and instructions of a benchmark say together.
+    /// The joint conclusions from time and instructions.
     together: Vec<String>,
     failed_targets: Vec<String>,
     others: Vec<String>,
@@ -70,7 +73,7 @@ struct Tick {
     label: String,
 }
 
-/// A page of several comparisons, each of which is a section of its own.
+/// A page of several comparisons, one section each.
 pub fn page_of(command: &str, title: &str, sections: Vec<String>, json: &str) -> Result<String> {
     let body = Page { command, head: title, base: None, summary: String::new(), sections };
     page(title, &rendered(&body)?, command, Some(json))
@@ -98,7 +101,7 @@ impl ComparisonReport {
         page(&title, &rendered(&body)?, &file, Some(&self.write_json()?))
     }
 
-    /// A part of a page on these two versions, with a number that no other part of it has.
+    /// A section of a page on these two versions; `id` must be unique on the page.
     pub(in crate::report) fn section_html(&self, id: usize, title: &str) -> Result<String> {
         let axis = self.axis();
         let mut ordered = self.ordered();
@@ -147,14 +150,14 @@ impl ComparisonReport {
     fn axis(&self) -> Symmetric {
         let scale = self.outcome.criteria.min_effect;
         let changes = self.outcome.rows.iter().filter_map(DecidedRow::decisive);
-        let reach = changes.map(|stage| {
+        let extents = changes.map(|stage| {
             let change = &stage.assessment.change;
             let wide = WIDEST * change.estimate.abs().max(scale);
             let far = change.low.abs().max(change.high.abs()).min(wide);
-            // A change from nothing has no place: it stands at the edge.
+            // A change from 0 has no position: it stands at the edge.
             if far.is_finite() { far } else { 0.0 }
         });
-        Symmetric::new(scale, 1.05 * reach.fold(0.0, f64::max))
+        Symmetric::new(scale, 1.05 * extents.fold(0.0, f64::max))
     }
 
     fn count_items(&self) -> Vec<Count> {
@@ -192,7 +195,7 @@ fn ticks(axis: &Symmetric) -> Vec<Tick> {
     all.map(|tick| Tick { at: percent_of_width(axis.place(tick)), label: label(tick) }).collect()
 }
 
-/// A round change at an axis: `-3 %`, `0`, `+0.1 %`.
+/// The label of a round change at an axis: `-3 %`, `0`, `+0.1 %`.
 fn label(tick: f64) -> String {
     if tick == 0.0 {
         return "0".to_owned();
@@ -203,7 +206,7 @@ fn label(tick: f64) -> String {
     format!("{short} %")
 }
 
-/// A place with one digit behind the point, or none where that is 0.
+/// A position with one decimal, or none if that is 0.
 fn percent_of_width(place: f64) -> String {
     let text = format!("{place:.1}");
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)

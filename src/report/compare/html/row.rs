@@ -1,4 +1,4 @@
-//! One benchmark on a web page: its line in the table, and what says so, build by build.
+//! One benchmark on a web page: its line in the table, and the evidence build by build.
 
 use super::{ComparisonReport, percent_of_width};
 use crate::{
@@ -22,7 +22,7 @@ use crate::{
     verdict::{DecidedRow, DecidedStage, VerdictKind},
 };
 
-/// Up to so many functions of a benchmark are listed.
+/// The maximum number of functions listed for a benchmark.
 const MOST_FUNCTIONS: usize = 12;
 
 /// A benchmark in a metric.
@@ -30,7 +30,7 @@ pub(super) struct Row {
     pub(super) id: String,
     pub(super) class: &'static str,
     pub(super) is_open: bool,
-    /// By what a reader may sort: the values of base and head, and the change.
+    /// The sort keys: the values of base and head, and the change.
     pub(super) sort: String,
     pub(super) name: String,
     pub(super) base: (String, String),
@@ -49,7 +49,7 @@ pub(super) struct Row {
     pub(super) explanation: Option<Explanation>,
 }
 
-/// Where its instructions went.
+/// The functions that account for the change in instructions.
 pub(super) struct Explanation {
     pub(super) totals: String,
     pub(super) functions: String,
@@ -74,9 +74,9 @@ pub(super) struct Time {
     pub(super) ends: (String, String),
 }
 
-/// A pair of builds of one layout.
+/// A pair of builds with one layout.
 struct Pair {
-    /// When its first execution started, if that is known.
+    /// The start of its first execution, if known.
     start: Option<f64>,
     change: f64,
 }
@@ -106,7 +106,7 @@ impl ComparisonReport {
             .enumerate()
             .map(|(index, stage)| self.stage_html(index, stage, &values))
             .collect();
-        let (functions, reach) = reached_functions(row, kind);
+        let (functions, impact_note) = reached_functions(row, kind);
         let together = self.time_and_count(row).map(|(_, said)| capitalised(&said));
         Ok(Row {
             id,
@@ -133,13 +133,13 @@ impl ComparisonReport {
             stages,
             ends: (quantity::value(values.low, unit), quantity::value(values.high, unit)),
             time: time(row),
-            notes: together.into_iter().chain(shares_note(stage)).chain(reach).collect(),
+            notes: together.into_iter().chain(shares_note(stage)).chain(impact_note).collect(),
             functions,
             explanation: self.explanation_html(row)?,
         })
     }
 
-    /// Where the instructions went, beside the number of them.
+    /// The functions that account for a change in instructions, for the row of that count.
     fn explanation_html(&self, row: &DecidedRow) -> Result<Option<Explanation>> {
         let is_of = |one: &&ExplainedBenchmark| {
             one.benchmark == row.benchmark && row.metric.as_ref() == Some(&Metric::instructions())
@@ -185,7 +185,7 @@ impl ComparisonReport {
     }
 }
 
-/// The value of base and head, and the change, as far as there are any.
+/// The values of base and head, and the change, if there are any.
 fn sort(stage: Option<&DecidedStage>) -> String {
     stage.map_or_else(String::new, |stage| {
         let [base, head] = stage.summaries.each_ref().map(|summary| summary.values().mean);
@@ -197,7 +197,7 @@ fn is_paired(stage: &DecidedStage) -> bool {
     matches!(stage.assessment.comparison.method, Method::Paired { .. })
 }
 
-/// The pairs of a stage; none unless equal seeds are a pair.
+/// The pairs of a stage; empty unless equal seeds are a pair.
 fn pairs(stage: &DecidedStage) -> Vec<Pair> {
     let [base, head] = &stage.summaries;
     let pair = |head: &crate::stats::BuildSummary| {
@@ -208,7 +208,7 @@ fn pairs(stage: &DecidedStage) -> Vec<Pair> {
     if is_paired(stage) { head.builds().iter().filter_map(pair).collect() } else { Vec::new() }
 }
 
-/// The pairs of all stages in the order of time; nothing where that is not known of all of them.
+/// The pairs of all stages in order of time; `None` unless every start is known.
 fn time(row: &DecidedRow) -> Option<Time> {
     let mut changes = Vec::new();
     let mut parted = Vec::new();
@@ -231,30 +231,31 @@ fn time(row: &DecidedRow) -> Option<Time> {
     Some(Time { times, ends })
 }
 
-/// Where the variance of a change lies.
+/// The shares of the variance of a change.
 fn shares_note(stage: Option<&DecidedStage>) -> Option<String> {
     let builds = (100.0 * Shares::change_shares(stage?)?.builds()).round();
     Some(format!("Variance: {builds:.0} % builds, {:.0} % executions", 100.0 - builds))
 }
 
-/// The changed functions that a benchmark executes, and what else is to be said of what it reaches.
+/// The changed functions that a benchmark executes, and a note on the rest of the impact.
 fn reached_functions(row: &DecidedRow, kind: VerdictKind) -> (Vec<String>, Option<String>) {
-    let Some(reach) = row.impact.as_ref().filter(|_| is_shown(row)) else {
+    let Some(impact) = row.impact.as_ref().filter(|_| is_shown(row)) else {
         return (Vec::new(), None);
     };
-    if reach.functions.len() <= 1 {
-        return (Vec::new(), Some(capitalised(&words(reach, kind.is_change()).plain())));
+    if impact.functions.len() <= 1 {
+        return (Vec::new(), Some(capitalised(&words(impact, kind.is_change()).plain())));
     }
-    let mut functions: Vec<String> = reach
+    let mut functions: Vec<String> = impact
         .functions
         .iter()
         .take(MOST_FUNCTIONS)
         .map(|function| crate::report::impact::function(function).plain())
         .collect();
-    if let Some(more) = reach.functions.len().checked_sub(MOST_FUNCTIONS).filter(|more| *more > 0) {
+    if let Some(more) = impact.functions.len().checked_sub(MOST_FUNCTIONS).filter(|more| *more > 0)
+    {
         functions.push(format!("and {more} more"));
     }
-    let others = crate::impact::Impact { functions: Vec::new(), ..reach.clone() };
+    let others = crate::impact::Impact { functions: Vec::new(), ..impact.clone() };
     let others =
         (!others.is_nothing()).then(|| capitalised(&words(&others, kind.is_change()).plain()));
     (functions, others)

@@ -1,9 +1,9 @@
-//! What a report says of slowdowns that were accepted.
+//! Accepted slowdowns in a report.
 
 use super::*;
 use crate::model::{Acceptance, AcceptedChange, Idle, IdleAcceptance};
 
-/// Forty percent slower, of which so much was accepted.
+/// A benchmark 40 % slower, accepted up to `ceiling`.
 pub(super) fn accepted(id: &str, ceiling: f64, reason: &str) -> DecidedRow {
     let row = decided_row(id, 812.0, &[1.4, 1.38], 0.01, 0.01);
     let change = AcceptedChange { commit: "c".repeat(40), reason: reason.to_owned() };
@@ -13,7 +13,7 @@ pub(super) fn accepted(id: &str, ceiling: f64, reason: &str) -> DecidedRow {
     DecidedRow { verdict, ..row }
 }
 
-/// Entries of a benchmark that change nothing any more, one for each reason.
+/// Entries of a benchmark that change no verdict any more, one for each reason.
 pub(super) fn idle(id: &str) -> Vec<IdleAcceptance> {
     let of = |why| IdleAcceptance {
         benchmark: benchmark(id),
@@ -25,7 +25,7 @@ pub(super) fn idle(id: &str) -> Vec<IdleAcceptance> {
 }
 
 #[test]
-fn what_was_accepted_is_told_with_the_reason_and_passes_up_to_its_ceiling() {
+fn acceptance_has_its_reason_and_passes_to_its_ceiling() {
     let rows = vec![accepted("slow", 0.5, "checks | more"), accepted("slower", 0.02, "more")];
     let report = shown(Outcome { rows, idle: idle("old"), ..nothing() });
     assert_eq!(exit(&report.outcome, false, true), Exit::Regression);

@@ -4,7 +4,7 @@ use super::*;
 use crate::impact::{Impact, ReachedFunction};
 
 #[test]
-fn a_warning_suggests_a_comparison_with_the_given_options() {
+fn warning_suggests_a_comparison_with_the_given_options() {
     let words = "compare main HEAD --stored --filter parse --manifest-path x";
     let warnings = vec![Warning::NotComparableAcrossExperiments { benchmarks: 1 }];
     let outcome = Outcome { warnings, ..nothing() };
@@ -15,7 +15,7 @@ fn a_warning_suggests_a_comparison_with_the_given_options() {
 }
 
 #[test]
-fn a_command_in_a_warning_is_one_line_however_narrow_the_terminal_is() {
+fn command_in_a_warning_is_never_wrapped() {
     let warnings = vec![
         Warning::NotComparableAcrossExperiments { benchmarks: 1 },
         Warning::AcrossExperiments { benchmarks: 2 },
@@ -33,7 +33,7 @@ fn a_command_in_a_warning_is_one_line_however_narrow_the_terminal_is() {
 }
 
 #[test]
-fn what_is_advised_is_judged_by_the_min_effect_of_each_benchmark() {
+fn advice_depends_on_the_min_effect_of_each_benchmark() {
     let mut own = inconclusive("a", Repetition::Builds, 20, 0.029);
     own.stages[0].assessment.min_effect = 0.03;
     let common = inconclusive("b", Repetition::Executions, 30, 0.0099);
@@ -51,7 +51,7 @@ fn what_is_advised_is_judged_by_the_min_effect_of_each_benchmark() {
 }
 
 #[test]
-fn equal_functions_are_no_reason_to_look_at_their_differences() {
+fn diff_is_not_suggested_for_equal_functions() {
     let same = FunctionDiff { unchanged: 3608, ..FunctionDiff::default() };
     let text = |same| {
         let functions = vec![(target("work"), same)];
@@ -68,7 +68,7 @@ fn equal_functions_are_no_reason_to_look_at_their_differences() {
 }
 
 #[test]
-fn what_is_advised_for_several_benchmarks_is_enough_for_each_or_halves_what_each_shows() {
+fn advice_for_several_benchmarks_suffices_for_each() {
     let mut report = shown(Outcome {
         rows: vec![
             inconclusive("a", Repetition::Builds, 17, 0.0098),
@@ -116,10 +116,10 @@ fn what_is_advised_for_several_benchmarks_is_enough_for_each_or_halves_what_each
 }
 
 #[test]
-fn a_slowdown_with_functions_that_changed_can_be_explained_by_one_command() {
+fn explain_is_suggested_for_a_slowdown_with_changed_functions() {
     let slower = |id: &str, functions: Vec<ReachedFunction>| {
-        let reach = Impact { functions, ..Impact::default() };
-        DecidedRow { impact: Some(reach), ..decided_row(id, 100.0, &[1.2, 1.2], 0.01, 0.001) }
+        let impact = Impact { functions, ..Impact::default() };
+        DecidedRow { impact: Some(impact), ..decided_row(id, 100.0, &[1.2, 1.2], 0.01, 0.001) }
     };
     let row = slower("a b", vec![impact::function("f", [Some(8), Some(9)], true)]);
     let step = |report: &ComparisonReport| {

@@ -1,16 +1,20 @@
-//! Comments on pull requests have room for everything, and for nothing that is no part of them.
+//! Comments on pull requests have room for everything, and contain nothing else.
 
 use super::*;
 
 #[test]
-fn a_thousand_benchmarks_of_any_name_fit_into_a_comment() {
+fn comment_fits_a_thousand_benchmarks_of_any_name() {
     let unchanged = decided_row("", 240.8, &[1.0], 0.02, 0.003);
     let regressed = decided_row("", 812.0, &[1.4, 1.38], 0.01, 0.01);
-    for (part, judged) in [("`|<b>\n", &regressed), ("plain", &regressed), ("a`b``c", &unchanged)] {
+    for (part, decided) in [("`|<b>\n", &regressed), ("plain", &regressed), ("a`b``c", &unchanged)]
+    {
         let mut report = report();
         for index in 0..1000 {
             let benchmark = benchmark(&format!("{}{index}", part.repeat(60)));
-            report.outcome.rows.push(DecidedRow { benchmark: benchmark.clone(), ..judged.clone() });
+            report
+                .outcome
+                .rows
+                .push(DecidedRow { benchmark: benchmark.clone(), ..decided.clone() });
             let reason = format!("{}\n{}", part.repeat(90), "````\n".repeat(90));
             report.outcome.rows.push(failed(&format!("bad{index}"), reason));
             report.outcome.added.push(benchmark);
@@ -25,7 +29,7 @@ fn a_thousand_benchmarks_of_any_name_fit_into_a_comment() {
 }
 
 #[test]
-fn a_comment_has_room_for_every_part_at_its_longest() {
+fn comment_fits_every_part_at_its_longest() {
     let id = |index: usize| format!("{}{index}", "long".repeat(25));
     let [unchanged, regressed] = [
         decided_row("", 240.8, &[1.0], 0.02, 0.003),
@@ -77,7 +81,7 @@ fn a_comment_has_room_for_every_part_at_its_longest() {
 }
 
 #[test]
-fn an_id_with_a_line_break_adds_no_line_to_the_commands_to_copy() {
+fn line_break_in_an_id_adds_no_command_line() {
     let rows = vec![decided_row("a\nb", 812.0, &[1.4, 1.38], 0.01, 0.01)];
     let markdown = shown(Outcome { rows, ..nothing() }).markdown();
     let (_, steps) = markdown.split_once("```sh\n").unwrap();

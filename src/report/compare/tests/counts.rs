@@ -1,11 +1,11 @@
-//! Counts as readers see them.
+//! Counts in a report.
 
 use serde_json::Value;
 
 use super::*;
 use crate::report::{sentence, testing::counted_in};
 
-/// Allocations of some benchmarks: their ids, and how many base and head make.
+/// The allocations of some benchmarks: ids, and numbers in base and head.
 fn allocations(all: &[(&str, f64, f64)]) -> ComparisonReport {
     let row =
         |(id, base, head): &(&str, f64, f64)| counted(&Metric::allocations(), id, *base, *head);
@@ -13,7 +13,7 @@ fn allocations(all: &[(&str, f64, f64)]) -> ComparisonReport {
 }
 
 #[test]
-fn a_change_from_nothing_has_no_percentage_in_any_format() {
+fn change_from_zero_has_no_percentage_in_any_format() {
     let report = allocations(&[("a", 0.0, 3.0), ("b", 10.0, 11.0), ("c", 10.0, 11.0)]);
     let text = plain(&report);
     assert!(text.contains("from 0 "), "{text}");
@@ -39,7 +39,7 @@ fn a_change_from_nothing_has_no_percentage_in_any_format() {
 }
 
 #[test]
-fn how_often_ranges_lie_apart_by_chance_is_in_the_report_where_counts_vary() {
+fn varying_counts_have_a_chance_of_separation() {
     let [low, high] = [0.0, 100.0].map(|more| [1000.0, 1010.0, 1020.0].map(|count| count + more));
     let six = [[low, low].concat(), [high, high].concat()];
     let metric = Metric::instructions();
@@ -82,7 +82,7 @@ fn how_often_ranges_lie_apart_by_chance_is_in_the_report_where_counts_vary() {
 }
 
 #[test]
-fn the_metric_takes_nothing_from_the_names() {
+fn metric_column_takes_no_room_from_names() {
     let name = "u128[0]/itoa_of_long_names";
     let alone = allocations(&[(name, 10.0, 11.0), ("b", 10.0, 10.0)]);
     let text = style::plain(&alone.text(80));
@@ -92,7 +92,7 @@ fn the_metric_takes_nothing_from_the_names() {
     rows.push(counted(&Metric::instructions(), name, 1_234_567.0, 1_234_567.0));
     let text = style::plain(&shown(Outcome { rows, ..nothing() }).text(80));
     assert!(!text.contains("metric: "), "{text}");
-    for told in ["  allocations   ", "  instructions  1.235 M  1.235 M "] {
-        assert!(text.contains(&format!("\n{name}{told}")), "{text}");
+    for cells in ["  allocations   ", "  instructions  1.235 M  1.235 M "] {
+        assert!(text.contains(&format!("\n{name}{cells}")), "{text}");
     }
 }

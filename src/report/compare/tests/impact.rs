@@ -1,4 +1,4 @@
-//! What of the differences between the versions benchmarks execute and read.
+//! The impact of the differences between the versions, in a report.
 
 use super::*;
 use crate::{
@@ -27,19 +27,19 @@ pub(super) fn function(
     }
 }
 
-/// So many functions that grew.
+/// This many functions that grew.
 fn functions(count: usize) -> Impact {
     let functions =
         (0..count).map(|index| function(&format!("f{index}"), [Some(624), Some(524)], true));
     Impact { functions: functions.collect(), ..Impact::default() }
 }
 
-fn regressed(id: &str, reach: Impact) -> DecidedRow {
-    DecidedRow { impact: Some(reach), ..decided_row(id, 812.0, &[1.4, 1.38], 0.01, 0.01) }
+fn regressed(id: &str, impact: Impact) -> DecidedRow {
+    DecidedRow { impact: Some(impact), ..decided_row(id, 812.0, &[1.4, 1.38], 0.01, 0.01) }
 }
 
-fn open(id: &str, reach: Impact) -> DecidedRow {
-    DecidedRow { impact: Some(reach), ..inconclusive(id, Repetition::Builds, 30, 0.0099) }
+fn open(id: &str, impact: Impact) -> DecidedRow {
+    DecidedRow { impact: Some(impact), ..inconclusive(id, Repetition::Builds, 30, 0.0099) }
 }
 
 fn unaffected(id: &str) -> DecidedRow {
@@ -50,9 +50,9 @@ fn of(rows: Vec<DecidedRow>) -> ComparisonReport {
     shown(Outcome { rows, ..nothing() })
 }
 
-/// What is said in text and in Markdown of one regressed benchmark.
-fn said(reach: Impact) -> [String; 2] {
-    let report = of(vec![regressed("a", reach)]);
+/// The report on one regressed benchmark with this impact, as text and as Markdown.
+fn texts(impact: Impact) -> [String; 2] {
+    let report = of(vec![regressed("a", impact)]);
     let text = style::plain(&report.text(400));
     let line = |text: &str, start: &str| {
         let line = text.lines().find_map(|line| line.strip_prefix(start));
@@ -62,8 +62,8 @@ fn said(reach: Impact) -> [String; 2] {
 }
 
 #[test]
-fn the_changed_functions_that_a_benchmark_executes_are_named_with_their_sizes() {
-    let reach = Impact {
+fn executed_functions_are_named_with_their_sizes() {
+    let impact = Impact {
         functions: vec![
             function("resolve_prefix", [Some(624), Some(524)], true),
             function("fold", [None, Some(90)], true),
@@ -73,7 +73,7 @@ fn the_changed_functions_that_a_benchmark_executes_are_named_with_their_sizes() 
         ..Impact::default()
     };
     assert_eq!(
-        said(reach),
+        texts(impact),
         [
             "executes resolve_prefix (624 -> 524 bytes), fold (new, 90 bytes) and unfold (removed, \
              90 bytes); set-up differs: make_input (changed, 70 bytes)",
@@ -81,7 +81,7 @@ fn the_changed_functions_that_a_benchmark_executes_are_named_with_their_sizes() 
              (removed, 90 bytes); set-up differs: `make_input` (changed, 70 bytes)",
         ]
     );
-    let [text, _] = said(functions(5));
+    let [text, _] = texts(functions(5));
     assert_eq!(
         text,
         "executes f0 (624 -> 524 bytes), f1 (624 -> 524 bytes), f2 (624 -> 524 bytes) and 2 more \
@@ -90,38 +90,38 @@ fn the_changed_functions_that_a_benchmark_executes_are_named_with_their_sizes() 
 }
 
 #[test]
-fn a_frame_on_the_stack_of_another_size_is_told_behind_the_size_of_the_code() {
+fn stack_size_follows_the_size_of_the_code() {
     let with_stack = |sizes: [u64; 2], [base_stack, head_stack]: [Option<u64>; 2]| {
         ReachedFunction { base_stack, head_stack, ..function("fold", sizes.map(Some), true) }
     };
-    let said = |function| said(Impact { functions: vec![function], ..Impact::default() });
-    let [text, markdown] = said(with_stack([624, 524], [Some(24), Some(4120)]));
+    let texts = |function| texts(Impact { functions: vec![function], ..Impact::default() });
+    let [text, markdown] = texts(with_stack([624, 524], [Some(24), Some(4120)]));
     assert_eq!(text, "executes fold (624 -> 524 bytes, stack 24 -> 4120 bytes)");
     assert_eq!(markdown, "executes `fold` (624 -&gt; 524 bytes, stack 24 -&gt; 4120 bytes)");
-    let [text, _] = said(with_stack([70, 70], [Some(24), Some(8)]));
+    let [text, _] = texts(with_stack([70, 70], [Some(24), Some(8)]));
     assert_eq!(text, "executes fold (changed, 70 bytes, stack 24 -> 8 bytes)");
-    let [text, _] = said(with_stack([70, 70], [Some(24), None]));
+    let [text, _] = texts(with_stack([70, 70], [Some(24), None]));
     assert_eq!(text, "executes fold (changed, 70 bytes)");
 }
 
 #[test]
-fn files_and_variables_that_differ_and_doubts_are_told() {
+fn files_variables_and_uncertainties_are_reported() {
     let owned = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
-    let reach = |files: &[&str], variables: &[&str], doubts: &[&str]| Impact {
+    let impact = |files: &[&str], variables: &[&str], uncertainties: &[&str]| Impact {
         files: owned(files),
         variables: owned(variables),
-        uncertainties: owned(doubts),
+        uncertainties: owned(uncertainties),
         ..Impact::default()
     };
-    let doubt = "it starts other programs";
-    let [text, markdown] = said(reach(&["data/x.json"], &["SIZE"], &[doubt]));
+    let uncertainty = "it starts other programs";
+    let [text, markdown] = texts(impact(&["data/x.json"], &["SIZE"], &[uncertainty]));
     assert_eq!(
         text,
         "reads data/x.json, which differs; reads the variable SIZE, which differs; measured \
          because it starts other programs"
     );
     assert!(markdown.starts_with("reads `data/x.json`, which differs; reads the variable `SIZE`,"));
-    let [text, _] = said(reach(&["a", "b", "c", "d"], &["A", "B"], &[]));
+    let [text, _] = texts(impact(&["a", "b", "c", "d"], &["A", "B"], &[]));
     assert_eq!(
         text,
         "reads a, b, c and 1 more, which differ; reads the variables A and B, which differ"
@@ -129,9 +129,9 @@ fn files_and_variables_that_differ_and_doubts_are_told() {
 }
 
 #[test]
-fn a_change_without_a_changed_function_is_said_to_have_another_reason() {
+fn change_without_changed_functions_has_another_reason() {
     let nothing = "executes nothing that changed";
-    let [text, markdown] = said(Impact::default());
+    let [text, markdown] = texts(Impact::default());
     let reason =
         ", so memory, input, environment or a path not taken when it was traced must be the reason";
     assert_eq!([text, markdown], [format!("{nothing}{reason}"), format!("{nothing}{reason}")]);
@@ -145,7 +145,7 @@ fn a_change_without_a_changed_function_is_said_to_have_another_reason() {
 }
 
 #[test]
-fn benchmarks_that_reach_the_same_share_a_note_and_metrics_of_one_need_no_other() {
+fn equal_impacts_share_a_note() {
     let mut rows: Vec<DecidedRow> =
         (0..10).map(|index| open(&format!("b{index}"), functions(1))).collect();
     let memory = decided_row_in(&memory(), "b0", 3.2e6, &[1.4, 1.38], 0.0, 0.001);
@@ -165,7 +165,7 @@ fn benchmarks_that_reach_the_same_share_a_note_and_metrics_of_one_need_no_other(
 }
 
 #[test]
-fn unaffected_benchmarks_are_listed_counted_and_no_failure() {
+fn unaffected_benchmarks_are_listed_and_counted() {
     let report = of(vec![unaffected("a"), identical("c"), unaffected("b")]);
     let text = plain(&report);
     let expected = "2 unaffected, 1 identical\n\nexecuting and reading nothing that changed, not \
@@ -186,31 +186,31 @@ fn unaffected_benchmarks_are_listed_counted_and_no_failure() {
 }
 
 #[test]
-fn a_program_reads_all_that_a_benchmark_reaches() {
-    let reach = Impact {
+fn json_has_the_full_impact() {
+    let impact = Impact {
         files: vec!["data".to_owned()],
         variables: vec!["SIZE".to_owned()],
         uncertainties: vec!["it starts other programs".to_owned()],
         ..functions(5)
     };
-    let mut report = of(vec![regressed("a", reach)]);
+    let mut report = of(vec![regressed("a", impact)]);
     let g = ReachedFunction { head_stack: Some(48), ..function("g", [None, Some(9)], false) };
     report.outcome.rows[0].impact.as_mut().unwrap().functions.push(g);
     assert_keeps("compare", &report);
     let json: serde_json::Value = serde_json::from_str(&report.json().unwrap()).unwrap();
-    let reach = &json["benchmarks"][0]["impact"];
-    assert_eq!(reach["functions"].as_array().unwrap().len(), 6);
+    let impact = &json["benchmarks"][0]["impact"];
+    assert_eq!(impact["functions"].as_array().unwrap().len(), 6);
     let last = serde_json::json!({
         "name": "g", "instance": "000000001a2b3c4d", "base_size_bytes": null, "head_size_bytes": 9,
         "base_stack_bytes": null, "head_stack_bytes": 48, "while_measuring": false,
         "differs": "code", "data": null, "callees_gained": [], "callees_lost": [],
     });
-    assert_eq!(reach["functions"][5], last);
-    assert_eq!([&reach["files"][0], &reach["variables"][0]], ["data", "SIZE"]);
+    assert_eq!(impact["functions"][5], last);
+    assert_eq!([&impact["files"][0], &impact["variables"][0]], ["data", "SIZE"]);
 }
 
 #[test]
-fn few_functions_of_a_bench_target_are_named_and_those_of_several_targets_once() {
+fn few_changed_functions_are_named_once() {
     let sized = |name: &str| SizedFunction {
         name: Name::demangle(name),
         instance: 1,
@@ -244,7 +244,7 @@ fn few_functions_of_a_bench_target_are_named_and_those_of_several_targets_once()
 }
 
 #[test]
-fn packages_of_other_versions_are_told() {
+fn dependency_changes_are_reported() {
     let change = |name: &str, base: &[&str], head: &[&str]| {
         let owned = |versions: &[&str]| versions.iter().map(|&one| one.to_owned()).collect();
         DependencyChange { name: name.to_owned(), base: owned(base), head: owned(head) }
@@ -274,8 +274,8 @@ fn packages_of_other_versions_are_told() {
 }
 
 #[test]
-fn names_and_reasons_from_elsewhere_steer_nothing() {
-    let reach = Impact {
+fn untrusted_names_and_reasons_are_harmless() {
+    let impact = Impact {
         functions: vec![
             function(HOSTILE, [None, None], true),
             function(HOSTILE, [Some(1), None], false),
@@ -285,7 +285,7 @@ fn names_and_reasons_from_elsewhere_steer_nothing() {
         uncertainties: vec![HOSTILE.to_owned()],
     };
     let mut report =
-        of(vec![regressed(HOSTILE, reach.clone()), open("b", reach), unaffected(HOSTILE)]);
+        of(vec![regressed(HOSTILE, impact.clone()), open("b", impact), unaffected(HOSTILE)]);
     let hostile = || vec![HOSTILE.to_owned()];
     report.outcome.dependencies =
         vec![DependencyChange { name: HOSTILE.to_owned(), base: hostile(), head: hostile() }];
@@ -293,7 +293,7 @@ fn names_and_reasons_from_elsewhere_steer_nothing() {
 }
 
 #[test]
-fn what_many_benchmarks_reach_has_room_in_a_comment() {
+fn impact_of_many_benchmarks_fits_into_a_comment() {
     let long = "`|<&>".repeat(80);
     let mut report = report();
     report.outcome.dependencies = (0..100)
@@ -304,11 +304,11 @@ fn what_many_benchmarks_reach_has_room_in_a_comment() {
         })
         .collect();
     for index in 0..1000 {
-        let reach = Impact { uncertainties: vec![format!("{index}{long}")], ..functions(3) };
+        let impact = Impact { uncertainties: vec![format!("{index}{long}")], ..functions(3) };
         let id = format!("{long}{index}");
         report.outcome.rows.extend([
-            regressed(&id, reach.clone()),
-            open(&id, reach),
+            regressed(&id, impact.clone()),
+            open(&id, impact),
             unaffected(&id),
         ]);
     }

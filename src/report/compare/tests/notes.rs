@@ -1,4 +1,4 @@
-//! What is said of many benchmarks at once.
+//! Notes on many benchmarks at once.
 
 use super::*;
 use crate::stats::{Change, Evidence, InconclusiveReason};
@@ -8,13 +8,13 @@ pub fn slower_changed(name: &str, value: f64) -> DecidedRow {
     let mut row = decided_row(name, value, &[1.0], 0.01, 0.002);
     let change = row.stages[0].assessment.change;
     let by_mean = Change { estimate: 0.14, low: 0.12, high: 0.16 };
-    let doubt = InconclusiveReason::SlowerChanged { by_mean };
-    row.verdict = Verdict::Inconclusive { change, detectable: None, reason: doubt };
+    let reason = InconclusiveReason::SlowerChanged { by_mean };
+    row.verdict = Verdict::Inconclusive { change, detectable: None, reason };
     row
 }
 
 #[test]
-fn what_shows_a_change_is_one_sentence_for_all_of_which_the_table_says_the_rest() {
+fn ground_notes_group_benchmarks_by_evidence() {
     let shown_by = |id: &str, change: f64, basis: Evidence| {
         let mut row = decided_row(id, 812.0, &[change, change], 0.01, 0.01);
         let (Verdict::Regressed { evidence: own, .. } | Verdict::Improved { evidence: own, .. }) =
@@ -48,7 +48,7 @@ fn what_shows_a_change_is_one_sentence_for_all_of_which_the_table_says_the_rest(
 }
 
 #[test]
-fn every_format_names_the_estimate_that_decided_and_the_mean_where_it_differs() {
+fn deciding_estimate_is_named_in_every_format() {
     let with_mean = |id: &str, estimate: f64, decides: bool| {
         let change = Change { estimate, low: estimate - 0.01, high: estimate + 0.01 };
         let by_mean = Some(ByMean { change, primary: decides });
@@ -84,13 +84,13 @@ fn every_format_names_the_estimate_that_decided_and_the_mean_where_it_differs() 
 }
 
 #[test]
-fn a_benchmark_that_does_not_do_the_same_work_is_named_in_every_format() {
+fn different_work_is_named_in_every_format() {
     let worked = |id: &str, work: [Throughput; 2]| DecidedRow {
         work: Some(work),
         ..decided_row(id, 812.0, &[1.4, 1.38], 0.01, 0.01)
     };
     let bytes = [16_274, 17_671].map(Throughput::Bytes);
-    // In another metric too, which is no other benchmark.
+    // The same benchmark in another metric.
     let rows = vec![worked("parse", bytes), worked("parse", bytes)];
     let report = shown(Outcome { rows, ..nothing() });
     let words = "parse processes 17671 instead of 16274 bytes per iteration (+8.58 %): not the \
@@ -113,7 +113,7 @@ fn a_benchmark_that_does_not_do_the_same_work_is_named_in_every_format() {
 }
 
 #[test]
-fn a_change_that_is_too_small_to_be_of_interest_is_not_passed_over_in_silence() {
+fn too_small_change_has_a_note() {
     let row = decided_row("numbers/float", 240.8, &[1.004], 0.02, 0.003);
     assert!(matches!(row.verdict, Verdict::Unchanged { .. }));
     let report = shown(Outcome { rows: vec![row], ..nothing() });
@@ -126,7 +126,7 @@ fn a_change_that_is_too_small_to_be_of_interest_is_not_passed_over_in_silence() 
 }
 
 #[test]
-fn what_could_be_detected_is_told_only_where_it_is_known_of_every_benchmark() {
+fn power_note_needs_the_power_of_every_benchmark() {
     let open = |id| inconclusive(id, Repetition::Builds, 30, 0.0099);
     let mut unknown = open("b");
     let Verdict::Inconclusive { detectable, .. } = &mut unknown.verdict else { panic!("decided") };
@@ -137,8 +137,8 @@ fn what_could_be_detected_is_told_only_where_it_is_known_of_every_benchmark() {
 }
 
 #[test]
-fn what_could_not_take_turns_is_named_once_for_each_obstacle() {
-    let alone = |id: &str, obstacle| interleaved(id, Mode::Sequential, obstacle);
+fn sequential_benchmarks_are_grouped_by_reason() {
+    let alone = |id: &str, reason| interleaved(id, Mode::Sequential, reason);
     let (threads, program) =
         (Some(InterleavingUnavailable::OtherThreads), Some(InterleavingUnavailable::WholeProgram));
     let rows = vec![
@@ -146,7 +146,7 @@ fn what_could_not_take_turns_is_named_once_for_each_obstacle() {
         alone("pool", threads),
         alone("not asked", None),
         alone("a|b", threads),
-        // In another metric.
+        // The same benchmark in another metric.
         alone("pool", threads),
         alone("tool", program),
     ];
@@ -172,7 +172,7 @@ fn what_could_not_take_turns_is_named_once_for_each_obstacle() {
 }
 
 #[test]
-fn nothing_is_said_where_all_took_turns_or_nobody_asked_for_them() {
+fn interleaving_note_needs_a_failed_request() {
     for mode in [Mode::Interleaved, Mode::Sequential] {
         let rows = ["a", "b"].map(|id| interleaved(id, mode, None));
         let report = shown(Outcome { rows: rows.into(), ..nothing() });
@@ -182,7 +182,7 @@ fn nothing_is_said_where_all_took_turns_or_nobody_asked_for_them() {
 }
 
 #[test]
-fn all_verdicts_are_explained_where_that_is_wanted() {
+fn verdicts_are_all_explained_on_request() {
     let mut report = report();
     assert!(!plain(&report).contains("numbers/decimal: unchanged"));
     report.explains_all = true;
@@ -193,7 +193,7 @@ fn all_verdicts_are_explained_where_that_is_wanted() {
 }
 
 #[test]
-fn what_was_not_confirmed_is_told_apart_from_what_had_no_fresh_builds() {
+fn unconfirmed_differs_from_missing_fresh_builds() {
     let rows = vec![
         decided_row("open", 812.0, &[1.04], 0.01, 0.002),
         decided_row("weak", 812.0, &[1.04, 1.02], 0.01, 0.04),

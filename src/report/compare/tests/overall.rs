@@ -36,7 +36,7 @@ fn logs(mean: &GeometricMean) -> [f64; 3] {
 }
 
 #[test]
-fn the_interval_of_benchmarks_that_err_together_is_that_of_each() {
+fn interval_of_correlated_benchmarks_is_that_of_each() {
     let row = slower("a");
     let change = row.decisive().unwrap().assessment.change;
     let mean = only_mean(vec![row, slower("b"), slower("c")]);
@@ -45,7 +45,7 @@ fn the_interval_of_benchmarks_that_err_together_is_that_of_each() {
 }
 
 #[test]
-fn what_did_not_change_counts_with_a_change_of_exactly_0() {
+fn unchanged_benchmark_counts_with_zero() {
     let one = only_mean(vec![slower("a")]);
     let all = only_mean(vec![identical("x"), slower("a"), unaffected("y"), identical("z")]);
     assert_near(logs(&all), logs(&one).map(|log| log / 4.0));
@@ -53,7 +53,7 @@ fn what_did_not_change_counts_with_a_change_of_exactly_0() {
 }
 
 #[test]
-fn what_did_not_change_counts_in_every_metric() {
+fn unchanged_benchmark_counts_in_every_metric() {
     let rows = vec![
         identical("x"),
         slower("a"),
@@ -67,7 +67,7 @@ fn what_did_not_change_counts_in_every_metric() {
 }
 
 #[test]
-fn the_interval_is_at_95_percent_whatever_look_decided() {
+fn interval_is_at_95_percent_for_every_interim_analysis() {
     let mut row = slower("a");
     let expected = logs(&only_mean(vec![row.clone()]));
     let criteria = Criteria::default();
@@ -83,7 +83,7 @@ fn the_interval_is_at_95_percent_whatever_look_decided() {
 }
 
 #[test]
-fn counts_have_a_range() {
+fn mean_of_counts_has_a_range() {
     let metric = Metric::allocations();
     let summary = |counts: [f64; 2]| {
         let builds = (1..).zip(counts).map(|(seed, count)| (seed, [[count]]));
@@ -109,7 +109,7 @@ fn counts_have_a_range() {
 }
 
 #[test]
-fn there_is_none_where_no_value_was_judged_or_there_is_only_one_benchmark() {
+fn mean_needs_values_and_two_benchmarks() {
     assert_eq!(lines(vec![identical("a"), unaffected("b")]), [""; 0]);
     assert_eq!(lines(vec![slower("a")]), [""; 0]);
     let from_nothing = counted(&Metric::allocations(), "a", 0.0, 3.0);
@@ -118,7 +118,7 @@ fn there_is_none_where_no_value_was_judged_or_there_is_only_one_benchmark() {
 }
 
 #[test]
-fn what_could_not_be_judged_in_the_end_has_no_part_in_it() {
+fn mean_excludes_rows_without_a_final_verdict() {
     let reason = || "fresh builds took other numbers of measurements".to_owned();
     let refused = Verdict::NotComparable { reason: reason() };
     let skipped = Verdict::Skipped { reason: reason() };
@@ -129,7 +129,7 @@ fn what_could_not_be_judged_in_the_end_has_no_part_in_it() {
 }
 
 #[test]
-fn it_is_a_sentence_in_every_format() {
+fn mean_is_a_sentence_in_every_format() {
     let report = report();
     let markdown = report.markdown();
     let wall = "verall (geometric mean of 9): +3.25 % (95 % CI ";

@@ -1,10 +1,10 @@
-//! A comparison as its readers see it in a browser.
+//! The web page of a comparison.
 
 use super::*;
 use crate::{callgrind::Explanation, compare::ExplainedBenchmark, impact::Impact};
 
 #[test]
-fn a_page_has_every_benchmark_what_matters_first_and_its_builds() {
+fn page_has_every_benchmark_and_its_builds() {
     let page = report().html().unwrap();
     let kinds: Vec<&str> = page
         .split("<tbody class=")
@@ -33,7 +33,7 @@ fn a_page_has_every_benchmark_what_matters_first_and_its_builds() {
 }
 
 #[test]
-fn pairs_stand_in_the_order_in_which_they_were_measured() {
+fn pairs_are_in_order_of_measurement() {
     let mut row = decided_row("a", 100.0, &[1.1], 0.01, 0.001);
     let page =
         |row: &DecidedRow| shown(Outcome { rows: vec![row.clone()], ..nothing() }).html().unwrap();
@@ -46,14 +46,14 @@ fn pairs_stand_in_the_order_in_which_they_were_measured() {
     let head = Measurements::new(Metric::wall(), heads).unwrap();
     let head = head.with_starts([(1, 31.0), (2, 11.0), (3, 21.0)].into());
     row.stages[0].summaries = [base, Summary::compute(&head, Estimator::Mean)];
-    // Of 7.8, 1 and 1 % more in this order: down, and then hardly.
+    // The changes are +7.8, +1 and +1 % in this order: the line falls, and then is almost flat.
     let page = page(&row);
     let line = page.split("<path class=l d=\"").nth(1).and_then(|rest| rest.split('"').next());
     assert_eq!(line, Some("M57 2l113 54 113 0"), "{page}");
 }
 
 #[test]
-fn where_instructions_went_stands_beside_their_number_and_nowhere_else() {
+fn explanation_is_in_the_row_of_instructions_only() {
     let counted = decided_row_in(&Metric::instructions(), "a", 100.0, &[1.5, 1.5], 0.0, 0.001);
     let other = decided_row_in(&Metric::instructions(), "b", 100.0, &[1.5, 1.5], 0.0, 0.001);
     let rows = vec![decided_row("a", 100.0, &[1.1], 0.01, 0.001), counted, other];
@@ -78,7 +78,7 @@ fn where_instructions_went_stands_beside_their_number_and_nowhere_else() {
 }
 
 #[test]
-fn what_time_and_instructions_say_together_stands_in_a_list_and_in_the_rows_of_both() {
+fn joint_conclusion_is_in_a_list_and_in_both_rows() {
     let counted =
         |factor| decided_row_in(&Metric::instructions(), "a", 100.0, &[factor, factor], 0.0, 0.0);
     let page = |time: f64, instructions: f64| {

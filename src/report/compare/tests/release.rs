@@ -1,4 +1,4 @@
-//! A head that is judged against a release as well.
+//! A head that is also compared with a release.
 
 use super::*;
 
@@ -17,13 +17,13 @@ fn drifted() -> Outcome {
 }
 
 #[test]
-fn a_comparison_with_a_release_has_a_section() {
+fn release_comparison_has_a_section() {
     insta::assert_snapshot!("release_text", plain(&shown(drifted())));
     insta::assert_snapshot!("release_markdown", shown(drifted()).markdown());
 }
 
 #[test]
-fn a_program_reads_the_comparison_with_a_release_as_another_one() {
+fn release_comparison_is_nested_in_json() {
     assert_keeps("compare", &shown(drifted()));
     let json = shown(drifted()).json().unwrap();
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
@@ -34,7 +34,7 @@ fn a_program_reads_the_comparison_with_a_release_as_another_one() {
 }
 
 #[test]
-fn two_comparisons_of_everything_fit_into_a_comment() {
+fn comment_fits_two_full_comparisons() {
     let mut report = report();
     for index in 0..1000 {
         let id = format!("{}{index}", "long".repeat(25));
@@ -59,7 +59,7 @@ fn two_comparisons_of_everything_fit_into_a_comment() {
 }
 
 #[test]
-fn nothing_of_a_release_steers_the_terminal() {
+fn release_comparison_is_harmless() {
     let mut outcome = drifted();
     let also = outcome.also.as_mut().unwrap();
     also.base.revision = HOSTILE.to_owned();

@@ -1,16 +1,16 @@
-//! Benchmarks that failed in a version.
+//! Benchmarks that failed in one or both versions.
 
 use super::*;
 
 #[test]
-fn a_failure_in_either_stage_is_the_verdict_and_leaves_nothing_to_confirm() {
+fn failure_in_either_stage_is_the_verdict() {
     for stage in [Stage::First, Stage::Second] {
         let store = Store::in_memory().unwrap();
         let filling = Filling::begin(&store, &["base", "head"], &["a"]);
         measure(&filling, Stage::First, 0.05);
         measure(&filling, Stage::Second, 0.05);
         filling.fail("a", 1, stage);
-        let [row] = &judged(&filling, DecisionOptions::default())[..] else { panic!("one row") };
+        let [row] = &decided(&filling, DecisionOptions::default())[..] else { panic!("one row") };
         let Verdict::Failed { reason } = &row.verdict else { panic!("{stage:?}") };
         assert!(reason.contains("it crashed"), "{reason}");
         assert!(row.stages.is_empty(), "{stage:?}");
@@ -18,7 +18,7 @@ fn a_failure_in_either_stage_is_the_verdict_and_leaves_nothing_to_confirm() {
 }
 
 #[test]
-fn the_version_in_which_a_benchmark_failed_is_named() {
+fn failed_version_is_named() {
     for (fails, unmeasured_in) in [(&[0][..], Some(0)), (&[1], Some(1)), (&[0, 1], None)] {
         let store = Store::in_memory().unwrap();
         let filling = Filling::begin(&store, &["base", "head"], &["a"]);
@@ -29,7 +29,7 @@ fn the_version_in_which_a_benchmark_failed_is_named() {
                 filling.measure("a", version, Stage::First, &[(WALL, 100.0)]);
             }
         }
-        let [row] = &judged(&filling, DecisionOptions::default())[..] else { panic!("one row") };
+        let [row] = &decided(&filling, DecisionOptions::default())[..] else { panic!("one row") };
         assert!(matches!(row.verdict, Verdict::Failed { .. }), "{fails:?}");
         assert_eq!(row.unmeasured_in, unmeasured_in);
     }

@@ -1,4 +1,4 @@
-//! Variables of services.
+//! Environments of CI services.
 
 use super::super::{Base, CiEnvironment, Event, Provider};
 use crate::error::Result;
@@ -30,7 +30,7 @@ fn github(event: &str) -> CiEnvironment {
 }
 
 #[test]
-fn the_service_is_told_by_its_variable() {
+fn provider_is_detected_by_its_variable() {
     let detect = |name: &str| Provider::detect(|asked| (asked == name).then(|| "true".to_owned()));
     assert_eq!(detect("GITHUB_ACTIONS"), Provider::Github);
     assert_eq!(detect("GITLAB_CI"), Provider::Gitlab);
@@ -38,7 +38,7 @@ fn the_service_is_told_by_its_variable() {
 }
 
 #[test]
-fn a_pull_request_is_compared_with_where_it_left_its_target() {
+fn pull_request_has_the_merge_base_of_its_target() {
     let (base, head) = (commit('a'), commit('b'));
     let event = format!(
         r#"{{"action":"synchronize","before":"{base}","pull_request":{{"number":7,"head":{{"sha":"{head}",
@@ -52,7 +52,7 @@ fn a_pull_request_is_compared_with_where_it_left_its_target() {
 }
 
 #[test]
-fn a_push_is_compared_with_what_was_there_before() {
+fn push_has_the_commit_before_it_as_base() {
     let (before, after) = (commit('a'), commit('b'));
     let push = |before: &str| {
         let event = format!(
@@ -68,7 +68,7 @@ fn a_push_is_compared_with_what_was_there_before() {
 }
 
 #[test]
-fn a_queue_and_a_schedule_have_bases_of_their_own() {
+fn merge_queue_and_schedule_have_different_bases() {
     let (base, head) = (commit('a'), commit('b'));
     let queue =
         github(&format!(r#"{{"merge_group":{{"base_sha":"{base}","head_sha":"{head}"}}}}"#));
@@ -78,7 +78,7 @@ fn a_queue_and_a_schedule_have_bases_of_their_own() {
 }
 
 #[test]
-fn a_job_that_follows_another_is_about_its_commit() {
+fn following_job_is_about_the_commit_of_the_first() {
     let head = commit('b');
     let it = github(&format!(
         r#"{{"workflow_run":{{"head_sha":"{head}","head_branch":"topic",
@@ -89,7 +89,7 @@ fn a_job_that_follows_another_is_about_its_commit() {
 }
 
 #[test]
-fn a_job_with_rights_for_forks_runs_nothing_of_theirs() {
+fn privileged_job_runs_no_code_of_forks() {
     let may_run = |event: &str| {
         let variables = [("GITHUB_EVENT_NAME", event)];
         read(Provider::Github, &variables, "").unwrap().may_run().is_ok()
@@ -99,7 +99,7 @@ fn a_job_with_rights_for_forks_runs_nothing_of_theirs() {
 }
 
 #[test]
-fn a_merge_request_of_gitlab_is_compared_with_the_base_that_gitlab_names() {
+fn merge_request_has_the_base_that_gitlab_names() {
     let (base, head) = (commit('a'), commit('b'));
     let variables = [
         ("CI_PROJECT_ID", "12"),
@@ -115,13 +115,13 @@ fn a_merge_request_of_gitlab_is_compared_with_the_base_that_gitlab_names() {
     assert_eq!((it.base, it.head, it.request), expected);
     assert_eq!(it.project.as_deref(), Some("12"));
     assert!(it.links.text().contains("jobs/1"));
-    // The pipeline of a fork runs in the fork, and the request is one of the project that it is from.
+    // The pipeline of a fork runs in the fork, and the request belongs to the target project.
     let of_fork = [&variables[..], &[("CI_MERGE_REQUEST_PROJECT_ID", "3")]].concat();
     assert_eq!(read(Provider::Gitlab, &of_fork, "").unwrap().project.as_deref(), Some("3"));
 }
 
 #[test]
-fn the_commit_of_a_schedule_has_no_earlier_one() {
+fn scheduled_pipeline_has_no_earlier_commit() {
     let (before, head) = ("0".repeat(40), commit('b'));
     let base = |source| {
         let variables = [
@@ -137,7 +137,7 @@ fn the_commit_of_a_schedule_has_no_earlier_one() {
 }
 
 #[test]
-fn a_push_to_gitlab_is_compared_like_one_to_github() {
+fn gitlab_push_has_the_same_base_as_on_github() {
     let head = commit('b');
     let push = |before: &str, branch: &str| {
         let variables = [
@@ -155,7 +155,7 @@ fn a_push_to_gitlab_is_compared_like_one_to_github() {
 }
 
 #[test]
-fn what_git_and_the_api_must_not_be_given_is_refused() {
+fn unsafe_values_for_git_and_the_api_are_rejected() {
     let commit = commit('a');
     for (name, value) in [
         ("CI_COMMIT_SHA", "--upload-pack=x"),

@@ -1,12 +1,12 @@
-//! Verdicts after several looks.
+//! Verdicts after several interim analyses.
 
 use super::*;
 use crate::model::InterimAnalyses;
 
-const LOOKS: InterimAnalyses = InterimAnalyses { first: 5, most: 20 };
+const ANALYSES: InterimAnalyses = InterimAnalyses { first: 5, most: 20 };
 
 fn row(filling: &Filling<'_>) -> DecidedRow {
-    let mut rows = judged(filling, DecisionOptions::default());
+    let mut rows = decided(filling, DecisionOptions::default());
     assert_eq!(rows.len(), 1);
     rows.remove(0)
 }
@@ -16,22 +16,22 @@ fn builds(row: &DecidedRow) -> Vec<usize> {
 }
 
 #[test]
-fn a_benchmark_ends_at_the_first_look_that_decides_it() {
+fn benchmark_ends_at_the_first_analysis_that_decides() {
     let store = Store::in_memory().unwrap();
-    let filling = Filling::with_looks(&store, LOOKS);
+    let filling = Filling::with_analyses(&store, ANALYSES);
     filling.measure_builds(0..5, 0.0, 0.002);
     let decided = row(&filling);
     assert!(matches!(decided.verdict, Verdict::Unchanged { .. }), "{:?}", decided.verdict);
     assert_eq!((decided.progress, builds(&decided)), (Progress::Ended, vec![5]));
-    // What was measured later, for another metric, does not count.
+    // Builds measured later, for another metric, do not count.
     filling.measure_builds(5..10, 0.5, 0.002);
     assert_eq!(row(&filling).verdict, decided.verdict);
 }
 
 #[test]
-fn what_is_not_decided_is_looked_at_again_with_all_builds_until_no_look_is_left() {
+fn undecided_benchmark_is_analysed_until_the_last_analysis() {
     let store = Store::in_memory().unwrap();
-    let filling = Filling::with_looks(&store, LOOKS);
+    let filling = Filling::with_analyses(&store, ANALYSES);
     for range in [0..5, 5..10] {
         let end = range.end;
         filling.measure_builds(range, 0.0, 0.03);
@@ -40,7 +40,7 @@ fn what_is_not_decided_is_looked_at_again_with_all_builds_until_no_look_is_left(
         assert!(matches!(open.progress, Progress::Open { .. }), "{:?}", open.progress);
         assert_eq!(builds(&open), [end]);
     }
-    // A look that is not complete is not taken.
+    // An incomplete analysis does not count.
     filling.measure_builds(10..19, 0.0, 0.03);
     assert_eq!(builds(&row(&filling)), [10]);
     filling.measure_builds(19..20, 0.0, 0.03);
@@ -49,10 +49,10 @@ fn what_is_not_decided_is_looked_at_again_with_all_builds_until_no_look_is_left(
 }
 
 #[test]
-fn the_chance_to_be_decided_is_smaller_where_builds_vary_more() {
+fn chance_of_a_decision_falls_with_the_spread_of_builds() {
     let chance = |spread| {
         let store = Store::in_memory().unwrap();
-        let filling = Filling::with_looks(&store, LOOKS);
+        let filling = Filling::with_analyses(&store, ANALYSES);
         filling.measure_builds(0..5, 0.0, spread);
         match row(&filling).progress {
             Progress::Open { chance } => chance,
@@ -64,10 +64,10 @@ fn the_chance_to_be_decided_is_smaller_where_builds_vary_more() {
 }
 
 #[test]
-fn a_flagged_benchmark_wants_as_many_fresh_builds_as_its_change_needs() {
+fn flagged_benchmark_requests_builds_by_its_power() {
     let wanted = |change, spread| {
         let store = Store::in_memory().unwrap();
-        let filling = Filling::with_looks(&store, LOOKS);
+        let filling = Filling::with_analyses(&store, ANALYSES);
         filling.measure_builds(0..5, change, spread);
         match row(&filling).progress {
             Progress::Flagged { builds } => builds,
@@ -79,24 +79,24 @@ fn a_flagged_benchmark_wants_as_many_fresh_builds_as_its_change_needs() {
 }
 
 #[test]
-fn a_fixed_plan_wants_as_many_fresh_builds_as_it_has() {
+fn fixed_plan_requests_its_own_number_of_fresh_builds() {
     let store = Store::in_memory().unwrap();
     let filling = Filling::begin(&store, &["base", "head"], &["a"]);
     measure(&filling, Stage::First, 0.05);
     assert_eq!(row(&filling).progress, Progress::Flagged { builds: 6 });
-    // A second stage that was interrupted is completed.
+    // An interrupted second stage is completed.
     measure(&filling, Stage::Second, 0.05);
     assert_eq!(row(&filling).progress, Progress::Flagged { builds: 6 });
 }
 
 #[test]
-fn all_that_any_metric_needs_is_done_next() {
+fn combined_progress_covers_every_metric() {
     let (open, flagged) =
         (|chance| Progress::Open { chance }, |builds| Progress::Flagged { builds });
     assert_eq!(Progress::Ended.combine(flagged(6)), flagged(6));
     assert_eq!(open(0.5).combine(Progress::Ended), open(0.5));
     assert_eq!(open(0.5).combine(open(0.7)), open(0.7));
     assert_eq!(flagged(6).combine(flagged(9)), flagged(9));
-    // A second stage waits until every metric has seen its last look.
+    // The second stage waits until every metric had its last interim analysis.
     assert_eq!(flagged(6).combine(open(0.5)), open(0.5));
 }
