@@ -1,4 +1,4 @@
-//! The directions of the house: which part may know what.
+//! The module structure: which module may use which, and which may touch the outside world.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! The project keeps its own house in order.
+//! Rules for the project's own files: heads, fixtures, versions, links, hosts.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
