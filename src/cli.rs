@@ -11,13 +11,10 @@ mod given;
 mod groups;
 pub mod help;
 mod init;
-mod once;
-mod options;
 mod plan;
 mod results;
 mod revisions;
 mod selftest;
-pub(crate) mod values;
 
 use std::{ffi::OsString, iter, path::PathBuf, rc::Rc, time::Duration};
 
@@ -35,14 +32,13 @@ pub use groups::{
     OutputArgs, OutputFile, OutputFileArgs, ReportArgs, ReportFormat, TargetArgs, VerdictArgs,
 };
 pub use init::{InitArgs, Service};
-pub use once::Once;
-pub use options::{CriteriaOptions, SamplingOptions};
 pub use plan::PlanArgs;
 pub use results::{ExportArgs, HistoryArgs, ImportArgs, ShowArgs, StoredTargetArgs};
 pub use revisions::RevisionPair;
 pub use selftest::{OtherTool, SelftestArgs};
 
 use crate::{
+    config::{CriteriaOptions, Once, SamplingOptions, values},
     model::{Metric, Mode, secret::shown_cargo_args},
     shell::{self, CommandLine},
 };

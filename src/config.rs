@@ -8,22 +8,22 @@ mod bench_toml;
 mod example;
 mod file;
 mod gate;
-mod output;
+mod once;
+mod options;
 mod sampling;
+pub mod values;
 mod verdict;
 
 pub use accepted::{AcceptedEntry, AcceptedToml};
-pub use bench_toml::{BenchToml, CommandTable};
+pub use bench_toml::{BenchToml, BuildOptions, CommandTable};
 pub use example::commented as commented_bench_toml;
 pub use gate::{Gate, Release, deciding};
-pub use output::OutputFiles;
+pub use once::Once;
+pub use options::{CriteriaOptions, SamplingOptions};
 pub use sampling::{MeasurementSettings, Purpose, SamplingConfig, SamplingConfigs, StoppingRule};
 pub use verdict::VerdictSettings;
 
-use crate::{
-    cli::{CompileArgs, LayoutArgs, TargetArgs},
-    model::{CompileSettings, Layout, Strategy, TargetFilter},
-};
+use crate::model::{CompileSettings, Layout, Strategy};
 
 /// How versions are built.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,38 +51,25 @@ impl Default for BuildSettings {
 
 impl BuildSettings {
     /// The settings by flags, file and defaults.
-    pub fn resolve(file: &BenchToml, flags: &CompileArgs, layout: &LayoutArgs) -> Self {
+    pub fn resolve(file: &BenchToml, flags: BuildOptions) -> Self {
         let default = Self::default();
         let table = file.build();
-        let list = |flags: &[String], file: Vec<String>| match flags {
-            [] => file,
-            flags => flags.to_vec(),
-        };
+        let list = |flags: Vec<String>, file| if flags.is_empty() { file } else { flags };
         Self {
-            layout: layout.layout.or(table.layout).unwrap_or(default.layout),
-            strategy: layout.strategy.or(table.strategy).unwrap_or(default.strategy),
-            seed: layout.seed.or(table.seed).unwrap_or(default.seed),
+            layout: flags.layout.or(table.layout).unwrap_or(default.layout),
+            strategy: flags.strategy.or(table.strategy).unwrap_or(default.strategy),
+            seed: flags.seed.or(table.seed).unwrap_or(default.seed),
             compile: CompileSettings {
-                profile: flags.profile.clone().or(table.profile).unwrap_or(default.compile.profile),
-                features: list(&flags.features, table.features),
+                profile: flags.profile.or(table.profile).unwrap_or(default.compile.profile),
+                features: list(flags.features, table.features),
                 all_features: flags.all_features || table.all_features,
                 no_default_features: flags.no_default_features || table.no_default_features,
                 locked: flags.locked || table.locked,
                 offline: flags.offline || table.offline,
                 jobs: flags.jobs.or(table.jobs),
-                cargo_args: list(&flags.cargo_args, table.cargo_args),
+                cargo_args: list(flags.cargo_args, table.cargo_args),
             },
         }
-    }
-}
-
-/// Which bench targets the flags mean.
-pub fn target_filter(flags: &TargetArgs) -> TargetFilter {
-    TargetFilter {
-        packages: flags.package.clone(),
-        excluded: flags.exclude.clone(),
-        benches: flags.bench.clone(),
-        programs: flags.commands.iter().map(|command| command.program.clone()).collect(),
     }
 }
 

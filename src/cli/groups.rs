@@ -5,7 +5,10 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::{CriteriaOptions, Once, SamplingOptions, values};
-use crate::model::{Layout, Metric, Partition, Strategy};
+use crate::{
+    config::BuildOptions,
+    model::{Layout, Metric, Mode, Partition, Strategy, TargetFilter},
+};
 
 /// Which benchmarks are meant, for commands that take filters as their last positional arguments.
 #[derive(Debug, Args)]
@@ -50,6 +53,17 @@ pub struct TargetArgs {
     pub manifest_path: Option<PathBuf>,
 }
 
+impl From<&TargetArgs> for TargetFilter {
+    fn from(flags: &TargetArgs) -> Self {
+        Self {
+            packages: flags.package.clone(),
+            excluded: flags.exclude.clone(),
+            benches: flags.bench.clone(),
+            programs: flags.commands.iter().map(|command| command.program.clone()).collect(),
+        }
+    }
+}
+
 /// How cargo compiles.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Compilation")]
@@ -80,6 +94,25 @@ pub struct CompileArgs {
     pub cargo_args: Vec<String>,
 }
 
+impl CompileArgs {
+    /// The flags as options of a build, together with those of its layout.
+    pub fn options(&self, layout: &LayoutArgs) -> BuildOptions {
+        BuildOptions {
+            layout: layout.layout,
+            strategy: layout.strategy,
+            seed: layout.seed,
+            profile: self.profile.clone(),
+            features: self.features.clone(),
+            all_features: self.all_features,
+            no_default_features: self.no_default_features,
+            locked: self.locked,
+            offline: self.offline,
+            jobs: self.jobs,
+            cargo_args: self.cargo_args.clone(),
+        }
+    }
+}
+
 /// How builds are laid out.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Layouts")]
@@ -104,10 +137,18 @@ pub struct MeasureArgs {
     pub quick: bool,
     /// How much is measured.
     #[command(flatten)]
-    pub effort: SamplingOptions,
+    pub sampling: SamplingOptions,
     /// Pin benchmarks to this CPU.
     #[arg(long, value_name = "CPU")]
     pub cpu: Option<usize>,
+}
+
+impl MeasureArgs {
+    /// The sample sizes that were typed; else, with `--quick`, those of a quick run in this mode.
+    pub fn options(&self, mode: Mode) -> SamplingOptions {
+        let quick = self.quick.then(|| SamplingOptions::quick(mode));
+        self.sampling.or_else(quick.unwrap_or_default())
+    }
 }
 
 /// What an experiment measures, and how.

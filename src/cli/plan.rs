@@ -62,7 +62,7 @@ impl PlanArgs {
     /// The pilot as an experiment.
     pub fn pilot(&self) -> ExperimentArgs {
         let PilotOptions { builds, executions, measurements } = self.pilot;
-        let effort = SamplingOptions {
+        let sampling = SamplingOptions {
             builds: Some(builds),
             executions: Some(executions),
             measurements: Some(measurements),
@@ -73,7 +73,7 @@ impl PlanArgs {
             exact: self.exact,
             partition: None,
             dry_run: false,
-            measure: MeasureArgs { quick: false, effort, cpu: self.cpu },
+            measure: MeasureArgs { quick: false, sampling, cpu: self.cpu },
             layout: self.layout.clone(),
             target: self.target.clone(),
             compile: self.compile.clone(),
@@ -95,7 +95,7 @@ mod tests {
         else {
             panic!("another command")
         };
-        let effort = args.pilot().measure.effort;
+        let effort = args.pilot().measure.sampling;
         assert_eq!(
             (effort.builds, effort.executions, effort.measurements),
             (Some(InterimAnalyses::fixed(3)), Some(4), Some(20))

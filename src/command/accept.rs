@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use crate::{
-    cli::{AcceptArgs, GateArgs},
+    cli::AcceptArgs,
     compare::archive,
     config::{AcceptedEntry, AcceptedToml, Gate, VerdictSettings},
     console::Console,
@@ -35,8 +35,7 @@ pub fn run(args: &AcceptArgs) -> Result<Exit> {
     };
     let verdicts = VerdictSettings::resolve(&project.file, &args.criteria)?;
     // What regressed against a release may be less than what is reported of a commit.
-    let of_gate =
-        Gate::resolve(&project.file, &GateArgs::default()).and_then(|gate| gate.min_effect);
+    let of_gate = Gate::resolve(&project.file, None, None).and_then(|gate| gate.min_effect);
     let is_smaller = |limit: &f64| *limit < verdicts.criteria.min_effect;
     let verdicts = verdicts
         .with_limit(of_gate.filter(is_smaller).filter(|_| args.criteria.min_effect.is_none()));

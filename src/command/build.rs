@@ -6,8 +6,8 @@ use super::{output::Output, project_of};
 use crate::project::source_of;
 use crate::{
     builds::{BuildRequest, Compiled, VersionBuilds},
-    cli::{BuildArgs, MeasureArgs},
-    config::{self, BuildSettings, Purpose, SamplingConfigs},
+    cli::BuildArgs,
+    config::{BuildSettings, Purpose, SamplingConfigs, SamplingOptions},
     console::Console,
     error::{Exit, Result},
     model::{LayoutSeed, Version},
@@ -22,9 +22,10 @@ pub fn run(args: &BuildArgs) -> Result<Exit> {
     let (console, start) = (Console::attach(), SystemTime::now());
     let project = project_of(&args.target)?;
     project.check_tables(&args.revisions, &console)?;
-    let settings = BuildSettings::resolve(&project.file, &args.compile, &args.layout);
-    let measure = MeasureArgs::default();
-    let common = SamplingConfigs::resolve(&project.file, &measure, Purpose::OneVersion).common();
+    let settings = BuildSettings::resolve(&project.file, args.compile.options(&args.layout));
+    let common =
+        SamplingConfigs::resolve(&project.file, SamplingOptions::default(), Purpose::OneVersion)
+            .common();
     let builds = args.builds.unwrap_or(common.interim_analyses.most);
     let versions = project.repository.resolve_all(&args.revisions)?;
     console.line(&plan(&versions, builds, &settings));
@@ -32,7 +33,7 @@ pub fn run(args: &BuildArgs) -> Result<Exit> {
     let workshop = project.build_env(settings.compile.clone(), &console)?;
     let request = BuildRequest {
         only: None,
-        filter: config::target_filter(&args.target),
+        filter: (&args.target).into(),
         layout: settings.layout,
         strategy: settings.strategy,
         seeds: LayoutSeed::list(settings.seed, builds),

@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use super::{output::Output, project_of};
 use crate::{
-    cli::{CompareArgs, FailOn, VerdictArgs},
+    cli::{CompareArgs, FailOn, GateArgs, VerdictArgs},
     compare::{
         Acceptances, AlsoAgainst, Archive, Benchmarks, Outcome, Request, Session, StoredRequest,
         archive, compare, compare_stored,
@@ -61,12 +61,18 @@ pub fn compared(
     }
 }
 
+/// The release that the head is compared with as well.
+fn gate(project: &Project, args: &CompareArgs) -> Option<Gate> {
+    let GateArgs { also_base, also_min_effect } = &args.gate;
+    Gate::resolve(&project.file, also_base.as_deref(), *also_min_effect)
+}
+
 /// The comparison as it was typed, of what is stored.
 pub fn stored(project: &Project, args: &CompareArgs, console: &Console) -> Result<Outcome> {
     let verdicts = VerdictSettings::resolve(&project.file, &args.verdict.criteria)?;
     let versions = versions(project, args)?;
     // What the file says is for those who measure: not every release is stored.
-    let gate = Gate::resolve(&project.file, &args.gate).filter(|gate| !gate.is_of_file);
+    let gate = gate(project, args).filter(|gate| !gate.is_of_file);
     let also = AlsoAgainst::find(project, gate.as_ref(), versions.each_ref(), console)?;
     let archive = Archive {
         acceptances: Acceptances::read(project)?,
@@ -105,7 +111,7 @@ pub fn measured(
     session.idle = idle;
     let outcome = versions(project, args).and_then(|versions| {
         let request = Request {
-            gate: Gate::resolve(&project.file, &args.gate),
+            gate: gate(project, args),
             benchmarks: if args.no_skip { Benchmarks::All } else { Benchmarks::Affected },
             patience,
             budget: args.budget,
@@ -131,7 +137,7 @@ pub fn policy(project: &Project, args: &VerdictArgs) -> ExitPolicy {
     ExitPolicy {
         ignores_regressions: args.fail_on == FailOn::Never,
         inconclusive: args.fail_on == FailOn::Inconclusive,
-        metrics: deciding(&project.file, args.fail_on),
+        metrics: deciding(&project.file, args.fail_on.metric()),
     }
 }
 

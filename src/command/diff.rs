@@ -7,12 +7,12 @@ use super::{output::Output, project_of};
 use crate::{
     cli::{DiffArgs, LayoutArgs},
     compare::{Functions, benchmarks_only_in, common_benchmarks},
-    config::{self, BuildSettings},
+    config::BuildSettings,
     console::Console,
     elf::FunctionDiff,
     error::{Exit, Result},
     measure::{ExperimentSettings, ListedVersion, Runner},
-    model::{BenchTarget, Benchmark, Version},
+    model::{BenchTarget, Benchmark, TargetFilter, Version},
     process::{Interrupt, SavedHandler},
     project::{Project, source_of},
     report::diff::{DiffReport, ExecutedFunctions, TargetDiff},
@@ -34,8 +34,9 @@ pub fn run(args: &DiffArgs) -> Result<Exit> {
 
 /// Compares what is compiled, and executes nothing.
 fn diff_functions(project: &Project, args: &DiffArgs, console: &Console) -> Result<DiffReport> {
-    let settings = BuildSettings::resolve(&project.file, &args.compile, &LayoutArgs::default());
-    let filter = config::target_filter(&args.target);
+    let settings =
+        BuildSettings::resolve(&project.file, args.compile.options(&LayoutArgs::default()));
+    let filter = TargetFilter::from(&args.target);
     let versions = versions(project, args)?;
     let workshop = project.build_env(settings.compile, console)?;
     let functions = |version: &Version| {

@@ -5,12 +5,12 @@ use std::slice;
 use super::project_of;
 use crate::{
     cli::{ExecArgs, LayoutArgs},
-    config::{self, BuildSettings},
+    config::BuildSettings,
     console::Console,
     error::{Error, Exit, Result},
     harness::{Conditions, Filter, Outcome},
     measure::{ListedTarget, ListedVersion, Listing},
-    model::{Benchmark, ExecutionRequest, Name},
+    model::{Benchmark, ExecutionRequest, Name, TargetFilter},
     process::{Interrupt, SavedHandler},
     report::{exec::ExecReport, render},
 };
@@ -24,11 +24,12 @@ pub fn run(args: &ExecArgs) -> Result<Exit> {
     conditions.check()?;
     let project = project_of(&args.target)?;
     project.check_tables(&[&args.revision], &console)?;
-    let settings = BuildSettings::resolve(&project.file, &args.compile, &LayoutArgs::default());
+    let settings =
+        BuildSettings::resolve(&project.file, args.compile.options(&LayoutArgs::default()));
     let patterns = args.filter.patterns();
     let filter =
         Filter::new(&patterns, args.filter.exact, &args.target.package, &args.target.bench);
-    let targets = config::target_filter(&args.target);
+    let targets = TargetFilter::from(&args.target);
     let hint = args.given.as_filter("exec", ".", &args.revision);
     let version = project.repository.resolve(&args.revision);
     let version = version.map_err(|failure| hint.iter().fold(failure, Error::hint))?;

@@ -15,8 +15,9 @@ use versions::chosen;
 
 use super::{bisect, output::Output};
 use crate::{
-    cli::{BisectArgs, CriteriaOptions, HistoryArgs},
+    cli::{BisectArgs, HistoryArgs},
     compare::{Acceptances, archive},
+    config::CriteriaOptions,
     config::VerdictSettings,
     console::Console,
     error::{Exit, Result},

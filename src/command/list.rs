@@ -3,11 +3,12 @@
 use super::{output::Output, project_of};
 use crate::{
     cli::{LayoutArgs, ListArgs},
-    config::{self, BuildSettings},
+    config::BuildSettings,
     console::Console,
     error::{Error, Exit, Result},
     harness::{Conditions, Filter},
     measure::{ListedVersion, Listing},
+    model::TargetFilter,
     process::{Interrupt, SavedHandler},
     report::list::ListReport,
 };
@@ -20,11 +21,12 @@ pub fn run(args: &ListArgs) -> Result<Exit> {
     conditions.check()?;
     let project = project_of(&args.target)?;
     project.check_tables(&[&args.revision], &console)?;
-    let settings = BuildSettings::resolve(&project.file, &args.compile, &LayoutArgs::default());
+    let settings =
+        BuildSettings::resolve(&project.file, args.compile.options(&LayoutArgs::default()));
     let patterns = args.filter.patterns();
     let filter =
         Filter::new(&patterns, args.filter.exact, &args.target.package, &args.target.bench);
-    let targets = config::target_filter(&args.target);
+    let targets = TargetFilter::from(&args.target);
     let hint = args.given.as_filter("list", ".", &args.revision);
     let version = project.repository.resolve(&args.revision);
     let version = version.map_err(|failure| hint.iter().fold(failure, Error::hint))?;

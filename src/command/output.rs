@@ -2,9 +2,9 @@
 
 use tracing::info_span;
 
+use super::output_files::OutputFiles;
 use crate::{
     cli::{self, OutputFile, ReportFormat},
-    config::OutputFiles,
     console::Console,
     error::Result,
     report::{Format, PLAIN_COLUMNS, Report, style},

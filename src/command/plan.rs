@@ -10,8 +10,8 @@ use levels::StoredLevels;
 
 use super::{output::Output, project_of, run::measure};
 use crate::{
-    cli::{CriteriaOptions, PlanArgs},
-    config::{Purpose, VerdictSettings},
+    cli::PlanArgs,
+    config::{CriteriaOptions, Purpose, VerdictSettings},
     console::{Console, announcement},
     error::{Exit, Result},
     measure::{ExperimentSettings, ListedVersion, Runner},

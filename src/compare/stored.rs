@@ -259,8 +259,8 @@ impl<'r> StoredPair<'r> {
 mod tests {
     use super::*;
     use crate::{
-        cli::{CriteriaOptions, GivenOptions},
-        config::BenchToml,
+        cli::GivenOptions,
+        config::{BenchToml, CriteriaOptions},
         machine::disturbance::Disturbance,
         model::{Execution, SkipReason, Stage},
         verdict::testing::{Filling, benchmark, version},

@@ -9,9 +9,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Deserializer, de::Error as _};
 use toml::Spanned;
 
-use super::file;
+use super::{file, values};
 use crate::{
-    cli::values,
     error::{Error, Exit, Result},
     model::{Benchmark, Metric},
 };

@@ -6,9 +6,8 @@ use regex::Regex;
 use serde::{Deserialize, Deserializer, de::Error as _};
 use toml::Spanned;
 
-use super::file;
+use super::{CriteriaOptions, Once, SamplingOptions, file, values::key};
 use crate::{
-    cli::{CriteriaOptions, Once, SamplingOptions, values::key},
     error::{Error, Exit, Result},
     model::{BenchTarget, Benchmark, HarnessKind, InterimAnalyses, Layout, Metric, Mode, Strategy},
 };
@@ -33,7 +32,7 @@ pub struct BenchToml {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Tables {
-    build: BuildTable,
+    build: BuildOptions,
     experiment: SamplingOptions,
     benchmark: Vec<Spanned<BenchmarkTable>>,
     verdict: CriteriaOptions,
@@ -44,23 +43,34 @@ struct Tables {
     command: Vec<Spanned<CommandTable>>,
 }
 
-/// `[build]`: how versions are built.
+/// How versions are built, by flags or by `[build]`; what is absent is left to the next source.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct BuildTable {
-    pub(super) layout: Option<Layout>,
-    pub(super) strategy: Option<Strategy>,
-    pub(super) seed: Option<u64>,
+pub struct BuildOptions {
+    /// How functions are arranged.
+    pub layout: Option<Layout>,
+    /// Where builds come from.
+    pub strategy: Option<Strategy>,
+    /// The seed that all layout seeds are derived from.
+    pub seed: Option<u64>,
+    /// The cargo profile.
     #[serde(deserialize_with = "key::profile")]
-    pub(super) profile: Option<String>,
-    pub(super) features: Vec<String>,
-    pub(super) all_features: bool,
-    pub(super) no_default_features: bool,
-    pub(super) locked: bool,
-    pub(super) offline: bool,
+    pub profile: Option<String>,
+    /// Features to turn on.
+    pub features: Vec<String>,
+    /// Turn all features on.
+    pub all_features: bool,
+    /// Turn the default feature off.
+    pub no_default_features: bool,
+    /// Refuse to change Cargo.lock.
+    pub locked: bool,
+    /// Do not use the network.
+    pub offline: bool,
+    /// Jobs of cargo and of linking at a time.
     #[serde(deserialize_with = "key::jobs")]
-    pub(super) jobs: Option<u32>,
-    pub(super) cargo_args: Vec<String>,
+    pub jobs: Option<u32>,
+    /// More arguments for the cargo that compiles.
+    pub cargo_args: Vec<String>,
 }
 
 /// `[[benchmark]]`: some benchmarks that get other settings.
@@ -224,7 +234,7 @@ impl BenchToml {
         before.matches('\n').count() + 1
     }
 
-    pub(super) fn build(&self) -> BuildTable {
+    pub(super) fn build(&self) -> BuildOptions {
         self.tables.build.clone()
     }
 

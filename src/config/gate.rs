@@ -1,10 +1,7 @@
 //! Against which release a head is judged as well: flags > `[gate]` of `bench.toml`; by default none.
 
 use super::BenchToml;
-use crate::{
-    cli::{FailOn, GateArgs},
-    model::Metric,
-};
+use crate::model::Metric;
 
 /// The word for the newest release before the head.
 const LAST_RELEASE: &str = "last-release";
@@ -33,23 +30,27 @@ pub enum Release {
 }
 
 /// The metrics whose counts affect the exit code beside times: that of the flag, and those of the file.
-pub fn deciding(file: &BenchToml, flag: FailOn) -> Vec<Metric> {
+pub fn deciding(file: &BenchToml, flag: Option<Metric>) -> Vec<Metric> {
     let of_file = file.gate().fail_on;
-    flag.metric().into_iter().chain(of_file).collect()
+    flag.into_iter().chain(of_file).collect()
 }
 
 impl Gate {
     /// The gate by flags and file, if there is one.
-    pub fn resolve(file: &BenchToml, flags: &GateArgs) -> Option<Self> {
+    pub fn resolve(
+        file: &BenchToml,
+        also_base: Option<&str>,
+        also_min_effect: Option<f64>,
+    ) -> Option<Self> {
         let table = file.gate();
-        let is_of_file = flags.also_base.is_none();
-        let against = flags.also_base.clone().or(table.base)?;
+        let is_of_file = also_base.is_none();
+        let against = also_base.map(str::to_owned).or(table.base)?;
         let against = match against.as_str() {
             NONE => return None,
             LAST_RELEASE => Release::Last,
             _ => Release::Revision(against),
         };
-        let min_effect = flags.also_min_effect.or(table.min_effect);
+        let min_effect = also_min_effect.or(table.min_effect);
         Some(Self { release: against, min_effect, is_of_file })
     }
 }
@@ -63,8 +64,7 @@ mod tests {
         let file = "[gate]\nbase = 'v1.2.0'\nmin-effect = '3%'\n";
         let file = BenchToml::parse(file.to_owned(), "bench.toml".into()).unwrap();
         let resolve = |file: &BenchToml, against: Option<&str>, min_effect| {
-            let also_base = against.map(str::to_owned);
-            Gate::resolve(file, &GateArgs { also_base, also_min_effect: min_effect })
+            Gate::resolve(file, against, min_effect)
         };
         let of_file = resolve(&file, None, None).unwrap();
         assert_eq!(of_file.release, Release::Revision("v1.2.0".to_owned()));

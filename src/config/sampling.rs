@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::bench_toml::{BenchToml, BenchmarkTable};
-use crate::{
-    cli::{MeasureArgs, SamplingOptions},
-    model::{Benchmark, ExecutionRequest, InterimAnalyses, Mode, SampleSizes},
+use super::{
+    SamplingOptions,
+    bench_toml::{BenchToml, BenchmarkTable},
 };
+use crate::model::{Benchmark, ExecutionRequest, InterimAnalyses, Mode, SampleSizes};
 
 /// What is spent on one benchmark, of each version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -206,13 +206,7 @@ pub struct SamplingConfigs {
 
 impl SamplingConfigs {
     /// The efforts by flags, file and defaults, for this purpose.
-    pub fn resolve(file: &BenchToml, flags: &MeasureArgs, purpose: Purpose) -> Self {
-        let quick = if flags.quick {
-            SamplingOptions::quick(purpose.mode())
-        } else {
-            SamplingOptions::default()
-        };
-        let flags = flags.effort.or_else(quick);
+    pub fn resolve(file: &BenchToml, flags: SamplingOptions, purpose: Purpose) -> Self {
         Self { flags, tables: file.benchmarks(), file: file.sampling(), purpose }
     }
 

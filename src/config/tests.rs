@@ -5,24 +5,9 @@ use std::{path::Path, time::Duration};
 use clap::CommandFactory;
 
 use super::*;
-use crate::{
-    cli::{Cli, CriteriaOptions, MeasureArgs},
-    error::Result,
-    model::Mode,
-    stats::Criteria,
-};
+use crate::{cli::Cli, error::Result, model::Mode, stats::Criteria};
 
 const EXAMPLE: &str = include_str!("../../bench.toml.example");
-
-/// Flags of which none is given.
-fn no_flags() -> (CompileArgs, LayoutArgs, MeasureArgs, CriteriaOptions) {
-    (
-        CompileArgs::default(),
-        LayoutArgs::default(),
-        MeasureArgs::default(),
-        CriteriaOptions::default(),
-    )
-}
 
 fn parse(text: &str) -> Result<BenchToml> {
     BenchToml::parse(text.to_owned(), "bench.toml".into())
@@ -90,16 +75,15 @@ fn comparison(mode: Mode) -> Purpose {
 #[test]
 fn the_example_has_the_defaults() {
     let file = parse(EXAMPLE).unwrap();
-    let (compile, layout, measure, criteria) = no_flags();
-    assert_eq!(BuildSettings::resolve(&file, &compile, &layout), BuildSettings::default());
+    assert_eq!(BuildSettings::resolve(&file, BuildOptions::default()), BuildSettings::default());
     assert_eq!(file.mode(None), Mode::default());
     for purpose in
         [Purpose::OneVersion, comparison(Mode::Interleaved), comparison(Mode::Sequential)]
     {
-        let efforts = SamplingConfigs::resolve(&file, &measure, purpose);
+        let efforts = SamplingConfigs::resolve(&file, SamplingOptions::default(), purpose);
         assert_eq!(efforts.common(), SamplingConfig::default_for(purpose));
     }
-    let verdict = VerdictSettings::resolve(&file, &criteria).unwrap();
+    let verdict = VerdictSettings::resolve(&file, &CriteriaOptions::default()).unwrap();
     assert_eq!((verdict.criteria, verdict.metrics), (Criteria::default(), Vec::new()));
     assert_eq!(file.store(Path::new("/w")), BenchToml::default().store(Path::new("/w")));
 }
@@ -159,14 +143,14 @@ fn a_flag_wins_over_the_file_and_the_file_over_the_default() {
     );
     let file = file.unwrap();
     let flags =
-        CompileArgs { features: vec!["b".to_owned()], jobs: Some(2), ..CompileArgs::default() };
-    let compile = BuildSettings::resolve(&file, &flags, &LayoutArgs::default()).compile;
+        BuildOptions { features: vec!["b".to_owned()], jobs: Some(2), ..BuildOptions::default() };
+    let compile = BuildSettings::resolve(&file, flags.clone()).compile;
     assert_eq!(compile.profile, "release");
     assert_eq!(compile.features, ["b"]);
     assert_eq!(compile.jobs, Some(2));
     assert_eq!(compile.cargo_args, ["-Zx", "-q"]);
-    let flags = CompileArgs { cargo_args: vec!["-v".to_owned()], ..flags };
-    let compile = BuildSettings::resolve(&file, &flags, &LayoutArgs::default()).compile;
+    let flags = BuildOptions { cargo_args: vec!["-v".to_owned()], ..flags };
+    let compile = BuildSettings::resolve(&file, flags.clone()).compile;
     assert_eq!(compile.cargo_args, ["-v"]);
 }
 
@@ -178,7 +162,7 @@ fn times_and_shares_are_written_in_the_file_as_in_flags() {
     );
     let file = file.unwrap();
     let purpose = comparison(Mode::default());
-    let effort = SamplingConfigs::resolve(&file, &MeasureArgs::default(), purpose).common();
+    let effort = SamplingConfigs::resolve(&file, SamplingOptions::default(), purpose).common();
     assert_eq!(effort.warm_up, Duration::from_millis(1500));
     assert_eq!(effort.min_time, Duration::from_millis(20));
     assert_eq!(effort.deadline, Some(Duration::from_secs(600)));

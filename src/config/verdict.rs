@@ -1,9 +1,11 @@
 //! How benchmarks are judged: flags > `[verdict]` > the defaults, and for the smallest change of
 //! interest flags > the first `[[benchmark]]` that names the benchmark > `[verdict]`.
 
-use super::bench_toml::{BenchToml, BenchmarkTable};
+use super::{
+    CriteriaOptions,
+    bench_toml::{BenchToml, BenchmarkTable},
+};
 use crate::{
-    cli::CriteriaOptions,
     error::{Error, Exit, Result},
     model::{Benchmark, Metric},
     stats::{CountLimits, Criteria},

@@ -92,7 +92,7 @@ fn typed_toolchain_is_in_the_suggested_commands() {
 #[test]
 fn full_disk_is_not_a_defect_of_rbench() {
     let project = TestProject::of("sums");
-    let full = "\"$0\" gc --dry-run > /dev/full";
+    let full = "\"$0\" clean --dry-run > /dev/full";
     let outcome = project.rbench(&["-c", full, PROGRAM]).program("sh").fails_with(2);
     outcome.assert_stderr_has(&["cannot write the result", "No space left"]);
 }

@@ -43,11 +43,11 @@ fn interleaved_results_keep_their_mode_through_an_export() {
     let exported = project.rbench(&["export"]).ok().stdout();
     // The fixture reads no clock, so neither benchmark can be interleaved. The edited file claims
     // that one was.
-    let alone = r#""schedule":{"impossible":"no_clock"}"#;
+    let alone = r#""schedule":{"unavailable":"no_clock"}"#;
     assert!(exported.contains(alone), "{exported}");
     let claimed = |line: &str| {
         let changes = line.contains(r#""id":"changing""#);
-        let turns = if changes { r#""schedule":{"taken":98}"# } else { alone };
+        let turns = if changes { r#""schedule":{"interleaved":98}"# } else { alone };
         line.replacen(alone, turns, 1)
     };
     let exported: String = exported.split_inclusive('\n').map(claimed).collect();

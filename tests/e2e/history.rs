@@ -94,7 +94,7 @@ impl Lines {
                 "name": "wall", "unit": "ns", "measurements": [value, value], "iterations": [1, 1],
                 "resolution": 0.0,
             }],
-            "throughput": [], "warm_up_ns": null, "schedule": "not_asked",
+            "throughput": [], "warm_up_ns": null, "schedule": "not_requested",
             "resources": {
                 "start_ns": 1_700_000_000_000_000_000_u64, "wall_ns": 1000, "user_ns": 900,
                 "system_ns": 0, "peak_memory_bytes": null, "voluntary_switches": 0,

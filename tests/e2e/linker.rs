@@ -25,7 +25,7 @@ fn linker_without_ordering_is_replaced_and_reported() {
     assert_eq!(natural.distinct(0), (1, 1));
 
     let matched = build("same-order");
-    let note = "your linker cannot make the layout `matched`; linking with LLD";
+    let note = "your linker cannot make the layout `same-order`; linking with LLD";
     matched.outcome.assert_stderr_has(&[note]);
     assert!(linked_by_lld(&matched));
     assert_eq!(matched.distinct(0), (3, 3));
@@ -43,7 +43,9 @@ fn missing_linker_falls_back_to_rehashed_builds() {
     let flags = format!("-Clinker-features=-lld -Clinker={only_bfd}");
     let builds = project.build_command(&["--builds", "3"]).env("RUSTFLAGS", &flags);
     let builds = Builds::of(builds.ok());
-    builds.outcome.assert_stderr_has(&["warning: ", "no linker here can make the layout `twin`"]);
+    builds
+        .outcome
+        .assert_stderr_has(&["warning: ", "no linker here can make the layout `same-address`"]);
     assert_eq!(builds.version(0)["strategy"], "rebuild");
     assert_eq!(builds.target(0)["layout"], "rehashed");
     assert_eq!(builds.printed(0).lines().count(), 1);

@@ -30,7 +30,7 @@ fn plan_measures_nothing_twice_and_its_lines_are_accepted() {
     let report = plan(&project, &[]);
     let [one, other] = &report["benchmarks"].as_array().unwrap()[..] else { panic!("not two") };
     for benchmark in [one, other] {
-        assert_eq!(benchmark["evidence"], "one-version");
+        assert_eq!(benchmark["basis"], "one-version");
         assert_eq!(benchmark["sample_sizes"]["executions"], 2);
         assert_eq!(benchmark["costs"]["link_shared_by"], 2);
         for cost in ["link_seconds", "start_seconds", "measurement_seconds"] {
@@ -58,7 +58,7 @@ fn stored_comparison_gives_the_variation_of_pairs() {
     project.rbench(&[&compare[..], &["--no-confirm", "--fail-on", "never"]].concat()).ok();
     let report = plan(&project, &["HEAD", "--filter", "changing"]);
     let [changing] = &report["benchmarks"].as_array().unwrap()[..] else { panic!("not one") };
-    assert_eq!(changing["evidence"], "compared");
+    assert_eq!(changing["basis"], "compared");
     assert_eq!(changing["sample_sizes"]["builds"], 4);
     // A benchmark that the comparison did not measure has no stored results.
     let report = plan(&project, &["HEAD"]);
@@ -66,7 +66,7 @@ fn stored_comparison_gives_the_variation_of_pairs() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|one| one["evidence"].as_str().unwrap())
+        .map(|one| one["basis"].as_str().unwrap())
         .collect();
     assert_eq!(bases, ["compared", "one-version"]);
 }

@@ -125,7 +125,7 @@ fn every_suggestion_is_understood_as_it_was_meant() {
             };
             assert_eq!(patterns, [id], "{line}");
             if let Subcommand::Compare(args) = command {
-                let effort = args.experiment.measure.effort;
+                let effort = args.experiment.measure.sampling;
                 assert_eq!(
                     (effort.builds, effort.executions),
                     (Some(InterimAnalyses::fixed(12)), Some(1))

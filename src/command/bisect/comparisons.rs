@@ -1,4 +1,4 @@
-//! Answers the questions of a search: by what two versions of a line reach, by stored comparisons, and by measuring.
+//! Answers the questions of a search: by the impact of the differences, by stored comparisons, and by measuring.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     compare::{Benchmarks, Outcome, Request, Selection, Warning, common_benchmarks, compare},
-    error::{Error, Result},
+    error::Result,
     git::Line,
     impact::Impact,
     model::{Benchmark, Metric, Version},
@@ -21,7 +21,7 @@ use crate::{
     },
     stats::{
         Verdict,
-        bisection::{Answer, Estimate, Finding, Known, Measured, Oracle, Pair},
+        bisection::{Answer, Estimate, Finding, Known, Measured, Pair, Question, Strategy},
     },
     verdict::DecidedRow,
 };
@@ -70,20 +70,6 @@ impl SampleLimits {
     }
 }
 
-/// Why there is no answer.
-pub enum Stop {
-    /// There is no time left.
-    Budget,
-    /// Something else.
-    Failed(Error),
-}
-
-impl From<Error> for Stop {
-    fn from(failure: Error) -> Self {
-        Self::Failed(failure)
-    }
-}
-
 /// The comparisons of the versions of a line.
 pub struct Comparisons<'c, 's> {
     pub(super) finder: &'c Finder<'c>,
@@ -99,10 +85,43 @@ pub struct Comparisons<'c, 's> {
     pub(super) metrics: HashMap<usize, Metric>,
 }
 
-impl Oracle for Comparisons<'_, '_> {
-    type Error = Stop;
+/// What is known of one subject in two versions.
+enum ComparisonResult {
+    Lacking { place: usize, reason: String },
+    Impact(Impact),
+}
 
-    fn look(&mut self, pair: Pair, subjects: &[usize]) -> Result<Vec<Known>, Stop> {
+impl Comparisons<'_, '_> {
+    /// Answers every question of the strategy, until it has no more or there is no time left.
+    pub(super) fn answer(&mut self, strategy: &mut Strategy) -> Result<()> {
+        while let Some(question) = strategy.next() {
+            match question {
+                Question::Inspect { pair, subjects } => {
+                    let known = self.inspect(pair, &subjects)?;
+                    strategy.inspected(pair, subjects.into_iter().zip(known));
+                }
+                // A comparison that has begun is finished, so that it is stored as a whole, and the next search goes
+                // on after it.
+                Question::Measure { .. } if self.is_over_budget() => {
+                    self.effort.stopped = true;
+                    strategy.stop();
+                }
+                Question::Measure { pair, subjects } => {
+                    let answers = self.measure(pair, &subjects)?;
+                    let subjects = subjects.into_iter().map(|(subject, _)| subject);
+                    strategy.measured(pair, subjects.zip(answers));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn is_over_budget(&self) -> bool {
+        self.finder.budget.is_some_and(|budget| self.effort.spent >= budget)
+    }
+
+    /// What is known of two commits without measuring, for each of these subjects.
+    pub(super) fn inspect(&mut self, pair: Pair, subjects: &[usize]) -> Result<Vec<Known>> {
         let line = self.line;
         let versions = pair.map(|commit| line.version(commit));
         if versions[0].tree == versions[1].tree {
@@ -127,8 +146,8 @@ impl Oracle for Comparisons<'_, '_> {
         Ok(known.collect())
     }
 
-    fn measure(&mut self, pair: Pair, subjects: &[(usize, f64)]) -> Result<Vec<Answer>, Stop> {
-        self.require_time()?;
+    /// Compares two commits in these subjects. An unchanged one may be called changed with the probability beside it.
+    fn measure(&mut self, pair: Pair, subjects: &[(usize, f64)]) -> Result<Vec<Answer>> {
         self.announce(pair, subjects.len());
         let rate = subjects.iter().map(|(_, rate)| *rate).fold(1.0, f64::min);
         let line = self.line;
@@ -152,17 +171,9 @@ impl Oracle for Comparisons<'_, '_> {
         let Outcome { rows, warnings, spent, .. } = compare(&request, &mut self.versions.session)?;
         self.effort.count(spent);
         self.effort.warn(warnings);
-        Ok(subjects.iter().map(|(subject, _)| self.answer(pair, *subject, &rows)).collect())
+        Ok(subjects.iter().map(|(subject, _)| self.subject_answer(pair, *subject, &rows)).collect())
     }
-}
 
-/// What is known of one subject in two versions.
-enum ComparisonResult {
-    Lacking { place: usize, reason: String },
-    Impact(Impact),
-}
-
-impl Comparisons<'_, '_> {
     /// What of the differences between two versions subjects reach.
     fn compare_versions(
         &mut self,
@@ -193,16 +204,6 @@ impl Comparisons<'_, '_> {
         })
     }
 
-    /// Whether there is time for another comparison. One that has begun is finished, so that it is stored as a
-    /// whole, and the next search goes on behind it.
-    fn require_time(&mut self) -> Result<(), Stop> {
-        if self.finder.budget.is_some_and(|budget| self.effort.spent >= budget) {
-            self.effort.stopped = true;
-            return Err(Stop::Budget);
-        }
-        Ok(())
-    }
-
     fn announce(&self, pair: Pair, subjects: usize) {
         let [base, head] = pair.map(|commit| self.line.version(commit).short());
         self.finder.console.line(&format!(
@@ -214,7 +215,7 @@ impl Comparisons<'_, '_> {
     }
 
     /// What the rows of a comparison say of a subject.
-    fn answer(&mut self, pair: Pair, subject: usize, rows: &[DecidedRow]) -> Answer {
+    fn subject_answer(&mut self, pair: Pair, subject: usize, rows: &[DecidedRow]) -> Answer {
         let Subject { benchmark, metric } = &self.subjects[subject];
         let metric = metric.as_ref().or_else(|| self.metrics.get(&subject));
         let mut of_it = rows.iter().filter(|row| row.benchmark == *benchmark);

@@ -12,7 +12,7 @@ use std::{
 };
 
 use self::{
-    comparisons::{Comparisons, SampleLimits, Stop, Subject},
+    comparisons::{Comparisons, SampleLimits, Subject},
     merges::named_merges,
     versions::Versions,
 };
@@ -39,7 +39,7 @@ use crate::{
     },
     stats::{
         Change,
-        bisection::{self, Conclusion, Ending, Estimate, Finding, Found, Search, steps},
+        bisection::{Conclusion, Ending, Estimate, Finding, Found, Search, Strategy, steps},
     },
 };
 
@@ -196,7 +196,7 @@ impl Finder<'_> {
         let search = |subject: &Subject| {
             Search::new(commits, self.verdicts.criteria(&subject.benchmark).min_effect)
         };
-        let mut searches: Vec<Search> = subjects.iter().map(search).collect();
+        let mut strategy = Strategy::new(subjects.iter().map(search).collect(), own);
         let mut comparisons = Comparisons {
             finder: self,
             versions,
@@ -207,15 +207,11 @@ impl Finder<'_> {
             reach: HashMap::new(),
             metrics: HashMap::new(),
         };
-        match bisection::find(&mut searches, own, &mut comparisons) {
-            Ok(()) => {}
-            Err(Stop::Budget) => searches.iter_mut().for_each(Search::stop),
-            Err(Stop::Failed(failure)) => return Err(failure),
-        }
-        for (index, search) in searches.iter().enumerate() {
+        comparisons.answer(&mut strategy)?;
+        for (index, search) in strategy.searches().iter().enumerate() {
             searched.benchmarks.push(comparisons.searched(index, search)?);
         }
-        searched.skipped = comparisons.skipped(&searches);
+        searched.skipped = comparisons.skipped(strategy.searches());
         if depth < DEEPEST {
             self.merges(&mut searched, alpha - own, depth, (versions, effort))?;
         } else {
@@ -318,10 +314,7 @@ impl Comparisons<'_, '_> {
         };
         let commits = commits.iter().map(commit).collect();
         if ending != Ending::Stopped && !self.reach.contains_key(&([after, at], index)) {
-            match bisection::Oracle::look(self, [after, at], &[index]) {
-                Ok(_) | Err(Stop::Budget) => {}
-                Err(Stop::Failed(failure)) => return Err(failure),
-            }
+            self.inspect([after, at], &[index])?;
         }
         Ok(CommitPlace {
             after: self.line.version(after).clone(),

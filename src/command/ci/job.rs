@@ -8,14 +8,13 @@ use std::{
     path::Path,
 };
 
-use super::{Commenter, host};
+use super::{super::output_files::OutputFiles, Commenter, host};
 use crate::{
     ci::{
         Annotation, CiEnvironment, Comment, Comparison, Event, Outputs, Places, Provider,
         SUMMARY_ROOM, annotations, junit, outputs, page, resume, stop,
     },
     cli::{CiPlaceArgs, CiProvider, OutputFile},
-    config::OutputFiles,
     console::Console,
     error::{Context as _, Error, Exit, Result},
     forge::{Request, Token},

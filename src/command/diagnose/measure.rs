@@ -8,8 +8,8 @@ use super::{
     scale,
 };
 use crate::{
-    cli::{DiagnosisSampling, SamplingOptions},
-    config::{Purpose, SamplingConfigs},
+    cli::DiagnosisSampling,
+    config::{Purpose, SamplingConfigs, SamplingOptions},
     console::{Console, announcement},
     error::Result,
     measure::{

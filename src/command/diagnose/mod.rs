@@ -10,8 +10,9 @@ use std::{fs, path::Path, rc::Rc, time::SystemTime};
 use self::{evidence::MeasuredConditions, measure::Measuring};
 use super::{output::Output, project_of};
 use crate::{
-    cli::{CriteriaOptions, DiagnoseArgs},
+    cli::DiagnoseArgs,
     compare::archive,
+    config::CriteriaOptions,
     config::VerdictSettings,
     console::{Console, announcement},
     error::{Context, Error, Exit, Result},

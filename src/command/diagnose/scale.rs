@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::{cli::SamplingOptions, measure::Probe, model::InterimAnalyses};
+use crate::{config::SamplingOptions, measure::Probe, model::InterimAnalyses};
 
 /// What the executions of one benchmark may take, of a whole minute with all else.
 const BUDGET: Duration = Duration::from_secs(38);

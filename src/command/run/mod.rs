@@ -7,9 +7,9 @@ mod range;
 
 use super::{output::Output, project_of, show};
 use crate::{
-    cli::{CriteriaOptions, GivenOptions, RunArgs},
+    cli::{GivenOptions, RunArgs},
     compare::{Session, count_version},
-    config::{Purpose, StoppingRule, VerdictSettings},
+    config::{CriteriaOptions, Purpose, StoppingRule, VerdictSettings},
     console::{Console, announcement},
     error::{Exit, Result},
     git::is_range,

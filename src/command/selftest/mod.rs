@@ -11,9 +11,9 @@ use std::{
 use self::by_criterion::ByCriterion;
 use super::{output::Output, project_of};
 use crate::{
-    cli::{CriteriaOptions, OtherTool, SelftestArgs},
+    cli::{OtherTool, SelftestArgs},
     compare::{Benchmarks, Request, Selection, Session, Warning, compare},
-    config::{Purpose, StoppingRule, VerdictSettings},
+    config::{CriteriaOptions, Purpose, StoppingRule, VerdictSettings},
     console::{Console, announcement},
     error::{Error, Exit, Result},
     impact::Impact,

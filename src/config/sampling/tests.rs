@@ -3,10 +3,6 @@
 use super::*;
 use crate::{error::Result, model::Name};
 
-fn flags(effort: SamplingOptions) -> MeasureArgs {
-    MeasureArgs { effort, ..MeasureArgs::default() }
-}
-
 fn nothing() -> SamplingOptions {
     SamplingOptions::default()
 }
@@ -16,7 +12,7 @@ fn file(text: &str) -> Result<BenchToml> {
 }
 
 /// The efforts of one version alone.
-fn alone(file: &BenchToml, flags: &MeasureArgs) -> SamplingConfigs {
+fn alone(file: &BenchToml, flags: SamplingOptions) -> SamplingConfigs {
     SamplingConfigs::resolve(file, flags, Purpose::OneVersion)
 }
 
@@ -30,7 +26,7 @@ fn benchmark(target: &str, id: &str) -> Benchmark {
 
 #[test]
 fn one_version_alone_has_ten_builds_two_executions_and_ten_measurements() {
-    let efforts = alone(&BenchToml::default(), &flags(nothing()));
+    let efforts = alone(&BenchToml::default(), nothing());
     assert_eq!(efforts.common(), SamplingConfig::default_for(Purpose::OneVersion));
     assert_eq!(
         efforts.for_benchmark(&benchmark("t", "x")),
@@ -46,7 +42,7 @@ fn one_version_alone_has_ten_builds_two_executions_and_ten_measurements() {
 
 #[test]
 fn in_turns_there_are_more_and_shorter_measurements_unless_somebody_says_otherwise() {
-    let in_turns = |text: &str, flags: &MeasureArgs| {
+    let in_turns = |text: &str, flags: SamplingOptions| {
         let purpose = comparison(Mode::Interleaved, StoppingRule::Usual);
         let effort = SamplingConfigs::resolve(&file(text).unwrap(), flags, purpose).common();
         (
@@ -57,21 +53,20 @@ fn in_turns_there_are_more_and_shorter_measurements_unless_somebody_says_otherwi
         )
     };
     let of = |looks: &str, m, n, floor| (looks.to_owned(), m, n, floor);
-    assert_eq!(in_turns("", &flags(nothing())), of("5..20", 1, 80, 1));
+    assert_eq!(in_turns("", nothing()), of("5..20", 1, 80, 1));
     let text = "[experiment]\nmeasurements = 7\nmin-time = '3ms'\n";
-    assert_eq!(in_turns(text, &flags(nothing())), of("5..20", 1, 7, 3));
-    let quick = MeasureArgs { quick: true, ..MeasureArgs::default() };
-    assert_eq!(in_turns(text, &quick), of("5", 1, 20, 3));
-    let measurements = Some(9);
-    let own = MeasureArgs { effort: SamplingOptions { measurements, ..nothing() }, ..quick };
-    assert_eq!(in_turns(text, &own), of("5", 1, 9, 3));
+    assert_eq!(in_turns(text, nothing()), of("5..20", 1, 7, 3));
+    let quick = SamplingOptions::quick(Mode::Interleaved);
+    assert_eq!(in_turns(text, quick), of("5", 1, 20, 3));
+    let own = SamplingOptions { measurements: Some(9), ..nothing() }.or_else(quick);
+    assert_eq!(in_turns(text, own), of("5", 1, 9, 3));
 }
 
 #[test]
 fn a_comparison_goes_on_for_longer_the_more_patience_there_is_unless_the_builds_are_said() {
     let looks = |text: &str, patience| {
         let purpose = comparison(Mode::Sequential, patience);
-        let efforts = SamplingConfigs::resolve(&file(text).unwrap(), &flags(nothing()), purpose);
+        let efforts = SamplingConfigs::resolve(&file(text).unwrap(), nothing(), purpose);
         efforts.common().interim_analyses.to_string()
     };
     let patience = [StoppingRule::Usual, StoppingRule::Budget, StoppingRule::UntilDecided];
@@ -80,7 +75,7 @@ fn a_comparison_goes_on_for_longer_the_more_patience_there_is_unless_the_builds_
     assert_eq!(patience.map(|one| looks(text, one)), ["6..9"; 3]);
     // One version is not judged.
     assert_eq!(
-        alone(&file(text).unwrap(), &flags(nothing())).common().interim_analyses,
+        alone(&file(text).unwrap(), nothing()).common().interim_analyses,
         InterimAnalyses::fixed(9)
     );
 }
@@ -92,8 +87,8 @@ fn a_flag_wins_over_the_benchmarks_own_table_and_that_over_the_common_one() {
          [[benchmark]]\nfilter = '^slow/'\nbuilds = 20\nexecutions = 4\nwarm-up = '9ms'\n",
     )
     .unwrap();
-    let flags = flags(SamplingOptions { executions: Some(1), ..nothing() });
-    let efforts = alone(&file, &flags);
+    let flags = SamplingOptions { executions: Some(1), ..nothing() };
+    let efforts = alone(&file, flags);
     let slow = efforts.for_benchmark(&benchmark("t", "slow/1"));
     let expected = SamplingConfig {
         interim_analyses: InterimAnalyses::fixed(20),
@@ -116,7 +111,7 @@ fn the_first_table_that_names_a_benchmark_counts() {
          [[benchmark]]\nfilter = 'x'\nbuilds = 4\n[[benchmark]]\nfilter = ''\nbuilds = 5\n",
     )
     .unwrap();
-    let efforts = alone(&file, &flags(nothing()));
+    let efforts = alone(&file, nothing());
     let builds = |target, id| efforts.for_benchmark(&benchmark(target, id)).interim_analyses.most;
     assert_eq!([builds("other", "x"), builds("t", "x"), builds("t", "y")], [3, 4, 5]);
 }
@@ -125,8 +120,8 @@ fn the_first_table_that_names_a_benchmark_counts() {
 fn a_first_look_is_quick_whatever_the_file_says_and_flags_still_win() {
     let file = file("[experiment]\nmeasurements = 100\nmin-time = '50ms'\n").unwrap();
     let flags = SamplingOptions { builds: Some(InterimAnalyses::fixed(8)), ..nothing() };
-    let flags = MeasureArgs { quick: true, effort: flags, ..MeasureArgs::default() };
-    let effort = alone(&file, &flags).common();
+    let flags = flags.or_else(SamplingOptions::quick(Mode::Sequential));
+    let effort = alone(&file, flags).common();
     assert_eq!((effort.interim_analyses.most, effort.executions, effort.measurements), (8, 1, 5));
     // How long a measurement has to be is a property of the benchmark.
     assert_eq!(effort.min_time, Duration::from_millis(50));
@@ -137,23 +132,20 @@ fn executions_measure_alike_whatever_decides_it_and_however_many_there_are() {
     let same =
         "[experiment]\nbuilds = 6\nmin-time = '5ms'\n[[benchmark]]\nfilter = 'x'\nbuilds = 20\n";
     let other = "[[benchmark]]\nfilter = 'x'\nmin-time = '2ms'\n";
-    let flags = flags(SamplingOptions { executions: Some(7), measurements: Some(10), ..nothing() });
-    let [plain, same, other] = ["", same, other].map(|text| alone(&file(text).unwrap(), &flags));
+    let flags = SamplingOptions { executions: Some(7), measurements: Some(10), ..nothing() };
+    let [plain, same, other] = ["", same, other].map(|text| alone(&file(text).unwrap(), flags));
     assert_eq!(plain.measurement_settings(), same.measurement_settings());
     assert_ne!(plain.measurement_settings(), other.measurement_settings());
     let floor = Some(Duration::from_millis(3));
-    let longer = MeasureArgs {
-        effort: SamplingOptions { min_time: floor, ..nothing() },
-        ..MeasureArgs::default()
-    };
-    let longer = alone(&BenchToml::default(), &longer);
+    let longer = SamplingOptions { min_time: floor, ..nothing() };
+    let longer = alone(&BenchToml::default(), longer);
     assert_ne!(plain.measurement_settings(), longer.measurement_settings());
 }
 
 #[test]
 fn settings_are_stored_with_their_units() {
     let text = "[[benchmark]]\nfilter = '^x'\nbench = 'b'\nmin-time = '2ms'\n";
-    let efforts = alone(&file(text).unwrap(), &flags(nothing()));
+    let efforts = alone(&file(text).unwrap(), nothing());
     assert_eq!(
         serde_json::json!(efforts.measurement_settings()),
         serde_json::json!({

@@ -1,8 +1,8 @@
 //! Finds the commits of a range that changed a benchmark, by comparisons of two commits at a time.
 //!
 //! The range is `0..=n`: 0 is the version before it, `n` its end. A [`Search`] is of one subject (a benchmark in
-//! one metric). It asks questions and never measures: whoever answers is an [`Oracle`], and [`find`] puts the
-//! questions of many searches together, so that they share comparisons.
+//! one metric). It asks for comparisons and never measures. A [`Strategy`] puts the questions of many searches together,
+//! so that they share comparisons.
 //!
 //! # The search
 //!
@@ -29,16 +29,16 @@
 //! most the rate that is asked for.
 
 mod decision;
-mod drive;
 mod estimate;
 mod search;
+mod strategy;
 #[cfg(test)]
 mod tests;
 
 pub use decision::{Decision, decide};
-pub use drive::{Oracle, find};
 pub use estimate::Estimate;
 pub use search::{Conclusion, Ending, Found, Search, Task, steps};
+pub use strategy::{Question, Strategy};
 
 /// Two commits that are compared, by their numbers in the range: the older one first.
 pub type Pair = [usize; 2];

@@ -11,7 +11,7 @@ use super::{Answer, Decision, Estimate, Finding, Known, Measured, Pair, decide};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Task {
     /// What is known of two commits without measuring.
-    Compare(Pair),
+    Inspect(Pair),
     /// A comparison.
     Measure {
         /// Of these commits.
@@ -19,6 +19,16 @@ pub enum Task {
         /// How often it may call a subject changed that is not.
         rate: f64,
     },
+}
+
+impl Task {
+    /// The pair that is asked for without measuring, if it is that.
+    pub(super) const fn inspected(&self) -> Option<Pair> {
+        match self {
+            Self::Inspect(pair) => Some(*pair),
+            Self::Measure { .. } => None,
+        }
+    }
 }
 
 /// What a search ends with.
@@ -204,7 +214,7 @@ impl Search {
         if self.commits == 0 {
             return Ok(Conclusion::Same);
         }
-        match self.look(whole) {
+        match self.inspect(whole) {
             Ok(Known::Same) => return Ok(Conclusion::Same),
             Err(_) if self.stopped => return Ok(Conclusion::Open),
             known => known?,
@@ -270,9 +280,9 @@ impl Search {
                 found.push(self.last(segment, budget)?);
                 return Ok(());
             };
-            if self.look([from, middle])? == Known::Same {
+            if self.inspect([from, middle])? == Known::Same {
                 segment.from = middle;
-            } else if self.look([middle, to])? == Known::Same {
+            } else if self.inspect([middle, to])? == Known::Same {
                 segment.to = middle;
             } else {
                 break (middle, budget / f64::from(steps(to - from) + 1));
@@ -350,8 +360,8 @@ impl Search {
         usable.min_by_key(|commit| (2 * commit).abs_diff(from + to))
     }
 
-    fn look(&self, pair: Pair) -> Result<Known, Task> {
-        self.known.get(&pair).copied().ok_or(Task::Compare(pair))
+    fn inspect(&self, pair: Pair) -> Result<Known, Task> {
+        self.known.get(&pair).copied().ok_or(Task::Inspect(pair))
     }
 
     fn compare(&self, pair: Pair, rate: f64) -> Result<Measured, Task> {

@@ -45,8 +45,7 @@ impl Range {
     }
 
     fn search(&mut self) -> Conclusion {
-        let mut searches = [self.begin()];
-        find(&mut searches, 0.05, self).unwrap();
+        let searches = self.answer(vec![self.begin()], 0.05);
         searches[0].conclusion().unwrap()
     }
 
@@ -77,11 +76,28 @@ impl Range {
     }
 }
 
-impl Oracle for Range {
-    type Error = ();
+impl Range {
+    /// Answers every question of the searches, all of this range; returns them concluded.
+    fn answer(&mut self, searches: Vec<Search>, alpha: f64) -> Vec<Search> {
+        let mut strategy = super::Strategy::new(searches, alpha);
+        while let Some(question) = strategy.next() {
+            match question {
+                Question::Inspect { pair, subjects } => {
+                    let known = self.inspect(pair);
+                    strategy.inspected(pair, subjects.into_iter().map(|one| (one, known)));
+                }
+                Question::Measure { pair, subjects } => {
+                    self.compared.push((pair, subjects.len()));
+                    let answers = subjects.iter().map(|(one, rate)| (*one, self.once(pair, *rate)));
+                    strategy.measured(pair, answers);
+                }
+            }
+        }
+        strategy.searches().to_vec()
+    }
 
-    fn look(&mut self, pair: Pair, subjects: &[usize]) -> Result<Vec<Known>, ()> {
-        let known = match pair.into_iter().find(|commit| self.unusable.contains(commit)) {
+    fn inspect(&self, pair: Pair) -> Known {
+        match pair.into_iter().find(|commit| self.unusable.contains(commit)) {
             Some(commit) => Known::Lacks(commit),
             None if self.same_is_known
                 && self.changes[pair[0] + 1..=pair[1]].iter().all(|change| *change == 0.0) =>
@@ -89,13 +105,7 @@ impl Oracle for Range {
                 Known::Same
             }
             None => Known::Differs,
-        };
-        Ok(vec![known; subjects.len()])
-    }
-
-    fn measure(&mut self, pair: Pair, subjects: &[(usize, f64)]) -> Result<Vec<Answer>, ()> {
-        self.compared.push((pair, subjects.len()));
-        Ok(subjects.iter().map(|(_, rate)| self.once(pair, *rate)).collect())
+        }
     }
 }
 
@@ -166,8 +176,7 @@ fn commits_that_cannot_be_compared_are_passed_over_or_end_in_a_range() {
 #[test]
 fn several_searches_share_the_comparisons_that_they_have_in_common() {
     let mut range = Range::new(64, &[(41, 0.05)], 0.001, 5);
-    let mut searches = [range.begin(), range.begin(), range.begin()];
-    find(&mut searches, 0.05, &mut range).unwrap();
+    let searches = range.answer(vec![range.begin(), range.begin(), range.begin()], 0.05);
     for search in &searches {
         assert_eq!(named(&search.conclusion().unwrap()).0, [41]);
     }
@@ -187,7 +196,7 @@ fn a_search_that_is_told_what_it_knew_goes_on_from_there() {
     let mut answers = Vec::new();
     while let Some(task) = search.next() {
         match task {
-            Task::Compare(pair) => search.know(pair, Known::Differs),
+            Task::Inspect(pair) => search.know(pair, Known::Differs),
             Task::Measure { pair, rate } => {
                 let answer = range.once(pair, rate);
                 answers.push((pair, answer));
@@ -198,7 +207,7 @@ fn a_search_that_is_told_what_it_knew_goes_on_from_there() {
     let mut again = begin(&range);
     while let Some(task) = again.next() {
         match task {
-            Task::Compare(pair) => again.know(pair, Known::Differs),
+            Task::Inspect(pair) => again.know(pair, Known::Differs),
             Task::Measure { pair, .. } => {
                 let (_, known) = answers.iter().find(|(known, _)| *known == pair).unwrap();
                 again.answer(pair, *known);
@@ -213,12 +222,12 @@ fn a_search_that_is_told_what_it_knew_goes_on_from_there() {
 fn a_search_that_is_stopped_tells_how_far_it_came() {
     let mut range = Range::new(64, &[(5, 0.05), (40, 0.03)], 0.001, 5);
     let mut search = range.begin();
-    assert_eq!(search.conclusion(), Err(Task::Compare([0, 64])));
+    assert_eq!(search.conclusion(), Err(Task::Inspect([0, 64])));
     search.compare_at(0.01);
     search.narrow_within(0.04);
     for _ in 0..6 {
         match search.next() {
-            Some(Task::Compare(pair)) => search.know(pair, Known::Differs),
+            Some(Task::Inspect(pair)) => search.know(pair, Known::Differs),
             Some(Task::Measure { pair, rate }) => search.answer(pair, range.once(pair, rate)),
             None => panic!("it is too early"),
         }

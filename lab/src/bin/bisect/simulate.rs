@@ -3,8 +3,8 @@
 use cargo_rbench::stats::{
     Proportion, Random,
     bisection::{
-        Answer, Conclusion, Ending, Estimate, Finding, Found, Known, Measured, Oracle, Pair,
-        Search, find,
+        Answer, Conclusion, Ending, Estimate, Finding, Found, Known, Measured, Pair, Question,
+        Search, Strategy,
     },
     distribution::t_survival,
 };
@@ -94,9 +94,19 @@ impl Drawn {
 
     /// The named commits, if every result is a single commit.
     fn search(&mut self) -> Option<Vec<usize>> {
-        let mut searches = [Search::new(COMMITS, MIN_EFFECT)];
-        find(&mut searches, 0.05, self).ok()?;
-        let Ok(Conclusion::Changed { found, .. }) = searches[0].conclusion() else {
+        let mut strategy = Strategy::new(vec![Search::new(COMMITS, MIN_EFFECT)], 0.05);
+        while let Some(question) = strategy.next() {
+            match question {
+                Question::Inspect { pair, subjects } => {
+                    strategy.inspected(pair, subjects.into_iter().map(|one| (one, Known::Differs)));
+                }
+                Question::Measure { pair, subjects } => {
+                    let answers = self.measure(pair, &subjects);
+                    strategy.measured(pair, answers);
+                }
+            }
+        }
+        let Ok(Conclusion::Changed { found, .. }) = strategy.searches()[0].conclusion() else {
             return Some(Vec::new());
         };
         let is_single = |one: &&Found| one.ending == Ending::Shown && one.after + 1 == one.at;
@@ -105,23 +115,13 @@ impl Drawn {
     }
 }
 
-impl Oracle for Drawn {
-    type Error = ();
-
-    fn look(&mut self, _: Pair, subjects: &[usize]) -> Result<Vec<Known>, ()> {
-        Ok(vec![Known::Differs; subjects.len()])
-    }
-
+impl Drawn {
     /// Two stages as in a comparison: a test at the rate, an estimate of interest, and two
     /// one-sided tests.
-    fn measure(
-        &mut self,
-        [older, newer]: Pair,
-        subjects: &[(usize, f64)],
-    ) -> Result<Vec<Answer>, ()> {
+    fn measure(&mut self, [older, newer]: Pair, subjects: &[(usize, f64)]) -> Vec<(usize, Answer)> {
         self.comparisons += 1;
         let truth: f64 = self.changes[older + 1..=newer].iter().sum();
-        let answer = |(_, rate): &(usize, f64)| {
+        let answer = |(index, rate): &(usize, f64)| {
             let squares: f64 = (0..FREEDOM).map(|_| self.random.normal().powi(2)).sum();
             let freedom = f64::from(FREEDOM);
             let standard_error = self.noise * (squares / freedom).sqrt();
@@ -136,8 +136,8 @@ impl Oracle for Drawn {
             } else {
                 Finding::Unsure
             };
-            Answer::Measured(Measured { estimate, finding })
+            (*index, Answer::Measured(Measured { estimate, finding }))
         };
-        Ok(subjects.iter().map(answer).collect())
+        subjects.iter().map(answer).collect()
     }
 }

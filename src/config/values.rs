@@ -176,12 +176,14 @@ pub mod key {
 
     macro_rules! keys {
         ($($name:ident: $type:ty = $parse:path,)*) => {$(
+            #[doc = concat!("Reads the key by [`super::", stringify!($name), "`] or its like.")]
             pub fn $name<'de, D: Deserializer<'de>>(value: D) -> Result<Option<$type>, D::Error> {
                 read(value, $parse)
             }
         )*};
     }
 
+    /// Reads a list of metrics.
     pub fn metrics<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<Metric>, D::Error> {
         let names = Vec::<String>::deserialize(value)?;
         names
