@@ -1,5 +1,5 @@
-//! How long a diagnosis of 10 builds × 10 executions × 20,000 measurements takes on one core, and how much memory, as
-//! ratios to what it may take.
+//! Times a diagnosis of 10 builds × 10 executions × 20,000 measurements on one core, and its
+//! memory, as ratios to their limits.
 //!
 //! Run it with `cargo bench --bench diagnosis`.
 #![expect(clippy::print_stdout, reason = "a benchmark prints its result")]
@@ -40,7 +40,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The most memory that this process had at once.
+/// The peak memory of this process.
 fn peak() -> Result<f64, Box<dyn Error>> {
     let status = fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

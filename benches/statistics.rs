@@ -1,9 +1,10 @@
-//! How long judging takes, as ratios to the least that any program must do with the same values.
+//! Times the statistics, as ratios to the least work that any program must do with the same values.
 //!
-//! Components, three-level intervals and comparison of 1,000 benchmarks × 2 versions × 10 builds × 5
-//! executions × 100 measurements already in memory, on all cores: by the mean against one plain pass
-//! that sums the same values; by any other estimator against selecting its order statistic in every
-//! execution with the standard library. Each time is the least of several interleaved repetitions.
+//! Components, three-level intervals and comparison of 1,000 benchmarks × 2 versions × 10 builds ×
+//! 5 executions × 100 measurements already in memory, on all cores: by the mean against one plain
+//! pass that sums the same values; by any other estimator against selecting its order statistic in
+//! every execution with the standard library. Each time is the least of several interleaved
+//! repetitions.
 //!
 //! Run it with `cargo bench --bench statistics`.
 #![expect(clippy::print_stdout, reason = "a benchmark prints its result")]
@@ -33,19 +34,19 @@ const LIMIT: f64 = 3.0;
 /// Base and head of one benchmark.
 type Versions = [Measurements; 2];
 
-/// The least that must be done with the same values.
+/// The least work with the same values.
 #[derive(Clone, Copy)]
 enum Floor {
     /// One plain pass: `values.iter().sum()`, one addition after the other.
     Sum,
-    /// The same pass in eight independent sums, which the compiler turns into vectors: about as fast as
-    /// memory.
+    /// The same pass in eight independent sums, which the compiler turns into vectors: about as
+    /// fast as memory.
     SumInLanes,
     /// `select_nth_unstable` of this index in every execution.
     Select(usize),
 }
 
-/// The trimmed mean needs two order statistics; it is measured against the first alone.
+/// The trimmed mean needs two order statistics; it is compared with selecting the first alone.
 const ROWS: [(Estimator, Floor, &str); 6] = [
     (Estimator::Mean, Floor::Sum, "one plain sum"),
     (Estimator::Mean, Floor::SumInLanes, "one sum in 8 parallel"),
@@ -63,7 +64,7 @@ fn main() -> Result<(), InvalidMeasurement> {
     for (estimator, floor, floor_name) in ROWS {
         let mut least = [Duration::MAX; 2];
         for _ in 0..REPETITIONS {
-            least[0] = least[0].min(time(|| judge_all(&benchmarks, estimator)));
+            least[0] = least[0].min(time(|| compare_all(&benchmarks, estimator)));
             least[1] = least[1].min(time(|| pass(&benchmarks, floor)));
         }
         let [judging, floor] = least.map(|time| time.as_secs_f64() * 1e3);
@@ -102,12 +103,12 @@ fn time(work: impl FnOnce() -> f64) -> Duration {
     start.elapsed()
 }
 
-/// What is measured: everything between measurements and verdict.
-fn judge_all(benchmarks: &[Versions], estimator: Estimator) -> f64 {
-    benchmarks.par_iter().map(|versions| judge(versions, estimator)).sum()
+/// The timed work: everything between measurements and verdict.
+fn compare_all(benchmarks: &[Versions], estimator: Estimator) -> f64 {
+    benchmarks.par_iter().map(|versions| compare(versions, estimator)).sum()
 }
 
-fn judge(versions: &Versions, estimator: Estimator) -> f64 {
+fn compare(versions: &Versions, estimator: Estimator) -> f64 {
     let [base, head] = versions.each_ref().map(|data| Summary::compute(data, estimator));
     for version in [&base, &head] {
         black_box(Components::estimate(version));
@@ -117,7 +118,7 @@ fn judge(versions: &Versions, estimator: Estimator) -> f64 {
     comparison.map_or(f64::NAN, |comparison| comparison.p)
 }
 
-/// What it is measured against.
+/// The reference for the timed work.
 fn pass(benchmarks: &[Versions], floor: Floor) -> f64 {
     let versions = benchmarks.par_iter().flatten();
     match floor {

@@ -1,13 +1,13 @@
-//! How large a store gets, and how fast a history is read from it.
+//! Measures the size of a store, and the time of reading a history from it.
 //!
-//! Fills a store with C commits × B benchmarks × 10 builds × 2 executions × 10 measurements, each commit
-//! an experiment of its own; prints the size of the file per double measured, and the time of storing one
-//! execution, of one benchmark's whole history, of what judging a pair of versions reads, and of the command `history`
-//! in a repository with these commits.
+//! Fills a store with C commits × B benchmarks × 10 builds × 2 executions × 10 measurements, each
+//! commit a separate experiment; prints the size of the file per double measured, and the time of
+//! storing one execution, of one benchmark's whole history, of the reads for comparing a pair of
+//! versions, and of the command `history` in a repository with these commits.
 //!
-//! `cargo bench --bench store -- [C] [B] [clock|any] [DIR]`: `clock` makes measurements as harnesses do,
-//! whole nanoseconds divided by iterations; `any` takes doubles with all their bits random. The repository with its
-//! store is kept if DIR is given, which must be empty.
+//! `cargo bench --bench store -- [C] [B] [clock|any] [DIR]`: `clock` makes measurements as
+//! harnesses do, whole nanoseconds divided by iterations; `any` uses doubles with all their bits
+//! random. The repository with its store is kept if DIR is given, which must be empty.
 #![expect(clippy::print_stdout, reason = "a benchmark prints its result")]
 
 use std::{
@@ -251,7 +251,7 @@ fn time<T>(work: impl FnOnce() -> Result<T>) -> Result<Duration> {
     Ok(took)
 }
 
-/// The least time of several: the file is in memory then.
+/// The least time of several runs, because the file is in memory after the first.
 fn least<T>(mut work: impl FnMut() -> Result<T>) -> Result<Duration> {
     least_of(|| time(&mut work))
 }

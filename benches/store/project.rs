@@ -1,4 +1,4 @@
-//! A repository with as many commits as the store has, and the time that `history` takes there.
+//! A repository with as many commits as the store has, and the time of `history` in it.
 
 use std::{
     fs,
@@ -24,7 +24,7 @@ pub struct Project {
 }
 
 impl Project {
-    /// Makes it in an empty directory, with so many commits.
+    /// Makes a project with `commits` commits in an empty directory.
     pub fn new(root: PathBuf, commits: usize) -> Result<Self> {
         let what = || "cannot make a repository";
         for (path, text) in [("Cargo.toml", MANIFEST), ("src/lib.rs", "")] {
@@ -36,12 +36,12 @@ impl Project {
         Ok(Self { root, versions })
     }
 
-    /// Where its store is.
+    /// The path of its store.
     pub fn store(&self) -> PathBuf {
         self.root.join(".rbench/results.sqlite")
     }
 
-    /// How long `history` with these arguments takes.
+    /// The duration of `history` with these arguments.
     pub fn history(&self, arguments: &[&str]) -> Result<Duration> {
         let start = Instant::now();
         let status = Command::new(env!("CARGO_BIN_EXE_cargo-rbench"))

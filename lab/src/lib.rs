@@ -1,4 +1,4 @@
-//! What the studies share: how they start and end, rbench as a program, and fixtures as git repositories.
+//! Common to the studies: start and end, rbench as a program, and fixtures as git repositories.
 
 use std::{error::Error, path::Path, process::ExitCode};
 
@@ -15,13 +15,13 @@ pub fn root() -> &'static Path {
     lab.parent().unwrap_or(lab)
 }
 
-/// Runs a study, unless this process is a tool of what one builds: the program is also the rustc wrapper and
-/// the linker.
+/// Runs a study, unless cargo or rustc started this process: the program is also the rustc wrapper
+/// and the linker of the builds that a study makes.
 pub fn program(run: impl FnOnce() -> Result<bool, Box<dyn Error>>) -> ExitCode {
     cargo_rbench::builds::run_as_tool().unwrap_or_else(|| end(run()))
 }
 
-/// Ends a study: with 1 if a target is missed, and with 2 if it failed.
+/// Ends a study: exit code 1 if a target is missed, and 2 if the study failed.
 #[expect(clippy::print_stderr, reason = "programs for people print")]
 pub fn end(result: Result<bool, Box<dyn Error>>) -> ExitCode {
     match result {

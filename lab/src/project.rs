@@ -17,10 +17,10 @@ use cargo_rbench::{
 
 use crate::WorkingTree;
 
-/// A copy of a fixture as a repository, with everything rbench keeps about it beside.
+/// A copy of a fixture as a repository, beside everything that rbench stores about it.
 pub struct Project {
     scratch: tempfile::TempDir,
-    /// Its files.
+    /// The files of the repository.
     pub tree: WorkingTree,
 }
 
@@ -85,8 +85,8 @@ impl Project {
         Ok(workshop.link(&versions, &request)?)
     }
 
-    /// The fixture `compared`, which depends on the harness of this repository, with a second commit
-    /// in which one benchmark has thirty times the work.
+    /// The fixture `compared`, which depends on the harness of this repository, with a second
+    /// commit in which one benchmark has thirty times the work.
     pub fn compared() -> Result<Self, Box<dyn Error>> {
         let project = Self::of_fixture("compared")?;
         let tree = &project.tree;
@@ -102,7 +102,7 @@ fn source<'a>(version: &'a Version, checkout: &'a Checkout) -> Source<'a> {
     Source { version, checkout, absent_submodules }
 }
 
-/// Versions' files, from the repository of a study.
+/// Restores versions' files from the repository of a study.
 struct Files<'a> {
     repository: &'a Repository,
     checkouts: &'a Checkouts,

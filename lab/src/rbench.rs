@@ -2,12 +2,12 @@
 
 use std::{error::Error, ffi::OsString, path::PathBuf, process::Command};
 
-/// Cargo tells programs it runs where it is.
+/// The cargo to run. Cargo gives its own path to the programs that it runs.
 pub fn cargo() -> OsString {
     std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
-/// Builds rbench beside this program; where it is.
+/// Builds rbench beside this program; returns its path.
 pub fn build() -> Result<PathBuf, Box<dyn Error>> {
     let target = std::env::current_exe()?;
     let target = target.ancestors().nth(2).ok_or("this program is not in a target directory")?;

@@ -12,13 +12,13 @@ pub struct WorkingTree {
 }
 
 impl WorkingTree {
-    /// Copies a fixture to `path`, and commits it.
+    /// Copies a fixture to `path` and commits it.
     pub fn of_fixture(name: &str, path: PathBuf) -> Result<Self, Box<dyn Error>> {
         let root = crate::root();
         copy(&root.join("fixtures").join(name), &path)?;
         git2::Repository::init(&path)?;
         let tree = Self { path };
-        // A copy is elsewhere: the harness is where it was.
+        // The copy is in another place, so the relative path to the harness must change.
         let harness = serde_json::Value::from(root.join("harness").to_string_lossy()).to_string();
         tree.edit("Cargo.toml", |manifest| manifest.replace("\"../../harness\"", &harness))?;
         tree.commit("Base")?;
@@ -30,12 +30,12 @@ impl WorkingTree {
         Self { path }
     }
 
-    /// Where the files are.
+    /// The directory of the files.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Changes a file.
+    /// Replaces a text in a file and writes the file.
     pub fn edit(
         &self,
         file: &str,

@@ -1,6 +1,6 @@
-//! A slowdown that is accepted on purpose passes up to its ceiling, by a file in the repository.
+//! An accepted slowdown passes up to its ceiling, by a file in the repository.
 //!
-//! The benchmarks count instead of timing, so that the verdicts do not depend on the machine.
+//! The benchmarks count instead of timing, so the verdicts do not depend on the machine.
 
 use serde_json::Value;
 
@@ -25,7 +25,7 @@ const QUICK: [&str; 14] = [
 
 const FILE: &str = ".rbench/accepted.toml";
 
-/// Two versions of `counted`, the second of which does thirty times the work, compared.
+/// Two compared versions of `counted`; the second does thirty times the work.
 fn compared() -> TestProject {
     let project = TestProject::of("counted");
     project.replace("src/lib.rs", "u64 = 1_000", "u64 = 30_000");
@@ -38,7 +38,7 @@ fn compared() -> TestProject {
     project
 }
 
-/// The stored comparison of the versions before the newest one, by a process that ends so.
+/// The stored comparison of the two versions before the newest, from a process with this exit code.
 fn stored(project: &TestProject, exit: i32) -> Value {
     let words = ["compare", "HEAD~2", "HEAD~1", "--stored", "--filter", "changing"];
     let outcome = project.rbench(&[&words[..], &["--format", "json"]].concat()).run();
@@ -47,12 +47,12 @@ fn stored(project: &TestProject, exit: i32) -> Value {
 
 #[test]
 #[ignore = "takes long"]
-fn an_accepted_slowdown_passes_up_to_its_ceiling_and_is_told_with_its_reason() {
+fn accepted_slowdown_passes_up_to_its_ceiling_with_its_reason() {
     let project = compared();
     let reason = "counts | every <word>";
     let outcome = project.rbench(&["accept", "HEAD", "changing", "--reason", reason]).ok();
     outcome.assert_stdout_has(&["accepted: changing (wall) +", reason, FILE]);
-    // The file is for the repository, and what was measured is not.
+    // The file belongs to the repository; the measured results do not.
     let status = project.git(&["status", "--porcelain", "--untracked-files=all"]);
     assert_eq!(status, "?? .rbench/.gitignore\n?? .rbench/accepted.toml");
     project.commit("Accept it");
@@ -65,23 +65,23 @@ fn an_accepted_slowdown_passes_up_to_its_ceiling_and_is_told_with_its_reason() {
     let text = project.rbench(&["compare", "HEAD~2", "HEAD~1", "--stored"]).ok();
     text.assert_stdout_has(&["1 accepted", "changing: accepted: +"]);
 
-    // Measured again, and with commits around it.
+    // Measured again, with commits around it.
     let again = project.rbench(&[&QUICK[..], &["HEAD~2", "HEAD"]].concat()).ok();
     again.assert_stdout_has(&["1 accepted"]);
     let history = project.rbench(&["history", "changing", "--format", "json"]).ok().json("history");
     assert_eq!(history["benchmarks"][0]["versions"][1]["against"]["verdict"], "accepted");
 
-    // A further slowdown is more than what was accepted.
+    // A further slowdown exceeds the accepted one.
     project.replace("src/lib.rs", "u64 = 30_000", "u64 = 300_000");
     project.commit("Do even more");
     let beyond = project.rbench(&[&QUICK[..], &["HEAD~3", "HEAD"]].concat()).run().assert_exit(1);
     beyond.assert_stdout_has(&["1 regressed", "changing: regressed: +", "more than the "]);
-    // By itself, what was accepted says nothing of it.
+    // Alone, the further slowdown is not covered by the entry.
     project.rbench(&[&QUICK[..], &["HEAD~1", "HEAD"]].concat()).run().assert_exit(1);
 }
 
 #[test]
-fn an_entry_can_be_changed_by_hand_and_what_is_wrong_with_it_is_told() {
+fn accepted_entry_can_be_edited_and_its_errors_are_reported() {
     let project = compared();
     project
         .rbench(&["accept", "HEAD", "changing", "--reason", "counts", "--ceiling", "9999%"])
@@ -120,7 +120,7 @@ fn an_entry_can_be_changed_by_hand_and_what_is_wrong_with_it_is_told() {
 
 #[test]
 #[ignore = "takes long"]
-fn what_cannot_be_accepted_is_told_with_the_way_out() {
+fn unacceptable_benchmark_is_rejected_with_a_hint() {
     let project = TestProject::of("counted");
     let accept = |words: &[&str]| {
         let reason = ["accept", "--reason", "because"];
@@ -150,7 +150,7 @@ fn what_cannot_be_accepted_is_told_with_the_way_out() {
 }
 
 #[test]
-fn a_file_that_git_ignores_is_warned_of() {
+fn accepted_file_ignored_by_git_is_warned_of() {
     let project = compared();
     project.write(".gitignore", "target\n.rbench\n");
     project.commit("Ignore what was measured");

@@ -1,4 +1,4 @@
-//! Two versions are compared by what their benchmarks allocate, and nothing is timed.
+//! Two versions are compared by the allocations of their benchmarks, without timing.
 
 use crate::support::TestProject;
 
@@ -16,7 +16,7 @@ fn project() -> TestProject {
 
 #[test]
 #[ignore = "takes long"]
-fn a_benchmark_that_allocates_once_more_regressed_and_its_bytes_are_told() {
+fn additional_allocation_is_a_regression_shown_with_bytes() {
     let project = project();
     let words = ["compare", "--no-skip", "HEAD~1", "HEAD", "--format", "json"];
     let metrics = ["--metric", "allocations,allocated-bytes"];

@@ -1,11 +1,11 @@
-//! What cannot be done is refused with the reason, the next step, and the right exit code.
+//! Invalid input is rejected with the reason, the next step and the right exit code.
 
 use std::{fs, os::unix::fs::PermissionsExt, process::Command};
 
 use crate::support::{Builds, TestProject, rbench};
 
 #[test]
-fn a_directory_that_is_no_repository_is_refused() {
+fn directory_without_a_repository_is_rejected() {
     let project = TestProject::bare("nothing here");
     project.write("Cargo.toml", "[package]\nname = 'x'\n");
     project.write("src/lib.rs", "");
@@ -14,7 +14,7 @@ fn a_directory_that_is_no_repository_is_refused() {
 }
 
 #[test]
-fn a_repository_without_a_cargo_workspace_is_refused() {
+fn repository_without_a_cargo_workspace_is_rejected() {
     let project = TestProject::bare("empty");
     project.git(&["init", "--quiet"]);
     project.commit("Nothing");
@@ -23,7 +23,7 @@ fn a_repository_without_a_cargo_workspace_is_refused() {
 }
 
 #[test]
-fn an_unknown_revision_is_refused_with_a_name_like_it() {
+fn unknown_revision_is_rejected_with_a_similar_name() {
     let project = TestProject::of("sums");
     project.git(&["branch", "faster-parser"]);
     let outcome = project.rbench(&["build", "faster-praser"]).fails_with(2);
@@ -33,7 +33,7 @@ fn an_unknown_revision_is_refused_with_a_name_like_it() {
 }
 
 #[test]
-fn a_version_without_a_bench_target_is_refused() {
+fn version_without_a_bench_target_is_rejected() {
     let project = TestProject::of("sums");
     project.git(&["rm", "--quiet", "-r", "benches"]);
     project.replace("Cargo.toml", "[[bench]]\nname = \"work\"\nharness = false\n", "");
@@ -43,7 +43,7 @@ fn a_version_without_a_bench_target_is_refused() {
 }
 
 #[test]
-fn benchmarks_in_a_workspace_of_their_own_are_pointed_to() {
+fn benchmarks_in_a_separate_workspace_are_pointed_to() {
     let project = TestProject::of("sums");
     let manifest = project.read("Cargo.toml").replace("\"sums\"", "\"benchmarks\"");
     let bench = "[[bench]]\nname = \"work\"\nharness = false\n";
@@ -60,7 +60,7 @@ fn benchmarks_in_a_workspace_of_their_own_are_pointed_to() {
 }
 
 #[test]
-fn a_version_without_the_workspace_is_refused() {
+fn version_without_the_workspace_is_rejected() {
     let project = TestProject::of("workspace-below").in_workspace("rust");
     project.git(&["mv", "rust", "elsewhere"]);
     project.commit("Move the workspace");
@@ -70,7 +70,7 @@ fn a_version_without_the_workspace_is_refused() {
 }
 
 #[test]
-fn a_bench_target_that_does_not_exist_is_refused_with_those_that_do() {
+fn unknown_bench_target_is_rejected_with_the_existing_ones() {
     let project = TestProject::of("workspace-below").in_workspace("rust");
     for wrong in [["--bench", "frist"], ["--package", "engine"], ["--exclude", "tools"]] {
         let outcome = project.rbench(&[&["build"], &wrong[..]].concat()).fails_with(2);
@@ -79,7 +79,7 @@ fn a_bench_target_that_does_not_exist_is_refused_with_those_that_do() {
 }
 
 #[test]
-fn code_that_does_not_compile_is_told_with_everything_one_needs_to_see_it() {
+fn compile_error_is_reported_with_a_command_to_see_it() {
     let project = TestProject::of("sums");
     project.replace("benches/work.rs", "fn main() {", "fn main() {\n    let wrong: u8 = \"text\";");
     project.commit("Break it");
@@ -93,7 +93,7 @@ fn code_that_does_not_compile_is_told_with_everything_one_needs_to_see_it() {
     let log = stderr.lines().find_map(|line| line.trim().strip_prefix("full output: ")).unwrap();
     assert!(fs::read_to_string(log).unwrap().contains("error[E0308]: mismatched types"));
 
-    // The command is for the user's shell: it has to find the same error, and leave the rest alone.
+    // The command is for the user's shell: it must reproduce the error and change nothing else.
     let hint = stderr.split("reproduce with: ").nth(1).unwrap().lines().next().unwrap();
     assert!(hint.contains(&broken), "{hint}");
     let mut shell = Command::new("sh");
@@ -115,7 +115,7 @@ fn code_that_does_not_compile_is_told_with_everything_one_needs_to_see_it() {
 }
 
 #[test]
-fn code_that_does_not_link_is_told_as_well() {
+fn link_error_is_reported() {
     let project = TestProject::of("sums");
     project.append("src/lib.rs", "extern \"C\" { fn no_such_function() -> u64; }\n");
     project.append("src/lib.rs", "pub fn call() -> u64 { unsafe { no_such_function() } }\n");
@@ -126,7 +126,7 @@ fn code_that_does_not_link_is_told_as_well() {
 }
 
 #[test]
-fn a_target_dir_that_cannot_be_written_to_is_named() {
+fn unwritable_target_dir_is_named() {
     let project = TestProject::of("sums");
     let target = project.write("target", "a file where a directory is needed");
     let outcome = project.rbench(&["build"]).fails_with(3);
@@ -145,7 +145,7 @@ fn a_target_dir_that_cannot_be_written_to_is_named() {
 }
 
 #[test]
-fn a_cache_directory_that_cannot_be_written_to_is_named() {
+fn unwritable_cache_directory_is_named() {
     let project = TestProject::of("sums");
     let cache = project.beside("a file");
     fs::write(&cache, "").unwrap();
@@ -154,14 +154,14 @@ fn a_cache_directory_that_cannot_be_written_to_is_named() {
 }
 
 #[test]
-fn a_missing_cargo_is_named() {
+fn missing_cargo_is_named() {
     let project = TestProject::of("sums");
     let outcome = project.rbench(&["build"]).env("PATH", project.beside("no tools")).fails_with(3);
     outcome.assert_stderr_has(&["cannot start `cargo`", "hint: install `cargo`"]);
 }
 
-/// Builds on a disk of a megabyte, makes it larger, and builds again. The disk is known to this shell
-/// and its children alone, and is gone when they are, whatever becomes of them.
+/// Builds on a disk of a megabyte, makes it larger, and builds again. Only this shell and its
+/// children see the disk, and it always disappears with them.
 const ON_A_FULL_DISK: &str = "
     mount -t tmpfs -o size=1m rbench-test target || exit 125
     \"$0\" build >&2
@@ -171,7 +171,7 @@ const ON_A_FULL_DISK: &str = "
 ";
 
 #[test]
-fn a_full_disk_is_told_and_the_next_run_with_room_succeeds() {
+fn full_disk_is_reported_and_the_next_run_with_room_succeeds() {
     let project = TestProject::of("sums");
     let target = project.root().join("target");
     fs::create_dir(&target).unwrap();
@@ -202,7 +202,7 @@ fn a_full_disk_is_told_and_the_next_run_with_room_succeeds() {
 }
 
 #[test]
-fn an_unknown_key_of_the_configuration_file_is_refused_with_its_line() {
+fn unknown_configuration_key_is_rejected_with_its_line() {
     let project = TestProject::of("sums");
     project.write("bench.toml", "[build]\nseed = 3\nseeed = 4\n");
     let outcome = project.rbench(&["build"]).fails_with(2);
@@ -210,7 +210,7 @@ fn an_unknown_key_of_the_configuration_file_is_refused_with_its_line() {
 }
 
 #[test]
-fn values_that_make_no_sense_are_refused() {
+fn invalid_values_are_rejected() {
     let project = TestProject::of("sums");
     for (arguments, named) in [
         (["build", "--builds", "0"], "0"),
@@ -230,7 +230,7 @@ fn values_that_make_no_sense_are_refused() {
 }
 
 #[test]
-fn a_profile_that_does_not_exist_is_named() {
+fn unknown_profile_is_named() {
     let project = TestProject::of("sums");
     let outcome = project.rbench(&["build", "--profile", "fastest"]).fails_with(3);
     outcome.assert_stderr_has(&["profile `fastest` is not defined"]);

@@ -1,4 +1,4 @@
-//! Stores that cannot be used, and results that cannot be kept.
+//! Unusable stores, and results that cannot be stored.
 
 use std::fs;
 
@@ -14,22 +14,11 @@ fn with_more_work(project: TestProject) -> TestProject {
     project
 }
 
-const QUICK: [&str; 11] = [
-    "compare",
-    "--config",
-    "build.strategy=relink",
-    "-l",
-    "3",
-    "-m",
-    "1",
-    "-n",
-    "3",
-    "--config",
-    "experiment.warm-up=1ms",
-];
+const QUICK: [&str; 11] =
+    ["compare", "--config", "build.strategy=relink", "-l", "3", "-m", "1", "-n", "3", "--config", "experiment.warm-up=1ms"];
 
 #[test]
-fn a_store_that_is_none_is_named_before_anything_is_built_and_stays_as_it_is() {
+fn invalid_store_is_named_before_building_and_untouched() {
     let project = project();
     let store = project.root().join(".rbench/results.sqlite");
     fs::create_dir_all(store.parent().unwrap()).unwrap();
@@ -46,7 +35,7 @@ fn a_store_that_is_none_is_named_before_anything_is_built_and_stays_as_it_is() {
 }
 
 #[test]
-fn where_every_benchmark_fails_the_exit_code_says_so() {
+fn exit_code_shows_that_every_benchmark_failed() {
     let project = project();
     for work in ["    rounds(700)", "    rounds(ROUNDS)"] {
         project.replace("src/lib.rs", work, "    panic!(\"the table is missing\")");
@@ -58,8 +47,8 @@ fn where_every_benchmark_fails_the_exit_code_says_so() {
 
 #[test]
 #[ignore = "takes long"]
-fn an_id_that_two_benchmarks_have_is_one_benchmark_that_fails() {
-    // The harness finds it out: here it has to be the real one.
+fn duplicate_id_is_one_failing_benchmark() {
+    // The real harness has to detect it.
     let project = with_more_work(TestProject::of("compared"));
     project.append(
         "benches/work.rs",
@@ -84,14 +73,11 @@ fn an_id_that_two_benchmarks_have_is_one_benchmark_that_fails() {
 
 #[test]
 #[ignore = "takes long"]
-fn results_that_no_longer_fit_end_the_run_and_the_same_command_goes_on_when_they_do() {
+fn full_store_ends_the_run_and_the_same_command_resumes() {
     let project = project();
-    let much =
-        [&QUICK[..5], &["-m", "10", "-n", "3", "--config", "experiment.warm-up=1ms"]].concat();
-    project
-        .rbench(&["build", "HEAD~1", "HEAD", "--builds", "3", "--config", "build.strategy=relink"])
-        .ok();
-    // The first limit that the empty store fits into, and with it some executions: not all do.
+    let much = [&QUICK[..5], &["-m", "10", "-n", "3", "--config", "experiment.warm-up=1ms"]].concat();
+    project.rbench(&["build", "HEAD~1", "HEAD", "--builds", "3", "--config", "build.strategy=relink"]).ok();
+    // The first limit that fits the empty store and some executions, but not all of them.
     let mut limits = (6..16).map(|exponent| {
         let limited = format!("ulimit -f {}; exec \"$@\"", 1 << exponent);
         let limited = ["-c", &limited, "sh", PROGRAM];

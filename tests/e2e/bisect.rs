@@ -1,24 +1,16 @@
-//! `find` names the commits of a range that changed a benchmark.
+//! `bisect` names the commits of a range that changed a benchmark.
 //!
-//! The benchmarks count instead of timing, so that what is found does not depend on the machine.
+//! The benchmarks count instead of timing, so the results do not depend on the machine.
 
 use serde_json::Value;
 
 use crate::support::{TestProject, history::History, rbench::Outcome};
 
-/// The least that can be judged.
-const SHORT: [&str; 8] = [
-    "bisect",
-    "start..HEAD",
-    "--config",
-    "build.strategy=relink",
-    "-l4",
-    "-n5",
-    "--config",
-    "experiment.warm-up=1ms",
-];
+/// The least that gives a verdict.
+const SHORT: [&str; 8] =
+    ["bisect", "start..HEAD", "--config", "build.strategy=relink", "-l4", "-n5", "--config", "experiment.warm-up=1ms"];
 
-fn find(project: &TestProject, more: &[&str]) -> Outcome {
+fn bisect(project: &TestProject, more: &[&str]) -> Outcome {
     project.rbench(&[&SHORT[..], more, &["--format", "json"]].concat()).run()
 }
 
@@ -27,7 +19,7 @@ fn benchmark<'r>(report: &'r Value, id: &str) -> &'r Value {
     all.iter().find(|one| one["id"] == id).unwrap()
 }
 
-/// The subjects of the commits that are named for `changing` on a line.
+/// The subjects of the commits that are named for `changing` on a line of history.
 fn named(line: &Value) -> Vec<String> {
     let all = line["benchmarks"].as_array().unwrap();
     let changing = all.iter().find(|one| one["id"] == "changing").unwrap();
@@ -38,11 +30,11 @@ fn named(line: &Value) -> Vec<String> {
 
 #[test]
 #[ignore = "takes long"]
-fn each_commit_that_changed_a_benchmark_is_named_also_the_one_that_was_merged() {
+fn each_changing_commit_is_named_including_a_merged_one() {
     let history =
         History { commits: 8, rounds: &[(2, 1_050)], broken: &[3, 4], merge: Some((7, 32)) };
     let project = history.make();
-    let outcome = find(&project, &["--config", "build.seed=1"]).assert_exit(0);
+    let outcome = bisect(&project, &["--config", "build.seed=1"]).assert_exit(0);
     outcome.assert_stderr_has(&["searching 8 commits after start", "comparison 1: "]);
     let report = outcome.json("bisect");
     let line = &report["line"];
@@ -54,7 +46,8 @@ fn each_commit_that_changed_a_benchmark_is_named_also_the_one_that_was_merged() 
         panic!("{changing:#}")
     };
     for (place, expected) in [(first, 0.05), (second, 32.0 / 1_050.0)] {
-        // Layouts of the fresh builds are others each time, so one interval of twenty may not have the change.
+        // Each run has other layouts in its fresh builds, so one interval in twenty may miss the
+        // change.
         let estimate = place["change"]["estimate"].as_f64().unwrap();
         assert!((estimate - expected).abs() < 0.02, "{place:#}");
     }
@@ -69,8 +62,8 @@ fn each_commit_that_changed_a_benchmark_is_named_also_the_one_that_was_merged() 
         assert!(["Commit 3", "Commit 4"].contains(&summary), "{one:#}");
     }
 
-    // Typed again, it takes everything from the store, and compiles nothing that did not compile.
-    let again = find(&project, &[]).assert_exit(0);
+    // The same command takes everything from the store and does not retry failed compilations.
+    let again = bisect(&project, &[]).assert_exit(0);
     assert!(!again.stderr().contains("measured "), "{}", again.told());
     assert!(!again.stderr().contains("compiling"), "{}", again.told());
     again.assert_stderr_has(&[
@@ -98,7 +91,7 @@ fn each_commit_that_changed_a_benchmark_is_named_also_the_one_that_was_merged() 
 
 #[test]
 #[ignore = "takes long"]
-fn a_merged_branch_is_searched_without_commits_at_its_end_that_do_not_build() {
+fn merged_branch_is_searched_below_its_broken_end() {
     let history = History { commits: 2, rounds: &[], broken: &[], merge: None };
     let project = history.make();
     let slower = "//! More rounds.\n\npub const MORE: u64 = 64;\n";
@@ -111,7 +104,7 @@ fn a_merged_branch_is_searched_without_commits_at_its_end_that_do_not_build() {
     project.git(&["merge", "--quiet", "--no-ff", "--no-commit", "topic"]);
     project.write("src/side.rs", slower);
     project.commit("Merge the topic");
-    let outcome = find(&project, &["changing"]).assert_exit(0);
+    let outcome = bisect(&project, &["changing"]).assert_exit(0);
     let report = outcome.json("bisect");
     assert_eq!(named(&report["line"]), ["Merge the topic"], "{}", outcome.told());
     let merged = &benchmark(&report, "changing")["places"][0]["merged"];
@@ -124,9 +117,9 @@ fn a_merged_branch_is_searched_without_commits_at_its_end_that_do_not_build() {
 
 #[test]
 #[ignore = "takes long"]
-fn a_change_behind_commits_that_do_not_build_ends_in_all_of_them() {
+fn change_behind_broken_commits_names_all_of_them() {
     let history = History { commits: 6, rounds: &[(4, 1_050)], broken: &[3, 4], merge: None };
-    let report = find(&history.make(), &["changing"]).assert_exit(0).json("bisect");
+    let report = bisect(&history.make(), &["changing"]).assert_exit(0).json("bisect");
     let changing = benchmark(&report, "changing");
     let [place] = &changing["places"].as_array().unwrap()[..] else { panic!("{changing:#}") };
     let commits = place["commits"].as_array().unwrap();
@@ -138,16 +131,15 @@ fn a_change_behind_commits_that_do_not_build_ends_in_all_of_them() {
 
 #[test]
 #[ignore = "takes long"]
-fn without_a_change_there_is_one_comparison_and_without_time_it_ends_early() {
+fn one_comparison_suffices_without_change_and_budget_ends_it() {
     let history = History { commits: 4, rounds: &[(3, 1_050)], broken: &[], merge: None };
     let project = history.make();
-    let outcome = find(&project, &["changing", "--min-effect", "20%"]).assert_exit(0);
+    let outcome = bisect(&project, &["changing", "--min-effect", "20%"]).assert_exit(0);
     let report = outcome.json("bisect");
     assert_eq!(benchmark(&report, "changing")["outcome"], "unchanged", "{}", outcome.told());
     assert_eq!(report["measured_comparisons"], 1);
 
-    let hurried =
-        find(&project, &["changing", "--config", "build.seed=7", "--budget", "1ms"]).assert_exit(0);
+    let hurried = bisect(&project, &["changing", "--config", "build.seed=7", "--budget", "1ms"]).assert_exit(0);
     let report = hurried.json("bisect");
     assert_eq!(report["stopped"], true, "{}", hurried.told());
     assert_eq!(report["measured_comparisons"], 1);
@@ -161,7 +153,7 @@ fn without_a_change_there_is_one_comparison_and_without_time_it_ends_early() {
 }
 
 #[test]
-fn a_benchmark_that_fails_in_the_older_commit_is_said_to_fail_there() {
+fn benchmark_failing_in_the_older_commit_is_reported_there() {
     let project = TestProject::of("counted");
     project.replace("src/lib.rs", "    rounds(700)", "    panic!(\"the table is missing\")");
     project.commit("Break it");

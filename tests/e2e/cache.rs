@@ -1,4 +1,4 @@
-//! What is kept is found again, noticed when damaged, shared between processes, and pruned.
+//! Cached files are reused, checked for damage, shared between processes, and cleaned.
 
 use std::{
     fs,
@@ -33,7 +33,7 @@ fn only_entry(directory: &Path) -> PathBuf {
 }
 
 #[test]
-fn a_damaged_build_is_linked_again() {
+fn damaged_build_is_relinked() {
     let project = TestProject::of("sums");
     let builds = project.build(&THREE);
     let executables = builds.executables(0);
@@ -51,7 +51,7 @@ fn a_damaged_build_is_linked_again() {
 }
 
 #[test]
-fn a_damaged_compilation_is_compiled_again() {
+fn damaged_compilation_is_recompiled() {
     let project = TestProject::of("sums");
     let builds = project.build(&THREE);
     let compilation = only_entry(&project.storage().join("compilations"));
@@ -75,15 +75,15 @@ fn a_damaged_compilation_is_compiled_again() {
 }
 
 #[test]
-fn what_was_remembered_and_is_damaged_is_found_out_again() {
+fn damaged_memo_is_recomputed() {
     let project = TestProject::of("sums");
     project.git(&["rm", "-q", "Cargo.lock"]);
     project.commit("Leave the lock file out");
     let builds = project.build(&["--builds", "1"]);
     let remembered = only_entry(&project.storage().join("reproducibility"));
     project.rbench(&["clean"]).ok();
-    let site = only_entry(&project.home().join("cache/cargo-rbench"));
-    let locks = tree::paths(&site.join("resolved"));
+    let cache_dir = only_entry(&project.home().join("cache/cargo-rbench"));
+    let locks = tree::paths(&cache_dir.join("resolved"));
     let lock = locks.into_iter().find(|path| path.extension().is_some_and(|end| end == "lock"));
     for path in [remembered, lock.expect("a lock file")] {
         fs::write(path, "{\"").unwrap();
@@ -93,7 +93,7 @@ fn what_was_remembered_and_is_damaged_is_found_out_again() {
 }
 
 #[test]
-fn a_damaged_checkout_is_not_compiled() {
+fn damaged_checkout_is_not_compiled() {
     let project = TestProject::of("sums");
     let builds = project.build(&THREE);
     let checkouts = project.home().join("cache/cargo-rbench");
@@ -109,7 +109,7 @@ fn a_damaged_checkout_is_not_compiled() {
 }
 
 #[test]
-fn of_two_runs_at_once_one_waits_and_both_end_well() {
+fn concurrent_runs_wait_for_each_other_and_succeed() {
     let project = TestProject::of("sums");
     let gate = Gate::new(&project.beside(""));
     gate.shut();
@@ -134,7 +134,7 @@ fn of_two_runs_at_once_one_waits_and_both_end_well() {
 }
 
 #[test]
-fn two_versions_built_at_once_keep_their_own_code() {
+fn versions_built_concurrently_keep_their_own_code() {
     let project = TestProject::of("sums");
     project.replace("src/lib.rs", "STEP: u64 = 3", "STEP: u64 = 4");
     project.commit("Take larger steps");
@@ -147,7 +147,7 @@ fn two_versions_built_at_once_keep_their_own_code() {
 }
 
 #[test]
-fn gc_removes_everything_or_only_says_so_and_a_later_build_works() {
+fn clean_removes_everything_unless_dry_and_builds_work_after() {
     let project = TestProject::of("sums");
     let builds = project.build(&THREE);
     let all = || {
@@ -189,17 +189,17 @@ fn gc_removes_everything_or_only_says_so_and_a_later_build_works() {
 }
 
 #[test]
-fn a_dry_run_of_gc_does_not_wait_for_a_run() {
+fn dry_run_of_clean_does_not_wait_for_a_run() {
     let project = TestProject::of("sums");
     project.rbench(&["clean"]).ok();
-    let site = only_entry(&project.home().join("cache/cargo-rbench"));
-    let lock = fs::File::create(site.join("lock")).unwrap();
+    let cache_dir = only_entry(&project.home().join("cache/cargo-rbench"));
+    let lock = fs::File::create(cache_dir.join("lock")).unwrap();
     lock.lock().unwrap();
     project.rbench(&["60", PROGRAM, "clean", "--dry-run"]).program("timeout").ok();
 }
 
 #[test]
-fn a_run_removes_what_was_not_used_for_long_but_nothing_that_it_used_itself() {
+fn run_removes_unused_entries_but_none_of_its_own() {
     let project = TestProject::of("sums");
     project.build(&THREE);
     let unused = project.storage().join("builds/unused");
@@ -216,26 +216,26 @@ fn a_run_removes_what_was_not_used_for_long_but_nothing_that_it_used_itself() {
 }
 
 #[test]
-fn gc_leaves_what_another_project_keeps_in_the_same_target_dir() {
+fn clean_keeps_other_projects_in_a_shared_target_dir() {
     let (project, other) = (TestProject::of("sums"), TestProject::of("settings"));
     let shared = project.beside("shared");
     let build = || project.build_command(&THREE).env("CARGO_TARGET_DIR", &shared).ok();
     Builds::of(build());
-    let gc = other.rbench(&["clean", "--max-size", "0"]).env("CARGO_TARGET_DIR", &shared);
-    gc.ok().assert_stdout_has(&["removed 0 B of 0 B"]);
+    let clean = other.rbench(&["clean", "--max-size", "0"]).env("CARGO_TARGET_DIR", &shared);
+    clean.ok().assert_stdout_has(&["removed 0 B of 0 B"]);
     assert!(Builds::of(build()).nothing_was_made(0));
-    let gc = project.rbench(&["clean", "--max-size", "0"]).env("CARGO_TARGET_DIR", &shared);
-    gc.ok().assert_stdout_has(&["\n  build: 3, ", "0 B left"]);
+    let clean = project.rbench(&["clean", "--max-size", "0"]).env("CARGO_TARGET_DIR", &shared);
+    clean.ok().assert_stdout_has(&["\n  build: 3, ", "0 B left"]);
 }
 
 #[test]
-fn gc_keeps_what_was_used_last() {
+fn clean_keeps_the_most_recently_used() {
     let project = TestProject::of("sums");
     project.replace("src/lib.rs", "STEP: u64 = 3", "STEP: u64 = 4");
     project.commit("Take larger steps");
     let base = project.build(&[&THREE[..], &["HEAD~1"]].concat());
     let head = project.build(&[&THREE[..], &["HEAD"]].concat());
-    // Found again, the base is the one that was used last.
+    // The base is reused, so it is the most recently used.
     project.build(&[&THREE[..], &["HEAD~1"]].concat());
     let size: u64 = head.executables(0).iter().map(|file| fs::metadata(file).unwrap().len()).sum();
     let all = project.rbench(&["clean", "--dry-run", "--max-size", "0", "-v"]).ok().stderr();
@@ -251,7 +251,7 @@ fn gc_keeps_what_was_used_last() {
     assert!(text.nothing_was_made(0));
 }
 
-/// Bytes of what `gc` counts.
+/// The size in bytes of the files that `clean` counts.
 fn tree_size(project: &TestProject) -> u64 {
     let text = project.rbench(&["clean", "--dry-run"]).ok().stdout();
     assert!(text.contains(" left"), "{text}");

@@ -1,4 +1,4 @@
-//! What cannot work is refused before anything is compiled, with what to type instead.
+//! Commands that cannot work are rejected before compiling, with a suggestion.
 
 use crate::support::{
     TestProject,
@@ -11,7 +11,7 @@ fn assert_nothing_was_compiled(outcome: &Outcome) {
 }
 
 #[test]
-fn a_report_that_cannot_be_written_is_refused_at_once() {
+fn unwritable_report_is_rejected_at_once() {
     let project = TestProject::of("sums");
     for (file, words) in [
         ("report.csv", [".json, .md, .txt", "--output"]),
@@ -33,7 +33,7 @@ fn a_report_that_cannot_be_written_is_refused_at_once() {
 }
 
 #[test]
-fn a_cpu_and_a_temporary_directory_that_do_not_exist_are_refused_at_once() {
+fn missing_cpu_and_temporary_directory_are_rejected_at_once() {
     let project = TestProject::of("sums");
     for command in ["compare", "run", "exec"] {
         let words = if command == "compare" { &[command, "HEAD", "."][..] } else { &[command] };
@@ -47,7 +47,7 @@ fn a_cpu_and_a_temporary_directory_that_do_not_exist_are_refused_at_once() {
 }
 
 #[test]
-fn a_word_that_is_no_revision_is_proposed_as_a_filter() {
+fn word_that_is_no_revision_is_suggested_as_a_filter() {
     let project = TestProject::of("sums");
     let outcome = project.rbench(&["list", "f64", "-F", "simd"]).fails_with(2);
     let hint = "did you mean `cargo rbench list . --filter f64 --features simd`?";
@@ -56,7 +56,7 @@ fn a_word_that_is_no_revision_is_proposed_as_a_filter() {
 }
 
 #[test]
-fn a_table_for_a_bench_target_that_only_other_versions_may_have_is_warned_of() {
+fn table_for_an_unknown_bench_target_is_warned_of() {
     let project = TestProject::of("sums");
     let table = "[build]\nseed = 2\n\n[[command]]\nid = \"x\"\nbench = \"nonexist\"\n";
     project.write("bench.toml", table);
@@ -70,16 +70,16 @@ fn a_table_for_a_bench_target_that_only_other_versions_may_have_is_warned_of() {
 }
 
 #[test]
-fn the_only_commit_of_a_repository_can_be_compared_with_the_uncommitted_tree() {
+fn single_commit_can_be_compared_with_the_uncommitted_tree() {
     let project = TestProject::of("sums");
     let outcome = project.rbench(&["compare"]).fails_with(2);
     outcome.assert_stderr_has(&["HEAD~1", "cargo rbench compare HEAD ."]);
 }
 
 #[test]
-fn a_toolchain_that_was_typed_is_in_the_commands_to_type_next() {
+fn typed_toolchain_is_in_the_suggested_commands() {
     let project = TestProject::of("sums");
-    // One that is installed, if rustup has chosen one for these tests.
+    // This is an installed one, if rustup has chosen one for these tests.
     let name = std::env::var("RUSTUP_TOOLCHAIN").unwrap_or("nightly".to_owned());
     let outcome = project
         .rbench(&["compare"])
@@ -90,7 +90,7 @@ fn a_toolchain_that_was_typed_is_in_the_commands_to_type_next() {
 }
 
 #[test]
-fn a_result_that_finds_no_room_is_no_defect_of_rbench() {
+fn full_disk_is_not_a_defect_of_rbench() {
     let project = TestProject::of("sums");
     let full = "\"$0\" clean --dry-run > /dev/full";
     let outcome = project.rbench(&["-c", full, PROGRAM]).program("sh").fails_with(2);

@@ -1,6 +1,6 @@
-//! Two versions are measured against each other, and every benchmark gets the verdict it deserves.
+//! `compare` measures two versions and gives every benchmark the right verdict.
 //!
-//! The benchmarks count instead of timing, so that the verdicts do not depend on the machine.
+//! The benchmarks count instead of timing, so the verdicts do not depend on the machine.
 
 use std::{
     io::{BufRead, BufReader},
@@ -16,26 +16,14 @@ use cargo_rbench::{
 
 use crate::support::TestProject;
 
-/// The least that can be judged.
-const SHORT: [&str; 9] =
-    ["compare", "--config", "build.strategy=relink", "-l", "4", "-m", "1", "-n", "5"];
+/// The least that gives a verdict.
+const SHORT: [&str; 9] = ["compare", "--config", "build.strategy=relink", "-l", "4", "-m", "1", "-n", "5"];
 
 /// The same, and quick.
-const QUICK: [&str; 11] = [
-    "compare",
-    "--config",
-    "build.strategy=relink",
-    "-l",
-    "4",
-    "-m",
-    "1",
-    "-n",
-    "5",
-    "--config",
-    "experiment.warm-up=5ms",
-];
+const QUICK: [&str; 11] =
+    ["compare", "--config", "build.strategy=relink", "-l", "4", "-m", "1", "-n", "5", "--config", "experiment.warm-up=5ms"];
 
-/// Two versions of `counted`, the second of which does this many rounds.
+/// Two versions of `counted`; the second does this many rounds.
 fn project(rounds: &str) -> TestProject {
     let project = TestProject::of("counted");
     project.replace("src/lib.rs", "u64 = 1_000", &format!("u64 = {rounds}"));
@@ -44,7 +32,7 @@ fn project(rounds: &str) -> TestProject {
 }
 
 #[test]
-fn a_benchmark_with_thirty_times_the_work_regressed_and_is_the_only_one() {
+fn thirtyfold_work_is_the_only_regression() {
     let project = project("30_000");
     let store = Store::open(&project.root().join(".rbench/results.sqlite"), &|| {}).unwrap();
     let (package, target) = ("counted".to_owned(), "work".to_owned());
@@ -61,24 +49,24 @@ fn a_benchmark_with_thirty_times_the_work_regressed_and_is_the_only_one() {
     assert!(change["estimate"].as_f64().unwrap() > 1.0, "{change}");
     assert_eq!(change["paired"], true);
     assert_ne!(row("steady")["verdict"], "regressed");
-    // What was confirmed has its value from the fresh builds, whoever shows it.
-    let told = |words: &[&str]| {
+    // A confirmed benchmark has its value from the fresh builds in every command.
+    let result_of = |words: &[&str]| {
         let json = project.rbench(&[words, &["changing", "--format", "json"]].concat()).ok();
         json.json(words[0])["benchmarks"][0].clone()
     };
-    let versions = told(&["history"])["versions"].clone();
+    let versions = result_of(&["history"])["versions"].clone();
     for (index, (revision, side)) in [("HEAD~1", "base"), ("HEAD", "head")].into_iter().enumerate()
     {
-        assert_eq!(told(&["show", revision])["result"], row("changing")[side]);
+        assert_eq!(result_of(&["show", revision])["result"], row("changing")[side]);
         assert_eq!(versions[index]["result"], row("changing")[side]);
     }
-    // What suits the slower version, but for the executions in which that was found out.
+    // The iterations suit the slower version, except in the executions that discovered this.
     let iterations = iterations(&store, &changing);
     let unsuited = iterations.iter().filter(|iterations| !(3..=5).contains(*iterations));
     assert!(unsuited.count() <= 3 && iterations.len() == 8, "{iterations:?}");
 }
 
-/// How many iterations a benchmark had in each execution of the first stage.
+/// The number of iterations in each execution of the first stage.
 fn iterations(store: &Store<'_>, benchmark: &Benchmark) -> Vec<u64> {
     let ids: Vec<_> = store.experiments().unwrap().iter().map(|stored| stored.id).collect();
     let rows = store.rows(benchmark, &ids).unwrap().into_iter();
@@ -87,7 +75,7 @@ fn iterations(store: &Store<'_>, benchmark: &Benchmark) -> Vec<u64> {
 }
 
 #[test]
-fn less_work_is_an_improvement_and_no_failure() {
+fn less_work_is_an_improvement_and_exit_code_zero() {
     let project = project("30");
     let output = project.beside("report.md");
     let arguments = [&QUICK[..], &["--filter", "changing", "--output", output.to_str().unwrap()]];
@@ -102,7 +90,7 @@ fn less_work_is_an_improvement_and_no_failure() {
 }
 
 #[test]
-fn what_is_the_same_machine_code_is_not_measured() {
+fn identical_machine_code_is_not_measured() {
     let project = project("30_000");
     project.write("README.md", "# Compared\n");
     project.commit("Describe");
@@ -113,7 +101,7 @@ fn what_is_the_same_machine_code_is_not_measured() {
     ]);
     assert!(!outcome.stderr().contains("\nmeasured "), "{}", outcome.told());
 
-    // A report that cannot be written to its file in the end is printed all the same.
+    // A report that finally cannot be written to its file is still printed.
     let full = project.beside("full.md");
     symlink("/dev/full", &full).unwrap();
     let output = ["--output", full.to_str().unwrap()];
@@ -123,7 +111,7 @@ fn what_is_the_same_machine_code_is_not_measured() {
 }
 
 #[test]
-fn a_program_that_is_no_build_is_measured_though_the_builds_are_identical() {
+fn external_program_is_measured_despite_identical_builds() {
     let project = TestProject::of("sums");
     let command = "[[command]]\nid = 'script'\nbench = 'work'\nprogram = '/bin/sh'\n";
     project.write("bench.toml", &format!("{command}arguments = ['run.sh']\n"));
@@ -134,7 +122,7 @@ fn a_program_that_is_no_build_is_measured_though_the_builds_are_identical() {
     let outcome = project.rbench(&[&QUICK[..], &["--fail-on", "never"]].concat()).ok();
     outcome.assert_stderr_has(&["measured 8 of 8 executions"]);
     assert!(!outcome.stdout().contains("identical"), "{}", outcome.told());
-    // The functions of the bench target, which is not executed, say nothing of it.
+    // The bench target is not executed, so its functions do not matter.
     assert!(!outcome.stdout().contains("machine code: "), "{}", outcome.told());
     let stored = project.rbench(&["compare", "--stored", "--fail-on", "never"]).ok();
     stored.assert_stdout_has(&["script"]);
@@ -142,7 +130,7 @@ fn a_program_that_is_no_build_is_measured_though_the_builds_are_identical() {
 }
 
 #[test]
-fn a_benchmark_of_one_version_only_is_listed_and_a_broken_one_does_not_spoil_the_rest() {
+fn benchmarks_of_one_version_or_failing_do_not_hide_others() {
     let project = project("30_000");
     project.replace(
         "benches/work.rs",
@@ -160,7 +148,7 @@ fn a_benchmark_of_one_version_only_is_listed_and_a_broken_one_does_not_spoil_the
     ]);
 }
 
-/// Starts a comparison and interrupts it once it measures; the rest of what it printed.
+/// Starts a comparison and interrupts it once it measures; returns the rest of its output.
 fn interrupted(project: &TestProject, arguments: &[&str]) -> Vec<String> {
     let mut child = project.rbench(arguments).start();
     let mut stderr = BufReader::new(child.stderr.take().unwrap()).lines();
@@ -178,7 +166,7 @@ fn interrupted(project: &TestProject, arguments: &[&str]) -> Vec<String> {
 
 #[test]
 #[ignore = "takes long"]
-fn an_interrupted_comparison_is_resumed_by_the_same_command() {
+fn interrupted_comparison_is_resumed_by_the_same_command() {
     let project = project("30_000");
     let slow = [&SHORT[..], &["--config", "experiment.warm-up=60ms"]].concat();
     let rest = interrupted(&project, &slow);
@@ -186,8 +174,7 @@ fn an_interrupted_comparison_is_resumed_by_the_same_command() {
     let history = project.rbench(&["history"]).fails_with(2);
     history.assert_stderr_has(&["no experiment has finished yet", "unfinished: 1 experiment\n"]);
 
-    let other =
-        [&SHORT[..], &["--config", "build.seed=7", "--config", "experiment.warm-up=1ms"]].concat();
+    let other = [&SHORT[..], &["--config", "build.seed=7", "--config", "experiment.warm-up=1ms"]].concat();
     let outcome = project.rbench(&other).run().assert_exit(1);
     outcome.assert_stderr_has(&["cannot be resumed, because it differs", "seed: 1, not 7"]);
 
@@ -200,7 +187,7 @@ fn an_interrupted_comparison_is_resumed_by_the_same_command() {
 
 #[test]
 #[ignore = "takes long"]
-fn a_filtered_comparison_neither_continues_nor_finishes_an_interrupted_full_one() {
+fn filtered_comparison_leaves_an_interrupted_full_one_alone() {
     let project = project("30_000");
     let slow = [&SHORT[..], &["--config", "experiment.warm-up=60ms", "--no-skip"]].concat();
     interrupted(&project, &slow);
@@ -212,7 +199,7 @@ fn a_filtered_comparison_neither_continues_nor_finishes_an_interrupted_full_one(
 }
 
 #[test]
-fn results_that_were_measured_in_turns_are_of_another_kind_than_those_of_a_run() {
+fn interleaved_results_are_kept_apart_from_those_of_a_run() {
     let project = project("2_000");
     let little = [&QUICK[1..], &["--config", "experiment.min-time=1ms"]].concat();
     project.rbench(&[&["run", "HEAD"], &little[..]].concat()).ok();
@@ -228,7 +215,7 @@ fn results_that_were_measured_in_turns_are_of_another_kind_than_those_of_a_run()
 }
 
 #[test]
-fn each_comparison_confirms_on_layouts_that_no_other_has_met() {
+fn each_comparison_confirms_on_layouts_of_its_own() {
     let project = project("30_000");
     let filtered = [&QUICK[..], &["--filter", "changing"]].concat();
     let fresh = || {
@@ -241,7 +228,7 @@ fn each_comparison_confirms_on_layouts_that_no_other_has_met() {
 }
 
 #[test]
-fn what_failed_or_was_skipped_is_so_in_the_comparison_of_what_is_stored_too() {
+fn stored_comparison_repeats_failures_and_skips() {
     let project = project("1_000");
     project.replace("src/lib.rs", "    rounds(700)", "    panic!(\"the table is missing\")");
     let skip = "bencher.skip(\"there is no GPU here\")";
@@ -257,13 +244,13 @@ fn what_failed_or_was_skipped_is_so_in_the_comparison_of_what_is_stored_too() {
             "there is no GPU here",
         ]);
     }
-    // That alone is no failure.
+    // A skipped benchmark alone is not an error.
     let skipped = project.rbench(&[&stored[..], &["--filter", "changing"]].concat()).ok();
     skipped.assert_stdout_has(&["changing: skipped in head: ", "1 skipped"]);
 }
 
 #[test]
-fn a_benchmark_with_another_id_in_each_listing_is_warned_of() {
+fn id_that_differs_in_each_listing_is_warned_of() {
     let project = TestProject::of("counted");
     project.replace(
         "benches/work.rs",
@@ -291,9 +278,9 @@ fn a_benchmark_with_another_id_in_each_listing_is_warned_of() {
 
 #[test]
 #[ignore = "takes long"]
-fn a_caller_may_be_stopped_by_what_is_inconclusive_or_by_nothing() {
+fn exit_code_can_include_inconclusive_or_nothing() {
     let project = project("1_010");
-    // Four builds of a change of 1 % cannot show that it is less than a thousandth of that.
+    // Four builds with a change of 1 % cannot show that it is less than a thousandth of that.
     let unsure = ["--min-effect", "0.001%", "--config", "verdict.false-alarm-rate=0.0001%"];
     project.rbench(&[&QUICK[..], &unsure].concat()).ok();
     let stopped = ["compare", "--stored", "--fail-on", "inconclusive"];
@@ -305,9 +292,8 @@ fn a_caller_may_be_stopped_by_what_is_inconclusive_or_by_nothing() {
 }
 
 #[test]
-fn settings_that_make_no_sense_are_refused_before_anything_is_built() {
+fn invalid_settings_are_rejected_before_building() {
     let project = project("30_000");
-    let outcome =
-        project.rbench(&["compare", "--config", "verdict.false-alarm-rate=5"]).fails_with(2);
+    let outcome = project.rbench(&["compare", "--config", "verdict.false-alarm-rate=5"]).fails_with(2);
     assert!(!outcome.stderr().contains("compiling"), "{}", outcome.told());
 }

@@ -1,25 +1,14 @@
-//! What `compare` says reaches its reader in the form that suits: a terminal, a file, a pull request.
+//! The result of `compare` in each output format: terminal, file, pull request.
 
 use std::fs;
 
 use crate::support::TestProject;
 
-/// The least that can be judged, and quick.
-const QUICK: [&str; 11] = [
-    "compare",
-    "--config",
-    "build.strategy=relink",
-    "-l",
-    "4",
-    "-m",
-    "1",
-    "-n",
-    "5",
-    "--config",
-    "experiment.warm-up=5ms",
-];
+/// The least that gives a verdict, and quick.
+const QUICK: [&str; 11] =
+    ["compare", "--config", "build.strategy=relink", "-l", "4", "-m", "1", "-n", "5", "--config", "experiment.warm-up=5ms"];
 
-/// What [`compared`] stored, reported again.
+/// Reports again what [`compared`] stored.
 const STORED: [&str; 2] = ["compare", "--stored"];
 
 /// A benchmark with thirty times the work, one with the same, and one that is new.
@@ -42,7 +31,7 @@ fn compared() -> TestProject {
 }
 
 #[test]
-fn colours_are_for_terminals_and_for_those_who_force_them() {
+fn colours_are_for_terminals_or_when_forced() {
     let project = compared();
     let plain = project.rbench(&STORED).env("TERM", "xterm-256color").run().assert_exit(1);
     assert!(!plain.stdout().contains('\u{1b}'), "{}", plain.told());
@@ -61,7 +50,7 @@ fn colours_are_for_terminals_and_for_those_who_force_them() {
 }
 
 #[test]
-fn a_table_is_as_wide_as_columns_says() {
+fn table_width_follows_columns() {
     let project = compared();
     let at = |columns: &str| {
         let outcome = project.rbench(&STORED).env("COLUMNS", columns).run().assert_exit(1);
@@ -76,7 +65,7 @@ fn a_table_is_as_wide_as_columns_says() {
 }
 
 #[test]
-fn a_metric_that_nothing_was_measured_in_is_refused() {
+fn metric_without_results_is_rejected() {
     let project = compared();
     let outcome = project.rbench(&[&STORED[..], &["--metric", "user"]].concat()).fails_with(2);
     outcome.assert_stderr_has(&["these benchmarks have no results in user", "they have: wall"]);
@@ -84,7 +73,7 @@ fn a_metric_that_nothing_was_measured_in_is_refused() {
 
 #[test]
 #[ignore = "takes long"]
-fn several_files_of_one_comparison_say_the_same() {
+fn several_files_of_one_comparison_agree() {
     let project = TestProject::of("counted");
     change(&project);
     let files = ["report.md", "report.json", "report.txt"].map(|name| project.beside(name));
@@ -117,7 +106,7 @@ fn several_files_of_one_comparison_say_the_same() {
 }
 
 #[test]
-fn a_page_tells_what_was_compared_and_needs_nothing_else() {
+fn html_page_is_complete_and_self_contained() {
     let project = compared();
     let file = project.beside("page.html");
     let to_file = ["--output", file.to_str().unwrap()];
@@ -141,7 +130,7 @@ fn a_page_tells_what_was_compared_and_needs_nothing_else() {
 }
 
 #[test]
-fn packages_of_which_the_versions_use_other_versions_are_told() {
+fn changed_dependency_versions_are_reported() {
     let project = TestProject::of("published-dependency");
     project.write(
         ".cargo/config.toml",

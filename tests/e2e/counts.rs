@@ -1,4 +1,4 @@
-//! Instructions are counted exactly, by executions in which nothing is timed.
+//! Instruction counts are exact and come from executions in which nothing is timed.
 
 use serde_json::Value;
 
@@ -14,7 +14,7 @@ fn project(benchmark: &str, units: &str) -> TestProject {
     project
 }
 
-/// A commit with which a benchmark does so many units of work.
+/// Commits a version in which a benchmark does this number of units of work.
 fn more_work(project: &TestProject, benchmark: &str, units: &str) {
     let text = project.read("src/lib.rs");
     let begin = text.find(&format!("fn {benchmark}(")).unwrap();
@@ -36,8 +36,7 @@ fn row<'r>(rows: &'r [Value], id: &str) -> &'r Value {
 
 #[test]
 #[ignore = "takes long"]
-fn more_work_in_one_of_ten_benchmarks_is_named_in_one_run_and_the_counts_are_the_same_in_the_next()
-{
+fn more_work_in_one_benchmark_is_found_with_repeatable_counts() {
     let project = project("sort", "404");
     let count =
         || project.rbench(&[&COUNT[..], &["--format", "json"]].concat()).run().assert_exit(1);
@@ -60,13 +59,13 @@ fn more_work_in_one_of_ten_benchmarks_is_named_in_one_run_and_the_counts_are_the
     let stored = ["compare", "--stored", "--metric", "instructions", "--format", "json"];
     let stored = rows(&project.rbench(&stored).run().assert_exit(1));
     assert_eq!(row(&stored, "sort")["head"], sort["head"]);
-    // What is counted is no time, and nothing else takes it for one.
+    // Counts are not times, and no other command takes them for times.
     project.rbench(&["compare", "--stored"]).fails_with(2);
 }
 
 #[test]
 #[ignore = "takes long"]
-fn hash_maps_are_counted_in_the_same_states_so_that_equal_work_has_equal_counts() {
+fn hash_maps_have_the_same_states_so_equal_work_counts_equal() {
     let project = project("map", "400 + 0");
     let outcome = project.rbench(&[&COUNT[..], &["--no-skip", "--format", "json"]].concat()).ok();
     for one in rows(&outcome) {
@@ -77,7 +76,7 @@ fn hash_maps_are_counted_in_the_same_states_so_that_equal_work_has_equal_counts(
 
 #[test]
 #[ignore = "takes long"]
-fn counts_that_follow_the_order_of_a_hash_map_are_compared_in_six_states_of_each_version() {
+fn counts_depending_on_hash_order_are_compared_in_six_states() {
     let project = TestProject::of("executed");
     let text = project.read("src/lib.rs");
     let begin = text.find("fn map(").unwrap();
@@ -105,7 +104,7 @@ fn counts_that_follow_the_order_of_a_hash_map_are_compared_in_six_states_of_each
 
 #[test]
 #[ignore = "takes long"]
-fn a_history_of_counts_has_exact_steps_and_a_search_by_counts_names_the_commit() {
+fn history_of_counts_has_exact_steps_and_bisect_finds_them() {
     let project = project("fold", "400 + 0");
     more_work(&project, "fold", "420");
     more_work(&project, "fold", "420 + 0");
@@ -130,7 +129,7 @@ fn a_history_of_counts_has_exact_steps_and_a_search_by_counts_names_the_commit()
 
 #[test]
 #[ignore = "takes long"]
-fn several_kinds_of_metrics_are_measured_in_one_run_and_searched_for_one_by_one() {
+fn several_metrics_are_measured_together_and_bisected_singly() {
     let project = project("fold", "420");
     let only = ["--config", "build.strategy=relink", "--filter", "^fold$", "--format", "json"];
     let both = ["--metric", "instructions,allocations"];

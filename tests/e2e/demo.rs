@@ -1,6 +1,6 @@
-//! The demo tells its story, stops when it is told to, and leaves nothing behind.
+//! The demo prints its chapters, stops on request and leaves nothing behind.
 //!
-//! Whether all four verdicts are as expected takes a quiet machine and a minute: that is not asked here.
+//! The four verdicts are not checked here: they need a quiet machine and a minute.
 
 use std::{
     fs,
@@ -11,8 +11,8 @@ use std::{
 
 use crate::support::{TestProject, rbench::hermetic, tree};
 
-/// Starts the demo and ends it with Ctrl-C as soon as standard error has a line that begins with
-/// `sign`; gives what it wrote on standard output.
+/// Starts the demo and interrupts it at the first line on standard error that begins with `sign`;
+/// returns its standard output.
 #[track_caller]
 fn stopped_at(place: &TestProject, arguments: &[&str], sign: &str) -> String {
     let mut child: Child = place.rbench(arguments).start();
@@ -31,7 +31,7 @@ fn stopped_at(place: &TestProject, arguments: &[&str], sign: &str) -> String {
 
 #[test]
 #[ignore = "takes long"]
-fn a_demo_stopped_in_its_second_chapter_has_told_its_first_chapter_and_leaves_nothing_behind() {
+fn interrupted_demo_keeps_finished_chapters_and_cleans_up() {
     let place = TestProject::bare("anywhere");
     let told = stopped_at(&place, &["demo"], "compiling HEAD~2 ");
     for part in [
@@ -52,7 +52,7 @@ fn a_demo_stopped_in_its_second_chapter_has_told_its_first_chapter_and_leaves_no
 }
 
 #[test]
-fn what_is_kept_is_a_project_with_five_commits_that_its_tools_accept() {
+fn kept_demo_project_has_five_commits_its_tools_accept() {
     let place = TestProject::bare("anywhere");
     let elsewhere = place.beside("target of the user");
     let told = stopped_at(&place, &["demo", "--keep"], "compiling ");

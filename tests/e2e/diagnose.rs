@@ -1,4 +1,4 @@
-//! What a benchmark's numbers are made of: measured, kept, told again, and never mixed with what is compared.
+//! Diagnoses are measured, stored and shown again, and never mixed with comparisons.
 
 use std::{
     collections::BTreeSet,
@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::support::{TestProject, rbench::Outcome};
 
-/// Few executions, each of as many measurements as leaps are looked for in; and short ones.
+/// Few and short executions, each with enough measurements for the detection of level shifts.
 const FEW: [&str; 8] = ["-l", "2", "-m", "3", "-n", "200", "--min-time", "100us"];
 
 fn project() -> TestProject {
@@ -25,7 +25,7 @@ fn diagnose(project: &TestProject, arguments: &[&str]) -> Outcome {
     project.rbench(&[&["diagnose", "HEAD"], arguments].concat()).ok()
 }
 
-/// The diagnosis of the only benchmark of a report.
+/// The diagnosis in a report of a single benchmark.
 fn only(report: &Value) -> &Value {
     let [benchmark] = &report["benchmarks"].as_array().unwrap()[..] else { panic!("not one") };
     &benchmark["diagnosis"]
@@ -33,7 +33,7 @@ fn only(report: &Value) -> &Value {
 
 #[test]
 #[ignore = "takes long"]
-fn a_benchmark_is_measured_and_told_again_from_what_is_stored() {
+fn diagnosis_is_shown_again_from_stored_results() {
     let project = TestProject::of("diagnosed");
     let plots = project.beside("plots");
     let file = project.beside("diagnosis.json");
@@ -71,7 +71,7 @@ fn a_benchmark_is_measured_and_told_again_from_what_is_stored() {
         assert_eq!(again[finding], found[finding], "{finding}");
     }
 
-    // It is part of no history and of no overview, and nothing is skipped because of it.
+    // A diagnosis is part of no history and no overview, and lets no comparison skip a benchmark.
     let nothing = project.rbench(&["show"]).fails_with(2);
     nothing.assert_stderr_has(&["no results are stored for HEAD"]);
     project.rbench(&["history"]).fails_with(2).assert_stderr_has(&["no results are stored yet"]);
@@ -86,7 +86,7 @@ fn a_benchmark_is_measured_and_told_again_from_what_is_stored() {
 
 #[test]
 #[ignore = "takes long"]
-fn what_was_measured_for_a_comparison_answers_in_part() {
+fn results_of_a_comparison_answer_some_questions() {
     let project = TestProject::of("diagnosed");
     let run = ["run", "HEAD", "--exact", "--filter", "steady", "-l", "2", "-m", "2", "-n", "5"];
     project.rbench(&run).ok();
@@ -101,7 +101,7 @@ fn what_was_measured_for_a_comparison_answers_in_part() {
 }
 
 #[test]
-fn all_of_many_benchmarks_are_examined_only_on_request() {
+fn many_benchmarks_are_diagnosed_only_on_request() {
     let project = project();
     let refused = project.rbench(&["diagnose"]).fails_with(2);
     refused.assert_stderr_has(&["there are 6 benchmarks", "steady", "name one or a few"]);
@@ -109,7 +109,7 @@ fn all_of_many_benchmarks_are_examined_only_on_request() {
     word.assert_stderr_has(&["did you mean", "diagnose HEAD --filter steady"]);
 }
 
-/// The busy processes that a process has started.
+/// The ids of the child processes that keep CPUs busy.
 fn busy(parent: u32) -> Vec<u32> {
     let list = Command::new("ps").args(["-eo", "pid,ppid,args"]).output().unwrap();
     let list = String::from_utf8_lossy(&list.stdout).into_owned();
@@ -121,7 +121,7 @@ fn busy(parent: u32) -> Vec<u32> {
     list.lines().filter_map(of_line).collect()
 }
 
-/// Whether a process computes, or could.
+/// True if the process is running or runnable.
 fn is_running(id: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
     stat.rsplit(") ").next().is_some_and(|rest| !stat.is_empty() && !rest.starts_with('Z'))
@@ -129,7 +129,7 @@ fn is_running(id: u32) -> bool {
 
 #[test]
 #[ignore = "takes long"]
-fn busy_processes_run_beside_and_end_with_rbench_however_that_ends() {
+fn busy_processes_end_with_rbench_however_it_ends() {
     let project = TestProject::of("diagnosed");
     let long = ["diagnose", "HEAD", "--load", "2", "--exact", "steady", "-l", "2", "-m", "50"];
     let mut child = project.rbench(&long).start();
@@ -150,7 +150,7 @@ fn busy_processes_run_beside_and_end_with_rbench_however_that_ends() {
     assert!(soon(&mut || !found.iter().any(|id| is_running(*id))), "{found:?}");
 }
 
-/// When each execution that is stored was started.
+/// The start time of each stored execution.
 fn starts(project: &TestProject) -> BTreeSet<SystemTime> {
     let store = Store::open(&project.root().join(".rbench/results.sqlite"), &|| {}).unwrap();
     let ids: Vec<_> = store.experiments().unwrap().iter().map(|stored| stored.id).collect();
@@ -161,7 +161,7 @@ fn starts(project: &TestProject) -> BTreeSet<SystemTime> {
 
 #[test]
 #[ignore = "takes long"]
-fn an_interrupted_diagnosis_goes_on_where_it_was() {
+fn interrupted_diagnosis_resumes() {
     let project = TestProject::of("diagnosed");
     let arguments = ["diagnose", "HEAD", "--exact", "steady", "-l", "2", "-m", "20", "-n", "200"];
     let arguments = [&arguments[..], &["--min-time", "200us"]].concat();
@@ -177,7 +177,7 @@ fn an_interrupted_diagnosis_goes_on_where_it_was() {
     assert!(!before.is_empty());
     let again = project.rbench(&arguments).ok();
     again.assert_stderr_has(&["resuming an interrupted run, after"]);
-    // What was executed before was not executed again.
+    // The resumed diagnosis executed nothing a second time.
     assert!(before.is_subset(&starts(&project)));
     again.assert_stdout_has(&["2 builds × 20 executions × 200 measurements"]);
 }

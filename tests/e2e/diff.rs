@@ -1,4 +1,4 @@
-//! `cargo rbench diff`: which functions have other machine code.
+//! `cargo rbench diff` lists the functions with different machine code.
 
 use serde_json::Value;
 
@@ -21,7 +21,7 @@ fn some_changes() -> TestProject {
 }
 
 #[test]
-fn added_removed_and_changed_functions_are_listed_with_their_sizes() {
+fn changed_functions_are_listed_with_their_sizes() {
     let project = some_changes();
     let diff = project.rbench(&["diff", "--format", "json"]).ok().json("diff");
     assert_eq!(diff["base"]["revision"], "HEAD~1");
@@ -44,7 +44,7 @@ fn added_removed_and_changed_functions_are_listed_with_their_sizes() {
 }
 
 #[test]
-fn the_text_lists_the_same_functions() {
+fn text_output_lists_the_same_functions() {
     let project = some_changes();
     let text = project.rbench(&["diff", "HEAD~1", "HEAD"]).ok();
     text.assert_stdout_has(&[
@@ -60,7 +60,7 @@ fn the_text_lists_the_same_functions() {
 }
 
 #[test]
-fn without_versions_or_with_a_range_the_same_two_are_compared() {
+fn default_versions_and_a_range_compare_the_same_two() {
     let project = some_changes();
     let plain = project.rbench(&["diff"]).ok().stdout();
     assert_eq!(project.rbench(&["diff", "HEAD~1..HEAD"]).ok().stdout(), plain);
@@ -70,9 +70,9 @@ fn without_versions_or_with_a_range_the_same_two_are_compared() {
 }
 
 #[test]
-fn a_changed_constant_changes_the_one_function_that_has_it() {
+fn changed_constant_changes_the_one_function_that_has_it() {
     let project = TestProject::of("sums");
-    // Otherwise it is a closure that has it.
+    // Otherwise a closure would contain it.
     project.replace("Cargo.toml", "opt-level = 0", "opt-level = 3");
     project.commit("Optimize");
     project.replace("src/lib.rs", "STEP: u64 = 3", "STEP: u64 = 4");
@@ -84,7 +84,7 @@ fn a_changed_constant_changes_the_one_function_that_has_it() {
 }
 
 #[test]
-fn a_function_that_takes_more_of_the_stack_is_listed_with_the_sizes_of_its_frame() {
+fn larger_stack_frame_is_listed_with_both_sizes() {
     let project = TestProject::of("sums");
     project.replace("Cargo.toml", "opt-level = 0", "opt-level = 3");
     project.commit("Optimize");
@@ -107,9 +107,9 @@ fn a_function_that_takes_more_of_the_stack_is_listed_with_the_sizes_of_its_frame
     }
 }
 
-/// The fixture's change is a key that the standard library's sorting is instantiated with.
+/// The fixture changes a key type with which the standard library's sorting is instantiated.
 #[test]
-fn functions_whose_source_nobody_touched_are_listed_when_their_code_changed() {
+fn functions_with_unchanged_source_are_listed_if_code_changed() {
     let project = some_changes();
     let diff = project.rbench(&["diff", "HEAD~1", "--format", "json"]).ok().json("diff");
     let changed = names(&diff["targets"][0], "changed");
@@ -117,7 +117,7 @@ fn functions_whose_source_nobody_touched_are_listed_when_their_code_changed() {
 }
 
 #[test]
-fn functions_in_c_and_assembly_are_compared_too() {
+fn c_and_assembly_functions_are_compared_too() {
     let project = TestProject::of("native-code");
     project.replace("src/native.c", "number * number", "number * number + 1");
     project.replace("src/lib.rs", "lea rax, [rdi + 7]", "lea rax, [rdi + 8]");

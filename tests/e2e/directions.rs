@@ -1,4 +1,4 @@
-//! The directions of the house: which part may know what.
+//! The module structure: which module may use which, and which may touch the outside world.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use crate::support::{
     sources::{SourceFile, rust_files},
 };
 
-/// Each top-level module of `src/`, and the modules that its code may use besides itself.
+/// Each top-level module of `src/`, and the other modules that its code may use.
 const MAY_USE: [(&str, &[&str]); 30] = [
     // Pure: no files, no processes, no clock.
     ("model", &[]),
@@ -21,7 +21,7 @@ const MAY_USE: [(&str, &[&str]); 30] = [
     ("callgrind", &["elf"]),
     // Every line of the log passes through here.
     ("log", &["error", "model", "escape"]),
-    // The edges: each owns one part of the world.
+    // The edges: each owns one part of the outside world.
     ("process", &["error", "log", "model", "shell"]),
     ("machine", &["error", "model"]),
     ("git", &["error", "model", "shell"]),
@@ -29,7 +29,7 @@ const MAY_USE: [(&str, &[&str]); 30] = [
     ("harness", &["error", "model", "process", "shell"]),
     ("store", &["elf", "error", "model", "shell"]),
     ("forge", &[]),
-    // From results to what is read.
+    // From results to reports.
     ("verdict", &["elf", "error", "model", "impact", "stats", "store"]),
     (
         "report",
@@ -48,7 +48,7 @@ const MAY_USE: [(&str, &[&str]); 30] = [
         ],
     ),
     ("ci", &["error", "verdict", "model", "report", "escape"]),
-    // What was typed, and what is meant by it.
+    // The command line and its meaning.
     ("config", &["error", "model", "shell", "stats"]),
     ("cli", &["config", "error", "git", "model", "shell", "stats"]),
     ("project", &["builds", "error", "log", "model", "config", "git", "store"]),
@@ -137,11 +137,11 @@ const MAY_USE: [(&str, &[&str]); 30] = [
     ("bin", &["process"]),
 ];
 
-/// What is used all the same, until it has been moved. This list only ever gets shorter.
+/// Uses that `MAY_USE` does not allow and that still exist. This list only ever gets shorter.
 const NOT_YET: [(&str, &str); 3] =
     [("report", "builds"), ("report", "harness"), ("report", "machine")];
 
-/// The files of `src/` whose modules may be used by everybody, since they only name the others.
+/// The files of `src/` that any module may use, because they only name other modules.
 const ROOT: &str = "lib";
 
 /// The top-level module that a file belongs to.
@@ -150,13 +150,13 @@ fn module_of(file: &SourceFile) -> &str {
     path.split(['/', '.']).next().unwrap_or_default()
 }
 
-/// How many modules above a file's own is the root of the crate.
+/// The number of modules between the file's module and the crate root, the file's included.
 fn depth_of(file: &SourceFile) -> usize {
     let path = file.path.trim_start_matches("src/").trim_end_matches(".rs");
     path.trim_end_matches("/mod").split('/').count()
 }
 
-/// The top-level modules that a file's product code uses, its own among them.
+/// The top-level modules that a file's product code uses, including its own.
 fn modules_used(file: &SourceFile) -> BTreeSet<String> {
     let own = ["crate::".to_owned(), "cargo_rbench::".to_owned()];
     let upwards = "super::".repeat(depth_of(file));
@@ -164,8 +164,8 @@ fn modules_used(file: &SourceFile) -> BTreeSet<String> {
     names.filter(|name| MAY_USE.iter().any(|(module, _)| module == name)).collect()
 }
 
-/// Every use of one module by another that neither `MAY_USE` nor `not_yet` allows, and every entry
-/// of `not_yet` that nothing needs.
+/// Every use of one module by another that neither `MAY_USE` nor `not_yet` allows, and every
+/// unneeded entry of `not_yet`.
 fn wrong_directions(files: &[SourceFile], not_yet: &[(&str, &str)]) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut unneeded: BTreeSet<_> = not_yet.iter().copied().collect();
@@ -202,13 +202,13 @@ fn modules_use_only_those_below_them() {
     assert_none(&wrong_directions(&files, &NOT_YET));
 }
 
-/// A file of the product that somebody could have written.
+/// A made-up file of the product.
 fn planted(path: &str, text: &str) -> SourceFile {
     SourceFile { path: path.to_owned(), text: text.to_owned() }
 }
 
 #[test]
-fn a_use_in_the_wrong_direction_is_found_however_it_is_written() {
+fn wrong_direction_is_found_in_every_notation() {
     for (path, text) in [
         ("src/stats/wrong.rs", "use crate::report::Table;\n"),
         (
@@ -230,7 +230,7 @@ fn a_use_in_the_wrong_direction_is_found_however_it_is_written() {
 }
 
 #[test]
-fn tests_comments_and_modules_of_ones_own_have_no_direction() {
+fn tests_comments_and_own_modules_have_no_direction() {
     let text = "// crate::report\nuse super::report;\nuse crate::{model::Name, stats::mean};\n\
                 #[cfg(test)]\nmod tests {\n    use crate::report::Table;\n}\n";
     assert_none(&wrong_directions(&[planted("src/stats/right.rs", text)], &[]));
@@ -239,7 +239,7 @@ fn tests_comments_and_modules_of_ones_own_have_no_direction() {
 }
 
 #[test]
-fn an_exception_counts_as_long_as_it_is_needed() {
+fn exception_must_be_needed() {
     let file = planted("src/stats/wrong.rs", "use crate::report::Table;\n");
     assert_none(&wrong_directions(&[file], &[("stats", "report")]));
     let file = planted("src/stats/right.rs", "use crate::model::Name;\n");
@@ -248,7 +248,7 @@ fn an_exception_counts_as_long_as_it_is_needed() {
 }
 
 #[test]
-fn no_module_is_above_itself() {
+fn table_of_directions_has_no_cycle() {
     let table: BTreeMap<&str, &[&str]> = MAY_USE.into_iter().collect();
     assert_eq!(table.len(), MAY_USE.len(), "each module stands in the table once");
     let mut placed = BTreeSet::new();
@@ -282,8 +282,9 @@ const WITH_CYCLES: [&str; 12] = [
     "src/report/plan",
 ];
 
-/// Each folder of the crate at `root` whose modules use each other in a cycle, with each cycle of it. A module that
-/// has a folder of its own counts with all that is in it; the file above a folder is one of its modules, `mod`.
+/// Each folder of the crate at `root` whose modules use each other in a cycle, with its cycles. A
+/// module with a folder counts together with everything in it; the file above a folder is one of
+/// its modules, `mod`.
 fn cycles(files: &[SourceFile], root: &str) -> BTreeMap<String, Vec<String>> {
     let modules = Modules::read(files, root);
     let uses = modules.uses();
@@ -310,31 +311,34 @@ fn cycles(files: &[SourceFile], root: &str) -> BTreeMap<String, Vec<String>> {
     found
 }
 
-/// The modules that each module uses, with the items that it uses of them.
+/// The modules that each module uses, with the used items.
 type Arrows = BTreeMap<String, BTreeMap<String, BTreeSet<String>>>;
 
-/// The modules of each cycle: the largest sets in which every module reaches every other.
+/// The modules of each cycle: the largest sets in which every module leads to every other.
 fn members_of_cycles(arrows: &Arrows) -> BTreeSet<BTreeSet<&str>> {
-    let reached_from = |start: &str| {
-        let mut reached = BTreeSet::new();
+    let reachable_from = |start: &str| {
+        let mut targets = BTreeSet::new();
         let mut next = vec![start];
         while let Some(module) = next.pop() {
             let used = arrows.get(module).into_iter().flat_map(BTreeMap::keys);
-            let new = used.map(String::as_str).filter(|used| reached.insert(*used));
+            let new = used.map(String::as_str).filter(|used| targets.insert(*used));
             next.extend(new.collect::<Vec<_>>());
         }
-        reached
+        targets
     };
-    let reach: BTreeMap<&str, BTreeSet<&str>> =
-        arrows.keys().map(|module| (module.as_str(), reached_from(module))).collect();
-    let reaches = |from: &str, to: &str| reach.get(from).is_some_and(|it| it.contains(to));
-    let in_a_cycle = reach.iter().filter(|(module, reached)| reached.contains(*module));
-    in_a_cycle
-        .map(|(module, reached)| reached.iter().copied().filter(|it| reaches(it, module)).collect())
+    let all_targets: BTreeMap<&str, BTreeSet<&str>> =
+        arrows.keys().map(|module| (module.as_str(), reachable_from(module))).collect();
+    let is_reachable =
+        |from: &str, to: &str| all_targets.get(from).is_some_and(|it| it.contains(to));
+    let cyclic = all_targets.iter().filter(|(module, targets)| targets.contains(*module));
+    cyclic
+        .map(|(module, targets)| {
+            targets.iter().copied().filter(|it| is_reachable(it, module)).collect()
+        })
         .collect()
 }
 
-/// Each arrow of a cycle.
+/// Describes each arrow of a cycle.
 fn describe(members: &BTreeSet<&str>, arrows: &Arrows) -> String {
     let mut lines = Vec::new();
     for from in members {
@@ -347,7 +351,7 @@ fn describe(members: &BTreeSet<&str>, arrows: &Arrows) -> String {
 }
 
 #[test]
-fn modules_use_each_other_in_no_cycle() {
+fn modules_do_not_use_each_other_in_a_cycle() {
     let mut found = BTreeMap::new();
     for root in ["src", "harness/src"] {
         found.extend(cycles(&rust_files(&[root]), root));
@@ -359,7 +363,7 @@ fn modules_use_each_other_in_no_cycle() {
 }
 
 #[test]
-fn a_cycle_is_found_however_it_is_written() {
+fn cycle_is_found_in_every_notation() {
     let above = planted("src/room/mod.rs", "mod a;\nmod b;\npub use a::A;\npub use b::B;\n");
     for (a, b) in [
         ("use super::b::B;", "use crate::room::a::A;"),
@@ -382,7 +386,7 @@ fn a_cycle_is_found_however_it_is_written() {
 }
 
 #[test]
-fn what_is_passed_on_and_what_tests_use_is_in_no_cycle() {
+fn reexports_and_tests_are_in_no_cycle() {
     let files = [
         planted("src/room/mod.rs", "mod a;\nmod b;\npub use a::A;\npub struct T;\n"),
         planted("src/room/a.rs", "use super::{T, b::B};\nuse std::fmt;\n"),
@@ -409,7 +413,7 @@ fn uses(directories: &[&str], words: &[&str], allowed: &[&str]) -> Vec<String> {
     found
 }
 
-/// Whether a file is one of these or below one of them.
+/// True if a file is one of these paths or below one of them.
 fn is_in(file: &SourceFile, paths: &[&str]) -> bool {
     let below = |path: &str| file.path == path || file.path.starts_with(&format!("{path}/"));
     paths.iter().any(|path| below(path))
@@ -421,7 +425,7 @@ fn assert_none(found: &[String]) {
 }
 
 #[test]
-fn the_model_and_the_statistics_know_no_edge() {
+fn model_and_statistics_use_no_edge() {
     let edges = [
         "std::fs",
         "std::process",
@@ -440,7 +444,7 @@ fn the_model_and_the_statistics_know_no_edge() {
 }
 
 #[test]
-fn only_three_files_of_a_build_and_the_process_of_a_measurement_spawn() {
+fn spawning_is_limited_to_builds_and_process() {
     let spawning = [".spawn()", ".output()", ".status()", ".exec()", "posix_spawn", "fork("];
     let allowed = [
         "src/builds/tool.rs",
@@ -452,24 +456,24 @@ fn only_three_files_of_a_build_and_the_process_of_a_measurement_spawn() {
 }
 
 #[test]
-fn only_the_console_and_what_runs_in_place_of_a_tool_print() {
+fn printing_is_limited_to_the_console_and_wrappers() {
     let printing = ["println!", "print!(", "stdout()", "stderr()", "dbg!"];
     let allowed = [
         "src/console.rs",
         "src/log.rs",
         "src/main.rs",
-        // Processes of their own, started by cargo and rustc: standard error is all they have.
+        // Separate processes, started by cargo and rustc: standard error is all they have.
         "src/builds/wrapper.rs",
         "src/builds/supervisor.rs",
         "src/builds/tool.rs",
-        // The last words of a signal handler, which may call nothing that locks or allocates.
+        // The final message of a signal handler, which may call nothing that locks or allocates.
         "src/process/interrupt.rs",
     ];
     assert_none(&uses(&["src"], &printing, &allowed));
 }
 
 #[test]
-fn each_library_of_an_edge_is_known_only_there() {
+fn libraries_of_an_edge_are_used_only_there() {
     for (library, modules) in [
         ("git2", &["src/git"][..]),
         ("rusqlite", &["src/store"]),
@@ -485,7 +489,7 @@ fn each_library_of_an_edge_is_known_only_there() {
 }
 
 #[test]
-fn only_the_command_line_knows_the_commands_of_clap() {
+fn clap_commands_are_used_only_by_the_command_line() {
     // Options that are flags as well as keys of bench.toml are defined once, in `config`.
     let allowed = ["src/cli.rs", "src/cli", "src/config/options.rs", "src/main.rs"];
     for file in rust_files(&["src"]).iter().filter(|file| !is_in(file, &allowed)) {

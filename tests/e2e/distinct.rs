@@ -1,11 +1,11 @@
-//! Builds of one version really differ, and are the same ones whenever and wherever they are made.
+//! Builds of one version really differ, and are the same whenever and wherever they are made.
 
 use crate::support::TestProject;
 
 const EIGHT: [&str; 4] = ["--config", "build.strategy=relink", "--builds", "8"];
 
 #[test]
-fn eight_builds_are_eight_programs_with_the_same_results_and_found_again_the_next_time() {
+fn eight_builds_are_distinct_equivalent_and_cached() {
     let project = TestProject::of("sums");
     let builds = project.build(&EIGHT);
     assert_eq!(builds.distinct(0), (8, 8));
@@ -18,7 +18,7 @@ fn eight_builds_are_eight_programs_with_the_same_results_and_found_again_the_nex
 }
 
 #[test]
-fn more_builds_extend_the_list_and_another_seed_gives_another_one() {
+fn more_builds_extend_the_list_and_another_seed_replaces_it() {
     let project = TestProject::of("sums");
     let builds = project.build(&EIGHT);
     let more = project.build(&["--config", "build.strategy=relink", "--builds", "9"]);
@@ -33,7 +33,7 @@ fn more_builds_extend_the_list_and_another_seed_gives_another_one() {
 }
 
 #[test]
-fn a_clone_in_another_directory_gives_the_same_builds() {
+fn clone_in_another_directory_gives_the_same_builds() {
     let project = TestProject::of("sums");
     let clone = project.clone_elsewhere().share_home(&project);
     let here = project.build(&["--config", "build.strategy=relink", "--builds", "2"]);
@@ -44,22 +44,22 @@ fn a_clone_in_another_directory_gives_the_same_builds() {
 }
 
 #[test]
-fn every_layout_gives_programs_that_work_and_all_but_the_natural_one_differ_by_seed() {
+fn layouts_give_working_programs_that_differ_by_seed() {
     let project = TestProject::of("sums");
-    let natural = ["--config", "build.strategy=relink", "--builds", "3", "--layout", "default"];
-    let natural = project.build(&natural);
-    assert_eq!(natural.distinct(0), (1, 1));
+    let default = ["--config", "build.strategy=relink", "--builds", "3", "--layout", "default"];
+    let default = project.build(&default);
+    assert_eq!(default.distinct(0), (1, 1));
     let text = project.rbench(&["build", "--layout", "default", "--builds", "3"]).ok();
     text.assert_stdout_has(&["1 of 3 builds distinct", "only 1 of 3 builds differ"]);
 
-    let mut seen = natural.digests(0);
+    let mut seen = default.digests(0);
     for layout in ["same-address", "shuffled", "padded", "aligned"] {
         let arguments = ["--config", "build.strategy=relink", "--builds", "3", "--layout", layout];
         let builds = project.build(&arguments);
         assert_eq!(builds.distinct(0), (3, 3), "{layout}");
-        assert_eq!(builds.printed(0), natural.printed(0), "{layout}");
+        assert_eq!(builds.printed(0), default.printed(0), "{layout}");
         assert_eq!(builds.report["layout"], layout);
-        // It takes another version to have the same addresses as this one.
+        // Same addresses need another version to share them with.
         let made = if layout == "same-address" { "same-order" } else { layout };
         assert_eq!(builds.target(0)["layout"], made);
         assert_eq!(builds.version(0)["compiled"], false, "one compilation serves all layouts");
@@ -69,7 +69,7 @@ fn every_layout_gives_programs_that_work_and_all_but_the_natural_one_differ_by_s
 }
 
 #[test]
-fn the_rebuild_strategy_compiles_once_for_every_build() {
+fn rebuild_strategy_compiles_once_per_build() {
     let project = TestProject::of("sums");
     let builds = project.build(&["--config", "build.strategy=rebuild", "--builds", "2"]);
     assert_eq!(builds.version(0)["strategy"], "rebuild");
@@ -82,7 +82,7 @@ fn the_rebuild_strategy_compiles_once_for_every_build() {
 
 /// A benchmark runs in its checkout too. A build script does the same in less time.
 #[test]
-fn what_a_program_writes_into_its_own_sources_is_not_compiled() {
+fn changes_of_a_program_to_its_sources_are_not_compiled() {
     let project = TestProject::of("sums");
     project.write("step", "3");
     project.write(
@@ -104,9 +104,9 @@ fn what_a_program_writes_into_its_own_sources_is_not_compiled() {
     builds.outcome.assert_stderr_has(&["warning: ", " has changed step in the sources of HEAD"]);
 }
 
-/// Before something else is compiled there, the sources are written again without what was added.
+/// Before something else is compiled there, the sources are written again without the additions.
 #[test]
-fn what_a_build_script_adds_to_the_sources_is_there_when_the_benchmark_runs() {
+fn additions_of_a_build_script_exist_when_the_benchmark_runs() {
     let project = TestProject::of("sums");
     project.append("Cargo.toml", "[features]\nother = []\n");
     project.write(
@@ -120,8 +120,7 @@ fn what_a_build_script_adds_to_the_sources_is_there_when_the_benchmark_runs() {
     project.replace("benches/work.rs", "println!(\"steps", line);
     project.commit("Read what the build script adds");
     let build = |arguments: &[&str]| {
-        project
-            .build(&[&["--config", "build.strategy=relink", "--builds", "1"], arguments].concat())
+        project.build(&[&["--config", "build.strategy=relink", "--builds", "1"], arguments].concat())
     };
     build(&[]);
     let again = build(&[]);

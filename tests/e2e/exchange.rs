@@ -1,4 +1,4 @@
-//! Results go from one store to another, whole or not at all.
+//! Results move from one store to another, completely or not at all.
 
 use std::{
     fs::{self, Permissions},
@@ -7,24 +7,12 @@ use std::{
 
 use crate::support::{TestProject, rbench::PROGRAM};
 
-/// The least that can be judged, and quick.
-const RUN: [&str; 12] = [
-    "run",
-    "HEAD",
-    "--config",
-    "build.strategy=relink",
-    "-l",
-    "2",
-    "-m",
-    "1",
-    "-n",
-    "2",
-    "--config",
-    "experiment.warm-up=1ms",
-];
+/// The least that gives a result, and quick.
+const RUN: [&str; 12] =
+    ["run", "HEAD", "--config", "build.strategy=relink", "-l", "2", "-m", "1", "-n", "2", "--config", "experiment.warm-up=1ms"];
 
 #[test]
-fn what_is_exported_is_imported_once_and_shown_elsewhere() {
+fn export_is_imported_once_and_shown_elsewhere() {
     let project = TestProject::of("counted");
     let secret = ["--cargo-arg=--config", "--cargo-arg=env.TOKEN='s3cret'"];
     project.rbench(&[&RUN[..], &secret].concat()).ok();
@@ -45,34 +33,24 @@ fn what_is_exported_is_imported_once_and_shown_elsewhere() {
 }
 
 #[test]
-fn what_took_turns_is_judged_shown_and_told_as_such_wherever_it_is() {
+fn interleaved_results_keep_their_mode_through_an_export() {
     let project = TestProject::of("counted");
     project.replace("src/lib.rs", "u64 = 1_000", "u64 = 2_000");
     project.commit("Change the work");
-    let short = [
-        "--config",
-        "build.strategy=relink",
-        "-l",
-        "4",
-        "-m",
-        "1",
-        "-n",
-        "5",
-        "--config",
-        "experiment.warm-up=1ms",
-    ];
+    let short = ["--config", "build.strategy=relink", "-l", "4", "-m", "1", "-n", "5", "--config", "experiment.warm-up=1ms"];
     let compare = ["compare", "--no-confirm", "--fail-on", "never", "--no-skip"];
     project.rbench(&[&compare, &short[..]].concat()).ok();
     let exported = project.rbench(&["export"]).ok().stdout();
-    // The fixture reads no clock, so neither can take turns. One has, as far as the file says.
+    // The fixture reads no clock, so neither benchmark can be interleaved. The edited file claims
+    // that one was.
     let alone = r#""schedule":{"unavailable":"no_clock"}"#;
     assert!(exported.contains(alone), "{exported}");
-    let told = |line: &str| {
+    let claimed = |line: &str| {
         let changes = line.contains(r#""id":"changing""#);
         let turns = if changes { r#""schedule":{"interleaved":98}"# } else { alone };
         line.replacen(alone, turns, 1)
     };
-    let exported: String = exported.split_inclusive('\n').map(told).collect();
+    let exported: String = exported.split_inclusive('\n').map(claimed).collect();
     let elsewhere = project.clone_elsewhere();
     let file = elsewhere.beside("results.jsonl");
     fs::write(&file, &exported).unwrap();
@@ -105,7 +83,7 @@ fn what_took_turns_is_judged_shown_and_told_as_such_wherever_it_is() {
 }
 
 #[test]
-fn what_is_no_export_is_refused_with_its_line_and_nothing_is_changed() {
+fn invalid_export_is_rejected_with_its_line() {
     let project = TestProject::of("counted");
     project.rbench(&RUN).ok();
     let export = project.rbench(&["export"]).ok().stdout();
@@ -130,7 +108,7 @@ fn what_is_no_export_is_refused_with_its_line_and_nothing_is_changed() {
 }
 
 #[test]
-fn an_export_replaces_an_earlier_one_when_it_is_complete_and_never_the_store() {
+fn export_replaces_only_an_earlier_export_once_complete() {
     let project = TestProject::of("counted");
     project.rbench(&RUN).ok();
     let link = project.beside("link.sqlite");
@@ -159,7 +137,7 @@ fn an_export_replaces_an_earlier_one_when_it_is_complete_and_never_the_store() {
 }
 
 #[test]
-fn the_store_lies_where_bench_toml_says() {
+fn store_path_comes_from_bench_toml() {
     let project = TestProject::of("counted");
     project.write("bench.toml", "[store]\npath = \"kept/here.sqlite\"\n");
     project.rbench(&RUN).ok();

@@ -1,4 +1,4 @@
-//! `cargo rbench exec`: exactly what was asked, or the reason why not.
+//! `cargo rbench exec` gives exactly the requested measurements, or the reason why not.
 
 use std::process::{Command, Output};
 
@@ -7,23 +7,23 @@ use crate::support::{
     rbench::{Outcome, PROGRAM, Rbench, hermetic},
 };
 
-/// Little warm-up and short measurements, and the working tree.
+/// Runs in the working tree with a short warm-up and short measurements, to be quick.
 fn exec(project: &TestProject, arguments: &[&str]) -> Rbench {
     project.rbench(&[&["exec", ".", "--warm-up", "2ms", "--min-time", "0ms"], arguments].concat())
 }
 
-/// What is printed.
+/// The standard output of a successful `exec`.
 fn executed(project: &TestProject, arguments: &[&str]) -> String {
     exec(project, arguments).ok().stdout()
 }
 
-/// The benchmarks of a bench target, such as `package target`, that were measured.
+/// The ids of the measured benchmarks of one bench target, which is given as `package target`.
 fn ids<'t>(text: &'t str, target: &str) -> Vec<&'t str> {
     let heads = text.lines().filter_map(|line| line.strip_prefix(target)?.split_once(" ("));
     heads.map(|(id, _)| id.trim_start()).collect()
 }
 
-/// The values of each metric of each benchmark, in the order in which they are printed.
+/// The values of each metric of each benchmark, in the order of the output.
 fn metrics(text: &str) -> Vec<(&str, Vec<f64>)> {
     let mut metrics: Vec<(&str, Vec<f64>)> = Vec::new();
     for line in text.lines().map(str::trim) {
@@ -40,16 +40,17 @@ fn metrics(text: &str) -> Vec<(&str, Vec<f64>)> {
     metrics
 }
 
-/// How many measurements of wall time each benchmark has.
+/// The number of wall-time measurements of each benchmark.
 fn counts(text: &str) -> Vec<usize> {
     let walls = metrics(text).into_iter().filter(|(name, _)| *name == "wall");
     walls.map(|(_, values)| values.len()).collect()
 }
 
-/// What introduces the command that executes a failed benchmark again.
+/// Introduces the command that executes a failed benchmark again.
 const BY_RBENCH: &str = "hint: reproduce with: ";
 
-/// What the command comes to that a failure gives after these words, in a shell.
+/// Runs the command that follows `words` on standard error in a shell. Returns its output, and both
+/// streams as one text.
 fn repeat(project: &TestProject, outcome: &Outcome, words: &str) -> (Output, String) {
     let stderr = outcome.stderr();
     let hint = stderr.split(words).nth(1).unwrap_or_else(|| panic!("{stderr}"));
@@ -67,7 +68,7 @@ fn repeat(project: &TestProject, outcome: &Outcome, words: &str) -> (Output, Str
 }
 
 #[test]
-fn the_native_harness_takes_exactly_the_measurements_asked() {
+fn native_harness_takes_exactly_the_requested_measurements() {
     let project = TestProject::native();
     for (asked, number) in [("7", 7), ("30", 30)] {
         let text = executed(&project, &["--exact", "count/64", "-n", asked, "--seed", "9"]);
@@ -81,7 +82,7 @@ fn the_native_harness_takes_exactly_the_measurements_asked() {
 
 #[test]
 #[ignore = "takes long"]
-fn criterion_takes_what_is_asked_from_ten_on_and_says_why_below() {
+fn criterion_takes_ten_or_more_and_explains_the_minimum() {
     let project = TestProject::criterion();
     for (id, asked, number, reason) in [
         ("sum", "12", 12, None),
@@ -114,7 +115,7 @@ fn criterion_takes_what_is_asked_from_ten_on_and_says_why_below() {
 }
 
 #[test]
-fn several_matches_are_refused_with_their_names() {
+fn several_matches_are_rejected_with_their_names() {
     let project = TestProject::native();
     let outcome = exec(&project, &["count"]).fails_with(2);
     outcome.assert_stderr_has(&[
@@ -129,7 +130,7 @@ fn several_matches_are_refused_with_their_names() {
 }
 
 #[test]
-fn a_whole_target_runs_in_one_process_and_loses_only_what_fails() {
+fn whole_target_runs_in_one_process_and_loses_only_failures() {
     let project = TestProject::native();
     let arguments = ["--whole-target", "--bench", "bad", "^good|^panic$|twice", "-n", "4"];
     let outcome = exec(&project, &arguments).fails_with(4);
@@ -144,7 +145,7 @@ fn a_whole_target_runs_in_one_process_and_loses_only_what_fails() {
 }
 
 #[test]
-fn a_failed_benchmark_comes_with_its_reason_and_a_command_that_shows_it_again() {
+fn failed_benchmark_gives_its_reason_and_a_repeat_command() {
     let project = TestProject::native();
     for (id, reason, last_words, again) in [
         ("panic", "panicked: no such luck", "panicked at", "no such luck"),
@@ -180,7 +181,7 @@ fn a_failed_benchmark_comes_with_its_reason_and_a_command_that_shows_it_again() 
 }
 
 #[test]
-fn a_benchmark_that_cannot_run_here_is_skipped_and_nothing_has_failed() {
+fn skipped_benchmark_is_not_a_failure() {
     let project = TestProject::native();
     let outcome = exec(&project, &["--exact", "skips"]).ok();
     outcome.assert_stderr_has(&["skipped: skips: there is no GPU here"]);
@@ -188,7 +189,7 @@ fn a_benchmark_that_cannot_run_here_is_skipped_and_nothing_has_failed() {
 }
 
 #[test]
-fn a_process_that_a_benchmark_leaves_behind_in_a_session_of_its_own_is_ended_and_named() {
+fn daemon_of_a_benchmark_is_killed_and_named() {
     let project = TestProject::native();
     let outcome = exec(&project, &["--exact", "leaves a daemon behind"]).ok();
     outcome.assert_stderr_has(&[
@@ -201,7 +202,7 @@ fn a_process_that_a_benchmark_leaves_behind_in_a_session_of_its_own_is_ended_and
 }
 
 #[test]
-fn what_every_execution_needs_is_checked_before_anything_is_compiled() {
+fn preconditions_are_checked_before_compiling() {
     let project = TestProject::native();
     for (command, words) in [
         (exec(&project, &["sum", "--cpu", "99999"]), "cannot pin to CPU 99999"),
@@ -218,14 +219,14 @@ fn what_every_execution_needs_is_checked_before_anything_is_compiled() {
 }
 
 #[test]
-fn a_benchmark_that_hangs_is_ended_at_its_deadline() {
+fn hanging_benchmark_is_ended_at_its_deadline() {
     let project = TestProject::native();
     let outcome = exec(&project, &["hangs", "--deadline", "1s"]).fails_with(4);
     outcome.assert_stderr_has(&["still running after 1.0 s", "--deadline", BY_RBENCH]);
 }
 
 #[test]
-fn an_answer_that_is_no_answer_is_told_for_what_it_is() {
+fn invalid_answers_are_reported_by_kind() {
     let project = TestProject::native();
     for (id, reason) in [
         ("garbage", "not one of rbench-harness"),
@@ -254,7 +255,7 @@ fn odd_ids_are_executed() {
 }
 
 #[test]
-fn a_program_named_in_bench_toml_is_a_benchmark() {
+fn program_in_bench_toml_is_a_benchmark() {
     let project = TestProject::of("sums");
     project.write("run.sh", "dd if=/dev/zero of=/dev/null bs=\"$1\" count=1\n");
     project.write(

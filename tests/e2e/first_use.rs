@@ -1,11 +1,11 @@
-//! The first minutes with rbench: what it finds, what it writes, what it says of the machine, and how it is asked.
+//! The first minutes with rbench: `init`, `doctor`, completions and help.
 
 use std::fs;
 
 use crate::support::TestProject;
 
 #[test]
-fn a_new_project_gets_a_configuration_that_changes_nothing_and_a_workflow() {
+fn init_writes_a_neutral_configuration_and_a_workflow() {
     let project = TestProject::of("program");
     let planned = project.rbench(&["init", "--ci", "github", "--dry-run"]).ok();
     planned.assert_stdout_has(&[
@@ -32,7 +32,7 @@ fn a_new_project_gets_a_configuration_that_changes_nothing_and_a_workflow() {
 }
 
 #[test]
-fn bench_targets_are_found_with_their_harnesses_and_a_missing_line_is_told() {
+fn init_finds_bench_targets_with_harnesses_and_missing_lines() {
     let project = TestProject::of("native");
     let before = project.rbench(&["init", "--dry-run", "--ci", "gitlab"]).ok();
     before.assert_stdout_has(&[": native\n", ".gitlab/rbench.yml", "compare HEAD . --quick"]);
@@ -43,7 +43,7 @@ fn bench_targets_are_found_with_their_harnesses_and_a_missing_line_is_told() {
 }
 
 #[test]
-fn a_link_in_the_place_of_a_file_is_not_followed() {
+fn symlink_in_place_of_a_file_is_not_followed() {
     let project = TestProject::of("program");
     let target = project.beside("elsewhere.toml");
     fs::write(&target, "# kept\n").unwrap();
@@ -54,7 +54,7 @@ fn a_link_in_the_place_of_a_file_is_not_followed() {
 }
 
 #[test]
-fn the_machine_is_examined_without_a_change_and_outside_of_projects_too() {
+fn doctor_changes_nothing_and_works_outside_of_projects() {
     let project = TestProject::of("program");
     let report = project.rbench(&["doctor", "--format", "json"]).ok().json("doctor");
     let findings = report["findings"].as_array().unwrap();
@@ -72,7 +72,7 @@ fn the_machine_is_examined_without_a_change_and_outside_of_projects_too() {
 }
 
 #[test]
-fn a_quiet_command_prints_its_report_alone_and_still_its_errors() {
+fn quiet_prints_only_the_report_and_errors() {
     let project = TestProject::of("program");
     let list = project.rbench(&["list", "-q", "--command", "word-count"]).ok();
     assert_eq!(list.stderr(), "");
@@ -96,7 +96,7 @@ fn completions_are_printed_or_written() {
 }
 
 #[test]
-fn the_short_help_is_short_and_names_the_common_options() {
+fn short_help_is_short_and_names_the_common_options() {
     let project = TestProject::bare("empty");
     let short = project.rbench(&["compare", "-h"]).ok().stdout();
     assert!(short.contains("--quick") && !short.contains("--rule"), "{short}");

@@ -1,7 +1,6 @@
-//! What was measured is shown in the order of the repository, and compared only with what it can be
-//! compared with.
+//! A history shows results in the order of the repository and compares only comparable ones.
 //!
-//! Most of it needs many commits, so it is imported: lines as `export` writes them.
+//! Most tests need many commits, so they import made-up results: lines in the format of `export`.
 
 mod changes;
 mod paths;
@@ -12,24 +11,24 @@ use serde_json::{Value, json};
 
 use crate::support::TestProject;
 
-/// Three seeds of layouts.
+/// Three layout seeds.
 const SEEDS: [u32; 3] = [11, 22, 33];
 
-/// An export that is made up.
+/// A made-up export.
 struct Lines {
     text: String,
     count: usize,
-    /// The benchmark that is measured.
+    /// The measured benchmark.
     id: &'static str,
-    /// Another benchmark that is planned.
+    /// Another benchmark of the plan.
     also: Option<&'static str>,
 }
 
-/// One experiment of it.
+/// One experiment of the export.
 struct Session<'a> {
     identity: &'a str,
     machine: &'a str,
-    /// Commit, tree, and what one iteration takes, in ns.
+    /// Commit, tree and nanoseconds per iteration.
     versions: &'a [(&'a str, &'a str, f64)],
 }
 
@@ -46,7 +45,7 @@ impl Lines {
     }
 
     fn session(&mut self, session: &Session<'_>) {
-        let begun = 1_700_000_000_000_000_000 + 1_000_000_000 * self.count as u64;
+        let started = 1_700_000_000_000_000_000 + 1_000_000_000 * self.count as u64;
         let versions: Vec<Value> = session
             .versions
             .iter()
@@ -67,7 +66,7 @@ impl Lines {
             .collect();
         self.push(&json!({"experiment": {
             "identity": format!("{:0>32}", session.identity),
-            "started_ns": begun, "finished_ns": begun + 5,
+            "started_ns": started, "finished_ns": started + 5,
             "machine": {
                 "cpu": session.machine, "cores": 2, "memory": 8_589_934_592_u64, "os": "linux",
                 "architecture": "x86_64", "id": "0123",
@@ -77,7 +76,7 @@ impl Lines {
         }}));
         for (version, (_, _, value)) in session.versions.iter().enumerate() {
             for (index, seed) in SEEDS.iter().enumerate() {
-                // What both versions share of a layout, and a little that they do not.
+                // The layout's share, common to both versions, and a small difference between them.
                 let noise = 0.0001 * ((3 * index + version) % 4) as f64;
                 self.execution(version, *seed, value * (1.0 + 0.001 * index as f64 + noise));
             }
@@ -104,7 +103,7 @@ impl Lines {
         }}));
     }
 
-    /// That the last experiment did not measure a benchmark.
+    /// Records that the last experiment did not measure a benchmark.
     fn unmeasured(&mut self, id: &str, verdict: &str) {
         self.push(&json!({"unmeasured": {
             "benchmark": benchmark(id),
@@ -127,7 +126,7 @@ impl Lines {
     }
 }
 
-/// A benchmark by its id.
+/// A benchmark with this id.
 fn benchmark(id: &str) -> Value {
     json!({
         "package": "p", "target": "t", "id": id,
@@ -135,7 +134,7 @@ fn benchmark(id: &str) -> Value {
     })
 }
 
-/// A project with this many commits after the first; their hashes and trees, oldest first.
+/// A project with `commits` commits after the first, and their hashes and trees, oldest first.
 fn project(commits: usize) -> (TestProject, Vec<(String, String)>) {
     let project = TestProject::of("sums");
     for number in 0..commits {
@@ -172,7 +171,7 @@ fn field<'v>(versions: &'v [Value], path: &str) -> Vec<&'v str> {
 }
 
 #[test]
-fn the_repository_decides_the_order_and_consecutive_versions_are_judged() {
+fn versions_are_ordered_by_the_repository_and_compared() {
     let (project, commits) = project(3);
     let version = |index: usize, value: f64| (&*commits[index].0, &*commits[index].1, value);
     let mut lines = Lines::new();
@@ -206,7 +205,7 @@ fn the_repository_decides_the_order_and_consecutive_versions_are_judged() {
 }
 
 #[test]
-fn a_version_that_does_the_same_as_the_one_before_has_its_value() {
+fn unmeasured_version_takes_the_value_of_the_one_before() {
     let (project, commits) = project(4);
     let version = |index: usize, value: f64| (&*commits[index].0, &*commits[index].1, value);
     let mut lines = Lines::new();
@@ -233,13 +232,13 @@ fn a_version_that_does_the_same_as_the_one_before_has_its_value() {
     let stored = ["compare", "HEAD~3", "HEAD~2", "--stored"];
     let compared = project.rbench(&stored).ok();
     compared.assert_stdout_has(&["nothing that changed, not measured: parse/1"]);
-    // By the newest of its two experiments.
+    // The newer of its two experiments decides.
     let shown = project.rbench(&["show", "HEAD~2"]).ok();
     shown.assert_stdout_has(&["parse/1: identical: not measured, because it has the same"]);
 }
 
 #[test]
-fn a_commit_measured_again_allows_to_compare_experiments() {
+fn commit_measured_again_makes_experiments_comparable() {
     let (project, commits) = project(2);
     let version = |index: usize, value: f64| (&*commits[index].0, &*commits[index].1, value);
     let mut lines = Lines::new();
@@ -265,7 +264,7 @@ fn a_commit_measured_again_allows_to_compare_experiments() {
 
 /// The older versions were measured on another machine than the newest.
 #[test]
-fn the_variation_of_one_machine_is_not_told_beside_verdicts_of_another() {
+fn machine_variation_is_not_mixed_with_other_verdicts() {
     let (project, commits) = project(3);
     let version = |index: usize, value: f64| (&*commits[index].0, &*commits[index].1, value);
     let mut lines = Lines::new();
@@ -287,7 +286,7 @@ fn the_variation_of_one_machine_is_not_told_beside_verdicts_of_another() {
 }
 
 #[test]
-fn results_of_another_machine_are_shown_and_not_compared_unless_asked_for() {
+fn results_of_another_machine_are_compared_only_on_request() {
     let (project, commits) = project(2);
     let version = |index: usize, value: f64| (&*commits[index].0, &*commits[index].1, value);
     let mut lines = Lines::new();
@@ -317,7 +316,7 @@ fn results_of_another_machine_are_shown_and_not_compared_unless_asked_for() {
 }
 
 #[test]
-fn a_benchmark_that_chose_not_to_run_is_skipped_and_elsewhere_there_is_nothing_of_it() {
+fn skipped_benchmark_is_shown_as_skipped_where_it_was() {
     let (project, commits) = project(3);
     let version = |index: usize, value: f64| (&*commits[index].0, &*commits[index].1, value);
     let mut lines = Lines::new();
@@ -340,7 +339,7 @@ fn a_benchmark_that_chose_not_to_run_is_skipped_and_elsewhere_there_is_nothing_o
 }
 
 #[test]
-fn commits_that_are_gone_are_listed_and_only_the_newest_are_shown() {
+fn missing_commits_are_listed_and_only_newest_are_shown() {
     let (project, commits) = project(3);
     let gone = "0123456789012345678901234567890123456789";
     let mut lines = Lines::new();
@@ -371,7 +370,7 @@ fn commits_that_are_gone_are_listed_and_only_the_newest_are_shown() {
 }
 
 #[test]
-fn however_often_other_benchmarks_were_measured_since_the_results_of_one_stay_in_its_history() {
+fn results_stay_in_the_history_despite_later_runs() {
     let (project, commits) = project(2);
     let values = commits.iter().zip([100.0, 200.0]);
     let versions: Vec<_> =
@@ -389,7 +388,7 @@ fn however_often_other_benchmarks_were_measured_since_the_results_of_one_stay_in
 }
 
 #[test]
-fn an_empty_store_says_how_to_fill_it_and_none_is_made() {
+fn empty_store_explains_how_to_fill_it_and_makes_no_file() {
     let project = TestProject::of("sums");
     for arguments in [&["history"][..], &["show", "HEAD"], &["export"], &["compare", "--stored"]] {
         let outcome = project.rbench(&[arguments, &["--manifest-path", "Cargo.toml"]].concat());
@@ -408,7 +407,7 @@ fn an_empty_store_says_how_to_fill_it_and_none_is_made() {
 }
 
 #[test]
-fn a_benchmark_that_is_not_stored_is_told_with_what_is_near() {
+fn unknown_benchmark_is_rejected_with_similar_names() {
     let (project, commits) = project(1);
     let (commit, tree) = &commits[0];
     let mut lines = Lines::new();
@@ -419,7 +418,7 @@ fn a_benchmark_that_is_not_stored_is_told_with_what_is_near() {
 }
 
 #[test]
-fn what_compare_said_is_what_is_said_later() {
+fn stored_verdicts_match_those_of_compare() {
     let project = TestProject::of("counted");
     project.replace("src/lib.rs", "u64 = 1_000", "u64 = 30_000");
     project.commit("Change the work");
@@ -442,7 +441,7 @@ fn what_compare_said_is_what_is_said_later() {
     let rows = |report: &Value| {
         let mut rows = report["benchmarks"].as_array().unwrap().clone();
         rows.sort_by_key(|row| row["id"].to_string());
-        // What a benchmark executes is not stored.
+        // The functions that a benchmark executes are not stored.
         for row in &mut rows {
             row["impact"] = Value::Null;
         }

@@ -1,7 +1,7 @@
-//! What the user and the version ask of cargo is honoured: the builds are what cargo itself makes.
+//! rbench honours the settings of the user and of the version: its builds are those of cargo.
 //!
-//! The fixture prints what it was compiled with; plain `cargo bench` in the same environment says
-//! what that has to be.
+//! The fixture prints its compilation settings; plain `cargo bench` in the same environment gives
+//! the expected output.
 
 use std::{collections::BTreeSet, fs, path::Path, process::Command};
 
@@ -15,7 +15,7 @@ use crate::support::{
 
 const ONE: [&str; 4] = ["--config", "build.strategy=relink", "--builds", "2"];
 
-/// What plain cargo's bench target prints, in the working tree and the same environment.
+/// The output of plain cargo's bench target in the working tree and the same environment.
 fn as_cargo_prints(
     project: &TestProject,
     arguments: &[&str],
@@ -36,7 +36,7 @@ fn as_cargo_prints(
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Builds the working tree's commit and asserts that it prints what plain cargo's does.
+/// Builds the working tree's commit and asserts that it prints what plain cargo's build does.
 #[track_caller]
 fn prints_as_with_cargo(
     project: &TestProject,
@@ -63,7 +63,7 @@ fn assert_has(printed: &str, lines: &[&str]) {
 
 #[test]
 #[ignore = "takes long"]
-fn flags_in_the_config_file_of_a_version_count_for_that_version_alone() {
+fn flags_in_a_version_config_apply_to_that_version_alone() {
     let project = TestProject::of("settings");
     project.write(".cargo/config.toml", "[build]\nrustflags = ['--cfg', 'flag_one']\n");
     project.commit("Flag one");
@@ -79,7 +79,7 @@ fn flags_in_the_config_file_of_a_version_count_for_that_version_alone() {
 }
 
 #[test]
-fn rustflags_of_the_environment_count_and_make_another_compilation() {
+fn rustflags_variable_is_honoured_and_recompiles() {
     let project = TestProject::of("settings");
     let plain = prints_as_with_cargo(&project, &[], &[]);
     assert_has(&plain, &["flag one: false", "flag two: false"]);
@@ -89,7 +89,7 @@ fn rustflags_of_the_environment_count_and_make_another_compilation() {
 }
 
 #[test]
-fn a_config_file_above_the_repository_counts_for_every_version() {
+fn config_above_the_repository_applies_to_every_version() {
     let project = TestProject::at("settings", "projects/repository");
     let config = project.beside("projects/.cargo/config.toml");
     fs::create_dir_all(config.parent().unwrap()).unwrap();
@@ -100,7 +100,7 @@ fn a_config_file_above_the_repository_counts_for_every_version() {
 }
 
 #[test]
-fn a_profile_in_the_config_file_of_a_version_counts_more_than_one_above() {
+fn profile_in_a_version_config_overrides_one_above() {
     let project = TestProject::at("settings", "projects/repository");
     let profile = |switch| format!("[profile.bench]\ndebug-assertions = {switch}\n");
     fs::create_dir(project.beside("projects/.cargo")).unwrap();
@@ -112,7 +112,7 @@ fn a_profile_in_the_config_file_of_a_version_counts_more_than_one_above() {
 }
 
 #[test]
-fn the_config_file_in_cargos_home_counts_for_every_version() {
+fn config_in_cargo_home_applies_to_every_version() {
     let project = TestProject::of("settings");
     let home = project.beside("cargo-home");
     fs::create_dir(&home).unwrap();
@@ -123,14 +123,14 @@ fn the_config_file_in_cargos_home_counts_for_every_version() {
     fs::write(&config, "[build]\nrustflags = ['--cfg', 'flag_two']\n").unwrap();
     let printed = prints_as_with_cargo(&project, &[], &environment);
     assert_has(&printed, &["flag one: false", "flag two: true"]);
-    // What is made does not depend on how many jobs make it.
+    // The number of jobs does not change the result.
     fs::write(&config, "[build]\nrustflags = ['--cfg', 'flag_two']\njobs = 1\n").unwrap();
     let again = project.build_command(&ONE).env("CARGO_HOME", &home).ok();
     assert!(crate::support::Builds::of(again).nothing_was_made(0));
 }
 
 #[test]
-fn experiments_under_other_config_files_are_told_apart() {
+fn experiments_under_different_configs_are_kept_apart() {
     let project = TestProject::at("counted", "projects/repository");
     fs::create_dir(project.beside("projects/.cargo")).unwrap();
     let keys = |config: &str| -> BTreeSet<String> {
@@ -160,7 +160,7 @@ fn experiments_under_other_config_files_are_told_apart() {
 }
 
 #[test]
-fn the_compiler_that_a_config_file_names_is_the_one_that_is_asked() {
+fn compiler_of_a_config_file_is_used() {
     let project = TestProject::of("settings");
     project.write(".cargo/config.toml", "[build]\nrustc = './my-rustc'\n");
     for word in ["first", "second"] {
@@ -180,7 +180,7 @@ fn the_compiler_that_a_config_file_names_is_the_one_that_is_asked() {
 
 #[test]
 #[ignore = "takes long"]
-fn features_and_profiles_are_what_was_asked_for() {
+fn features_and_profiles_are_as_requested() {
     let project = TestProject::of("settings");
     let log = project.beside("rustc.log");
     let wrapper = logging(&project.beside("rustc-wrapper"), &log, "\"$@\"");
@@ -216,7 +216,7 @@ fn bench_compilations(log: &Path, project: &TestProject) -> String {
 }
 
 #[test]
-fn settings_in_bench_toml_count_unless_a_flag_says_otherwise() {
+fn bench_toml_settings_apply_unless_a_flag_overrides_them() {
     let project = TestProject::of("settings");
     project.write(
         "bench.toml",
@@ -231,7 +231,7 @@ fn settings_in_bench_toml_count_unless_a_flag_says_otherwise() {
 }
 
 #[test]
-fn the_users_linker_links_every_build() {
+fn linker_of_the_user_links_every_build() {
     let project = TestProject::of("settings");
     let log = project.beside("linker.log");
     let linker = logging(&project.beside("my-cc"), &log, "cc \"$@\"");
@@ -251,7 +251,7 @@ fn the_users_linker_links_every_build() {
 }
 
 #[test]
-fn a_linker_in_the_repository_is_that_of_the_version() {
+fn linker_in_the_repository_is_that_of_the_version() {
     let project = TestProject::of("sums");
     project.write(".cargo/config.toml", "[target.'cfg(all())']\nlinker = './my-cc'\n");
     let log = project.beside("linker.log");
@@ -268,7 +268,7 @@ fn a_linker_in_the_repository_is_that_of_the_version() {
 }
 
 #[test]
-fn the_users_wrappers_of_rustc_are_called() {
+fn rustc_wrappers_of_the_user_are_called() {
     let project = TestProject::at("settings", "projects/repository");
     let log = project.beside("wrapper.log");
     let workspace_log = project.beside("workspace-wrapper.log");
@@ -297,7 +297,7 @@ fn the_users_wrappers_of_rustc_are_called() {
 }
 
 #[test]
-fn the_toolchain_file_of_a_version_counts_for_that_version_alone() {
+fn toolchain_file_of_a_version_applies_to_it_alone() {
     let project = TestProject::of("settings");
     let mut list = Command::new("rustup");
     rbench::hermetic(&mut list, &project.home());
@@ -326,7 +326,7 @@ fn the_toolchain_file_of_a_version_counts_for_that_version_alone() {
 }
 
 #[test]
-fn a_toolchain_that_is_not_installed_is_named() {
+fn missing_toolchain_is_named() {
     let project = TestProject::of("settings");
     project.write("rust-toolchain.toml", "[toolchain]\nchannel = '1.2.3'\n");
     project.commit("Use an old toolchain");
@@ -340,7 +340,7 @@ fn a_toolchain_that_is_not_installed_is_named() {
 }
 
 #[test]
-fn locked_refuses_a_lock_file_that_does_not_fit_and_takes_one_that_does() {
+fn locked_rejects_a_stale_lock_file_and_accepts_a_good_one() {
     let project = TestProject::of("settings");
     project.build(&[&ONE[..], &["--config=build.locked=true"]].concat());
     project.replace("Cargo.toml", "version = \"1.0.0\"", "version = \"1.0.1\"");
@@ -351,7 +351,7 @@ fn locked_refuses_a_lock_file_that_does_not_fit_and_takes_one_that_does() {
 }
 
 #[test]
-fn locked_refuses_a_version_without_a_lock_file_whatever_was_compiled_before() {
+fn locked_rejects_a_missing_lock_file_despite_the_cache() {
     let project = TestProject::of("settings");
     project.git(&["rm", "-q", "Cargo.lock"]);
     project.commit("Leave the lock file out");
@@ -367,7 +367,7 @@ fn locked_refuses_a_version_without_a_lock_file_whatever_was_compiled_before() {
 }
 
 #[test]
-fn a_package_that_needs_a_newer_toolchain_is_told_the_ways_out() {
+fn package_needing_a_newer_toolchain_gets_suggestions() {
     let project = TestProject::of("settings");
     project.replace("Cargo.toml", "edition = ", "rust-version = \"1.999\"\nedition = ");
     project.commit("Need a newer toolchain");
@@ -380,12 +380,12 @@ fn a_package_that_needs_a_newer_toolchain_is_told_the_ways_out() {
 }
 
 #[test]
-fn secrets_of_the_environment_are_not_kept_with_a_recipe() {
+fn secrets_of_the_environment_are_not_stored_in_a_recipe() {
     let project = TestProject::of("sums");
     let names = ["LD_SECRET", "ARTIFACTORY_TOKEN", "CC_SECRET", "MOLD_TOKEN"];
     let command =
         names.iter().fold(project.build_command(&ONE), |command, name| command.env(name, "s3cr3t"));
-    // It is not text, and no reason to fail.
+    // A value that is not UTF-8 is no reason to fail.
     let odd = std::os::unix::ffi::OsStrExt::from_bytes(b"\xff");
     let odd: &std::ffi::OsStr = odd;
     command.env("LD_ODD", odd).ok();
@@ -407,7 +407,7 @@ fn offline_is_passed_on_to_cargo() {
 }
 
 #[test]
-fn a_target_dir_shared_by_everybody_mixes_no_versions_up() {
+fn shared_target_dir_keeps_versions_apart() {
     let project = TestProject::of("sums");
     project.replace("src/lib.rs", "STEP: u64 = 3", "STEP: u64 = 4");
     project.commit("Take larger steps");
@@ -423,7 +423,7 @@ fn a_target_dir_shared_by_everybody_mixes_no_versions_up() {
 }
 
 #[test]
-fn a_bench_target_without_its_required_features_is_left_out_as_cargo_does() {
+fn bench_target_without_its_required_features_is_left_out() {
     let project = TestProject::of("settings");
     let target = "\n[[bench]]\nname = 'more'\nharness = false\nrequired-features = ['extra']\n";
     project.append("Cargo.toml", target);

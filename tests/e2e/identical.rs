@@ -1,11 +1,11 @@
-//! Versions with the same machine code are said to be identical.
+//! Versions with the same machine code are reported as identical.
 
 use crate::support::TestProject;
 
 const FOUR: [&str; 4] = ["--config", "build.strategy=relink", "--builds", "4"];
 
 #[test]
-fn a_commit_that_changes_no_machine_code_is_identical_for_every_seed() {
+fn commit_without_machine_code_changes_is_identical_per_seed() {
     let project = TestProject::of("sums");
     project.append("src/lib.rs", "\n// A comment at the end moves no line.\n");
     project.commit("Explain");
@@ -22,7 +22,7 @@ fn a_commit_that_changes_no_machine_code_is_identical_for_every_seed() {
 }
 
 #[test]
-fn a_comment_above_all_code_is_identical() {
+fn comment_above_all_code_is_identical() {
     let project = TestProject::of("sums");
     for file in ["src/lib.rs", "benches/work.rs"] {
         project.replace(file, "//! ", "// Moves all lines.\n//! ");
@@ -42,7 +42,7 @@ fn release(project: &TestProject) {
 }
 
 #[test]
-fn a_release_is_identical() {
+fn release_is_identical() {
     let project = TestProject::of("sums");
     release(&project);
     let builds = project.build(&[&FOUR[..], &["HEAD~1", "HEAD"]].concat());
@@ -58,10 +58,11 @@ fn a_release_is_identical() {
     assert!(!symbols(0).is_empty());
 }
 
-/// All of the program is one object then, and the same one; only cargo's name for it is another.
+/// With fat LTO the whole program is one object. Both versions have the same one, under different
+/// names.
 #[test]
 #[ignore = "takes long"]
-fn a_release_with_fat_lto_is_identical() {
+fn release_with_fat_lto_is_identical() {
     let project = TestProject::of("sums");
     project.replace("Cargo.toml", "opt-level = 0", "opt-level = 0\nlto = true");
     project.commit("Use fat LTO");
@@ -70,9 +71,10 @@ fn a_release_with_fat_lto_is_identical() {
     assert!(builds.agreement(0).identical);
 }
 
-/// Generic code of a path dependency is compiled into the bench target, with its place in the source.
+/// Generic code of a path dependency is compiled into the bench target together with its source
+/// location.
 #[test]
-fn paths_of_a_version_do_not_get_into_its_machine_code() {
+fn version_paths_do_not_get_into_machine_code() {
     let project = TestProject::of("workspace-below").in_workspace("rust");
     project.write("README.md", "# Workspace\n");
     project.commit("Describe");
@@ -83,7 +85,7 @@ fn paths_of_a_version_do_not_get_into_its_machine_code() {
 }
 
 #[test]
-fn the_uncommitted_tree_without_changes_is_identical_to_the_commit() {
+fn clean_uncommitted_tree_is_identical_to_its_commit() {
     let project = TestProject::of("sums");
     let builds =
         project.build(&["HEAD", ".", "--config", "build.strategy=relink", "--builds", "2"]);
@@ -98,9 +100,9 @@ fn the_uncommitted_tree_without_changes_is_identical_to_the_commit() {
     assert!(builds.printed(1).starts_with("steps 180\n"), "{}", builds.printed(1));
 }
 
-/// Code of a registry, kept in the repository by `cargo vendor`, is compiled with its own path.
+/// Registry code that `cargo vendor` keeps in the repository is compiled with its own path.
 #[test]
-fn paths_of_vendored_code_do_not_differ_between_versions() {
+fn vendored_paths_do_not_differ_between_versions() {
     let project = TestProject::of("published-dependency");
     project.write("vendor/leaf/Cargo.toml", "[package]\nname = 'leaf'\nversion = '1.0.0'\n");
     project.write(
@@ -123,7 +125,7 @@ fn paths_of_vendored_code_do_not_differ_between_versions() {
 
 #[test]
 #[ignore = "takes long"]
-fn debug_info_makes_no_difference() {
+fn debug_info_makes_no_difference_to_identity() {
     for settings in [
         "debug = true",
         "debug = true\nsplit-debuginfo = 'packed'\npanic = 'abort'",

@@ -1,23 +1,16 @@
-//! Two versions are judged look by look, and measured further only as far as that is needed.
+//! Two versions are compared in interim analyses, and only undecided benchmarks are measured
+//! further.
 //!
-//! The benchmarks count instead of timing, so that the verdicts do not depend on the machine.
+//! The benchmarks count instead of timing, so the verdicts do not depend on the machine.
 
 use serde_json::Value;
 
 use crate::support::{TestProject, rbench::Outcome};
 
-/// Little of each execution.
-const SHORT: [&str; 7] = [
-    "compare",
-    "--config",
-    "build.strategy=relink",
-    "-n",
-    "5",
-    "--config",
-    "experiment.warm-up=1ms",
-];
+/// Few and short measurements per execution.
+const SHORT: [&str; 7] = ["compare", "--config", "build.strategy=relink", "-n", "5", "--config", "experiment.warm-up=1ms"];
 
-/// Two versions of `counted`, the second of which does thirty times the work in `changing`.
+/// Two versions of `counted`; the second does thirty times the work in `changing`.
 fn project() -> TestProject {
     let project = TestProject::of("counted");
     project.replace("src/lib.rs", "u64 = 1_000", "u64 = 30_000");
@@ -29,7 +22,7 @@ fn compare(project: &TestProject, more: &[&str]) -> Outcome {
     project.rbench(&[&SHORT[..], more, &["--format", "json"]].concat()).run()
 }
 
-/// The builds of each stage of a benchmark.
+/// The number of builds in each stage of a benchmark.
 fn builds(report: &Value, id: &str) -> Vec<u64> {
     let rows = report["benchmarks"].as_array().unwrap();
     let row = rows.iter().find(|row| row["id"] == id).unwrap();
@@ -38,7 +31,7 @@ fn builds(report: &Value, id: &str) -> Vec<u64> {
 }
 
 #[test]
-fn what_is_decided_after_five_builds_has_no_more_and_what_is_flagged_has_fresh_ones() {
+fn decided_benchmarks_stop_and_flagged_ones_get_fresh_builds() {
     let project = project();
     let outcome = compare(&project, &["--no-skip", "--min-effect", "50%"]).assert_exit(1);
     outcome.assert_stderr_has(&[
@@ -50,7 +43,7 @@ fn what_is_decided_after_five_builds_has_no_more_and_what_is_flagged_has_fresh_o
     assert_eq!(report["sample_sizes"]["first_look"], 5);
     assert_eq!(builds(&report, "changing"), [5, 6]);
     assert_eq!(builds(&report, "steady"), [5]);
-    // Stored results are judged by the same looks.
+    // Stored results go through the same interim analyses.
     let stored =
         project.rbench(&["compare", "--stored", "--min-effect", "50%", "--format", "json"]);
     let stored = stored.run().assert_exit(1).json("compare");
@@ -60,7 +53,7 @@ fn what_is_decided_after_five_builds_has_no_more_and_what_is_flagged_has_fresh_o
 }
 
 #[test]
-fn what_cannot_be_decided_soon_is_given_up_unless_there_is_patience() {
+fn undecidable_benchmark_stops_early_unless_until_decided() {
     let project = project();
     let precise = ["--min-effect", "0.00001%", "--filter", "steady", "--no-skip"];
     let report = |more: &[&str]| {
@@ -76,7 +69,7 @@ fn what_cannot_be_decided_soon_is_given_up_unless_there_is_patience() {
 
 #[test]
 #[ignore = "takes long"]
-fn a_budget_ends_after_the_first_look_and_says_what_is_left_open() {
+fn budget_ends_after_the_first_analysis_and_lists_the_rest() {
     let project = project();
     let outcome = compare(&project, &["--budget", "1ms", "--no-skip"]).assert_exit(0);
     let report = outcome.json("compare");
@@ -84,20 +77,20 @@ fn a_budget_ends_after_the_first_look_and_says_what_is_left_open() {
     let row = &report["benchmarks"].as_array().unwrap()[0];
     assert_eq!((&row["id"], &row["verdict"]), (&"changing".into(), &"inconclusive".into()));
     assert_eq!(row["reason"]["kind"], "unconfirmed");
-    // With time, it is confirmed.
+    // With more time, it is confirmed.
     let outcome = compare(&project, &["--budget", "10min", "--no-skip", "--filter", "changing"]);
     let report = outcome.assert_exit(1).json("compare");
     assert_eq!(builds(&report, "changing"), [5, 6]);
 }
 
 #[test]
-fn several_benchmarks_can_be_executed_at_once() {
+fn several_benchmarks_run_in_parallel() {
     let project = project();
     let parallel = ["--no-skip", "--parallel", "2", "--builds", "4", "--min-effect", "50%"];
     let report = compare(&project, &parallel).assert_exit(1).json("compare");
     let verdicts = report["benchmarks"].as_array().unwrap().iter().map(|row| &row["verdict"]);
     assert_eq!(verdicts.collect::<Vec<_>>(), ["regressed", "unchanged"]);
-    // It is a setting like others: results with it are told apart.
+    // Like other settings, it distinguishes results.
     let show = project.rbench(&["show", "HEAD"]).ok();
     show.assert_stdout_has(&["parallel 2"]);
 }

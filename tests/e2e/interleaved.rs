@@ -1,5 +1,5 @@
-//! Both versions of a benchmark take turns; what cannot is measured one execution after the other, and what
-//! fails is reported as if it were alone.
+//! Both versions of a benchmark run interleaved. Benchmarks that cannot run sequentially instead,
+//! and failures are reported as if the benchmark had run alone.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -32,7 +32,7 @@ const COMPARE: [&str; 19] = [
     "--config",
     "build.strategy=relink",
     "--no-confirm",
-    // What two builds say of the machine is no matter here.
+    // The verdicts from two builds do not matter here.
     "--fail-on",
     "never",
     "-l",
@@ -44,15 +44,15 @@ const COMPARE: [&str; 19] = [
     "--config",
     "experiment.min-time=200us",
 ];
-/// See [`COMPARE`].
+/// The executions of each benchmark in [`COMPARE`].
 const EXECUTIONS: usize = 8;
 
-/// Two versions of the fixture, and a file that says what `bad` does wrong.
+/// Two versions of the fixture, and a file with the fault that `bad` commits.
 fn project() -> TestProject {
     project_with(|_| {})
 }
 
-/// The same, with what `add_to_both` does to both versions.
+/// The same, with `add_to_both` applied to both versions.
 fn project_with(add_to_both: impl FnOnce(&TestProject)) -> TestProject {
     let project = TestProject::of("faults");
     let file = format!("{:?}", project.beside("faults").display().to_string());
@@ -64,7 +64,7 @@ fn project_with(add_to_both: impl FnOnce(&TestProject)) -> TestProject {
     project
 }
 
-/// Another bench target, which is replaced by a program that is no build.
+/// Another bench target, replaced by a program that is not a build.
 fn add_whole_program(project: &TestProject) {
     project.append("Cargo.toml", "\n[[bench]]\nname = \"tool\"\nharness = false\n");
     project.write("benches/tool.rs", "fn main() {}\n");
@@ -87,17 +87,17 @@ fn newest(project: &TestProject) -> (BTreeMap<String, Vec<StoredExecution>>, boo
     (rows.collect(), newest.finished.is_some())
 }
 
-/// What executions say of turns.
-fn obstacles(rows: &[StoredExecution]) -> BTreeSet<Option<InterleavingUnavailable>> {
-    let obstacle = |row: &StoredExecution| match row.outcome.as_ref().unwrap().schedule {
+/// The reasons why executions were not interleaved; `None` for interleaved ones.
+fn unavailable_reasons(rows: &[StoredExecution]) -> BTreeSet<Option<InterleavingUnavailable>> {
+    let unavailable = |row: &StoredExecution| match row.outcome.as_ref().unwrap().schedule {
         Schedule::Interleaved(passed) => {
             assert!(passed > 0);
             None
         }
-        Schedule::Unavailable(obstacle) => Some(obstacle),
+        Schedule::Unavailable(unavailable) => Some(unavailable),
         Schedule::NotRequested => panic!("turns were asked for"),
     };
-    rows.iter().map(obstacle).collect()
+    rows.iter().map(unavailable).collect()
 }
 
 #[track_caller]
@@ -109,7 +109,8 @@ fn assert_whole_pairs(rows: &[StoredExecution]) {
     assert!(pairs.values().all(|versions| *versions == 2), "{pairs:?}");
 }
 
-/// Processes of the project, memory that two processes share, and directories of executions.
+/// Checks for processes of the project, shared memory of two processes, and directories of
+/// executions.
 #[track_caller]
 fn assert_nothing_is_left(project: &TestProject) {
     let place = project.beside("");
@@ -130,13 +131,13 @@ fn assert_nothing_is_left(project: &TestProject) {
 
 #[test]
 #[ignore = "takes long"]
-fn what_can_take_turns_does_and_what_cannot_is_measured_alone_and_what_fails_is_of_its_version() {
+fn interleaving_falls_back_and_failures_keep_their_version() {
     let project = project_with(add_whole_program);
     let outcome = compare(&project, &["--config", "experiment.warm-up=2ms"]).run().assert_exit(4);
     let (mut all, is_finished) = newest(&project);
     assert!(is_finished, "{}", outcome.told());
     let mut rows = |name: &str| all.remove(name).unwrap_or_else(|| panic!("{name} is not stored"));
-    for (name, obstacle) in [
+    for (name, unavailable) in [
         ("good", None),
         ("bad", None),
         ("pool", Some(InterleavingUnavailable::OtherThreads)),
@@ -145,7 +146,7 @@ fn what_can_take_turns_does_and_what_cannot_is_measured_alone_and_what_fails_is_
         ("whole", Some(InterleavingUnavailable::WholeProgram)),
     ] {
         let rows = rows(name);
-        assert_eq!(obstacles(&rows), BTreeSet::from([obstacle]), "{name}");
+        assert_eq!(unavailable_reasons(&rows), BTreeSet::from([unavailable]), "{name}");
         assert_eq!(rows.len(), EXECUTIONS, "{name}");
         assert_whole_pairs(&rows);
     }
@@ -160,17 +161,17 @@ fn what_can_take_turns_does_and_what_cannot_is_measured_alone_and_what_fails_is_
 
 #[test]
 #[ignore = "takes long"]
-fn what_fails_in_turns_alone_is_measured_alone() {
+fn benchmark_failing_only_interleaved_runs_sequentially() {
     let project = project();
     let only = ["--filter", "good", "--filter", "bad", "--config", "experiment.warm-up=2ms"];
-    // Iterations are known then.
+    // From now on, the iterations are known.
     compare(&project, &only).ok();
     fs::write(project.beside("faults"), "HEAD abort 500 once\n").unwrap();
     compare(&project, &only).ok();
     let (all, _) = newest(&project);
     let fails = BTreeSet::from([Some(InterleavingUnavailable::FailsInterleaved)]);
-    assert_eq!(obstacles(&all["bad"]), fails);
-    assert_eq!(obstacles(&all["good"]), BTreeSet::from([None]));
+    assert_eq!(unavailable_reasons(&all["bad"]), fails);
+    assert_eq!(unavailable_reasons(&all["good"]), BTreeSet::from([None]));
     for rows in all.values().filter(|rows| !rows.is_empty()) {
         assert_eq!(rows.len(), EXECUTIONS);
         assert_whole_pairs(rows);
@@ -178,19 +179,18 @@ fn what_fails_in_turns_alone_is_measured_alone() {
     assert_nothing_is_left(&project);
 }
 
-const ONLY: [&str; 6] =
-    ["--filter", "good", "--filter", "bad", "--config", "experiment.warm-up=100ms"];
+const ONLY: [&str; 6] = ["--filter", "good", "--filter", "bad", "--config", "experiment.warm-up=100ms"];
 
-/// Starts a comparison, and interrupts it in the midst of a pair after some others.
+/// Starts a comparison, and interrupts it in the middle of a pair after some others.
 #[track_caller]
 fn interrupt(project: &TestProject) {
     let mut child = compare(project, &ONLY).start();
-    let mut said = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
-    said.find(|line| line.contains("measured 4 of")).unwrap();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    stderr.find(|line| line.contains("measured 4 of")).unwrap();
     // Head waits in the middle of a pair, and base for head, until both are ended.
     fs::write(project.beside("faults"), "HEAD sleep-long 1000 once\n").unwrap();
-    let reached = project.beside("faults.HEAD");
-    while !reached.exists() {
+    let fault_file = project.beside("faults.HEAD");
+    while !fault_file.exists() {
         assert_eq!(child.try_wait().unwrap(), None, "it ends before the fault comes");
         thread::sleep(Duration::from_millis(5));
     }
@@ -201,21 +201,22 @@ fn interrupt(project: &TestProject) {
     assert!(!is_finished && all["good"].len() + all["bad"].len() >= 4);
 }
 
-/// What is stored of a comparison that is finished.
+/// Asserts that all executions of the newest experiment are stored, with this reason for not being
+/// interleaved.
 #[track_caller]
-fn assert_finished(project: &TestProject, obstacle: Option<InterleavingUnavailable>) {
+fn assert_finished(project: &TestProject, unavailable: Option<InterleavingUnavailable>) {
     let (all, is_finished) = newest(project);
     assert!(is_finished);
     for name in ["good", "bad"] {
         assert_eq!(all[name].len(), EXECUTIONS);
-        assert_eq!(obstacles(&all[name]), BTreeSet::from([obstacle]));
+        assert_eq!(unavailable_reasons(&all[name]), BTreeSet::from([unavailable]));
         assert_whole_pairs(&all[name]);
     }
 }
 
 #[test]
 #[ignore = "takes long"]
-fn an_interrupted_pair_is_not_stored_and_the_same_command_goes_on() {
+fn interrupted_pair_is_not_stored_and_the_command_resumes() {
     let project = project();
     interrupt(&project);
     for rows in newest(&project).0.values() {
@@ -227,7 +228,7 @@ fn an_interrupted_pair_is_not_stored_and_the_same_command_goes_on() {
 
 #[test]
 #[ignore = "takes long"]
-fn what_took_turns_before_an_interrupt_does_not_count_where_turns_can_no_longer_be_taken() {
+fn interleaved_results_do_not_count_once_it_is_unavailable() {
     let project = project();
     interrupt(&project);
     let few_files = format!("ulimit -n 240\nexec '{PROGRAM}' \"$@\"");

@@ -1,4 +1,4 @@
-//! A run that is killed leaves nothing that the next one trips over or does not tidy up.
+//! A killed run leaves nothing that disturbs the next one or that the next one does not remove.
 
 use std::{
     collections::BTreeSet,
@@ -20,8 +20,8 @@ use crate::support::{
 
 const TWO: [&str; 4] = ["--builds", "2", "--config", "build.strategy=relink"];
 
-/// All paths of the cache, the storage and the directory for temporary files, without what only says
-/// when something was used.
+/// All paths of the cache, the storage and the directory for temporary files, except markers of the
+/// last use and logs.
 fn leftovers(project: &TestProject) -> BTreeSet<PathBuf> {
     let mut paths = tree::paths(&project.home());
     paths.extend(tree::paths(&project.storage()));
@@ -31,10 +31,10 @@ fn leftovers(project: &TestProject) -> BTreeSet<PathBuf> {
     paths
 }
 
-/// Kills a build while its calls of `variable`'s script that match `pattern` wait, and holds the next
-/// one against a build that nobody disturbed.
+/// Kills a build while the calls of `variable`'s script that match `pattern` wait, and compares the
+/// next build with an undisturbed one.
 #[track_caller]
-fn the_next_run_is_as_if_nothing_had_happened(variable: &str, pattern: &str, value: &str) {
+fn assert_killed_run_leaves_no_trace(variable: &str, pattern: &str, value: &str) {
     let project = TestProject::of("sums");
     let gate = Gate::new(&project.beside(""));
     gate.shut();
@@ -66,14 +66,14 @@ fn the_next_run_is_as_if_nothing_had_happened(variable: &str, pattern: &str, val
 }
 
 #[test]
-fn a_run_killed_while_it_compiles_is_forgotten_by_the_next() {
+fn run_killed_while_compiling_leaves_no_trace() {
     let pattern = "*'--crate-name work'*";
-    the_next_run_is_as_if_nothing_had_happened("RUSTC_WRAPPER", pattern, "exec \"$@\"");
+    assert_killed_run_leaves_no_trace("RUSTC_WRAPPER", pattern, "exec \"$@\"");
 }
 
-/// A compiler, a build script, and whatever they start.
+/// Covers a compiler, a build script, and their children.
 #[test]
-fn when_the_lock_is_free_everything_that_cargo_started_has_ended() {
+fn free_lock_means_that_all_cargo_processes_have_ended() {
     for signal in [Signal::KILL, Signal::INT] {
         let project = TestProject::of("sums");
         let gate = Gate::new(&project.beside(""));
@@ -99,9 +99,9 @@ fn when_the_lock_is_free_everything_that_cargo_started_has_ended() {
 }
 
 #[test]
-fn a_run_killed_while_it_links_is_forgotten_by_the_next() {
+fn run_killed_while_linking_leaves_no_trace() {
     let pattern = "*symbol-ordering-file*";
-    the_next_run_is_as_if_nothing_had_happened("RUSTFLAGS", pattern, "exec cc \"$@\"");
+    assert_killed_run_leaves_no_trace("RUSTFLAGS", pattern, "exec cc \"$@\"");
 }
 
 /// A comparison of one benchmark with itself made thirty times slower: 2 versions × 4 builds × 2
@@ -119,8 +119,8 @@ impl Comparison {
         Self { project, warm_up }
     }
 
-    /// One whose executions go on for a minute. The iterations of a measurement are known, so that it begins
-    /// with an execution that counts.
+    /// A comparison whose executions last a minute. The iterations of a measurement are already
+    /// known, so it begins with an execution that counts.
     fn long() -> Self {
         let long = Self::new("60000ms");
         let short =
@@ -141,8 +141,8 @@ impl Comparison {
         let rest = ["--filter", "changing", "--warm-up", self.warm_up];
         let command = self.project.rbench(&[&compare[..], &rest].concat());
         let mut child = command.program(program).start();
-        let said = BufReader::new(child.stderr.take().unwrap()).lines();
-        Running { child, said }
+        let stderr = BufReader::new(child.stderr.take().unwrap()).lines();
+        Running { child, stderr }
     }
 
     fn store(&self) -> Store<'static> {
@@ -183,8 +183,8 @@ impl Comparison {
     }
 }
 
-/// Waits until a process to which that signal was sent has stopped: until it is its turn on its CPU, it would
-/// heed other signals first.
+/// Waits until a process that was sent a stop signal has stopped. Until it is scheduled on its CPU,
+/// it would handle other signals first.
 fn wait_until_stopped(process: Pid) {
     let status = format!("/proc/{}/status", process.as_raw_pid());
     while !std::fs::read_to_string(&status).unwrap().contains("State:\tT") {
@@ -192,18 +192,18 @@ fn wait_until_stopped(process: Pid) {
     }
 }
 
-/// A comparison that goes on.
+/// A running comparison.
 struct Running {
     child: Child,
-    said: Lines<BufReader<ChildStderr>>,
+    stderr: Lines<BufReader<ChildStderr>>,
 }
 
 impl Running {
-    /// Reads on until it says this.
+    /// Reads standard error up to a line that contains `part`; returns that line.
     #[track_caller]
-    fn wait_until_it_says(&mut self, part: &str) -> String {
-        let mut said = self.said.by_ref().map(Result::unwrap);
-        said.find(|line| line.contains(part)).unwrap_or_else(|| panic!("it never said `{part}`"))
+    fn wait_for_line(&mut self, text: &str) -> String {
+        let mut stderr = self.stderr.by_ref().map(Result::unwrap);
+        stderr.find(|line| line.contains(text)).unwrap_or_else(|| panic!("it never said `{text}`"))
     }
 
     fn signal(&self, signal: Signal) {
@@ -211,31 +211,31 @@ impl Running {
         kill_process(Pid::from_raw(id).unwrap(), signal).unwrap();
     }
 
-    /// How it ended, and what else it said.
+    /// Waits for the end; returns the exit status and the rest of standard error.
     fn end(mut self) -> (ExitStatus, String) {
-        let rest: Vec<String> = self.said.map(Result::unwrap).collect();
+        let rest: Vec<String> = self.stderr.map(Result::unwrap).collect();
         (self.child.wait().unwrap(), rest.join("\n"))
     }
 }
 
 #[test]
 #[ignore = "takes long"]
-fn a_comparison_killed_in_any_stage_loses_nothing_that_it_said_was_done() {
+fn comparison_killed_in_any_stage_keeps_finished_executions() {
     // Long enough that none has ended when the signal comes.
     let comparison = Comparison::new("10ms");
-    let mut said = 0;
-    for part in ["measured 4 of", "with fresh layouts", "measured 4 of"] {
+    let mut executed = 0;
+    for text in ["measured 4 of", "with fresh layouts", "measured 4 of"] {
         let mut running = comparison.start();
-        let line = running.wait_until_it_says(part);
+        let line = running.wait_for_line(text);
         running.signal(Signal::KILL);
         let (status, _) = running.end();
         assert_eq!(status.code(), None);
         comparison.wait_until(false);
         assert_eq!(comparison.store().check().unwrap(), [""; 0]);
-        said = if line.starts_with("measured") { said + 4 } else { 16 };
+        executed = if line.starts_with("measured") { executed + 4 } else { 16 };
         let (slots, finished) = comparison.experiments().pop().unwrap();
-        assert!(slots.len() >= said && !finished, "{} of {said}", slots.len());
-        said = slots.len();
+        assert!(slots.len() >= executed && !finished, "{} of {executed}", slots.len());
+        executed = slots.len();
     }
     let (status, rest) = comparison.start().end();
     assert_eq!(status.code(), Some(1), "{rest}");
@@ -245,7 +245,7 @@ fn a_comparison_killed_in_any_stage_loses_nothing_that_it_said_was_done() {
     let [(resumed, true), (undisturbed, true)] = &experiments[..] else {
         panic!("one was killed and continued, one was not: {experiments:?}")
     };
-    // Fresh layouts are of one experiment alone.
+    // Fresh layouts belong to one experiment alone.
     let places = |slots: &BTreeSet<Slot>| -> Vec<_> {
         let mut all: Vec<_> = slots.iter().map(|t| (t.version, t.stage, t.round)).collect();
         all.sort_unstable();
@@ -256,10 +256,10 @@ fn a_comparison_killed_in_any_stage_loses_nothing_that_it_said_was_done() {
 }
 
 #[test]
-fn a_killed_run_takes_the_benchmark_with_it() {
+fn killed_run_takes_the_benchmark_with_it() {
     let comparison = Comparison::long();
     let mut running = comparison.start();
-    running.wait_until_it_says("plan: ");
+    running.wait_for_line("plan: ");
     comparison.wait_until(true);
     running.signal(Signal::KILL);
     running.end();
@@ -267,11 +267,11 @@ fn a_killed_run_takes_the_benchmark_with_it() {
 }
 
 #[test]
-fn any_request_to_end_ends_the_execution_and_says_how_to_go_on() {
+fn termination_signals_end_the_execution_and_hint_to_resume() {
     let comparison = Comparison::long();
     for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
         let mut running = comparison.start();
-        running.wait_until_it_says("plan: ");
+        running.wait_for_line("plan: ");
         comparison.wait_until(true);
         running.signal(signal);
         let (status, rest) = running.end();
@@ -282,12 +282,12 @@ fn any_request_to_end_ends_the_execution_and_says_how_to_go_on() {
 }
 
 #[test]
-fn a_signal_that_is_to_be_ignored_is() {
+fn ignored_signal_stays_ignored() {
     let comparison = Comparison::new("1ms");
     let path = comparison.project.beside("as-nohup");
     let program = script(&path, &format!("trap '' HUP\nexec '{PROGRAM}' \"$@\""));
     let mut running = comparison.start_by(&program);
-    running.wait_until_it_says("measured 4 of");
+    running.wait_for_line("measured 4 of");
     running.signal(Signal::HUP);
     let (status, rest) = running.end();
     assert_eq!(status.code(), Some(1), "{rest}");
@@ -295,18 +295,19 @@ fn a_signal_that_is_to_be_ignored_is() {
 }
 
 #[test]
-fn the_second_ctrl_c_does_not_wait_for_a_benchmark_that_is_deaf() {
+fn second_ctrl_c_does_not_wait_for_a_deaf_benchmark() {
     let comparison = Comparison::long();
     let mut running = comparison.start();
-    running.wait_until_it_says("plan: ");
+    running.wait_for_line("plan: ");
     comparison.wait_until(true);
-    // Asked to end, it does not while it is stopped, and would be killed after two seconds.
+    // A stopped benchmark does not react to the request to end; rbench would kill it after two
+    // seconds.
     let benchmark = comparison.executed().unwrap();
     kill_process(benchmark, Signal::STOP).unwrap();
     wait_until_stopped(benchmark);
     while running.child.try_wait().unwrap().is_none() {
         running.signal(Signal::INT);
-        // Signals that come before the first is handled are one with it.
+        // Signals that come before the first is handled merge with it.
         std::thread::sleep(Duration::from_millis(1));
     }
     let (status, rest) = running.end();
@@ -316,7 +317,7 @@ fn the_second_ctrl_c_does_not_wait_for_a_benchmark_that_is_deaf() {
 }
 
 #[test]
-fn a_request_to_end_a_build_does_not_wait_for_the_compiler() {
+fn request_to_end_a_build_does_not_wait_for_the_compiler() {
     let project = TestProject::of("sums");
     let kept = "every finished compilation is kept";
     for (command, keeps) in [

@@ -1,4 +1,4 @@
-//! Linkers that cannot arrange functions: another one does, or every build is compiled for itself.
+//! Linkers that cannot order functions: rbench replaces them, or compiles each build separately.
 
 use std::fs;
 
@@ -13,7 +13,7 @@ fn linked_by_lld(builds: &Builds) -> bool {
 }
 
 #[test]
-fn a_linker_that_cannot_arrange_functions_gives_way_to_one_that_can_and_it_is_said() {
+fn linker_without_ordering_is_replaced_and_reported() {
     let project = TestProject::of("sums");
     let build = |layout| {
         let arguments = ["--builds", "3", "--config", "build.strategy=relink", "--layout", layout];
@@ -33,7 +33,7 @@ fn a_linker_that_cannot_arrange_functions_gives_way_to_one_that_can_and_it_is_sa
 }
 
 #[test]
-fn without_any_such_linker_every_build_is_compiled_with_a_salt_and_the_distinct_ones_count() {
+fn missing_linker_falls_back_to_rehashed_builds() {
     let project = TestProject::of("many-functions");
     let only_bfd = script(
         &project.beside("only-bfd"),

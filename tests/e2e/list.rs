@@ -1,10 +1,10 @@
-//! `cargo rbench list`: what there is, as every harness names it.
+//! `cargo rbench list` shows the benchmarks that every harness has.
 
 use serde_json::Value;
 
 use crate::support::{TestProject, rbench::Outcome};
 
-/// A report of `list`, held against its schema.
+/// A report of `list`, checked against its schema.
 fn report(outcome: &Outcome) -> Value {
     outcome.json("list")
 }
@@ -25,7 +25,7 @@ fn listed(project: &TestProject, arguments: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn every_benchmark_is_listed_with_its_target_and_harness() {
+fn benchmarks_are_listed_with_target_and_harness() {
     let project = TestProject::native();
     let report = report(&project.rbench(&["list", "--format", "json"]).ok());
     assert_eq!(report["version"]["revision"], ".");
@@ -51,7 +51,7 @@ fn filters_choose_benchmarks() {
 }
 
 #[test]
-fn a_filter_that_matches_nothing_names_what_is_near() {
+fn filter_without_match_suggests_similar_names() {
     let project = TestProject::native();
     let outcome = project.rbench(&["list", ".", "--exact", "count/1023"]).fails_with(2);
     outcome.assert_stderr_has(&["no benchmark matches `count/1023`", "hint: ", "`count/1024`"]);
@@ -65,7 +65,7 @@ fn a_filter_that_matches_nothing_names_what_is_near() {
 }
 
 #[test]
-fn odd_ids_come_through_unharmed_and_can_be_given_back() {
+fn odd_ids_are_unchanged_and_select_their_benchmark() {
     let project = TestProject::native();
     let all = listed(&project, &[]);
     for odd in ["größe \"of\" 'it' / a\\b $HOME (x|y)* — 名前", "long".repeat(75).as_str()] {
@@ -75,7 +75,7 @@ fn odd_ids_come_through_unharmed_and_can_be_given_back() {
 }
 
 #[test]
-fn an_id_that_would_steer_a_terminal_is_printed_escaped_and_given_to_programs_as_it_is() {
+fn control_characters_in_ids_are_escaped_in_text_only() {
     let project = TestProject::of("counted");
     let id = "a\u{1b}[2J\u{202e}b";
     let source = format!("suite.bench(\"{}\",", id.escape_unicode());
@@ -88,7 +88,7 @@ fn an_id_that_would_steer_a_terminal_is_printed_escaped_and_given_to_programs_as
 }
 
 #[test]
-fn a_target_that_cannot_be_listed_does_not_lose_the_others() {
+fn unlistable_target_does_not_hide_the_others() {
     let project = TestProject::of("counted");
     project.write("benches/mute.rs", "fn main() {}\n");
     project.append("Cargo.toml", "\n[[bench]]\nname = \"mute\"\nharness = false\n");
@@ -100,13 +100,13 @@ fn a_target_that_cannot_be_listed_does_not_lose_the_others() {
     ]);
     let report = report(&outcome);
     assert_eq!(ids(&report), ["work: changing", "work: steady"]);
-    let [failure] = &report["failed_targets"].as_array().unwrap()[..] else { panic!("{report}") };
-    assert_eq!([&failure["package"], &failure["target"]], ["counted", "mute"]);
-    assert!(failure["error"].as_str().unwrap().contains("wrote no result"));
+    let [failed] = &report["failed_targets"].as_array().unwrap()[..] else { panic!("{report}") };
+    assert_eq!([&failed["package"], &failed["target"]], ["counted", "mute"]);
+    assert!(failed["error"].as_str().unwrap().contains("wrote no result"));
 }
 
 #[test]
-fn a_target_of_no_known_harness_is_told_the_lines_that_measure_it() {
+fn target_of_unknown_harness_gets_the_lines_to_measure_it() {
     let project = TestProject::of("sums");
     let outcome = project.rbench(&["list"]).fails_with(4);
     outcome.assert_stderr_has(&["cannot determine the harness of bench target `work`", "hint: "]);
@@ -117,7 +117,7 @@ fn a_target_of_no_known_harness_is_told_the_lines_that_measure_it() {
 }
 
 #[test]
-fn bench_toml_says_which_harness_a_target_has() {
+fn bench_toml_can_set_the_harness_of_a_target() {
     let project = TestProject::of("sums");
     let speaks_for_itself = include_str!("../../fixtures/native/benches/raw.rs");
     project.write("benches/work.rs", speaks_for_itself);
@@ -132,7 +132,7 @@ fn bench_toml_says_which_harness_a_target_has() {
 }
 
 #[test]
-fn the_parts_of_a_criterion_name_survive() {
+fn parts_of_a_criterion_name_survive() {
     let project = TestProject::criterion();
     let report =
         report(&project.rbench(&["list", "--format", "json", ".", "parameter", "64"]).ok());

@@ -1,4 +1,4 @@
-//! The log of a run: by it a failure elsewhere can be followed, and it repeats no secret.
+//! The log of a run has enough to analyse a failure elsewhere, and no secret.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use crate::support::{TestProject, rbench::Outcome};
 
 const SECRET: &str = "hunter2-and-more";
 
-/// The log that the last words name.
+/// The log that the last line of standard error names.
 fn log_of(outcome: &Outcome) -> String {
     let stderr = outcome.stderr();
     let path = stderr.lines().find_map(|line| line.strip_prefix("log: "));
@@ -66,7 +66,7 @@ fn log_of_a_comparison_has_phases_and_decisions() {
 }
 
 #[test]
-fn lines_of_the_log_are_printed_only_when_asked_for() {
+fn log_lines_are_printed_only_on_request() {
     let project = TestProject::native();
     let list = |options: &[&str]| project.rbench(&[&["list"], options].concat());
     let has_lines = |outcome: Outcome| outcome.stderr().contains(" INFO ");

@@ -1,7 +1,7 @@
 //! End-to-end tests: the real program, the real cargo, real repositories.
 //!
-//! Each test copies a fixture into a repository of its own and gives commands in an environment that
-//! holds nothing of whoever runs it.
+//! Each test copies a fixture into a new repository and runs commands in an environment without the
+//! settings of the user who runs the tests.
 
 #![expect(
     clippy::unwrap_used,

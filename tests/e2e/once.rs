@@ -1,4 +1,4 @@
-//! A program as a benchmark that is given on the command line, in a project without any bench target.
+//! `--command` makes a program a benchmark, in a project without any bench target.
 
 use crate::support::TestProject;
 
@@ -9,7 +9,7 @@ fn project() -> TestProject {
 }
 
 #[test]
-fn a_program_is_listed_and_executed_without_a_bench_target() {
+fn command_is_listed_and_executed_without_a_bench_target() {
     let project = project();
     let list = project.rbench(&["list", "--format", "json", "--command", COMMAND]).ok();
     let list = list.json("list");
@@ -25,7 +25,7 @@ fn a_program_is_listed_and_executed_without_a_bench_target() {
 
 #[test]
 #[ignore = "takes long"]
-fn two_versions_of_a_program_are_compared_with_several_layouts() {
+fn command_is_compared_in_two_versions_with_several_layouts() {
     let project = project();
     project.replace("src/main.rs", "repeat(200)", "repeat(201)");
     project.commit("A longer text");
@@ -39,14 +39,14 @@ fn two_versions_of_a_program_are_compared_with_several_layouts() {
         .map(|b| b["id"].as_str().unwrap())
         .collect();
     assert!(ids.contains(&"word-count --rounds 3") && ids.contains(&"word-count"), "{ids:?}");
-    // What is advised about it can be typed again.
+    // The suggested command works when typed again.
     let text =
         project.rbench(&[&words[..], &["-l", "2", "--fail-on", "never", "--no-confirm"]].concat());
     text.ok().assert_stdout_has(&["cargo rbench diff HEAD~1 HEAD --command "]);
 }
 
 #[test]
-fn a_comment_leaves_a_program_identical() {
+fn comment_leaves_a_command_identical() {
     let project = project();
     project.append("src/main.rs", "// The end.\n");
     project.commit("A comment");
@@ -55,7 +55,7 @@ fn a_comment_leaves_a_program_identical() {
 }
 
 #[test]
-fn a_program_that_fails_can_be_executed_again_by_hand() {
+fn failing_command_can_be_executed_again_by_hand() {
     let project = project();
     let command = "word-count --what";
     let outcome = project.rbench(&["exec", "HEAD", "--command", command]).fails_with(4);
@@ -63,7 +63,7 @@ fn a_program_that_fails_can_be_executed_again_by_hand() {
 }
 
 #[test]
-fn what_is_no_program_of_the_workspace_is_refused() {
+fn program_outside_the_workspace_is_rejected() {
     let project = project();
     let outcome = project.rbench(&["list", "--command", "./run.sh"]).fails_with(2);
     outcome.assert_stderr_has(&["program `run.sh`", "it has `word-count`", "[[command]]"]);

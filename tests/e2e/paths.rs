@@ -1,4 +1,5 @@
-//! Paths are as users have them.
+//! rbench works with the paths that users have: spaces, quotes, other alphabets, even invalid
+//! UTF-8.
 
 use std::{ffi::OsStr, fs, os::unix::ffi::OsStrExt};
 
@@ -7,7 +8,7 @@ use crate::support::{Builds, TestProject, rbench::Rbench};
 const TWO: [&str; 4] = ["--builds", "2", "--config", "build.strategy=relink"];
 
 #[test]
-fn spaces_commas_quotes_and_letters_of_other_alphabets_may_be_in_every_path() {
+fn paths_with_spaces_quotes_and_non_ascii_letters_work() {
     let project = TestProject::at("workspace-below", "wörk, 'räum' 日本/repo").in_workspace("rust");
     project.replace("shared/src/lib.rs", "shared 1", "shared 2");
     project.commit("Change the package outside of the workspace");
@@ -39,7 +40,7 @@ fn spaces_commas_quotes_and_letters_of_other_alphabets_may_be_in_every_path() {
 }
 
 #[test]
-fn bench_targets_whose_names_are_not_ascii_are_built() {
+fn bench_targets_with_non_ascii_names_are_built() {
     let project = TestProject::of("sums");
     project.git(&["mv", "benches/work.rs", "benches/größe.rs"]);
     project.replace("Cargo.toml", "name = \"work\"", "name = \"größe\"");
@@ -50,7 +51,7 @@ fn bench_targets_whose_names_are_not_ascii_are_built() {
 }
 
 #[test]
-fn a_path_that_is_no_text_is_used_or_refused_and_never_a_panic() {
+fn path_that_is_not_utf8_is_used_or_rejected_without_a_panic() {
     let project = TestProject::of("sums");
     let strange = OsStr::from_bytes(b"no \xff text");
     let moved = project.root().with_file_name(strange);
@@ -64,7 +65,7 @@ fn a_path_that_is_no_text_is_used_or_refused_and_never_a_panic() {
 }
 
 #[test]
-fn a_bare_repository_is_told_that_it_is_bare() {
+fn bare_repository_is_rejected_as_bare() {
     let project = TestProject::of("sums");
     let bare = project.beside("bare.git");
     project.git(&["clone", "--quiet", "--bare", ".", bare.to_str().unwrap()]);
@@ -74,7 +75,7 @@ fn a_bare_repository_is_told_that_it_is_bare() {
 }
 
 #[test]
-fn a_repository_with_one_commit_is_offered_the_uncommitted_tree() {
+fn single_commit_is_offered_the_uncommitted_tree() {
     let project = TestProject::of("sums");
     for command in ["compare", "diff"] {
         let outcome = project.rbench(&[command]).fails_with(2);

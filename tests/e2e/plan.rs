@@ -1,4 +1,4 @@
-//! A plan comes from what is stored, or from a pilot, and what it suggests can be used.
+//! `plan` uses stored results or a pilot, and its suggestions can be used as printed.
 
 use crate::support::TestProject;
 
@@ -11,7 +11,7 @@ fn plan(project: &TestProject, arguments: &[&str]) -> serde_json::Value {
 }
 
 #[test]
-fn nothing_is_measured_twice_and_the_lines_for_bench_toml_are_accepted() {
+fn plan_measures_nothing_twice_and_its_lines_are_accepted() {
     let project = TestProject::of("counted");
     let first = project.rbench(&[&["plan"], &PILOT[..]].concat()).ok();
     first.assert_stderr_has(&["plan: 2 benchmarks of 1 version, 3 builds × 2 executions × 4"]);
@@ -50,7 +50,7 @@ fn nothing_is_measured_twice_and_the_lines_for_bench_toml_are_accepted() {
 }
 
 #[test]
-fn a_stored_comparison_tells_how_pairs_differ() {
+fn stored_comparison_gives_the_variation_of_pairs() {
     let project = TestProject::of("counted");
     project.replace("src/lib.rs", "u64 = 1_000", "u64 = 1_100");
     project.commit("Do more");
@@ -60,7 +60,7 @@ fn a_stored_comparison_tells_how_pairs_differ() {
     let [changing] = &report["benchmarks"].as_array().unwrap()[..] else { panic!("not one") };
     assert_eq!(changing["basis"], "compared");
     assert_eq!(changing["sample_sizes"]["builds"], 4);
-    // Nothing is stored of what the comparison did not measure.
+    // A benchmark that the comparison did not measure has no stored results.
     let report = plan(&project, &["HEAD"]);
     let bases: Vec<&str> = report["benchmarks"]
         .as_array()
@@ -72,7 +72,7 @@ fn a_stored_comparison_tells_how_pairs_differ() {
 }
 
 #[test]
-fn a_wanted_half_width_decides_the_number_of_builds() {
+fn requested_half_width_decides_the_number_of_builds() {
     let project = TestProject::of("counted");
     let builds = |width: &str| {
         let report = plan(&project, &["--half-width", width]);
@@ -82,14 +82,14 @@ fn a_wanted_half_width_decides_the_number_of_builds() {
         benchmarks.iter().map(|one| one["builds"].as_u64()).collect::<Vec<_>>()
     };
     assert_eq!(builds("900%"), [Some(5), Some(5)]);
-    // More than are ever suggested.
+    // This needs more builds than are ever suggested.
     assert_eq!(builds("0.0000001%"), [None, None]);
     let text = project.rbench(&[&["plan"], &PILOT[..], &["--half-width", "900%"]].concat()).ok();
     text.assert_stdout_has(&["Stein (1945)", "for ±900 %"]);
 }
 
 #[test]
-fn a_benchmark_that_fails_is_told_with_its_reason() {
+fn failing_benchmark_is_reported_with_its_reason() {
     let project = TestProject::of("counted");
     project.replace("src/lib.rs", "    rounds(700)", "    panic!(\"the table is missing\")");
     project.commit("Break one");

@@ -1,6 +1,6 @@
-//! A head is judged against a release as well: many commits that each pass are caught by what they add up to.
+//! A head is also compared with a release, which catches many commits that pass alone but add up.
 //!
-//! The benchmarks count instead of timing, so that the verdicts do not depend on the machine.
+//! The benchmarks count instead of timing, so the verdicts do not depend on the machine.
 
 use std::io::{BufRead, BufReader};
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::support::TestProject;
 
-/// Each step is smaller than the smallest change to report, and two are larger.
+/// One step is smaller than the smallest change to report; two together are larger.
 const QUICK: [&str; 15] = [
     "compare",
     "--config",
@@ -27,7 +27,7 @@ const QUICK: [&str; 15] = [
     "150%",
 ];
 
-/// A release, and two commits that each do twice the work of the one before.
+/// A release, and two commits that each double the work.
 fn project() -> TestProject {
     let project = TestProject::of("counted");
     project.git(&["tag", "v1.0.0"]);
@@ -44,7 +44,7 @@ fn verdict(report: &Value) -> &Value {
 
 #[test]
 #[ignore = "takes long"]
-fn steps_that_pass_by_themselves_are_caught_by_what_they_add_up_to() {
+fn steps_that_pass_alone_are_caught_against_the_release() {
     let project = project();
     for revision in ["HEAD~1", "HEAD"] {
         let words = [&format!("{revision}~1"), revision];
@@ -61,7 +61,7 @@ fn steps_that_pass_by_themselves_are_caught_by_what_they_add_up_to() {
     assert!(markdown.starts_with("### Benchmarks: regressed\n"), "{markdown}");
     assert!(markdown.contains("#### Also against `v1.0.0 ("), "{markdown}");
 
-    // What is stored says the same, with the limit that is asked for.
+    // Stored results give the same verdict, with the requested limit.
     let stored = ["compare", "--stored", "--format", "json", "--min-effect", "150%"];
     let also = |words: &[&str], exit: i32| {
         let outcome = project.rbench(&[&stored[..], words].concat()).run();
@@ -88,7 +88,7 @@ fn steps_that_pass_by_themselves_are_caught_by_what_they_add_up_to() {
 
 #[test]
 #[ignore = "takes long"]
-fn the_release_can_be_named_by_the_file_and_left_out_by_a_flag() {
+fn release_is_named_in_bench_toml_and_disabled_by_a_flag() {
     let project = project();
     project.write("bench.toml", "[gate]\nbase = \"last-release\"\nmin-effect = \"160%\"\n");
     let outcome =
@@ -100,7 +100,7 @@ fn the_release_can_be_named_by_the_file_and_left_out_by_a_flag() {
     );
     assert_eq!(release["criteria"]["min_effect"], 1.6);
     project.rbench(&[&QUICK[..], &["--also-base", "none"]].concat()).ok();
-    // Where the base is the release, one comparison judges both.
+    // If the base is the release, one comparison decides both.
     let same = project.rbench(&[&QUICK[..], &["v1.0.0", "HEAD~1"]].concat()).ok();
     same.assert_stderr_has(&["note: v1.0.0 (", "has the files of the base"]);
 
@@ -110,7 +110,7 @@ fn the_release_can_be_named_by_the_file_and_left_out_by_a_flag() {
         "[gate] in bench.toml names it",
         "did you mean `v1.0.0`",
     ]);
-    // What is no ancestor of an old head has nothing to say of it.
+    // A release that is no ancestor of an old head gives no verdict on it.
     project.write("bench.toml", "[gate]\nbase = \"HEAD\"\n");
     let old = project.rbench(&[&QUICK[..], &["v1.0.0", "HEAD~1"]].concat()).ok();
     old.assert_stderr_has(&["note: not judged against HEAD (", "does not descend from it"]);
@@ -119,7 +119,7 @@ fn the_release_can_be_named_by_the_file_and_left_out_by_a_flag() {
 }
 
 #[test]
-fn without_a_release_what_to_type_is_told_before_anything_is_built() {
+fn missing_release_is_reported_with_a_hint_before_building() {
     let project = project();
     project.git(&["tag", "--delete", "v1.0.0"]);
     let also = ["--also-base", "last-release"];
@@ -132,7 +132,7 @@ fn without_a_release_what_to_type_is_told_before_anything_is_built() {
 
 #[test]
 #[ignore = "takes long"]
-fn an_interrupted_command_goes_on_with_both_comparisons() {
+fn interrupted_command_resumes_both_comparisons() {
     let project = project();
     let slow = ["--config", "experiment.warm-up=80ms", "--also-base", "v1.0.0", "--no-skip"];
     let words: Vec<&str> = QUICK

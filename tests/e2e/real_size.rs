@@ -6,7 +6,7 @@ use crate::support::TestProject;
 
 #[test]
 #[ignore = "takes a minute: compiles criterion, serde_json and regex"]
-fn thirty_builds_are_thirty_programs_and_the_next_version_compiles_no_dependency_again() {
+fn thirty_builds_are_distinct_and_dependencies_compile_once() {
     let project = TestProject::of("criterion-workspace");
     project.write("README.md", "# A workspace\n");
     project.append("src/lib.rs", "\n/// Nobody calls it.\npub fn added() -> u64 {\n    42\n}\n");

@@ -1,4 +1,5 @@
-//! The strategy `auto` finds out whether compiling is reproducible, says so, and remembers it.
+//! The strategy `auto` checks once whether compiling is reproducible, reports the result and
+//! remembers it.
 
 use crate::support::{Builds, TestProject};
 
@@ -14,17 +15,17 @@ fn assert_strategy(builds: &Builds, strategy: &str, compilations: usize, reason:
     }
 }
 
-/// How many compilations the run made.
+/// The number of compilations of this run.
 fn compilations_now(builds: &Builds) -> usize {
     builds.outcome.stderr().lines().filter(|line| line.starts_with("compiling ")).count()
 }
 
 #[track_caller]
-fn is_found_out_and_rebuilt(fixture: &str) {
+fn assert_detected_and_rebuilt(fixture: &str) {
     let project = TestProject::of(fixture);
     let builds = project.build(&TWO);
     assert_strategy(&builds, "rebuild", 2, &["differ in", "found out just now"]);
-    // The first one is listed and compared; each build has one of its own.
+    // The first one is listed and compared; each build has a separate one.
     assert_eq!(compilations_now(&builds), 3);
     builds.outcome.assert_stderr_has(&["so each of the 2 builds is compiled separately"]);
     assert_eq!(builds.distinct(0), (2, 2));
@@ -39,17 +40,17 @@ fn is_found_out_and_rebuilt(fixture: &str) {
 }
 
 #[test]
-fn a_build_script_that_writes_in_random_order_is_found_out_and_rebuilt() {
-    is_found_out_and_rebuilt("random-build-script");
+fn random_build_script_is_detected_and_rebuilt() {
+    assert_detected_and_rebuilt("random-build-script");
 }
 
 #[test]
-fn a_procedural_macro_that_writes_in_random_order_is_found_out_and_rebuilt() {
-    is_found_out_and_rebuilt("random-macro");
+fn random_procedural_macro_is_detected_and_rebuilt() {
+    assert_detected_and_rebuilt("random-macro");
 }
 
 #[test]
-fn a_reproducible_build_is_compiled_twice_once_and_relinked_ever_after() {
+fn reproducible_build_is_checked_once_and_then_relinked() {
     let project = TestProject::of("sums");
     let builds = project.build(&TWO);
     assert_strategy(&builds, "relink", 1, &["reproducible", "found out just now"]);
@@ -65,7 +66,7 @@ fn a_reproducible_build_is_compiled_twice_once_and_relinked_ever_after() {
 }
 
 #[test]
-fn versions_with_the_same_machine_code_need_no_second_compilation() {
+fn same_machine_code_needs_no_second_compilation() {
     let project = TestProject::of("sums");
     project.append("src/lib.rs", "\n// A comment at the end moves no line.\n");
     project.commit("Explain");
@@ -82,9 +83,9 @@ fn versions_with_the_same_machine_code_need_no_second_compilation() {
 }
 
 #[test]
-fn debug_information_that_tells_the_directory_it_was_made_in_makes_no_other_program() {
+fn debug_info_with_its_directory_makes_no_other_program() {
     let project = TestProject::of("native-code");
-    // As configure scripts do: in the build script's directory, which is another one each time.
+    // Like a configure script: in the build script's directory, which is different each time.
     project.replace(
         "build.rs",
         r#"["-O2", "-fPIC", "-c", "src/native.c", "-o"]).arg(&object)"#,
@@ -98,7 +99,7 @@ fn debug_information_that_tells_the_directory_it_was_made_in_makes_no_other_prog
 }
 
 #[test]
-fn without_a_lock_file_it_is_found_out_once_all_the_same() {
+fn check_is_remembered_without_a_lock_file() {
     let project = TestProject::of("sums");
     project.git(&["rm", "-q", "Cargo.lock"]);
     project.commit("Leave the lock file out");
@@ -109,7 +110,7 @@ fn without_a_lock_file_it_is_found_out_once_all_the_same() {
 }
 
 #[test]
-fn another_profile_is_found_out_about_for_itself() {
+fn check_is_repeated_for_another_profile() {
     let project = TestProject::of("sums");
     project.append("Cargo.toml", "\n[profile.other]\ninherits = \"bench\"\nopt-level = 1\n");
     project.commit("Add a profile");

@@ -19,7 +19,7 @@ fn first_line(builds: &Builds, version: usize) -> String {
 }
 
 #[test]
-fn versions_that_differ_in_a_library_print_their_own_answers_in_any_order() {
+fn versions_with_different_libraries_print_their_own_answers() {
     let project = TestProject::of("sums");
     for step in [4, 5, 3] {
         let source = project.read("src/lib.rs");
@@ -37,11 +37,11 @@ fn versions_that_differ_in_a_library_print_their_own_answers_in_any_order() {
     assert_eq!(builds.digests(1), builds.digests(3), "the step is what it was at first");
 }
 
-/// The files of a version that was checked out earlier are older than what was compiled since, and to
-/// cargo they look unchanged.
+/// The files of a version that was checked out earlier are older than what was compiled since, so
+/// cargo takes them for unchanged.
 #[test]
 #[ignore = "takes long"]
-fn versions_checked_out_before_another_was_compiled_are_compiled_all_the_same() {
+fn earlier_checkout_is_compiled_despite_older_files() {
     let project = TestProject::of("workspace-below").in_workspace("rust");
     project.replace("shared/src/lib.rs", "shared 1", "shared 2");
     project.replace("rust/engine/src/lib.rs", "engine 1", "engine 2");
@@ -54,7 +54,7 @@ fn versions_checked_out_before_another_was_compiled_are_compiled_all_the_same() 
 }
 
 #[test]
-fn a_range_names_its_commits_the_newest_first() {
+fn range_lists_its_commits_newest_first() {
     let project = TestProject::of("sums");
     project.git(&["tag", "v1"]);
     project.replace("src/lib.rs", "STEP: u64 = 3", "STEP: u64 = 4");
@@ -68,7 +68,7 @@ fn a_range_names_its_commits_the_newest_first() {
 }
 
 #[test]
-fn a_workspace_below_the_top_sees_path_dependencies_and_files_elsewhere_in_the_repository() {
+fn nested_workspace_sees_path_dependencies_and_files() {
     let project = TestProject::of("workspace-below").in_workspace("rust");
     project.replace("shared/src/lib.rs", "shared 1", "shared 2");
     project.commit("Change the package outside of the workspace");
@@ -90,7 +90,7 @@ fn a_workspace_below_the_top_sees_path_dependencies_and_files_elsewhere_in_the_r
 }
 
 #[test]
-fn only_the_bench_targets_asked_for_are_built() {
+fn only_requested_bench_targets_are_built() {
     let project = TestProject::of("workspace-below").in_workspace("rust");
     let builds = build(&project, &["--bench", "second"]);
     let targets = builds.version(0)["targets"].as_array().unwrap();
@@ -107,7 +107,7 @@ fn only_the_bench_targets_asked_for_are_built() {
 
 /// A published crate that the benches use may depend on a published version of the crate itself.
 #[test]
-fn a_crate_whose_benches_use_another_version_of_it_is_compiled_as_itself() {
+fn crate_that_benches_its_published_version_is_itself() {
     let project = TestProject::of("self-dependent");
     project.write("README.md", "# Twin\n");
     project.commit("Describe");
@@ -118,7 +118,7 @@ fn a_crate_whose_benches_use_another_version_of_it_is_compiled_as_itself() {
 }
 
 #[test]
-fn the_command_that_reproduces_a_failure_names_the_package_in_full() {
+fn reproduction_command_names_the_package_in_full() {
     let project = TestProject::of("self-dependent");
     project.append("benches/work.rs", "fn broken() -> u32 { \"text\" }\n");
     project.commit("Break the bench target");
@@ -131,7 +131,7 @@ fn the_command_that_reproduces_a_failure_names_the_package_in_full() {
     shell.assert_stderr_has(&["could not compile `twin` (bench \"work\")"]);
 }
 
-/// Puts a version of the dependency into the registry that the tests' config file names.
+/// Publishes a version of the dependency in the registry of the tests' config file.
 fn publish(project: &TestProject, version: &str) {
     let package = project.beside(&format!("projects/registry/leaf-{version}"));
     fs::create_dir_all(package.join("src")).unwrap();
@@ -154,7 +154,7 @@ fn with_a_registry() -> TestProject {
 }
 
 #[test]
-fn versions_without_a_lock_file_resolve_once_for_all() {
+fn versions_without_a_lock_file_resolve_only_once() {
     let project = with_a_registry();
     project.replace("src/lib.rs", "own 1", "own 2");
     project.commit("Change the package");
@@ -167,7 +167,7 @@ fn versions_without_a_lock_file_resolve_once_for_all() {
 }
 
 #[test]
-fn each_workspace_of_a_repository_has_its_own_lock_file() {
+fn each_workspace_has_its_own_lock_file() {
     let project = with_a_registry();
     project.write("other/Cargo.toml", "[package]\nname = 'other'\nedition = '2021'\n[workspace]\n");
     project.write(
@@ -185,12 +185,13 @@ fn each_workspace_of_a_repository_has_its_own_lock_file() {
     assert_eq!(build(&project, &["HEAD~1"]).printed(0), "own 1, leaf 1.0.0\n");
     publish(&project, "1.1.0");
     assert_eq!(build(&project, &["HEAD"]).printed(0), "own 2, leaf 1.0.0\n");
-    // Its own lock file is not mistaken for one that was added, as the other workspace's was.
+    // The other workspace's lock file was an added one; this workspace's own must not be taken for
+    // that.
     build(&project, &[&other[..], &["--config=build.locked=true", "HEAD~1"]].concat());
 }
 
 #[test]
-fn a_lock_file_that_git_ignores_counts_and_a_changed_one_makes_another_compilation() {
+fn ignored_lock_file_counts_and_its_change_recompiles() {
     let project = with_a_registry();
     project.write(".gitignore", "target\nCargo.lock\n");
     project.commit("Keep the lock file to oneself");
@@ -210,7 +211,7 @@ fn a_lock_file_that_git_ignores_counts_and_a_changed_one_makes_another_compilati
     assert_eq!(build(&project, &["HEAD"]).printed(0), "own 1, leaf 1.1.0\n");
 }
 
-/// How often this package was compiled, by what cargo said.
+/// The number of times that cargo reports having compiled this package.
 fn compiled(project: &TestProject, package: &str) -> usize {
     let logs = fs::read_dir(project.storage().join("logs")).unwrap();
     let said = format!("Compiling {package} v");
@@ -220,7 +221,7 @@ fn compiled(project: &TestProject, package: &str) -> usize {
 }
 
 #[test]
-fn a_second_version_compiles_no_dependency_again() {
+fn second_version_reuses_compiled_dependencies() {
     let project = with_a_registry();
     project.replace("src/lib.rs", "own 1", "own 2");
     project.commit("Change the package");
@@ -232,21 +233,20 @@ fn a_second_version_compiles_no_dependency_again() {
 }
 
 #[test]
-fn neither_the_check_that_compiling_is_reproducible_nor_separate_builds_compile_dependencies_again()
-{
+fn reproducibility_check_and_rebuilds_reuse_dependencies() {
     let project = with_a_registry();
     let checked = project.build(&["--builds", "2", "HEAD"]);
     checked.outcome.assert_stderr_has(&["again, to check that compiling is reproducible"]);
     let often = || ["leaf", "published-dependency"].map(|package| compiled(&project, package));
     assert_eq!(often(), [1, 2]);
     project.build(&["--builds", "2", "--config", "build.strategy=rebuild", "HEAD"]);
-    // The first of these has the place of the compilation that the check has removed.
+    // The first of these takes the place of the compilation that the check has removed.
     assert_eq!(often(), [1, 3]);
 }
 
-/// `cargo vendor` puts the sources of registry crates into the repository, where people change them.
+/// `cargo vendor` puts the sources of registry crates into the repository, where people edit them.
 #[test]
-fn a_vendored_dependency_that_was_changed_in_place_is_compiled_again() {
+fn vendored_dependency_changed_in_place_is_recompiled() {
     let project = TestProject::of("published-dependency");
     let package = project.root().join("vendor/leaf");
     fs::create_dir_all(package.join("src")).unwrap();
@@ -266,7 +266,7 @@ fn a_vendored_dependency_that_was_changed_in_place_is_compiled_again() {
 }
 
 #[test]
-fn the_code_of_a_submodule_is_that_of_the_version() {
+fn submodule_code_is_that_of_the_version() {
     let project = TestProject::of("sums");
     let library = TestProject::of("sums");
     library.replace("Cargo.toml", "name = \"sums\"", "name = \"inner\"");
@@ -306,15 +306,15 @@ fn the_code_of_a_submodule_is_that_of_the_version() {
     assert!(builds.printed(1).starts_with("steps 180\n"), "{}", builds.printed(1));
 }
 
-/// Makes this directory no part of the workspace.
+/// Excludes this directory from the workspace.
 fn exclude(project: &TestProject, directory: &str) {
     let workspace = format!("[workspace]\nexclude = ['{directory}']");
     project.replace("Cargo.toml", "[workspace]", &workspace);
 }
 
-/// Whether a submodule is initialised is no part of the tree.
+/// The tree does not record whether a submodule is initialised.
 #[test]
-fn what_was_compiled_without_a_submodule_is_not_used_once_it_is_there() {
+fn compilation_without_a_submodule_is_not_reused_with_it() {
     let project = TestProject::of("sums");
     let library = TestProject::of("settings");
     let allowed = ["-c", "protocol.file.allow=always", "submodule"];
@@ -339,10 +339,10 @@ fn what_was_compiled_without_a_submodule_is_not_used_once_it_is_there() {
     assert!(with.starts_with("true\n"), "{with}");
 }
 
-/// Cargo hands a library that a build script made to a bench target by its name, if the package has no
-/// library of its own.
+/// Cargo passes a library that a build script made to a bench target by name if the package has no
+/// library itself.
 #[test]
-fn c_code_that_is_linked_by_name_is_that_of_the_version() {
+fn c_code_linked_by_name_is_that_of_the_version() {
     let project = with_c_code_and_no_library();
     project.replace("src/native.c", "number * 2", "number * 3");
     project.commit("Change the C code");
@@ -351,7 +351,7 @@ fn c_code_that_is_linked_by_name_is_that_of_the_version() {
 }
 
 #[test]
-fn executables_that_load_other_libraries_of_their_build_are_other_programs() {
+fn executables_with_different_own_libraries_differ() {
     let project = with_c_code_and_no_library();
     project.replace(
         "build.rs",
@@ -381,7 +381,7 @@ fn with_c_code_and_no_library() -> TestProject {
 }
 
 #[test]
-fn a_bench_target_without_its_features_hinders_none_of_its_name_in_another_package() {
+fn target_without_its_features_leaves_namesakes_alone() {
     let project = TestProject::of("workspace-below").in_workspace("rust");
     project.append(
         "rust/engine/Cargo.toml",
@@ -407,7 +407,7 @@ fn a_bench_target_without_its_features_hinders_none_of_its_name_in_another_packa
 }
 
 #[test]
-fn what_a_build_script_or_a_macro_writes_is_that_of_the_version_also_for_a_chosen_target() {
+fn generated_code_is_that_of_the_version() {
     let project = TestProject::of("random-macro");
     let host = host();
     project.write(".cargo/config.toml", &format!("[build]\ntarget = '{host}'\n"));
@@ -425,7 +425,7 @@ fn what_a_build_script_or_a_macro_writes_is_that_of_the_version_also_for_a_chose
     assert_eq!(builds.printed(2), "second\nall 85408\n");
 }
 
-/// The target that rustc makes code for by default.
+/// The default target triple of rustc.
 fn host() -> String {
     let output = std::process::Command::new("rustc").arg("-vV").output().unwrap().stdout;
     let text = String::from_utf8(output).unwrap();

@@ -1,4 +1,5 @@
-//! A version is measured and kept; of a range each version is compared with the one before it, and that goes on.
+//! `run` stores the results of a version; over a range it compares each version with the previous
+//! one and can be resumed.
 
 use std::{
     fs,
@@ -14,25 +15,15 @@ use serde_json::Value;
 
 use crate::support::{TestProject, rbench::Rbench};
 
-/// The least that can be kept, and quick.
-const LITTLE: [&str; 10] = [
-    "--config",
-    "build.strategy=relink",
-    "-l",
-    "2",
-    "-m",
-    "1",
-    "-n",
-    "3",
-    "--config",
-    "experiment.warm-up=1ms",
-];
+/// The least that is stored, and quick.
+const LITTLE: [&str; 10] =
+    ["--config", "build.strategy=relink", "-l", "2", "-m", "1", "-n", "3", "--config", "experiment.warm-up=1ms"];
 
 fn run(project: &TestProject, arguments: &[&str]) -> Rbench {
     project.rbench(&[&["run"], arguments, &LITTLE[..]].concat())
 }
 
-/// Four versions, the second of which does not compile.
+/// Four versions; the second does not compile.
 fn project() -> TestProject {
     let project = TestProject::of("counted");
     project.git(&["tag", "base"]);
@@ -48,7 +39,7 @@ fn project() -> TestProject {
 
 #[test]
 #[ignore = "takes long"]
-fn a_range_is_filled_newest_first_and_what_does_not_build_is_kept_as_such() {
+fn range_runs_newest_first_and_records_failed_builds() {
     let project = project();
     let unused = project.storage().join("builds/unused");
     fs::create_dir_all(&unused).unwrap();
@@ -62,7 +53,7 @@ fn a_range_is_filled_newest_first_and_what_does_not_build_is_kept_as_such() {
     };
     assert!(place("comparison 1: ") < place("skipped: cannot compile"));
     assert!(place("skipped: cannot compile") < place("comparison 2: base ("));
-    // A long range may need more room than there is, so it is not left for the end.
+    // A long range may need more room than there is, so the cache is cleaned before its end.
     assert!(place("removed 1 entry of the cache") < place("comparison 2: "));
 
     let again = run(&project, &["base..HEAD"]).ok();
@@ -71,7 +62,7 @@ fn a_range_is_filled_newest_first_and_what_does_not_build_is_kept_as_such() {
 }
 
 #[test]
-fn of_several_versions_each_is_compared_with_the_one_given_before_it() {
+fn listed_versions_are_compared_with_their_predecessors() {
     let project = project();
     let outcome = run(&project, &["base", "HEAD~1", "HEAD", "--dry-run"]).ok();
     let lines = outcome.stderr();
@@ -81,7 +72,7 @@ fn of_several_versions_each_is_compared_with_the_one_given_before_it() {
 }
 
 #[test]
-fn what_the_machine_lacks_ends_a_range_and_is_no_result_of_a_version() {
+fn environment_failure_ends_a_range_and_is_not_stored() {
     let project = TestProject::of("counted");
     let temporary = project.beside("temporary");
     fs::create_dir(&temporary).unwrap();
@@ -101,7 +92,7 @@ fn what_the_machine_lacks_ends_a_range_and_is_no_result_of_a_version() {
 }
 
 #[test]
-fn steps_take_versions_evenly_spread_over_the_range() {
+fn steps_are_spread_evenly_over_the_range() {
     let project = project();
     let outcome = run(&project, &["base..HEAD", "--steps", "2", "--dry-run"]).ok();
     outcome.assert_stderr_has(&["comparison 1: base ("]);
@@ -109,7 +100,7 @@ fn steps_take_versions_evenly_spread_over_the_range() {
 }
 
 #[test]
-fn with_a_budget_the_ends_of_a_range_are_compared_before_its_halves() {
+fn budget_compares_the_ends_of_a_range_before_its_halves() {
     let project = project();
     let outcome = run(&project, &["base..HEAD", "--budget", "1h", "--dry-run"]).ok();
     let lines = outcome.stderr();
@@ -122,7 +113,7 @@ fn with_a_budget_the_ends_of_a_range_are_compared_before_its_halves() {
 }
 
 #[test]
-fn a_range_measures_the_benchmarks_that_have_no_results_yet() {
+fn range_measures_benchmarks_without_results() {
     let project = project();
     run(&project, &["HEAD~1..HEAD", "--filter", "steady"]).ok();
     let rest = run(&project, &["HEAD~1..HEAD"]).ok();
@@ -134,7 +125,7 @@ fn a_range_measures_the_benchmarks_that_have_no_results_yet() {
 }
 
 #[test]
-fn a_version_is_measured_again_when_it_is_asked_for_by_name() {
+fn version_requested_by_name_is_measured_again() {
     let project = project();
     for _ in 0..2 {
         let outcome = run(&project, &["HEAD"]).ok();
@@ -146,31 +137,31 @@ fn a_version_is_measured_again_when_it_is_asked_for_by_name() {
 }
 
 #[test]
-fn what_a_run_measured_is_shown_to_programs_too() {
+fn json_report_has_the_measured_results() {
     let project = project();
     let run = |metric| run(&project, &["HEAD", "--format", "json", "--metric", metric]);
     let shown = run("wall").ok().json("show");
     assert_eq!(shown["benchmarks"].as_array().unwrap().len(), 2);
-    // They are stored all the same.
+    // The results are stored anyway.
     let nothing = run("cycles").ok();
     nothing.assert_stderr_has(&["warning: ", "no results in cycles", "they have: wall"]);
     assert_eq!(nothing.json("show")["benchmarks"].as_array().unwrap().len(), 0);
 }
 
 #[test]
-fn a_version_that_does_not_build_is_an_error_where_it_is_the_only_one() {
+fn single_version_that_does_not_build_is_an_error() {
     let outcome = run(&project(), &["HEAD~2"]).fails_with(3);
     outcome.assert_stderr_has(&["cannot compile"]);
 }
 
 #[test]
-fn a_filter_that_means_nothing_in_any_version_is_an_error() {
+fn filter_without_match_in_any_version_is_an_error() {
     let outcome = run(&project(), &["HEAD~2..HEAD", "--filter", "staedy"]).fails_with(2);
     outcome.assert_stderr_has(&["no benchmark matches", "steady"]);
 }
 
 #[test]
-fn the_file_gives_a_benchmark_numbers_of_its_own_and_a_first_look_overrides_them() {
+fn benchmark_settings_apply_unless_quick_overrides_them() {
     let project = project();
     project.write("bench.toml", "[[benchmark]]\nfilter = 'steady'\nexecutions = 3\n");
     let arguments = ["run", "HEAD", "-l", "2", "-n", "3", "--config", "experiment.warm-up=1ms"];
@@ -182,43 +173,33 @@ fn the_file_gives_a_benchmark_numbers_of_its_own_and_a_first_look_overrides_them
 }
 
 #[test]
-fn a_benchmark_that_became_too_slow_for_its_iterations_is_tuned_again_and_measured() {
+fn benchmark_too_slow_for_its_iterations_is_tuned_again() {
     let project = TestProject::of("counted");
     let store = Store::open(&project.root().join(".rbench/results.sqlite"), &|| {}).unwrap();
     let (package, target) = ("counted".to_owned(), "work".to_owned());
     let steady = Benchmark { package, target, name: Name::plain("steady") };
-    let floor = Duration::from_micros(100);
-    // They would take an hour.
-    store.record_tuned(&steady, &this_machine(), floor, 1_000_000_000).unwrap();
-    let outcome =
-        run(&project, &["HEAD", "--filter", "steady", "--config", "experiment.deadline=1s"]).ok();
+    let min_time = Duration::from_micros(100);
+    // This number would take an hour.
+    store.record_tuned(&steady, &this_machine(), min_time, 1_000_000_000).unwrap();
+    let outcome = run(&project, &["HEAD", "--filter", "steady", "--config", "experiment.deadline=1s"]).ok();
     outcome.assert_stdout_has(&["steady"]);
-    let iterations = store.tuned(&steady, &this_machine(), floor).unwrap();
+    let iterations = store.tuned(&steady, &this_machine(), min_time).unwrap();
     assert!(iterations.is_some_and(|iterations| iterations < 1000), "{iterations:?}");
 }
 
 #[test]
-fn the_sample_size_of_divan_is_found_once_and_then_told_to_every_execution() {
+fn divan_sample_size_is_tuned_once_and_passed_to_each_run() {
     let project = TestProject::divan();
     let store = Store::open(&project.root().join(".rbench/results.sqlite"), &|| {}).unwrap();
     let (package, target) = ("fixture-divan".to_owned(), "same".to_owned());
     let sum = Benchmark { package, target, name: Name::plain("same::sum") };
-    let floor = Duration::from_micros(100);
-    let effort = [
-        "-l",
-        "2",
-        "-m",
-        "2",
-        "-n",
-        "20",
-        "--config",
-        "experiment.min-time=100us",
-        "--config",
-        "build.strategy=relink",
-    ];
+    let min_time = Duration::from_micros(100);
+    let sample_sizes =
+        ["-l", "2", "-m", "2", "-n", "20", "--config", "experiment.min-time=100us", "--config", "build.strategy=relink"];
     let iterations = |filter: &str| {
-        let run =
-            project.rbench(&[&["run", "HEAD", "--filter", filter], &effort[..]].concat()).ok();
+        let run = project
+            .rbench(&[&["run", "HEAD", "--filter", filter], &sample_sizes[..]].concat())
+            .ok();
         run.assert_stderr_has(&["cannot have 20 measurements: the table of Divan shows at most 3"]);
         let exported = project.rbench(&["export"]).ok().stdout();
         let lines = exported.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
@@ -230,12 +211,12 @@ fn the_sample_size_of_divan_is_found_once_and_then_told_to_every_execution() {
         newest.sort_unstable();
         newest
     };
-    // So few that they are found anew after the first execution.
-    store.record_tuned(&sum, &this_machine(), floor, 2).unwrap();
+    // This number is so small that it is tuned again after the first execution.
+    store.record_tuned(&sum, &this_machine(), min_time, 2).unwrap();
     let first = iterations("same::sum");
-    let found = store.tuned(&sum, &this_machine(), floor).unwrap().unwrap();
+    let found = store.tuned(&sum, &this_machine(), min_time).unwrap().unwrap();
     assert!(found > 100, "{found}");
     assert_eq!(first, [2, found, found, found]);
-    // Nothing is wrong with them, so they stay.
+    // The tuned number is suitable, so it stays.
     assert_eq!(iterations("same::sum"), [found; 4]);
 }

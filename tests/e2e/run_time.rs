@@ -1,12 +1,12 @@
-//! Benchmarks find at run time what cargo gives to them.
+//! Benchmarks get the same run-time environment from rbench as from cargo.
 //!
-//! The bench target prints it; plain `cargo bench` in the same environment says what that has to be.
+//! The bench target prints its environment; plain `cargo bench` gives the expected output.
 
 use std::{fs, process::Command};
 
 use crate::support::{TestProject, rbench, rbench::Outcome};
 
-/// Prints what it finds and fails, so that rbench shows what it printed.
+/// Prints its environment and then fails, so that rbench shows the output.
 const BENCH: &str = r#"//! Prints what cargo gives to it at run time.
 
 use std::{env, path::Path};
@@ -60,7 +60,8 @@ fn printing(project: TestProject) -> TestProject {
     project
 }
 
-/// Asserts that the bench target prints the same under rbench as with plain cargo, which is returned.
+/// Asserts that the bench target prints the same under rbench as under plain cargo; returns that
+/// output.
 #[track_caller]
 fn prints_as_with_cargo(project: &TestProject, words: &[&str], set: &[(&str, &str)]) -> String {
     let mut cargo = Command::new("cargo");
@@ -84,7 +85,7 @@ fn prints_as_with_cargo(project: &TestProject, words: &[&str], set: &[(&str, &st
 }
 
 #[test]
-fn variables_and_libraries_are_those_that_cargo_gives() {
+fn variables_and_libraries_match_those_of_cargo() {
     const GIVEN: [&str; 2] = ["--config", "env.GIVEN='by a flag'"];
     const SET: [(&str, &str); 2] = [("SET", "by the user"), ("FORCED", "by the user")];
     let printed = prints_as_with_cargo(&project(), &GIVEN, &SET);
@@ -92,7 +93,7 @@ fn variables_and_libraries_are_those_that_cargo_gives() {
 }
 
 #[test]
-fn a_variable_of_a_version_hides_one_of_a_config_file_above_and_a_flag_hides_both() {
+fn version_variable_overrides_outer_config_and_flag_both() {
     let project = printing(TestProject::at("sums", "projects/repository"));
     fs::create_dir(project.beside("projects/.cargo")).unwrap();
     let config = "[env]\nCONFIGURED = 'above'\nSET = 'above'\nGIVEN = 'above'\n";
@@ -105,7 +106,7 @@ fn a_variable_of_a_version_hides_one_of_a_config_file_above_and_a_flag_hides_bot
 }
 
 #[test]
-fn a_runner_is_not_used_and_that_is_said() {
+fn runner_is_ignored_with_a_warning() {
     let project = project();
     let is_told = |outcome: &Outcome| {
         outcome.assert_stderr_has(&[
@@ -125,7 +126,7 @@ fn a_runner_is_not_used_and_that_is_said() {
 
 #[test]
 #[ignore = "takes long"]
-fn versions_whose_processes_get_other_variables_are_not_identical() {
+fn versions_with_different_variables_are_not_identical() {
     let project = TestProject::of("counted");
     let script = |size: u64| {
         let path = "{}/data\", std::env::var(\"OUT_DIR\").unwrap()";

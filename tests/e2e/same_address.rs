@@ -1,4 +1,4 @@
-//! In build k of versions that are built together, what they have in common has the same address.
+//! In build k of versions that are built together, their common functions have the same addresses.
 
 use crate::support::{
     TestProject,
@@ -21,7 +21,8 @@ fn last_two(project: &TestProject) -> (Agreement, Builds) {
     (agreement, builds)
 }
 
-/// Start-up code that the linker's driver adds may have no symbol of its own, and so no place of its own.
+/// The limit is below 1: start-up code of the linker driver may have no symbol, and is then not
+/// placed separately.
 #[track_caller]
 fn assert_agree(agreement: Agreement) {
     let Agreement { common, same_address, same_phase, same_order, .. } = agreement;
@@ -44,7 +45,7 @@ fn add_remove_and_rename(project: &TestProject) {
 }
 
 #[test]
-fn a_commit_that_adds_a_function_leaves_the_others_in_their_places() {
+fn added_function_leaves_the_others_in_place() {
     let project = TestProject::of("many-functions");
     add_function(&project);
     let (agreement, builds) = last_two(&project);
@@ -60,7 +61,7 @@ fn a_commit_that_adds_a_function_leaves_the_others_in_their_places() {
 }
 
 #[test]
-fn the_layout_matched_keeps_the_order_and_the_phase_but_not_the_address() {
+fn same_order_layout_keeps_order_and_phase_not_addresses() {
     let project = TestProject::of("many-functions");
     add_function(&project);
     let arguments = [&THREE[..], &["--layout", "same-order", "HEAD~1", "HEAD"]].concat();
@@ -71,7 +72,7 @@ fn the_layout_matched_keeps_the_order_and_the_phase_but_not_the_address() {
 }
 
 #[test]
-fn three_versions_have_their_common_functions_at_the_same_addresses() {
+fn three_versions_share_the_addresses_of_common_functions() {
     let project = TestProject::of("many-functions");
     add_function(&project);
     project.replace("src/lib.rs", "green_fox ", "");
@@ -85,7 +86,7 @@ fn three_versions_have_their_common_functions_at_the_same_addresses() {
 }
 
 #[test]
-fn versions_that_have_little_in_common_are_matched_and_it_is_said() {
+fn dissimilar_versions_fall_back_to_same_order() {
     let project = TestProject::of("many-functions");
     optimize(&project);
     let builds = project.build(&[&THREE[..], &["HEAD~1", "HEAD"]].concat());
@@ -97,21 +98,21 @@ fn versions_that_have_little_in_common_are_matched_and_it_is_said() {
     assert!(builds.agreement(0).same_phase > 0.85, "{}", builds.outcome.told());
 }
 
-/// Other code for most functions, and much less of it.
+/// Changes the code of most functions and removes much of it, by optimisation.
 fn optimize(project: &TestProject) {
     project.replace("Cargo.toml", "opt-level = 0", "opt-level = 3");
     project.commit("Optimize");
 }
 
 #[test]
-fn a_commit_that_removes_and_renames_functions_leaves_the_others_in_their_places() {
+fn removed_and_renamed_functions_leave_the_others_in_place() {
     let project = TestProject::of("many-functions");
     add_remove_and_rename(&project);
     assert_agree(last_two(&project).0);
 }
 
 #[test]
-fn symbols_mangled_the_new_way_agree_as_well() {
+fn symbols_with_v0_mangling_agree() {
     let project = TestProject::of("many-functions");
     let config = "[build]\nrustflags = ['-Csymbol-mangling-version=v0']\n";
     project.write(".cargo/config.toml", config);
@@ -122,7 +123,7 @@ fn symbols_mangled_the_new_way_agree_as_well() {
 
 #[test]
 #[ignore = "takes long"]
-fn versions_linked_with_thin_lto_agree() {
+fn thin_lto_versions_agree() {
     let project = TestProject::of("many-functions");
     project.replace("Cargo.toml", "opt-level = 0", "opt-level = 0\nlto = 'thin'");
     project.commit("Use thin LTO");
@@ -132,7 +133,7 @@ fn versions_linked_with_thin_lto_agree() {
 
 #[test]
 #[ignore = "takes long"]
-fn versions_linked_with_fat_lto_and_stripped_agree() {
+fn stripped_fat_lto_versions_agree() {
     let project = TestProject::of("many-functions");
     project.replace("Cargo.toml", "opt-level = 0", "opt-level = 0\nlto = 'fat'\nstrip = true");
     project.commit("Use fat LTO and strip");
@@ -141,7 +142,7 @@ fn versions_linked_with_fat_lto_and_stripped_agree() {
 }
 
 #[test]
-fn functions_in_c_and_assembly_keep_their_places() {
+fn c_and_assembly_functions_keep_their_places() {
     let project = TestProject::of("native-code");
     project.append(
         "src/lib.rs",
@@ -157,31 +158,32 @@ fn functions_in_c_and_assembly_keep_their_places() {
     assert!(builds.printed(1).starts_with("C 375\n"), "{}", builds.printed(1));
 }
 
-/// Adds a feature, which is hashed into every symbol of the package's crates.
+/// Adds a feature; cargo hashes features into every symbol of the package's crates.
 fn add_feature(project: &TestProject) {
     project.append("Cargo.toml", "\n[features]\ndefault = ['more']\nmore = []\n");
     project.commit("Add a feature");
 }
 
-/// Without the hash, instances of one generic function are namesakes: their code tells them apart.
+/// Without the hash, instances of a generic function have the same name, and only their code
+/// identifies them.
 #[test]
 #[ignore = "takes long"]
-fn a_new_feature_moves_nothing() {
+fn new_feature_moves_nothing() {
     let project = TestProject::of("many-functions");
-    // There are many more of them without optimization.
+    // Without optimisation there are many more such instances.
     optimize(&project);
     add_feature(&project);
     assert_agree(last_two(&project).0);
 }
 
 #[test]
-fn with_the_new_mangling_a_new_feature_moves_nothing() {
+fn new_feature_moves_nothing_with_v0_mangling() {
     let project = TestProject::of("many-functions");
     let config = "[build]\nrustflags = ['-Csymbol-mangling-version=v0']\n";
     project.write(".cargo/config.toml", config);
     project.commit("Use the new mangling");
     add_feature(&project);
-    // Names contain the types: even the order of constants may be the same.
+    // v0 names contain the types, so even the order of constants may be the same.
     let builds = project.build(&[&THREE[..], &["HEAD~1", "HEAD"]].concat());
     assert_agree(builds.agreement(0));
 }

@@ -1,10 +1,10 @@
-//! A version is compared with itself, and nothing of that is left in the project.
+//! A version is compared with itself, which leaves nothing in the project.
 
 use std::fs;
 
 use crate::support::{TestProject, tree};
 
-/// The least that can be judged, twice.
+/// The least that gives a verdict, twice.
 const QUICK: [&str; 13] = [
     "selftest",
     "--repeat",
@@ -23,7 +23,7 @@ const QUICK: [&str; 13] = [
 
 #[test]
 #[ignore = "takes long"]
-fn a_version_is_compared_with_itself_as_often_and_in_the_ways_that_are_asked_for() {
+fn version_is_compared_with_itself_in_the_requested_modes() {
     let project = TestProject::of("compared");
     project.write("bench.toml", "[experiment]\nmin-time = \"100us\"\n");
     project.commit("Measure shortly");
@@ -41,31 +41,32 @@ fn a_version_is_compared_with_itself_as_often_and_in_the_ways_that_are_asked_for
         0,
         "the function is in the program"
     );
-    let ways = json["modes"].as_array().unwrap();
-    let names: Vec<_> = ways.iter().map(|way| way["mode"].as_str().unwrap()).collect();
+    let modes = json["modes"].as_array().unwrap();
+    let names: Vec<_> = modes.iter().map(|mode| mode["mode"].as_str().unwrap()).collect();
     assert_eq!(names, ["interleaved", "sequential"]);
-    for way in ways {
-        assert_eq!(way["rows"], 2 * benchmarks);
-        assert_eq!(way["flagged"]["of"], 2 * benchmarks);
-        assert_eq!(way["sample_sizes"]["builds"], 3);
-        assert_eq!(way["p_values"]["count"], 2 * benchmarks);
+    for mode in modes {
+        assert_eq!(mode["rows"], 2 * benchmarks);
+        assert_eq!(mode["flagged"]["of"], 2 * benchmarks);
+        assert_eq!(mode["sample_sizes"]["builds"], 3);
+        assert_eq!(mode["p_values"]["count"], 2 * benchmarks);
         // In each of two repetitions, three pairs of executions of each benchmark.
-        assert_eq!(way["order"]["pairs"], 2 * 3 * benchmarks);
-        // On a quiet machine, most pairs of a benchmark may be equal to the nanosecond: it has no scale then.
-        let neighbours: usize =
-            way["autocorrelation"]["autocorrelation"].as_u64().unwrap_or(0).try_into().unwrap();
+        assert_eq!(mode["order"]["pairs"], 2 * 3 * benchmarks);
+        // On a quiet machine, most pairs of a benchmark may be equal to the nanosecond, which
+        // leaves no scale.
+        let pairs: usize =
+            mode["autocorrelation"]["autocorrelation"].as_u64().unwrap_or(0).try_into().unwrap();
         let of_varying = |varying: usize| 2 * (3 * varying).saturating_sub(1);
-        assert!((0..=benchmarks).any(|varying| neighbours == of_varying(varying)), "{neighbours}");
-        assert_eq!(way["noise_floors"].as_array().unwrap().len(), benchmarks);
+        assert!((0..=benchmarks).any(|varying| pairs == of_varying(varying)), "{pairs}");
+        assert_eq!(mode["noise_floors"].as_array().unwrap().len(), benchmarks);
     }
-    assert_eq!(ways[0]["rows_interleaved"], 2 * benchmarks);
-    assert_eq!(ways[1]["rows_interleaved"], 0);
+    assert_eq!(modes[0]["rows_interleaved"], 2 * benchmarks);
+    assert_eq!(modes[1]["rows_interleaved"], 0);
     outcome.assert_stderr_has(&["compared with itself 2 times", "repetition 2 of 2: in turns"]);
 }
 
 #[test]
 #[ignore = "takes long"]
-fn a_self_test_leaves_neither_results_nor_changes_in_the_project() {
+fn selftest_leaves_neither_results_nor_changes() {
     let project = TestProject::of("compared");
     project.write("bench.toml", "[experiment]\nmin-time = \"100us\"\n");
     project.commit("Measure shortly");
@@ -91,7 +92,7 @@ fn a_self_test_leaves_neither_results_nor_changes_in_the_project() {
 
 #[test]
 #[ignore = "takes long"]
-fn criterion_is_asked_the_same_about_its_own_benchmarks() {
+fn criterion_runs_on_its_own_benchmarks_for_comparison() {
     let project = TestProject::criterion();
     let arguments = [
         "short",
@@ -119,14 +120,14 @@ fn criterion_is_asked_the_same_about_its_own_benchmarks() {
 
 #[test]
 #[ignore = "takes long"]
-fn where_no_benchmark_is_by_criterion_there_is_nothing_to_set_against() {
+fn criterion_comparison_needs_a_criterion_benchmark() {
     let project = TestProject::of("compared");
     let outcome = project.rbench(&[&QUICK[..], &["--against", "criterion"]].concat()).fails_with(2);
     outcome.assert_stderr_has(&["no benchmark of HEAD (", "uses criterion", "leave out --against"]);
 }
 
 #[test]
-fn a_dry_run_tells_the_plan_and_measures_nothing() {
+fn dry_run_prints_the_plan_and_measures_nothing() {
     let project = TestProject::of("compared");
     let outcome =
         project.rbench(&["selftest", "--dry-run", "--config", "build.strategy=relink"]).ok();

@@ -1,27 +1,17 @@
-//! Everything that is stored of a version is shown, whatever state it is in.
+//! `show` reports everything stored about a version, in any state.
 
 use crate::support::TestProject;
 
-/// Quick, with a layout effect to look for.
-const QUICK: [&str; 10] = [
-    "--config",
-    "build.strategy=relink",
-    "-l",
-    "3",
-    "-m",
-    "2",
-    "-n",
-    "3",
-    "--config",
-    "experiment.warm-up=1ms",
-];
+/// Quick, with more than one build so that there is a layout effect to estimate.
+const QUICK: [&str; 10] =
+    ["--config", "build.strategy=relink", "-l", "3", "-m", "2", "-n", "3", "--config", "experiment.warm-up=1ms"];
 
 fn run(project: &TestProject, revision: &str) {
     project.rbench(&[&["run", revision], &QUICK[..]].concat()).ok();
 }
 
 #[test]
-fn a_version_is_shown_with_its_experiments_components_and_builds() {
+fn version_is_shown_with_experiments_components_and_builds() {
     let project = TestProject::of("counted");
     run(&project, "HEAD");
     let text = project.rbench(&["show"]).ok();
@@ -46,7 +36,7 @@ fn a_version_is_shown_with_its_experiments_components_and_builds() {
 }
 
 #[test]
-fn colours_are_used_when_they_are_asked_for() {
+fn colours_are_used_on_request() {
     let project = TestProject::of("counted");
     run(&project, "HEAD");
     let has_colours = |arguments: &[&str], variable: &str| {
@@ -61,7 +51,7 @@ fn colours_are_used_when_they_are_asked_for() {
 }
 
 #[test]
-fn an_uncommitted_tree_and_one_that_is_not_stored_read_well() {
+fn uncommitted_tree_is_shown_and_unstored_one_gets_a_hint() {
     let project = TestProject::of("counted");
     project.append("src/lib.rs", "/// Uncommitted.\npub fn more() {}\n");
     run(&project, ".");
@@ -72,7 +62,7 @@ fn an_uncommitted_tree_and_one_that_is_not_stored_read_well() {
 }
 
 #[test]
-fn a_commit_that_cannot_be_built_is_shown_with_the_reason() {
+fn unbuildable_commit_is_shown_with_the_reason() {
     let project = TestProject::of("counted");
     project.append("src/lib.rs", "this is no Rust\n");
     project.commit("Break it");
@@ -85,7 +75,7 @@ fn a_commit_that_cannot_be_built_is_shown_with_the_reason() {
     let history = project.rbench(&["history", "changing"]).ok();
     history.assert_stdout_has(&["failed"]);
 
-    // What comes after it is set against the last one that was measured.
+    // The next version is compared with the last one that was measured.
     project.git(&["revert", "--no-edit", "HEAD"]);
     project.append("src/lib.rs", "/// Something else.\npub fn more() {}\n");
     project.commit("Repair it");
@@ -98,7 +88,7 @@ fn a_commit_that_cannot_be_built_is_shown_with_the_reason() {
 }
 
 #[test]
-fn a_benchmark_that_fails_is_shown_with_the_reason() {
+fn failing_benchmark_is_shown_with_the_reason() {
     let project = TestProject::of("counted");
     project.replace("src/lib.rs", "    rounds(700)", "    panic!(\"the table is missing\")");
     project.commit("Break one");

@@ -1,4 +1,4 @@
-//! The project keeps its own house in order.
+//! Rules for the project's own files: heads, fixtures, versions, links, hosts.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -8,7 +8,7 @@ const ALL: [&str; 8] =
     ["src", "tests", "harness", "lab", "benches", "examples", "fixtures", "demo"];
 
 #[test]
-fn every_file_opens_with_its_purpose() {
+fn files_open_with_their_purpose() {
     let files = rust_files(&ALL);
     assert!(files.len() > 100, "only {} files are found", files.len());
     for file in files {
@@ -17,7 +17,7 @@ fn every_file_opens_with_its_purpose() {
 }
 
 #[test]
-fn every_fixture_says_its_purpose_at_the_top() {
+fn fixtures_open_with_their_purpose() {
     let mut fixtures = 0;
     for entry in fs::read_dir(project().join("fixtures")).unwrap() {
         let directory = entry.unwrap().path();
@@ -33,18 +33,18 @@ fn every_fixture_says_its_purpose_at_the_top() {
 }
 
 #[test]
-fn the_changelog_has_this_version() {
+fn changelog_mentions_this_version() {
     let changelog = fs::read_to_string(project().join("CHANGELOG.md")).unwrap();
     let version = env!("CARGO_PKG_VERSION");
     assert!(changelog.contains(version), "CHANGELOG.md does not mention {version}");
 }
 
-/// Files that a document names in backticks, as far as they look like paths of this project.
+/// The words in backticks in a document that look like paths of this project.
 fn named_files(text: &str) -> BTreeSet<String> {
     let directories = ALL.map(|name| format!("{name}/"));
     let extra = ["docs/", "schemas/", ".ci/"].map(str::to_owned);
     let starts = |word: &str| directories.iter().chain(&extra).any(|name| word.starts_with(name));
-    // Between two backticks is every second part. Code blocks have three, and keep the count odd.
+    // Every second part is between two backticks. Code blocks have three, and keep the count odd.
     let spans = text.split('`').skip(1).step_by(2);
     spans
         .filter(|span| starts(span) && !span.contains(char::is_whitespace))
@@ -53,7 +53,7 @@ fn named_files(text: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn documents_name_only_files_that_exist() {
+fn documents_name_only_existing_files() {
     let mut named = 0;
     for document in ["README.md", "DESIGN.md", "CHANGELOG.md"] {
         let text = fs::read_to_string(project().join(document)).unwrap();
@@ -68,7 +68,7 @@ fn documents_name_only_files_that_exist() {
     assert!(named > 10, "only {named} names are found");
 }
 
-/// The text files of the project, with their paths.
+/// Collects the text files of the project with their paths.
 fn text_files(directory: &Path, found: &mut Vec<(String, String)>) {
     for entry in fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
@@ -83,9 +83,9 @@ fn text_files(directory: &Path, found: &mut Vec<(String, String)>) {
     }
 }
 
-/// Where packages come from is the business of whoever builds, and of cargo.
+/// The source of packages is a setting of the user and of cargo, not of this project.
 #[test]
-fn no_file_names_a_registry_host_and_lock_files_name_the_public_one() {
+fn registry_hosts_are_not_named_except_in_lock_files() {
     let mut files = Vec::new();
     text_files(project(), &mut files);
     let public = format!("registry+https://github.com/rust-lang/{}.io-index", "crates");
@@ -109,7 +109,7 @@ fn no_file_names_a_registry_host_and_lock_files_name_the_public_one() {
 }
 
 #[test]
-fn every_test_module_is_part_of_the_binary() {
+fn test_modules_are_part_of_the_binary() {
     let main = fs::read_to_string(project().join("tests/e2e/main.rs")).unwrap();
     for entry in fs::read_dir(project().join("tests/e2e")).unwrap() {
         let path = entry.unwrap().path();
@@ -120,7 +120,7 @@ fn every_test_module_is_part_of_the_binary() {
 }
 
 #[test]
-fn other_systems_than_linux_are_refused_by_the_compiler_and_have_no_code() {
+fn other_systems_are_rejected_by_the_compiler_and_have_no_code() {
     let files = rust_files(&["src"]);
     let library = files.iter().find(|file| file.path == "src/lib.rs").unwrap();
     let refusal = "#[cfg(not(target_os = \"linux\"))]\ncompile_error!(";

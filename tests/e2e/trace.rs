@@ -1,4 +1,5 @@
-//! The tracer follows programs, here some that are compiled for it, and tells what they enter and look for.
+//! The tracer follows programs compiled for these tests and records the functions they enter and
+//! the files they open.
 
 use std::{
     fs::{self, File},
@@ -13,7 +14,7 @@ use cargo_rbench::process::{
 };
 use object::{Object as _, ObjectSymbol as _};
 
-/// A program that was compiled from this source, with the entries of its functions by name.
+/// A program compiled from source, with its functions by entry address.
 struct Program {
     place: tempfile::TempDir,
     functions: Vec<(u64, String)>,
@@ -53,12 +54,12 @@ impl Program {
         self.run_in_place_of(&self.path().join("p").canonicalize().unwrap(), arguments)
     }
 
-    /// Runs it where the functions that are known are those of `executable`.
+    /// Runs the program while the tracer knows only the functions of `executable`.
     fn run_in_place_of(&self, executable: &Path, arguments: &[&str]) -> (Observed, Ending) {
         self.run_by(executable, 0, arguments)
     }
 
-    /// Runs it with a clock that is ahead by so many times its CPU time.
+    /// Runs the program with a clock that gains `ahead` times its CPU time.
     fn run_ahead(&self, ahead: u32) -> Ending {
         let executable = self.path().join("p").canonicalize().unwrap();
         self.run_by(&executable, ahead, &[]).1
@@ -87,7 +88,7 @@ impl Program {
         (observed.unwrap(), serde_json::from_value(ending).unwrap())
     }
 
-    /// Whether a function with this in its name is among these.
+    /// True if one of the entered functions has this part in its name.
     fn has(&self, entered: &std::collections::BTreeSet<usize>, name: &str) -> bool {
         entered.iter().any(|index| self.functions[*index].1.contains(name))
     }
@@ -115,7 +116,7 @@ fn main() {
 ";
 
 #[test]
-fn functions_that_are_entered_are_told_by_when_they_are() {
+fn entered_functions_are_recorded_with_their_phase() {
     let program = Program::compile(FUNCTIONS);
     let (observed, ending) = program.run(&[]);
     assert_eq!(ending, Ending::Exited(3));
@@ -147,7 +148,7 @@ fn main() {
 "#;
 
 #[test]
-fn what_a_program_reads_and_asks_for_is_told_and_what_it_writes_is_not() {
+fn read_files_and_variables_are_recorded_written_ones_not() {
     let program = Program::compile(READER);
     let (observed, ending) = program.run(&[]);
     assert_eq!(ending, Ending::Exited(0));
@@ -164,7 +165,7 @@ fn what_a_program_reads_and_asks_for_is_told_and_what_it_writes_is_not() {
 }
 
 #[test]
-fn a_program_that_another_one_starts_is_named_and_what_it_reads_is_told() {
+fn child_program_is_named_and_its_files_are_recorded() {
     let program = Program::compile(READER);
     let (observed, ending) = program.run(&["child"]);
     assert_eq!(ending, Ending::Exited(0));
@@ -174,7 +175,7 @@ fn a_program_that_another_one_starts_is_named_and_what_it_reads_is_told() {
 }
 
 #[test]
-fn a_program_in_place_of_the_executable_is_named_and_has_no_known_functions() {
+fn program_replaced_by_exec_has_no_known_functions() {
     let program = Program::compile(READER);
     let (observed, ending) = program.run_in_place_of(Path::new("/no/such/executable"), &[]);
     assert_eq!(ending, Ending::Exited(0));
@@ -184,7 +185,7 @@ fn a_program_in_place_of_the_executable_is_named_and_has_no_known_functions() {
 }
 
 #[test]
-fn a_program_that_is_killed_or_panics_is_followed_to_its_end() {
+fn killed_or_panicking_program_is_followed_to_its_end() {
     let program = Program::compile(
         "fn main() { if std::env::args().count() > 1 { std::process::abort() } panic!() }",
     );
@@ -193,7 +194,7 @@ fn a_program_that_is_killed_or_panics_is_followed_to_its_end() {
 }
 
 #[test]
-fn what_a_link_leads_to_is_told_though_the_link_is_removed() {
+fn link_target_is_recorded_though_the_link_is_removed() {
     let program = Program::compile(
         r#"fn main() {
             std::os::unix::fs::symlink("p.rs", "linked").unwrap();
@@ -211,7 +212,7 @@ fn what_a_link_leads_to_is_told_though_the_link_is_removed() {
 }
 
 #[test]
-fn a_program_sees_all_cpus_though_it_runs_on_one() {
+fn traced_program_sees_all_cpus_though_it_runs_on_one() {
     let program = Program::compile(
         "fn main() {
             let cpus = std::thread::available_parallelism().unwrap().get();
@@ -223,7 +224,7 @@ fn a_program_sees_all_cpus_though_it_runs_on_one() {
 }
 
 #[test]
-fn a_program_gets_its_signals_while_it_asks_for_variables() {
+fn signals_arrive_while_variables_are_read() {
     let program = Program::compile(
         r#"
         use std::{env, ffi::{c_int, c_long}, ptr::null_mut, sync::atomic::{AtomicU32, Ordering}};
@@ -244,7 +245,7 @@ fn a_program_gets_its_signals_while_it_asks_for_variables() {
 }
 
 #[test]
-fn a_relative_path_counts_from_the_directory_that_it_is_opened_in() {
+fn relative_path_is_resolved_against_its_directory() {
     let program = Program::compile(
         r#"
         use std::{ffi::{c_char, c_int}, fs::File, os::fd::AsRawFd};
@@ -263,7 +264,7 @@ fn a_relative_path_counts_from_the_directory_that_it_is_opened_in() {
     assert!(observed.opened.contains(&input), "{observed:?}");
 }
 
-/// Executes until a time has passed by the clock, and tells by its status what else was true then.
+/// Computes until its clock has advanced, and reports by its exit status which check failed.
 const TIMES: &str = r#"
 use std::{
     sync::{atomic::{AtomicU64, Ordering::SeqCst}, mpsc},
@@ -308,6 +309,6 @@ fn main() {
 "#;
 
 #[test]
-fn a_program_whose_clock_is_ahead_executes_less_and_waits_as_long_as_it_says() {
+fn clock_ahead_shortens_work_but_not_waits() {
     assert_eq!(Program::compile(TIMES).run_ahead(49), Ending::Exited(7));
 }

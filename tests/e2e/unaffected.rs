@@ -1,9 +1,9 @@
-//! The user's repository is read and never written to, outside of `target/rbench`.
+//! rbench never writes to the user's repository outside of `target/rbench`.
 
 use crate::support::{TestProject, tree};
 
 #[test]
-fn nothing_in_the_repository_changes_but_the_directory_of_rbench() {
+fn repository_stays_unchanged_outside_of_the_rbench_directory() {
     let project = TestProject::of("workspace-below").in_workspace("rust");
     project.write("stashed.txt", "stashed");
     project.git(&["add", "stashed.txt"]);
@@ -37,7 +37,7 @@ fn nothing_in_the_repository_changes_but_the_directory_of_rbench() {
 }
 
 #[test]
-fn what_rbench_keeps_is_no_part_of_the_uncommitted_tree() {
+fn files_of_rbench_are_not_part_of_the_uncommitted_tree() {
     let project = TestProject::of("sums");
     project.git(&["rm", "--quiet", ".gitignore"]);
     project.write("bench.toml", "[store]\npath = \"results.sqlite\"\n");
@@ -56,7 +56,7 @@ fn what_rbench_keeps_is_no_part_of_the_uncommitted_tree() {
 }
 
 #[test]
-fn a_linked_worktree_of_the_user_is_a_repository_like_any_other() {
+fn linked_worktree_works_like_any_other_repository() {
     let project = TestProject::of("sums");
     project.replace("src/lib.rs", "STEP: u64 = 3", "STEP: u64 = 4");
     project.commit("Take larger steps");

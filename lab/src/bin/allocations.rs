@@ -1,9 +1,10 @@
-//! Whether allocations are counted exactly.
+//! Checks that allocations are counted exactly.
 //!
-//! `cargo run --release -p lab --bin allocations` counts the allocations of benchmarks of the fixture `allocations`, by
-//! each harness, with several global allocators, without and with LTO, each a hundred times in different initial
-//! states, and compares what comes with what is known. It fails if any count is wrong, or cannot be had where it should.
-//! It needs a nightly toolchain for libtest, and a C compiler for mimalloc.
+//! `cargo run --release -p lab --bin allocations` counts the allocations of benchmarks of the
+//! fixture `allocations`, by each harness, with several global allocators, without and with LTO,
+//! each a hundred times in different initial states, and compares the counts with the known ones.
+//! It fails if any count is wrong, or missing where it should be available. It needs a nightly
+//! toolchain for libtest, and a C compiler for mimalloc.
 
 #![expect(clippy::print_stdout, reason = "a program for people prints")]
 
@@ -29,10 +30,10 @@ use cargo_rbench::{
     },
 };
 
-/// How often benchmarks of each harness are counted with each allocator, unless an argument says otherwise.
+/// How often benchmarks of each harness are counted with each allocator, by default.
 const TIMES: usize = 100;
 
-/// What one call of each function of the fixture allocates: its `KNOWN`.
+/// The allocations of one call of each function of the fixture, as in its `KNOWN`.
 const KNOWN: [(&str, u64, u64); 7] = [
     ("nothing", 0, 0),
     ("boxes", 5, 40),
@@ -43,7 +44,7 @@ const KNOWN: [(&str, u64, u64); 7] = [
     ("copied", 1, 256),
 ];
 
-/// The features of the fixture, and with which kinds of LTO its allocations can be counted.
+/// The features of the fixture, and the kinds of LTO with which its allocations can be counted.
 const ALLOCATORS: [(&str, &[&str]); 4] = [
     ("", &["off", "thin", "fat"]),
     ("wrapper", &["off", "thin", "fat"]),
@@ -84,13 +85,13 @@ fn run() -> Result<bool, Box<dyn Error>> {
     Ok(all_reach)
 }
 
-/// What came of an executable.
+/// The results of an executable.
 struct Counted {
-    /// How many counts were exact, of allocations and bytes.
+    /// The number of exact counts, of allocations and bytes.
     exact: usize,
-    /// How many were not.
+    /// The number of wrong counts.
     wrong: usize,
-    /// Why it cannot be counted.
+    /// The reason why it cannot be counted.
     refusal: Option<String>,
     milliseconds: f64,
 }
@@ -130,7 +131,8 @@ impl Counted {
     }
 }
 
-/// Whether the allocations of a benchmark and their bytes are what is known, or why they cannot be counted.
+/// True if a benchmark's allocations and their bytes are the known ones; an error if they cannot be
+/// counted.
 fn one(
     harness: &dyn Harness,
     executable: &Executable,
@@ -156,7 +158,7 @@ fn one(
     Ok(Ok(is_exact))
 }
 
-/// The library that counts.
+/// Compiles the counting library.
 fn library(place: &Path) -> Result<PathBuf, Box<dyn Error>> {
     let (source, library) = (place.join("library.rs"), place.join("library.so"));
     fs::write(&source, LIBRARY_SOURCE)?;
@@ -191,7 +193,7 @@ fn build(
     for message in Message::parse_stream(&output.stdout[..]) {
         let Message::CompilerArtifact(artifact) = message? else { continue };
         if artifact.target.kind == [TargetKind::Bench] {
-            // The next ones replace it.
+            // Copied because the next build replaces it.
             let path = artifact.executable.ok_or("no executable")?.into_std_path_buf();
             let (target, directory) = (artifact.target.name, directory.to_owned());
             executables.push(Executable { target, path, directory, ..Executable::default() });

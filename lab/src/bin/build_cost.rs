@@ -1,9 +1,9 @@
-//! What builds cost: 30 of them against one plain compilation of the same bench target.
+//! Measures the cost of builds: 30 of them against one plain compilation of the same bench target.
 //!
-//! `cargo run --release -p lab --bin build_cost [BUILDS]` compiles the fixture `criterion-workspace` by
-//! plain `cargo bench --no-run` in a fresh target dir, then makes the builds from nothing, prints the
-//! ratio of the two times, and what a second version costs that shares the dependencies. It fails
-//! if the ratio is above 1.15 or two builds are the same.
+//! `cargo run --release -p lab --bin build_cost [BUILDS]` compiles the fixture
+//! `criterion-workspace` by plain `cargo bench --no-run` in a fresh target directory, then makes
+//! the builds from nothing, prints the ratio of the two times, and the cost of a second version
+//! that shares the dependencies. It fails if the ratio is above 1.15 or two builds are the same.
 
 #![expect(clippy::print_stdout, reason = "a program for people prints")]
 
@@ -16,7 +16,7 @@ use std::{
 use cargo_rbench::model::Layout;
 use lab::Project;
 
-/// The most that the builds may cost, in plain compilations.
+/// The largest accepted cost of the builds, in plain compilations.
 const MOST: f64 = 1.15;
 
 fn main() -> ExitCode {
@@ -26,7 +26,7 @@ fn main() -> ExitCode {
 fn run() -> Result<bool, Box<dyn Error>> {
     let builds: u32 = std::env::args().nth(1).unwrap_or("30".to_owned()).parse()?;
     let project = Project::of_fixture("criterion-workspace")?;
-    // What is not timed: downloading crates.
+    // Downloading crates is not timed.
     cargo(&project, &["fetch", "--quiet"])?;
 
     let plain = cargo(

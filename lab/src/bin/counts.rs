@@ -1,8 +1,9 @@
-//! What counting gives: whether repeats are equal, whether half a percent is named, and how long a comparison takes.
+//! Checks that repeated counts are equal, that a change of half a percent is found, and how long a
+//! comparison takes.
 //!
-//! `cargo run --release -p lab --bin counts` builds rbench, and gives its commands in a repository made of the fixture
-//! `executed`: twenty commits, each of which gives one of ten benchmarks half a percent more work. With the path of a
-//! built `cargo-rbench`, it takes that one.
+//! `cargo run --release -p lab --bin counts` builds rbench, and runs its commands in a repository
+//! made of the fixture `executed`: twenty commits, each of which gives one of ten benchmarks half a
+//! percent more work. With the path of a built `cargo-rbench`, it uses that one.
 
 #![expect(clippy::print_stdout, reason = "a program for people prints")]
 
@@ -15,14 +16,14 @@ use std::{
 
 use serde_json::Value;
 
-/// How often everything is repeated.
+/// The number of repetitions.
 const TIMES: usize = 20;
-/// What a comparison of ten benchmarks may take whose builds are there.
+/// The longest accepted duration of a comparison of ten benchmarks whose builds exist.
 const LONGEST: Duration = Duration::from_secs(10);
 /// The benchmarks, in the order in which commits give them more work.
 const BENCHMARKS: [&str; 10] =
     ["add", "bytes", "chase", "divide", "fold", "map", "mix", "push", "sort", "text"];
-/// More work by 0.5 % is less than 0.5 % more instructions, since a benchmark has others too.
+/// More work by 0.5 % is less than 0.5 % more instructions, because a benchmark has others too.
 const MIN_EFFECT: &str = "0.3%";
 
 fn main() -> ExitCode {
@@ -87,7 +88,7 @@ fn run() -> Result<bool, Box<dyn Error>> {
     Ok(equal == TIMES && named == TIMES && median <= LONGEST)
 }
 
-/// Gives a benchmark so many units of work instead of so many, in a commit.
+/// Changes the units of work of a benchmark, in a commit.
 fn more_work(
     project: &lab::Project,
     benchmark: &str,
@@ -109,7 +110,8 @@ struct Rbench<'p> {
 }
 
 impl Rbench<'_> {
-    /// Compares the last two commits by counts alone: a row for each benchmark, and how long it took.
+    /// Compares the last two commits by counts alone; returns a row for each benchmark, and the
+    /// duration.
     fn compare(&self, more: &[&str]) -> Result<(Vec<Value>, Duration), Box<dyn Error>> {
         let cache: &Path = self.project.scratch();
         let start = Instant::now();

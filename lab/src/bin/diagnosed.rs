@@ -1,8 +1,9 @@
-//! Does `cargo rbench diagnose` name what is wrong with a benchmark, and nothing where nothing is?
+//! Checks that `cargo rbench diagnose` finds the defect of a benchmark, and none where there is
+//! none.
 //!
-//! `cargo run --release -p lab --bin diagnosed` builds rbench, diagnoses each benchmark of the fixture `diagnosed` several
-//! times with the defaults, each time anew, and prints a table and the requirements. It exits with an error if one is
-//! missed.
+//! `cargo run --release -p lab --bin diagnosed` builds rbench, diagnoses each benchmark of the
+//! fixture `diagnosed` several times with the defaults, each time anew, and prints a table and the
+//! requirements. It exits with an error if one is missed.
 
 #![expect(clippy::print_stdout, reason = "a program for people prints")]
 
@@ -17,25 +18,25 @@ use std::{
 use clap::Parser;
 use serde_json::Value;
 
-/// The benchmarks that have something, and the warning that says what.
+/// The benchmarks with a defect, and the warning that names it.
 const PHENOMENA: [(&str, &str); 4] = [
     ("notifies", "prologue"),
     ("warms up", "warm_up"),
     ("leaps", "leaps"),
     ("two states", "simultaneous_states"),
 ];
-/// The benchmark that has nothing.
+/// The benchmark without a defect.
 const STEADY: &str = "steady";
-/// What the default diagnosis of a benchmark may take.
+/// The longest accepted duration of a default diagnosis of one benchmark.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// What is asked of the study.
+/// The options of the study.
 #[derive(Debug, Parser)]
 struct Options {
-    /// How often each benchmark that has something is diagnosed; the steady one twice as often.
+    /// How often each benchmark with a defect is diagnosed; the steady one twice as often.
     #[arg(long, default_value_t = 20)]
     times: usize,
-    /// The `cargo-rbench` to take, instead of one that is built.
+    /// The `cargo-rbench` to use instead of building one.
     #[arg(long)]
     rbench: Option<PathBuf>,
 }
@@ -44,7 +45,7 @@ fn main() -> ExitCode {
     lab::end(run(Options::parse()))
 }
 
-/// Diagnoses in turns, so that each benchmark meets what the hour brings.
+/// Alternates between benchmarks, so that each meets the same disturbances of the machine.
 fn run(options: Options) -> Result<bool, Box<dyn Error>> {
     let program = options.rbench.map_or_else(lab::rbench::build, Ok)?;
     let project = lab::Project::of_fixture("diagnosed")?;
@@ -92,7 +93,7 @@ fn print_line(time: usize, benchmark: &str, warnings: &[String], took: Duration)
     println!("{:>3}  {benchmark:<10}  {:>3.0} s  {warnings}", time + 1, took.as_secs_f64());
 }
 
-/// The warnings of one diagnosis, of which nothing was stored before.
+/// The warnings of one diagnosis that starts without stored results.
 fn diagnose(
     program: &PathBuf,
     project: &lab::Project,

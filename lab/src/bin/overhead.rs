@@ -1,10 +1,10 @@
-//! What rbench adds to the time of the executions that it measures.
+//! Measures the overhead that rbench adds to the executions that it measures.
 //!
-//! `cargo run --release -p lab --bin overhead [EXECUTIONS]` carries out that many executions (100 unless told
-//! otherwise) of 100 ms each: 50 ms of warm-up and 5 measurements of 10 ms, of two versions in two builds,
-//! as `cargo rbench compare` does, each stored and on the disk before the next starts. It prints the time
-//! that this took in all, and what of it the processes themselves took. It fails if the ratio of the two is
-//! above 1.05.
+//! `cargo run --release -p lab --bin overhead [EXECUTIONS]` runs that many executions (100 by
+//! default) of 100 ms each: 50 ms of warm-up and 5 measurements of 10 ms, of two versions in two
+//! builds, as `cargo rbench compare` does, each stored and on the disk before the next starts. It
+//! prints the total time and the part of it that the processes themselves took. It fails if the
+//! ratio of the two is above 1.05.
 
 #![expect(clippy::print_stdout, reason = "a program for people prints")]
 
@@ -24,7 +24,7 @@ use cargo_rbench::{
     project::Project,
 };
 
-/// The most that the measuring may take, in times of the processes alone.
+/// The largest accepted ratio of the total time to that of the processes alone.
 const MOST: f64 = 1.05;
 
 /// Builds of each of the two versions.
@@ -55,15 +55,15 @@ fn run() -> Result<bool, Box<dyn Error>> {
     let versions = [runner.list(resolve("HEAD~1")?)?, runner.list(resolve("HEAD")?)?];
     let benchmarks = versions[0].benchmarks();
     let builds = runner.link(&versions, &benchmarks, runner.first_seeds(&versions, &benchmarks))?;
-    let begun = runner.begin(&versions, &benchmarks, &builds)?;
+    let started = runner.begin(&versions, &benchmarks, &builds)?;
 
     let start = Instant::now();
-    runner.measure(&begun, Stage::First, &versions, &builds, &benchmarks)?;
+    runner.measure(&started, Stage::First, &versions, &builds, &benchmarks)?;
     let all = start.elapsed();
 
     let mut processes = Vec::new();
     for benchmark in &benchmarks {
-        for row in runner.store.rows(benchmark, &[begun.id])? {
+        for row in runner.store.rows(benchmark, &[started.id])? {
             processes
                 .push(row.outcome.map_err(|unmeasured| unmeasured.to_string())?.resources.wall);
         }
@@ -71,7 +71,7 @@ fn run() -> Result<bool, Box<dyn Error>> {
     Ok(print(all, &processes))
 }
 
-/// Prints where the time went, and says whether that is good enough.
+/// Prints the distribution of the time, and returns true if the overhead is accepted.
 fn print(all: Duration, processes: &[Duration]) -> bool {
     let alone: Duration = processes.iter().sum();
     let each = |time: Duration| 1e3 * time.as_secs_f64() / processes.len() as f64;

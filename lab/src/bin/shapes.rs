@@ -1,8 +1,9 @@
-//! Do verdicts contradict the mean? Runs `cargo rbench compare` with its defaults on versions whose benchmarks differ in
-//! the distribution of their times: spread, a slow path, slow phases.
+//! Checks that verdicts do not contradict the mean. Runs `cargo rbench compare` with its defaults
+//! on versions whose benchmarks differ in the distribution of their times: spread, a slow path,
+//! slow phases.
 //!
-//! `cargo run --release -p lab --bin shapes [COMPARISONS]` prints what each comparison said of each benchmark, and exits
-//! with an error if a target is missed.
+//! `cargo run --release -p lab --bin shapes [COMPARISONS]` prints the result of each comparison for
+//! each benchmark, and exits with an error if a target is missed.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people prints")]
 
@@ -16,7 +17,8 @@ use std::{
 use lab::WorkingTree;
 use serde_json::Value;
 
-/// Each benchmark, the true change of its mean, and the verdict that ought to be given in eight of ten comparisons.
+/// Each benchmark, the true change of its mean, and the verdict expected in eight of ten
+/// comparisons.
 const BENCHMARKS: [(&str, f64, Option<&str>); 7] = [
     ("steadier", 0.0, None),
     ("noisier", 0.0, None),
@@ -27,18 +29,18 @@ const BENCHMARKS: [(&str, f64, Option<&str>); 7] = [
     ("same", 0.0, Some("unchanged")),
 ];
 
-/// The line of a report that names the benchmarks whose mean differs from the change that is reported.
+/// The line of a report that names the benchmarks whose mean differs from the reported change.
 const MEAN_BESIDE: &str = "the mean of all measurements changed otherwise";
 
-/// What one comparison said of a benchmark.
+/// The result of one comparison for a benchmark.
 struct Said {
     verdict: String,
-    /// The interval that is printed.
+    /// The printed interval.
     change: [f64; 2],
     by_mean: Option<[f64; 2]>,
-    /// Whether the mean decided.
+    /// True if the mean decided.
     is_by_mean: bool,
-    /// Whether the report for people names the mean beside the verdict, as it differs.
+    /// True if the text report shows the mean beside the verdict because it differs.
     is_mean_beside: bool,
 }
 
@@ -80,7 +82,7 @@ fn compare(
         .stdin(Stdio::null())
         .stderr(Stdio::null())
         .output()?;
-    // A regression makes it exit otherwise than with 0.
+    // A regression gives a nonzero exit code.
     let report: Value = serde_json::from_slice(&output.stdout)?;
     let rows = report["benchmarks"].as_array().ok_or("the report has no benchmarks")?;
     let markdown = std::fs::read_to_string(markdown)?;
@@ -100,7 +102,7 @@ fn compare(
     said.collect()
 }
 
-/// Prints the table; whether all targets are reached.
+/// Prints the table; returns true if all targets are met.
 fn print(said: &BTreeMap<String, Vec<Said>>, comparisons: u32) -> bool {
     println!(
         "| benchmark | true change of the mean | regressed | improved | unchanged | inconclusive | by the mean | \

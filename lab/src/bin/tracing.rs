@@ -1,8 +1,9 @@
-//! What it costs to trace an execution.
+//! Measures the cost of tracing an execution.
 //!
-//! `cargo run --release -p lab --bin tracing` executes benchmarks of a fixture as `cargo rbench compare` does, alone
-//! and traced in turns, and a program of 100 MB whose 10,000 functions are all entered. It fails if an execution
-//! of both versions takes more than two that are not traced and 50 ms, or the large program 2 s more.
+//! `cargo run --release -p lab --bin tracing` executes benchmarks of a fixture as `cargo rbench
+//! compare` does, alternating between untraced and traced, and a program of 100 MB whose 10,000
+//! functions are all entered. It fails if a traced execution of both versions takes more than two
+//! untraced ones and 50 ms, or the large program 2 s more.
 
 #![expect(clippy::print_stdout, reason = "a program for people prints")]
 
@@ -27,14 +28,14 @@ use cargo_rbench::{
     stats::median,
 };
 
-/// How many benchmarks of each harness are executed, and how often in each way.
+/// The number of benchmarks of each harness, and the number of executions of each kind.
 const BENCHMARKS: usize = 3;
 const TIMES: usize = 9;
-/// What the traced executions of both versions may take besides two ordinary ones.
+/// The longest accepted duration of traced executions of both versions beyond two ordinary ones.
 const MORE: Duration = Duration::from_millis(50);
-/// What tracing may add to the execution of the large program.
+/// The longest accepted delay of the large program by tracing.
 const MORE_OF_LARGE: Duration = Duration::from_secs(2);
-/// The functions of the large program, and how many bytes each has.
+/// The functions of the large program, and the size of each in bytes.
 const FUNCTIONS: usize = 10_000;
 const BYTES: usize = 10_000;
 
@@ -49,7 +50,7 @@ fn run() -> Result<bool, Box<dyn Error>> {
     Ok(small && large)
 }
 
-/// Executes benchmarks of a fixture by each of its harnesses, alone and traced.
+/// Executes benchmarks of a fixture by each of its harnesses, untraced and traced.
 fn benchmarks(tracer: &Path) -> Result<bool, Box<dyn Error>> {
     let project = lab::Project::of_fixture("truth")?;
     let versions = project.build(&["HEAD"], Layout::Default, 1)?;
@@ -59,7 +60,7 @@ fn benchmarks(tracer: &Path) -> Result<bool, Box<dyn Error>> {
         ("by_divan", Box::new(Divan { version: semver::Version::new(0, 1, 21) })),
         ("work", Box::new(Native)),
     ];
-    let mut all_reach = true;
+    let mut all_met = true;
     println!("{:<36} {:>9} {:>9} {:>9}", "execution, ms", "functions", "alone", "traced");
     for (name, harness) in harnesses {
         let built = versions.iter().flat_map(|version| &version.targets);
@@ -68,13 +69,13 @@ fn benchmarks(tracer: &Path) -> Result<bool, Box<dyn Error>> {
         let (path, directory) = (build.executable.clone(), directory.clone());
         let executable = Executable { path, directory, ..Executable::default() };
         let tracing = planned(tracer, &executable.path, project.scratch())?;
-        all_reach &= of_harness(name, &*harness, &executable, &tracing)?;
+        all_met &= of_harness(name, &*harness, &executable, &tracing)?;
     }
-    println!("both versions traced, at most two executions and 50 ms more: {}", reached(all_reach));
-    Ok(all_reach)
+    println!("both versions traced, at most two executions and 50 ms more: {}", status(all_met));
+    Ok(all_met)
 }
 
-/// Executes the first benchmarks of an executable, alone and traced in turns.
+/// Executes the first benchmarks of an executable, alternating between untraced and traced.
 fn of_harness(
     target: &str,
     harness: &dyn Harness,
@@ -91,7 +92,7 @@ fn of_harness(
         iterations: None,
         seed: 1,
     };
-    let mut all_reach = true;
+    let mut all_met = true;
     for name in harness.list(executable, &alone)?.iter().take(BENCHMARKS) {
         // Once found, the iterations are the same in all executions.
         let iterations = match harness.execute(executable, name, &request, &alone)? {
@@ -118,12 +119,12 @@ fn of_harness(
         let (alone, traced) = (median(&mut of_alone), median(&mut of_traced));
         let id = format!("{target} {}", name.id);
         println!("{id:<36} {entered:>9} {:>9.1} {:>9.1}", 1e3 * alone, 1e3 * traced);
-        all_reach &= 2.0 * traced <= 2.0 * alone + MORE.as_secs_f64();
+        all_met &= 2.0 * traced <= 2.0 * alone + MORE.as_secs_f64();
     }
-    Ok(all_reach)
+    Ok(all_met)
 }
 
-/// Executes a large program, alone and traced.
+/// Executes a large program, untraced and traced.
 fn large(tracer: &Path) -> Result<bool, Box<dyn Error>> {
     let place = tempfile::tempdir()?;
     let (source, path) = (place.path().join("large.s"), place.path().join("large"));
@@ -155,16 +156,16 @@ fn large(tracer: &Path) -> Result<bool, Box<dyn Error>> {
     let (alone, traced) = (median(&mut of_alone), median(&mut of_traced));
     let more = traced - alone;
     let size = fs::metadata(&path)?.len() >> 20;
-    let is_reached = more <= MORE_OF_LARGE.as_secs_f64() && entered >= FUNCTIONS;
+    let is_met = more <= MORE_OF_LARGE.as_secs_f64() && entered >= FUNCTIONS;
     println!(
         "{size} MiB, {entered} functions entered: {alone:.2} s alone, {traced:.2} s traced, at most 2 s more: \
          {}",
-        reached(is_reached)
+        status(is_met)
     );
-    Ok(is_reached)
+    Ok(is_met)
 }
 
-/// Functions that return at once, each as long as it has to be, and a `main` that calls all of them.
+/// Functions of the required size that return at once, and a `main` that calls all of them.
 fn assembler() -> String {
     let mut text = ".text\n".to_owned();
     for number in 0..FUNCTIONS {
@@ -203,6 +204,6 @@ fn planned(tracer: &Path, path: &Path, place: &Path) -> Result<Tracing, Box<dyn 
     Ok(Tracing { tracer: tracer.to_owned(), ahead: 0, plan: file })
 }
 
-const fn reached(is_reached: bool) -> &'static str {
-    if is_reached { "reached" } else { "MISSED" }
+const fn status(is_met: bool) -> &'static str {
+    if is_met { "reached" } else { "MISSED" }
 }

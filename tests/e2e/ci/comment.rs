@@ -1,4 +1,4 @@
-//! The comment for the request of a fork, by a job that has no checkout and believes nothing.
+//! The comment on a fork's pull request, by a job that has no checkout and trusts no input.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{Job, commit, compared};
 use crate::support::{TestProject, rbench::Rbench};
 
-/// The event of a run that follows that of a fork.
+/// The event of a workflow run that follows that of a fork.
 fn followed(head: &str) -> Value {
     json!({ "workflow_run": {
         "head_sha": head,
@@ -17,7 +17,7 @@ fn followed(head: &str) -> Value {
     } })
 }
 
-/// What the first job left: its comparison, and the commit.
+/// The artifact of the first job: its comparison and the commit.
 fn artifact(name: &str) -> (Value, String) {
     let project = compared();
     let job = Job::of_request(&project, name);
@@ -27,7 +27,7 @@ fn artifact(name: &str) -> (Value, String) {
     (document, commit(&project, "topic"))
 }
 
-/// `ci comment` in an empty directory, for this comparison.
+/// Prepares `ci comment` for this comparison, in an empty directory.
 fn comment(job: &Job<'_>, document: &Value) -> Rbench {
     let path = job.path("compare.json");
     fs::write(&path, document.to_string()).unwrap();
@@ -36,7 +36,7 @@ fn comment(job: &Job<'_>, document: &Value) -> Rbench {
 }
 
 #[test]
-fn a_comment_is_written_for_a_fork_without_a_checkout() {
+fn comment_for_a_fork_needs_no_checkout() {
     let (document, head) = artifact("of a fork");
     let nowhere = TestProject::bare("no repository");
     let job = Job::new(&nowhere, "follows", &followed(&head));
@@ -49,7 +49,7 @@ fn a_comment_is_written_for_a_fork_without_a_checkout() {
 }
 
 #[test]
-fn a_comparison_of_another_commit_is_refused() {
+fn comparison_of_another_commit_is_rejected() {
     let (mut document, head) = artifact("of another");
     document["head"]["commit"] = json!("d".repeat(40));
     let nowhere = TestProject::bare("no repository");
@@ -61,7 +61,7 @@ fn a_comparison_of_another_commit_is_refused() {
 }
 
 #[test]
-fn a_request_that_went_on_or_was_closed_has_no_comment() {
+fn outdated_or_closed_request_gets_no_comment() {
     let (document, head) = artifact("of the past");
     let nowhere = TestProject::bare("no repository");
     let job = Job::new(&nowhere, "late", &followed(&head));
@@ -72,7 +72,7 @@ fn a_request_that_went_on_or_was_closed_has_no_comment() {
 }
 
 #[test]
-fn what_a_fork_wrote_is_shown_as_text() {
+fn text_from_a_fork_is_escaped() {
     let (mut document, head) = artifact("of a stranger");
     let hostile = "@everyone Fixes #1 <img src=x> [a](https://evil.example) `|\n::error::x";
     document["benchmarks"][0]["id"] = json!(hostile);
@@ -84,7 +84,7 @@ fn what_a_fork_wrote_is_shown_as_text() {
     let body = job.api.comments()[0].body.clone();
     let row = body.lines().find(|line| line.contains("@everyone")).unwrap();
     assert!(row.starts_with("| `` @everyone Fixes #1 <img"), "{body}");
-    // Nothing of it is printed, where the runner could take it for a command.
+    // None of it is printed, because the runner could take it for a command.
     for text in ["<b>x", "x\n::error::x", "##[error]x"] {
         document["benchmarks"][0]["verdict"] = json!(text);
         let outcome = comment(&job, &document).fails_with(2);
@@ -96,7 +96,7 @@ fn what_a_fork_wrote_is_shown_as_text() {
 }
 
 #[test]
-fn a_commit_of_two_pull_requests_has_no_comment() {
+fn commit_of_two_pull_requests_gets_no_comment() {
     let (document, head) = artifact("of two");
     let nowhere = TestProject::bare("no repository");
     let job = Job::new(&nowhere, "twice", &followed(&head));
@@ -108,7 +108,7 @@ fn a_commit_of_two_pull_requests_has_no_comment() {
 }
 
 #[test]
-fn an_old_comment_is_stale_while_a_fork_is_compared_and_says_if_it_was_not_compared() {
+fn comment_is_stale_during_a_fork_run_and_reports_its_failure() {
     let nowhere = TestProject::bare("no repository");
     let head = "d".repeat(40);
     let job = Job::new(&nowhere, "not compared", &followed(&head));

@@ -6,7 +6,7 @@ use super::{commit, compared};
 use crate::support::api::Api;
 
 #[test]
-fn a_merge_request_has_a_note_and_a_junit_report() {
+fn merge_request_gets_a_note_and_a_junit_report() {
     let project = compared();
     let api = Api::start();
     api.token_of("bench-bot");

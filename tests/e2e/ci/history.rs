@@ -1,4 +1,4 @@
-//! What a clone lacks of the history is fetched, or it is told what to change.
+//! Missing history of a clone is fetched, or the error names the line to change.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use serde_json::json;
 use super::{Job, QUICK, branches, commit, pull_request};
 use crate::support::TestProject;
 
-/// A shallow clone of a project with branches: of the head alone, as a job has it.
+/// A shallow clone of a project with branches that has only the head, as in a CI job.
 fn shallow(project: &TestProject) -> TestProject {
     let clone = TestProject::bare("a shallow clone");
     let from = format!("file://{}", project.root().display());
@@ -17,7 +17,7 @@ fn shallow(project: &TestProject) -> TestProject {
 }
 
 #[test]
-fn a_shallow_clone_is_deepened_until_the_merge_base_is_there() {
+fn shallow_clone_is_deepened_to_the_merge_base() {
     let project = TestProject::of("counted");
     branches(&project);
     let [base, head] = ["main", "topic"].map(|branch| commit(&project, branch));
@@ -32,7 +32,7 @@ fn a_shallow_clone_is_deepened_until_the_merge_base_is_there() {
 }
 
 #[test]
-fn an_older_commit_that_both_sides_merged_is_not_taken_for_the_merge_base() {
+fn older_merged_commit_is_not_taken_for_the_merge_base() {
     let project = TestProject::of("counted");
     let old = commit(&project, "main");
     project.write("notes.txt", "none yet");
@@ -56,7 +56,7 @@ fn an_older_commit_that_both_sides_merged_is_not_taken_for_the_merge_base() {
 }
 
 #[test]
-fn a_shallow_clone_that_cannot_be_deepened_fails_with_the_line_to_change() {
+fn failed_deepening_reports_the_line_to_change() {
     let project = TestProject::of("counted");
     branches(&project);
     let [base, head] = ["main", "topic"].map(|branch| commit(&project, branch));
@@ -69,7 +69,7 @@ fn a_shallow_clone_that_cannot_be_deepened_fails_with_the_line_to_change() {
 }
 
 #[test]
-fn what_was_there_before_a_push_is_fetched() {
+fn commit_before_a_push_is_fetched() {
     let project = TestProject::of("counted");
     branches(&project);
     let [before, after] = ["topic~1", "topic"].map(|revision| commit(&project, revision));
@@ -81,7 +81,7 @@ fn what_was_there_before_a_push_is_fetched() {
 }
 
 #[test]
-fn an_event_without_an_earlier_commit_needs_a_flag() {
+fn event_without_an_earlier_commit_needs_a_flag() {
     let project = TestProject::of("counted");
     branches(&project);
     let job = Job::new(&project, "schedule", &json!({ "schedule": "0 0 * * *" }));
@@ -92,7 +92,7 @@ fn an_event_without_an_earlier_commit_needs_a_flag() {
 }
 
 #[test]
-fn without_a_service_flags_say_everything() {
+fn flags_suffice_without_a_service() {
     let project = super::compared();
     let directory = project.beside("flags");
     let words = ["ci", "--stored", "--base", "main~1", "--head", "topic", "--output-dir"];
@@ -103,7 +103,7 @@ fn without_a_service_flags_say_everything() {
 }
 
 #[test]
-fn a_job_with_rights_for_forks_is_refused_before_anything_is_fetched_or_built() {
+fn privileged_job_for_forks_is_rejected_at_once() {
     let project = super::compared();
     let [base, head] = ["main", "topic"].map(|branch| commit(&project, branch));
     let job = Job::new(&project, "privileged", &pull_request(&base, &head));

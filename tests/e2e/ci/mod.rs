@@ -1,4 +1,4 @@
-//! A comparison in a job of continuous integration, told everywhere, without a service: the API is made up.
+//! `cargo rbench ci` compares in a CI job and publishes the result, here to a made-up API.
 
 mod comment;
 mod gitlab;
@@ -16,23 +16,13 @@ use crate::support::{
     schema,
 };
 
-/// The least that can be judged, and quick.
-const QUICK: [&str; 10] = [
-    "--config",
-    "build.strategy=relink",
-    "-l",
-    "4",
-    "-m",
-    "1",
-    "-n",
-    "5",
-    "--config",
-    "experiment.warm-up=5ms",
-];
+/// The least that gives a verdict, and quick.
+const QUICK: [&str; 10] =
+    ["--config", "build.strategy=relink", "-l", "4", "-m", "1", "-n", "5", "--config", "experiment.warm-up=5ms"];
 
 const TOKEN: &str = "s3cret-of-this-job";
 
-/// A branch `topic` whose work is thirtyfold, and the branch `main`, which went on since.
+/// A branch `topic` that does thirty times the work, and a branch `main` with a newer commit.
 fn branches(project: &TestProject) {
     project.git(&["checkout", "--quiet", "-b", "topic"]);
     project.replace("src/lib.rs", "u64 = 1_000", "u64 = 30_000");
@@ -43,7 +33,7 @@ fn branches(project: &TestProject) {
     project.git(&["checkout", "--quiet", "topic"]);
 }
 
-/// The same, whose comparison is stored already.
+/// The same, with the comparison already stored.
 fn compared() -> TestProject {
     TestProject::shared("ci", "counted", |project| {
         branches(project);
@@ -75,7 +65,7 @@ struct Job<'p> {
 }
 
 impl<'p> Job<'p> {
-    /// A job whose files have a directory of this name.
+    /// A job whose files are in a directory of this name.
     fn new(project: &'p TestProject, name: &str, event: &Value) -> Self {
         let directory = project.beside(name);
         let _ = fs::remove_dir_all(&directory);
@@ -84,7 +74,7 @@ impl<'p> Job<'p> {
         Self { project, directory, api: Api::start() }
     }
 
-    /// A job for the request of `topic`.
+    /// A job for the pull request of `topic`.
     fn of_request(project: &'p TestProject, name: &str) -> Self {
         let [base, head] = ["main", "topic"].map(|branch| commit(project, branch));
         Self::new(project, name, &pull_request(&base, &head))
@@ -118,7 +108,7 @@ impl<'p> Job<'p> {
     }
 }
 
-/// Nothing that a job prints or writes has the token.
+/// Asserts that neither the output nor a file of the job has the token.
 #[track_caller]
 fn assert_no_token(job: &Job<'_>, outcome: &Outcome) {
     assert!(!outcome.told().contains(TOKEN), "{}", outcome.told());
@@ -133,7 +123,7 @@ fn assert_no_token(job: &Job<'_>, outcome: &Outcome) {
 }
 
 #[test]
-fn a_pull_request_is_compared_with_where_it_left_main_and_told_everywhere() {
+fn pull_request_is_compared_with_its_merge_base_and_published() {
     let project = TestProject::of("counted");
     branches(&project);
     let job = Job::of_request(&project, "everywhere");
@@ -150,7 +140,7 @@ fn a_pull_request_is_compared_with_where_it_left_main_and_told_everywhere() {
     );
     let stdout = outcome.stdout();
     let lines: Vec<&str> = stdout.lines().collect();
-    // Nothing is a command between the first line and the last but one.
+    // Between the first line and the last but one, the runner obeys no command.
     let token = lines[0].strip_prefix("::stop-commands::").unwrap();
     assert_eq!(lines[lines.len() - 2], format!("::{token}::"));
     assert!(lines[lines.len() - 1].starts_with(&annotation), "{}", outcome.told());
@@ -176,7 +166,7 @@ fn a_pull_request_is_compared_with_where_it_left_main_and_told_everywhere() {
 }
 
 #[test]
-fn what_is_built_and_measured_does_not_get_the_token() {
+fn built_and_measured_programs_do_not_get_the_token() {
     let project = TestProject::of("counted");
     branches(&project);
     project.write(
@@ -196,7 +186,7 @@ fn what_is_built_and_measured_does_not_get_the_token() {
 }
 
 #[test]
-fn an_outdated_run_leaves_the_comment_to_that_of_the_newest_commit() {
+fn outdated_run_does_not_change_a_newer_comment() {
     let project = compared();
     let job = Job::of_request(&project, "outdated");
     job.api.set_newest(&"e".repeat(40));
@@ -209,7 +199,7 @@ fn an_outdated_run_leaves_the_comment_to_that_of_the_newest_commit() {
 }
 
 #[test]
-fn that_a_comment_cannot_be_marked_as_stale_does_not_keep_it_from_being_written() {
+fn failed_stale_mark_does_not_prevent_the_comment() {
     let project = compared();
     let job = Job::of_request(&project, "recovered");
     job.api.add("workflow[bot]", true, "<!-- cargo-rbench comment: default -->\nold");
@@ -220,7 +210,7 @@ fn that_a_comment_cannot_be_marked_as_stale_does_not_keep_it_from_being_written(
 }
 
 #[test]
-fn a_comment_is_stale_while_a_run_works_and_then_updated_in_place() {
+fn comment_is_marked_stale_then_updated_in_place() {
     let project = compared();
     let job = Job::of_request(&project, "updated");
     job.ci(&["--stored"]).run().assert_exit(1);
@@ -236,7 +226,7 @@ fn a_comment_is_stale_while_a_run_works_and_then_updated_in_place() {
 }
 
 #[test]
-fn jobs_with_different_names_have_comments_of_their_own() {
+fn jobs_with_different_names_have_separate_comments() {
     let project = compared();
     let job = Job::of_request(&project, "named");
     for name in ["x86-64", "aarch64", "x86-64"] {
@@ -248,11 +238,11 @@ fn jobs_with_different_names_have_comments_of_their_own() {
 }
 
 #[test]
-fn a_comment_that_was_removed_meanwhile_is_written_anew() {
+fn deleted_comment_is_created_again() {
     let project = compared();
     let job = Job::of_request(&project, "removed");
     job.api.add("workflow[bot]", true, "<!-- cargo-rbench comment: default -->\nold");
-    // When it is to be marked, and when it is to be written.
+    // Once when it should be marked as stale, and once when it should be updated.
     job.api.fails("PATCH", "", 404);
     job.api.fails("PATCH", "", 404);
     let outcome = job.ci(&["--stored"]).run().assert_exit(1);
@@ -261,7 +251,7 @@ fn a_comment_that_was_removed_meanwhile_is_written_anew() {
 }
 
 #[test]
-fn where_nothing_changed_there_is_no_new_comment_and_an_old_one_says_so() {
+fn no_change_creates_no_comment_but_updates_an_old_one() {
     let project = TestProject::of("counted");
     let before = commit(&project, "HEAD");
     project.append("src/lib.rs", "// A comment.\n");
@@ -282,7 +272,7 @@ fn where_nothing_changed_there_is_no_new_comment_and_an_old_one_says_so() {
 }
 
 #[test]
-fn a_comment_that_is_forbidden_is_one_warning_and_the_summary_remains() {
+fn forbidden_comment_is_one_warning_and_the_summary_stays() {
     let project = compared();
     let job = Job::of_request(&project, "forbidden");
     job.api.fails("POST", "", 403);
@@ -294,7 +284,7 @@ fn a_comment_that_is_forbidden_is_one_warning_and_the_summary_remains() {
 }
 
 #[test]
-fn a_comment_that_is_refused_as_it_is_becomes_a_short_one() {
+fn rejected_comment_is_replaced_by_a_short_one() {
     let project = compared();
     let job = Job::of_request(&project, "short");
     job.api.fails("POST", "", 422);
@@ -304,7 +294,7 @@ fn a_comment_that_is_refused_as_it_is_becomes_a_short_one() {
 }
 
 #[test]
-fn a_version_that_does_not_compile_is_told_and_its_output_is_no_command() {
+fn compile_error_is_reported_and_its_output_is_no_command() {
     let project = TestProject::of("counted");
     branches(&project);
     project.write("src/lib.rs", "compile_error!(\"\n::error::forged\n\");\n");
@@ -328,7 +318,7 @@ fn a_version_that_does_not_compile_is_told_and_its_output_is_no_command() {
 }
 
 #[test]
-fn the_page_shows_the_workflows_that_are_checked() {
+fn documentation_shows_the_tested_workflows() {
     let docs = crate::support::sources::project().join("docs");
     let page = fs::read_to_string(docs.join("ci.md")).unwrap();
     let mut shown = 0;
@@ -346,7 +336,7 @@ fn the_page_shows_the_workflows_that_are_checked() {
 }
 
 #[test]
-fn a_run_that_fails_leaves_no_report_of_an_earlier_one() {
+fn failed_run_removes_earlier_reports() {
     let project = compared();
     let job = Job::of_request(&project, "earlier");
     job.ci(&["--stored"]).run().assert_exit(1);

@@ -1,4 +1,4 @@
-//! Several jobs each measure a part of the benchmarks; another one joins what they found.
+//! Several jobs each measure a part of the benchmarks; another job merges their results.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use crate::support::{TestProject, schema};
 
 #[test]
 #[ignore = "takes long"]
-fn parts_have_all_benchmarks_together_and_are_joined_into_one_report() {
+fn parts_cover_all_benchmarks_and_merge_into_one_report() {
     let project = TestProject::of("counted");
     branches(&project);
     let files: Vec<String> = (1..=3)
@@ -48,7 +48,7 @@ fn parts_have_all_benchmarks_together_and_are_joined_into_one_report() {
         nowhere.rbench(&["ci", "merge", "--fail-on", "never", &files[0], &files[1], &files[2]]);
     advisory.ok();
 
-    // On GitHub the runner takes nothing that is printed for a command.
+    // On GitHub, nothing printed is taken for a command by the runner.
     let job = |files: &[String]| merge(files).env("GITHUB_ACTIONS", "true").run();
     assert!(job(&files).assert_exit(1).stdout().starts_with("::stop-commands::"));
     let mut hostile: Value = serde_json::from_str(&fs::read_to_string(&files[0]).unwrap()).unwrap();

@@ -1,7 +1,8 @@
-//! `cargo rbench explain`: which functions execute more or fewer instructions.
+//! `cargo rbench explain` names the functions that execute more or fewer instructions.
 //!
-//! The fixture `explained` has a benchmark for each of ten changes. Its repository gets one commit for each, all on top
-//! of the first; the table in `planted.rs` says which function each is about.
+//! The fixture `explained` has a benchmark for each of ten changes. Its repository gets one commit
+//! for each, all on top of the first; the table in `planted.rs` names the function that each
+//! changes.
 
 mod planted;
 
@@ -10,7 +11,7 @@ use serde_json::Value;
 use crate::support::TestProject;
 use planted::PLANTED;
 
-/// The fixture with a tag for each commit, and `base` for the one below all of them.
+/// The fixture with a tag for each commit, and `base` for their common parent.
 fn project() -> TestProject {
     TestProject::shared("explained", "explained", |project| {
         project.git(&["tag", "base"]);
@@ -30,7 +31,7 @@ fn project() -> TestProject {
     })
 }
 
-/// The explanation of a benchmark for the commit with its name.
+/// The explanation of a benchmark for the commit of the same name.
 #[track_caller]
 fn explained(benchmark: &str) -> Value {
     let words = ["explain", "base", benchmark, benchmark, "--exact", "--format", "json"];
@@ -54,7 +55,7 @@ fn assert_sums(explanation: &Value) {
 
 #[test]
 #[ignore = "takes long"]
-fn planted_changes_are_explained_by_the_functions_that_changed() {
+fn planted_changes_are_explained_by_the_changed_functions() {
     for benchmark in ["calls", "slower", "dynamic"] {
         let planted = PLANTED.iter().find(|planted| planted.benchmark == benchmark).unwrap();
         let explanation = explained(benchmark);
@@ -68,7 +69,7 @@ fn planted_changes_are_explained_by_the_functions_that_changed() {
 
 #[test]
 #[ignore = "takes long"]
-fn a_function_that_is_called_more_often_is_no_reason() {
+fn function_called_more_often_is_not_the_reason() {
     let explanation = explained("calls");
     let functions = explanation["functions"].as_array().unwrap();
     let callee = functions.iter().find(|one| one["name"] == "explained::calls::callee").unwrap();
@@ -80,7 +81,7 @@ fn a_function_that_is_called_more_often_is_no_reason() {
 
 #[test]
 #[ignore = "takes long"]
-fn a_function_that_is_no_longer_inlined_is_told_beside_its_caller() {
+fn function_no_longer_inlined_is_shown_with_its_caller() {
     let explanation = explained("outlined");
     assert_sums(&explanation);
     let [walk, step] = [0, 1].map(|index| &explanation["functions"][index]);
@@ -105,7 +106,7 @@ fn a_function_that_is_no_longer_inlined_is_told_beside_its_caller() {
 
 #[test]
 #[ignore = "takes long"]
-fn where_no_function_that_is_measured_differs_it_is_the_input() {
+fn same_functions_are_explained_by_other_input() {
     let explanation = explained("input");
     assert_sums(&explanation);
     assert_eq!(explanation["functions"][0]["name"], "explained::rounds::folded");
@@ -120,7 +121,7 @@ fn where_no_function_that_is_measured_differs_it_is_the_input() {
 }
 
 #[test]
-fn one_benchmark_of_both_versions_has_to_be_meant() {
+fn one_benchmark_of_both_versions_must_be_selected() {
     let project = project();
     let range = project.rbench(&["explain", "base..calls"]).fails_with(2);
     range.assert_stderr_has(&["no benchmark is given behind `base..calls`"]);
@@ -132,7 +133,7 @@ fn one_benchmark_of_both_versions_has_to_be_meant() {
 
 #[test]
 #[ignore = "takes long"]
-fn benchmarks_of_criterion_and_divan_are_counted_by_function_as_well() {
+fn criterion_and_divan_are_counted_by_function_too() {
     for (project, benchmark) in
         [(TestProject::criterion(), "count/64"), (TestProject::divan(), "same::sum")]
     {
@@ -150,7 +151,7 @@ fn benchmarks_of_criterion_and_divan_are_counted_by_function_as_well() {
 
 #[test]
 #[ignore = "takes long"]
-fn a_browser_gets_the_explanation_alone_and_in_the_comparison_that_counted() {
+fn html_pages_show_the_explanation_alone_and_in_comparisons() {
     let project = project();
     let words = ["explain", "base", "outlined", "outlined", "--output", "explain.html"];
     project.rbench(&words).ok();

@@ -4,9 +4,9 @@
 pub struct Planted {
     /// The benchmark that executes more or fewer instructions.
     pub benchmark: &'static str,
-    /// In which file below `src` which text is replaced by which.
+    /// The file below `src`, the old text and its replacement.
     pub edits: &'static [(&'static str, &'static str, &'static str)],
-    /// The function that was changed. Where it was inlined, or no longer is, that is the caller.
+    /// The changed function, or its caller if it was inlined or no longer is.
     pub function: &'static str,
 }
 

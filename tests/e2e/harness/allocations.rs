@@ -1,4 +1,5 @@
-//! Allocations of benchmarks that are known, by each harness and with two global allocators.
+//! Allocation counts of benchmarks whose counts are known, by each harness and with two global
+//! allocators.
 
 use crate::support::{fixture::Fixture, library::library};
 use cargo_metadata::semver::Version;
@@ -17,7 +18,7 @@ use cargo_rbench::{
 static OF_C_LIBRARY: Fixture = Fixture::new("allocations");
 static WRAPPED: Fixture = Fixture::with_features("allocations", "wrapper");
 
-/// What one call of each function of the fixture allocates: its `KNOWN`.
+/// The allocations of one call of each function of the fixture, as in its `KNOWN`.
 const KNOWN: [(&str, [f64; 2]); 7] = [
     ("nothing", [0.0, 0.0]),
     ("boxes", [5.0, 40.0]),
@@ -61,12 +62,12 @@ fn assert_known(fixture: &Fixture) {
 
 #[test]
 #[ignore = "takes long"]
-fn allocations_and_their_bytes_are_exact_by_each_harness() {
+fn allocation_counts_and_bytes_are_exact_in_each_harness() {
     assert_known(&OF_C_LIBRARY);
 }
 
 #[test]
 #[ignore = "takes long"]
-fn they_are_the_same_with_a_global_allocator_of_ones_own() {
+fn custom_global_allocator_gives_the_same_counts() {
     assert_known(&WRAPPED);
 }

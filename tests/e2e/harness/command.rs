@@ -32,7 +32,7 @@ fn metrics(execution: &Execution) -> Vec<String> {
 }
 
 #[test]
-fn one_run_of_a_program_is_one_measurement_of_each_of_its_metrics() {
+fn program_run_is_one_measurement_of_each_metric() {
     for launcher in both_ways() {
         let busy = shell("i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done", launcher);
         assert_eq!(ids(&busy, &place()), ["script"]);
@@ -45,7 +45,7 @@ fn one_run_of_a_program_is_one_measurement_of_each_of_its_metrics() {
 }
 
 #[test]
-fn every_execution_has_the_same_metrics_however_little_the_program_does() {
+fn executions_of_tiny_programs_have_the_same_metrics() {
     let expected = ["wall [ns]", "user [ns]", "system [ns]", "peak-memory [bytes]"];
     for (launcher, count) in both_ways().into_iter().zip([3, 4]) {
         for script in [":", "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done"] {
@@ -60,7 +60,7 @@ fn every_execution_has_the_same_metrics_however_little_the_program_does() {
 }
 
 #[test]
-fn the_peak_memory_of_a_small_program_is_its_own_however_large_this_process_is() {
+fn peak_memory_of_a_program_excludes_this_process() {
     let large = black_box(vec![1_u8; 100 << 20]);
     let peak_of = |script, launcher| {
         let execution = execute(&shell(script, launcher), &place(), "script", &request(1)).unwrap();
@@ -77,7 +77,7 @@ fn the_peak_memory_of_a_small_program_is_its_own_however_large_this_process_is()
 }
 
 #[test]
-fn a_program_that_fails_is_a_failed_benchmark() {
+fn failing_program_is_a_failed_benchmark() {
     for launcher in both_ways() {
         let fails =
             |script| failure(&shell(script, launcher.clone()), &place(), "script").to_string();
@@ -94,7 +94,7 @@ fn a_program_that_fails_is_a_failed_benchmark() {
 
 #[test]
 #[ignore = "takes long"]
-fn a_program_that_hangs_and_is_deaf_is_killed_with_its_children() {
+fn hanging_program_that_ignores_signals_is_killed() {
     for launcher in both_ways() {
         let directory = tempfile::tempdir().unwrap();
         let alive = directory.path().join("alive");

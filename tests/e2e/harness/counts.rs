@@ -1,4 +1,4 @@
-//! The same functions through each harness: their instructions, counted twice.
+//! Each harness counts the instructions of the same functions, twice.
 
 use cargo_metadata::semver::Version;
 use cargo_rbench::{
@@ -23,13 +23,13 @@ use super::{
 };
 use crate::support::library::library;
 
-/// What counts, with a library that the tests' own compiler makes.
+/// The counting tool, with a library made by the tests' own compiler.
 fn counter(directory: &TempDir) -> Counter {
     let library = library(directory.path(), COUNTING_LIBRARY_SOURCE, LIBRARY_FLAGS);
     Counter { valgrind: find_valgrind().unwrap(), library }
 }
 
-/// The instructions of one iteration.
+/// The number of instructions of one iteration.
 fn count(harness: &dyn Harness, executable: &Executable, id: &str, counter: &Counter) -> f64 {
     let interrupt = Interrupt::new().unwrap();
     let mut iterations = 1;
@@ -51,7 +51,7 @@ fn count(harness: &dyn Harness, executable: &Executable, id: &str, counter: &Cou
 
 #[test]
 #[ignore = "takes long"]
-fn instructions_are_equal_in_each_run_and_nearly_so_by_every_harness() {
+fn instruction_counts_repeat_and_agree_across_harnesses() {
     let directory = tempfile::tempdir().unwrap();
     let counter = counter(&directory);
     let criterion = |minor| Criterion { version: Version::new(0, minor, 0) };
@@ -69,7 +69,7 @@ fn instructions_are_equal_in_each_run_and_nearly_so_by_every_harness() {
         assert_eq!(one.to_bits(), other.to_bits(), "{} {id}: {one} {other}", harness.kind());
         counts.push(one);
     }
-    // Each is compiled on its own, that of rbench-harness with less optimization.
+    // Each is compiled separately, that of rbench-harness with less optimisation.
     for count in &counts[2..] {
         assert!((count / counts[1] - 1.0).abs() < 0.02, "{counts:?}");
     }

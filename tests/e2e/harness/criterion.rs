@@ -1,4 +1,4 @@
-//! Criterion.rs of two versions, unchanged.
+//! Two versions of Criterion.rs, unchanged.
 
 use std::{
     fs,
@@ -39,7 +39,7 @@ fn name(group: &str, function: Option<&str>, parameter: Option<&str>) -> Name {
 }
 
 #[test]
-fn every_listed_benchmark_gives_exactly_the_measurements_requested() {
+fn listed_benchmarks_give_exactly_the_requested_measurements() {
     for (criterion, fixture) in versions() {
         let executable = fixture.executable("same");
         let names = list(&criterion, executable).unwrap();
@@ -65,7 +65,7 @@ fn every_listed_benchmark_gives_exactly_the_measurements_requested() {
 }
 
 #[test]
-fn odd_names_survive_in_their_parts_and_select_their_benchmark_alone() {
+fn odd_names_keep_their_parts_and_select_one_benchmark() {
     for (criterion, fixture) in versions() {
         let executable = fixture.executable("odd");
         let names = list(&criterion, executable).unwrap();
@@ -80,7 +80,7 @@ fn odd_names_survive_in_their_parts_and_select_their_benchmark_alone() {
 }
 
 #[test]
-fn a_group_with_settings_of_its_own_gives_what_it_wants_and_says_so() {
+fn group_with_its_own_settings_overrides_the_request() {
     for (criterion, fixture) in versions() {
         let execution =
             execute(&criterion, fixture.executable("odd"), "own/settings", &request(30)).unwrap();
@@ -92,7 +92,7 @@ fn a_group_with_settings_of_its_own_gives_what_it_wants_and_says_so() {
 }
 
 #[test]
-fn each_bad_benchmark_fails_with_its_reason() {
+fn bad_benchmarks_fail_with_their_reasons() {
     for (criterion, fixture) in versions() {
         let executable = fixture.executable("odd");
         for (id, reason) in [
@@ -110,21 +110,22 @@ fn each_bad_benchmark_fails_with_its_reason() {
     }
 }
 
-/// The incidents of an execution in this process that only it can have caused. Processes that other tests
-/// leave behind in groups of their own become children of this process, and would be taken for its.
+/// The incidents that only this execution can have caused. Processes that other tests leave in
+/// separate process groups become children of this process, which would attribute them to the
+/// execution.
 fn repetitions(execution: &Execution) -> Vec<Incident> {
     let incidents = execution.incidents.iter();
     incidents.filter(|incident| matches!(incident, Incident::Repeated(_))).cloned().collect()
 }
 
-/// The executable behind lines of a shell script, which run first.
+/// The executable, started by a shell script after these lines.
 fn behind(directory: &Path, lines: &str, executable: &Executable) -> Executable {
     let line = format!("{lines}\nexec '{}' \"$@\"", executable.path.display());
     let path = script(&directory.join("wrapper"), &line).into();
     Executable { path, ..executable.clone() }
 }
 
-/// What Criterion.rs sends of a benchmark `sum` that it begins, after its greeting.
+/// The messages of Criterion.rs when benchmark `sum` begins, after its greeting.
 fn forged() -> Vec<u8> {
     let greeting = b"Criterion\x00\x08\x02\x00\x01\x00\x01";
     let message = b"\xa1\x72BeginningBenchmark\xa1\x62id\xa1\x68group_id\x63sum";
@@ -132,10 +133,10 @@ fn forged() -> Vec<u8> {
     [&greeting[..], &length, message].concat()
 }
 
-/// Another process that watches for the port and connects first: what it sends must not count, and the
-/// benchmark must be able to connect after it.
+/// Another process watches for the port and connects first. Its data must not count, and the
+/// benchmark must still be able to connect.
 #[test]
-fn a_stranger_who_connects_before_the_benchmark_is_not_believed() {
+fn stranger_that_connects_first_is_not_believed() {
     for (criterion, fixture) in versions() {
         let directory = tempfile::tempdir().unwrap();
         let (port, go) = (directory.path().join("port"), directory.path().join("go"));
@@ -153,7 +154,7 @@ fn a_stranger_who_connects_before_the_benchmark_is_not_believed() {
                 }
                 let port = fs::read_to_string(&port).unwrap().trim().parse().unwrap();
                 let connect = || TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
-                // One forges what a benchmark sends, and one breaks its connection off.
+                // One forges the messages of a benchmark; the other resets its connection.
                 let mut forger = connect();
                 let _ = forger.write_all(&forged());
                 let _ = forger.read_exact(&mut [0; 18]);
@@ -167,7 +168,7 @@ fn a_stranger_who_connects_before_the_benchmark_is_not_believed() {
 }
 
 #[test]
-fn an_execution_whose_connection_was_lost_is_repeated_once_and_says_so() {
+fn lost_connection_repeats_the_execution_once() {
     for (criterion, fixture) in versions() {
         let directory = tempfile::tempdir().unwrap();
         let first = directory.path().join("first");
@@ -181,8 +182,8 @@ fn an_execution_whose_connection_was_lost_is_repeated_once_and_says_so() {
         assert!(reason.contains("printed its results"), "{reason}");
 
         let executable = behind(directory.path(), lose, fixture.executable("same"));
-        let failure = execute(&criterion, &executable, "sum", &request(10)).unwrap_err();
-        let text = failure.to_string();
+        let error = execute(&criterion, &executable, "sum", &request(10)).unwrap_err();
+        let text = error.to_string();
         assert!(text.contains("did not connect to rbench") && text.contains("time:   ["), "{text}");
     }
 }

@@ -19,7 +19,7 @@ pub(super) fn divan() -> Divan {
 const ODD: &str = "same::inner::a \"name\" │ with bars";
 
 #[test]
-fn every_listed_benchmark_gives_the_measurements_that_the_table_can_show() {
+fn listed_benchmarks_give_what_the_table_can_show() {
     let executable = DIVAN.executable("same");
     let good = ["same::count::1024", "same::count::64", ODD, "same::sum"];
     assert_eq!(ids(&divan(), executable), good);
@@ -38,25 +38,26 @@ fn every_listed_benchmark_gives_the_measurements_that_the_table_can_show() {
 }
 
 #[test]
-fn iterations_that_are_handed_on_are_used_again() {
+fn iterations_passed_on_are_reused() {
     for measurements in [3, 50] {
-        let again = told(123, measurements);
+        let again = with_iterations(123, measurements);
         let execution = execute(&divan(), DIVAN.executable("same"), "same::sum", &again).unwrap();
         assert_eq!(execution.series[0].same_iterations(), Some(123));
     }
 }
 
-fn told(iterations: u64, measurements: usize) -> ExecutionRequest {
+fn with_iterations(iterations: u64, measurements: usize) -> ExecutionRequest {
     ExecutionRequest { iterations: Some(iterations), ..request(measurements) }
 }
 
 #[test]
-fn what_is_requested_beats_the_attributes_of_a_benchmark() {
+fn request_overrides_the_attributes_of_a_benchmark() {
     let executable = DIVAN.executable("attributes");
     for name in list(&divan(), executable).unwrap() {
         let threads = name.id.ends_with("::threads");
         for (measurements, came) in [(3, if threads { 1 } else { 3 }), (50, 1)] {
-            let execution = execute(&divan(), executable, &name.id, &told(20, measurements));
+            let execution =
+                execute(&divan(), executable, &name.id, &with_iterations(20, measurements));
             let series = &execution.unwrap().series[0];
             assert_eq!(
                 (series.values.len(), series.same_iterations()),
@@ -68,14 +69,14 @@ fn what_is_requested_beats_the_attributes_of_a_benchmark() {
 }
 
 #[test]
-fn iterations_that_are_found_last_as_long_as_requested_with_several_threads_too() {
+fn found_iterations_last_long_enough_with_threads_too() {
     for (target, id) in [("attributes", "samples"), ("attributes", "threads"), ("threads", "two")] {
         let id = format!("{target}::{id}");
         for measurements in [1, 50] {
             let asked = ExecutionRequest { iterations: None, ..request(measurements) };
             let found = execute(&divan(), DIVAN.executable(target), &id, &asked).unwrap();
             let series = &found.series[0];
-            // Nearly enough is enough.
+            // Nearly the minimum time is enough.
             let lasted = series.values[0] * series.same_iterations().unwrap() as f64;
             let floor = asked.min_time.as_nanos() as f64;
             assert!(lasted > 0.7 * floor, "{id}: {lasted} ns");
@@ -84,24 +85,24 @@ fn iterations_that_are_found_last_as_long_as_requested_with_several_threads_too(
 }
 
 #[test]
-fn a_program_that_chooses_the_sample_size_itself_gives_what_it_wants_and_says_so() {
+fn sample_size_chosen_by_the_program_is_used() {
     let executable = DIVAN.executable("stubborn");
-    for asked in [request(3), request(50), told(20, 50)] {
+    for asked in [request(3), request(50), with_iterations(20, 50)] {
         let execution = execute(&divan(), executable, "stubborn::sum", &asked).unwrap();
         assert_eq!(execution.series[0].same_iterations(), Some(5));
     }
 }
 
 #[test]
-fn a_variable_of_the_project_does_not_choose_the_clock() {
-    // Whoever read it would refuse it.
+fn variable_of_the_project_does_not_choose_the_clock() {
+    // Divan rejects this value whenever it reads the variable.
     let variables = vec![("DIVAN_TIMER".into(), "no such clock".into())];
     let executable = Executable { variables, ..DIVAN.executable("same").clone() };
-    execute(&divan(), &executable, "same::sum", &told(20, 3)).unwrap();
+    execute(&divan(), &executable, "same::sum", &with_iterations(20, 3)).unwrap();
 }
 
 #[test]
-fn each_number_of_threads_is_a_benchmark_of_its_own() {
+fn each_thread_count_is_a_separate_benchmark() {
     let executable = DIVAN.executable("threads");
     for version in [17, 21] {
         let divan = Divan { version: Version::new(0, 1, version) };
@@ -120,14 +121,14 @@ fn each_number_of_threads_is_a_benchmark_of_its_own() {
 }
 
 #[test]
-fn listing_runs_no_benchmark_and_one_that_cannot_be_set_up_is_listed() {
+fn listing_runs_no_benchmark_and_needs_no_set_up() {
     let ids = ids(&divan(), DIVAN.executable("bad"));
     let with_threads = ["bad::with_threads/t=1", "bad::with_threads/t=2"];
     assert_eq!(ids, [&["bad::needs_a_file", "bad::panics"][..], &with_threads].concat());
 }
 
 #[test]
-fn each_bad_benchmark_fails_with_its_reason() {
+fn bad_benchmarks_fail_with_their_reasons() {
     for (id, reason) in [
         ("bad::panics", "no such luck"),
         ("bad::needs_a_file", "no such file"),
@@ -139,7 +140,7 @@ fn each_bad_benchmark_fails_with_its_reason() {
 }
 
 #[test]
-fn several_benchmarks_in_one_process_are_refused() {
+fn several_benchmarks_in_one_process_are_rejected() {
     let executable = DIVAN.executable("same");
     let names = ["same::sum", "same::count::64"].map(Name::plain);
     let interrupt = Interrupt::new().unwrap();

@@ -1,4 +1,4 @@
-//! `#[bench]` functions, where a nightly toolchain is installed.
+//! `#[bench]` functions, which need an installed nightly toolchain.
 
 use std::process::Command;
 
@@ -16,7 +16,7 @@ fn there_is_a_nightly() -> bool {
 
 #[test]
 #[ignore = "takes long"]
-fn every_listed_benchmark_gives_one_measurement() {
+fn listed_benchmarks_give_one_measurement_each() {
     if !there_is_a_nightly() {
         return;
     }
@@ -24,7 +24,7 @@ fn every_listed_benchmark_gives_one_measurement() {
     let mut listed = ids(&Libtest, executable);
     listed.sort();
     assert_eq!(listed, ["count::words_1024", "count::words_64", "panics", "sum"]);
-    // Each takes as long as libtest wants.
+    // libtest decides how long each takes.
     for id in ["count::words_1024", "sum"] {
         let execution = execute(&Libtest, executable, id, &request(30)).unwrap();
         assert_eq!(execution.measurements(), 1);

@@ -18,7 +18,7 @@ use cargo_rbench::{
     process::Interrupt,
 };
 
-/// What most tests request: little, and soon.
+/// The request of most tests: few measurements, and quick.
 fn request(measurements: usize) -> ExecutionRequest {
     ExecutionRequest {
         measurements,
@@ -62,7 +62,7 @@ fn execute(
     }
 }
 
-/// The failure of a benchmark, which must also say how to see it again.
+/// The error of a benchmark, after asserting that it has a command that reproduces it.
 fn failure(harness: &dyn Harness, executable: &Executable, id: &str) -> Error {
     let failure = execute(harness, executable, id, &request(10)).unwrap_err();
     let text = failure.to_string();

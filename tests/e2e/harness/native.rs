@@ -1,4 +1,4 @@
-//! The harness of our own, and what its benchmarks can do wrong.
+//! The project's harness, and the mistakes its benchmarks can make.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::support::{TestProject, fixture::Fixture};
 pub(super) static NATIVE: Fixture = Fixture::of_project("native", TestProject::native);
 
 #[test]
-fn every_listed_benchmark_gives_exactly_the_measurements_requested() {
+fn listed_benchmarks_give_exactly_the_requested_measurements() {
     let executable = NATIVE.executable("same");
     let ids = ids(&Native, executable);
     assert_eq!(ids[..3], ["sum", "count/64", "count/1024"]);
@@ -31,13 +31,13 @@ fn every_listed_benchmark_gives_exactly_the_measurements_requested() {
 }
 
 #[test]
-fn throughput_comes_along() {
+fn throughput_is_part_of_the_result() {
     let execution = execute(&Native, NATIVE.executable("same"), "count/64", &request(2)).unwrap();
     assert_eq!(execution.throughput, [Throughput::Bytes(64 * 6)]);
 }
 
 #[test]
-fn iterations_that_are_handed_on_are_used_again() {
+fn iterations_passed_on_are_reused() {
     let executable = NATIVE.executable("same");
     let tuned = execute(&Native, executable, "sum", &request(3)).unwrap();
     let iterations = tuned.series[0].same_iterations();
@@ -48,7 +48,7 @@ fn iterations_that_are_handed_on_are_used_again() {
 }
 
 #[test]
-fn benchmarks_with_the_same_id_are_listed_twice_and_fail() {
+fn duplicate_ids_are_listed_twice_and_fail() {
     let executable = NATIVE.executable("bad");
     let twice = ids(&Native, executable).into_iter().filter(|id| id == "twice").count();
     assert_eq!(twice, 2);
@@ -57,7 +57,7 @@ fn benchmarks_with_the_same_id_are_listed_twice_and_fail() {
 }
 
 #[test]
-fn each_bad_benchmark_fails_with_its_reason_and_its_last_words() {
+fn bad_benchmarks_fail_with_reason_and_last_output() {
     let executable = NATIVE.executable("bad");
     for (id, reason, words) in [
         ("panic", "panicked: no such luck", "panicked at"),
@@ -77,14 +77,14 @@ fn each_bad_benchmark_fails_with_its_reason_and_its_last_words() {
 }
 
 #[test]
-fn a_benchmark_that_cannot_run_here_is_skipped_with_its_reason() {
+fn skipped_benchmark_gives_its_reason() {
     let name = Name::plain("skips");
     let outcome = outcome(&Native, NATIVE.executable("bad"), &name, &request(3)).unwrap();
     assert_eq!(outcome, Outcome::Skipped("there is no GPU here".to_owned()));
 }
 
 #[test]
-fn bad_neighbours_and_loud_or_untidy_benchmarks_do_no_harm() {
+fn bad_loud_and_untidy_benchmarks_do_no_harm() {
     let executable = NATIVE.executable("bad");
     for id in ["good", "good again", "prints megabytes", "leaves a child behind"] {
         let execution = execute(&Native, executable, id, &request(4)).unwrap();
@@ -93,7 +93,7 @@ fn bad_neighbours_and_loud_or_untidy_benchmarks_do_no_harm() {
 }
 
 #[test]
-fn a_benchmark_that_hangs_fails_at_its_deadline() {
+fn hanging_benchmark_fails_at_its_deadline() {
     let interrupt = Interrupt::new().unwrap();
     let deadline = Some(Duration::from_millis(300));
     let conditions = Conditions { deadline, ..Conditions::new(&interrupt) };
@@ -105,7 +105,7 @@ fn a_benchmark_that_hangs_fails_at_its_deadline() {
 }
 
 #[test]
-fn an_answer_that_is_no_answer_is_told_for_what_it_is() {
+fn invalid_answers_are_reported_by_kind() {
     let executable = NATIVE.executable("raw");
     assert_eq!(ids(&Native, executable).len(), 11);
     for (id, reason) in [

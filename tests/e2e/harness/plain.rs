@@ -21,7 +21,7 @@ fn stdout(target: &str, arguments: &[&str]) -> String {
 }
 
 #[test]
-fn cargo_bench_prints_a_row_for_each_benchmark_that_matches() {
+fn cargo_bench_prints_a_row_per_matching_benchmark() {
     let table = stdout("same", &["count/", "--bench"]);
     let lines: Vec<_> = table.lines().collect();
     assert_eq!(lines.len(), 3, "{table}");
@@ -31,7 +31,7 @@ fn cargo_bench_prints_a_row_for_each_benchmark_that_matches() {
 }
 
 #[test]
-fn cargo_test_tries_each_benchmark_once() {
+fn cargo_test_runs_each_benchmark_once() {
     let text = stdout("same", &["--exact", "sum"]);
     assert_eq!(text, "sum: ok\n\n1 benchmarks tried, 0 failed\n");
     let failed = run("bad", &["panic", "--nocapture"]);
@@ -41,7 +41,7 @@ fn cargo_test_tries_each_benchmark_once() {
 }
 
 #[test]
-fn lists_are_those_of_libtest() {
+fn lists_have_the_format_of_libtest() {
     let terse = "sum: benchmark\ncount/64: benchmark\ncount/1024: benchmark\n";
     let arguments = ["--list", "--format", "terse", "--skip", "größe", "--skip", "long"];
     let rest = "-v: benchmark\nwith inputs: benchmark\nempty: benchmark\n";
@@ -51,7 +51,7 @@ fn lists_are_those_of_libtest() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_failure() {
+fn closed_reader_is_not_a_failure() {
     let executable = NATIVE.executable("same");
     let status = Command::new("sh")
         .arg("-c")
@@ -62,7 +62,7 @@ fn a_reader_that_goes_away_is_no_failure() {
 }
 
 #[test]
-fn an_unknown_flag_is_refused() {
+fn unknown_flag_is_rejected() {
     let output = run("same", &["--frobnicate"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8(output.stderr).unwrap().contains("unknown argument --frobnicate"));

@@ -1,20 +1,20 @@
-//! What changed is suspected since the commits after which it was first measured.
+//! A history attributes each suspected change to the commits since the previous measurement.
 
 use serde_json::Value;
 
 use super::{Lines, Session, import, project};
 use crate::support::TestProject;
 
-/// What sessions differ by, in thousandths; no two neighbours alike.
+/// The differences between sessions, in thousandths; no two successive ones are equal.
 const SHIFTS: [f64; 12] = [0.4, -1.1, 0.9, -0.2, 1.3, -0.8, 0.1, 0.7, -1.4, 0.3, -0.5, 1.0];
 
-/// Twelve commits, each in an experiment of its own but for the eighth, which is not measured; `parse/1` is slower from
-/// it on, `other` always the same.
+/// Twelve commits, each in a separate experiment except the eighth, which is not measured.
+/// `parse/1` is slower from the eighth on; `other` never changes.
 fn measured() -> (TestProject, Vec<String>) {
     measured_with(|_, _| {})
 }
 
-/// The same, and what else is measured afterwards.
+/// The same, with more lines appended.
 fn measured_with(more: impl FnOnce(&mut Lines, &[(String, String)])) -> (TestProject, Vec<String>) {
     let (project, commits) = project(12);
     let mut lines = Lines::new();
@@ -33,7 +33,7 @@ fn measured_with(more: impl FnOnce(&mut Lines, &[(String, String)])) -> (TestPro
 }
 
 #[test]
-fn a_planted_change_is_named_with_the_commits_that_may_have_made_it_and_nothing_else() {
+fn planted_change_is_named_with_its_possible_commits() {
     let (project, commits) = measured();
     let report = project.rbench(&["history", "--format", "json"]).ok().json("history");
     let events = report["events"].as_array().unwrap();
@@ -66,7 +66,7 @@ fn a_planted_change_is_named_with_the_commits_that_may_have_made_it_and_nothing_
     assert_eq!((shown.len(), &shown[0]["id"]), (1, &Value::from("parse/1")));
 }
 
-/// That `parse/1` is suspected to have changed, and nothing else.
+/// Asserts that `parse/1` alone is suspected to have changed.
 #[track_caller]
 fn assert_is_suspected(project: &TestProject) {
     let report = project.rbench(&["history", "--format", "json"]).ok().json("history");
@@ -75,7 +75,7 @@ fn assert_is_suspected(project: &TestProject) {
 }
 
 #[test]
-fn a_commit_that_does_not_lead_to_head_hides_nothing() {
+fn commit_outside_the_ancestry_of_head_hides_nothing() {
     let (project, commits) = measured();
     project.git(&["checkout", "--quiet", "-b", "side", &commits[4]]);
     project.write("count", "side");
@@ -87,14 +87,14 @@ fn a_commit_that_does_not_lead_to_head_hides_nothing() {
     lines.session(&Session { identity: "c", machine: "A", versions: &versions });
     import(&project, lines);
     assert_is_suspected(&project);
-    // It is the first that is left out.
+    // The first commit is left out.
     let listed = project.rbench(&["history", "parse", "--last", "11"]).ok();
     assert!(!listed.stdout().contains(&commit[..7]), "{}", listed.told());
     listed.assert_stdout_has(&[&commits[0][..7], "1 other stored version not shown"]);
 }
 
 #[test]
-fn one_result_of_another_machine_hides_nothing() {
+fn single_result_of_another_machine_hides_nothing() {
     let (project, _) = measured_with(|lines, commits| {
         lines.id = "parse/1";
         let (commit, tree) = &commits[11];
@@ -106,7 +106,7 @@ fn one_result_of_another_machine_hides_nothing() {
 }
 
 #[test]
-fn commits_with_the_same_files_have_one_value() {
+fn commits_with_the_same_files_share_one_value() {
     let (project, _) = measured_with(|lines, commits| {
         lines.id = "parse/1";
         let (_, tree) = &commits[6];
@@ -120,18 +120,18 @@ fn commits_with_the_same_files_have_one_value() {
 }
 
 #[test]
-fn where_nothing_became_slower_that_is_said() {
+fn absence_of_regressions_is_reported() {
     let (project, _) = measured();
     let worst = project.rbench(&["history", "other", "--top", "3"]).ok();
     worst.assert_stdout_has(&["no benchmark is suspected to have become slower"]);
 }
 
 #[test]
-fn what_is_suspected_is_searched_when_it_is_to_be_confirmed() {
+fn suspected_change_is_searched_for_with_bisect() {
     let (project, _) = measured();
     let nothing = project.rbench(&["history", "other", "--bisect"]).ok();
     nothing.assert_stderr_has(&["no change is suspected: there is nothing to confirm"]);
-    // It is not measured for real, so the search does not find the benchmark.
+    // The imported benchmark does not exist, so the search cannot find it.
     let searched = project.rbench(&["history", "--bisect"]).run();
     searched.assert_stdout_has(&["suspected since"]);
     searched.assert_stderr_has(&["searching 2 commits after "]);
@@ -139,7 +139,7 @@ fn what_is_suspected_is_searched_when_it_is_to_be_confirmed() {
 }
 
 #[test]
-fn a_benchmark_that_does_not_change_has_no_event() {
+fn unchanged_benchmark_has_no_event() {
     let (project, _) = measured();
     let text = project.rbench(&["history", "other"]).ok();
     text.assert_stdout_has(&[
@@ -151,15 +151,15 @@ fn a_benchmark_that_does_not_change_has_no_event() {
 }
 
 #[test]
-fn too_few_comparable_versions_are_not_judged() {
+fn too_few_comparable_versions_get_no_verdict() {
     let (project, _) = measured();
     let text = project.rbench(&["history", "--last", "4"]).ok();
     text.assert_stdout_has(&["judged 0 of 2 benchmarks; not judged: 2 with 4 comparable versions"]);
 }
 
-/// Six versions in one experiment: what a first user measures.
+/// Six versions in one experiment, as a first user would measure.
 #[test]
-fn one_experiment_on_six_versions_names_the_slow_one() {
+fn single_experiment_on_six_versions_names_the_slow_one() {
     let (project, commits) = project(6);
     let mut lines = Lines::new();
     let values = [100.0, 100.0, 100.0, 104.0, 104.0, 104.0];

@@ -1,12 +1,13 @@
-//! With `--path`, only what changed where a commit changed a file there.
+//! `--path` keeps only the changes of commits that changed a file below that path.
 
 use serde_json::Value;
 
 use super::{Lines, Session, import};
 use crate::support::TestProject;
 
-/// Ten commits, measured in one experiment for each of two benchmarks. The fourth changes the parser and makes
-/// `parse/1` slower, the seventh changes notes and makes `other` slower; the tenth changes the parser and nothing else.
+/// Ten commits, measured in one experiment for each of two benchmarks. The fourth changes the
+/// parser and makes `parse/1` slower; the seventh changes notes and makes `other` slower; the tenth
+/// changes only the parser.
 fn measured() -> (TestProject, Vec<String>) {
     let project = TestProject::of("sums");
     for number in 0..10 {
@@ -43,7 +44,7 @@ fn range(commits: &[String], until: usize) -> String {
 }
 
 #[test]
-fn only_what_changed_where_files_at_a_path_changed_is_shown() {
+fn changes_are_limited_to_commits_that_touch_the_path() {
     let (project, commits) = measured();
     let parser = ["history", "--no-confirm", "--path", "src/parser"];
     let text = project.rbench(&parser).ok();
@@ -77,7 +78,7 @@ fn only_what_changed_where_files_at_a_path_changed_is_shown() {
 }
 
 #[test]
-fn that_nothing_changed_at_a_path_is_said() {
+fn absence_of_changes_at_a_path_is_reported() {
     let (project, commits) = measured();
     let quiet = project.rbench(&["history", "other", "--path", "src/parser"]).ok();
     quiet.assert_stdout_has(&["no change is suspected where src/parser changed: judged 1 of 1"]);

@@ -1,46 +1,46 @@
-//! The kinds of change, and which benchmarks of the fixture each of them affects.
+//! The kinds of change, and the benchmarks of the fixture that each affects.
 
 use By::{Doubt, File, Measured, Passed, SetUp, Variable};
 
 /// A commit on top of the fixture.
 pub struct Kind {
-    /// What it changes. With hyphens it is the name of its tag.
+    /// The kind of change. With hyphens it is the name of the commit's tag.
     pub name: &'static str,
-    /// In which file which text is replaced by which. Without an old text, the file is new.
+    /// The file, the old text and its replacement. Without an old text, the file is new.
     pub edits: &'static [(&'static str, &'static str, &'static str)],
-    /// The benchmarks that are affected, and by what.
+    /// The affected benchmarks, each with its impact.
     pub affected: &'static [(&'static str, By)],
-    /// What a comparison says of all others.
+    /// The verdict of a comparison on all other benchmarks.
     pub others: &'static str,
 }
 
-/// By what a benchmark is affected.
+/// The way in which a benchmark is affected.
 #[derive(Clone, Copy, Debug)]
 pub enum By {
-    /// It enters a function whose name has this part while it is measured.
+    /// It enters a function with this part in its name while it is measured.
     Measured(&'static str),
-    /// It enters a function whose name has this part before it is measured, and none while it is.
+    /// It enters a function with this part in its name before it is measured, and none while it is.
     SetUp(&'static str),
-    /// It enters a function whose name has this part, and perhaps others.
+    /// It enters a function with this part in its name, and perhaps others.
     Passed(&'static str),
     /// It reads or looks for this file or directory.
     File(&'static str),
     /// It reads this variable.
     Variable(&'static str),
-    /// More than is known, for a reason with this part.
+    /// Its impact is uncertain, for a reason with this part.
     Doubt(&'static str),
 }
 
-/// How many benchmarks the fixture has.
+/// The number of benchmarks in the fixture.
 pub const BENCHMARKS: usize = 29;
 
-/// In place of an id: all benchmarks.
+/// Stands for all benchmarks in place of an id.
 pub const EVERY: &str = "*";
 
 const CODE: &str = "src/elf.rs";
 const DATA: &str = "src/data.rs";
 const UNAFFECTED: &str = "unaffected";
-/// What is said where the whole program is the same.
+/// The verdict when the whole program is the same.
 pub const IDENTICAL: &str = "identical";
 
 pub const OF_CODE: [Kind; 14] = [
@@ -222,11 +222,11 @@ pub const OF_NOTHING: [Kind; 2] = [
             (CODE, "//! Machine code.", "// Moves all lines.\n//! Machine code of all kinds."),
             ("tests/code.rs", "assert_eq!", "// This turns nothing.\n    assert_eq!"),
         ],
-        // Another program may read any variable: also the one that names a README.
+        // Another program may read any variable, even the one that names a README.
         affected: &[("child", Doubt("CARGO_PKG_README"))],
         others: IDENTICAL,
     },
-    // The function that registers the benchmarks has another one to register, and everybody enters it.
+    // The function that registers the benchmarks registers one more, and every benchmark enters it.
     Kind {
         name: "another benchmark",
         edits: &[(

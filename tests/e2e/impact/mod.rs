@@ -1,7 +1,8 @@
-//! Of the benchmarks of two versions, exactly those are measured that execute or read what differs.
+//! A comparison measures exactly the benchmarks that execute or read what differs.
 //!
-//! The fixture `kinds-of-change` has a benchmark for each kind of change that a commit can make. Its repository
-//! gets one commit for each kind, all on top of the first; the table in `kinds.rs` says what each affects.
+//! The fixture `kinds-of-change` has a benchmark for each kind of change that a commit can make.
+//! Its repository gets one commit for each kind, all on top of the first; the table in `kinds.rs`
+//! lists the benchmarks that each affects.
 
 mod kinds;
 mod patient;
@@ -11,7 +12,7 @@ use serde_json::Value;
 use crate::support::TestProject;
 use kinds::{BENCHMARKS, By, EVERY, FROM_OUTSIDE, IDENTICAL, Kind, OF_CODE, OF_DATA, OF_NOTHING};
 
-/// As little as can be measured: what is told does not depend on the times.
+/// As little as can be measured, because the asserted results do not depend on the times.
 const LITTLE: [&str; 15] = [
     "--config",
     "build.strategy=relink",
@@ -30,15 +31,15 @@ const LITTLE: [&str; 15] = [
     "never",
 ];
 
-/// The verdicts on what was measured.
+/// The verdicts on measured benchmarks.
 const MEASURED: [&str; 4] = ["regressed", "improved", "unchanged", "inconclusive"];
 
-/// What the fixture's repository is called for the kinds of changes to machine code, and for all others: commands
-/// on the same one wait for each other.
+/// The names of the fixture's two repositories, one for changes of machine code and one for all
+/// others. Commands on the same repository would wait for each other.
 const CODE: &str = "kinds-of-change-of-code";
 const REST: &str = "kinds-of-change-of-the-rest";
 
-/// The fixture with a tag for each commit, and `base` for the one below all of them.
+/// The fixture with a tag for each commit, and `base` for their common parent.
 fn project(name: &str) -> TestProject {
     TestProject::shared(name, "kinds-of-change", |project| {
         project.git(&["tag", "base"]);
@@ -63,7 +64,7 @@ impl Kind {
         self.name.replace(' ', "-")
     }
 
-    /// By what this benchmark is affected, if it is.
+    /// The way in which the change affects this benchmark, if it does.
     fn on(&self, id: &str) -> Option<By> {
         let mut affected = self.affected.iter();
         affected.find(|(name, _)| *name == id || *name == EVERY).map(|(_, by)| *by)
@@ -78,7 +79,8 @@ fn compare(project: &TestProject, kind: &Kind, more: &[&str]) -> Value {
     project.rbench(&arguments).ok().json("compare")
 }
 
-/// How the only bench target differs between the base and a commit, and what each benchmark reaches of that.
+/// The differences in the only bench target between the base and a commit, and their impact on each
+/// benchmark.
 #[track_caller]
 fn diff(project: &TestProject, tag: &str) -> Value {
     let arguments = ["diff", "base", tag, "--by-benchmark", "--format", "json"];
@@ -86,21 +88,21 @@ fn diff(project: &TestProject, tag: &str) -> Value {
     report["targets"][0].take()
 }
 
-/// What is reached, without what is there in any case.
-struct Reached<'r>(&'r Value);
+/// The impact on one benchmark, as in a report.
+struct Impact<'r>(&'r Value);
 
-impl Reached<'_> {
+impl Impact<'_> {
     fn list(&self, key: &str) -> &[Value] {
         self.0[key].as_array().map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Whether these lists, and no others, have something.
+    /// True if exactly these lists have entries.
     fn has_only(&self, keys: &[&str]) -> bool {
         let all = ["functions", "files", "variables", "doubts"];
         all.iter().all(|key| self.list(key).is_empty() != keys.contains(key))
     }
 
-    /// Whether a function whose name has this part is entered then.
+    /// True if a function with this part in its name is entered in that phase.
     fn enters(&self, part: &str, while_measuring: bool) -> bool {
         self.list("functions").iter().any(|function| {
             let name = function["name"].as_str().unwrap();
@@ -108,7 +110,7 @@ impl Reached<'_> {
         })
     }
 
-    /// Whether it is this and nothing else.
+    /// True if this is the whole impact.
     fn is(&self, by: By) -> bool {
         match by {
             By::Measured(part) => self.has_only(&["functions"]) && self.enters(part, true),
@@ -121,7 +123,9 @@ impl Reached<'_> {
                 self.has_only(&["functions"]) && enters
             }
             By::Doubt(part) => {
-                let has = |doubt: &Value| doubt.as_str().is_some_and(|text| text.contains(part));
+                let has = |uncertainty: &Value| {
+                    uncertainty.as_str().is_some_and(|text| text.contains(part))
+                };
                 self.has_only(&["uncertainties"]) && self.list("doubts").iter().any(has)
             }
             By::File(path) => self.has_only(&["files"]) && self.list("files") == [path],
@@ -130,8 +134,8 @@ impl Reached<'_> {
     }
 }
 
-/// What rows on benchmarks say and should not: of each that it reaches exactly what it should, and whatever else
-/// `is_right` asks of a row and of what affects the benchmark.
+/// The rows of benchmarks with a wrong impact, or for which `is_right` is false; it gets the row
+/// and the expected impact.
 fn wrong(kind: &Kind, rows: &Value, is_right: impl Fn(&Value, Option<By>) -> bool) -> Vec<String> {
     let rows = rows.as_array().unwrap();
     let mut wrong = Vec::new();
@@ -140,9 +144,9 @@ fn wrong(kind: &Kind, rows: &Value, is_right: impl Fn(&Value, Option<By>) -> boo
     }
     for row in rows {
         let by = kind.on(row["id"].as_str().unwrap());
-        let reached = Reached(&row["impact"]);
-        let reaches_it = by.map_or_else(|| reached.has_only(&[]), |by| reached.is(by));
-        if !reaches_it || !is_right(row, by) {
+        let impact = Impact(&row["impact"]);
+        let is_expected = by.map_or_else(|| impact.has_only(&[]), |by| impact.is(by));
+        if !is_expected || !is_right(row, by) {
             let expected = by.map_or_else(|| kind.others.to_owned(), |by| format!("{by:?}"));
             wrong.push(format!("{}: not {expected}: {row}", kind.name));
         }
@@ -150,7 +154,7 @@ fn wrong(kind: &Kind, rows: &Value, is_right: impl Fn(&Value, Option<By>) -> boo
     wrong
 }
 
-/// What a diff says and should not. Those who are not affected are identical exactly if nothing differs.
+/// The errors in a diff. Unaffected benchmarks are identical exactly if nothing differs.
 fn wrong_in_diff(kind: &Kind, target: &Value) -> Vec<String> {
     let mut wrong = wrong(kind, &target["benchmarks"], |_, _| true);
     let lists = ["changed", "added", "removed", "elsewhere", "not_comparable"];
@@ -161,7 +165,7 @@ fn wrong_in_diff(kind: &Kind, target: &Value) -> Vec<String> {
     wrong
 }
 
-/// What a comparison says and should not.
+/// The errors in a comparison.
 fn wrong_in_comparison(kind: &Kind, report: &Value) -> Vec<String> {
     wrong(kind, &report["benchmarks"], |row, by| {
         let verdict = row["verdict"].as_str().unwrap();
@@ -170,7 +174,7 @@ fn wrong_in_comparison(kind: &Kind, report: &Value) -> Vec<String> {
 }
 
 #[track_caller]
-fn assert_reached(project: &TestProject, kinds: &[Kind]) {
+fn assert_impact(project: &TestProject, kinds: &[Kind]) {
     let wrong = |kind: &Kind| wrong_in_diff(kind, &diff(project, &kind.tag()));
     let wrong: Vec<String> = kinds.iter().flat_map(wrong).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
@@ -187,38 +191,38 @@ fn assert_measured(project: &TestProject, kinds: &[Kind], names: &[&str]) {
 
 #[test]
 #[ignore = "takes long"]
-fn a_change_of_machine_code_reaches_those_who_execute_it() {
-    assert_reached(&project(CODE), &OF_CODE);
+fn changed_machine_code_affects_those_that_execute_it() {
+    assert_impact(&project(CODE), &OF_CODE);
 }
 
 #[test]
 #[ignore = "takes long"]
-fn a_change_of_data_reaches_those_who_execute_what_refers_to_it() {
-    assert_reached(&project(REST), &OF_DATA);
+fn changed_data_affects_those_that_execute_its_users() {
+    assert_impact(&project(REST), &OF_DATA);
 }
 
 #[test]
 #[ignore = "takes long"]
-fn a_change_outside_of_the_program_reaches_those_who_read_it() {
-    assert_reached(&project(REST), &FROM_OUTSIDE);
+fn change_outside_the_program_affects_its_readers() {
+    assert_impact(&project(REST), &FROM_OUTSIDE);
 }
 
 #[test]
 #[ignore = "takes long"]
-fn a_comment_reaches_nobody_and_another_benchmark_all_who_pass_by() {
-    assert_reached(&project(REST), &OF_NOTHING);
+fn comment_affects_nothing_and_new_benchmark_all_in_main() {
+    assert_impact(&project(REST), &OF_NOTHING);
 }
 
 #[test]
 #[ignore = "takes long"]
-fn whom_a_change_of_the_program_reaches_is_measured_and_all_others_are_unaffected() {
+fn affected_are_measured_and_the_rest_are_unaffected() {
     let names = ["a function", "a panic that nobody meets", "the making of an input"];
     assert_measured(&project(CODE), &OF_CODE, &names);
 }
 
 #[test]
 #[ignore = "takes long"]
-fn whom_a_change_outside_of_the_program_reaches_is_measured_and_all_others_are_identical() {
+fn affected_by_outside_changes_are_measured_rest_identical() {
     let project = project(REST);
     assert_measured(&project, &FROM_OUTSIDE, &["a file that is read", "a release"]);
     assert_measured(&project, &OF_NOTHING, &["comments and documentation and tests"]);
@@ -226,7 +230,7 @@ fn whom_a_change_outside_of_the_program_reaches_is_measured_and_all_others_are_i
 
 #[test]
 #[ignore = "takes long"]
-fn a_diff_by_benchmark_names_those_who_execute_a_function_and_what_each_of_them_reaches() {
+fn diff_by_benchmark_names_executing_benchmarks_and_impact() {
     let project = project(CODE);
     let [kind, ..] = &OF_CODE;
     let text = |tag: &str| project.rbench(&["diff", "base", tag, "--by-benchmark"]).ok();
@@ -239,14 +243,14 @@ fn a_diff_by_benchmark_names_those_who_execute_a_function_and_what_each_of_them_
     let rows = target["benchmarks"].as_array().unwrap();
     assert_eq!(rows.len(), BENCHMARKS);
     for row in rows {
-        let reached = Reached(&row["impact"]);
+        let impact = Impact(&row["impact"]);
         if let Some(by) = kind.on(row["id"].as_str().unwrap()) {
-            assert!(reached.is(by), "{row:#}");
-            assert_eq!(reached.list("functions")[0]["instance"], plain["instance"]);
+            assert!(impact.is(by), "{row:#}");
+            assert_eq!(impact.list("functions")[0]["instance"], plain["instance"]);
         } else {
-            // Of doubts, which may be there by chance, other tests tell.
+            // Other tests check uncertainties, which can occur by chance.
             let keys = ["functions", "files", "variables"];
-            assert!(keys.iter().all(|key| reached.list(key).is_empty()), "{row:#}");
+            assert!(keys.iter().all(|key| impact.list(key).is_empty()), "{row:#}");
         }
     }
     text(&tag).assert_stdout_has(&[
@@ -267,7 +271,7 @@ fn a_diff_by_benchmark_names_those_who_execute_a_function_and_what_each_of_them_
 
 #[test]
 #[ignore = "takes long"]
-fn everything_is_measured_on_request_and_what_is_reached_is_the_same() {
+fn no_skip_measures_everything_and_keeps_the_impact() {
     let project = project(CODE);
     let [kind, ..] = &OF_CODE;
     let reports = [compare(&project, kind, &[]), compare(&project, kind, &["--no-skip"])];
@@ -275,15 +279,15 @@ fn everything_is_measured_on_request_and_what_is_reached_is_the_same() {
     assert_eq!(usual.len(), all.len());
     for (usual, all) in usual.iter().zip(all) {
         assert_eq!(usual["id"], all["id"]);
-        let nothing = [usual, all].map(|row| Reached(&row["impact"]).has_only(&[]));
-        assert!(nothing == [true; 2] || usual["impact"] == all["impact"], "{usual:#}\n{all:#}");
+        let no_impact = [usual, all].map(|row| Impact(&row["impact"]).has_only(&[]));
+        assert!(no_impact == [true; 2] || usual["impact"] == all["impact"], "{usual:#}\n{all:#}");
         assert!(MEASURED.contains(&all["verdict"].as_str().unwrap()), "{all:#}");
     }
 }
 
 #[test]
-fn where_nothing_can_be_traced_everything_is_measured_and_the_reason_is_told() {
-    // Traces that are there from before would do.
+fn untraceable_benchmarks_are_measured_and_the_reason_shown() {
+    // A shared project could have traces from an earlier run, so this test makes its own.
     let project = TestProject::of("counted");
     project.replace("src/lib.rs", "u64 = 1_000", "u64 = 2_000");
     project.commit("Change the work of another benchmark");
@@ -292,6 +296,9 @@ fn where_nothing_can_be_traced_everything_is_measured_and_the_reason_is_told() {
     let report = project.rbench(&arguments).without_tracing().ok().json("compare");
     let row = &report["benchmarks"][0];
     assert!(MEASURED.contains(&row["verdict"].as_str().unwrap()), "{row:#}");
-    let doubts = row["impact"]["uncertainties"].to_string();
-    assert!(doubts.contains("it cannot be traced: Operation not permitted"), "{doubts}");
+    let uncertainties = row["impact"]["uncertainties"].to_string();
+    assert!(
+        uncertainties.contains("it cannot be traced: Operation not permitted"),
+        "{uncertainties}"
+    );
 }

@@ -1,11 +1,11 @@
-//! Benchmarks whose own code asks for seconds, and one that leaves it to rbench.
+//! Benchmarks whose code requests seconds of measurement, and one that leaves the time to rbench.
 
 use std::fs;
 
 use super::LITTLE;
 use crate::support::TestProject;
 
-/// Each execution adds a line to a file: the benchmark and how many iterations it had.
+/// Each execution appends a line to a file: the benchmark and its number of iterations.
 const SOURCE: &str = r#"
 use std::{fs::File, io::Write, time::Duration};
 use criterion::{criterion_group, criterion_main, Criterion};
@@ -33,11 +33,11 @@ criterion_main!(benches);
 
 #[test]
 #[ignore = "takes long"]
-fn a_benchmark_that_asks_for_seconds_is_traced_in_a_fraction_of_them_and_no_other_is() {
+fn slow_benchmark_is_traced_in_a_fraction_of_its_time() {
     let project = TestProject::shared("patient", "criterion-0-8", TestProject::fetch);
     let executed = project.beside("executed");
     let _ = fs::remove_file(&executed);
-    // Other versions than in the last run of this test, whose traces are kept.
+    // The versions differ from those of the last run of this test, whose traces are cached.
     let source = SOURCE.replace("PATH", &executed.display().to_string());
     let before = project.git(&["rev-parse", "HEAD"]);
     project.write("benches/same.rs", &format!("{source}// Not as in {before}."));
@@ -56,7 +56,7 @@ fn a_benchmark_that_asks_for_seconds_is_traced_in_a_fraction_of_them_and_no_othe
         .map(|(name, iterations)| (name, iterations.parse().unwrap()))
         .collect();
     let names: Vec<&str> = executions.iter().map(|(name, _)| *name).collect();
-    // What the one before asked for is tried first.
+    // The time that the previous benchmark requested is tried first, so `modest` runs twice.
     let of_version = ["first", "second", "modest", "modest"];
     assert_eq!(names, [of_version, of_version].concat());
     for of_version in executions.chunks(4) {

@@ -1,4 +1,5 @@
-//! A made-up API of GitHub and GitLab on the loopback interface: comments on one request, and faults on demand.
+//! A made-up API of GitHub and GitLab on the loopback interface: comments on one request, and
+//! faults on demand.
 
 #![allow(dead_code, reason = "unit tests and end-to-end tests each need a part of it")]
 
@@ -11,7 +12,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-/// What was asked of the API.
+/// A request to the API.
 #[derive(Clone, Debug)]
 pub struct Asked {
     pub method: String,
@@ -21,7 +22,7 @@ pub struct Asked {
     pub body: String,
 }
 
-/// A comment that is there.
+/// An existing comment.
 #[derive(Clone, Debug)]
 pub struct Comment {
     pub id: u64,
@@ -30,7 +31,8 @@ pub struct Comment {
     pub is_bot: bool,
 }
 
-/// What the API answers instead of what it should, once: to requests with this method whose path has this part.
+/// An error that the API returns once, to the next request with this method and with `path` in its
+/// path.
 pub struct Fault {
     pub method: &'static str,
     pub path: &'static str,
@@ -45,9 +47,9 @@ struct State {
     comments: Vec<Comment>,
     faults: VecDeque<Fault>,
     pulls: Vec<Value>,
-    /// The newest commit of the request, where that is known.
+    /// The newest commit of the request, if known.
     newest: Option<String>,
-    /// Whose token it is; none for one of a workflow.
+    /// The account of the token; none for the token of a workflow.
     user: Option<String>,
 }
 
@@ -57,11 +59,11 @@ pub struct Api {
     state: Arc<Mutex<State>>,
 }
 
-/// How a comment of the API is refused that is too long, in characters.
+/// The largest accepted comment, in characters.
 const LONGEST: usize = 65_536;
 
 impl Api {
-    /// Starts it, for a token of a workflow.
+    /// Starts the API with the token of a workflow.
     pub fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("there is a free port");
         let address = format!("http://{}", listener.local_addr().expect("it has an address"));
@@ -80,12 +82,12 @@ impl Api {
         self.state.lock().expect("no test has failed in between")
     }
 
-    /// The token is from now on that of this account.
+    /// Makes the token belong to this account.
     pub fn token_of(&self, user: &str) {
         self.state().user = Some(user.to_owned());
     }
 
-    /// Adds a comment; its number.
+    /// Adds a comment and returns its number.
     pub fn add(&self, author: &str, is_bot: bool, body: &str) -> u64 {
         let mut state = self.state();
         let id = state.comments.len() as u64 + 1;
@@ -98,7 +100,7 @@ impl Api {
         self.state().pulls.push(json!({ "number": number, "head": { "sha": commit } }));
     }
 
-    /// The request has this newest commit from now on.
+    /// Sets the newest commit of the request.
     pub fn set_newest(&self, commit: &str) {
         self.state().newest = Some(commit.to_owned());
     }
@@ -107,7 +109,7 @@ impl Api {
         self.state().comments.retain(|comment| comment.id != id);
     }
 
-    /// Answers once with this status.
+    /// Answers the next matching request with this status.
     pub fn fails(&self, method: &'static str, path: &'static str, status: u16) {
         self.faults(Fault { method, path, status, headers: Vec::new(), message: "refused" });
     }
@@ -124,7 +126,7 @@ impl Api {
         self.state().asked.clone()
     }
 
-    /// The requests that change something: `POST /repos/…`.
+    /// The requests that change something, such as `POST /repos/…`.
     pub fn changes(&self) -> Vec<String> {
         let changes = self.asked().into_iter().filter(|asked| asked.method != "GET");
         changes.map(|asked| format!("{} {}", asked.method, asked.path)).collect()
@@ -232,7 +234,7 @@ fn shown(Comment { id, body, author, is_bot }: &Comment) -> Value {
     json!({ "id": id, "body": body, "user": user, "author": user })
 }
 
-/// A page of a list, as the query says.
+/// The page of a list that the query selects.
 fn page(all: &[Value], query: &str) -> Value {
     let number = |name: &str, default: usize| {
         let mut parts = query.split('&').filter_map(|part| part.split_once('='));

@@ -1,4 +1,4 @@
-//! What `cargo rbench build --format json` says, and what the executables it made print.
+//! The report of `cargo rbench build --format json`, and the output of the executables it made.
 
 use std::{
     collections::BTreeSet,
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::rbench::Outcome;
 
-/// A report of `build`, held against its schema.
+/// A report of `build`, checked against its schema.
 pub struct Builds {
     pub outcome: Outcome,
     pub report: Value,
@@ -26,7 +26,7 @@ impl Builds {
         &self.report["versions"][index]
     }
 
-    /// A bench target of the version, the first of it.
+    /// The first bench target of the version.
     pub fn target(&self, version: usize) -> &Value {
         &self.version(version)["targets"][0]
     }
@@ -46,7 +46,7 @@ impl Builds {
         each(self.target(version), "digest")
     }
 
-    /// How many of these digests differ, and how many rbench says do.
+    /// The number of different digests, and the number that rbench reports.
     pub fn distinct(&self, version: usize) -> (usize, u64) {
         let digests: BTreeSet<_> = self.digests(version).into_iter().collect();
         (digests.len(), self.target(version)["distinct"].as_u64().unwrap())
@@ -56,20 +56,20 @@ impl Builds {
         executables(self.target(version))
     }
 
-    /// What all executables of the version's first target print, which must be the same.
+    /// The output of the executables of the version's first target, which must all print the same.
     #[track_caller]
     pub fn printed(&self, version: usize) -> String {
         printed(self.target(version))
     }
 
-    /// Whether every build was found from before.
+    /// True if nothing was compiled or linked.
     pub fn nothing_was_made(&self, version: usize) -> bool {
         let builds = self.target(version)["builds"].as_array().unwrap();
         self.version(version)["compiled"] == false
             && builds.iter().all(|build| build["fresh"] == false)
     }
 
-    /// How the versions `index` and `index + 1` agree.
+    /// The agreement of the versions `index` and `index + 1`.
     pub fn agreement(&self, index: usize) -> Agreement {
         let agreement = &self.report["agreements"][index];
         Agreement {
@@ -83,7 +83,7 @@ impl Builds {
     }
 }
 
-/// How two versions agree about their layouts, at worst over the builds.
+/// The agreement of two versions' layouts, the worst over the builds.
 #[derive(Clone, Copy, Debug)]
 pub struct Agreement {
     pub identical: bool,
@@ -103,7 +103,7 @@ fn each(target: &Value, key: &str) -> Vec<String> {
     builds.iter().map(|build| build[key].as_str().unwrap().to_owned()).collect()
 }
 
-/// What all executables of a target print, which must be the same.
+/// The output of a target's executables, which must all print the same.
 #[track_caller]
 pub fn printed(target: &Value) -> String {
     let mut all = executables(target).into_iter().map(|executable| run(&executable));
@@ -114,7 +114,7 @@ pub fn printed(target: &Value) -> String {
     first
 }
 
-/// What an executable prints.
+/// The output of an executable.
 #[track_caller]
 pub fn run(executable: &Path) -> String {
     let output = Command::new(executable)

@@ -27,7 +27,7 @@ enum Builder {
     CargoWith {
         features: &'static str,
     },
-    /// `rbench build`, in the project that other tests use as well.
+    /// Uses `rbench build`, in a project shared with other tests.
     Rbench(fn() -> TestProject),
 }
 
@@ -60,8 +60,8 @@ impl Fixture {
     }
 }
 
-/// The place of copies and of their target directory: kept between test runs, since criterion takes
-/// a while to build.
+/// The directory of the copies and their target directory. It is kept between test runs, because
+/// criterion takes a while to build.
 fn place() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("fixtures")
 }
@@ -91,7 +91,7 @@ fn executable(name: &str, target: &str, path: PathBuf, directory: &Path) -> Exec
 fn build_with_cargo(name: &str, toolchain: Option<&str>, features: &str) -> Vec<Executable> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let copy = place().join(name);
-    // Other features of the same fixture may be asked for at the same time.
+    // Other tests may need other features of the same fixture at the same time.
     fs::create_dir_all(place()).unwrap();
     let lock = File::create(place().join(format!("{name}.lock"))).unwrap();
     lock.lock().unwrap();
@@ -134,7 +134,7 @@ fn copy_directory(from: &Path, to: &Path) {
         if entry.file_type().unwrap().is_dir() {
             copy_directory(&entry.path(), &target);
         } else if fs::read(&target).ok() != fs::read(entry.path()).ok() {
-            // Left alone when it is the same, so that Cargo need not build again.
+            // An unchanged file keeps its time, so that Cargo need not build again.
             fs::copy(entry.path(), target).unwrap();
         }
     }

@@ -1,23 +1,23 @@
-//! A history of `counted` in which some commits change the work of a benchmark, one of them in a merged branch, and
-//! some do not build.
+//! A history of `counted` with commits that change the work of a benchmark, one of them in a merged
+//! branch, and commits that do not build.
 
 use super::TestProject;
 
-/// What stands in a history, by the numbers of its commits, from 1 on.
+/// The description of a history. Commits are numbered from 1.
 pub struct History<'h> {
-    /// How many commits there are.
+    /// The number of commits.
     pub commits: usize,
-    /// The commits that change the work of `changing`, to so many rounds.
+    /// The commits that change the work of `changing`, each with its new number of rounds.
     pub rounds: &'h [(usize, u32)],
-    /// Those that do not build.
+    /// The commits that do not build.
     pub broken: &'h [usize],
-    /// The merge, and how many more rounds the second of the three commits that it merges does.
+    /// The merge, and the rounds that the second of its three merged commits adds.
     pub merge: Option<(usize, u32)>,
 }
 
 impl History<'_> {
-    /// Makes it in a repository. Its start is the tag `start`, and each commit has its number as its subject.
-    /// Every one of them changes the code that `changing` executes.
+    /// Makes the history in a repository. Its start is the tag `start`, and each commit has its
+    /// number in its subject. Every commit changes the code that `changing` executes.
     pub fn make(&self) -> TestProject {
         let project = TestProject::of("counted");
         project.replace(
@@ -55,7 +55,8 @@ impl History<'_> {
     }
 }
 
-/// The commits that a merge merges, which fork off two before it: only the second one does more.
+/// The commits of the merged branch, which forks off two before the merge: only the second one does
+/// more.
 fn merge(project: &TestProject, rounds: u32) {
     project.git(&["checkout", "--quiet", "-b", "side", "HEAD~1"]);
     for (number, rounds) in [(1, 0), (2, rounds), (3, rounds)] {

@@ -1,4 +1,4 @@
-//! Makes the libraries that are preloaded, by the tests' own compiler.
+//! Compiles preloaded libraries with the tests' own compiler.
 
 use std::{
     fs,
@@ -6,7 +6,7 @@ use std::{
     process::Command,
 };
 
-/// The library of this source, in this directory.
+/// Compiles the library of this source in `directory`; returns its path.
 pub fn library(directory: &Path, source: &str, flags: &str) -> PathBuf {
     let (path, library) = (directory.join("library.rs"), directory.join("library.so"));
     fs::write(&path, source).unwrap();

@@ -1,4 +1,4 @@
-//! What every test needs: a project, the program under test, and what it says.
+//! Common to all tests: a project, the program under test, and its output.
 
 pub mod api;
 pub mod builds;

@@ -1,4 +1,4 @@
-//! The modules of a crate and which of them uses which, read from the tokens of its source files.
+//! The modules of a crate and their uses of each other, read from the tokens of the source files.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,10 +6,10 @@ use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 
 use super::sources::SourceFile;
 
-/// The names from the root of the crate down to a module; none for the root itself.
+/// The names from the crate root down to a module; empty for the root itself.
 pub type ModulePath = Vec<String>;
 
-/// What one module names of another.
+/// A use of one module's item by another.
 pub struct Use {
     pub from: ModulePath,
     pub to: ModulePath,
@@ -24,7 +24,7 @@ pub struct Modules {
     modules: BTreeMap<ModulePath, Module>,
 }
 
-/// What is read of one module, which is a file or stands within one.
+/// The names in one module, which is a file or an inline module.
 #[derive(Default)]
 struct Module {
     imports: Vec<Import>,
@@ -37,13 +37,13 @@ struct Module {
 #[derive(Clone)]
 struct Import {
     path: Vec<String>,
-    /// What the module calls it.
+    /// The name within the module.
     name: String,
     is_public: bool,
 }
 
 impl Modules {
-    /// Reads the modules of the crate whose sources are in the directory `root`, as `src`.
+    /// Reads the modules of the crate whose sources are in the directory `root`, such as `src`.
     pub fn read(files: &[SourceFile], root: &str) -> Self {
         let mut modules = Self::default();
         for file in files.iter().filter(|file| !file.is_test()) {
@@ -63,7 +63,7 @@ impl Modules {
         self.files.iter().filter_map(|file| file.split_last()).map(|(_, it)| it.to_vec()).collect()
     }
 
-    /// Everything that one file uses of another. What a file only passes on from files below it, it does not use.
+    /// All uses of one file by another. Re-exports from files below are not uses.
     pub fn uses(&self) -> Vec<Use> {
         let mut uses = Vec::new();
         for (path, module) in &self.modules {
@@ -79,7 +79,7 @@ impl Modules {
                         && to.starts_with(&from)
                         && !module.words.contains(&import.name)
                 });
-                // Of an imported module, the paths say what is used.
+                // For an imported module, the paths show the used items.
                 if let Some(item) = item
                     && from != to
                     && !is_passed_on
@@ -91,14 +91,14 @@ impl Modules {
         uses
     }
 
-    /// The file that a module stands in.
+    /// The file that contains a module.
     fn file_of(&self, module: &[String]) -> ModulePath {
         let mut above = (0..=module.len()).rev().map(|length| &module[..length]);
         above.find(|path| self.files.contains(*path)).unwrap_or_default().to_vec()
     }
 
-    /// The module that defines what `module` calls by this path, and its name there, if that is not the module
-    /// itself. `None` for what is of another crate or local.
+    /// The module that defines the item at this path as seen from `module`, with the item's name
+    /// there unless it is the module itself. `None` for items that are local or of another crate.
     fn resolve(
         &self,
         module: &[String],
@@ -128,7 +128,8 @@ impl Modules {
         }
     }
 
-    /// As [`resolve`](Self::resolve), for a path whose first name is a module below `module`, or imported by it.
+    /// Like [`resolve`](Self::resolve), for a path whose first name is a module below `module` or
+    /// imported by it.
     fn find(
         &self,
         module: &[String],
@@ -163,7 +164,7 @@ impl Modules {
         }
     }
 
-    /// Reads what begins at this token, and tells where the next begins.
+    /// Reads the item at this token; returns the position of the next.
     fn read_at(&mut self, path: &[String], tokens: &[TokenTree], at: usize) -> usize {
         match &tokens[at] {
             TokenTree::Group(group) => self.read_tokens(path, group.stream()),
@@ -212,7 +213,7 @@ impl Modules {
             end += 3;
         }
         let module = self.modules.entry(path.to_vec()).or_default();
-        // What follows generic arguments belongs to the type before them.
+        // Names after generic arguments belong to the type before them.
         if at < 2 || !is_separator(tokens, at - 2) {
             module.words.insert(word.to_owned());
             if names.len() > 1 {
@@ -223,7 +224,7 @@ impl Modules {
     }
 }
 
-/// Where the item ends that begins at this token.
+/// The end of the item that begins at this token.
 fn after_item(tokens: &[TokenTree], at: usize) -> usize {
     let is_import = tokens[at..].iter().take(3).any(|it| it.to_string() == "use");
     let ends = |token: &TokenTree| match token {
@@ -233,7 +234,7 @@ fn after_item(tokens: &[TokenTree], at: usize) -> usize {
     at + tokens[at..].iter().take_while(|token| !ends(token)).count() + 1
 }
 
-/// Reads the imports of a `use` declaration, or of a part of it that stands in braces after `prefix`.
+/// Reads the imports of a `use` declaration, or of the part of it in braces after `prefix`.
 fn read_imports(
     tokens: &[TokenTree],
     prefix: &[String],
@@ -276,7 +277,7 @@ fn is_punct(token: &TokenTree, sign: char) -> bool {
     matches!(token, TokenTree::Punct(punct) if punct.as_char() == sign)
 }
 
-/// Whether `::` begins at this token.
+/// True if `::` begins at this token.
 fn is_separator(tokens: &[TokenTree], at: usize) -> bool {
     let first = matches!(tokens.get(at), Some(TokenTree::Punct(punct))
         if punct.as_char() == ':' && punct.spacing() == Spacing::Joint);

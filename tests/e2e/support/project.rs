@@ -1,5 +1,5 @@
-//! A fixture copied into a git repository of its own, with everything that rbench may write beside
-//! it in one scratch directory.
+//! A fixture copied into a new git repository, in a scratch directory that holds everything rbench
+//! may write.
 
 use std::{
     fs,
@@ -18,11 +18,11 @@ use super::{
 
 /// A repository made from a fixture.
 pub struct TestProject {
-    /// What everything of this project lies in.
+    /// The scratch directory, which holds everything of this project.
     scratch: PathBuf,
     root: PathBuf,
     workspace: PathBuf,
-    /// Removes the scratch directory with this value, unless the project is shared.
+    /// Removes the scratch directory when dropped; none for a shared project.
     _removed: Option<TempDir>,
 }
 
@@ -39,9 +39,9 @@ impl TestProject {
         project
     }
 
-    /// The same project for every test that asks for this name, so that it is compiled once for all of
-    /// them. It is made of a fixture by `changes`, and those who use it change nothing. What it depends
-    /// on is kept between test runs, since criterion takes a while to compile.
+    /// A project that is compiled once for all tests that ask for this name. `changes` makes it
+    /// from a fixture, and its users change nothing. Its dependencies are kept between test runs,
+    /// because criterion takes a while to compile.
     pub fn shared(name: &str, fixture: &str, changes: impl FnOnce(&Self)) -> Self {
         let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("shared");
         fs::create_dir_all(&place).unwrap();
@@ -71,13 +71,13 @@ impl TestProject {
         project
     }
 
-    /// The harness of this repository with good and bad benchmarks, for whoever changes nothing.
+    /// The project's harness with good and bad benchmarks, for tests that change nothing.
     pub fn native() -> Self {
         Self::shared("native", "native", |_| {})
     }
 
-    /// Criterion.rs with good and bad benchmarks, for whoever changes nothing. On the branch `short`, benchmarks
-    /// measure for a moment also where Criterion.rs itself decides for how long.
+    /// Criterion.rs with good and bad benchmarks, for tests that change nothing. On the branch
+    /// `short`, benchmarks measure briefly even where Criterion.rs itself decides for how long.
     pub fn criterion() -> Self {
         Self::shared("criterion", "criterion-0-8", |project| {
             project.fetch();
@@ -91,12 +91,12 @@ impl TestProject {
         })
     }
 
-    /// Divan with good and bad benchmarks, for whoever changes nothing but its results.
+    /// Divan with good and bad benchmarks, for tests that change nothing but its results.
     pub fn divan() -> Self {
         Self::shared("divan", "divan", Self::fetch)
     }
 
-    /// The first commit: the fixture, with the harness of this repository where it depends on it.
+    /// The first commit: the fixture, with this repository's harness if it depends on it.
     fn begin(&self, fixture: &str) {
         let project = Path::new(env!("CARGO_MANIFEST_DIR"));
         copy(&project.join("fixtures").join(fixture), &self.root);
@@ -110,7 +110,7 @@ impl TestProject {
         self.commit("First version");
     }
 
-    /// Puts what the project depends on into cargo's home: commands are given offline.
+    /// Downloads the project's dependencies into cargo's home, because commands run offline.
     pub fn fetch(&self) {
         let mut command = Command::new("cargo");
         hermetic(&mut command, &self.home());
@@ -120,7 +120,7 @@ impl TestProject {
         assert!(output.status.success(), "cargo fetch failed: {error}");
     }
 
-    /// A directory that is no repository, and empty.
+    /// An empty directory that is no repository.
     pub fn bare(directory: &str) -> Self {
         let mut maker = tempfile::Builder::new();
         maker.prefix("rbench-e2e-");
@@ -138,13 +138,13 @@ impl TestProject {
         Self { scratch, workspace: root.clone(), root, _removed: removed }
     }
 
-    /// From now on commands are given in this directory of the repository.
+    /// Runs later commands in this directory of the repository.
     pub fn in_workspace(mut self, directory: &str) -> Self {
         self.workspace = self.root.join(directory);
         self
     }
 
-    /// Another clone of the repository, in another directory, with a home of its own.
+    /// Another clone of the repository, in another directory with a separate home.
     pub fn clone_elsewhere(&self) -> Self {
         let clone = Self::bare("a clone elsewhere");
         let from = self.root.to_str().unwrap();
@@ -161,7 +161,7 @@ impl TestProject {
         &self.root
     }
 
-    /// The home directory of the commands' user.
+    /// The home directory of the user who runs the commands.
     pub fn home(&self) -> PathBuf {
         self.scratch.join("home")
     }
@@ -171,7 +171,7 @@ impl TestProject {
         self.scratch.join(name)
     }
 
-    /// Where rbench keeps compilations and builds.
+    /// The directory of rbench's compilations and builds.
     pub fn storage(&self) -> PathBuf {
         self.workspace.join("target/rbench")
     }
@@ -184,13 +184,13 @@ impl TestProject {
         Rbench::new(&self.workspace, &self.home(), arguments)
     }
 
-    /// `cargo rbench build` with these arguments and `--format json`, to a good end.
+    /// Runs `cargo rbench build` with these arguments and `--format json`, which must succeed.
     #[track_caller]
     pub fn build(&self, arguments: &[&str]) -> Builds {
         Builds::of(self.build_command(arguments).ok())
     }
 
-    /// The same, still to be run.
+    /// The same command, not yet run.
     pub fn build_command(&self, arguments: &[&str]) -> Rbench {
         self.rbench(&[&["build", "--format", "json"], arguments].concat())
     }
@@ -218,7 +218,7 @@ impl TestProject {
         self.write(path, &content.replace(old, new));
     }
 
-    /// Commits everything that is there.
+    /// Commits all changes, new files included.
     pub fn commit(&self, message: &str) {
         self.git(&["add", "--all"]);
         self.git(&["commit", "--quiet", "--allow-empty", "--message", message]);
@@ -247,7 +247,7 @@ impl TestProject {
     }
 }
 
-/// A project whose commands are given by the user of another one.
+/// A project that uses the home of another one.
 pub struct Sharing {
     home: PathBuf,
     pub project: TestProject,
@@ -261,8 +261,8 @@ impl Sharing {
     }
 }
 
-/// The directory of a file system in memory, if it executes programs and has room for several projects: to make
-/// and remove many files is faster there.
+/// A file system in memory, if it can execute programs and has room for several projects. Creating
+/// and removing many files is faster there.
 fn in_memory() -> Option<&'static str> {
     const ROOM: u64 = 4 << 30;
     let place = "/dev/shm";
@@ -272,14 +272,15 @@ fn in_memory() -> Option<&'static str> {
     (executes && has_room).then_some(place)
 }
 
-/// The size and the time of the tests' own program: another after each change of the project.
+/// The size and time of the tests' own program, which differ after each change of the project.
 fn identity_of_this_program() -> String {
     let metadata = std::env::current_exe().and_then(fs::metadata).unwrap();
     format!("{} {:?}", metadata.len(), metadata.modified().unwrap())
 }
 
-/// Moves the target dir of the newest compilation to `kept`, as that of a version whose dependencies the
-/// next compilation of its family starts from. Nothing else that rbench made is used again.
+/// Moves the target directory of the newest compilation to `kept`, as that of a version whose
+/// dependencies the next compilation of its family starts from. Nothing else that rbench made is
+/// reused.
 fn keep_dependencies(compilations: &Path, kept: &Path) {
     let _ = fs::remove_dir_all(kept);
     let all = fs::read_dir(compilations).into_iter().flatten().flatten();
@@ -289,10 +290,10 @@ fn keep_dependencies(compilations: &Path, kept: &Path) {
     let Some(newest) = all.filter(|one| made(one).is_some()).max_by_key(made) else { return };
     let name = newest.file_name().into_string().unwrap();
     let (family, _) = name.split_once('-').expect("the family and the version");
-    let donor = kept.join(format!("{family}-another"));
-    fs::create_dir_all(&donor).unwrap();
-    fs::rename(newest.path().join("target"), donor.join("target")).unwrap();
-    fs::write(donor.join("compilation.json"), "of another version").unwrap();
+    let earlier = kept.join(format!("{family}-another"));
+    fs::create_dir_all(&earlier).unwrap();
+    fs::rename(newest.path().join("target"), earlier.join("target")).unwrap();
+    fs::write(earlier.join("compilation.json"), "of another version").unwrap();
 }
 
 fn copy(from: &Path, to: &Path) {

@@ -1,4 +1,5 @@
-//! Runs the real `cargo-rbench` in an environment that holds nothing of whoever runs the tests.
+//! Runs the real `cargo-rbench` in an environment without the settings of the user who runs the
+//! tests.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -14,14 +15,13 @@ use super::schema;
 /// The program under test.
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_cargo-rbench");
 
-/// One command about to be run.
+/// A command that has not run yet.
 pub struct Rbench {
     command: Command,
 }
 
 impl Rbench {
-    /// `cargo-rbench` with these arguments, in `directory`, with `home` as the only place that is the
-    /// user's own.
+    /// `cargo-rbench` with these arguments, in `directory`. Its user has nothing outside `home`.
     pub fn new(directory: &Path, home: &Path, arguments: &[&str]) -> Self {
         let mut command = Command::new(PROGRAM);
         command.current_dir(directory).args(arguments);
@@ -52,7 +52,7 @@ impl Rbench {
         self
     }
 
-    /// Forbids it, and all that it starts, to trace processes, as containers may.
+    /// Forbids it and its children to trace processes, as containers may.
     #[expect(unsafe_code, reason = "there is no safe way to set up a filter of system calls")]
     pub fn without_tracing(mut self) -> Self {
         let instruction = |code: u32, k: u32, jt: u8, jf: u8| libc::sock_filter {
@@ -88,25 +88,25 @@ impl Rbench {
         self
     }
 
-    /// Runs to the end, however it ends.
+    /// Runs to the end, whatever the exit code.
     pub fn run(mut self) -> Outcome {
         let output = self.command.stdin(Stdio::null()).output().expect("cargo-rbench starts");
         Outcome { command: shown(&self.command), directory: directory(&self.command), output }
     }
 
-    /// Runs to the end, which has to be a good one.
+    /// Runs to the end and asserts success.
     pub fn ok(self) -> Outcome {
         self.run().assert_exit(0)
     }
 
-    /// Runs to the end, which has to be this exit code and a failure that is told.
+    /// Runs to the end and asserts this exit code and an error message.
     pub fn fails_with(self, code: i32) -> Outcome {
         let outcome = self.run().assert_exit(code);
         outcome.assert_stderr_has(&["error: "]);
         outcome
     }
 
-    /// Starts it and comes back at once.
+    /// Starts the command without waiting for it.
     pub fn start(mut self) -> Child {
         self.command
             .stdin(Stdio::null())
@@ -117,7 +117,7 @@ impl Rbench {
     }
 }
 
-/// How a command ended.
+/// The result of a command.
 pub struct Outcome {
     command: String,
     directory: PathBuf,
@@ -125,7 +125,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// What a child that was started came to.
+    /// Waits for a started child.
     pub fn of(child: Child, command: &str) -> Self {
         let output = child.wait_with_output().expect("its output can be read");
         Self { command: command.to_owned(), directory: PathBuf::new(), output }
@@ -143,14 +143,14 @@ impl Outcome {
         self.output.status
     }
 
-    /// All there is to know, for the message of a failed assertion.
+    /// The command, its exit status and its output, for the message of a failed assertion.
     pub fn told(&self) -> String {
-        let mut told = String::new();
-        let _ = writeln!(told, "command: {}", self.command);
-        let _ = writeln!(told, "in:      {}", self.directory.display());
-        let _ = writeln!(told, "ended:   {}", self.output.status);
-        let _ = writeln!(told, "--- stdout\n{}\n--- stderr\n{}", self.stdout(), self.stderr());
-        told
+        let mut text = String::new();
+        let _ = writeln!(text, "command: {}", self.command);
+        let _ = writeln!(text, "in:      {}", self.directory.display());
+        let _ = writeln!(text, "ended:   {}", self.output.status);
+        let _ = writeln!(text, "--- stdout\n{}\n--- stderr\n{}", self.stdout(), self.stderr());
+        text
     }
 
     #[track_caller]
@@ -175,7 +175,7 @@ impl Outcome {
         }
     }
 
-    /// Standard output as JSON that keeps the schema of this name.
+    /// Standard output as JSON, checked against the schema of this name.
     #[track_caller]
     pub fn json(&self, schema: &str) -> Value {
         let value = serde_json::from_slice(&self.output.stdout)
@@ -187,7 +187,7 @@ impl Outcome {
     }
 }
 
-/// Gives a command an environment of its own: the host's tools, and nobody's settings.
+/// Gives a command the host's tools and nobody's settings.
 pub fn hermetic(command: &mut Command, home: &Path) {
     let tools = |variable: &str, default: &str| {
         std::env::var_os(variable).unwrap_or_else(|| {
@@ -206,7 +206,7 @@ pub fn hermetic(command: &mut Command, home: &Path) {
         ("CARGO_NET_OFFLINE", "true".into()),
         ("GIT_CONFIG_GLOBAL", "/dev/null".into()),
         ("GIT_CONFIG_NOSYSTEM", "1".into()),
-        // What git does in the background would be taken for a process that a benchmark left behind.
+        // A background process of git would be taken for one that a benchmark left behind.
         ("GIT_CONFIG_COUNT", "1".into()),
         ("GIT_CONFIG_KEY_0", "maintenance.auto".into()),
         ("GIT_CONFIG_VALUE_0", "false".into()),
@@ -215,7 +215,8 @@ pub fn hermetic(command: &mut Command, home: &Path) {
     command.env_clear().envs(variables);
 }
 
-/// Whoever runs the tests may ignore signals, as nohup does and shells in the background, and what it starts would too.
+/// Restores the default action of signals. The tests may run under nohup or in the background of a
+/// shell, which ignore signals, and children inherit that.
 #[expect(unsafe_code, reason = "there is no safe way to reset signals of a child")]
 fn heed_signals(command: &mut Command) {
     let reset = || {
@@ -231,8 +232,8 @@ fn heed_signals(command: &mut Command) {
     }
 }
 
-/// The `PATH` on which the tools of the toolchain that runs the tests come first. A proxy of rustup takes 10 ms each
-/// time to find them, which was a tenth of the time of all tests.
+/// The `PATH` with the tools of the tests' toolchain first. A rustup proxy takes 10 ms to find them
+/// each time, which was a tenth of the time of all tests.
 fn path_without_proxies() -> OsString {
     let cargo = std::env::var_os("CARGO").map(PathBuf::from);
     let tools = cargo.as_deref().and_then(Path::parent).map(Path::to_owned);
@@ -241,8 +242,8 @@ fn path_without_proxies() -> OsString {
     std::env::join_paths(path).expect("what was split can be joined")
 }
 
-/// The `PATH` without what the outer `cargo test` put in front: its toolchain's own directory would
-/// hide the proxies of rustup.
+/// The `PATH` without the directories that the outer `cargo test` added: its toolchain's directory
+/// would hide the proxies of rustup.
 pub fn host_path() -> OsString {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let of_a_toolchain =

@@ -1,10 +1,10 @@
-//! Holds what rbench prints against the schemas it promises to keep.
+//! Checks the JSON output of rbench against the published schemas.
 
 use std::path::Path;
 
 use serde_json::Value;
 
-/// Checks a value against `schemas/<name>.json`; every violation with its place otherwise.
+/// Checks a value against `schemas/<name>.json`; the error lists every violation with its place.
 pub fn check(name: &str, value: &Value) -> Result<(), String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas").join(name);
     let path = path.with_extension("json");

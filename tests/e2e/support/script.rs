@@ -1,4 +1,4 @@
-//! Shell scripts that stand in as a user's wrapper or linker.
+//! Shell scripts in place of a user's wrapper or linker.
 
 use std::{
     fs,
@@ -7,11 +7,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A script at `path` with these lines, and its path as text.
+/// Writes a script with these lines to `path`; returns the path as text.
 ///
-/// Another process writes it. Were this one to hold it open, a process that another test starts at
-/// that moment would hold it too until it executes its program, and a file that somebody can still
-/// write to cannot be executed ("Text file busy").
+/// Another process writes it. If this process had it open, a child that another test starts at that
+/// moment would inherit the open file until it executes its program, and a file that is open for
+/// writing cannot be executed ("Text file busy").
 pub fn script(path: &Path, lines: &str) -> String {
     let written = Command::new("sh")
         .args(["-c", "printf '#!/bin/sh\\n%s\\n' \"$2\" > \"$1\" && chmod 755 \"$1\"", "sh"])
@@ -21,19 +21,19 @@ pub fn script(path: &Path, lines: &str) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-/// A script that notes its arguments in `log` and then runs what `then` says.
+/// A script that appends its arguments to `log` and then executes `then`.
 pub fn logging(path: &Path, log: &Path, then: &str) -> String {
     script(path, &format!("echo \"$@\" >> '{}'\nexec {then}", log.display()))
 }
 
-/// A gate that holds up some calls of a script for as long as it is shut.
+/// A gate that blocks some calls of a script while it is shut.
 pub struct Gate {
     shut: PathBuf,
     reached: PathBuf,
 }
 
 impl Gate {
-    /// An open gate, kept in `directory`.
+    /// An open gate with its files in `directory`.
     pub fn new(directory: &Path) -> Self {
         Self { shut: directory.join("shut"), reached: directory.join("reached") }
     }
@@ -42,7 +42,7 @@ impl Gate {
         fs::write(&self.shut, "").unwrap();
     }
 
-    /// Lines of a script that wait here if the arguments match the pattern.
+    /// Script lines that wait at the gate if the arguments match the pattern.
     pub fn lines(&self, pattern: &str) -> String {
         format!(
             "case \"$*\" in {pattern})\n  while [ -e '{}' ]; do : > '{}'; sleep 0.05; done;;\nesac",
@@ -51,7 +51,7 @@ impl Gate {
         )
     }
 
-    /// Waits until somebody waits at the gate.
+    /// Waits until a script waits at the gate.
     pub fn wait_until_reached(&self) {
         let deadline = Instant::now() + Duration::from_secs(120);
         while !self.reached.exists() {

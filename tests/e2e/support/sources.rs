@@ -1,4 +1,4 @@
-//! The project's own files.
+//! The project's source files, for tests of its structure.
 
 use std::{
     fs,
@@ -18,12 +18,12 @@ pub struct SourceFile {
 }
 
 impl SourceFile {
-    /// Whether only tests use this file.
+    /// True if only tests use this file.
     pub fn is_test(&self) -> bool {
         self.path.split(['/', '.']).any(|part| matches!(part, "tests" | "testing"))
     }
 
-    /// The lines that are part of the product, each with its number: no comments, no tests.
+    /// The lines of product code with their numbers, without comments and tests.
     pub fn product_lines(&self) -> impl Iterator<Item = (usize, &str)> {
         let is_test = self.is_test();
         let code = self.text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
@@ -33,8 +33,8 @@ impl SourceFile {
             .filter(|(_, line)| !line.trim_start().starts_with("//"))
     }
 
-    /// The names that the product's code of this file has after `path`, as `crate::` or `clap::`,
-    /// however they are written: one by one, or several in braces.
+    /// The names that this file's product code has after `path`, such as `crate::` or `clap::`,
+    /// written one by one or several in braces.
     pub fn names_after(&self, path: &str) -> Vec<String> {
         let code: Vec<&str> = self.product_lines().map(|(_, line)| line).collect();
         let code = code.join("\n");
@@ -44,7 +44,7 @@ impl SourceFile {
     }
 }
 
-/// The name that `text` begins with, or each of those that it has in braces.
+/// The name at the start of `text`, or each of the names in its braces.
 fn first_names(text: &str) -> Vec<String> {
     let name = |text: &str| -> String {
         text.trim_start().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
@@ -64,7 +64,7 @@ fn first_names(text: &str) -> Vec<String> {
     list.split(outermost).map(name).filter(|name| !name.is_empty()).collect()
 }
 
-/// All Rust files below the directories, in the order of their paths.
+/// All Rust files below the directories, sorted by path.
 pub fn rust_files(directories: &[&str]) -> Vec<SourceFile> {
     let mut paths = Vec::new();
     for directory in directories {

@@ -1,4 +1,4 @@
-//! What lies below a directory, to be compared with the same at another time.
+//! Snapshots of a directory, to compare it at two times.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -11,7 +11,8 @@ use std::{
 /// Kind and mode, content or link target, and time of modification (not of directories).
 type Entry = (u32, Vec<u8>, Option<SystemTime>);
 
-/// Everything below `directory` that `admits` lets through (nothing below what it refuses).
+/// Everything below `directory` for which `admits` is true; refused directories are skipped
+/// entirely.
 pub fn everything(directory: &Path, admits: impl Fn(&Path) -> bool) -> BTreeMap<PathBuf, Entry> {
     let mut found = BTreeMap::new();
     walk(directory, &admits, &mut |path, metadata| {

@@ -1,4 +1,5 @@
-//! `git bisect run` with Criterion.rs, as its users would do it: a baseline of the start, and each commit against it.
+//! `git bisect run` with Criterion.rs as its users would run it: a baseline of the start, and each
+//! commit against it.
 
 use std::{
     error::Error,
@@ -10,15 +11,15 @@ use std::{
 
 use crate::history::{History, START, git, line};
 
-/// What came of it.
+/// The result of a search.
 pub struct Bisected {
-    /// The number of the first bad commit, as git says; none if it says none.
+    /// The number of the first bad commit in git's output; none if it names none.
     pub first_bad: Option<usize>,
-    /// How many commits were measured.
+    /// The number of measured commits.
     pub measured: usize,
 }
 
-/// Searches a project. What criterion said of each commit is kept in the file `said`.
+/// Searches a project. The file `said` keeps criterion's output on each commit.
 pub fn criterion(
     keep: &Path,
     project: &Path,
@@ -37,7 +38,7 @@ pub fn criterion(
     save_baseline(&clone, &target, benchmark)?;
     fs::write(said, "")?;
     let script = keep.join("bisect.sh");
-    // 125 says that a commit cannot be tried.
+    // Exit code 125 means that a commit cannot be tried.
     let text = format!(
         "#!/bin/sh\n\
          '{cargo}' bench --quiet --bench by_criterion --target-dir '{target}' -- --noplot --baseline {START} \
@@ -52,7 +53,7 @@ pub fn criterion(
     fs::write(&script, text)?;
     fs::set_permissions(&script, fs::Permissions::from_mode(0o755))?;
     git(&clone, &["bisect", "start", "--first-parent", "done", START])?;
-    // Git fails where only commits are left that cannot be tried: it names none then.
+    // Git fails if only commits that cannot be tried are left; it names none then.
     let told = git(&clone, &["bisect", "run", &script.to_string_lossy()]).unwrap_or_default();
     let first_bad = told.lines().find_map(|line| line.strip_suffix(" is the first bad commit"));
     let measured =
@@ -62,7 +63,7 @@ pub fn criterion(
     Ok(Bisected { first_bad: first_bad.and_then(number), measured })
 }
 
-/// Measures what is checked out, with criterion's defaults.
+/// Measures the checked-out commit with criterion's defaults.
 fn save_baseline(project: &Path, target: &Path, benchmark: &str) -> Result<(), Box<dyn Error>> {
     let status = Command::new(lab::rbench::cargo())
         .args(["bench", "--quiet", "--bench", "by_criterion", "--target-dir"])

@@ -1,5 +1,5 @@
-//! A repository of 64 commits in which the truth is known: two make a benchmark slower, two do not build, and one is
-//! a merge.
+//! A repository of 64 commits with known truth: two make a benchmark slower, two do not build, and
+//! one is a merge.
 
 use std::{
     error::Error,
@@ -11,7 +11,7 @@ use std::{
 use cargo_rbench::stats::Random;
 use lab::WorkingTree;
 
-/// How many commits the line has.
+/// The number of commits on the line.
 pub const COMMITS: usize = 64;
 
 /// The functions whose work is changed, one in each history.
@@ -20,25 +20,25 @@ const FUNCTIONS: [&str; 4] = ["fnv", "horner", "primes", "split"];
 /// The tag of the commit before the first one.
 pub const START: &str = "start";
 
-/// What is planted where, by the numbers of commits from 1 on.
+/// The description of a history, by commit numbers from 1 on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct History {
-    /// The function, which is called as its benchmark is.
+    /// The changed function, which has the name of its benchmark.
     pub function: &'static str,
-    /// The commits that do more, each with how many units of work there are from it on. The one that is the merge has
-    /// it from the second of the commits that it merges.
+    /// The slower commits, each with the units of work from it on. If one is the merge, the change
+    /// is in the second of the commits that it merges.
     pub slower: [(usize, usize); 2],
     broken: [usize; 2],
     merge: usize,
 }
 
 impl History {
-    /// That of a seed: the same for ever.
+    /// The history of a seed, which is always the same.
     pub fn of_seed(seed: u64) -> Self {
         let mut random = Random::stream(seed, 16);
         let mut places: Vec<usize> = (1..=COMMITS).collect();
         random.shuffle(&mut places);
-        // The ends build, or there is nothing to search.
+        // The ends build; otherwise there is nothing to search.
         let mut broken = places.iter().copied().filter(|place| *place < COMMITS);
         let broken = [broken.next(), broken.next()].map(Option::unwrap_or_default);
         let mut others = places.into_iter().filter(|place| !broken.contains(place));
@@ -47,8 +47,9 @@ impl History {
         if seed.is_multiple_of(4) {
             plants[0] = merge;
         }
-        // A merge with a commit that does not build does not build either, and would be a third one. Nothing can tell a
-        // commit that does more from one right before it that does not build.
+        // A merge of a commit that does not build does not build either, and would be a third one.
+        // No search can distinguish a slower commit from a directly preceding one that does not
+        // build.
         let is_fine = |place: &usize| {
             *place < COMMITS && *place + 1 != merge && !plants.contains(&(*place + 1))
         };
@@ -63,7 +64,7 @@ impl History {
         Self { function: FUNCTIONS[index], slower, broken, merge }
     }
 
-    /// Makes the repository, unless it is there.
+    /// Makes the repository, unless it exists.
     pub fn make(&self, path: &Path) -> Result<(), Box<dyn Error>> {
         if path.join(".git/refs/tags/done").exists() {
             return Ok(());
@@ -92,8 +93,8 @@ impl History {
         Ok(())
     }
 
-    /// A commit of the line. Every second one changes the code of the function, though not what it does; the others
-    /// change code that no benchmark calls.
+    /// Makes a commit of the line. Every second one changes the code of the function without
+    /// changing its work; the others change code that no benchmark calls.
     fn commit(&self, path: &Path, tree: &WorkingTree, commit: usize) -> Result<(), Box<dyn Error>> {
         let source = self.source();
         let planted = self.slower.iter().find(|(place, _)| *place == commit);
@@ -117,7 +118,7 @@ impl History {
         tree.commit(&format!("Commit {commit}"))
     }
 
-    /// Three commits beside the line, and the merge of them.
+    /// Makes three commits beside the line, and their merge.
     fn merge(&self, path: &Path, tree: &WorkingTree) -> Result<(), Box<dyn Error>> {
         let source = self.source();
         let planted = self.slower.iter().find(|(place, _)| *place == self.merge);
@@ -137,7 +138,7 @@ impl History {
         format!("src/{}.rs", self.function)
     }
 
-    /// The hashes of the commits that do more, on the line.
+    /// The hashes of the slower commits on the line.
     pub fn truth(&self, path: &Path) -> Result<Vec<String>, Box<dyn Error>> {
         let line = line(path)?;
         Ok(self.slower.iter().map(|(place, _)| line[place - 1].clone()).collect())
@@ -150,13 +151,13 @@ pub fn line(path: &Path) -> Result<Vec<String>, Box<dyn Error>> {
     Ok(line.lines().map(str::to_owned).collect())
 }
 
-/// How many units of work a function does.
+/// The units of work of a function.
 fn units(text: &str) -> usize {
     let after = text.split("WORK: usize = ").nth(1).unwrap_or_default();
     after.split(';').next().and_then(|units| units.parse().ok()).unwrap_or(100)
 }
 
-/// The text of a function with another mark and so much work.
+/// The text of a function with another mark and this much work.
 fn with(text: &str, mark: usize, work: usize) -> String {
     let line = |line: &str| match line.split_once(": usize = ") {
         Some(("const MARK", _)) => format!("const MARK: usize = {mark};\n"),
@@ -166,7 +167,7 @@ fn with(text: &str, mark: usize, work: usize) -> String {
     text.lines().map(line).collect()
 }
 
-/// What git prints.
+/// The standard output of a git command.
 pub fn git(path: &Path, arguments: &[&str]) -> Result<String, Box<dyn Error>> {
     let identity = [("NAME", "rbench"), ("EMAIL", "rbench@example.invalid")];
     let mut command = Command::new("git");
@@ -192,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_planted_and_what_is_broken_are_different_commits() {
+    fn slower_and_broken_commits_are_different() {
         for seed in 0..200 {
             let History { slower, broken, merge, .. } = History::of_seed(seed);
             assert!(slower[0].0 < slower[1].0, "{seed}");

@@ -1,9 +1,10 @@
-//! Does `find` name the commits that made a benchmark slower? Searches histories of 64 commits whose truth is known:
-//! +5 % and +3 %, two commits that do not build, one merge; and lets `git bisect run` with Criterion.rs search the
-//! same.
+//! Checks that `bisect` names the commits that made a benchmark slower. It searches histories of 64
+//! commits with known truth: +5 % and +3 %, two commits that do not build, one merge; `git bisect
+//! run` with Criterion.rs searches the same.
 //!
-//! `cargo run --release -p lab --bin bisect -- --keep DIR` prints a line for each history, and what it comes to. With
-//! `--simulate`, only the search itself is tried, with comparisons that are drawn. `docs/bisect.md` has the results.
+//! `cargo run --release -p lab --bin bisect -- --keep DIR` prints a line for each history, and a
+//! summary. With `--simulate`, it tries only the search itself, with simulated comparisons.
+//! `docs/bisect.md` has the results.
 
 #![expect(clippy::print_stdout, reason = "a program for people prints")]
 
@@ -28,22 +29,22 @@ const MOST: usize = 10;
 /// Searches histories whose truth is known.
 #[derive(Debug, Parser)]
 struct Options {
-    /// How many histories.
+    /// The number of histories.
     #[arg(long, value_name = "N", default_value_t = 20)]
     seeds: u64,
-    /// The seed of the first one.
+    /// The seed of the first history.
     #[arg(long, value_name = "S", default_value_t = 0)]
     first: u64,
-    /// Let `git bisect run` with criterion search them as well.
+    /// Also search them by `git bisect run` with criterion.
     #[arg(long)]
     criterion: bool,
-    /// Only try the search itself, with comparisons that are drawn.
+    /// Only try the search itself, with simulated comparisons.
     #[arg(long)]
     simulate: bool,
-    /// Use this program, instead of building rbench.
+    /// Use this program instead of building rbench.
     #[arg(long, value_name = "FILE")]
     rbench: Option<PathBuf>,
-    /// Keep everything in this directory; what is measured there already is not measured again.
+    /// Keep everything in this directory, and do not repeat measurements that it already has.
     #[arg(long, value_name = "DIR", required_unless_present = "simulate")]
     keep: Option<PathBuf>,
 }
@@ -68,9 +69,9 @@ fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
         let project = history::place(&keep, seed);
         history.make(&project)?;
         let truth = history.truth(&project)?;
-        let begun = Instant::now();
+        let started = Instant::now();
         let said = find(&program, &keep, &project, &history, seed)?;
-        let took = begun.elapsed().as_secs();
+        let took = started.elapsed().as_secs();
         let named = named(&said);
         let is_right = named.as_ref() == Some(&truth);
         right += u64::from(is_right);
@@ -78,10 +79,10 @@ fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
         few += u64::from(comparisons <= MOST * truth.len());
         let by_criterion = if options.criterion {
             let said = keep.join(format!("criterion-{seed}.txt"));
-            let begun = Instant::now();
+            let started = Instant::now();
             let bisected = bisect::criterion(&keep, &project, &history, &said)?;
             let is_planted = |place: &usize| history.slower.iter().any(|(other, _)| other == place);
-            // It names one commit at most: either of them is right.
+            // It names one commit at most, so either of them is right.
             let verdict = match bisected.first_bad {
                 Some(place) if is_planted(&place) => {
                     right_by_criterion += 1;
@@ -90,7 +91,7 @@ fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
                 Some(place) => format!("{place}, wrong"),
                 None => "none".to_owned(),
             };
-            let (measured, took) = (bisected.measured, begun.elapsed().as_secs());
+            let (measured, took) = (bisected.measured, started.elapsed().as_secs());
             format!("{verdict}; {measured} commits measured, {took} s")
         } else {
             "-".to_owned()
@@ -112,7 +113,7 @@ fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
     Ok(right * 20 >= options.seeds * 19 && few == options.seeds)
 }
 
-/// What `cargo rbench bisect` says of a history.
+/// The report of `cargo rbench bisect` on a history.
 fn find(
     program: &Path,
     keep: &Path,
@@ -135,13 +136,13 @@ fn find(
         .map_err(|_| format!("seed {seed}: {}; see {}", output.status, messages.display()).into())
 }
 
-/// The commits that are named, if each place is a single one.
+/// The named commits, if each place is a single one.
 fn named(said: &Value) -> Option<Vec<String>> {
     let places = said.pointer("/line/benchmarks/0/places")?.as_array()?;
     places.iter().map(|place| place["named"].as_str().map(str::to_owned)).collect()
 }
 
-/// How many comparisons the line took.
+/// The number of comparisons on the line.
 fn count(said: &Value) -> usize {
     let comparisons = said.pointer("/line/benchmarks/0/comparisons").and_then(Value::as_u64);
     comparisons.and_then(|count| usize::try_from(count).ok()).unwrap_or(usize::MAX)

@@ -1,4 +1,4 @@
-//! The search itself, with comparisons that are drawn.
+//! The search itself, with simulated comparisons.
 
 use cargo_rbench::stats::{
     Proportion, Random,
@@ -11,7 +11,7 @@ use cargo_rbench::stats::{
 
 use crate::history::COMMITS;
 
-/// How many searches each line of the table is of.
+/// The number of searches of each line of the table.
 const RUNS: usize = 2_000;
 
 /// The smallest change of interest.
@@ -20,7 +20,7 @@ const MIN_EFFECT: f64 = 0.01;
 /// The degrees of freedom of a comparison.
 const FREEDOM: u32 = 9;
 
-/// Prints how often searches are right; whether hardly any names a wrong commit.
+/// Prints how often searches are right; returns true if hardly any names a wrong commit.
 pub fn print() -> bool {
     println!(
         "| changes in % | standard error in % | right in % | wrong in % | comparisons, mean and 95 % |"
@@ -66,9 +66,9 @@ pub fn print() -> bool {
     is_good
 }
 
-/// A history whose comparisons are drawn.
+/// A history with simulated comparisons.
 struct Drawn {
-    /// By commits, on logarithms; that of the start is 0.
+    /// The logarithms of the values by commit; that of the start is 0.
     changes: Vec<f64>,
     noise: f64,
     random: Random,
@@ -92,7 +92,7 @@ impl Drawn {
         (1..=COMMITS).filter(|commit| self.changes[*commit] != 0.0).collect()
     }
 
-    /// The commits that are named, if all that is found is single commits.
+    /// The named commits, if every result is a single commit.
     fn search(&mut self) -> Option<Vec<usize>> {
         let mut strategy = Strategy::new(vec![Search::new(COMMITS, MIN_EFFECT)], 0.05);
         while let Some(question) = strategy.next() {
@@ -116,7 +116,8 @@ impl Drawn {
 }
 
 impl Drawn {
-    /// As two stages do: a test at the rate, an estimate of interest, and two one-sided tests.
+    /// Two stages as in a comparison: a test at the rate, an estimate of interest, and two
+    /// one-sided tests.
     fn measure(&mut self, [older, newer]: Pair, subjects: &[(usize, f64)]) -> Vec<(usize, Answer)> {
         self.comparisons += 1;
         let truth: f64 = self.changes[older + 1..=newer].iter().sum();

@@ -1,8 +1,9 @@
-//! What change points in histories rest on: the prices of the calibration, how often changes of known size are found, what
-//! ties between sessions give, how long it takes, and what looking every night makes of the rate of false suspicions.
+//! Measures the basis of change points in histories: the prices of the calibration, how often
+//! changes of known size are found, the gain from ties between sessions, the time, and the effect
+//! of nightly analyses on the rate of false suspicions.
 //!
-//! `cargo run --release -p lab --bin change_points` prints all of it in about a quarter of an hour of processor time; one word,
-//! `prices`, `found`, `ties`, `time` or `nights`, selects a part.
+//! `cargo run --release -p lab --bin change_points` prints all of it in about a quarter of an hour
+//! of processor time; one word, `prices`, `found`, `ties`, `time` or `nights`, selects a part.
 
 #![expect(clippy::print_stdout, reason = "a program for people prints")]
 
@@ -63,7 +64,7 @@ fn normal(count: usize, random: &mut Random) -> Vec<f64> {
     (0..count).map(|_| random.normal()).collect()
 }
 
-/// What so many replications gave, in any order.
+/// The results of `count` replications, in any order.
 fn replicate<T: Send>(
     count: usize,
     seed: u64,
@@ -76,13 +77,13 @@ fn replicate<T: Send>(
     (0..count.div_ceil(CHUNK)).into_par_iter().flat_map_iter(chunk).collect()
 }
 
-/// The rows of the tables in `src/stats/changes/calibration.rs`.
+/// Prints the rows of the tables in `src/stats/changes/calibration.rs`.
 fn prices() {
     println!("highest price that 5, 1, .1 and .01 % of series without a change exceed");
     for noise in [Noise::Known, Noise::Estimated] {
         for versions in VERSIONS {
             let count = (450_000_000 / (20 * versions + 200)).clamp(3_000, 1_000_000);
-            // Where a change costs next to nothing, every series has one.
+            // If a change costs next to nothing, every series has one.
             let least = if versions < 8 { 2.0 } else { 4.0 };
             let mut highest = replicate(count, versions as u64, |random| {
                 let series = series(&normal(versions, random), noise)?;
@@ -98,8 +99,8 @@ fn prices() {
     }
 }
 
-/// How often changes are found within three versions, beside what plain optimal partitioning with known variance and a
-/// penalty of 3 ln T gives.
+/// Prints how often changes are found within three versions, compared with plain optimal
+/// partitioning with known variance and a penalty of 3 ln T.
 fn found() {
     const VERSIONS: usize = 100;
     const COUNT: usize = 10_000;
@@ -148,12 +149,12 @@ fn found() {
     }
 }
 
-/// How the versions of a history were measured.
+/// The way in which the versions of a history were measured.
 #[derive(Clone, Copy, Debug)]
 enum Design {
-    /// Each version in an experiment of its own.
+    /// Each version in a separate experiment.
     Alone,
-    /// Each with the one before it: all but the ends twice.
+    /// Each with the previous one: all but the ends twice.
     Pairs,
     /// Five in each experiment.
     Groups,
@@ -162,7 +163,7 @@ enum Design {
 }
 
 impl Design {
-    /// The versions that session `number` of so many versions measured.
+    /// The versions of session `number`, of `count` versions in all.
     fn versions(self, session: usize, count: usize) -> Vec<usize> {
         match self {
             Self::Alone => vec![session],
@@ -221,13 +222,13 @@ fn time() {
         })
         .collect();
     for noise in [Noise::Known, Noise::Estimated] {
-        let begun = Instant::now();
+        let started = Instant::now();
         let flagged = all
             .par_iter()
             .filter_map(|values| series(values, noise))
             .filter(|series| series.p() <= LARGEST_P && !series.changes(LARGEST_P).is_empty())
             .count();
-        let seconds = begun.elapsed().as_secs_f64();
+        let seconds = started.elapsed().as_secs_f64();
         println!(
             "\n100 benchmarks × 10,000 versions, {noise:?}: {flagged} flagged in {seconds:.2} s on {} threads",
             rayon::current_num_threads()

@@ -1,4 +1,5 @@
-//! A history that gets one version, and is looked at, every night: how often something without a change is suspected.
+//! Simulates a history that gets one version and one interim analysis every night: how often it
+//! suspects a change although there is none.
 
 use cargo_rbench::stats::{
     Random,
@@ -8,16 +9,16 @@ use cargo_rbench::stats::{
 
 use super::{normal, replicate, series};
 
-/// The newest versions that `history` judges by default, and with `--changes-only`.
+/// The newest versions that `history` analyses by default, and with `--changes-only`.
 const WINDOWS: [usize; 2] = [20, 200];
 
-/// InterimAnalyses in a year.
+/// Interim analyses in a year.
 const NIGHTS: usize = 250;
 
 /// Benchmarks of one program.
 const BENCHMARKS: usize = 100;
 
-/// In how many looks in a row a suspicion must stand before somebody acts.
+/// The number of successive analyses in which a suspicion must stand before somebody acts.
 const NEEDED: [usize; 6] = [1, 2, 3, 5, 10, 20];
 
 /// Rates of false discoveries.
@@ -34,7 +35,7 @@ fn p(values: &[f64], window: usize, noise: Noise) -> f64 {
     series(newest, noise).map_or(1.0, |series| series.p())
 }
 
-/// One series that begins with the fewest versions which are judged.
+/// One series that begins with the fewest versions that are analysed.
 fn one() {
     const COUNT: usize = 2_000;
     println!("\none series, looked at after each version: ever suspected without a change");
@@ -44,11 +45,11 @@ fn one() {
             let first = replicate(COUNT, 80, |random| {
                 let values = normal(FEWEST + NIGHTS, random);
                 let is_suspected =
-                    |look: &usize| p(&values[..FEWEST + look], window, noise) <= LARGEST_P;
+                    |analysis: &usize| p(&values[..FEWEST + analysis], window, noise) <= LARGEST_P;
                 Some((0..NIGHTS).find(is_suspected).unwrap_or(NIGHTS))
             });
-            let [short, middle, long] = [30, 100, NIGHTS].map(|looks| {
-                first.iter().filter(|look| **look < looks).count() as f64 / COUNT as f64
+            let [short, middle, long] = [30, 100, NIGHTS].map(|analyses| {
+                first.iter().filter(|analysis| **analysis < analyses).count() as f64 / COUNT as f64
             });
             println!(
                 "{window:>6}   {:<9}  {short:.3}      {middle:.3}       {long:.3}",
@@ -58,7 +59,7 @@ fn one() {
     }
 }
 
-/// Benchmarks that are judged together, and have as many versions as are judged from the start.
+/// Benchmarks that are analysed together, each with the full window of versions from the start.
 fn many() {
     println!(
         "\n{BENCHMARKS} benchmarks without a change, {NIGHTS} looks: nights with a suspicion, and suspicions that stood in so \
@@ -87,26 +88,28 @@ fn many() {
     }
 }
 
-/// The p values of a year: for each look, those of all benchmarks.
+/// The p values of a year: for each analysis, those of all benchmarks.
 fn year(window: usize, noise: Noise, random: &mut Random) -> Vec<Vec<f64>> {
     let all: Vec<Vec<f64>> = (0..BENCHMARKS).map(|_| normal(window + NIGHTS, random)).collect();
-    let look = |look: usize| {
-        all.iter().map(|values| p(&values[..window + look], window, noise)).collect::<Vec<f64>>()
+    let analysis = |analysis: usize| {
+        all.iter()
+            .map(|values| p(&values[..window + analysis], window, noise))
+            .collect::<Vec<f64>>()
     };
-    (1..=NIGHTS).map(look).collect()
+    (1..=NIGHTS).map(analysis).collect()
 }
 
-/// Adds the nights on which anything is suspected, and the benchmarks that become suspects and stay so long enough.
+/// Adds the nights with any suspicion, and the benchmarks that stay suspect long enough.
 fn count(year: &[Vec<f64>], rate: f64, nights: &mut usize, suspicions: &mut [usize; NEEDED.len()]) {
     let mut in_a_row = [0; BENCHMARKS];
     for p_values in year {
         let level = discoveries(p_values.iter().copied(), rate);
-        for (looks, p) in in_a_row.iter_mut().zip(p_values) {
-            *looks = if *p <= level { *looks + 1 } else { 0 };
+        for (analyses, p) in in_a_row.iter_mut().zip(p_values) {
+            *analyses = if *p <= level { *analyses + 1 } else { 0 };
             for (needed, count) in NEEDED.into_iter().zip(&mut *suspicions) {
-                *count += usize::from(*looks == needed);
+                *count += usize::from(*analyses == needed);
             }
         }
-        *nights += usize::from(in_a_row.iter().any(|looks| *looks > 0));
+        *nights += usize::from(in_a_row.iter().any(|analyses| *analyses > 0));
     }
 }

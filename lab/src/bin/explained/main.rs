@@ -1,10 +1,12 @@
-//! Whether `explain` names the function that was changed, and whether what it says sums to what is counted.
+//! Checks that `explain` names the changed function and that its differences sum to the counted
+//! one.
 //!
-//! `cargo run --release -p lab --bin explained` makes ten commits on the fixture `explained`, each of which makes one benchmark
-//! execute more or fewer instructions for another reason: a slower function, inlining lost and gained, more calls, a
-//! larger table, another algorithm, checks, allocations, a method behind a pointer, a function that calls itself. For each
-//! it prints what `compare --metric instructions` counts, the function that `explain` names first, and how far the
-//! differences of all functions are from what was counted; then the requirements. It fails if one is missed.
+//! `cargo run --release -p lab --bin explained` makes ten commits on the fixture `explained`. Each
+//! makes one benchmark execute more or fewer instructions for another reason: a slower function,
+//! inlining lost and gained, more calls, a larger table, another algorithm, checks, allocations, a
+//! method behind a pointer, a recursive function. For each it prints the count of `compare --metric
+//! instructions`, the function that `explain` names first, and the distance of the sum of all
+//! differences from the count; then the requirements. It fails if one is missed.
 
 #![expect(clippy::print_stdout, reason = "a program for people prints")]
 
@@ -23,10 +25,10 @@ use planted::{PLANTED, Planted};
 #[path = "../../../../tests/e2e/explain/planted.rs"]
 mod planted;
 
-/// What is asked of the study.
+/// The options of the study.
 #[derive(Debug, Parser)]
 struct Options {
-    /// The rbench that is asked [default: built with this program]
+    /// The rbench under test [default: built with this program]
     #[arg(long)]
     rbench: Option<PathBuf>,
 }
@@ -63,17 +65,17 @@ fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
         bar("the planted function first: at least 9", &format!("{right} of {all}"), right >= 9),
         bar("sums: at most 0.1 % off", &format!("{:.3} %", 100.0 * worst), worst <= 1e-3),
     ];
-    Ok(bars.into_iter().all(|is_reached| is_reached))
+    Ok(bars.into_iter().all(|is_met| is_met))
 }
 
-fn bar(what: &str, measured: &str, is_reached: bool) -> bool {
-    println!("{what:<50} {measured:>12} {}", if is_reached { "reached" } else { "MISSED" });
-    is_reached
+fn bar(what: &str, measured: &str, is_met: bool) -> bool {
+    println!("{what:<50} {measured:>12} {}", if is_met { "reached" } else { "MISSED" });
+    is_met
 }
 
-/// What rbench says of the last commit.
+/// The report of rbench on the last commit.
 struct Answer {
-    /// By how many instructions an iteration differs, as they were counted.
+    /// The counted difference in instructions per iteration.
     counted: f64,
     /// The sum of the differences of all functions.
     sum: f64,
@@ -112,7 +114,7 @@ impl Answer {
         self.first == planted.function
     }
 
-    /// How far the sum is from what was counted, as a share of that.
+    /// The distance of the sum from the count, as a share of the count.
     fn sum_off(&self) -> f64 {
         (self.sum - self.counted).abs() / self.counted.abs()
     }

@@ -1,25 +1,26 @@
-//! What can go wrong in a benchmark's process, and what must then be said of it. The fixture `faults` does it.
+//! The faults of a benchmark's process, with the expected reports. The fixture `faults` commits
+//! them.
 
 use cargo_rbench::{model::InterleavingUnavailable, stats::Random};
 
 /// A kind of fault.
 #[derive(Debug)]
 pub struct Kind {
-    /// What the fixture calls it.
+    /// Its name in the fixture.
     pub name: &'static str,
-    /// How often it is drawn.
+    /// Its frequency in the draws.
     share: usize,
-    /// Whether the execution may give measurements.
+    /// True if the execution may give measurements.
     pub may_measure: bool,
-    /// What a failure says: one of these.
+    /// The expected texts of a failure: one of these.
     pub failures: &'static [&'static str],
-    /// What may keep the benchmark from taking turns.
+    /// The expected reasons why the benchmark is not interleaved.
     pub obstacles: &'static [InterleavingUnavailable],
-    /// Up to how many µs after its process began it comes.
+    /// The latest time after the start of its process, in µs.
     latest: usize,
-    /// Whether it lets the process run to its deadline.
+    /// True if it lets the process run to its deadline.
     pub is_slow: bool,
-    /// Whether it leaves processes behind that are not ended when rbench is killed.
+    /// True if it leaves processes behind that survive when rbench is killed.
     pub leaves_processes: bool,
 }
 
@@ -27,12 +28,12 @@ const TOO_LONG: &[&str] = &["it was still running after"];
 const NO_RESULT: &[&str] = &["it exited with success but wrote no result"];
 const STATUS: &[&str] = &["it exited with status 1"];
 
-/// While the harness still measures: an execution has a warm-up of 2 ms of its own time.
+/// While the harness still measures: an execution has 2 ms of its own time as warm-up.
 const WITHIN: usize = 1_500;
 /// At any time, or after the end.
 const ANY_TIME: usize = 20_000;
 
-/// One that fails.
+/// A kind that fails.
 const fn failing(name: &'static str, share: usize, failures: &'static [&'static str]) -> Kind {
     Kind {
         name,
@@ -46,7 +47,7 @@ const fn failing(name: &'static str, share: usize, failures: &'static [&'static 
     }
 }
 
-/// One that measures all the same, perhaps without turns.
+/// A kind that still measures, perhaps not interleaved.
 const fn measuring(
     name: &'static str,
     share: usize,
@@ -106,11 +107,11 @@ pub const ALL: [Kind; 25] = [
     },
 ];
 
-/// A fault of one version, at a time.
+/// A fault of one version at a time.
 #[derive(Clone, Copy, Debug)]
 pub struct Fault {
     pub kind: &'static Kind,
-    /// µs after the process began.
+    /// In µs after the start of the process.
     pub after: usize,
 }
 
@@ -118,7 +119,7 @@ impl Fault {
     /// No fault at all.
     pub const NONE: Self = Self { kind: &NONE, after: 0 };
 
-    /// One of those that are wanted.
+    /// Draws one of the wanted faults.
     fn draw(random: &mut Random, wanted: impl Fn(&Kind) -> bool) -> Self {
         let of_share = |kind: &'static Kind| std::iter::repeat_n(kind, kind.share);
         let all: Vec<_> = ALL.iter().filter(|kind| wanted(kind)).flat_map(of_share).collect();
@@ -126,7 +127,7 @@ impl Fault {
         Self { kind, after: random.below(kind.latest) }
     }
 
-    /// Faults of base and head: in most cases only one of them has one.
+    /// Draws faults of base and head; mostly only one version has one.
     pub fn draw_pair(random: &mut Random, wanted: impl Fn(&Kind) -> bool) -> [Self; 2] {
         let (one, other) = (Self::draw(random, &wanted), Self::draw(random, &wanted));
         match random.below(5) {
@@ -137,7 +138,7 @@ impl Fault {
     }
 }
 
-/// What the fixture's file says of these faults; with `once`, they come in one process only.
+/// The fixture's file of faults; with `once`, they come in one process only.
 pub fn file([base, head]: &[Fault; 2], once: bool) -> String {
     let once = if once { " once" } else { "" };
     let line =

@@ -1,4 +1,4 @@
-//! What must not be left when a pair has ended: processes, files, and memory of two processes.
+//! Checks for processes, files and shared memory that must be gone when a pair has ended.
 
 use std::{
     fs,
@@ -7,10 +7,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long what was killed may take to go.
+/// The time that a killed process may take to disappear.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What is there when nothing is wrong.
+/// The state without leftovers.
 pub struct Left {
     place: String,
     temporary: PathBuf,
@@ -18,13 +18,13 @@ pub struct Left {
 }
 
 impl Left {
-    /// Whatever runs in `place` is to end, and whatever is made in `temporary` to be removed.
+    /// Watches for processes that run in `place` and files in `temporary`.
     pub fn watching(place: &Path, temporary: &Path) -> Self {
         let files = open_files().len();
         Self { place: place.display().to_string(), temporary: temporary.to_owned(), files }
     }
 
-    /// What is left after a while.
+    /// The leftovers after a while.
     pub fn found(&self) -> Vec<String> {
         let begin = Instant::now();
         loop {
@@ -71,7 +71,7 @@ impl Left {
         entries("/proc".as_ref()).into_iter().filter_map(shown).collect()
     }
 
-    /// Kills what runs in the place.
+    /// Kills the processes of the place.
     pub fn kill(&self) {
         for process in self.processes() {
             let id = process.split(' ').next().and_then(|word| word.parse().ok());
@@ -87,7 +87,7 @@ fn entries(directory: &Path) -> Vec<PathBuf> {
     entries.map(|entry| entry.path()).collect()
 }
 
-/// What this process has open.
+/// The open files of this process.
 fn open_files() -> Vec<String> {
     let files = entries("/proc/self/fd".as_ref()).into_iter();
     files.filter_map(|file| Some(fs::read_link(file).ok()?.display().to_string())).collect()

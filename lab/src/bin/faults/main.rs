@@ -1,12 +1,14 @@
-//! What is left, what fails and what is stored when benchmarks that take turns misbehave.
+//! Checks for leftovers, wrong failures and wrong stored results when interleaved benchmarks
+//! misbehave.
 //!
-//! `cargo run --release -p lab --bin faults [FAULTS] [SEED]` throws faults at two versions of the fixture `faults`,
-//! 1,000 unless told otherwise: one version or both crash, hang, are stopped, fork, leave processes behind or
-//! read other clocks, at random times. Most are pairs of processes, and a third are whole experiments, in this
-//! process; a few dozen are comparisons by the real program, which gets a signal in half of them. After each,
-//! nothing may hang or be left; only the version with the fault may fail, for its own reason; the other
-//! benchmark must have all its executions, in turns; and executions in turns must be stored as whole pairs. It
-//! fails if anything is wrong.
+//! `cargo run --release -p lab --bin faults [FAULTS] [SEED]` injects faults into two versions of
+//! the fixture `faults`, 1,000 by default: one version or both crash, hang, are stopped, fork,
+//! leave processes behind or read other clocks, at random times. Most are pairs of processes, and a
+//! third are whole experiments, in this process; a few dozen are comparisons by the real program,
+//! which gets a signal in half of them. After each, nothing may hang or be left; only the version
+//! with the fault may fail, for its own reason; the other benchmark must have all its executions,
+//! interleaved; and interleaved executions must be stored as whole pairs. It fails if anything is
+//! wrong.
 
 #![expect(clippy::print_stdout, reason = "a program for people prints")]
 
@@ -47,7 +49,7 @@ mod tally;
 mod watch;
 mod whole;
 
-/// How comparisons are made: as little as possible.
+/// Comparisons with as little work as possible.
 const COMPARE: [&str; 19] = [
     "--filter",
     "good",
@@ -72,8 +74,8 @@ const COMPARE: [&str; 19] = [
 /// The executions of one benchmark in a comparison: 2 versions × 2 builds × 2.
 const EXECUTIONS: usize = 8;
 
-/// How long one trial in this process may take: several deadlines, after each of which a process that is
-/// stopped is killed after two seconds more.
+/// The longest accepted duration of one trial in this process: several deadlines. A stopped process
+/// is killed two seconds after each.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn main() -> ExitCode {
@@ -108,10 +110,10 @@ fn run() -> Result<bool, Box<dyn Error>> {
     Ok(trials.tally.print())
 }
 
-/// Where what is made is to be, for this process and all others.
+/// The variable with the directory of all files, for this process and all others.
 const HOME: &str = "FAULTS_HOME";
 
-/// The same program with a directory for temporary files that no other program uses.
+/// Runs the same program with a directory for temporary files that no other program uses.
 fn in_a_home_of_its_own() -> Result<bool, Box<dyn Error>> {
     let home = tempfile::tempdir()?;
     let temporary = home.path().join("tmp");
@@ -145,7 +147,7 @@ impl Trials {
     fn in_this_process(&mut self, tree: &Path, count: usize) -> Result<(), Box<dyn Error>> {
         let project = Project::find(Some(&tree.join("Cargo.toml")))?;
         let words = ["compare"].into_iter().chain(COMPARE).map(|word| match word {
-            // Of those that run to it, each takes several.
+            // Each trial with a fault that runs to the deadline takes several deadlines.
             "20s" => "1s".to_owned(),
             word => word.to_owned(),
         });
@@ -181,7 +183,7 @@ impl Trials {
             benchmarks,
             executions: EXECUTIONS,
         };
-        // Until iterations are known.
+        // Afterwards the iterations are known.
         self.prepare(&[Fault::NONE; 2], false)?;
         whole.throw(&[Fault::NONE; 2], false)?;
         let left = Left::watching(&self.home, &std::env::temp_dir());
@@ -247,7 +249,7 @@ impl Trials {
                 4 => Some(Signal::TERM),
                 _ => None,
             };
-            // What a benchmark itself started goes on when rbench is killed.
+            // Processes that a benchmark itself started survive when rbench is killed.
             let wanted = |kind: &Kind| {
                 !(kind.is_slow || signal == Some(Signal::KILL) && kind.leaves_processes)
             };

@@ -25,14 +25,14 @@ use crate::{
     tally::{Finding, Wrong},
 };
 
-/// The deadline of those that run to it, and of all others.
+/// The deadline of faults that run to it, and of all others.
 const DEADLINES: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(20)];
 
-/// What executes pairs.
+/// Executes pairs.
 pub struct Pairs {
     /// The executables of base and head.
     pub executables: [Executable; 2],
-    /// The directories that they get.
+    /// Their home directories.
     pub homes: [PathBuf; 2],
     library: PathBuf,
     cpus: Vec<usize>,
@@ -54,7 +54,7 @@ impl Pairs {
         Ok(Self { executables, homes, library, cpus: cpus()? })
     }
 
-    /// Executes a pair with these faults, which are in the file already, and looks what came of it.
+    /// Executes a pair with these faults, which are already in the file, and checks the outcome.
     pub fn throw(
         &self,
         faults: &[Fault; 2],
@@ -69,7 +69,7 @@ impl Pairs {
             ..Conditions::new(&interrupt)
         };
         let ring = SharedPage::new(&self.library, &cpus()?)?;
-        // Which of the two has the first turn.
+        // The version that runs first.
         let first = random.below(2);
         let moment = Duration::from_micros(random.below(20_000) as u64);
         let outcomes = thread::scope(|scope| {
@@ -121,7 +121,7 @@ impl Pairs {
     }
 }
 
-/// What is wrong with the outcome of an execution with a fault of this kind.
+/// The error in the outcome of an execution with a fault of this kind.
 fn wrong_outcome(
     kind: &Kind,
     outcome: &RbenchResult<Outcome>,

@@ -1,4 +1,4 @@
-//! The real program: compared by a process of its own, which may get a signal.
+//! Comparisons by the real program in a separate process, which may get a signal.
 
 use std::{
     error::Error,
@@ -18,10 +18,10 @@ use crate::{
     tally::{Finding, Wrong},
 };
 
-/// How long a comparison may take at most.
+/// The longest accepted duration of a comparison.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// What compares.
+/// Runs comparisons by the program.
 pub struct Programs {
     /// The program.
     pub rbench: PathBuf,
@@ -29,15 +29,16 @@ pub struct Programs {
     pub tree: PathBuf,
     /// The file with the faults.
     pub file: PathBuf,
-    /// What else it is given.
+    /// Additional arguments.
     pub environment: Vec<(&'static str, PathBuf)>,
-    /// How many executions each benchmark has in all.
+    /// The number of executions of each benchmark.
     pub executions: usize,
 }
 
 impl Programs {
-    /// Compares with these faults, which are in the file already, and with a signal at some time; where one
-    /// came, compares again without either. With `once`, faults come once, and the signal soon after.
+    /// Compares with these faults, which are already in the file, and with a signal at some time;
+    /// after a signal, compares again without either. With `once`, faults come once, and the signal
+    /// soon after.
     pub fn throw(
         &self,
         faults: &[Fault; 2],
@@ -101,13 +102,13 @@ impl Programs {
         Ok(Store::open(&self.tree.join(".rbench/results.sqlite"), &|| {})?)
     }
 
-    /// Whether a fault that comes once has come in any version.
+    /// True if a fault that comes once has come in any version.
     fn came(&self) -> bool {
         let marks = ["BASE", "HEAD"].map(|version| format!("{}.{version}", self.file.display()));
         marks.iter().any(|mark| Path::new(mark).exists())
     }
 
-    /// The number of the newest experiment, and how many executions of good ones it has.
+    /// The number of the newest experiment, and its number of executions of good benchmarks.
     fn rows(&self) -> Result<(usize, usize), Box<dyn Error>> {
         let store = self.store()?;
         let experiments = store.experiments()?;
@@ -132,8 +133,8 @@ impl Programs {
         Happened { faults, once, whole }.check(&store, newest.id)
     }
 
-    /// The experiment that the second comparison finished. The first one may have come to its end, or may have
-    /// found a failure, which is kept.
+    /// Checks the experiment that the second comparison finished. The first one may have been
+    /// completed, or may have stored a failure.
     fn check_resumed(&self, faults: &[Fault; 2]) -> Result<Vec<Finding>, Box<dyn Error>> {
         let store = self.store()?;
         let experiments = store.experiments()?;
@@ -147,7 +148,7 @@ impl Programs {
     }
 }
 
-/// How a process ended that began then; none if it had to be killed.
+/// The exit status of a process started at `begin`; none if it had to be killed.
 fn end(child: &mut Child, begin: Instant) -> Result<Option<ExitStatus>, Box<dyn Error>> {
     while begin.elapsed() < PATIENCE {
         if let Some(status) = child.try_wait()? {

@@ -1,4 +1,4 @@
-//! What is stored of an experiment after faults, held against what must be.
+//! Checks the stored results of an experiment with faults.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,18 +15,18 @@ use crate::{
     tally::{Finding, Wrong},
 };
 
-/// What happened to an experiment.
+/// The faults of an experiment and the expected number of results.
 pub struct Happened<'f> {
     /// The faults of base and head.
     pub faults: &'f [Fault; 2],
-    /// Whether they came only once.
+    /// True if they came only once.
     pub once: bool,
-    /// How many executions each benchmark has in all, if it came to its end.
+    /// The number of executions of each benchmark, if the experiment was completed.
     pub whole: Option<usize>,
 }
 
 impl Happened<'_> {
-    /// What is wrong with the experiment in the store.
+    /// The errors in the stored experiment.
     pub fn check(
         &self,
         store: &Store<'_>,
@@ -64,7 +64,7 @@ impl Happened<'_> {
             match &row.outcome {
                 Ok(execution) => match execution.schedule {
                     Schedule::Interleaved(_) => taken.push(row.clone()),
-                    Schedule::Unavailable(obstacle) => drop(alone.insert(obstacle)),
+                    Schedule::Unavailable(unavailable) => drop(alone.insert(unavailable)),
                     Schedule::NotRequested => {
                         found.push((Wrong::Half, format!("not asked: {:?}", row.slot)));
                     }
@@ -78,19 +78,19 @@ impl Happened<'_> {
                 }
             }
         }
-        // What fails once and not again fails in turns.
+        // A fault that comes once and not again makes the benchmark fail only interleaved.
         let fails = |fault: &Fault| !fault.kind.failures.is_empty();
-        for obstacle in &alone {
+        for unavailable in &alone {
             let is_expected =
-                self.faults.iter().any(|fault| fault.kind.obstacles.contains(obstacle))
-                    || (*obstacle
+                self.faults.iter().any(|fault| fault.kind.obstacles.contains(unavailable))
+                    || (*unavailable
                         == cargo_rbench::model::InterleavingUnavailable::FailsInterleaved
                         && self
                             .faults
                             .iter()
                             .any(|fault| fails(fault) && (self.once || fault.kind.may_measure)));
             if !is_expected {
-                found.push((Wrong::Error, format!("obstacle: {obstacle}")));
+                found.push((Wrong::Error, format!("obstacle: {unavailable}")));
             }
         }
         if !alone.is_empty() && !taken.is_empty() {
@@ -114,7 +114,7 @@ impl Happened<'_> {
     }
 }
 
-/// Executions that took turns without one of the other version.
+/// Interleaved executions without their counterpart in the other version.
 fn halves(rows: &[StoredExecution]) -> Vec<Finding> {
     let mut places: BTreeMap<(Stage, u32, LayoutSeed), Vec<usize>> = BTreeMap::new();
     for row in rows {

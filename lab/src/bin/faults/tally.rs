@@ -1,20 +1,20 @@
-//! What was found wrong after each kind of fault, as a table.
+//! A table of the errors found after each kind of fault.
 
 use std::collections::BTreeMap;
 
 use crate::kind::Fault;
 
-/// What is wrong after a fault.
+/// An error after a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Wrong {
     /// It did not end in time.
     Hang,
     /// A process, a file or memory is left.
     Left,
-    /// A version that did nothing wrong failed; or one that did has another failure, or an obstacle that is
-    /// none.
+    /// A version without a fault failed, or one with a fault has an unexpected failure or reason
+    /// for not being interleaved.
     Error,
-    /// Executions are stored that are no whole pairs, or some are missing.
+    /// Half pairs of executions are stored, or some executions are missing.
     Half,
 }
 
@@ -25,10 +25,10 @@ const COLUMNS: [(Wrong, &str); 4] = [
     (Wrong::Half, "half pairs"),
 ];
 
-/// A trial: what was thrown where, and what came of it.
+/// An error with its description.
 pub type Finding = (Wrong, String);
 
-/// All that was found.
+/// The errors of all trials.
 #[derive(Default)]
 pub struct Tally {
     rows: BTreeMap<(&'static str, String), [usize; 5]>,
@@ -36,7 +36,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Adds a trial with these faults, and tells of each finding at once.
+    /// Adds a trial with these faults, and prints each finding at once.
     #[expect(clippy::print_stdout, reason = "a program for people prints")]
     pub fn add(
         &mut self,
@@ -64,7 +64,7 @@ impl Tally {
         self.wrong += usize::from(!found.is_empty());
     }
 
-    /// Prints the table; returns whether nothing is wrong.
+    /// Prints the table; returns true if nothing is wrong.
     #[expect(clippy::print_stdout, reason = "a program for people prints")]
     pub fn print(&self) -> bool {
         print!("{:<8} {:<34} {:>6}", "level", "fault", "count");

@@ -1,4 +1,4 @@
-//! Ends what hangs.
+//! Ends processes that hang.
 
 use std::{
     sync::atomic::{AtomicBool, Ordering::SeqCst},
@@ -6,8 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Does `work`, and from the time on that it should have ended calls `kill` again and again; returns whether it
-/// had to.
+/// Does `work`, and calls `kill` repeatedly once it should have ended; returns true if it had to.
 pub fn watched<T>(
     patience: Duration,
     kill: impl Fn() + Sync,

@@ -1,4 +1,4 @@
-//! Whole experiments in this process: measured and stored, without building anything anew.
+//! Whole experiments in this process: measured and stored, without rebuilding.
 
 use std::error::Error;
 
@@ -15,7 +15,7 @@ use crate::{
     tally::{Finding, Wrong},
 };
 
-/// Says nothing.
+/// A reporter that prints nothing.
 pub struct Silent;
 
 impl builds::Observer for Silent {
@@ -34,26 +34,26 @@ impl Observer for Silent {
     fn note(&self, _: &str) {}
 }
 
-/// What measures again and again.
+/// Repeats a measurement of the same builds.
 pub struct Whole<'r> {
     pub runner: &'r Runner<'r>,
     pub versions: &'r [ListedVersion],
     pub builds: &'r Builds,
     pub benchmarks: Vec<Benchmark>,
-    /// How many executions each benchmark has in all.
+    /// The number of executions of each benchmark.
     pub executions: usize,
 }
 
 impl Whole<'_> {
-    /// Measures an experiment with these faults, which are in the file already.
+    /// Measures an experiment with these faults, which are already in the file.
     pub fn throw(&self, faults: &[Fault; 2], once: bool) -> Result<Vec<Finding>, Box<dyn Error>> {
-        let begun = self.runner.begin(self.versions, &self.benchmarks, self.builds)?;
+        let started = self.runner.begin(self.versions, &self.benchmarks, self.builds)?;
         let (stage, benchmarks) = (Stage::First, &self.benchmarks);
-        let measured = self.runner.measure(&begun, stage, self.versions, self.builds, benchmarks);
+        let measured = self.runner.measure(&started, stage, self.versions, self.builds, benchmarks);
         let happened = Happened { faults, once, whole: Some(self.executions) };
-        let mut found = happened.check(&self.runner.store, begun.id)?;
+        let mut found = happened.check(&self.runner.store, started.id)?;
         found.extend(measured.err().map(|failure| (Wrong::Error, failure.to_string())));
-        self.runner.finish(&begun)?;
+        self.runner.finish(&started)?;
         Ok(found)
     }
 }

@@ -38,7 +38,7 @@ fn function(name: &str, sizes: [Option<u64>; 2], while_measuring: bool) -> Reach
     }
 }
 
-fn reach(functions: &[ReachedFunction]) -> Impact {
+fn impact_of(functions: &[ReachedFunction]) -> Impact {
     Impact {
         functions: functions.to_vec(),
         files: vec![],
@@ -47,7 +47,7 @@ fn reach(functions: &[ReachedFunction]) -> Impact {
     }
 }
 
-/// So many benchmarks: some that changed, some that are open, most that are unchanged.
+/// Rows of `count` benchmarks: some changed, some inconclusive, most unchanged.
 fn rows(count: usize) -> Vec<DecidedRow> {
     let mut random = Random::new(17);
     let functions = [
@@ -86,7 +86,7 @@ fn rows(count: usize) -> Vec<DecidedRow> {
         };
         let row = judged(&mut random, &id, kind, count);
         let functions = if kind.change.abs() > 0.01 { &functions[..] } else { &functions[..1] };
-        DecidedRow { impact: Some(reach(functions)), ..row }
+        DecidedRow { impact: Some(impact_of(functions)), ..row }
     };
     (0..count).map(row).collect()
 }
@@ -109,15 +109,16 @@ fn rendered(outcome: Outcome) -> String {
     Format::Html.render(&report, 0).unwrap()
 }
 
-/// How many benchmarks of a page failed or were not measured.
+/// The number of benchmarks on a page that failed, and of those that were not measured.
 const OTHERS: usize = 4;
 
-/// The page of a comparison of so many benchmarks by time.
+/// The page of a comparison of `count` benchmarks by time.
 pub fn page(count: usize) -> String {
     rendered(with_all_verdicts(count))
 }
 
-/// The same, where instructions were counted of three benchmarks as well: one that got slower, one faster, one neither.
+/// The same, with counted instructions of three benchmarks as well: one slower, one faster, one
+/// unchanged.
 pub fn page_with_counts(count: usize) -> String {
     let mut outcome = with_all_verdicts(count);
     for (place, change) in [(3, 0.021), (2, 0.0), (0, 0.064)] {
@@ -152,13 +153,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_comparison_of_a_hundred_benchmarks_is_a_small_page() {
+    fn comparison_of_a_hundred_benchmarks_is_a_small_page() {
         let page = rendered(outcome(100));
         assert!(page.len() <= 150_000, "{} bytes", page.len());
     }
 
     #[test]
-    fn no_name_is_markup() {
+    fn names_are_not_markup() {
         let page = page(100);
         assert_eq!(page.matches("<script").count(), 2);
         assert!(!page.contains("<img") && !page.contains("\u{202e}") && !page.contains('\u{2028}'));

@@ -1,4 +1,4 @@
-//! An explanation with every kind of function, and with names that would break a page.
+//! A page with an explanation that has every kind of function, and names that would break a page.
 
 use cargo_rbench::{
     callgrind::{Callee, Code, Executed, Explanation, FunctionDifference, Place},
@@ -13,7 +13,8 @@ use crate::made_up::{HOSTILE, benchmark, version};
 
 const LONG: &str = "<parser::value::Map<K, V, S> as core::iter::traits::collect::FromIterator<(K, V)>>::from_iter::{{closure}}";
 
-/// What a function executed itself, with what it called, how often it was called, and what it is the reason of.
+/// The work of a function itself, the work including its callees, its number of calls, and the part
+/// of the change that it causes.
 #[expect(clippy::unnecessary_wraps, reason = "that is what a function has")]
 const fn executed(own: f64, inclusive: f64, calls: f64, attributed: f64) -> Option<Executed> {
     Some(Executed { own, inclusive, calls, attributed })
@@ -111,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_explanation_is_a_small_page_and_no_name_is_markup() {
+    fn explanation_is_a_small_page_without_markup_in_names() {
         let page = page();
         assert!(page.len() <= 40_000, "{} bytes", page.len());
         assert_eq!(page.matches("<script").count(), 2);

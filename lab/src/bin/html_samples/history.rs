@@ -1,4 +1,4 @@
-//! Histories: one that a project has after a month, and one of ten thousand commits.
+//! Histories: one of a project after a month, and one of ten thousand commits.
 
 use std::{
     rc::Rc,
@@ -18,23 +18,23 @@ use cargo_rbench::{
 
 use crate::made_up::{HOSTILE, benchmark, machine, version};
 
-/// How long one session lasts, in versions.
+/// The length of a session, in versions.
 const SESSION: usize = 9;
 
-/// What is made up.
+/// The size of a made-up history.
 #[derive(Clone, Copy)]
 pub struct Shape {
     pub benchmarks: usize,
     pub versions: usize,
     /// Builds of each version.
     builds: u64,
-    /// Whether versions are compared with the one before them.
+    /// True if each version is compared with the previous one.
     compared: bool,
 }
 
-/// As many as a page must carry.
+/// The largest history that a page must carry.
 pub const LARGE: Shape = Shape { benchmarks: 100, versions: 10_000, builds: 2, compared: false };
-/// As many as a month gives.
+/// The history of a month.
 pub const SMALL: Shape = Shape { benchmarks: 8, versions: 45, builds: 6, compared: true };
 
 impl Shape {
@@ -48,7 +48,7 @@ impl Shape {
         version(&format!("v{at}"), at, &subject)
     }
 
-    /// At which versions a benchmark changes, and by which factor.
+    /// The versions at which a benchmark changes, each with its factor.
     fn changes(self, of: usize) -> Vec<(usize, f64)> {
         let at = |tenths: usize| self.versions * tenths / 10;
         match of % 5 {
@@ -158,8 +158,8 @@ fn against(of: usize, version: Version, base: Summary, head: Summary) -> Referen
     ReferenceVersion { version, relation: Relation::SameExperiment, row }
 }
 
-/// The page of such a history. Its versions are made up benchmark by benchmark, since all of them at once take
-/// gigabytes.
+/// The page of a history. Its versions are made benchmark by benchmark, because all of them at once
+/// take gigabytes.
 pub fn page(shape: Shape) -> String {
     let benchmarks: Vec<BenchmarkHistory> =
         (0..shape.benchmarks).map(|of| shape.history(of, false)).collect();
@@ -197,7 +197,7 @@ mod tests {
 
     /// A tenth of the versions: the drawings have as many steps as with all of them.
     #[test]
-    fn a_hundred_benchmarks_over_very_many_commits_are_no_large_page() {
+    fn page_of_many_commits_is_not_large() {
         let page = page(Shape { versions: 1000, ..LARGE });
         assert!(page.len() <= 3_000_000, "{} bytes", page.len());
     }

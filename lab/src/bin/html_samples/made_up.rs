@@ -1,4 +1,4 @@
-//! Versions, values and benchmarks that nobody measured.
+//! Made-up versions, values and benchmarks.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use cargo_rbench::{
     verdict::{DecidedRow, DecidedStage, Progress},
 };
 
-/// What a name may have that breaks pages, scripts or the direction of writing.
+/// A name with everything that can break pages, scripts or the direction of writing.
 pub const HOSTILE: &str =
     "</script><img src=x onerror=alert(1)>\"'&<b>\u{202e}\u{2028}{{7*7}}\u{1b}[2J";
 
@@ -43,13 +43,13 @@ pub fn benchmark(id: &str) -> Benchmark {
     Benchmark { package: "parser".to_owned(), target: "work".to_owned(), name: Name::plain(id) }
 }
 
-/// A benchmark whose builds are this far apart by their layout, and its executions by noise: shares of the value.
+/// A benchmark with this spread between layouts and between executions, as shares of the value.
 #[derive(Clone, Copy)]
 pub struct Kind {
     pub value: f64,
     pub layout: f64,
     pub noise: f64,
-    /// How much more the head costs.
+    /// The relative increase in the head.
     pub change: f64,
 }
 
@@ -80,7 +80,7 @@ fn summaries(
     })
 }
 
-/// A benchmark, judged among so many as `compare` does.
+/// A benchmark with its verdict, as `compare` decides it among `among` benchmarks.
 pub fn judged(random: &mut Random, id: &str, kind: Kind, among: usize) -> DecidedRow {
     let criteria = Criteria::default();
     let mut stage = |builds, seed, begin| {
@@ -106,7 +106,7 @@ pub fn judged(random: &mut Random, id: &str, kind: Kind, among: usize) -> Decide
     }
 }
 
-/// The instructions of a benchmark, counted in three layouts: so many more in the head.
+/// The instructions of a benchmark, counted in three layouts, with this increase in the head.
 pub fn counted(id: &str, base: f64, change: f64) -> DecidedRow {
     let summary = |value: f64| {
         let builds = (1..4).map(|seed| (seed, [[value]]));

@@ -1,8 +1,8 @@
-//! Writes web pages of made-up results into a directory, for tests in a browser:
-//! `cargo run -p lab --bin html_samples -- DIR`.
+//! Writes web pages of made-up results into a directory, for tests in a browser: `cargo run -p lab
+//! --bin html_samples -- DIR`.
 //!
-//! They are as large as pages are meant to be, and have names that would break a page that took them for markup. Its
-//! tests hold them to their sizes.
+//! They are as large as pages may get, and have names that would break a page that took them for
+//! markup. The tests check the sizes.
 
 #![expect(clippy::unwrap_used, reason = "made-up values that do not fit are a mistake here")]
 
@@ -16,10 +16,10 @@ mod explain;
 mod history;
 mod made_up;
 
-/// Where the pages go.
+/// The arguments of the program.
 #[derive(Debug, Parser)]
 struct Options {
-    /// A directory, which is made if it is not there.
+    /// The output directory; created if it does not exist.
     directory: PathBuf,
 }
 

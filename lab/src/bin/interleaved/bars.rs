@@ -1,4 +1,4 @@
-//! What turns have to give, and what they gave.
+//! The requirements on interleaving, with the measured values.
 
 use cargo_rbench::stats::median;
 
@@ -13,14 +13,14 @@ pub struct Bar {
 }
 
 impl Bar {
-    /// Prints a line, and whether it is reached.
+    /// The line of the report, which shows if the requirement is met.
     pub fn line(&self) -> String {
         let Self { what, required, measured, is_reached } = self;
-        let reached = if *is_reached { "reached" } else { "MISSED" };
-        format!("{what:<76} {required:>22} {measured:>26} {reached}")
+        let status = if *is_reached { "reached" } else { "MISSED" };
+        format!("{what:<76} {required:>22} {measured:>26} {status}")
     }
 
-    /// Whether the requirement is met.
+    /// True if the requirement is met.
     pub const fn is_reached(&self) -> bool {
         self.is_reached
     }
@@ -47,7 +47,8 @@ pub fn of_pairs(pairs: &[Pairs], best: Way) -> Vec<Bar> {
     ]
 }
 
-/// How much smaller the standard deviation is in turns, by neighbours, as comparisons take it.
+/// The ratio of the standard deviations, sequential to interleaved. The latter is that of
+/// `paired_ratio`, as in comparisons.
 pub fn gain(pairs: &Pairs, best: Way) -> f64 {
     pairs.alone(best) / pairs.of_neighbours()
 }

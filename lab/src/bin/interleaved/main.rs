@@ -1,16 +1,16 @@
-//! What it gives to let both versions take turns at readings of the clock.
+//! Measures the gain of interleaving both versions, with switches at readings of the clock.
 //!
-//! `cargo run --release -p lab --bin interleaved` prints a table and the requirements, and exits with an error if one is
-//! missed.
+//! `cargo run --release -p lab --bin interleaved` prints a table and the requirements, and exits
+//! with an error if one is missed.
 //!
-//! The table is about pairs of executions of two copies of the *same* executable, so that every difference is noise:
-//! one whole execution after the other, and in turns, side by side in the same wall time. It has the standard
-//! deviation of the log ratio of a pair, in %: for whole executions by the minimum, and by that estimator and
-//! length of measurements whose median over the benchmarks is least; for turns by the trimmed mean of each
-//! execution, and, as comparisons take it, by the interquartile mean of the log ratios of the fastest neighbours
-//! (of measurement i of both).
+//! The table is about pairs of executions of two copies of the *same* executable, so every
+//! difference is noise: sequential and interleaved ones, side by side in the same wall time. It has
+//! the standard deviation of the log ratio of a pair, in %. For sequential executions it uses the
+//! minimum, and the estimator and length of measurements with the least median over the benchmarks.
+//! For interleaved ones it uses the trimmed mean of each execution and, as comparisons do, the
+//! interquartile mean of the log ratios of the fastest paired measurements (measurement i of both).
 //!
-//! What whole comparisons gain is in the study `truth`.
+//! The gain in whole comparisons is measured by the study `truth`.
 
 #![expect(clippy::print_stdout, reason = "a program for people prints")]
 
@@ -27,10 +27,10 @@ mod pair;
 mod pairs;
 mod spread;
 
-/// What is asked of the study.
+/// The options of the study.
 #[derive(Debug, Parser)]
 struct Options {
-    /// Pairs of executions of each benchmark, in each way.
+    /// Pairs of executions of each benchmark, in each mode.
     #[arg(long, default_value_t = 20)]
     pairs: usize,
     /// Pairs of the benchmarks of another project.
@@ -60,12 +60,12 @@ fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
     Ok(bars.iter().all(Bar::is_reached))
 }
 
-/// libtest is there where the compiler is a nightly one, or passes for one.
+/// libtest needs a nightly compiler, or one that passes for one.
 fn features() -> Vec<&'static str> {
     if std::env::var_os("RUSTC_BOOTSTRAP").is_some() { vec!["libtest"] } else { Vec::new() }
 }
 
-/// The way whose median standard deviation over all benchmarks is least.
+/// The sequential way with the least median standard deviation over all benchmarks.
 fn best_way(all: &[Pairs]) -> Way {
     let lengths = 0..LENGTHS.len();
     let ways = lengths.flat_map(|length| Estimator::ALL.map(|one| (length, one)));

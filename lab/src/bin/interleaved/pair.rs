@@ -1,4 +1,5 @@
-//! A pair of executions of one benchmark, of two copies of the same executable, in one of two ways.
+//! A pair of executions of one benchmark, of two copies of the same executable, sequential or
+//! interleaved.
 
 use std::{error::Error, fs, io, path::Path, thread};
 
@@ -14,22 +15,23 @@ use cargo_rbench::{
 /// The measurements of both executions, in ns per iteration.
 pub type Pair = [Vec<f64>; 2];
 
-/// What is executed: twice the same, so that every difference is noise.
+/// The program under test: the same twice, so every difference is noise.
 #[derive(Clone, Copy)]
 pub struct Subject<'s> {
-    /// What runs it.
+    /// The harness of the benchmark.
     pub harness: &'s dyn Harness,
     /// The executable.
     pub executable: &'s Executable,
-    /// The compilation that it comes from.
+    /// The compilation of the executable.
     pub home: &'s Path,
     /// The benchmark.
     pub name: &'s Name,
 }
 
 impl Subject<'_> {
-    /// Two copies of the executable, as both versions of a comparison have files of their own, below this directory:
-    /// which pages of memory a file gets can decide how fast its code is. Their paths are equally long.
+    /// Two copies of the executable below this directory, because both versions of a comparison
+    /// have separate files: the memory pages of a file can decide how fast its code is. Their paths
+    /// have the same length.
     pub fn copies(&self, directory: &Path) -> io::Result<[Executable; 2]> {
         let copy = |name: &str| -> io::Result<Executable> {
             let path = directory.join(name);
@@ -39,7 +41,7 @@ impl Subject<'_> {
         Ok([copy("0")?, copy("1")?])
     }
 
-    /// One whole execution after the other.
+    /// Executes one copy after the other.
     pub fn one_after_the_other(
         &self,
         both: &[Executable; 2],
@@ -50,7 +52,7 @@ impl Subject<'_> {
         Ok([self.execute(one, request, conditions)?, self.execute(other, request, conditions)?])
     }
 
-    /// Both at once on the CPU of `conditions`, taking turns.
+    /// Executes both interleaved on the CPU of `conditions`.
     pub fn in_turns(
         &self,
         both: &[Executable; 2],
@@ -76,7 +78,7 @@ impl Subject<'_> {
         Ok(([one?, other?], [members[0].taken()?, members[1].taken()?]))
     }
 
-    /// The request with iterations that suit the benchmark, where its harness can be told them.
+    /// The request with suitable iterations, if the harness accepts a number.
     pub fn tuned(
         &self,
         request: ExecutionRequest,

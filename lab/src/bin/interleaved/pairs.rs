@@ -1,4 +1,4 @@
-//! Pairs of executions of the same program, in both ways side by side.
+//! Pairs of executions of the same program, sequential and interleaved side by side.
 
 use std::{
     error::Error,
@@ -23,44 +23,46 @@ use crate::{
     spread,
 };
 
-/// Measurements and the floor of one of them, in µs: as long as an execution in turns measures by default, in pieces
-/// as `compare --mode sequential` takes them, and in the shorter ones of turns.
+/// The number of measurements and the minimum time of one of them, in µs. Both have the default
+/// duration of an interleaved execution: in the long measurements of `compare --mode sequential`,
+/// and in the shorter ones of interleaving.
 pub const LENGTHS: [(usize, u64); 2] = [(16, 5_000), (80, 1_000)];
 
-/// A way to measure one after the other: which length of measurements, and which estimator.
+/// A way to measure sequentially: the index of the measurements' length, and the estimator.
 pub type Way = (usize, Estimator);
 
 /// The pairs of one benchmark.
 pub struct Pairs {
     /// The benchmark.
     pub name: String,
-    /// One after the other, in each of the lengths.
+    /// Sequential pairs, in each of the lengths.
     alone: [Vec<Pair>; 2],
-    /// In turns, in short measurements.
+    /// Interleaved pairs, in short measurements.
     turns: Vec<Pair>,
-    /// How often the turn was passed in a pair, on average.
+    /// The mean number of switches between the versions in a pair.
     pub passed: f64,
-    /// How long a pair in turns took, in times of one after the other.
+    /// The duration of an interleaved pair divided by that of a sequential one.
     pub time: f64,
 }
 
 impl Pairs {
-    /// The standard deviation of a log ratio one after the other.
+    /// The standard deviation of the log ratio of a sequential pair.
     pub fn alone(&self, (length, estimator): Way) -> f64 {
         spread::of_estimates(&self.alone[length], estimator)
     }
 
-    /// The standard deviation of a log ratio in turns, of the estimates of both executions.
+    /// The standard deviation of the log ratio of an interleaved pair, from the estimates of both
+    /// executions.
     pub fn in_turns(&self, estimator: Estimator) -> f64 {
         spread::of_estimates(&self.turns, estimator)
     }
 
-    /// The same of the log ratios of neighbours.
+    /// The same, from the ratios of paired measurements.
     pub fn of_neighbours(&self) -> f64 {
         spread::of_neighbours(&self.turns)
     }
 
-    /// The log ratio of what the benchmark takes in turns to what it takes alone.
+    /// The log ratio of the benchmark's interleaved time to its sequential time.
     pub fn against_alone(&self) -> f64 {
         let typical = |pairs: &[Pair]| {
             let estimator = Estimator::Median;
@@ -71,7 +73,7 @@ impl Pairs {
     }
 }
 
-/// Measures so many pairs of each benchmark of a project.
+/// Measures `count` pairs of each benchmark of a project.
 pub fn measure(
     manifest: &Path,
     features: &[&str],
@@ -149,7 +151,7 @@ fn pairs_of(
     Ok(pairs)
 }
 
-/// What each execution is asked, but for the initial state.
+/// The request of each execution, except for the initial state.
 fn request(measurements: usize, floor: u64) -> ExecutionRequest {
     ExecutionRequest {
         measurements,

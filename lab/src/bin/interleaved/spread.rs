@@ -1,10 +1,10 @@
-//! How much the log ratio of a pair varies from pair to pair.
+//! The spread of the log ratio from pair to pair.
 
 use cargo_rbench::stats::{Estimator, Moments, Scratch, paired_ratio};
 
 use crate::pair::Pair;
 
-/// What stands for these values.
+/// The estimate from these values.
 pub fn estimate(values: &[f64], estimator: Estimator) -> f64 {
     estimator.estimate(values, &mut Scratch::default())
 }
@@ -18,7 +18,7 @@ pub fn of_estimates(pairs: &[Pair], estimator: Estimator) -> f64 {
     deviation(ratios)
 }
 
-/// The same of the log ratios of neighbours: of measurement i of both.
+/// The same for the log ratios of paired measurements: measurement i of both.
 pub fn of_neighbours(pairs: &[Pair]) -> f64 {
     deviation(pairs.iter().map(|[base, head]| paired_ratio::log_ratio(head, base)))
 }
@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_neighbours_share_does_not_count() {
+    fn common_noise_of_paired_measurements_cancels() {
         let pair = |noise: f64, ratio: f64| {
             let base = vec![100.0, 100.0 * noise, 100.0 * noise * noise];
             [base.clone(), base.into_iter().map(|value| value * ratio).collect()]

@@ -1,4 +1,4 @@
-//! What the programs under study said, read from their output.
+//! The answers of the programs under study, read from their output.
 
 use std::{collections::BTreeMap, error::Error};
 
@@ -6,16 +6,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::trial::{function_of, is_timed};
 
-/// What `cargo rbench compare --format json` said, as far as this study needs it.
+/// The report of `cargo rbench compare --format json`, reduced to the fields of this study.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Report {
     /// The base.
     pub base: Version,
     /// The head.
     pub head: Version,
-    /// Where it was measured.
+    /// The machine of the measurements.
     pub machine: Option<Machine>,
-    /// What makes the numbers less sure.
+    /// The warnings about noise.
     pub warnings: Vec<Warning>,
     /// A row for each benchmark.
     pub benchmarks: Vec<Row>,
@@ -26,16 +26,16 @@ pub struct Report {
 pub struct Machine {
     /// The model of its CPU.
     pub cpu: String,
-    /// How many CPUs it has.
+    /// The number of its CPUs.
     pub cores: u32,
 }
 
 /// A warning of a report.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Warning {
-    /// One word: `load`, `stolen_time`, ...
+    /// The kind, such as `load` or `stolen_time`.
     pub kind: String,
-    /// The number in it, if it is about one.
+    /// The number in the warning, if it has one.
     pub value: Option<f64>,
 }
 
@@ -53,31 +53,31 @@ pub struct Row {
     pub target: String,
     /// The benchmark.
     pub id: String,
-    /// One word.
+    /// The verdict in one word.
     pub verdict: String,
-    /// The change, where there is one.
+    /// The change, if one was estimated.
     pub change: Option<Change>,
-    /// What of the differences it executes, where that is known.
-    pub reach: Option<Reach>,
-    /// What was judged: the first stage, and the second where there was one.
+    /// The impact of the differences on the benchmark, if known.
+    pub impact: Option<Impact>,
+    /// The stages of the verdict: the first, and the second if there was one.
     pub stages: Vec<Stage>,
 }
 
 /// A relative change.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Change {
-    /// 0.05 is 5 % more.
+    /// The estimate: 0.05 is 5 % more.
     pub estimate: f64,
 }
 
-/// What a benchmark reaches.
+/// The impact of the differences on a benchmark.
 #[derive(Clone, Debug, Deserialize)]
-pub struct Reach {
-    functions: Vec<Reached>,
+pub struct Impact {
+    functions: Vec<AffectedFunction>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
-struct Reached {
+struct AffectedFunction {
     name: String,
     while_measuring: bool,
 }
@@ -87,52 +87,53 @@ struct Reached {
 pub struct Stage {
     /// The standard error of the change's logarithm.
     pub log_standard_error: f64,
-    /// In which direction it was flagged, if it was.
+    /// The direction in which it was flagged, if it was.
     pub flagged: Option<String>,
 }
 
 impl Row {
-    /// Whether the verdict is about the change, and so whoever asked has an answer.
+    /// True if the verdict answers the question of the comparison.
     pub fn is_decided(&self) -> bool {
         ["unchanged", "regressed", "improved"].contains(&self.verdict.as_str())
     }
 
-    /// Whether the first stage wanted a second.
+    /// True if the first stage required a second.
     pub fn is_flagged(&self) -> bool {
         self.stages.first().is_some_and(|stage| stage.flagged.is_some())
     }
 
-    /// Whether machine code differs that it times, as far as names tell.
+    /// True if machine code that it times differs, judging by the functions' names.
     pub fn is_touched(&self) -> bool {
-        let mut functions = self.reach.iter().flat_map(|reach| &reach.functions);
-        // From the first reading of the clock on, which some harnesses take before their set-up.
+        let mut functions = self.impact.iter().flat_map(|impact| &impact.functions);
+        // Counting begins at the first reading of the clock, which some harnesses take before their
+        // set-up.
         functions.any(|one| one.while_measuring && is_timed(function_of(&self.id), &one.name))
     }
 }
 
-/// One run of a comparison: what it said, and what the machine was like.
+/// One run of a comparison: its output, and the state of the machine.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Answer {
     /// Seconds of wall time, builds included.
     pub seconds: f64,
-    /// How many processes wanted to run, over the minute before it began.
+    /// The load average of the minute before it began.
     pub load_before: Option<f64>,
-    /// The same when it ended, its own processes included.
+    /// The load average when it ended, its own processes included.
     pub load_after: Option<f64>,
-    /// The share of the time of all CPUs that the host gave to others meanwhile.
+    /// The share of the time of all CPUs that the host stole meanwhile.
     pub stolen: Option<f64>,
-    /// What was printed on standard output.
+    /// The standard output.
     pub output: serde_json::Value,
 }
 
 impl Answer {
-    /// The report.
+    /// Parses the report.
     pub fn report(&self) -> Result<Report, Box<dyn Error>> {
         Ok(Report::deserialize(&self.output)?)
     }
 }
 
-/// What criterion says about a benchmark that it has a baseline of.
+/// The verdict of criterion on a benchmark that has a baseline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub enum Word {
     /// `Performance has regressed.`
@@ -145,7 +146,7 @@ pub enum Word {
     NoChange,
 }
 
-/// The words that criterion printed, by benchmark.
+/// The verdicts that criterion printed, by benchmark.
 pub fn criterion_words(output: &str) -> BTreeMap<String, Word> {
     let mut words = BTreeMap::new();
     let mut benchmark = None;
@@ -172,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_benchmark_gets_the_word_below_its_time() {
+    fn benchmarks_get_the_verdict_below_their_time() {
         let output = "\
 map                     time:   [1.0 µs 1.1 µs 1.2 µs]
                         change: [+1.0% +2.0% +3.0%] (p = 0.00 < 0.05)
@@ -189,10 +190,10 @@ split                   time:   [1.0 µs 1.1 µs 1.2 µs]
     }
 
     #[test]
-    fn only_code_that_is_timed_touches_a_row() {
+    fn only_timed_code_touches_a_row() {
         let with = |id: &str, name: &str, while_measuring| {
-            let functions = vec![Reached { name: name.to_owned(), while_measuring }];
-            Row { id: id.to_owned(), reach: Some(Reach { functions }), ..Row::default() }
+            let functions = vec![AffectedFunction { name: name.to_owned(), while_measuring }];
+            Row { id: id.to_owned(), impact: Some(Impact { functions }), ..Row::default() }
         };
         assert!(with("work/map", "truth::map::map", true).is_touched());
         assert!(!with("work/map", "truth::map::map", false).is_touched());

@@ -1,4 +1,4 @@
-//! What the study must reach.
+//! The requirements of the study, with the obtained values.
 
 use std::time::Duration;
 
@@ -13,17 +13,17 @@ use crate::{
     study::{Cost, Kind, Tried},
 };
 
-/// Something to reach.
+/// One requirement.
 #[derive(Debug)]
 pub struct Bar {
     what: &'static str,
     target: &'static str,
     obtained: String,
-    reached: bool,
+    is_met: bool,
 }
 
 impl Bar {
-    /// All bars. What was not tried is not reached.
+    /// All requirements. A requirement is missed if its comparisons were not made.
     pub fn all(all: &All) -> Vec<Self> {
         let All { unrelated, five, two, one, fixed, alone } = all;
         vec![
@@ -54,16 +54,16 @@ impl Bar {
         ]
     }
 
-    /// Whether all are reached.
-    pub fn are_reached(bars: &[Self]) -> bool {
-        bars.iter().all(|bar| bar.reached)
+    /// True if all are met.
+    pub fn are_met(bars: &[Self]) -> bool {
+        bars.iter().all(|bar| bar.is_met)
     }
 
-    /// The bars for people.
+    /// The requirements as a table.
     pub fn table(bars: &[Self]) -> Table<4> {
         let mut table = Table::new(["what", "target", "obtained", ""]);
         for bar in bars {
-            let word = if bar.reached { "ok" } else { "missed" };
+            let word = if bar.is_met { "ok" } else { "missed" };
             table.add_row([bar.what, bar.target, &bar.obtained, word].map(str::to_owned));
         }
         table
@@ -75,7 +75,7 @@ impl Bar {
             what,
             target,
             obtained: format!("{obtained} ({percent:.1} %)"),
-            reached: obtained.is_at_least(least),
+            is_met: obtained.is_at_least(least),
         }
     }
 
@@ -85,7 +85,7 @@ impl Bar {
             what: "unrelated code: regressions reported (95 % interval of the share)",
             target: "none",
             obtained: format!("{regressed} ({low:.2} to {high:.2} %)"),
-            reached: regressed.of > 0 && regressed.count == 0,
+            is_met: regressed.of > 0 && regressed.count == 0,
         }
     }
 
@@ -97,17 +97,19 @@ impl Bar {
             what: "unrelated code: measuring a row, both stages: median",
             target: "at most 2 s",
             obtained: format!("{middle:.2} s"),
-            reached: middle <= 2.0,
+            is_met: middle <= 2.0,
         }
     }
 
-    /// The same comparisons by the default and by the plan that was the default before versions took turns.
+    /// The same comparisons by the default and by the plan that was the default before interleaving
+    /// existed.
     fn against_alone(unrelated: &Kind, alone: &Kind) -> Self {
         let number = alone.trials.len().min(unrelated.trials.len());
         let [usual, alone] =
             [unrelated, alone].map(|kind| Cost::from_trials(&kind.trials[..number]));
         let usual = usual.per_decided();
-        // Where it decides nothing, a decided row would take longer than all did.
+        // If the fixed plan decides nothing, a decided row would take longer than all of its rows
+        // together.
         let (least, of_one) = if alone.decided == 0 {
             ("more than ", alone.seconds)
         } else {
@@ -122,15 +124,15 @@ impl Bar {
             } else {
                 format!("{least}{ratio:.1} ({least}{of_one:.1} s, {usual:.1} s)")
             },
-            reached: number > 0 && ratio >= 5.0,
+            is_met: number > 0 && ratio >= 5.0,
         }
     }
 
-    /// The standard errors of the same rows in both ways.
-    fn standard_errors(turns: &[Tried], alone: &[Tried]) -> Self {
+    /// The ratio of the standard errors of the same rows, sequential to interleaved.
+    fn standard_errors(interleaved: &[Tried], alone: &[Tried]) -> Self {
         let mut ratios = Vec::new();
-        for (turns, alone) in turns.iter().zip(alone) {
-            for row in &turns.report.benchmarks {
+        for (interleaved, alone) in interleaved.iter().zip(alone) {
+            for row in &interleaved.report.benchmarks {
                 let is_same = |other: &&_| is_same_benchmark(other, row);
                 let other = alone.report.benchmarks.iter().find(is_same);
                 let both = other.and_then(|other| other.stages.first()).zip(row.stages.first());
@@ -143,7 +145,7 @@ impl Bar {
             what: "standard error by the fixed plan, one after the other / in turns: median",
             target: "at least 3",
             obtained: format!("{middle:.1} ({rows} rows)"),
-            reached: middle >= 3.0,
+            is_met: middle >= 3.0,
         }
     }
 
@@ -156,7 +158,7 @@ impl Bar {
             what: "of the time of measuring, inside warm-ups and measurements",
             target: "at least 80 %",
             obtained: format!("{:.0} %", 1e2 * share),
-            reached: share >= 0.8,
+            is_met: share >= 0.8,
         }
     }
 }
@@ -175,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_tried_is_not_reached() {
+    fn requirement_is_missed_without_comparisons() {
         let more = |percent| nothing(Change::More(percent), Way::Usual);
         let unrelated = |way| nothing(Change::Unrelated, way);
         let all = All {
@@ -186,13 +188,13 @@ mod tests {
             fixed: unrelated(Way::Fixed),
             alone: unrelated(Way::Alone),
         };
-        assert!(Bar::all(&all).iter().all(|bar| !bar.reached));
+        assert!(Bar::all(&all).iter().all(|bar| !bar.is_met));
     }
 
     #[test]
-    fn one_false_regression_misses_the_bar() {
+    fn single_false_regression_misses_the_requirement() {
         let bar = |with| Bar::no_regression(Proportion { count: with, of: 420 });
-        assert!(bar(0).reached && !bar(1).reached);
+        assert!(bar(0).is_met && !bar(1).is_met);
         assert_eq!(bar(0).obtained, "0 of 420 (0.00 to 0.87 %)");
     }
 }

@@ -1,4 +1,4 @@
-//! Half of the functions choose the estimator, and the other half judge it.
+//! Cross-validation of the estimator: half of the functions choose it, the other half test it.
 
 use cargo_rbench::stats::{Estimator, median};
 
@@ -8,20 +8,21 @@ use crate::{
     trial::{FUNCTIONS, function_of},
 };
 
-/// An estimator is not chosen if a test at 5 % flags more of the rows without a change.
+/// An estimator is rejected if a test at 5 % flags more than this share of the rows without a
+/// change.
 const MOST_FLAGGED: f64 = 0.07;
 
 /// A half of the functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Half {
-    /// Every other one from the first, by name.
+    /// Every other function from the first, by name.
     Chooses,
-    /// The others.
+    /// The remaining functions.
     Judges,
 }
 
 impl Half {
-    /// Its functions.
+    /// The functions of the half.
     pub fn functions(self) -> impl Iterator<Item = &'static str> {
         FUNCTIONS.into_iter().skip(usize::from(self == Self::Judges)).step_by(2)
     }
@@ -31,17 +32,18 @@ impl Half {
     }
 }
 
-/// What an estimator makes of the rows of a half.
+/// The results of an estimator on the rows of a half.
 #[derive(Debug)]
 pub struct Count {
-    /// How many rows the test flags.
+    /// The share of rows that the test flags.
     pub flagged: Proportion,
     /// The median standard error of the change's logarithm.
     pub standard_error: f64,
 }
 
 impl Count {
-    /// What an estimator, one of [`ESTIMATORS`], makes of these rows, as far as they are of a half.
+    /// The results of an estimator, one of [`ESTIMATORS`], on those of the rows that belong to a
+    /// half.
     pub fn from_subjects<'s>(
         subjects: impl IntoIterator<Item = &'s Subject>,
         half: Half,
@@ -55,13 +57,14 @@ impl Count {
         Self { flagged: Proportion::count(said, |said| said.flagged), standard_error }
     }
 
-    /// Whether it is flagged as rarely as the test promises, or nearly.
+    /// True if its rate of flagged rows is about the nominal one, or lower.
     fn is_honest(&self) -> bool {
         self.flagged.of > 0 && self.flagged.rate() <= MOST_FLAGGED
     }
 }
 
-/// The estimator with the least standard error among those that flag few enough rows without a change.
+/// The estimator with the least standard error among those that flag few enough rows without a
+/// change.
 pub fn chosen(counts: &[(Estimator, Count)]) -> Option<Estimator> {
     let honest = counts.iter().filter(|(_, count)| count.is_honest());
     let least =
@@ -78,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn the_halves_are_disjoint_and_have_all_functions() {
+    fn halves_are_disjoint_and_have_all_functions() {
         let mut all: Vec<&str> =
             [Half::Chooses, Half::Judges].into_iter().flat_map(Half::functions).collect();
         all.sort_unstable();
@@ -87,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_standard_error_is_chosen_unless_too_much_is_flagged() {
+    fn least_standard_error_is_chosen_unless_too_much_is_flagged() {
         let counts = [
             (Estimator::Mean, count(5, 0.02)),
             (Estimator::Median, count(7, 0.01)),

@@ -1,4 +1,4 @@
-//! What the machine was like while the study ran.
+//! The state of the machine while the study ran.
 
 use std::{collections::BTreeMap, fs};
 
@@ -9,12 +9,12 @@ use crate::{
     study::Tried,
 };
 
-/// How many processes wanted to run, over the last minute.
+/// The load average of the last minute.
 pub fn load() -> Option<f64> {
     fs::read_to_string("/proc/loadavg").ok()?.split_whitespace().next()?.parse().ok()
 }
 
-/// The time of all CPUs since they started: all of it, and what the host gave to others, in ticks.
+/// The time of all CPUs since boot in ticks: the total, and the part stolen by the host.
 pub fn cpu_times() -> Option<[u64; 2]> {
     parse_cpu_times(&fs::read_to_string("/proc/stat").ok()?)
 }
@@ -27,7 +27,7 @@ fn parse_cpu_times(stat: &str) -> Option<[u64; 2]> {
     Some([fields.iter().sum(), fields[7]])
 }
 
-/// The share of the time between two moments that the host gave to others.
+/// The share of the time between two moments that the host stole.
 pub fn stolen(before: Option<[u64; 2]>, after: Option<[u64; 2]>) -> Option<f64> {
     let (before, after) = before.zip(after)?;
     let [all, stolen] = [0, 1].map(|which| after[which].saturating_sub(before[which]));
@@ -76,7 +76,7 @@ fn percent(share: f64) -> String {
     format!("{:.1} %", 1e2 * share)
 }
 
-/// The least, the median and the largest; `None` of nothing.
+/// The minimum, median and maximum; `None` without values.
 fn range(values: impl Iterator<Item = f64>, shown: impl Fn(f64) -> String) -> Option<String> {
     let mut values: Vec<f64> = values.collect();
     let least = values.iter().copied().reduce(f64::min)?;
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_stolen_share_is_that_of_the_time_between() {
+    fn stolen_share_is_of_the_time_between() {
         let at = |idle: u64, stolen: u64| {
             parse_cpu_times(&format!("cpu  5 0 5 {idle} 0 0 0 {stolen} 0 0\ncpu0 1 1\n"))
         };
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_has_its_ends_and_its_middle() {
+    fn range_has_its_ends_and_its_middle() {
         let text = range([3.0, 1.0, 2.0].into_iter(), |value| format!("{value}"));
         assert_eq!(text.as_deref(), Some("1 to 3, median 2"));
         assert_eq!(range([].into_iter(), |value| format!("{value}")), None);

@@ -1,8 +1,9 @@
-//! Are the verdicts correct? Runs `cargo rbench compare` with its defaults on versions whose true difference is
-//! known, and counts what it says of every row, none excused.
+//! Checks that verdicts are correct. Runs `cargo rbench compare` with its defaults on versions
+//! whose true difference is known, and counts the verdicts of every row without exceptions.
 //!
-//! `cargo run --release -p lab --bin truth` prints the tables that `docs/truth.md` explains, and exits
-//! with an error if a target is missed. With `--keep DIR`, the same command resumes an interrupted study.
+//! `cargo run --release -p lab --bin truth` prints the tables that `docs/truth.md` explains, and
+//! exits with an error if a target is missed. With `--keep DIR`, the same command resumes an
+//! interrupted study.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people prints")]
 
@@ -44,7 +45,7 @@ pub struct All {
     one: Kind,
     /// Some of the first kind, by a fixed plan.
     fixed: Kind,
-    /// Some of these, one execution after the other.
+    /// Some of these, sequentially.
     alone: Kind,
 }
 
@@ -88,8 +89,8 @@ fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
     Ok(reached)
 }
 
-/// The kinds take turns, so that a study that is stopped early has some of each, and the same versions in several
-/// ways are compared in the same minutes.
+/// Alternates between the kinds, so that a study that is stopped early has some of each, and the
+/// same versions are compared in several modes in the same minutes.
 fn try_all(place: &Place, options: &Options) -> Result<(), Box<dyn Error>> {
     let mut trials: Vec<Trial> = Trial::all(Change::Unrelated, Way::Usual, options.unrelated)
         .chain(Trial::all(Change::Unrelated, Way::Fixed, options.fixed))
@@ -134,5 +135,5 @@ fn print(all: &All) -> bool {
     );
     let bars = Bar::all(all);
     print!("{}", Bar::table(&bars));
-    Bar::are_reached(&bars)
+    Bar::are_met(&bars)
 }

@@ -1,8 +1,8 @@
-//! A table in Markdown whose columns line up.
+//! A table in Markdown with aligned columns.
 
 use std::fmt;
 
-/// Rows of as many cells as the header has.
+/// Rows with as many cells as the header has.
 #[derive(Debug)]
 pub struct Table<const N: usize> {
     rows: Vec<[String; N]>,

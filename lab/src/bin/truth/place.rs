@@ -1,4 +1,5 @@
-//! The directory of a study: the repository with all versions, and what was said of them.
+//! The directory of a study: the repository with all versions, and the stored answers of the
+//! programs.
 
 use std::{
     error::Error,
@@ -12,13 +13,13 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use crate::trial::{BASE, Trial};
 
-/// Where a study keeps what it has.
+/// The directory of a study.
 pub struct Place {
     root: PathBuf,
 }
 
 impl Place {
-    /// The directory of a study, new or not.
+    /// Opens the directory of a study, or creates it.
     pub fn new(root: &Path) -> Result<Self, Box<dyn Error>> {
         fs::create_dir_all(root.join("said"))?;
         Ok(Self { root: root.canonicalize()? })
@@ -29,12 +30,12 @@ impl Place {
         self.root.join("project")
     }
 
-    /// Where rbench keeps its checkouts.
+    /// The cache directory of rbench.
     pub fn cache(&self) -> PathBuf {
         self.root.join("cache")
     }
 
-    /// All measurements.
+    /// The store with all measurements.
     pub fn store(&self) -> PathBuf {
         self.project().join(".rbench/results.sqlite")
     }
@@ -44,12 +45,12 @@ impl Place {
         self.root.join("criterion")
     }
 
-    /// Where the messages of a program go.
+    /// The file for the messages of a program.
     pub fn messages(&self, name: &str) -> PathBuf {
         self.root.join("said").join(format!("{name}.stderr"))
     }
 
-    /// Makes the repository, or adds to it the versions that it lacks: a tag for each.
+    /// Makes the repository, or adds missing versions to it: a tag for each.
     pub fn make_versions(&self, trials: &[Trial]) -> Result<(), Box<dyn Error>> {
         let path = self.project();
         if !path.join(".git").exists() {
@@ -78,7 +79,7 @@ impl Place {
         Ok(())
     }
 
-    /// Makes the files those of a version.
+    /// Checks out the files of a version.
     pub fn check_out(&self, name: &str) -> Result<(), Box<dyn Error>> {
         let git = Repository::open(self.project())?;
         let commit = git.revparse_single(&format!("refs/tags/{name}"))?.peel_to_commit()?;
@@ -86,7 +87,7 @@ impl Place {
         Ok(git.set_head_detached(commit.id())?)
     }
 
-    /// What was said before under this name.
+    /// The stored answer of this name.
     pub fn said<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, Box<dyn Error>> {
         match fs::read(self.said_file(name)) {
             Ok(bytes) => Ok(Some(serde_json::from_slice(&bytes)?)),
@@ -95,7 +96,7 @@ impl Place {
         }
     }
 
-    /// What was said before under this name, or what `ask` gives, which is then kept.
+    /// The stored answer of this name, or the result of `ask`, which is then stored.
     pub fn ask_once<T: Serialize + DeserializeOwned>(
         &self,
         name: &str,
@@ -105,7 +106,7 @@ impl Place {
             return Ok(said);
         }
         let answer = ask()?;
-        // A study that is killed here has all of an answer, or nothing.
+        // A study that is killed here has the whole answer or nothing.
         let unfinished = self.root.join("said").join("unfinished");
         fs::write(&unfinished, serde_json::to_vec_pretty(&answer)?)?;
         fs::rename(unfinished, self.said_file(name))?;

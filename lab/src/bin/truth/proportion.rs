@@ -1,13 +1,13 @@
-//! So many of so many, as tables show it.
+//! Proportions as tables show them.
 
 pub use cargo_rbench::stats::Proportion;
 
-/// What tables say of a proportion.
+/// The statistics of a proportion.
 pub trait Shown {
-    /// Whether at least this share of something has it.
+    /// True if there is at least one case and at least this share has the property.
     fn is_at_least(&self, share: f64) -> bool;
 
-    /// The share, 0 of nothing.
+    /// The share; 0 without cases.
     fn rate(self) -> f64;
 
     /// The interval of Clopper and Pearson at 95 %, for independent rows.

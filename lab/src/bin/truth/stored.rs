@@ -1,4 +1,4 @@
-//! What a comparison measured, read from rbench's own store as rbench itself reads it.
+//! The measurements of a comparison, read from rbench's store as rbench itself reads it.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -17,7 +17,7 @@ use cargo_rbench::{
 
 use crate::answer::Report;
 
-/// Every estimator: those of executions that ran alone, and that of those in turns.
+/// Every estimator: those of sequential executions, and that of interleaved ones.
 pub const ESTIMATORS: [Estimator; 6] = [
     Estimator::Mean,
     Estimator::TrimmedMean,
@@ -27,43 +27,43 @@ pub const ESTIMATORS: [Estimator; 6] = [
     Estimator::Pairwise,
 ];
 
-/// What was measured of one benchmark.
+/// The measurements of one benchmark.
 #[derive(Debug)]
 pub struct Subject {
     /// The benchmark's id.
     pub id: String,
-    /// How long its executions took, from the start of each pair of executions until its end.
+    /// The duration of its executions, from the start of each pair of executions to its end.
     pub measuring: Duration,
-    /// How much of that, added up over both versions, was spent in warm-ups and measurements.
+    /// The part of that spent in warm-ups and measurements, summed over both versions.
     pub inside: Duration,
-    /// How many builds of each version were executed in the first stage.
+    /// The number of builds of each version in the first stage.
     pub first_builds: usize,
-    /// How many in the second, on fresh builds.
+    /// The number of builds in the second stage, all fresh.
     pub fresh_builds: usize,
-    /// How many executions there were.
+    /// The number of executions.
     pub executions: usize,
-    /// From how many of these others took the CPU often.
+    /// The number of executions that other processes preempted often.
     pub preempted: usize,
-    /// What each of [`ESTIMATORS`] makes of the builds of the first look.
+    /// The results of each of [`ESTIMATORS`] for the builds of the first interim analysis.
     pub said: [Option<Said>; 6],
 }
 
-/// What an estimator makes of a row.
+/// The result of an estimator on one row.
 #[derive(Clone, Copy, Debug)]
 pub struct Said {
-    /// Whether a test at 5 % flags a change, in either direction.
+    /// True if a test at 5 % flags a change, in either direction.
     pub flagged: bool,
     /// The standard error of the change's logarithm.
     pub standard_error: f64,
 }
 
-/// What the comparison with this report and seed measured.
+/// The measurements of the comparison with this report and seed.
 pub fn subjects(store: &Path, report: &Report, seed: u64) -> Result<Vec<Subject>, Box<dyn Error>> {
     let store = Store::open(store, &|| ())?;
     let experiment = experiment(&store, report, seed)?;
     let planned: Vec<Benchmark> =
         experiment.plan.benchmarks.iter().map(|planned| planned.benchmark.clone()).collect();
-    let first_look = LayoutSeed::list(
+    let first_analysis = LayoutSeed::list(
         experiment.plan.first_stage_seed(),
         experiment.plan.sample_sizes.interim_analyses().first,
     );
@@ -73,7 +73,7 @@ pub fn subjects(store: &Path, report: &Report, seed: u64) -> Result<Vec<Subject>
         let of_benchmark = results.benchmark(&benchmark, [0])?;
         let mut subject = counted(&of_benchmark);
         for (said, estimator) in subject.said.iter_mut().zip(ESTIMATORS) {
-            *said = judged(&of_benchmark, &first_look, estimator)?;
+            *said = apply(&of_benchmark, &first_analysis, estimator)?;
         }
         subjects.push(subject);
     }
@@ -101,7 +101,7 @@ fn experiment(
 const VERSIONS: [VersionRef; 2] =
     [VersionRef { experiment: 0, version: 0 }, VersionRef { experiment: 0, version: 1 }];
 
-/// The counts and times of a benchmark, without what estimators say.
+/// The counts and times of a benchmark, without the results of estimators.
 fn counted(of_benchmark: &BenchmarkResults<'_>) -> Subject {
     let mut subject = Subject {
         id: of_benchmark.benchmark.name.id.clone(),
@@ -130,8 +130,8 @@ fn counted(of_benchmark: &BenchmarkResults<'_>) -> Subject {
     subject
 }
 
-/// How long a pair of executions took: at once, from the first start to the last end; one after the other, as long
-/// as both, whatever came between them.
+/// The duration of a pair of executions. If they overlap, it lasts from the first start to the last
+/// end; otherwise it is the sum of both, without any time between them.
 fn duration(pair: &[&Resources]) -> Duration {
     let begin = pair.iter().map(|one| one.start).min();
     let end = pair.iter().map(|one| one.start + one.wall).max();
@@ -140,12 +140,12 @@ fn duration(pair: &[&Resources]) -> Duration {
     span.min(pair.iter().map(|one| one.wall).sum())
 }
 
-/// How long an execution warmed up and measured.
+/// The time of warm-up and measurements in an execution.
 fn inside(benchmark: &Benchmark, execution: &Execution) -> Duration {
     let is_by = |kind: HarnessKind| benchmark.target == format!("by_{}", kind.name());
     let Execution { asked, warm_up, .. } = execution;
     let measured = execution.measured_time();
-    // Divan gives one median for all of its samples unless it takes turns, and does not warm up.
+    // Divan gives one median for all of its samples unless it is interleaved, and has no warm-up.
     if is_by(HarnessKind::Divan) {
         let of_each = asked.measurements as f64 / execution.measurements().max(1) as f64;
         return measured.mul_f64(of_each);
@@ -154,7 +154,8 @@ fn inside(benchmark: &Benchmark, execution: &Execution) -> Duration {
     measured + if is_by(HarnessKind::Criterion) { doubled(warm_up, execution) } else { warm_up }
 }
 
-/// How long Criterion.rs warms up: it doubles the number of iterations until this time is over.
+/// The duration of a Criterion.rs warm-up, which doubles the number of iterations until this time
+/// is over.
 fn doubled(warm_up: Duration, execution: &Execution) -> Duration {
     let wall = execution.series_of(&Metric::wall());
     let iterations: u64 = wall.into_iter().flat_map(|wall| &wall.iterations).sum();
@@ -164,15 +165,16 @@ fn doubled(warm_up: Duration, execution: &Execution) -> Duration {
     times.find(|time| *time > warm_up).unwrap_or(warm_up)
 }
 
-/// Whether others took the CPU from an execution more often than on a quiet machine, as rbench's warning has it.
+/// True if an execution was preempted more often than on a quiet machine, by the limit of rbench's
+/// warning.
 fn is_preempted(resources: &Resources) -> bool {
     let allowed = f64::from(MANY_SWITCHES) * resources.wall.as_secs_f64().max(0.1);
     resources.involuntary_switches as f64 > allowed
 }
 
-/// What an estimator makes of the builds with these seeds, which every benchmark has; nothing without
-/// measurements.
-fn judged(
+/// The result of an estimator on the builds with these seeds, which every benchmark has; none
+/// without measurements.
+fn apply(
     of_benchmark: &BenchmarkResults<'_>,
     seeds: &[LayoutSeed],
     estimator: Estimator,
@@ -210,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn executions_at_once_take_their_span_and_others_only_their_own_time() {
+    fn overlapping_executions_take_their_span_others_their_sum() {
         let (first, beside, later) = (ran(10, 4, 0), ran(11, 4, 0), ran(50, 4, 0));
         assert_eq!(duration(&[&first, &beside]), Duration::from_secs(5));
         assert_eq!(duration(&[&first, &later]), Duration::from_secs(8));
@@ -218,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn an_execution_is_preempted_by_many_switches_in_its_time() {
+    fn preempted_execution_has_many_switches_in_its_time() {
         assert!(is_preempted(&ran(0, 1, 51)) && !is_preempted(&ran(0, 1, 50)));
     }
 }

@@ -1,4 +1,4 @@
-//! One trial after the other: compared, done by criterion too, and gathered for the tables.
+//! Runs trials one by one, with criterion too, and collects them for the tables.
 
 use std::{collections::BTreeMap, error::Error, time::Duration};
 
@@ -15,55 +15,55 @@ use crate::{
 
 /// All trials of one kind.
 pub struct Kind {
-    /// What the heads have.
+    /// The difference between base and head.
     pub change: Change,
-    /// How they are compared.
+    /// The way of comparing.
     pub way: Way,
-    /// In order of their numbers.
+    /// The trials, in order of their numbers.
     pub trials: Vec<Tried>,
 }
 
-/// All that is known of one trial.
+/// The results of one trial.
 pub struct Tried {
-    /// Which one.
+    /// The trial.
     pub trial: Trial,
-    /// How the comparison ended.
+    /// The run of the comparison.
     pub answer: Answer,
-    /// What it said.
+    /// Its report.
     pub report: Report,
-    /// What it measured.
+    /// Its measurements.
     pub subjects: Vec<Subject>,
-    /// What criterion said, if it was asked.
+    /// The verdicts of criterion, if it was run.
     pub criterion: Option<CriterionSaid>,
 }
 
-/// What criterion said about a trial, by benchmark.
+/// The verdicts of criterion on a trial, by benchmark.
 #[derive(Debug, Default, Deserialize, Serialize)]
 pub struct CriterionSaid {
-    /// Of the head.
+    /// On the head.
     pub head: BTreeMap<String, Word>,
-    /// Of the base run once more.
+    /// On the base, run once more.
     pub rerun: BTreeMap<String, Word>,
 }
 
 impl Tried {
-    /// Whether the comparison warned of this kind of disturbance.
+    /// True if the comparison warned of this kind of disturbance.
     pub fn warned_of(&self, kind: &str) -> bool {
         self.report.warnings.iter().any(|warning| warning.kind == kind)
     }
 }
 
-/// What some comparisons took to decide their rows.
+/// The cost of deciding the rows of some comparisons.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cost {
-    /// How long all rows were measured, in seconds.
+    /// The time of measuring all rows, in seconds.
     pub seconds: f64,
-    /// How many of them are decided.
+    /// The number of decided rows.
     pub decided: usize,
 }
 
 impl Cost {
-    /// Of these comparisons.
+    /// The cost of these comparisons.
     pub fn from_trials(trials: &[Tried]) -> Self {
         let measuring = trials.iter().flat_map(|tried| &tried.subjects);
         let time: Duration = measuring.map(|subject| subject.measuring).sum();
@@ -72,14 +72,14 @@ impl Cost {
         Self { seconds: time.as_secs_f64(), decided }
     }
 
-    /// Seconds of measuring for each decided row; infinite if none is.
+    /// Seconds of measuring for each decided row; infinite if none is decided.
     pub fn per_decided(self) -> f64 {
         if self.decided == 0 { f64::INFINITY } else { self.seconds / self.decided as f64 }
     }
 }
 
 impl Kind {
-    /// Every trial of a kind that was tried.
+    /// Collects every completed trial of a kind.
     pub fn gather(place: &Place, change: Change, way: Way) -> Result<Self, Box<dyn Error>> {
         let mut trials = Vec::new();
         for number in 0.. {
@@ -99,18 +99,19 @@ impl Kind {
         self.trials.iter().flat_map(|tried| &tried.report.benchmarks)
     }
 
-    /// What was measured of every row.
+    /// The measurements of every row.
     pub fn subjects(&self) -> impl Iterator<Item = &Subject> {
         self.trials.iter().flat_map(|tried| &tried.subjects)
     }
 
-    /// How many rows have this verdict.
+    /// The share of rows with this verdict.
     pub fn with_verdict(&self, verdict: &str) -> Proportion {
         Proportion::count(self.rows(), |row| row.verdict == verdict)
     }
 }
 
-/// Compares the versions of a trial, and asks criterion if it is wanted; what is known is not asked again.
+/// Compares the versions of a trial, also by criterion if requested. Stored results are not
+/// measured again.
 pub fn try_out(
     place: &Place,
     tools: &Tools<'_>,
@@ -124,7 +125,8 @@ pub fn try_out(
     Ok(())
 }
 
-/// Criterion's baseline is the base, measured directly before; the order of its rerun and the head alternates.
+/// Criterion's baseline is the base, measured directly before; the order of its rerun and the head
+/// alternates.
 fn by_criterion(tools: &Tools<'_>, trial: Trial) -> Result<CriterionSaid, Box<dyn Error>> {
     let base = tools.criterion_executable(BASE)?;
     let head = tools.criterion_executable(&trial.head())?;
@@ -150,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_decides_nothing_costs_without_end() {
+    fn cost_is_infinite_if_nothing_is_decided() {
         assert!((Cost { seconds: 10.0, decided: 5 }.per_decided() - 2.0).abs() < 1e-9);
         assert!(Cost { seconds: 10.0, decided: 0 }.per_decided().is_infinite());
     }

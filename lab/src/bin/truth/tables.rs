@@ -1,4 +1,4 @@
-//! What was tried, as tables in Markdown.
+//! The results of the study as tables in Markdown.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use crate::{
     trial::{Change, Way},
 };
 
-/// What a kind is called.
+/// The name of a kind.
 fn name(kind: &Kind) -> String {
     let change = match kind.change {
         Change::Unrelated => "unrelated code".to_owned(),
@@ -29,7 +29,7 @@ fn name(kind: &Kind) -> String {
     }
 }
 
-/// How often there is each verdict.
+/// The frequency of each verdict.
 pub fn verdicts(all: &All) -> Table<10> {
     let mut table = Table::new([
         "what the head has",
@@ -65,7 +65,7 @@ pub fn verdicts(all: &All) -> Table<10> {
     table
 }
 
-/// The rows whose verdict is not the true one.
+/// The rows with a wrong verdict.
 pub fn missed(all: &All) -> Table<5> {
     let mut table =
         Table::new(["comparison", "row", "verdict", "change %", "its own machine code changed"]);
@@ -88,7 +88,7 @@ pub fn missed(all: &All) -> Table<5> {
     table
 }
 
-/// A remark on the rows of unrelated code whose machine code changed all the same.
+/// A remark on the rows of unrelated code whose machine code changed nevertheless.
 pub fn touched(unrelated: &Kind) -> String {
     let unchanged = |is_touched| {
         let rows = unrelated.rows().filter(|row| row.is_touched() == is_touched);
@@ -101,7 +101,7 @@ pub fn touched(unrelated: &Kind) -> String {
     )
 }
 
-/// How long measuring took.
+/// The time spent on measuring.
 pub fn times(all: &All) -> Table<6> {
     let mut table =
         Table::new(["what", "rows", "s each, median", "s in all", "decided", "s per decided row"]);
@@ -121,7 +121,7 @@ pub fn times(all: &All) -> Table<6> {
             format!("{:.1}", cost.per_decided()),
         ]);
     };
-    // Those that were compared by another plan as well.
+    // The comparisons that were repeated by another plan.
     let as_well = BTreeSet::from([&all.fixed, &all.alone].map(|kind| kind.trials.len()));
     for kind in all.kinds() {
         add(name(kind), &kind.trials);
@@ -134,7 +134,7 @@ pub fn times(all: &All) -> Table<6> {
     table
 }
 
-/// How many builds of each version rows took.
+/// The number of builds of each version per row.
 pub fn builds(all: &All) -> Table<8> {
     const LOOKS: [usize; 4] = [5, 10, 20, 40];
     let mut table = Table::new([
@@ -170,7 +170,7 @@ pub fn builds(all: &All) -> Table<8> {
     table
 }
 
-/// What each estimator makes of the first look at the same rows, in both halves.
+/// The results of each estimator in the first interim analysis of the same rows, in both halves.
 pub fn estimators(all: &All) -> Table<9> {
     let mut table = Table::new([
         "estimator",
@@ -201,7 +201,8 @@ pub fn estimators(all: &All) -> Table<9> {
     table
 }
 
-/// Which estimator one half chooses, whether it is the default, and what it gives in the other half.
+/// The estimator that one half chooses, whether it is the default, and its results in the other
+/// half.
 pub fn choice(unrelated: &Kind) -> String {
     let count = |half, estimator| Count::from_subjects(unrelated.subjects(), half, estimator);
     let counts = ESTIMATORS.map(|estimator| (estimator, count(Half::Chooses, estimator)));
@@ -209,18 +210,18 @@ pub fn choice(unrelated: &Kind) -> String {
     let Some(chosen) = halves::chosen(&counts) else {
         return format!("No estimator is chosen by {functions}: all flag more than 7 %.");
     };
-    let judged = count(Half::Judges, chosen);
+    let other_half = count(Half::Judges, chosen);
     let is_default = if chosen == Estimator::Pairwise { "is" } else { "is not" };
     format!(
         "{functions} choose `{chosen}`, which {is_default} the default in turns. In the other half it \
          flags {} rows without a change ({:.1} %), with a median standard error of {:.3} %.",
-        judged.flagged,
-        1e2 * judged.flagged.rate(),
-        1e2 * judged.standard_error
+        other_half.flagged,
+        1e2 * other_half.flagged.rate(),
+        1e2 * other_half.standard_error
     )
 }
 
-/// What criterion and rbench said about the same rows.
+/// The verdicts of criterion and rbench on the same rows.
 pub fn peers(all: &All) -> Table<7> {
     let mut table =
         Table::new(["versions", "by", "rows", "regressed", "improved", "unchanged", "undecided"]);
@@ -243,7 +244,7 @@ pub fn peers(all: &All) -> Table<7> {
     table
 }
 
-/// All that criterion said of the heads, or of the base run again.
+/// All verdicts of criterion on the heads, or on the base run again.
 fn said(kind: &Kind, rerun: bool) -> Vec<Word> {
     let said = kind.trials.iter().filter_map(|tried| tried.criterion.as_ref());
     said.flat_map(|said| if rerun { said.rerun.values() } else { said.head.values() })
@@ -251,7 +252,8 @@ fn said(kind: &Kind, rerun: bool) -> Vec<Word> {
         .collect()
 }
 
-/// "Within the noise threshold" and "no change detected" both name nothing; neither shows that there is nothing.
+/// "Within the noise threshold" and "no change detected" both name nothing; neither shows that
+/// there is no change.
 fn add_words(table: &mut Table<7>, versions: String, words: &[Word]) {
     let [regressed, improved] = [Word::Regressed, Word::Improved]
         .map(|wanted| words.iter().filter(|word| **word == wanted).count());

@@ -17,13 +17,13 @@ use crate::{
     trial::{BASE, Trial},
 };
 
-/// The bench target that is criterion's.
+/// The bench target with criterion.
 pub const CRITERIONS: &str = "by_criterion";
 
-/// How long criterion measures each benchmark.
+/// The measurement time of each benchmark in criterion.
 pub const CRITERION: [&str; 4] = ["--warm-up-time", "0.5", "--measurement-time", "1"];
 
-/// The programs, and where they work.
+/// The programs, and the directories in which they run.
 pub struct Tools<'a> {
     place: &'a Place,
     rbench: PathBuf,
@@ -35,7 +35,7 @@ impl<'a> Tools<'a> {
         Ok(Self { place, rbench: lab::rbench::build()? })
     }
 
-    /// `cargo rbench compare` of every row.
+    /// Runs `cargo rbench compare` on every row.
     pub fn compare(&self, trial: Trial) -> Result<Answer, Box<dyn Error>> {
         let messages = self.place.messages(&trial.name());
         let (before, load_before) = (hour::cpu_times(), hour::load());
@@ -49,7 +49,7 @@ impl<'a> Tools<'a> {
             .stdin(Stdio::null())
             .stderr(File::create(&messages)?)
             .output()?;
-        // A regression or a failed benchmark makes it exit otherwise than with 0: all rows are counted.
+        // A regression or a failed benchmark changes the exit code, but every row counts.
         let said = serde_json::from_slice(&output.stdout).map_err(|_| {
             let (name, messages) = (trial.name(), messages.display());
             format!("{name}: {}; see {messages}", output.status)
@@ -59,7 +59,7 @@ impl<'a> Tools<'a> {
         Ok(Answer { seconds, load_before, load_after, stolen, output: said })
     }
 
-    /// The executable of criterion's bench target of a version, built plainly by cargo.
+    /// The executable of a version's criterion bench target, built by plain cargo.
     pub fn criterion_executable(&self, version: &str) -> Result<PathBuf, Box<dyn Error>> {
         let kept = self.place.criterion().join(version);
         if kept.exists() {
@@ -89,7 +89,7 @@ impl<'a> Tools<'a> {
         Err(format!("cargo built no executable of {version} with criterion").into())
     }
 
-    /// Runs an executable with criterion; what it printed.
+    /// Runs an executable with criterion and returns its output.
     pub fn criterion(
         &self,
         executable: &Path,

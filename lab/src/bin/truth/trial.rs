@@ -1,40 +1,40 @@
-//! What is tried: pairs of versions of which one knows the truth.
+//! The pairs of versions under test, whose true difference is known.
 
 use crate::unrelated;
 
-/// The functions that the benchmarks time, in each bench target; each has a file of its name.
+/// The functions that the benchmarks time, in each bench target. Each has a file of the same name.
 pub const FUNCTIONS: [&str; 10] =
     ["chase", "find", "fnv", "format", "horner", "map", "numbers", "primes", "sort", "split"];
 
 /// The tag of the version that all others are compared with.
 pub const BASE: &str = "base";
 
-/// What the head of a trial has that the base has not.
+/// The difference between base and head of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// Code that no benchmark calls, another piece in each trial.
+    /// Code that no benchmark calls, different in each trial.
     Unrelated,
     /// This many percent more work in every function.
     More(usize),
 }
 
-/// How versions are compared.
+/// The settings of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// By the defaults; a change of 1 % with a smaller `--min-effect` and more time.
+    /// The defaults; a change of 1 % with a smaller `--min-effect` and more time.
     Usual,
-    /// With ten builds and two executions of each, whatever they show.
+    /// Ten builds and two executions of each, whatever the interim results.
     Fixed,
-    /// The same, one execution after the other.
+    /// The same, sequentially.
     Alone,
 }
 
 /// One comparison of a head with the base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trial {
-    /// What the head has.
+    /// The change in the head.
     pub change: Change,
-    /// How it is compared.
+    /// The way of comparing.
     pub way: Way,
     /// The number among the trials of its kind, from 0.
     pub number: usize,
@@ -67,7 +67,7 @@ impl Trial {
         }
     }
 
-    /// The seed of the comparison: another one for each trial, so that no two share a layout.
+    /// The seed of the comparison, different for each trial, so that no two share a layout.
     pub fn seed(self) -> u64 {
         let change = match self.change {
             Change::Unrelated => 1,
@@ -81,7 +81,7 @@ impl Trial {
         (way + 1000 * change + self.number) as u64
     }
 
-    /// The flags with which it is compared, besides the seed.
+    /// The flags of the comparison, except for the seed.
     pub fn flags(self) -> &'static [&'static str] {
         match (self.way, self.change) {
             (Way::Usual, Change::More(1)) => &["--min-effect", "0.5%", "--budget", "5min"],
@@ -91,7 +91,7 @@ impl Trial {
         }
     }
 
-    /// The files of the fixture that the head has other than the base; `base` reads the base's.
+    /// The files of the fixture that differ in the head; `base` reads the base's.
     pub fn edits<E>(self, base: &dyn Fn(&str) -> Result<String, E>) -> Result<Vec<Edit>, E> {
         let Change::More(percent) = self.change else {
             let text = unrelated::source(self.number);
@@ -113,16 +113,17 @@ impl Trial {
 pub struct Edit {
     /// Relative to the project.
     pub file: String,
-    /// All of it.
+    /// The whole text.
     pub text: String,
 }
 
-/// The function that a benchmark times: the last word of its id, whatever the harness puts before it.
+/// The function that a benchmark times: the last word of its id, whatever the harness puts before
+/// it.
 pub fn function_of(id: &str) -> &str {
     id.rsplit(|character: char| !character.is_alphanumeric()).next().unwrap_or(id)
 }
 
-/// Where a function spends time in the standard library.
+/// The parts of the standard library in which a function spends time.
 const SHARED: [(&str, &[&str]); 4] = [
     ("sort", &["core::slice::sort::"]),
     ("map", &["hashbrown::", "core::hash::"]),
@@ -130,7 +131,7 @@ const SHARED: [(&str, &[&str]); 4] = [
     ("split", &["core::str::"]),
 ];
 
-/// Whether the code of this name is part of what is timed of a function of the fixture.
+/// True if code with this name is part of the timed code of a function of the fixture.
 pub fn is_timed(function: &str, name: &str) -> bool {
     let mut shared = SHARED.iter().filter(|(owner, _)| *owner == function);
     name.contains(&format!("truth::{function}::{function}"))
@@ -144,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_two_trials_share_a_name_or_a_seed_and_those_of_more_work_share_a_head() {
+    fn trials_have_unique_names_and_seeds_and_share_heads() {
         let changes = [Change::Unrelated, Change::More(5), Change::More(2), Change::More(1)];
         let ways = [Way::Usual, Way::Fixed, Way::Alone];
         let kinds = changes.into_iter().flat_map(|change| ways.map(|way| (change, way)));
@@ -157,14 +158,14 @@ mod tests {
         assert_eq!(heads.len(), 100 + 3);
     }
 
-    /// The files that a trial changes where the base's are all alike, and their new text.
+    /// The edits of a trial on a base whose files all have the same text.
     fn edits(change: Change) -> Vec<Edit> {
         let base = |_: &str| Ok::<_, ()>("const WORK: usize = 100;\n".to_owned());
         Trial { change, way: Way::Usual, number: 3 }.edits(&base).unwrap()
     }
 
     #[test]
-    fn every_function_gets_more_work_or_none() {
+    fn functions_get_more_work_or_none() {
         let more = edits(Change::More(5));
         let files: HashSet<&str> = more.iter().map(|edit| edit.file.as_str()).collect();
         assert_eq!(files.len(), FUNCTIONS.len());
@@ -175,12 +176,12 @@ mod tests {
     }
 
     #[test]
-    fn the_function_of_a_benchmark_is_the_last_word_of_its_id() {
+    fn function_of_a_benchmark_is_the_last_word_of_its_id() {
         assert_eq!(["map", "work/map", "work::map"].map(function_of), ["map"; 3]);
     }
 
     #[test]
-    fn a_function_and_what_it_calls_are_timed_and_its_preparation_is_not() {
+    fn function_and_callees_are_timed_but_not_its_preparation() {
         assert!(is_timed("map", "truth::map::map") && is_timed("map", "<hashbrown::map::X>::get"));
         assert!(!is_timed("map", "truth::map::prepare") && !is_timed("map", "truth::fnv::fnv"));
         assert!(!is_timed("fnv", "hashbrown::map::get"));

@@ -1,7 +1,7 @@
-//! Code that no benchmark calls, another piece for each number: what moves the borders of codegen
-//! units, and with them every function of a library, without changing one.
+//! Code that no benchmark calls, different for each number. It moves the borders of codegen units,
+//! and with them every function of a library, without changing one.
 
-/// Bodies that need unlike parts of the standard library. `NUMBER` becomes the number.
+/// Bodies that need different parts of the standard library. `NUMBER` becomes the number.
 const BODIES: [&str; 6] = [
     r#"    let mut text = String::new();
     for row in 0..seed % NUMBER {
@@ -38,7 +38,7 @@ const BODIES: [&str; 6] = [
 "#,
 ];
 
-/// What stands in `src/unrelated.rs` of the fixture in the version of this number: up to three
+/// The text of the fixture's `src/unrelated.rs` in the version of this number: up to three
 /// functions, all of which stay in the program.
 pub fn source(number: usize) -> String {
     let count = 1 + number % 3;
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_number_gives_other_code_and_all_of_it_is_called() {
+    fn numbers_give_different_code_that_is_all_called() {
         let sources: Vec<String> = (0..40).map(source).collect();
         for (number, text) in sources.iter().enumerate() {
             assert!(!text.contains("NUMBER"));

@@ -27,7 +27,7 @@ const CRITERIA: Criteria = Criteria {
 /// The numbers of builds for which both rules are compared.
 const FEW: [usize; 4] = [2, 3, 5, 10];
 
-/// Whether the rule flags a simulated pair of versions.
+/// True if the rule flags a simulated pair of versions.
 pub fn flagged(
     simulation: &Simulation,
     pairing: Pairing,
@@ -48,7 +48,7 @@ fn flagged_by(
     flags(&versions, pairing, rule)
 }
 
-/// Whether the rule flags a pair of versions. Nothing if it refuses them.
+/// True if the rule flags a pair of versions; none if it rejects them.
 pub fn flags([base, head]: &[Summary; 2], pairing: Pairing, rule: Rule) -> Option<bool> {
     let comparison = Comparison::new(base, head, pairing, CRITERIA.false_alarm_rate).ok()?;
     Some(rule.flags(base, head, &comparison, CRITERIA.confidence).ok()?.is_some())

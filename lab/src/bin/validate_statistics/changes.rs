@@ -1,4 +1,5 @@
-//! Change points of histories: how often a series without a change has one, and how often a change is found.
+//! Change points of histories: how often a series without a change has one, and how often a change
+//! is found.
 
 use cargo_rbench::stats::{
     Random,
@@ -10,10 +11,11 @@ use super::sheet::{Sheet, Target};
 /// The standard deviation of a value in its session; relative, as all effects here.
 const NOISE: f64 = 0.01;
 
-/// The standard deviation of what a session shifts.
+/// The standard deviation of a session's shift.
 const SESSIONS: f64 = 0.05;
 
-/// Series without a change, by standard errors alone (one session) and by how values of different sessions differ.
+/// Series without a change, by standard errors alone (one session) and by the variation between
+/// sessions.
 pub fn unchanged(sheet: &mut Sheet) {
     for (versions, trials) in [(10, 100_000), (30, 50_000), (100, 20_000), (1_000, 4_000)] {
         for (name, alone) in [("one session", false), ("a session each", true)] {
@@ -31,7 +33,8 @@ pub fn unchanged(sheet: &mut Sheet) {
     }
 }
 
-/// Series without a change whose sessions shift by five times the noise, and measured several versions each.
+/// Series without a change whose sessions shift by five times the noise, and measured several
+/// versions each.
 pub fn tied(sheet: &mut Sheet) {
     const VERSIONS: usize = 30;
     for (name, several) in [("pairs", 2), ("groups of five", 5)] {
@@ -54,7 +57,8 @@ pub fn tied(sheet: &mut Sheet) {
     }
 }
 
-/// One change in a hundred versions of one session. The bounds are what a penalty of 3 ln T found, which is a little less.
+/// One change in a hundred versions of one session. The bounds are the rates of a penalty of 3 ln
+/// T, which are a little lower.
 pub fn found(sheet: &mut Sheet) {
     const VERSIONS: usize = 100;
     for (size, after, least) in [(2.0, 10, 0.94), (2.0, 5, 0.74), (3.0, 2, 0.76), (1.0, 30, 0.62)] {

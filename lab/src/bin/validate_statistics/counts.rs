@@ -1,4 +1,5 @@
-//! Counts that depend on the random state: how often they are called regressed although they did not change.
+//! Counts that depend on the random state: how often they are called regressed although they did
+//! not change.
 
 use cargo_rbench::{
     model::Metric,
@@ -13,10 +14,10 @@ use super::sheet::{Sheet, Target};
 /// The smallest change of interest.
 const LIMIT: f64 = 0.005;
 
-/// In how many layouts and states a benchmark is counted that differs between versions.
+/// The number of layouts and states in which a benchmark is counted if it differs between versions.
 const FIRST: usize = 3;
 
-/// Which rule decides.
+/// The rule that decides.
 #[derive(Clone, Copy)]
 enum By {
     /// Ranges of three counts, of which two are in the same state.
@@ -25,7 +26,7 @@ enum By {
     Judged(usize),
 }
 
-/// The counts of one version in as many states as may be needed.
+/// The counts of one version in all states that may be needed.
 fn counts(deviation: f64, states: usize, random: &mut Random) -> Vec<f64> {
     (0..states).map(|_| 1e6 * (1.0 + deviation * random.normal())).collect()
 }
@@ -36,14 +37,15 @@ fn summary(counts: &[f64]) -> Option<Summary> {
     Some(Summary::compute(&data, Estimator::Mean))
 }
 
-/// Whether a benchmark is called regressed whose states are drawn anew for the head, as after another order of a hash map.
+/// True if a benchmark is called regressed whose states are drawn anew for the head, as after
+/// another order of a hash map.
 fn regressed(by: By, deviation: f64, random: &mut Random) -> Option<bool> {
     let states = match by {
         By::ThreeOfTwoStates => 2,
-        By::Judged(judged) => counts_needed(judged),
+        By::Judged(verdicts) => counts_needed(verdicts),
     };
     let [base, head] = [0, 1].map(|_| counts(deviation, states, random));
-    // What does not differ in the first layout is counted nowhere else.
+    // If the first layout shows no difference, no other is counted.
     if (head[0] / base[0] - 1.0).abs() < LIMIT / 2.0 {
         return Some(false);
     }
@@ -63,8 +65,8 @@ fn regressed(by: By, deviation: f64, random: &mut Random) -> Option<bool> {
     Some(matches!(verdict, Verdict::Regressed { .. }))
 }
 
-/// No change, by the standard deviation of the counts over states: false regressions of a benchmark by ranges of three, and
-/// by the rule in use, alone and among a hundred.
+/// No change, by the standard deviation of the counts over states: false regressions of a benchmark
+/// by ranges of three, and by the rule in use, alone and among a hundred.
 pub fn false_regressions(sheet: &mut Sheet) {
     for percent in [0.2, 0.5, 1.0] {
         let deviation = percent / 100.0;
@@ -88,7 +90,7 @@ mod tests {
     };
 
     #[test]
-    fn counts_that_vary_are_hardly_called_regressed_any_more() {
+    fn varying_counts_are_rarely_called_regressed() {
         let mut sheet = Sheet::new(Precision::Short);
         false_regressions(&mut sheet);
         assert_eq!(sheet.rows.len(), 9);

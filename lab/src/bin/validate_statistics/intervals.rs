@@ -58,7 +58,7 @@ fn ragged(data: &Measurements) -> Option<Measurements> {
     Measurements::new(data.metric().clone(), builds).ok()
 }
 
-/// By how much the variance in interval (17) of the 2006 paper exceeds the true one.
+/// The ratio of the variance in interval (17) of the 2006 paper to the true one.
 pub fn paper(sheet: &mut Sheet) {
     let cases = [
         (truth(1.0, 0.2, 0.2), "1, .2, .2", 1.08),
@@ -80,21 +80,22 @@ pub fn paper(sheet: &mut Sheet) {
     }
 }
 
-/// How often the three-level interval contains the true value.
+/// The coverage of the three-level interval.
 pub fn coverage(sheet: &mut Sheet) {
     for builds in [2, 3, 5, 10, 20, 30] {
         let simulation = Simulation::new(truth(1.0, 1.0, 1.0), dimensions(builds, 2, 2));
         let check = format!("coverage, three-level 95 % interval, normal, l={builds}");
         covered(sheet, check, Target::Within(0.95, 0.006), &simulation);
     }
-    // Five builds are all fast with probability .8^5 = .33, and then know nothing of the slow mode.
+    // Five builds are all fast with probability .8^5 = .33, and then contain nothing of the slow
+    // mode.
     for (builds, expected) in [(5, 0.67), (10, 0.89), (20, 0.92)] {
         let mut simulation = Simulation::new(truth(1.0, 0.0, 0.0), dimensions(builds, 1, 1));
         simulation.shape = Shape::Bimodal;
         let check = format!("coverage, each build slow with probability .2, l={builds}");
         covered(sheet, check, Target::Rounded(expected, 0.01), &simulation);
     }
-    // Executions that vary hide the fast mode's narrowness; in units of 2.5 from mode to mode their
+    // Variable executions hide the fast mode's narrowness; in units of 2.5 from mode to mode their
     // variance in a build mean is .13.
     for (builds, expected) in [(5, 0.80), (10, 0.88), (20, 0.93)] {
         let mut simulation =
@@ -105,10 +106,10 @@ pub fn coverage(sheet: &mut Sheet) {
     }
 }
 
-/// How often a comparison interval contains the value of its version, which is not what it is for.
+/// How often a comparison interval contains the value of its version, which is not its purpose.
 ///
-/// With a gain of `ρ` it reaches `t·sqrt((1 − ρ)/2)` standard errors, about: that alone would cover 86, 71, 27 and
-/// 17 %, but the ratio of both versions' spreads is an estimate too.
+/// With a gain of `ρ` its half-width is about `t·sqrt((1 − ρ)/2)` standard errors: that alone would
+/// cover 86, 71, 27 and 17 %, but the ratio of both versions' spreads is an estimate too.
 pub fn comparison(sheet: &mut Sheet) {
     for (gain, expected) in [(0.0, 0.84), (0.5, 0.70), (0.95, 0.27), (0.98, 0.17)] {
         let mut simulation = Simulation::new(truth(1.0, 0.0, 0.0), dimensions(10, 1, 1));
@@ -125,7 +126,7 @@ pub fn comparison(sheet: &mut Sheet) {
     }
 }
 
-/// How often the 95 % interval of a change contains the change, where times of about ten steps hardly vary.
+/// The coverage of the 95 % interval of a change, where times of about ten steps hardly vary.
 pub fn steps(sheet: &mut Sheet) {
     let estimate = sheet.trials(60_000).rate(|random| {
         let base = 10.0 + random.unit();

@@ -1,4 +1,5 @@
-//! What tells the levels apart: the test of layouts, impact factors, the shares of a change's variance.
+//! Statistics of the levels: the test of layouts, impact factors, the shares of a change's
+//! variance.
 
 use cargo_rbench::{
     model::SampleSizes,
@@ -13,7 +14,7 @@ use super::{
     simulation::Simulation,
 };
 
-/// The F test of "layout has no effect" finds one where there is none at the rate at which it should.
+/// The F test of "layout has no effect" rejects a true hypothesis at its nominal rate.
 pub fn layout_test(sheet: &mut Sheet) {
     let dimensions = SampleSizes { first_look: None, builds: 10, executions: 3, measurements: 2 };
     let simulation =
@@ -26,7 +27,7 @@ pub fn layout_test(sheet: &mut Sheet) {
     sheet.estimated(check, Target::Between(0.045, 0.055), found);
 }
 
-/// Near `sqrt(1 + B/E)` for executions: here sqrt(2).
+/// The impact factor of executions is near `sqrt(1 + B/E)`: here sqrt(2).
 pub fn impact(sheet: &mut Sheet) {
     let dimensions = SampleSizes { first_look: None, builds: 10, executions: 5, measurements: 60 };
     let simulation =
@@ -40,8 +41,8 @@ pub fn impact(sheet: &mut Sheet) {
     sheet.estimated(check, Target::Within(1.414, 0.05), factor);
 }
 
-/// The share of executions in the variance of a change, as a ratio of variances, is too large on average by
-/// (l−1)/(l−3).
+/// The share of executions in the variance of a change, as a ratio of variances, is too large on
+/// average by (l−1)/(l−3).
 pub fn shares(sheet: &mut Sheet) {
     // With correlation 1/2, d has the variance 1 of builds; executions add 2·2/4.
     let dimensions = SampleSizes { first_look: None, builds: 30, executions: 4, measurements: 1 };

@@ -1,9 +1,10 @@
-//! The proof that the statistics do what they say: seeded simulations of known truth, and published
-//! numbers, each against its target.
+//! Validates the statistics: seeded simulations of known truth, and published numbers, each against
+//! its target.
 //!
-//! `cargo run --release -p lab --bin validate_statistics` prints the table that `docs/validation.md` explains,
-//! in full precision (with `-- shapes` only those of changed shapes), and fails if a target is missed; a short form runs in the tests. The table depends
-//! on neither the number of threads nor their timing.
+//! `cargo run --release -p lab --bin validate_statistics` prints the table that
+//! `docs/validation.md` explains, in full precision (with `-- shapes` only those of changed
+//! shapes), and fails if a target is missed; a short form runs in the tests. The table depends on
+//! neither the number of threads nor their timing.
 
 #![expect(clippy::print_stdout, reason = "a program for people prints")]
 
@@ -111,7 +112,7 @@ mod tests {
 
     #[test]
     #[ignore = "takes long"]
-    fn the_short_form_meets_every_target() {
+    fn short_form_meets_every_target() {
         let missed: Vec<String> =
             SHORT.iter().filter(|row| !row.ok).map(ToString::to_string).collect();
         assert!(missed.is_empty(), "{}", missed.join("\n"));
@@ -119,7 +120,7 @@ mod tests {
 
     #[test]
     #[ignore = "takes long"]
-    fn the_documentation_shows_these_checks_and_these_targets() {
+    fn documentation_shows_these_checks_and_targets() {
         let page = include_str!("../../../../docs/validation.md");
         let (_, page) = page.split_once("## The table").expect("the page has the table");
         let table = page.lines().filter(|line| line.starts_with('|')).skip(2);

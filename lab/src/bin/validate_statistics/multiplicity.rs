@@ -1,12 +1,12 @@
 //! Many benchmarks, many p values: Holm's and Benjamini-Hochberg's adjustments.
 //!
-//! What rbench does not use: its protection against many benchmarks is the second stage, on fresh builds. The
-//! suites of this study hold the one against the other.
+//! rbench does not use them: its protection against many benchmarks is the second stage, on fresh
+//! builds. The suites of this study compare the two methods.
 
-/// Holm's adjusted p values, in the order of the given ones:
-/// `p(i) = max over h <= i of min(1, (G − h + 1) · p(h))` for the sorted p values.
+/// Holm's adjusted p values, in the order of the given ones: `p(i) = max over h <= i of min(1, (G −
+/// h + 1) · p(h))` for the sorted p values.
 ///
-/// Rejecting what is at most α keeps P(any false rejection) at α, whatever the dependence.
+/// Rejecting those of at most α keeps P(any false rejection) at α, whatever the dependence.
 pub fn holm(p_values: &[f64]) -> Vec<f64> {
     let order = ascending(p_values);
     let mut adjusted = vec![0.0; p_values.len()];
@@ -18,11 +18,11 @@ pub fn holm(p_values: &[f64]) -> Vec<f64> {
     adjusted
 }
 
-/// Benjamini and Hochberg's adjusted p values, in the order of the given ones:
-/// `p(i) = min over h >= i of min(1, G · p(h) / h)` for the sorted p values.
+/// Benjamini and Hochberg's adjusted p values, in the order of the given ones: `p(i) = min over h
+/// >= i of min(1, G · p(h) / h)` for the sorted p values.
 ///
-/// Rejecting what is at most α keeps the expected share of false ones among the rejections at α, for
-/// independent or positively dependent benchmarks.
+/// Rejecting those of at most α keeps the expected share of false ones among the rejections at α,
+/// for independent or positively dependent benchmarks.
 pub fn benjamini_hochberg(p_values: &[f64]) -> Vec<f64> {
     let order = ascending(p_values);
     let mut adjusted = vec![0.0; p_values.len()];
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn a_single_p_value_and_none_stay_as_they_are() {
+    fn single_or_no_p_value_stays_the_same() {
         assert_close(&holm(&[0.03]), &[0.03]);
         assert_close(&benjamini_hochberg(&[0.03]), &[0.03]);
         assert_close(&holm(&[]), &[]);

@@ -1,4 +1,4 @@
-//! Diagnoses of simulated benchmarks: those that are steady have no warning, and the others are named.
+//! Diagnoses of simulated benchmarks: steady ones get no warning, and the others the right one.
 
 use cargo_rbench::{
     diagnosis::{Options, Warning, diagnose},
@@ -12,19 +12,19 @@ const BUILDS: u64 = 8;
 const EXECUTIONS: usize = 5;
 const MEASUREMENTS: usize = 200;
 
-/// What a measurement is more than its execution's value, given its index, relative.
+/// The relative deviation of a measurement from its execution's value, given its index.
 type More = fn(&mut Process, usize, &mut Random) -> f64;
-/// What is simulated, how much its levels vary, and what it does.
+/// The name of a simulated benchmark, the variation of its levels, and its phenomenon.
 type Row = (&'static str, Levels<f64>, More);
 
-/// A benchmark of 1,000 ns whose builds, executions and measurements vary by `levels` (standard deviations, relative),
-/// with what `more` adds to each.
+/// A benchmark of 1,000 ns whose builds, executions and measurements vary by `levels` (standard
+/// deviations, relative), plus the deviations of `more`.
 struct Benchmark {
     levels: Levels<f64>,
     more: More,
 }
 
-/// What one execution remembers from one measurement to the next.
+/// The state that an execution carries from one measurement to the next.
 struct Process {
     wandering: f64,
     slow: bool,
@@ -37,7 +37,7 @@ impl Process {
         Self { wandering: random.normal(), slow: random.chance(0.5), leap }
     }
 
-    /// A process of variance 1 whose neighbours have this correlation.
+    /// A process of variance 1 whose successive values have this correlation.
     fn wander(&mut self, correlation: f64, random: &mut Random) -> f64 {
         let fresh = (1.0 - correlation * correlation).sqrt() * random.normal();
         self.wandering = correlation * self.wandering + fresh;
@@ -73,7 +73,7 @@ impl Benchmark {
 }
 
 fn options() -> Options {
-    // The bootstrap's own error is no part of the claims.
+    // The claims do not include the error of the bootstrap itself.
     Options { repetitions: 100, estimator: Estimator::TrimmedMean, ..Options::default() }
 }
 
@@ -88,7 +88,7 @@ fn if_true(condition: bool, size: f64) -> f64 {
 const QUIET: Levels<f64> = Levels { execution: 0.005, build: 0.001, version: 0.001 };
 const SPREAD: Levels<f64> = Levels { execution: 0.005, build: 0.003, version: 0.003 };
 
-/// No warning of what is steady.
+/// Steady benchmarks get no warning.
 pub fn steady(sheet: &mut Sheet) {
     let heavy: More = |_, _, random| {
         let scale = (0..3).map(|_| random.normal().powi(2)).sum::<f64>() / 3.0;
@@ -118,7 +118,7 @@ pub fn steady(sheet: &mut Sheet) {
     }
 }
 
-/// What is not steady is named.
+/// Unsteady benchmarks get the right warning.
 pub fn named(sheet: &mut Sheet) {
     let warm_up: [Row; 2] = [
         ("5 % slower at first, over a tenth", QUIET, |_, index, _| {
@@ -163,7 +163,7 @@ fn names(sheet: &mut Sheet, rows: &[Row], is: fn(&Warning) -> bool) {
     }
 }
 
-/// The generalized intervals of shares hold them as often as they say, about.
+/// The generalized intervals of shares contain them about as often as their level promises.
 pub fn shares(sheet: &mut Sheet) {
     let benchmark = Benchmark {
         levels: Levels { execution: 0.01, build: 0.01, version: 0.01 },

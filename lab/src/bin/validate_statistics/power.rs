@@ -1,4 +1,4 @@
-//! Power of one stage, and what pairing gains.
+//! The power of one stage, and the gain from pairing.
 
 use std::f64::consts::FRAC_PI_2;
 
@@ -27,14 +27,15 @@ fn only_builds(builds: usize, correlation: f64) -> Simulation {
     Simulation { correlation, ..Simulation::new(truth, dimensions) }
 }
 
-/// The smallest changes that the two rules flag with a power of 80 %, where builds of different layouts differ by
-/// 30 %, and those of one layout by .5 % more or less than the change.
+/// The smallest changes that the two rules flag with a power of 80 %, where builds of different
+/// layouts differ by 30 %, and those of one layout by .5 % more or less than the change.
 ///
-/// Those of `paired` are of the noncentral t distribution. Those of `overlap` are the 80 % quantiles of the
-/// changes from which on two intervals lie apart, over 600,000 and more experiments drawn by other software.
+/// Those of `paired` are from the noncentral t distribution. Those of `overlap` are the 80 %
+/// quantiles of the smallest changes that separate the two intervals, over 600,000 and more
+/// experiments drawn by other software.
 pub fn of_rules(sheet: &mut Sheet) {
     for (builds, of_paired, of_overlap) in [(5, 0.84, 93.0), (10, 0.5, 56.0)] {
-        // Both rules judge the same layouts.
+        // Both rules get the same layouts.
         let trials = sheet.trials(40_000);
         for (rule, percent) in [(Rule::Paired, of_paired), (Rule::Overlap, of_overlap)] {
             let estimate = trials.rate(|random| {
@@ -98,13 +99,13 @@ fn found(
 /// The exact power of Welch's test for two versions of `l` normal builds with equal variances.
 ///
 /// With equal `l` the statistic is that of the pooled test, noncentral t with `2(l − 1)` degrees of
-/// freedom; only the critical value varies, with Welch's `ν = (l − 1) / (s² + (1 − s)²)` for the share
-/// `s` of one version in the sum of variances. That share has a Beta((l−1)/2, (l−1)/2) distribution
-/// and is independent of the sum. With `s = sin² θ` its density is smooth at both ends, and
-/// the midpoint rule does.
+/// freedom; only the critical value varies, with Welch's `ν = (l − 1) / (s² + (1 − s)²)` for the
+/// share `s` of one version in the sum of variances. That share has a Beta((l−1)/2, (l−1)/2)
+/// distribution and is independent of the sum. With `s = sin² θ` its density is smooth at both
+/// ends, and the midpoint rule suffices.
 ///
-/// To take `2(l − 1)` for the critical value as well gives 2.3 points too much at l = 5, and less than
-/// half a point from l = 10 on.
+/// Using `2(l − 1)` for the critical value as well gives 2.3 points too much at l = 5, and less
+/// than half a point from l = 10 on.
 pub fn welch_power(builds: usize, effect: f64) -> f64 {
     const POINTS: usize = 200;
     let pairs = builds as f64 - 1.0;
@@ -121,7 +122,7 @@ pub fn welch_power(builds: usize, effect: f64) -> f64 {
     total / weights
 }
 
-/// The gain is the correlation, and whatever it is, pairing keeps the false-alarm rate.
+/// The gain is the correlation; whatever it is, pairing keeps the false-alarm rate.
 pub fn pairing(sheet: &mut Sheet) {
     for correlation in [0.0, 0.5, 0.9] {
         let simulation = only_builds(30, correlation);
@@ -147,7 +148,7 @@ mod tests {
 
     /// By 200-point Gauss-Legendre quadrature over another parameter, with scipy 1.17.
     #[test]
-    fn the_power_of_welch_agrees_with_other_software() {
+    fn power_of_welch_agrees_with_other_software() {
         assert!((welch_power(5, 2.02) - 0.774_934).abs() < 1e-5);
         assert!((welch_power(10, 1.32) - 0.792_804).abs() < 1e-5);
         assert!((welch_power(5, 0.0) - 0.044_183).abs() < 1e-5);

@@ -1,4 +1,5 @@
-//! The procedure of a comparison as a whole: looks of the first stage, fresh builds for what is flagged.
+//! The procedure of a whole comparison: interim analyses of the first stage, fresh builds for
+//! flagged benchmarks.
 
 use cargo_rbench::{
     model::{InterimAnalyses, Metric},
@@ -14,14 +15,14 @@ use super::{
     stages::any_of_suite,
 };
 
-/// The looks of a comparison by default.
+/// The interim analyses of a comparison by default.
 pub const LOOKS: InterimAnalyses = InterimAnalyses { first: 5, most: 20 };
 
-/// Benchmarks judged together.
+/// Benchmarks decided together.
 const SUITE: usize = 50;
 
-/// A benchmark whose builds differ by `change` on average and deviate by `deviation` from that, both in
-/// logarithms.
+/// A benchmark whose builds differ by `change` on average and deviate by `deviation` from that,
+/// both in logarithms.
 #[derive(Clone, Copy)]
 struct Pairs {
     change: f64,
@@ -33,22 +34,22 @@ struct Pairs {
 pub struct Drawn {
     /// By the estimator.
     pub own: f64,
-    /// By the mean of all measurements, where the estimator is one of the fastest.
+    /// By the mean of all measurements, if the estimator uses only the fastest.
     pub mean: Option<f64>,
 }
 
-/// What came of a benchmark.
+/// The result of a benchmark.
 pub struct Decided {
     /// The verdict.
     pub verdict: Verdict,
     /// Builds of each version, in both stages.
     pub builds: usize,
-    /// The change reported, with its interval.
+    /// The reported change, with its interval.
     pub change: Change,
 }
 
 impl Decided {
-    /// Whether the interval that is reported contains the true change, a logarithm.
+    /// True if the reported interval contains the true change, a logarithm.
     fn covers(&self, change: f64) -> bool {
         (self.change.low..=self.change.high).contains(&change.exp_m1())
     }
@@ -64,24 +65,24 @@ pub struct FirstStage {
     pub nominated_by: Option<Decider>,
 }
 
-/// Measures the first stage of a benchmark as `compare` does, with pairs of builds that are drawn.
+/// Measures the first stage of a benchmark as `compare` does, with simulated pairs of builds.
 pub fn first_stage(
-    looks: InterimAnalyses,
+    analyses: InterimAnalyses,
     criteria: &Criteria,
     mut draw: impl FnMut(usize) -> Vec<Drawn>,
 ) -> Option<FirstStage> {
-    let all = looks.count();
+    let all = analyses.count();
     let mut pairs = Vec::new();
     let mut first = None;
-    for (look, builds) in looks.builds().enumerate() {
+    for (index, builds) in analyses.builds().enumerate() {
         pairs.extend(draw(builds as usize - pairs.len()));
-        let analysis = analyse(&pairs, AlphaSpending::at_analysis(criteria, look, all), criteria)?;
-        let later = looks.builds().enumerate().skip(look + 1);
-        let chance = later.map(|(look, builds)| {
-            let rates = AlphaSpending::at_analysis(criteria, look, all);
+        let analysis = analyse(&pairs, AlphaSpending::at_analysis(criteria, index, all), criteria)?;
+        let later = analyses.builds().enumerate().skip(index + 1);
+        let chance = later.map(|(index, builds)| {
+            let rates = AlphaSpending::at_analysis(criteria, index, all);
             analysis.chance_to_be_decided(builds as usize, rates, criteria)
         });
-        let ends = analysis.ends_first_stage(look + 1 == all, criteria);
+        let ends = analysis.ends_first_stage(index + 1 == all, criteria);
         let goes_on = !ends && chance.reduce(f64::max).is_some_and(|chance| chance >= WORTHWHILE);
         first = Some((analysis, ends));
         if !goes_on {
@@ -93,31 +94,32 @@ pub fn first_stage(
     Some(FirstStage { analysis, builds: pairs.len(), nominated_by })
 }
 
-/// Measures and judges one of `judged` benchmarks as `compare` does, with pairs of builds that are drawn.
+/// Measures and decides one of `suite` benchmarks as `compare` does, with simulated pairs of
+/// builds.
 pub fn compare(
-    looks: InterimAnalyses,
+    analyses: InterimAnalyses,
     criteria: &Criteria,
-    judged: usize,
+    suite: usize,
     draw: impl Fn(&mut Random) -> Drawn,
     random: &mut Random,
 ) -> Option<Decided> {
     let mut draw = |count: usize| -> Vec<Drawn> { (0..count).map(|_| draw(random)).collect() };
     let FirstStage { analysis: first, mut builds, nominated_by } =
-        first_stage(looks, criteria, &mut draw)?;
+        first_stage(analyses, criteria, &mut draw)?;
     let second = match nominated_by {
         None => None,
         Some(decider) => {
-            let fresh = if looks.is_fixed() {
-                looks.most as usize
+            let fresh = if analyses.is_fixed() {
+                analyses.most as usize
             } else {
-                first.assessment(decider).confirmation_builds(judged, criteria)
+                first.assessment(decider).confirmation_builds(suite, criteria)
             };
             builds += fresh;
-            let rates = AlphaSpending::second_stage(criteria, looks.count());
+            let rates = AlphaSpending::second_stage(criteria, analyses.count());
             Some(analyse(&draw(fresh), rates, criteria)?)
         }
     };
-    let Decision { verdict, decider, .. } = first.decide(second.as_ref(), judged, criteria);
+    let Decision { verdict, decider, .. } = first.decide(second.as_ref(), suite, criteria);
     let change = second.as_ref().unwrap_or(&first).assessment(decider).change;
     Some(Decided { verdict, builds, change })
 }
@@ -129,15 +131,15 @@ impl Pairs {
 
     fn compare(
         self,
-        looks: InterimAnalyses,
+        analyses: InterimAnalyses,
         criteria: &Criteria,
         random: &mut Random,
     ) -> Option<Decided> {
-        compare(looks, criteria, SUITE, |random| self.draw(random), random)
+        compare(analyses, criteria, SUITE, |random| self.draw(random), random)
     }
 }
 
-/// What pairs of builds that differ so much say.
+/// The analysis of pairs of builds with these differences.
 fn analyse(pairs: &[Drawn], rates: AlphaSpending, criteria: &Criteria) -> Option<Analysis> {
     let version = |differences: &[f64], is_head: bool| {
         let value = |difference: &f64| if is_head { 100.0 * difference.exp() } else { 100.0 };
@@ -152,7 +154,7 @@ fn analyse(pairs: &[Drawn], rates: AlphaSpending, criteria: &Criteria) -> Option
     Analysis::new(rates, &own, mean.as_ref(), Pairing::BySeed, criteria).ok()
 }
 
-/// What is counted of a benchmark.
+/// The counted results of a benchmark.
 fn counted(decided: &Decided, change: f64) -> [f64; 4] {
     [
         f64::from(matches!(decided.verdict, Verdict::Unchanged { .. })),
@@ -162,7 +164,8 @@ fn counted(decided: &Decided, change: f64) -> [f64; 4] {
     ]
 }
 
-/// Benchmarks that did not change, with builds that deviate by these shares of the smallest change of interest.
+/// Benchmarks that did not change, with builds that deviate by these shares of the smallest change
+/// of interest.
 pub fn without_change(sheet: &mut Sheet) {
     let criteria = Criteria::default();
     for (share, unchanged, early, most) in
@@ -190,12 +193,13 @@ pub fn without_change(sheet: &mut Sheet) {
     }
 }
 
-/// Benchmarks that changed by so many smallest changes of interest: how often that is called no change, how often
-/// it is reported, and whether the interval that is told contains it.
+/// Benchmarks that changed by these multiples of the smallest change of interest: how often the
+/// verdict is `unchanged`, how often the change is reported, and how often the reported interval
+/// contains it.
 pub fn with_change(sheet: &mut Sheet) {
     let criteria = Criteria::default();
     let unit = criteria.min_effect.ln_1p();
-    // The change, and the least that is reported with these deviations.
+    // The change, and the least rate of reports with these deviations.
     for (change, least) in
         [(1.0, [0.4, 0.4]), (1.25, [0.9, 0.8]), (1.5, [0.98, 0.93]), (2.0, [0.99, 0.97])]
     {
@@ -215,8 +219,8 @@ pub fn with_change(sheet: &mut Sheet) {
     }
 }
 
-/// The procedure where no change is too small to be of interest: false regressions, their cost, and power, for
-/// changes in standard deviations of the difference of two builds.
+/// The procedure if no change is too small to be of interest: false regressions, their cost, and
+/// power, for changes in standard deviations of the difference of two builds.
 pub fn without_min_effect(sheet: &mut Sheet) {
     let criteria = Criteria { min_effect: 0.0, ..Criteria::default() };
     let pairs = |effect: f64| Pairs { change: effect * 0.01, deviation: 0.01 };
@@ -248,8 +252,8 @@ pub fn without_min_effect(sheet: &mut Sheet) {
     }
 }
 
-/// The number of builds that is suggested, typed: how often a change of just the size that is promised is then
-/// reported.
+/// The suggested number of builds, when used: how often a change of exactly the promised size is
+/// then reported.
 pub fn advice(sheet: &mut Sheet) {
     let criteria = Criteria::default();
     for share in [1.0, 2.0] {

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 /// Replications that share one stream of random numbers, one after the other.
 const CHUNK: usize = 256;
 
-/// How often an experiment is replicated, and with which seed.
+/// The number of replications of an experiment, and their seed.
 pub struct Trials {
     pub seed: u64,
     pub count: usize,
@@ -23,8 +23,8 @@ pub struct Estimate {
 type Sums<const N: usize> = [(f64, f64); N];
 
 impl Trials {
-    /// The means of N numbers that each replication gives. One that gives none, because its data were
-    /// refused, makes them NaN, which meets no target.
+    /// The means of N numbers that each replication gives. A replication without a result, because
+    /// its data were rejected, makes them NaN, which meets no target.
     pub fn means<const N: usize>(
         &self,
         experiment: impl Fn(&mut Random) -> Option<[f64; N]> + Sync,
@@ -57,7 +57,7 @@ impl Trials {
         estimate
     }
 
-    /// How often something happens.
+    /// The rate of an event.
     pub fn rate(&self, experiment: impl Fn(&mut Random) -> Option<bool> + Sync) -> Estimate {
         self.mean(|random| experiment(random).map(f64::from))
     }
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_replication_counts_once_and_the_error_is_that_of_the_mean() {
+    fn replications_count_once_and_the_error_is_of_the_mean() {
         let trials = Trials { seed: 1, count: 1000 };
         let [one, normal] = trials.means(|random| Some([1.0, random.normal()]));
         assert_eq!((one.mean, one.error), (1.0, 0.0));
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn the_number_of_threads_does_not_matter() {
+    fn number_of_threads_does_not_matter() {
         let trials = Trials { seed: 2, count: 5000 };
         let sum = || trials.mean(|random| Some(random.normal())).mean;
         let alone = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_replication_without_a_result_is_not_passed_over() {
+    fn replication_without_a_result_makes_the_mean_nan() {
         let trials = Trials { seed: 3, count: 300 };
         assert!(trials.rate(|random| random.chance(0.5).then_some(true)).mean.is_nan());
     }

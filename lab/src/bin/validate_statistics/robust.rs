@@ -7,7 +7,7 @@ use super::{
     wilcoxon::{Null, efficiency, interval, two_sided_p, walsh_averages},
 };
 
-/// The share of wide differences, and how wide they are.
+/// The share of wide differences, and their width.
 const CONTAMINATION: (f64, f64) = (0.1, 5.0);
 
 /// Both tests where one difference in ten comes from a normal distribution five times as wide.
@@ -29,8 +29,9 @@ pub fn contaminated(sheet: &mut Sheet) {
     }
 }
 
-/// The power of both at the smallest change that the t test detects with 80 % in normal differences. No theory gives
-/// the targets: they are what the simulation gave, rounded, and hold both tests as they are.
+/// The power of both at the smallest change that the t test detects with 80 % in normal
+/// differences. No theory gives the targets: they are the rounded results of the simulation, and
+/// detect a change of either test.
 pub fn power(sheet: &mut Sheet) {
     for (builds, change, of_t, of_signed_rank) in
         [(5, 1.68, 0.86, 0.0), (10, 1.0, 0.83, 0.83), (20, 0.66, 0.81, 0.96)]
@@ -50,7 +51,7 @@ pub fn power(sheet: &mut Sheet) {
     }
 }
 
-/// What is known of the signed-rank test.
+/// Known results of the signed-rank test.
 pub fn known(sheet: &mut Sheet) {
     let null = Null::for_count(10);
     let critical = null.critical(0.05).map_or(f64::NAN, |w| w as f64);
@@ -70,7 +71,7 @@ pub fn known(sheet: &mut Sheet) {
     let covered = sheet.trials(40_000).rate(|random| {
         let differences = differences(10, 1.0, random);
         let [low, high] = interval(&differences, &null, 0.05)?;
-        // 9th of 55 at each end.
+        // The 9th of 55 at each end.
         debug_assert!(walsh_averages(&differences)[8] >= low);
         Some(low <= 1.0 && 1.0 <= high)
     });
@@ -78,7 +79,7 @@ pub fn known(sheet: &mut Sheet) {
     sheet.estimated(check, Target::Rounded(0.9512, 1e-4), covered);
 }
 
-/// So many differences with a standard deviation of 1 about a change.
+/// Differences of `builds` pairs with a standard deviation of 1 about a change.
 fn differences(builds: usize, change: f64, random: &mut Random) -> Vec<f64> {
     let (share, width) = CONTAMINATION;
     let scale = f64::sqrt(1.0 - share + share * width * width);

@@ -19,13 +19,13 @@ const NOISE: f64 = 0.003;
 /// The standard deviation between layouts.
 const LAYOUTS: f64 = 0.01;
 
-/// Benchmarks judged together: .2 % of false verdicts are meant for each, of either direction.
+/// Benchmarks decided together; each may have .2 % false verdicts in either direction.
 const SUITE: usize = 50;
 
-/// False verdicts with one commit measured three times, so that the variance between sessions has two
-/// degrees of freedom.
+/// False verdicts with one commit measured three times, so that the variance between sessions has
+/// two degrees of freedom.
 pub fn false_verdicts(sheet: &mut Sheet) {
-    // Of two sessions, paired by seed.
+    // Two sessions, paired by seed.
     let standard_error = NOISE * (2.0 / BUILDS as f64).sqrt();
     for times in [0.0, 1.0, 3.0] {
         let between = times * standard_error;
@@ -35,7 +35,7 @@ pub fn false_verdicts(sheet: &mut Sheet) {
     }
 }
 
-/// Whether two versions that do not differ get a verdict that says so.
+/// True if two equal versions get a verdict that reports a difference.
 fn is_false(between: f64, random: &mut Random) -> Option<bool> {
     let criteria = Criteria { min_effect: 0.0, ..Criteria::default() };
     let layouts = draw_layouts(random);
@@ -49,7 +49,7 @@ fn is_false(between: f64, random: &mut Random) -> Option<bool> {
     let layouts = draw_layouts(random);
     let (base, head) = (session(&layouts, between, random)?, session(&layouts, between, random)?);
     let stage = Assessment::across(&base, &head, Pairing::BySeed, &variance, &criteria).ok()?;
-    // What is not flagged is no change: a verdict would only look for the reason, which takes its time.
+    // An unflagged result is no change, and the slow search for the reason is skipped.
     if stage.flag.is_none() {
         return Some(false);
     }
@@ -57,12 +57,12 @@ fn is_false(between: f64, random: &mut Random) -> Option<bool> {
     Some(matches!(verdict, Verdict::Regressed { .. } | Verdict::Improved { .. }))
 }
 
-/// The effects of the layouts of a commit.
+/// The effects of the layouts on a commit.
 fn draw_layouts(random: &mut Random) -> Vec<f64> {
     (0..BUILDS).map(|_| LAYOUTS * random.normal()).collect()
 }
 
-/// What a session measures of a commit.
+/// The results of a session for a commit.
 fn session(layouts: &[f64], between: f64, random: &mut Random) -> Option<Summary> {
     let shift = between * random.normal();
     let builds = (1..).zip(layouts).map(|(seed, layout)| {

@@ -1,8 +1,8 @@
-//! Changes of the shape of a distribution: what only a part of the measurements, or only their spread, shows. And the
-//! rate of false regressions by whatever distribution pairs of builds have.
+//! Changes of the shape of a distribution, which only a part of the measurements or only their
+//! spread shows; and the rate of false regressions for several distributions of pairs of builds.
 //!
-//! Each build is executed once, interleaved with the same build of the other version, and takes 80 measurements with
-//! noise of its own.
+//! Each build is executed once, interleaved with the same build of the other version, and takes 80
+//! measurements with independent noise.
 
 use cargo_rbench::stats::{Criteria, Estimator, Random, Scratch, Verdict, paired_ratio};
 
@@ -15,19 +15,19 @@ use super::{
 /// Measurements of an execution.
 const MEASUREMENTS: usize = 80;
 
-/// Benchmarks judged together.
+/// Benchmarks decided together.
 const SUITE: usize = 20;
 
-/// How the measurements of one version are distributed, in shares of 100.
+/// The distribution of the measurements of one version, in shares of 100.
 #[derive(Clone, Copy)]
 struct Shape {
-    /// What the fast measurements are about.
+    /// The center of the fast measurements.
     level: f64,
     /// The standard deviation of each measurement.
     noise: f64,
-    /// Which share of measurements is slower by a fifth.
+    /// The share of measurements that are slower by a fifth.
     slow: f64,
-    /// In phases of so many measurements.
+    /// The number of successive measurements that are fast or slow together.
     phase: usize,
 }
 
@@ -47,7 +47,7 @@ impl Shape {
     }
 }
 
-/// One pair of builds, whose ratio deviates by so much from what their shapes make it.
+/// One pair of builds, whose ratio deviates by `deviation` from that of their shapes.
 fn pair(shapes: [Shape; 2], deviation: f64, random: &mut Random) -> Drawn {
     let [base, head] = shapes.map(|shape| shape.execution(random));
     let mut scratch = Scratch::default();
@@ -59,7 +59,8 @@ fn pair(shapes: [Shape; 2], deviation: f64, random: &mut Random) -> Drawn {
     }
 }
 
-/// How often such versions are called regressed, improved, and unchanged, and the builds that it took.
+/// The rates of the verdicts regressed, improved and unchanged for such versions, and the mean
+/// number of builds.
 fn verdicts(sheet: &mut Sheet, shapes: [Shape; 2], deviation: f64) -> [Estimate; 4] {
     let criteria = Criteria::default();
     sheet.few_trials(5_000).means(|random| {
@@ -85,7 +86,8 @@ pub fn spread(sheet: &mut Sheet) {
     }
 }
 
-/// A fast path that is faster, and a slow one that is taken more often, so that the mean increases; and the reverse.
+/// A fast path that is faster, and a slow one that is taken more often, so that the mean increases;
+/// and the reverse.
 pub fn slow_path(sheet: &mut Sheet) {
     for (slow, phase, least) in [(0.2, 1, 0.95), (0.3, 1, 0.98), (0.3, 10, 0.75)] {
         let head = Shape { level: 0.98, slow, phase, ..STEADY };
@@ -102,8 +104,8 @@ pub fn slow_path(sheet: &mut Sheet) {
     }
 }
 
-/// Measurements that become slower by a fifth, each by chance or in phases: the mean increases by a fifth of their
-/// share.
+/// Measurements that become slower by a fifth, each by chance or in phases: the mean increases by a
+/// fifth of their share.
 pub fn slower_share(sheet: &mut Sheet) {
     for (slow, phase, least, builds) in [
         (0.05, 1, 0.15, 12.0),
@@ -123,7 +125,8 @@ pub fn slower_share(sheet: &mut Sheet) {
     }
 }
 
-/// Every measurement changes by the same factor: how many verdicts the mean beside the fastest costs.
+/// Every measurement changes by the same factor: the verdicts that are lost because the mean must
+/// agree with the fastest.
 pub fn factor(sheet: &mut Sheet) {
     let criteria = Criteria::default();
     for percent in [0.0, 2.0, 3.0] {
@@ -159,9 +162,9 @@ pub fn factor(sheet: &mut Sheet) {
 /// Draws the difference of a pair of builds.
 type Distribution = dyn Fn(&mut Random) -> f64 + Sync;
 
-/// No change, and no smallest change of interest: P(any false regression) among so many benchmarks, by the
-/// distribution of a pair of builds; the mean has the same one and is independent, the worst case. Only `±a`, where one
-/// process of a pair is slow as a whole, is the same by both estimates.
+/// No change, and no smallest change of interest: P(any false regression) in a suite, by the
+/// distribution of a pair of builds; the mean has the same one and is independent, the worst case.
+/// Only `±a`, where one process of a pair is slow as a whole, is the same by both estimates.
 pub fn false_regressions(sheet: &mut Sheet) {
     let criteria = Criteria { min_effect: 0.0, ..Criteria::default() };
     let t3 = |random: &mut Random| {
@@ -188,24 +191,25 @@ pub fn false_regressions(sheet: &mut Sheet) {
         ("+-a", &two_values),
     ];
     for (kind, draw) in kinds {
-        for judged in [1_u16, 10, 100, 1000] {
-            // A rare event of each one: as many trials as make its rate among all of them known.
-            let trials = if judged < 100 { 100_000 } else { 400_000 };
+        for suite in [1_u16, 10, 100, 1000] {
+            // The event is rare for each benchmark: enough trials that its rate in the whole suite
+            // is known.
+            let trials = if suite < 100 { 100_000 } else { 400_000 };
             let rate = sheet.trials(trials).rate(|random| {
                 let pair = |random: &mut Random| {
                     let own = 0.01 * draw(random);
                     let is_shared = kind == "+-a";
                     Drawn { own, mean: Some(if is_shared { own } else { 0.01 * draw(random) }) }
                 };
-                let decided = procedure::compare(LOOKS, &criteria, judged.into(), pair, random)?;
+                let decided = procedure::compare(LOOKS, &criteria, suite.into(), pair, random)?;
                 Some(matches!(decided.verdict, Verdict::Regressed { .. }))
             });
-            let any = |rate: f64| 1.0 - (1.0 - rate).powi(judged.into());
-            let slope = f64::from(judged) * (1.0 - rate.mean).powi(i32::from(judged) - 1);
+            let any = |rate: f64| 1.0 - (1.0 - rate).powi(suite.into());
+            let slope = f64::from(suite) * (1.0 - rate.mean).powi(i32::from(suite) - 1);
             let estimate = Estimate { mean: any(rate.mean), error: slope * rate.error };
-            // Two values are the worst there is for a t test.
-            let most = if kind == "+-a" && judged > 100 { 0.15 } else { 0.05 };
-            let check = format!("no change, {kind}, {judged} benchmarks: P(any regressed)");
+            // Two values are the worst case for a t test.
+            let most = if kind == "+-a" && suite > 100 { 0.15 } else { 0.05 };
+            let check = format!("no change, {kind}, {suite} benchmarks: P(any regressed)");
             sheet.estimated(check, Target::AtMost(most), estimate);
         }
     }

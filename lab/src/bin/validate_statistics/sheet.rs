@@ -1,26 +1,27 @@
-//! The table of checks: what each must give, and what it gave.
+//! The table of checks: the target of each, and its result.
 
 use std::fmt;
 
 use super::replicate::{Estimate, Trials};
 
-/// How many replications each check takes.
+/// The number of replications of each check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Precision {
-    /// So many that every tolerance is several Monte-Carlo standard errors wide.
+    /// Enough that every tolerance is several Monte-Carlo standard errors wide.
     Full,
-    /// So few that it takes seconds without optimisation. Three Monte-Carlo standard errors are added to
-    /// every tolerance, so this form finds gross errors only.
+    /// Few enough to take seconds without optimisation. Three Monte-Carlo standard errors are added
+    /// to every tolerance, so this form finds gross errors only.
     #[cfg_attr(not(test), expect(dead_code, reason = "the form for the tests"))]
     Short,
 }
 
-/// What a check must give.
+/// The target of a check.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Target {
     /// This value, up to a tolerance.
     Within(f64, f64),
-    /// This value, up to three Monte-Carlo standard errors and half a unit of its last printed digit.
+    /// This value, up to three Monte-Carlo standard errors and half a unit of its last printed
+    /// digit.
     Rounded(f64, f64),
     /// From the first to the second value.
     Between(f64, f64),
@@ -33,13 +34,13 @@ pub enum Target {
 /// One check of the table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// What is checked.
+    /// The checked quantity.
     pub check: String,
-    /// What it must give.
+    /// The target.
     pub target: Target,
-    /// What it gives.
+    /// The result.
     pub obtained: f64,
-    /// The Monte-Carlo standard error of that; none for what is computed exactly.
+    /// The Monte-Carlo standard error of the result; none if it is computed exactly.
     pub error: Option<f64>,
     /// True if and only if the target is met.
     pub ok: bool,
@@ -59,18 +60,18 @@ impl Sheet {
         Self { precision, seed: 0, rows: vec![] }
     }
 
-    /// That many replications in full precision, with a seed of their own.
+    /// The replications of a check: this many in full precision, with a new seed.
     pub fn trials(&mut self, full: usize) -> Trials {
         self.seed += 1;
         let count = match self.precision {
             Precision::Full => full,
-            // At least as many as make a standard error of a rate of 4 % mean something.
+            // Enough for a meaningful standard error of a rate of 4 %.
             Precision::Short => full.min(300 + full / 400),
         };
         Trials { seed: self.seed, count }
     }
 
-    /// As [`Self::trials`], of what takes so long that the short form can only find what nearly always fails.
+    /// Like [`Self::trials`], for slow checks whose short form only detects near-certain failures.
     pub fn few_trials(&mut self, full: usize) -> Trials {
         let Trials { seed, count } = self.trials(full);
         match self.precision {
@@ -79,7 +80,7 @@ impl Sheet {
         }
     }
 
-    /// Records what a simulation gave.
+    /// Records the result of a simulation.
     pub fn estimated(&mut self, check: String, target: Target, estimate: Estimate) {
         let Estimate { mean: obtained, error } = estimate;
         let slack = match self.precision {
@@ -90,7 +91,7 @@ impl Sheet {
         self.rows.push(Row { check, target, obtained, error: Some(error), ok });
     }
 
-    /// Records what is computed exactly.
+    /// Records a result that is computed exactly.
     pub fn exact(&mut self, check: String, target: Target, obtained: f64) {
         let ok = target.is_met(obtained, 0.0, 0.0);
         self.rows.push(Row { check, target, obtained, error: None, ok });
@@ -147,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_target_is_met_up_to_its_tolerance_and_never_by_nan() {
+    fn target_is_met_within_its_tolerance_and_never_by_nan() {
         assert!(Target::Within(1.0, 0.5).is_met(1.5, 9.0, 0.0));
         assert!(!Target::Within(1.0, 0.5).is_met(1.6, 9.0, 0.0));
         assert!(Target::Rounded(0.33, 0.01).is_met(0.340_5, 0.002, 0.0));

@@ -1,13 +1,13 @@
-//! Simulated experiments with known truth: three-level data of one or two versions, builds of several
-//! shapes, a machine that drifts, and two orders of execution.
+//! Simulated experiments with known truth: three-level data of one or two versions, builds of
+//! several shapes, a machine that drifts, and two orders of execution.
 
 use cargo_rbench::{
     model::{Metric, SampleSizes},
     stats::{InvalidMeasurement, Levels, Measurements, Random},
 };
 
-/// How the true values of builds scatter about that of their version; every shape is scaled to mean 0
-/// and variance 1.
+/// The distribution of the true values of builds about that of their version. Every shape is scaled
+/// to mean 0 and variance 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Shape {
     /// Normal.
@@ -38,10 +38,10 @@ impl Shape {
     }
 }
 
-/// How the machine's speed changes while an experiment runs; sizes in the metric's unit.
+/// The change of the machine's speed during an experiment; sizes in the metric's unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Drift {
-    /// Not at all.
+    /// No drift.
     None,
     /// Each execution adds an independent normal step; the last is off by this standard deviation.
     RandomWalk(f64),
@@ -52,7 +52,7 @@ pub enum Drift {
 }
 
 impl Drift {
-    /// What the drift adds to each of `count` executions, in the order in which they run.
+    /// The drift of each of `count` executions, in the order in which they run.
     fn offsets(self, count: usize, random: &mut Random) -> Vec<f64> {
         let steps = count as f64;
         match self {
@@ -79,8 +79,8 @@ impl Drift {
 /// The order in which the executions of two versions run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Each round passes all seeds in random order; for each, the builds of both versions run one after
-    /// the other, in random order.
+    /// Each round passes all seeds in random order; for each, the builds of both versions run one
+    /// after the other, in random order.
     Rounds,
     /// All of the base, then all of the head; each in rounds over the seeds.
     BaseThenHead,
@@ -90,7 +90,7 @@ pub enum Order {
 type Slot = (usize, usize);
 
 impl Order {
-    /// Who runs when.
+    /// The executions in the order in which they run.
     fn slots(self, versions: usize, dimensions: SampleSizes, random: &mut Random) -> Vec<Slot> {
         let mut seeds: Vec<usize> = (0..dimensions.builds).collect();
         let mut both: Vec<usize> = (0..versions).collect();
@@ -120,25 +120,25 @@ impl Order {
 
 /// A truth to draw experiments from.
 ///
-/// Measurement `i` of execution `j` of build `k` is `mean + build effect + execution effect + drift +
-/// error`: the additive model of Kalibera et al. 2005 and 2006.
+/// Measurement `i` of execution `j` of build `k` is `mean + build effect + execution effect + drift
+/// + error`: the additive model of Kalibera et al. 2005 and 2006.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Simulation {
-    /// The true value of the base, in the metric's unit. Effects should be far smaller, or a measurement
-    /// might fall below 0 and be refused.
+    /// The true value of the base, in the metric's unit. Effects should be far smaller, or a
+    /// measurement might fall below 0 and be rejected.
     pub mean: f64,
     /// The head's true value is `mean + shift`.
     pub shift: f64,
     /// The true variance components, in the squared unit.
     pub components: Levels<f64>,
-    /// How builds scatter; executions and measurements are normal.
+    /// The distribution of builds; executions and measurements are normal.
     pub shape: Shape,
-    /// The correlation of the effects that a layout has on both versions, from 0 to 1: with matched
-    /// layouts it is high. Both versions' effects share a part of the wanted shape.
+    /// The correlation of a layout's effects on both versions, from 0 to 1; it is high with layouts
+    /// of the same addresses or order. Both versions' effects share a part of the wanted shape.
     pub correlation: f64,
-    /// How the machine drifts.
+    /// The drift of the machine.
     pub drift: Drift,
-    /// In which order the executions run.
+    /// The order of the executions.
     pub order: Order,
     /// Builds, executions, measurements.
     pub dimensions: SampleSizes,
@@ -195,7 +195,8 @@ impl Simulation {
         let (common, own) = (self.correlation.sqrt(), (1.0 - self.correlation).sqrt());
         let mut values = std::array::from_fn(|_| Vec::with_capacity(self.dimensions.builds));
         for _ in 0..self.dimensions.builds {
-            // Only what counts is drawn, so that draws without correlation keep the exact shape.
+            // Only effects that count are drawn, so that draws without correlation keep the exact
+            // shape.
             let layout = if common > 0.0 { common * self.shape.draw(random) } else { 0.0 };
             for (version, values) in values.iter_mut().enumerate() {
                 let rest = if own > 0.0 { own * self.shape.draw(random) } else { 0.0 };

@@ -1,4 +1,4 @@
-//! Two stages: a regression is what is flagged and, on fresh builds alone, confirmed.
+//! Two stages: a regression is flagged first and then confirmed on fresh builds alone.
 
 use cargo_rbench::{
     model::SampleSizes,
@@ -15,16 +15,17 @@ use super::{
 /// Builds per version and stage.
 const BUILDS: usize = 10;
 
-/// Benchmarks judged together.
+/// Benchmarks decided together.
 const SUITE: usize = 50;
 
-/// No change is too small to be of interest: the smallest of interest would only lower the false alarms.
+/// No change is too small to be of interest: the smallest of interest would only lower the false
+/// alarms.
 fn criteria() -> Criteria {
     Criteria { min_effect: 0.0, ..Criteria::default() }
 }
 
 /// Measures a benchmark once, or twice if need be.
-fn judge(
+fn measure(
     simulation: &Simulation,
     pairing: Pairing,
     criteria: &Criteria,
@@ -40,8 +41,8 @@ fn judge(
     Some((first, second))
 }
 
-/// The verdict where there may be a change: where nothing was measured again, it would only look for the reason
-/// of there being none, which takes its time.
+/// The verdict where there may be a change. Without a second stage, deciding would only search for
+/// the reason why there is none, which takes time.
 fn verdict(first: &Assessment, second: Option<&Assessment>) -> Option<Verdict> {
     second.map(|second| Verdict::decide(first, Some(second), SUITE, &criteria()))
 }
@@ -59,22 +60,22 @@ fn of_difference() -> Simulation {
     Simulation { correlation: 0.5, ..Simulation::new(truth, dimensions) }
 }
 
-/// A change of just the smallest size of interest, with builds that tell it precisely.
+/// A change of exactly the smallest size of interest, with builds that estimate it precisely.
 pub fn unchanged(sheet: &mut Sheet) {
     let criteria = Criteria { min_effect: 0.002, ..criteria() };
     let simulation = of_difference();
     let simulation = Simulation { shift: 0.002 * simulation.mean, ..simulation };
     let unchanged = sheet.trials(60_000).rate(|random| {
-        let (first, second) = judge(&simulation, Pairing::BySeed, &criteria, random)?;
-        // As the verdict has it: by whichever stage is the last.
+        let (first, second) = measure(&simulation, Pairing::BySeed, &criteria, random)?;
+        // As in the verdict: by whichever stage is the last.
         Some(second.map_or(first.equivalent, |second| second.equivalent))
     });
     let check = "two stages, l=10+10, change of min-effect = 2 sd of d: unchanged".to_owned();
     sheet.estimated(check, Target::AtMost(0.05), unchanged);
 }
 
-/// A suite of 50, unpaired, of which 5 benchmarks change by 2 sd of their build means: what each way of
-/// judging many benchmarks reports falsely, and what it finds.
+/// A suite of 50, unpaired, of which 5 benchmarks change by 2 sd of their build means: the false
+/// reports of each method for many benchmarks, and the changes it finds.
 pub fn suites(sheet: &mut Sheet) {
     const CHANGED: usize = 5;
     let dimensions =
@@ -82,7 +83,7 @@ pub fn suites(sheet: &mut Sheet) {
     let truth = Levels { execution: 0.0, build: 0.0, version: 1.0 };
     let same = Simulation::new(truth, dimensions);
     let changed = Simulation { shift: 2.0, ..same };
-    // For each way: any false report, share of the changes found.
+    // For each method: any false report, share of the changes found.
     let score = |reported: &dyn Fn(usize) -> bool| {
         let found = (0..CHANGED).filter(|&index| reported(index)).count();
         let any_false = (CHANGED..SUITE).any(reported);
@@ -92,7 +93,7 @@ pub fn suites(sheet: &mut Sheet) {
         let (mut p, mut regressed) = (vec![], vec![]);
         for index in 0..SUITE {
             let simulation = if index < CHANGED { &changed } else { &same };
-            let (first, second) = judge(simulation, Pairing::Unpaired, &criteria(), random)?;
+            let (first, second) = measure(simulation, Pairing::Unpaired, &criteria(), random)?;
             p.push(first.comparison.p);
             regressed.push(is_regression(&first, second.as_ref()));
         }

@@ -1,4 +1,4 @@
-//! What is computed exactly: t quantiles.
+//! Exactly computed values: t quantiles.
 
 use cargo_rbench::stats::distribution::t_quantile;
 

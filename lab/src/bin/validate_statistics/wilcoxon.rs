@@ -1,11 +1,13 @@
-//! The signed-rank test of Wilcoxon (1945) with its exact null distribution, and the estimate and interval of
-//! Hodges & Lehmann (1963) that belong to it.
+//! The signed-rank test of Wilcoxon (1945) with its exact null distribution, and the estimate and
+//! interval of Hodges & Lehmann (1963) that belong to it.
 //!
-//! `W` is the sum of the ranks, by size, of the positive differences. If differences are symmetric about 0, every
-//! sign is a toss of a coin, so `W` is a sum of a random half of the ranks. Differences of pairs of builds are
-//! symmetric where nothing changed, since layouts and the order of executions are drawn alike for both versions.
+//! `W` is the sum of the ranks, by size, of the positive differences. If differences are symmetric
+//! about 0, every sign is a toss of a coin, so `W` is a sum of a random half of the ranks.
+//! Differences of pairs of builds are symmetric where nothing changed, because layouts and the
+//! order of executions are drawn alike for both versions.
 
-/// The distribution of `W` if nothing differs, in halves of ranks: equal sizes share their mean rank.
+/// The distribution of `W` if nothing differs, in halves of ranks: equal sizes share their mean
+/// rank.
 #[derive(Clone, Debug)]
 pub struct Null {
     /// P(2W <= index).
@@ -13,12 +15,12 @@ pub struct Null {
 }
 
 impl Null {
-    /// For so many differences of different sizes.
+    /// The distribution for `count` differences of different sizes.
     pub fn for_count(count: usize) -> Self {
         Self::of_doubled(&(1..=count).map(|rank| 2 * rank).collect::<Vec<_>>())
     }
 
-    /// By adding rank after rank: half of what was reached before stays, and half moves up by the rank.
+    /// Adds rank after rank: half of the previous probability stays, and half moves up by the rank.
     fn of_doubled(ranks: &[usize]) -> Self {
         let most: usize = ranks.iter().sum();
         let mut density = vec![0.0; most + 1];
@@ -55,14 +57,15 @@ impl Null {
         (0..=most / 2).take_while(rejected).last()
     }
 
-    /// How often a two-sided test at this rate rejects where nothing differs.
+    /// The rejection rate of a two-sided test at this nominal rate if nothing differs.
     pub fn size(&self, rate: f64) -> f64 {
         self.critical(rate).map_or(0.0, |w| 2.0 * self.at_most(2 * w))
     }
 }
 
-/// The two-sided p value of "the differences are symmetric about 0". `null` is for so many differences of
-/// different sizes; where there are zeros, which tell nothing, or equal sizes, the distribution for those is used.
+/// The two-sided p value of "the differences are symmetric about 0". `null` is for this number of
+/// differences of different sizes. With zeros, which carry no information, or equal sizes, their
+/// exact distribution is used.
 pub fn two_sided_p(differences: &[f64], null: &Null) -> f64 {
     let mut sorted: Vec<f64> = differences.iter().copied().filter(|d| *d != 0.0).collect();
     sorted.sort_by(|a, b| a.abs().total_cmp(&b.abs()));
@@ -96,15 +99,17 @@ pub fn walsh_averages(differences: &[f64]) -> Vec<f64> {
     averages
 }
 
-/// The interval of the center that the test at this rate does not reject; none if it rejects nothing.
+/// The interval of the center that the test at this rate does not reject; none if it rejects
+/// nothing.
 pub fn interval(differences: &[f64], null: &Null, rate: f64) -> Option<[f64; 2]> {
     let outside = null.critical(rate)?;
     let averages = walsh_averages(differences);
     Some([averages[outside], averages[averages.len() - 1 - outside]])
 }
 
-/// How many differences the t test needs for each that this one needs, in the limit of many small ones:
-/// `12 σ² (∫ f²)²`, where `f` is a normal density with a share of one that is `width` times as wide.
+/// The asymptotic relative efficiency: the number of differences that the t test needs for each
+/// that this one needs, in the limit of many small ones. It is `12 σ² (∫ f²)²`, where `f` is a
+/// normal density with a share of one that is `width` times as wide.
 pub fn efficiency(share: f64, width: f64) -> f64 {
     let parts = [(1.0 - share, 1.0), (share, width)];
     let variance: f64 = parts.iter().map(|(p, s)| p * s * s).sum();
@@ -142,13 +147,13 @@ mod tests {
     }
 
     #[test]
-    fn the_interval_has_the_ninth_of_fifty_five_averages_at_each_end() {
+    fn interval_ends_at_the_ninth_of_fifty_five_averages() {
         let differences = [0.3, -1.2, 0.8, -0.4, 1.1, 2.9, 0.1, 0.6, -0.7, 0.05];
         let averages = walsh_averages(&differences);
         assert_eq!(averages.len(), 55);
         let found = interval(&differences, &Null::for_count(10), 0.05).unwrap();
         assert_eq!(found.map(f64::to_bits), [averages[8], averages[46]].map(f64::to_bits));
-        // It is what the test does not reject.
+        // It is the set of centers that the test does not reject.
         let null = Null::for_count(10);
         let p = |center: f64| two_sided_p(&differences.map(|d| d - center), &null);
         for end in found {
@@ -171,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn the_efficiency_is_the_known_one() {
+    fn efficiency_is_the_known_one() {
         for (share, width, known) in [(0.0, 1.0, 0.955), (0.1, 3.0, 1.37), (0.1, 5.0, 2.41)] {
             let found = efficiency(share, width);
             assert!((found - known).abs() < 0.006, "{width}: {found}");

@@ -1,8 +1,9 @@
 //! A team, a year: how often comparisons report regressions where nothing changed.
 //!
-//! 100 benchmarks, 20 pull requests a day, 250 days. Pairs of builds differ by normal numbers about 0, whose standard
-//! deviation is given in smallest changes of interest and is the same for all benchmarks. The first stage is simulated.
-//! How likely fresh builds confirm what it nominates is computed, since that is far too rare to be counted.
+//! 100 benchmarks, 20 pull requests a day, 250 days. Pairs of builds differ by normal numbers about
+//! 0, whose standard deviation is given in smallest changes of interest and is the same for all
+//! benchmarks. The first stage is simulated. The probability that fresh builds confirm its
+//! nominations is computed, because confirmation is far too rare to be counted.
 
 use cargo_rbench::stats::{Criteria, power::power_to_report};
 
@@ -12,16 +13,16 @@ use super::{
     sheet::{Sheet, Target},
 };
 
-/// Benchmarks judged together.
+/// Benchmarks decided together.
 const BENCHMARKS: u16 = 100;
 
 /// Comparisons in a year: 20 a day on 250 days.
 const COMPARISONS: f64 = 20.0 * 250.0;
 
-/// What a team may call rare: false alarms a year.
+/// A rate of false alarms that a team may call rare, per year.
 const RARE: f64 = 5.0;
 
-/// What `false-alarm-rate` has to be for that: the 5 % of each comparison allow 250 a year.
+/// The `false-alarm-rate` that this needs: the 5 % of each comparison allow 250 a year.
 const RARE_RATE: f64 = 0.05 * RARE / 250.0;
 
 /// The standard deviations of the difference of a pair of builds, in smallest changes of interest.
@@ -30,8 +31,9 @@ const DEVIATIONS: [f64; 7] = [0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0];
 /// More fresh builds than any comparison makes.
 const MOST_FRESH: usize = 100;
 
-/// False regressions a year by the standard deviation of pairs of builds: with the default rate of false alarms, judged
-/// by one estimate and by two that are independent of each other; and with the rate that makes them rare.
+/// False regressions a year by the standard deviation of pairs of builds: with the default rate of
+/// false alarms, decided by one estimate and by two independent ones; and with the rate that makes
+/// them rare.
 pub fn year(sheet: &mut Sheet) {
     let normal = Criteria::default();
     for has_mean in [false, true] {
@@ -48,12 +50,13 @@ pub fn year(sheet: &mut Sheet) {
     }
 }
 
-/// The mean may veto as well, which is left out: so this is an upper bound where there are two estimates.
+/// The mean may also veto, which is left out: so this is an upper bound if there are two estimates.
 fn row(sheet: &mut Sheet, criteria: &Criteria, has_mean: bool, deviation: f64, most: f64) {
     let unit = criteria.min_effect.ln_1p();
     let rate = criteria.false_alarm_rate;
-    let judged = usize::from(BENCHMARKS);
-    // By the number of fresh builds: how likely they confirm a change in the direction that was flagged.
+    let suite = usize::from(BENCHMARKS);
+    // The probability, by the number of fresh builds, that they confirm a change in the flagged
+    // direction.
     let confirmed: Vec<f64> = (0..MOST_FRESH)
         .map(|builds| {
             let (builds, needed) = (builds as f64, rate.min(1.0 / f64::from(BENCHMARKS)));
@@ -66,7 +69,7 @@ fn row(sheet: &mut Sheet, criteria: &Criteria, has_mean: bool, deviation: f64, m
         let draw = |count: usize| (0..count).map(|_| pair()).collect();
         let first = procedure::first_stage(LOOKS, criteria, draw)?;
         Some(first.nominated_by.map_or(0.0, |decider| {
-            let fresh = first.analysis.assessment(decider).confirmation_builds(judged, criteria);
+            let fresh = first.analysis.assessment(decider).confirmation_builds(suite, criteria);
             // One of both directions is a regression.
             confirmed[fresh] / 2.0
         }))

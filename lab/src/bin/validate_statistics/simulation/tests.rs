@@ -1,4 +1,4 @@
-//! Simulated experiments have the truth that was asked for.
+//! Simulated experiments have the requested truth.
 
 #![expect(clippy::float_cmp, reason = "equal values are the same double")]
 
@@ -15,7 +15,7 @@ fn components(version: f64, build: f64, execution: f64) -> Levels<f64> {
 }
 
 #[test]
-fn every_shape_has_mean_zero_and_variance_one() {
+fn shapes_have_mean_zero_and_variance_one() {
     for shape in SHAPES {
         let mut random = Random::new(1);
         let values: Vec<f64> = (0..40_000).map(|_| shape.draw(&mut random)).collect();
@@ -27,7 +27,7 @@ fn every_shape_has_mean_zero_and_variance_one() {
 }
 
 #[test]
-fn the_dimensions_are_those_asked_for_and_a_seed_repeats_the_experiment() {
+fn dimensions_are_as_requested_and_a_seed_repeats_the_data() {
     let simulation = Simulation::new(components(1.0, 1.0, 1.0), SHAPE);
     let [base, head] = simulation.two(&mut Random::new(2)).unwrap();
     assert_eq!(base.builds().len(), 4);
@@ -37,7 +37,7 @@ fn the_dimensions_are_those_asked_for_and_a_seed_repeats_the_experiment() {
 }
 
 #[test]
-fn only_what_has_a_component_varies() {
+fn only_levels_with_a_component_vary() {
     let values = |components| {
         Simulation::new(components, SHAPE).one(&mut Random::new(3)).unwrap().values().to_vec()
     };
@@ -51,7 +51,7 @@ fn only_what_has_a_component_varies() {
 }
 
 #[test]
-fn correlated_builds_of_both_versions_differ_as_much_as_asked() {
+fn correlated_builds_of_both_versions_differ_as_requested() {
     let many = SampleSizes { first_look: None, builds: 20_000, executions: 1, measurements: 1 };
     for shape in SHAPES {
         for correlation in [0.0, 0.5, 1.0] {
@@ -68,7 +68,7 @@ fn correlated_builds_of_both_versions_differ_as_much_as_asked() {
 }
 
 #[test]
-fn rounds_keep_the_builds_of_a_seed_together_and_the_other_order_keeps_versions_apart() {
+fn rounds_keep_seeds_together_and_the_other_order_versions() {
     let mut random = Random::new(5);
     let rounds = Order::Rounds.slots(2, SHAPE, &mut random);
     assert_eq!(rounds.len(), 24);
@@ -83,7 +83,7 @@ fn rounds_keep_the_builds_of_a_seed_together_and_the_other_order_keeps_versions_
 }
 
 #[test]
-fn a_drift_follows_the_order_of_execution() {
+fn drift_follows_the_order_of_execution() {
     let mut random = Random::new(6);
     assert_eq!(Drift::Linear(4.0).offsets(5, &mut random), [0.0, 1.0, 2.0, 3.0, 4.0]);
     assert_eq!(Drift::Linear(4.0).offsets(1, &mut random), [0.0]);
@@ -96,7 +96,7 @@ fn a_drift_follows_the_order_of_execution() {
 }
 
 #[test]
-fn the_head_is_shifted_as_asked() {
+fn head_is_shifted_as_requested() {
     let mut simulation = Simulation::new(components(0.0, 0.0, 0.0), SHAPE);
     simulation.shift = 50.0;
     let [base, head] = simulation.two(&mut Random::new(7)).unwrap();
@@ -105,7 +105,7 @@ fn the_head_is_shifted_as_asked() {
 }
 
 #[test]
-fn effects_that_reach_below_zero_are_refused_rather_than_bent() {
+fn effects_below_zero_are_rejected_rather_than_clamped() {
     let wide = Simulation::new(components(1e8, 0.0, 0.0), SHAPE);
     assert!(wide.one(&mut Random::new(8)).is_err());
 }
