@@ -112,7 +112,7 @@ fn merged(parts: &[Part<'_>]) -> Result<Value, String> {
         // A single part may be empty.
         warnings.retain(|warning| warning["kind"] != "nothing_compared");
     }
-    for name in ["machine", "dimensions"] {
+    for name in ["machine", "sample_sizes"] {
         // Parts without measurements have no machine state.
         let mut known =
             parts.iter().filter_map(|(_, part)| part.get(name)).filter(|one| !one.is_null());

@@ -14,6 +14,7 @@ const CHANCE: f64 = 0.01;
 /// less than another benchmark, and enough executions show any difference.
 const ENOUGH: f64 = 1.5;
 
+/// A steady benchmark, diagnosed from the same minutes: what both show is the machine's doing.
 #[derive(Clone, Debug)]
 pub struct Control {
     /// Its measurements, interleaved with those of the benchmark.

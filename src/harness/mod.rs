@@ -81,7 +81,11 @@ pub trait Harness: fmt::Debug + Send + Sync {
     }
 
     /// The reason why an execution, interleaved or alone, cannot have this number of measurements; none if it can.
-    fn measurement_limit(&self, _measurements: usize, _is_interleaved: bool) -> Option<&'static str> {
+    fn measurement_limit(
+        &self,
+        _measurements: usize,
+        _is_interleaved: bool,
+    ) -> Option<&'static str> {
         None
     }
 

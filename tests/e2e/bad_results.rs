@@ -14,8 +14,19 @@ fn with_more_work(project: TestProject) -> TestProject {
     project
 }
 
-const QUICK: [&str; 11] =
-    ["compare", "--config", "build.strategy=relink", "-l", "3", "-m", "1", "-n", "3", "--config", "experiment.warm-up=1ms"];
+const QUICK: [&str; 11] = [
+    "compare",
+    "--config",
+    "build.strategy=relink",
+    "-l",
+    "3",
+    "-m",
+    "1",
+    "-n",
+    "3",
+    "--config",
+    "experiment.warm-up=1ms",
+];
 
 #[test]
 fn invalid_store_is_named_before_building_and_untouched() {
@@ -75,8 +86,11 @@ fn duplicate_id_is_one_failing_benchmark() {
 #[ignore = "takes long"]
 fn full_store_ends_the_run_and_the_same_command_resumes() {
     let project = project();
-    let much = [&QUICK[..5], &["-m", "10", "-n", "3", "--config", "experiment.warm-up=1ms"]].concat();
-    project.rbench(&["build", "HEAD~1", "HEAD", "--builds", "3", "--config", "build.strategy=relink"]).ok();
+    let much =
+        [&QUICK[..5], &["-m", "10", "-n", "3", "--config", "experiment.warm-up=1ms"]].concat();
+    project
+        .rbench(&["build", "HEAD~1", "HEAD", "--builds", "3", "--config", "build.strategy=relink"])
+        .ok();
     // The first limit that fits the empty store and some executions, but not all of them.
     let mut limits = (6..16).map(|exponent| {
         let limited = format!("ulimit -f {}; exec \"$@\"", 1 << exponent);

@@ -7,8 +7,16 @@ use serde_json::Value;
 use crate::support::{TestProject, history::History, rbench::Outcome};
 
 /// The least that gives a verdict.
-const SHORT: [&str; 8] =
-    ["bisect", "start..HEAD", "--config", "build.strategy=relink", "-l4", "-n5", "--config", "experiment.warm-up=1ms"];
+const SHORT: [&str; 8] = [
+    "bisect",
+    "start..HEAD",
+    "--config",
+    "build.strategy=relink",
+    "-l4",
+    "-n5",
+    "--config",
+    "experiment.warm-up=1ms",
+];
 
 fn bisect(project: &TestProject, more: &[&str]) -> Outcome {
     project.rbench(&[&SHORT[..], more, &["--format", "json"]].concat()).run()
@@ -139,7 +147,8 @@ fn one_comparison_suffices_without_change_and_budget_ends_it() {
     assert_eq!(benchmark(&report, "changing")["outcome"], "unchanged", "{}", outcome.told());
     assert_eq!(report["measured_comparisons"], 1);
 
-    let hurried = bisect(&project, &["changing", "--config", "build.seed=7", "--budget", "1ms"]).assert_exit(0);
+    let hurried = bisect(&project, &["changing", "--config", "build.seed=7", "--budget", "1ms"])
+        .assert_exit(0);
     let report = hurried.json("bisect");
     assert_eq!(report["stopped"], true, "{}", hurried.told());
     assert_eq!(report["measured_comparisons"], 1);

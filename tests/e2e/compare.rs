@@ -17,11 +17,23 @@ use cargo_rbench::{
 use crate::support::TestProject;
 
 /// The least that gives a verdict.
-const SHORT: [&str; 9] = ["compare", "--config", "build.strategy=relink", "-l", "4", "-m", "1", "-n", "5"];
+const SHORT: [&str; 9] =
+    ["compare", "--config", "build.strategy=relink", "-l", "4", "-m", "1", "-n", "5"];
 
 /// The same, and quick.
-const QUICK: [&str; 11] =
-    ["compare", "--config", "build.strategy=relink", "-l", "4", "-m", "1", "-n", "5", "--config", "experiment.warm-up=5ms"];
+const QUICK: [&str; 11] = [
+    "compare",
+    "--config",
+    "build.strategy=relink",
+    "-l",
+    "4",
+    "-m",
+    "1",
+    "-n",
+    "5",
+    "--config",
+    "experiment.warm-up=5ms",
+];
 
 /// Two versions of `counted`; the second does this many rounds.
 fn project(rounds: &str) -> TestProject {
@@ -174,7 +186,8 @@ fn interrupted_comparison_is_resumed_by_the_same_command() {
     let history = project.rbench(&["history"]).fails_with(2);
     history.assert_stderr_has(&["no experiment has finished yet", "unfinished: 1 experiment\n"]);
 
-    let other = [&SHORT[..], &["--config", "build.seed=7", "--config", "experiment.warm-up=1ms"]].concat();
+    let other =
+        [&SHORT[..], &["--config", "build.seed=7", "--config", "experiment.warm-up=1ms"]].concat();
     let outcome = project.rbench(&other).run().assert_exit(1);
     outcome.assert_stderr_has(&["cannot be resumed, because it differs", "seed: 1, not 7"]);
 
@@ -294,6 +307,7 @@ fn exit_code_can_include_inconclusive_or_nothing() {
 #[test]
 fn invalid_settings_are_rejected_before_building() {
     let project = project("30_000");
-    let outcome = project.rbench(&["compare", "--config", "verdict.false-alarm-rate=5"]).fails_with(2);
+    let outcome =
+        project.rbench(&["compare", "--config", "verdict.false-alarm-rate=5"]).fails_with(2);
     assert!(!outcome.stderr().contains("compiling"), "{}", outcome.told());
 }

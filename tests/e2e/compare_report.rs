@@ -5,8 +5,19 @@ use std::fs;
 use crate::support::TestProject;
 
 /// The least that gives a verdict, and quick.
-const QUICK: [&str; 11] =
-    ["compare", "--config", "build.strategy=relink", "-l", "4", "-m", "1", "-n", "5", "--config", "experiment.warm-up=5ms"];
+const QUICK: [&str; 11] = [
+    "compare",
+    "--config",
+    "build.strategy=relink",
+    "-l",
+    "4",
+    "-m",
+    "1",
+    "-n",
+    "5",
+    "--config",
+    "experiment.warm-up=5ms",
+];
 
 /// Reports again what [`compared`] stored.
 const STORED: [&str; 2] = ["compare", "--stored"];

@@ -120,7 +120,8 @@ fn additions_of_a_build_script_exist_when_the_benchmark_runs() {
     project.replace("benches/work.rs", "println!(\"steps", line);
     project.commit("Read what the build script adds");
     let build = |arguments: &[&str]| {
-        project.build(&[&["--config", "build.strategy=relink", "--builds", "1"], arguments].concat())
+        project
+            .build(&[&["--config", "build.strategy=relink", "--builds", "1"], arguments].concat())
     };
     build(&[]);
     let again = build(&[]);

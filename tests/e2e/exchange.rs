@@ -8,8 +8,20 @@ use std::{
 use crate::support::{TestProject, rbench::PROGRAM};
 
 /// The least that gives a result, and quick.
-const RUN: [&str; 12] =
-    ["run", "HEAD", "--config", "build.strategy=relink", "-l", "2", "-m", "1", "-n", "2", "--config", "experiment.warm-up=1ms"];
+const RUN: [&str; 12] = [
+    "run",
+    "HEAD",
+    "--config",
+    "build.strategy=relink",
+    "-l",
+    "2",
+    "-m",
+    "1",
+    "-n",
+    "2",
+    "--config",
+    "experiment.warm-up=1ms",
+];
 
 #[test]
 fn export_is_imported_once_and_shown_elsewhere() {
@@ -37,7 +49,18 @@ fn interleaved_results_keep_their_mode_through_an_export() {
     let project = TestProject::of("counted");
     project.replace("src/lib.rs", "u64 = 1_000", "u64 = 2_000");
     project.commit("Change the work");
-    let short = ["--config", "build.strategy=relink", "-l", "4", "-m", "1", "-n", "5", "--config", "experiment.warm-up=1ms"];
+    let short = [
+        "--config",
+        "build.strategy=relink",
+        "-l",
+        "4",
+        "-m",
+        "1",
+        "-n",
+        "5",
+        "--config",
+        "experiment.warm-up=1ms",
+    ];
     let compare = ["compare", "--no-confirm", "--fail-on", "never", "--no-skip"];
     project.rbench(&[&compare, &short[..]].concat()).ok();
     let exported = project.rbench(&["export"]).ok().stdout();

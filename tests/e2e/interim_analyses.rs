@@ -8,7 +8,15 @@ use serde_json::Value;
 use crate::support::{TestProject, rbench::Outcome};
 
 /// Few and short measurements per execution.
-const SHORT: [&str; 7] = ["compare", "--config", "build.strategy=relink", "-n", "5", "--config", "experiment.warm-up=1ms"];
+const SHORT: [&str; 7] = [
+    "compare",
+    "--config",
+    "build.strategy=relink",
+    "-n",
+    "5",
+    "--config",
+    "experiment.warm-up=1ms",
+];
 
 /// Two versions of `counted`; the second does thirty times the work in `changing`.
 fn project() -> TestProject {

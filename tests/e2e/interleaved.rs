@@ -179,7 +179,8 @@ fn benchmark_failing_only_interleaved_runs_sequentially() {
     assert_nothing_is_left(&project);
 }
 
-const ONLY: [&str; 6] = ["--filter", "good", "--filter", "bad", "--config", "experiment.warm-up=100ms"];
+const ONLY: [&str; 6] =
+    ["--filter", "good", "--filter", "bad", "--config", "experiment.warm-up=100ms"];
 
 /// Starts a comparison, and interrupts it in the middle of a pair after some others.
 #[track_caller]

@@ -16,8 +16,18 @@ use serde_json::Value;
 use crate::support::{TestProject, rbench::Rbench};
 
 /// The least that is stored, and quick.
-const LITTLE: [&str; 10] =
-    ["--config", "build.strategy=relink", "-l", "2", "-m", "1", "-n", "3", "--config", "experiment.warm-up=1ms"];
+const LITTLE: [&str; 10] = [
+    "--config",
+    "build.strategy=relink",
+    "-l",
+    "2",
+    "-m",
+    "1",
+    "-n",
+    "3",
+    "--config",
+    "experiment.warm-up=1ms",
+];
 
 fn run(project: &TestProject, arguments: &[&str]) -> Rbench {
     project.rbench(&[&["run"], arguments, &LITTLE[..]].concat())
@@ -181,7 +191,8 @@ fn benchmark_too_slow_for_its_iterations_is_tuned_again() {
     let min_time = Duration::from_micros(100);
     // This number would take an hour.
     store.record_tuned(&steady, &this_machine(), min_time, 1_000_000_000).unwrap();
-    let outcome = run(&project, &["HEAD", "--filter", "steady", "--config", "experiment.deadline=1s"]).ok();
+    let outcome =
+        run(&project, &["HEAD", "--filter", "steady", "--config", "experiment.deadline=1s"]).ok();
     outcome.assert_stdout_has(&["steady"]);
     let iterations = store.tuned(&steady, &this_machine(), min_time).unwrap();
     assert!(iterations.is_some_and(|iterations| iterations < 1000), "{iterations:?}");
@@ -194,8 +205,18 @@ fn divan_sample_size_is_tuned_once_and_passed_to_each_run() {
     let (package, target) = ("fixture-divan".to_owned(), "same".to_owned());
     let sum = Benchmark { package, target, name: Name::plain("same::sum") };
     let min_time = Duration::from_micros(100);
-    let sample_sizes =
-        ["-l", "2", "-m", "2", "-n", "20", "--config", "experiment.min-time=100us", "--config", "build.strategy=relink"];
+    let sample_sizes = [
+        "-l",
+        "2",
+        "-m",
+        "2",
+        "-n",
+        "20",
+        "--config",
+        "experiment.min-time=100us",
+        "--config",
+        "build.strategy=relink",
+    ];
     let iterations = |filter: &str| {
         let run = project
             .rbench(&[&["run", "HEAD", "--filter", filter], &sample_sizes[..]].concat())

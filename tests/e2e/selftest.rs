@@ -54,7 +54,7 @@ fn version_is_compared_with_itself_in_the_requested_modes() {
         // On a quiet machine, most pairs of a benchmark may be equal to the nanosecond, which
         // leaves no scale.
         let pairs: usize =
-            mode["autocorrelation"]["autocorrelation"].as_u64().unwrap_or(0).try_into().unwrap();
+            mode["autocorrelation"]["pairs"].as_u64().unwrap_or(0).try_into().unwrap();
         let of_varying = |varying: usize| 2 * (3 * varying).saturating_sub(1);
         assert!((0..=benchmarks).any(|varying| pairs == of_varying(varying)), "{pairs}");
         assert_eq!(mode["noise_floors"].as_array().unwrap().len(), benchmarks);

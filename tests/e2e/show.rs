@@ -3,8 +3,18 @@
 use crate::support::TestProject;
 
 /// Quick, with more than one build so that there is a layout effect to estimate.
-const QUICK: [&str; 10] =
-    ["--config", "build.strategy=relink", "-l", "3", "-m", "2", "-n", "3", "--config", "experiment.warm-up=1ms"];
+const QUICK: [&str; 10] = [
+    "--config",
+    "build.strategy=relink",
+    "-l",
+    "3",
+    "-m",
+    "2",
+    "-n",
+    "3",
+    "--config",
+    "experiment.warm-up=1ms",
+];
 
 fn run(project: &TestProject, revision: &str) {
     project.rbench(&[&["run", revision], &QUICK[..]].concat()).ok();

@@ -20,9 +20,9 @@ use serde_json::Value;
 
 /// The benchmarks with a defect, and the warning that names it.
 const PHENOMENA: [(&str, &str); 4] = [
-    ("notifies", "prologue"),
+    ("notifies", "order_effect"),
     ("warms up", "warm_up"),
-    ("leaps", "leaps"),
+    ("leaps", "level_shifts"),
     ("two states", "simultaneous_states"),
 ];
 /// The benchmark without a defect.

@@ -142,10 +142,10 @@ impl Examination {
         why("advice", found.advice.as_ref().err().map(text));
         why("trend", found.trend.as_ref().err().map(text));
         why("states", found.states.as_ref().err().map(text));
-        why("leaps", found.leaps.as_ref().err().map(text));
-        why("simultaneous", found.simultaneous.as_ref().err().map(text));
-        why("prologue", self.prologue.as_ref().err().cloned());
-        why("neighbours", found.neighbours.as_ref().err().map(text));
+        why("level_shifts", found.leaps.as_ref().err().map(text));
+        why("multimodality", found.simultaneous.as_ref().err().map(text));
+        why("order_effect", self.prologue.as_ref().err().cloned());
+        why("autocorrelation", found.neighbours.as_ref().err().map(text));
         why("estimators", found.candidates.as_ref().err().map(text));
         why("length", self.length.as_ref().err().cloned());
         ExaminationFields {

@@ -79,7 +79,11 @@ impl Examination {
             ("sequence", "measurements in the order of time", self.sequences()),
             ("variance", "where the variance comes from", self.variance()),
             ("estimators", "estimators by the number of measurements", self.estimators()),
-            ("prologue", "after other benchmarks, against a fresh process", self.order_effects()),
+            (
+                "order-effect",
+                "after other benchmarks, against a fresh process",
+                self.order_effects(),
+            ),
             ("length", "error of a measurement by its iterations", self.lengths()),
         ]
     }

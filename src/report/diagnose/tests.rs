@@ -115,7 +115,7 @@ fn json() {
     let mut json: serde_json::Value = serde_json::from_str(&text).unwrap();
     // Lists with one entry for each execution are long and uninteresting.
     for benchmark in json["benchmarks"].as_array_mut().unwrap() {
-        for finding in ["states", "leaps"] {
+        for finding in ["states", "level_shifts"] {
             if let Some(all) = benchmark["diagnosis"][finding]["executions"].as_array_mut() {
                 all.truncate(1);
             }
@@ -132,7 +132,7 @@ fn plots() {
     let plots = report("parse/<a>").plots();
     let names: Vec<&str> = plots.iter().map(|plot| plot.name.as_str()).collect();
     let of_first =
-        ["density", "normal", "sequence", "variance", "estimators", "prologue", "length"];
+        ["density", "normal", "sequence", "variance", "estimators", "order-effect", "length"];
     assert_eq!(names[..7], of_first.map(|name| format!("parse--a-{name}.svg")));
     assert_eq!(names.len(), 13, "the steady one has no prologue, and the others nothing");
     insta::assert_snapshot!(plots[3].svg);

@@ -17,8 +17,18 @@ use crate::support::{
 };
 
 /// The least that gives a verdict, and quick.
-const QUICK: [&str; 10] =
-    ["--config", "build.strategy=relink", "-l", "4", "-m", "1", "-n", "5", "--config", "experiment.warm-up=5ms"];
+const QUICK: [&str; 10] = [
+    "--config",
+    "build.strategy=relink",
+    "-l",
+    "4",
+    "-m",
+    "1",
+    "-n",
+    "5",
+    "--config",
+    "experiment.warm-up=5ms",
+];
 
 const TOKEN: &str = "s3cret-of-this-job";
 

@@ -37,7 +37,7 @@ pub const BENCHMARKS: usize = 29;
 /// Stands for all benchmarks in place of an id.
 pub const EVERY: &str = "*";
 
-const CODE: &str = "src/elf.rs";
+const CODE: &str = "src/code.rs";
 const DATA: &str = "src/data.rs";
 const UNAFFECTED: &str = "unaffected";
 /// The verdict when the whole program is the same.

@@ -98,7 +98,7 @@ impl Impact<'_> {
 
     /// True if exactly these lists have entries.
     fn has_only(&self, keys: &[&str]) -> bool {
-        let all = ["functions", "files", "variables", "doubts"];
+        let all = ["functions", "files", "variables", "uncertainties"];
         all.iter().all(|key| self.list(key).is_empty() != keys.contains(key))
     }
 
@@ -126,7 +126,7 @@ impl Impact<'_> {
                 let has = |uncertainty: &Value| {
                     uncertainty.as_str().is_some_and(|text| text.contains(part))
                 };
-                self.has_only(&["uncertainties"]) && self.list("doubts").iter().any(has)
+                self.has_only(&["uncertainties"]) && self.list("uncertainties").iter().any(has)
             }
             By::File(path) => self.has_only(&["files"]) && self.list("files") == [path],
             By::Variable(name) => self.has_only(&["variables"]) && self.list("variables") == [name],

@@ -145,10 +145,10 @@ impl Trials {
     }
 
     fn in_this_process(&mut self, tree: &Path, count: usize) -> Result<(), Box<dyn Error>> {
-        let project = Project::find(Some(&tree.join("Cargo.toml")))?;
+        let project = Project::find(Some(&tree.join("Cargo.toml")), &[])?;
         let words = ["compare"].into_iter().chain(COMPARE).map(|word| match word {
             // Each trial with a fault that runs to the deadline takes several deadlines.
-            "20s" => "1s".to_owned(),
+            "experiment.deadline=20s" => "experiment.deadline=1s".to_owned(),
             word => word.to_owned(),
         });
         let Command::Compare(args) = Cli::parse_words(&words.collect::<Vec<_>>())?.command else {
