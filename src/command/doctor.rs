@@ -14,10 +14,11 @@ use crate::{
     error::{Error, Exit, Result},
     harness::Conditions,
     machine::{
-        doctor::{self, Finding, Severity, probe},
+        doctor::{self, probe},
         this_machine,
     },
     measure::Trial,
+    model::{Finding, Severity},
     process::{Interrupt, SavedHandler, counting::find_valgrind},
     project::Project,
     report::doctor::DoctorReport,
@@ -26,7 +27,7 @@ use crate::{
 /// Less than this is soon full: a compilation of a large project takes some gigabytes.
 const LITTLE_SPACE: u64 = 2 << 30;
 
-/// InterimAnalyses, tries and reports.
+/// Checks the machine and reports.
 pub fn run(args: &DoctorArgs) -> Result<Exit> {
     let interrupt = Interrupt::on_signals(SavedHandler::Nothing)?;
     let output = Output::new(args.format)?;
@@ -86,7 +87,7 @@ fn valgrind() -> Finding {
     const INSTALL: &str = "sudo apt-get install valgrind (or: sudo dnf install valgrind)";
     let path = find_valgrind().map_or_else(|_| CHECK.into(), OsString::from);
     let finding = tool(CHECK, &path, "--version", INSTALL);
-    if finding.grade == Severity::Ok {
+    if finding.severity == Severity::Ok {
         return finding;
     }
     let found = format!("{}; `--metric instructions` and `explain` need it", finding.found);
@@ -163,13 +164,13 @@ mod tests {
     #[test]
     fn a_tool_that_does_not_run_is_something_that_only_the_user_can_install() {
         let finding = tool("linker", "/does/not/exist".as_ref(), "--version", "install it");
-        assert_eq!(finding.grade, Severity::User("install it".to_owned()));
+        assert_eq!(finding.severity, Severity::User("install it".to_owned()));
         assert!(finding.matters);
     }
 
     #[test]
     fn rbench_can_make_space() {
-        assert!(matches!(disk_space_finding(1 << 20).grade, Severity::Rbench(_)));
+        assert!(matches!(disk_space_finding(1 << 20).severity, Severity::Rbench(_)));
         assert_eq!(disk_space_finding(3 << 30), Finding::ok("disk-space", "3.0 GiB are free"));
     }
 }

@@ -152,7 +152,7 @@ impl SamplingConfig {
     pub const fn sample_sizes(&self) -> SampleSizes {
         let Self { interim_analyses: looks, executions, measurements, .. } = *self;
         SampleSizes {
-            first_look: if looks.is_fixed() { None } else { Some(looks.first as usize) },
+            first_analysis: if looks.is_fixed() { None } else { Some(looks.first as usize) },
             builds: looks.most as usize,
             executions: executions as usize,
             measurements: measurements as usize,

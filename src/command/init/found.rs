@@ -27,7 +27,7 @@ pub struct ProjectSummary {
     notes: Vec<String>,
 }
 
-/// InterimAnalyses at the working tree.
+/// Inspects the working tree.
 pub fn inspect(project: &Project) -> Result<ProjectSummary> {
     let metadata = metadata(project)?;
     let mut found = ProjectSummary {

@@ -28,7 +28,7 @@ struct NewFile {
     purpose: &'static str,
 }
 
-/// InterimAnalyses, writes and tells.
+/// Inspects the project, writes the files and reports.
 pub fn run(args: &InitArgs) -> Result<Exit> {
     let project = Project::find(args.manifest_path.as_deref(), &[])?;
     let found = found::inspect(&project)?;
