@@ -55,7 +55,7 @@ fn named_files(text: &str) -> BTreeSet<String> {
 #[test]
 fn documents_name_only_existing_files() {
     let mut named = 0;
-    for document in ["README.md", "DESIGN.md", "CHANGELOG.md"] {
+    for document in ["README.md", "ARCHITECTURE.md", "DESIGN.md", "CHANGELOG.md"] {
         let text = fs::read_to_string(project().join(document)).unwrap();
         for path in named_files(&text) {
             assert!(
