@@ -2,13 +2,14 @@
 
 use std::fmt;
 
-/// What the process tells its caller. This is a public interface: README.md lists it.
+/// The exit code of the process. It is a public interface: README.md lists the codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
-    /// All that was asked was done, and no regression was found.
+    /// Everything requested was done, and no regression was found.
     Success = 0,
-    /// At least one benchmark regressed, or a self-test found that this machine is not fit to judge.
+    /// At least one benchmark regressed, or a self-test found that verdicts on this machine are
+    /// unreliable.
     Regression = 1,
     /// The command line or a configuration file asks for something impossible.
     Usage = 2,
@@ -16,7 +17,7 @@ pub enum Exit {
     Build = 3,
     /// A benchmark failed: crashed, hung, or gave no valid measurements.
     Benchmark = 4,
-    /// Some verdict is inconclusive, and the caller asked to be told.
+    /// Some verdict is inconclusive, and the caller asked for this exit code.
     Inconclusive = 5,
     /// A defect of rbench itself.
     Internal = 70,
@@ -33,16 +34,16 @@ impl From<Exit> for std::process::ExitCode {
 /// The result of everything that can fail for a reason the user should read.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// A failure as the user reads it.
+/// An error for the user: the failed operation, its causes and hints, and the exit code.
 ///
 /// ```
 /// use cargo_rbench::error::{Exit, Error};
 ///
-/// let failure = Error::new(Exit::Usage, "cannot find revision `v9` in /repo")
+/// let error = Error::new(Exit::Usage, "cannot find revision `v9` in /repo")
 ///     .cause("no reference or commit has that name")
 ///     .hint("list the tags with: git tag");
 /// assert_eq!(
-///     failure.to_string(),
+///     error.to_string(),
 ///     "cannot find revision `v9` in /repo\n  no reference or commit has that name\n\
 ///      hint: list the tags with: git tag"
 /// );
@@ -57,7 +58,7 @@ pub struct Error {
 }
 
 impl Error {
-    /// A failure of the operation `what`, a fragment that reads well after `error: `.
+    /// An error of the operation `what`, a fragment that reads well after `error: `.
     pub fn new(exit: Exit, what: impl Into<String>) -> Self {
         Self { exit, what: what.into(), causes: Vec::new(), hints: Vec::new(), command: None }
     }
@@ -77,19 +78,19 @@ impl Error {
     }
 
     /// Adds the exact command of the process that failed. It is not displayed: it may be long, and
-    /// what it names may be gone.
+    /// its files may be gone.
     #[must_use]
     pub fn with_command(mut self, command: impl Into<String>) -> Self {
         self.command = Some(command.into());
         self
     }
 
-    /// The exact command of the process that failed, for those who ask for details.
+    /// The exact command of the process that failed, for verbose output.
     pub fn command(&self) -> Option<&str> {
         self.command.as_deref()
     }
 
-    /// The exit code of a process that ends with this failure.
+    /// The exit code of a process that ends with this error.
     pub const fn exit(&self) -> Exit {
         self.exit
     }
@@ -119,9 +120,9 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// Turns an error of a library into a [`Error`] that says what was being done.
+/// Converts an error of a library to an [`Error`] that names the failed operation.
 pub trait Context<T> {
-    /// Gives the error the exit code and the operation; the error and its sources become causes.
+    /// Adds the exit code and the operation; the error and its sources become causes.
     fn context<S: Into<String>>(self, exit: Exit, what: impl FnOnce() -> S) -> Result<T>;
 }
 
@@ -144,21 +145,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_io_error_says_what_was_being_done_and_why_it_failed() {
-        let failure = std::fs::read("/no/such/file")
+    fn context_adds_the_operation_to_an_io_error() {
+        let error = std::fs::read("/no/such/file")
             .context(Exit::Build, || "cannot read the link recipe")
             .unwrap_err();
-        assert_eq!(failure.exit(), Exit::Build);
+        assert_eq!(error.exit(), Exit::Build);
         assert_eq!(
-            failure.to_string(),
+            error.to_string(),
             "cannot read the link recipe\n  No such file or directory (os error 2)"
         );
     }
 
     #[test]
-    fn every_line_of_a_cause_is_indented_and_hints_come_last() {
-        let failure =
+    fn display_indents_causes_and_ends_with_hints() {
+        let error =
             Error::new(Exit::Internal, "cannot link").hint("try again").cause("first\n\nsecond");
-        assert_eq!(failure.to_string(), "cannot link\n  first\n\n  second\nhint: try again");
+        assert_eq!(error.to_string(), "cannot link\n  first\n\n  second\nhint: try again");
     }
 }

@@ -3,13 +3,13 @@
 
 use std::borrow::Cow;
 
-/// The text on one line, with each character that steers or reorders what is shown as its escape in Rust:
-/// `\u{1b}`, `\n`, `\u{202e}`.
+/// Returns the text on one line, and escapes each character that controls or reorders the display
+/// as in Rust: `\u{1b}`, `\n`, `\u{202e}`.
 pub fn escape_untrusted(text: &str) -> Cow<'_, str> {
     escaped(text, is_hidden)
 }
 
-/// The same, but line breaks and tabs stay: for messages of several lines.
+/// Like [`escape_untrusted`], but keeps line breaks and tabs: for messages of several lines.
 pub fn escape_untrusted_lines(text: &str) -> Cow<'_, str> {
     escaped(text, |character| is_hidden(character) && !matches!(character, '\n' | '\t'))
 }
@@ -29,7 +29,8 @@ fn escaped(text: &str, hidden: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Whether a character steers a terminal (C0, DEL, C1), breaks a line, or changes the direction of writing.
+/// True if a character controls a terminal (C0, DEL, C1), breaks a line, or changes the direction
+/// of writing.
 pub fn is_hidden(character: char) -> bool {
     character.is_control()
         || matches!(
@@ -49,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_steers_a_terminal_is_shown_as_its_escape() {
+    fn terminal_controls_are_escaped() {
         assert_eq!(escape_untrusted("a\u{1b}[31mb"), r"a\u{1b}[31mb");
         assert_eq!(
             escape_untrusted("a\r\n\tb\u{7}\0\u{7f}\u{9b}"),
@@ -58,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changes_the_direction_of_writing_is_shown_as_its_escape() {
+    fn direction_controls_are_escaped() {
         let all = ('\u{202a}'..='\u{202e}').chain('\u{2066}'..='\u{2069}').chain(['\u{200f}']);
         for character in all {
             let code = u32::from(character);
@@ -67,12 +68,12 @@ mod tests {
     }
 
     #[test]
-    fn lines_and_tabs_of_a_message_stay() {
+    fn escape_untrusted_lines_keeps_line_breaks_and_tabs() {
         assert_eq!(escape_untrusted_lines("a\n\tb\r\u{1b}c"), "a\n\tb\\r\\u{1b}c");
     }
 
     #[test]
-    fn all_else_stays_as_it_is() {
+    fn other_characters_are_not_escaped() {
         for text in ["parse/1024", r"f(\n)", "größe 排序 👩\u{200d}🔬", ""] {
             assert_eq!(escape_untrusted(text), text);
         }

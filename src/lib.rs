@@ -1,13 +1,14 @@
 //! Regression benchmarking across builds.
 //!
-//! A tool that measures one binary per commit cannot tell a slower function from an unlucky address.
-//! rbench builds each version several times with different code layouts, executes each build several
-//! times, and reports a regression only if a test that treats layouts as random finds a difference,
-//! and finds it again on fresh builds.
+//! A tool that measures one binary per commit cannot distinguish a slower function from an unlucky
+//! address. rbench builds each version several times with different code layouts, executes each
+//! build several times, and reports a regression only if a test that treats layouts as random finds
+//! a difference, and finds it again on fresh builds.
 //!
-//! Data flows one way: [`cli`] parses the command line, [`command`] has one file per subcommand,
-//! [`mod@compare`] is what most of them do, [`model`] has the shared types, [`stats`], [`diagnosis`] and [`elf`] are pure, and modules such as
-//! [`git`] and [`builds`] each handle one part of the outside world.
+//! Data flows one way: [`cli`] parses the command line, [`command`] has one file per subcommand, and
+//! most of these run [`mod@compare`]. [`model`] has the shared types; [`stats`], [`diagnosis`] and
+//! [`elf`] are pure: no files, no clock, no processes. Modules such as [`git`] and [`builds`] each
+//! handle one part of the outside world.
 
 #[cfg(not(target_os = "linux"))]
 compile_error!(

@@ -1,5 +1,5 @@
-//! `cargo rbench`: parse, dispatch, exit code. This program may also have been started as rustc's
-//! wrapper, as the linker, or as the supervisor of cargo.
+//! `cargo rbench`: parses the command line, runs the command and sets the exit code. The same
+//! program also starts as rustc's wrapper, as the linker, and as the supervisor of cargo.
 
 use std::{io::Write as _, process::ExitCode};
 
@@ -27,7 +27,7 @@ fn main() -> ExitCode {
     let started = log::start(&cli.name, &Cli::typed(), cli.verbose, cli.quiet);
     let (exit, error) = match started.and_then(|()| command::run(&cli)) {
         Ok(exit) => (exit, None),
-        Err(failure) => (failure.exit(), Some(format!("error: {failure}"))),
+        Err(error) => (error.exit(), Some(format!("error: {error}"))),
     };
     if let Some(error) = &error {
         debug!(target: log::PRINTED, "{error}");
@@ -38,7 +38,7 @@ fn main() -> ExitCode {
     let log = log::path().filter(|path| has_failed && path.exists());
     let log = log.map(|path| format!("log: {}", path.display()));
     for text in error.iter().chain(&log) {
-        // On a terminal that was closed, the exit code alone tells.
+        // Where the terminal was closed, the exit code has to suffice.
         let _ = writeln!(anstream::stderr(), "{}", escape_untrusted_lines(text));
     }
     exit.into()

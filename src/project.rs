@@ -21,7 +21,7 @@ use crate::{
     store::Store,
 };
 
-/// Where the user is.
+/// The project in which the user runs rbench.
 pub struct Project {
     /// The git repository.
     pub repository: Repository,
@@ -31,13 +31,14 @@ pub struct Project {
     pub file: BenchToml,
     /// The manifest of the workspace, if it was given.
     pub manifest: Option<PathBuf>,
-    /// The source files that the bench targets of the working tree begin with, by their paths in the repository.
+    /// The root source files of the bench targets in the working tree, by their paths in the
+    /// repository.
     pub bench_roots: Vec<PathBuf>,
     /// The bench targets of the working tree.
     bench_targets: Vec<BenchTarget>,
-    /// The target dir, below which builds are kept.
+    /// The target dir, which contains the builds.
     target: PathBuf,
-    /// Where rbench keeps things, once somebody has asked.
+    /// The directories of rbench's files, found at the first use.
     cache_dirs: OnceCell<CacheDirs>,
 }
 
@@ -66,12 +67,12 @@ impl Project {
         let target = metadata.target_directory.as_std_path().to_owned();
         log::keep_in(&CacheDirs::run_logs(&target));
         let file = BenchToml::read(&workspace)?.with(config)?;
-        // They change with every run.
+        // The files of the store change with every run.
         let repository = repository.leaving_out(store_files(&file.store(&workspace)));
         let bench_targets = bench_targets(&metadata);
         let bench_roots = bench_roots(&metadata, repository.root());
         let manifest = manifest.map(Path::to_owned);
-        let site = OnceCell::new();
+        let cache_dirs = OnceCell::new();
         Ok(Self {
             repository,
             workspace,
@@ -80,22 +81,23 @@ impl Project {
             bench_roots,
             bench_targets,
             target,
-            cache_dirs: site,
+            cache_dirs,
         })
     }
 
-    /// Where rbench keeps things. What only reads results needs no such place, and does not look for the
-    /// first commit of the repository, whose name it has.
+    /// The directories of rbench's files. They are found at the first use, because their name
+    /// requires the first commit of the repository, and commands that only read results do not need
+    /// them.
     pub fn cache_dirs(&self) -> Result<&CacheDirs> {
         if let Some(known) = self.cache_dirs.get() {
             return Ok(known);
         }
         let cache = cache_directory(|name| std::env::var_os(name))?;
-        let site = self.cache_dirs_in(&cache, &self.target)?;
-        Ok(self.cache_dirs.get_or_init(|| site))
+        let cache_dirs = self.cache_dirs_in(&cache, &self.target)?;
+        Ok(self.cache_dirs.get_or_init(|| cache_dirs))
     }
 
-    /// From now on, rbench keeps things in this cache directory and below this target dir.
+    /// Uses this cache directory and this target dir for rbench's files from now on.
     pub fn keep_in(&mut self, cache: &Path, target: &Path) -> Result<()> {
         self.cache_dirs = self.cache_dirs_in(cache, target)?.into();
         Ok(())
@@ -105,8 +107,8 @@ impl Project {
         Ok(CacheDirs::new(cache, &self.repository.identity()?, &self.workspace, target))
     }
 
-    /// Checks that the configuration file is about bench targets of the working tree, for a command about
-    /// these revisions: other versions may have had others, so for them what is unknown is only a warning.
+    /// Checks that the configuration file names bench targets of the working tree. For a command on
+    /// other revisions, an unknown target is only a warning: these versions may have had it.
     pub fn check_tables<R: AsRef<str>>(
         &self,
         revisions: &[R],
@@ -120,12 +122,13 @@ impl Project {
         Ok(())
     }
 
-    /// The file that keeps what was measured.
+    /// The file of the store.
     pub fn store(&self) -> PathBuf {
         self.file.store(&self.workspace)
     }
 
-    /// The files of a version.
+    /// Checks a version out, and returns its files. Warns about submodules that are not
+    /// initialised.
     pub fn checkout(&self, version: &Version, observer: &dyn Observer) -> Result<Checkout> {
         let checkouts = Checkouts::open(self.cache_dirs()?.outside())?;
         let checkout = checkouts.checkout(&self.repository, version)?;
@@ -138,28 +141,28 @@ impl Project {
         Ok(checkout)
     }
 
-    /// Keeps other rbench processes from building and measuring here, after waiting for them.
+    /// Waits for other rbench processes that build or measure here, and then keeps them from it.
     pub fn lock(&self, observer: &dyn Observer) -> Result<CacheLock> {
         self.cache_dirs()?.lock(|path| observer.build_event(&Event::Locked(path)))
     }
 
-    /// The workshop in which this project's versions are built. While it lives, no other rbench process
-    /// builds or measures here.
+    /// The environment in which this project's versions are built. While it lives, no other rbench
+    /// process builds or measures here.
     pub fn build_env<'a>(
         &'a self,
         settings: CompileSettings,
         observer: &'a dyn Observer,
     ) -> Result<BuildEnv<'a>> {
         let root = self.repository.root();
-        let site = self.cache_dirs()?;
+        let cache_dirs = self.cache_dirs()?;
         Ok(BuildEnv {
-            cache_dirs: site.clone(),
+            cache_dirs: cache_dirs.clone(),
             lock: self.lock(observer)?,
             workspace: self.workspace.strip_prefix(root).unwrap_or(Path::new("")).to_owned(),
             settings,
             inherited: std::env::vars_os().collect(),
             users_workspace: self.workspace.clone(),
-            configs: ConfigFiles::find(root, site.outside(), |name| std::env::var_os(name)),
+            configs: ConfigFiles::find(root, cache_dirs.outside(), |name| std::env::var_os(name)),
             progress_columns: observer.progress_columns(),
             files: self,
             observer,
@@ -173,7 +176,7 @@ impl VersionFiles for Project {
     }
 }
 
-/// What is built of a version that is checked out.
+/// The source of a checked-out version, to be built.
 pub fn source_of<'a>(version: &'a Version, checkout: &'a Checkout) -> Source<'a> {
     Source { version, checkout: &checkout.path, absent_submodules: &checkout.absent_submodules }
 }
@@ -202,7 +205,7 @@ fn bench_targets(metadata: &Metadata) -> Vec<BenchTarget> {
     metadata.packages.iter().flat_map(of_package).collect()
 }
 
-/// The source files that the bench targets begin with, as far as they lie below `root`.
+/// The root source files of the bench targets, except those outside of `root`.
 fn bench_roots(metadata: &Metadata, root: &Path) -> Vec<PathBuf> {
     let targets = metadata.packages.iter().flat_map(|package| &package.targets);
     let benches = targets.filter(|target| target.is_bench());

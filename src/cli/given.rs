@@ -16,7 +16,7 @@ use crate::{
 
 /// Options about one report, or about results that are stored already, which no suggestion carries.
 const OWN: [&str; 10] = [
-    "explain",
+    "reasons",
     "quiet",
     "format",
     "output",

@@ -1,4 +1,4 @@
-//! Judges regressions by what was accepted, and tells which entries no longer matter.
+//! Applies accepted slowdowns to regressions, and finds the entries that no longer matter.
 
 use crate::{
     config::{AcceptedEntry, AcceptedToml},
@@ -10,21 +10,21 @@ use crate::{
     verdict::DecidedRow,
 };
 
-/// What was accepted in a project.
+/// The accepted slowdowns of a project.
 pub struct Acceptances<'p> {
-    /// The repository of the commits.
+    /// The repository that contains the commits of the entries.
     pub repository: &'p Repository,
     file: AcceptedToml,
 }
 
 impl<'p> Acceptances<'p> {
-    /// Reads what was accepted.
+    /// Reads the accepted slowdowns of a project.
     pub fn read(project: &'p Project) -> Result<Self> {
         let file = AcceptedToml::read(&project.workspace)?;
         Ok(Self { repository: &project.repository, file })
     }
 
-    /// Judges those of the rows that regressed by what was accepted between base and head.
+    /// Changes the verdicts of those regressions that were accepted between base and head.
     pub fn apply(
         &self,
         rows: &mut [DecidedRow],
@@ -45,8 +45,8 @@ impl<'p> Acceptances<'p> {
         Ok(())
     }
 
-    /// What was accepted of a benchmark between base and head. Several slowdowns, one after the other, share one
-    /// [`Ceiling`]; one whose commits include that of another contains it.
+    /// The accepted slowdowns of a benchmark between base and head. Several successive ones share
+    /// one [`Ceiling`]; one whose commits include the commit of another contains that one.
     fn find(
         &self,
         benchmark: &Benchmark,
@@ -78,8 +78,9 @@ impl<'p> Acceptances<'p> {
         Ok((!between.is_empty()).then_some(Acceptance { ceiling, changes }))
     }
 
-    /// Whether the base has none of the commits that an entry was measured over: one that was measured over more says
-    /// nothing of the rest.
+    /// True if the base has none of the commits that an entry was measured over. If it has some of
+    /// them, the entry was measured over more commits than are compared, and shows nothing about
+    /// the rest.
     fn is_measured_within(&self, entry: &AcceptedEntry, base: &Version) -> Result<bool> {
         let common = self.repository.merge_base(base, &version(&entry.commit))?;
         common.map_or(Ok(true), |common| {
@@ -87,14 +88,14 @@ impl<'p> Acceptances<'p> {
         })
     }
 
-    /// Whether a commit is one of those that an entry was measured over.
+    /// True if a commit is one of those that an entry was measured over.
     fn contains(&self, entry: &AcceptedEntry, commit: &str) -> Result<bool> {
         let [base, head] = [&entry.base, &entry.commit].map(|id| version(id));
         self.repository.is_between([&base, &head], commit)
     }
 
-    /// The entries that no comparison with this head needs any more, by these rows. `listed` are all benchmarks of
-    /// the head, if that is known.
+    /// The entries that comparisons with this head no longer need, according to these rows.
+    /// `listed` has all benchmarks of the head, if they are known.
     pub fn idle(
         &self,
         rows: &[DecidedRow],
@@ -122,8 +123,9 @@ impl<'p> Acceptances<'p> {
         Ok(idle)
     }
 
-    /// Whether the head of a row is as fast as before an entry: by a comparison with a base that has its commit
-    /// already, or with one that has nothing of what it was measured over.
+    /// True if the head of a row is as fast as before an entry. Needs a comparison with a base that
+    /// already has the entry's commit, or with one that has none of the commits it was measured
+    /// over.
     fn has_recovered(
         &self,
         row: &DecidedRow,
@@ -149,7 +151,8 @@ impl<'p> Acceptances<'p> {
         })
     }
 
-    /// The entries whose commit is not in the history of HEAD. Of a shallow clone nobody knows.
+    /// The entries whose commit is not in the history of HEAD; none in a shallow clone, whose
+    /// history is incomplete.
     pub fn not_in_history(&self) -> Result<Vec<IdleAcceptance>> {
         let mut idle = Vec::new();
         if self.file.entries().is_empty() || self.repository.is_shallow() {
@@ -165,21 +168,22 @@ impl<'p> Acceptances<'p> {
     }
 }
 
-/// The ceiling of several slowdowns, one after the other: what was measured multiplies, and what each ceiling leaves above
-/// that is added in quadrature. It is there because a measurement is uncertain, and errors of independent measurements
-/// partly cancel; as a product, ten entries with 1 % of it each would pass 10 % that nobody accepted.
+/// The ceiling of several successive slowdowns: the measured changes multiply, and the slack of
+/// each ceiling above its change is added in quadrature. The slack exists because a measurement is
+/// uncertain, and errors of independent measurements partly cancel. Multiplied, ten entries with 1
+/// % of slack each would pass 10 % that nobody accepted.
 #[derive(Default)]
 struct Ceiling {
     /// The sum of the logarithms of the changes.
     changes: f64,
-    /// The sum of the squares of what the ceilings are above them, in logarithms.
+    /// The sum of the squared slacks of the ceilings above the changes, in logarithms.
     squares: f64,
 }
 
 impl Ceiling {
     fn add(&mut self, entry: &AcceptedEntry) {
         let [change, ceiling] = [entry.change, entry.ceiling].map(f64::ln_1p);
-        // A ceiling that was set by hand may be below the change, and then it is the ceiling that holds.
+        // A ceiling that was set by hand below the change is the one that holds.
         let change = change.min(ceiling);
         if ceiling.is_infinite() {
             self.squares = f64::INFINITY;
@@ -189,13 +193,13 @@ impl Ceiling {
         }
     }
 
-    /// To hundredths of a percent, as the file has them.
+    /// Rounded to hundredths of a percent, as in the file.
     fn together(&self) -> f64 {
         (1e4 * (self.changes + self.squares.sqrt()).exp_m1()).round() / 1e4
     }
 }
 
-/// The version of a commit of which nothing else matters.
+/// A version in which only the commit matters.
 fn version(commit: &str) -> Version {
     Version {
         revision: commit.to_owned(),

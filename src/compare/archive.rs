@@ -1,4 +1,4 @@
-//! Reads what is stored. Where nothing is, failures name the commands that measure it.
+//! Access to stored results. Where there are none, errors name the commands that measure them.
 
 use std::path::Path;
 
@@ -12,7 +12,8 @@ use crate::{
     verdict::Results,
 };
 
-/// The store. That there is none is a failure with commands that are like the present one; none is made.
+/// Opens the store. Fails if there is none, and suggests commands with the options of the present
+/// one; never creates a store.
 pub fn store<'a>(
     project: &Project,
     observer: &'a dyn store::Observer,
@@ -22,8 +23,8 @@ pub fn store<'a>(
     if path.exists() { Store::open(&path, observer) } else { Err(nothing_stored(&path, given)) }
 }
 
-/// The results of these benchmarks in finished experiments that timed, or in those that counted. That there is none is
-/// such a failure too.
+/// The results of these benchmarks in finished experiments that timed them, or that counted if
+/// `counts`. Fails with suggestions too if there are none.
 pub fn finished<'s>(
     store: &'s Store<'s>,
     counts: bool,
@@ -46,7 +47,7 @@ pub fn finished<'s>(
     }
 }
 
-/// The failure of finding no results at all.
+/// The error for a store without any results.
 pub fn nothing_stored(path: &Path, given: &dyn CommandLine) -> Error {
     let run = given.suggest("run", &[], &[]);
     let compare = given.suggest("compare", &[], &[]);
@@ -55,7 +56,7 @@ pub fn nothing_stored(path: &Path, given: &dyn CommandLine) -> Error {
         .hint(format!("or compare it with the one before: {compare}"))
 }
 
-/// The stored benchmarks that a filter chooses. A store without any is such a failure as having none.
+/// The stored benchmarks that a filter selects. An empty store is the same error as none.
 pub fn chosen(
     store: &Store<'_>,
     filter: &Filter,
@@ -65,7 +66,7 @@ pub fn chosen(
     if all.is_empty() { Err(nothing_stored(store.path(), given)) } else { filter.choose(all) }
 }
 
-/// The failure of finding results of a version, with commands that are like the present one.
+/// The error for a version without results. Suggests commands with the options of the present one.
 pub fn not_stored(version: &Version, given: &dyn CommandLine) -> Error {
     let measure = given.suggest("run", &[&version.revision_arg()], &[]);
     let list = given.suggest("history", &[], &[]);
@@ -80,11 +81,11 @@ mod tests {
     use crate::{cli::GivenOptions, console::Console};
 
     #[test]
-    fn a_store_without_results_is_told_with_what_to_measure() {
+    fn chosen_fails_with_hints_on_an_empty_store() {
         let directory = tempfile::tempdir().unwrap();
         let console = Console::attach();
         let store = Store::open(&directory.path().join("results.sqlite"), &console).unwrap();
-        let failure = chosen(&store, &Filter::default(), &GivenOptions::default()).unwrap_err();
-        assert!(failure.to_string().contains("no results are stored yet"), "{failure}");
+        let error = chosen(&store, &Filter::default(), &GivenOptions::default()).unwrap_err();
+        assert!(error.to_string().contains("no results are stored yet"), "{error}");
     }
 }

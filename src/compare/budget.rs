@@ -1,4 +1,4 @@
-//! A limit to the time of measuring, and what to spend it on.
+//! A limit for the time of measuring, and the choice of the benchmark to spend it on.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -8,8 +8,8 @@ use crate::{
     store::{ExperimentId, Store, StoredExecution},
 };
 
-/// The time that the executions of an experiment may take together. It is counted from what is stored, so that a
-/// run that is resumed spends what is left.
+/// The time that the executions of an experiment may take together. It is computed from the stored
+/// executions, so that a resumed run spends only the rest.
 pub struct Budget<'s> {
     store: &'s Store<'s>,
     experiment: ExperimentId,
@@ -17,12 +17,12 @@ pub struct Budget<'s> {
     spent: HashMap<Benchmark, TimeSpent>,
 }
 
-/// What was measured of a benchmark.
+/// The measurements of a benchmark so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct TimeSpent {
     /// The time of its executions.
     time: Duration,
-    /// How many builds of each version were executed.
+    /// The number of executed builds of each version.
     builds: u32,
 }
 
@@ -32,7 +32,8 @@ impl<'s> Budget<'s> {
         Self { store, experiment, limit, spent: HashMap::new() }
     }
 
-    /// Counts what is stored of these benchmarks, which were just measured.
+    /// Updates the spent time by the stored executions of these benchmarks, which were just
+    /// measured.
     pub fn count(&mut self, benchmarks: &[Benchmark]) -> Result<()> {
         for benchmark in benchmarks {
             let rows = self.store.rows(benchmark, &[self.experiment])?;
@@ -41,8 +42,9 @@ impl<'s> Budget<'s> {
         Ok(())
     }
 
-    /// The index of the candidate that is decided most likely per second, of those that there is time for: each
-    /// is a benchmark, how many builds of it are measured next, and how likely these decide it.
+    /// The index of the candidate with the highest probability of a decision per second, among
+    /// those that the remaining time suffices for. A candidate is a benchmark, the number of builds
+    /// to measure next, and the probability that these decide it.
     pub fn best<'b>(
         &self,
         candidates: impl Iterator<Item = (&'b Benchmark, u32, f64)>,
@@ -63,7 +65,8 @@ impl<'s> Budget<'s> {
 }
 
 impl TimeSpent {
-    /// By all executions of a benchmark. Two that took turns were executed at once.
+    /// Sums up all executions of a benchmark. Two interleaved executions ran at once, so each
+    /// counts half.
     fn from_rows(rows: &[StoredExecution]) -> Self {
         let time = |row: &StoredExecution| {
             let execution = row.outcome.as_ref().ok()?;
@@ -81,7 +84,7 @@ impl TimeSpent {
         Self { time: rows.iter().filter_map(time).sum(), builds }
     }
 
-    /// How long one build of each version takes.
+    /// The time of one build of each version.
     fn per_build(self) -> Duration {
         self.time / self.builds.max(1)
     }
@@ -92,7 +95,7 @@ mod tests {
     use super::*;
     use crate::verdict::testing::benchmark;
 
-    /// A budget of so many seconds, of which benchmarks took these times for ten builds.
+    /// A budget of this many seconds. Benchmarks took these times, in seconds, for ten builds.
     fn budget<'s>(store: &'s Store<'s>, seconds: u64, spent: &[(&str, u64)]) -> Budget<'s> {
         let plan = crate::verdict::testing::plan(&["base", "head"], "key");
         let limit = Duration::from_secs(seconds);
@@ -105,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_decided_most_likely_per_second_is_measured_next() {
+    fn best_has_the_highest_chance_per_second() {
         let store = Store::in_memory().unwrap();
         let budget = budget(&store, 100, &[("slow", 20), ("fast", 2), ("unlikely", 2)]);
         let [slow, fast, unlikely] = ["slow", "fast", "unlikely"].map(benchmark);
@@ -118,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_begun_that_there_is_no_time_for() {
+    fn best_excludes_candidates_beyond_the_limit() {
         let store = Store::in_memory().unwrap();
         let budget = budget(&store, 25, &[("slow", 20), ("fast", 2)]);
         let [slow, fast] = ["slow", "fast"].map(benchmark);

@@ -1,5 +1,6 @@
-//! Counts what two versions execute or allocate, and judges that: first in one layout, what differs there in three, and what
-//! varies within a version in enough that ranges rarely lie apart by chance.
+//! Counts instructions or allocations of two versions and decides: first in one layout, then in
+//! three where the counts differ, and where they vary within a version in so many that ranges
+//! rarely lie apart by chance.
 
 use super::{Event, Observer, decide::decide_rows};
 use crate::{
@@ -12,26 +13,26 @@ use crate::{
     verdict::{DecidedRow, DecidedStage, Results, VersionRef},
 };
 
-/// What is counted.
+/// Counted measurements of a comparison.
 pub struct Counts<'e> {
-    /// What executes.
+    /// The runner that executes.
     pub runner: &'e Runner<'e>,
-    /// What counts.
+    /// The counter.
     pub counter: Counter,
     /// Base and head.
     pub versions: &'e [ListedVersion; 2],
-    /// The benchmarks that are counted.
+    /// The benchmarks to count.
     pub measured: &'e [Benchmark],
-    /// Those that are not, and why.
+    /// The skipped benchmarks with their reasons.
     pub unmeasured: &'e [(Benchmark, SkipReason)],
-    /// How they are judged: in metrics that are counted.
+    /// The settings of their verdicts, in counted metrics.
     pub verdicts: &'e VerdictSettings,
-    /// Whom progress is reported to.
+    /// Receives the progress.
     pub observer: &'e dyn Observer,
 }
 
-/// What counts a version, and the one that it is compared with, in the metrics that are judged. What cannot be counted is left
-/// out where something else is judged, and told.
+/// The counters for the metrics of the verdicts. A metric that cannot be counted is left out with a
+/// warning if there are others.
 fn counters(
     runner: &Runner<'_>,
     head: &ListedVersion,
@@ -47,7 +48,8 @@ fn counters(
     Ok(counters)
 }
 
-/// What counts one kind of metrics. That it cannot be counted is a failure where it is alone.
+/// The counter for one kind of metrics. If it cannot be counted, that is an error where it is the
+/// only kind, and otherwise `None` with a warning.
 pub fn counter(
     runner: &Runner<'_>,
     head: &ListedVersion,
@@ -60,31 +62,31 @@ pub fn counter(
     }
     match runner.instruction_counter(head) {
         Ok(counter) => Ok(Some(Counter::Instructions(counter))),
-        Err(failure) if failure.exit() == Exit::Interrupted || is_alone => Err(failure),
-        Err(failure) => {
+        Err(error) if error.exit() == Exit::Interrupted || is_alone => Err(error),
+        Err(error) => {
             let rest = "only the other metrics are judged";
-            let failure = failure.cause(rest).to_string();
-            observer.compare_event(Event::Warning(&failure));
+            let error = error.cause(rest).to_string();
+            observer.compare_event(Event::Warning(&error));
             Ok(None)
         }
     }
 }
 
 impl Counts<'_> {
-    /// Counts all benchmarks and judges them. The experiment is still to be finished.
+    /// Counts all benchmarks and decides. The caller must finish the experiment.
     pub fn measure(&self) -> Result<(StartedExperiment, Vec<DecidedRow>)> {
         let Self { runner, versions, measured, verdicts, .. } = *self;
         let builds = self.link(measured, 1)?;
-        let mut begun = runner.begin_counting(&self.counter, versions, measured, &builds)?;
-        self.observer.compare_event(Event::Started(&begun));
-        for (benchmark, sameness) in self.unmeasured {
-            runner.store.record_unmeasured(begun.id, benchmark, *sameness)?;
+        let mut experiment = runner.begin_counting(&self.counter, versions, measured, &builds)?;
+        self.observer.compare_event(Event::Started(&experiment));
+        for (benchmark, skip_reason) in self.unmeasured {
+            runner.store.record_unmeasured(experiment.id, benchmark, *skip_reason)?;
         }
-        runner.count(&begun, &self.counter, versions, &builds, measured)?;
-        let mut rows = decide_rows(runner, verdicts, begun.id, measured)?;
+        runner.count(&experiment, &self.counter, versions, &builds, measured)?;
+        let mut rows = decide_rows(runner, verdicts, experiment.id, measured)?;
         let differing = differing(&rows);
         if differing.is_empty() {
-            return Ok((begun, rows));
+            return Ok((experiment, rows));
         }
         let of = measured.len();
         self.observer.compare_event(Event::CountsDiffer {
@@ -92,27 +94,27 @@ impl Counts<'_> {
             of,
             layouts: COUNTED_LAYOUTS,
         });
-        self.count_in(&mut begun, &differing, COUNTED_LAYOUTS)?;
-        rows = decide_rows(runner, verdicts, begun.id, measured)?;
+        self.count_in(&mut experiment, &differing, COUNTED_LAYOUTS)?;
+        rows = decide_rows(runner, verdicts, experiment.id, measured)?;
         let varying = varying(&rows);
         if !varying.is_empty() {
             let layouts = counts_needed(of * self.counter.metrics().len());
             self.observer.compare_event(Event::CountsVary { varying: varying.len(), of, layouts });
-            self.count_in(&mut begun, &varying, layouts)?;
-            rows = decide_rows(runner, verdicts, begun.id, measured)?;
+            self.count_in(&mut experiment, &varying, layouts)?;
+            rows = decide_rows(runner, verdicts, experiment.id, measured)?;
         }
-        Ok((begun, rows))
+        Ok((experiment, rows))
     }
 
     /// Counts benchmarks in this number of layouts, the same in both versions.
     fn count_in(
         &self,
-        begun: &mut StartedExperiment,
+        experiment: &mut StartedExperiment,
         benchmarks: &[Benchmark],
         layouts: usize,
     ) -> Result<()> {
         let builds = self.link(benchmarks, layouts)?;
-        self.runner.count_everywhere(begun, &self.counter, self.versions, &builds, benchmarks)
+        self.runner.count_everywhere(experiment, &self.counter, self.versions, &builds, benchmarks)
     }
 
     fn link(&self, benchmarks: &[Benchmark], layouts: usize) -> Result<Builds> {
@@ -120,8 +122,9 @@ impl Counts<'_> {
     }
 }
 
-/// The benchmarks whose counts differ by so much that their range matters; and those that were counted in more than the
-/// first layout before an interruption, so that both versions have the same layouts in the end.
+/// The benchmarks whose counts differ by so much that their range matters; and those that were
+/// counted in more than the first layout before an interruption, so that both versions have the
+/// same layouts in the end.
 fn differing(rows: &[DecidedRow]) -> Vec<Benchmark> {
     benchmarks_of(rows, |DecidedStage { summaries, assessment }| {
         let change = assessment.change.estimate.abs();
@@ -130,19 +133,21 @@ fn differing(rows: &[DecidedRow]) -> Vec<Benchmark> {
     })
 }
 
-/// The benchmarks of which the counts of one version vary, so that three are too few; likewise.
+/// The benchmarks whose counts vary within one version, so that three layouts are too few; also
+/// those that were counted in more before an interruption.
 fn varying(rows: &[DecidedRow]) -> Vec<Benchmark> {
     benchmarks_of(rows, |DecidedStage { summaries, assessment }| {
         summaries.iter().any(|version| needs_more_layouts(version, assessment.min_effect))
     })
 }
 
-/// Whether three layouts are too few for the counts of a version, or more were counted before an interruption.
+/// True if three layouts are too few for the counts of a version, or more were counted before an
+/// interruption.
 fn needs_more_layouts(version: &Summary, min_effect: f64) -> bool {
     varies(version, min_effect) || times_counted(version) > COUNTED_LAYOUTS
 }
 
-/// The benchmarks that have a row of which this holds.
+/// The benchmarks with a decided row for which `holds` is true.
 fn benchmarks_of(rows: &[DecidedRow], holds: impl Fn(&DecidedStage) -> bool) -> Vec<Benchmark> {
     let chosen = rows.iter().filter(|row| row.decisive().is_some_and(&holds));
     let mut all: Vec<Benchmark> = chosen.map(|row| row.benchmark.clone()).collect();
@@ -150,7 +155,7 @@ fn benchmarks_of(rows: &[DecidedRow], holds: impl Fn(&DecidedStage) -> bool) -> 
     all
 }
 
-/// Counts benchmarks of one version in three layouts, and those whose counts vary in more.
+/// Counts benchmarks of one version in three layouts, and in more layouts where the counts vary.
 pub fn count_version(
     runner: &Runner<'_>,
     versions: &[ListedVersion; 1],
@@ -160,23 +165,24 @@ pub fn count_version(
 ) -> Result<()> {
     for counter in counters(runner, &versions[0], verdicts, observer)? {
         let builds = runner.link(versions, benchmarks, runner.counted_seeds(COUNTED_LAYOUTS))?;
-        let mut begun = runner.begin_counting(&counter, versions, benchmarks, &builds)?;
-        runner.count_everywhere(&mut begun, &counter, versions, &builds, benchmarks)?;
+        let mut experiment = runner.begin_counting(&counter, versions, benchmarks, &builds)?;
+        runner.count_everywhere(&mut experiment, &counter, versions, &builds, benchmarks)?;
         let metrics = counter.metrics();
-        let varying = varying_in_version(runner, begun.id, benchmarks, &metrics, verdicts)?;
+        let varying = varying_in_version(runner, experiment.id, benchmarks, &metrics, verdicts)?;
         if !varying.is_empty() {
             let of = benchmarks.len();
             let layouts = counts_needed(of * metrics.len());
             observer.compare_event(Event::CountsVary { varying: varying.len(), of, layouts });
             let builds = runner.link(versions, &varying, runner.counted_seeds(layouts))?;
-            runner.count_everywhere(&mut begun, &counter, versions, &builds, &varying)?;
+            runner.count_everywhere(&mut experiment, &counter, versions, &builds, &varying)?;
         }
-        runner.finish(&begun)?;
+        runner.finish(&experiment)?;
     }
     Ok(())
 }
 
-/// The benchmarks whose counts vary in the only version of an experiment: it may be compared with another one later.
+/// The benchmarks whose counts vary in the only version of an experiment: it may be compared with
+/// another one later.
 fn varying_in_version(
     runner: &Runner<'_>,
     id: ExperimentId,
@@ -212,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_varies_is_counted_in_more_than_three_layouts() {
+    fn varying_selects_benchmarks_whose_counts_vary() {
         let metric = Metric::instructions();
         let rows = [
             counted(&metric, "same", 1000.0, 1000.0),
@@ -230,9 +236,10 @@ mod tests {
     }
 
     #[test]
-    fn after_an_interruption_both_versions_are_counted_in_the_same_layouts() {
+    fn counts_after_interruption_use_the_same_layouts() {
         let metric = Metric::instructions();
-        // Of one version more was counted than of the other, and what was counted does not differ by itself.
+        // After an interruption, one version has more counts than the other, though the counts are
+        // equal.
         let rows = [
             counted_in(&metric, "first", [&[1000.0], &[1000.0]]),
             counted_in(&metric, "three", [&[1000.0; 2][..], &[1000.0]]),

@@ -1,4 +1,4 @@
-//! What an experiment on two versions says by now.
+//! Verdicts on an experiment of two versions from its results so far.
 
 use tracing::info_span;
 
@@ -11,7 +11,8 @@ use crate::{
     verdict::{DecidedRow, DecisionOptions, Relation, Results, Verdicts, VersionRef},
 };
 
-/// The verdicts on benchmarks by an experiment that may still go on, in each metric that it measured and that is judged.
+/// The verdicts on benchmarks by an experiment that may not be finished, in each of its metrics
+/// that the settings select.
 pub fn decide_rows(
     runner: &Runner<'_>,
     verdicts: &VerdictSettings,
@@ -21,13 +22,13 @@ pub fn decide_rows(
     let _phase = info_span!("statistics", benchmarks = benchmarks.len()).entered();
     let results = Results::load(&runner.store, id)?;
     let options = DecisionOptions { metrics: verdicts.metrics.clone(), ignore_environment: false };
-    let judge = Verdicts::new(&results, options);
+    let decider = Verdicts::new(&results, options);
     let place = |version| VersionRef { experiment: 0, version };
     let relation = Relation::SameExperiment([place(0), place(1)]);
     let mut rows = Vec::new();
     for benchmark in benchmarks {
         let of_benchmark = results.benchmark(benchmark, [0])?;
-        rows.extend(judge.rows(&of_benchmark, &relation, &verdicts.criteria(benchmark))?);
+        rows.extend(decider.rows(&of_benchmark, &relation, &verdicts.criteria(benchmark))?);
     }
     Ok(rows)
 }

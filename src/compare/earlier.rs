@@ -1,4 +1,4 @@
-//! Comparisons that are stored already, so that a search that is typed again goes on from them.
+//! Comparisons that are already stored, so that a repeated search continues from them.
 
 use std::collections::HashSet;
 
@@ -11,16 +11,16 @@ use crate::{
     verdict::{DecidedRow, DecisionOptions, Relation, Results, Verdicts, VersionRef},
 };
 
-/// The finished experiments on exactly two versions, measured as a runner measures.
+/// The finished experiments on exactly two versions, with the settings of a runner.
 pub struct EarlierResults<'r> {
     runner: &'r Runner<'r>,
     results: Results<'r>,
-    /// Where the versions are in them, the newest first.
+    /// The versions' places in the results, newest first.
     places: Vec<[VersionRef; 2]>,
 }
 
 impl<'r> EarlierResults<'r> {
-    /// Reads which there are: those that timed, or those that counted.
+    /// Loads the experiments that timed, or those that counted.
     pub fn load(
         runner: &'r Runner<'r>,
         versions: &[ListedVersion; 2],
@@ -36,9 +36,11 @@ impl<'r> EarlierResults<'r> {
         Ok(Self { runner, results, places })
     }
 
-    /// What they say of benchmarks: the newest of those that say something of each.
+    /// The stored rows of benchmarks: for each one those of the newest experiment that has results
+    /// of it.
     ///
-    /// What a budget left without fresh builds is not taken: it is measured again.
+    /// Rows that a budget left without confirmation on fresh builds are excluded, so that they are
+    /// measured again.
     pub fn rows(
         &self,
         benchmarks: &[Benchmark],
@@ -46,7 +48,7 @@ impl<'r> EarlierResults<'r> {
     ) -> Result<Vec<DecidedRow>> {
         let options =
             DecisionOptions { metrics: verdicts.metrics.clone(), ignore_environment: false };
-        let judge = Verdicts::new(&self.results, options);
+        let decider = Verdicts::new(&self.results, options);
         let mut found = Vec::new();
         for benchmark in benchmarks {
             for versions in &self.places {
@@ -55,7 +57,7 @@ impl<'r> EarlierResults<'r> {
                     continue;
                 }
                 let relation = Relation::SameExperiment(*versions);
-                let rows = judge.rows(&of_benchmark, &relation, &verdicts.criteria(benchmark))?;
+                let rows = decider.rows(&of_benchmark, &relation, &verdicts.criteria(benchmark))?;
                 if rows.iter().all(is_complete) {
                     found.extend(rows);
                     break;
@@ -65,7 +67,7 @@ impl<'r> EarlierResults<'r> {
         Ok(found)
     }
 
-    /// The benchmarks that they did not measure, as both versions do the same.
+    /// The benchmarks that were skipped because both versions do the same.
     pub fn unmeasured(&self) -> Result<HashSet<Benchmark>> {
         let mut unmeasured = HashSet::new();
         for [base, _] in &self.places {
@@ -77,7 +79,7 @@ impl<'r> EarlierResults<'r> {
     }
 }
 
-/// Where exactly these versions were compared, measured as this runner measures: the newest first.
+/// The comparisons of exactly these versions with the settings of this runner, newest first.
 fn places(
     results: &Results<'_>,
     wanted: &ExperimentPlan,
@@ -105,7 +107,7 @@ fn places(
     places.collect()
 }
 
-/// Whether nothing more would be measured for this row.
+/// True if a new run would measure nothing more for this row.
 const fn is_complete(row: &DecidedRow) -> bool {
     !matches!(row.verdict, Verdict::Inconclusive { reason: InconclusiveReason::Unconfirmed, .. })
 }

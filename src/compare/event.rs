@@ -1,82 +1,82 @@
-//! What goes on in a comparison, and whom that is reported to.
+//! Progress events of a comparison and their receiver, so that comparing never prints.
 
 use crate::{
     measure::{self, Outline, StartedExperiment},
     model::{LayoutSeed, Version},
 };
 
-/// Something that happens in a comparison.
+/// A progress event of a comparison.
 #[derive(Clone, Copy)]
 pub enum Event<'e> {
-    /// This is measured next.
+    /// The measurements are planned and start next.
     Planned {
-        /// What is measured.
+        /// The outline of the measurements.
         outline: &'e Outline,
-        /// Whether flagged benchmarks are confirmed on fresh builds.
+        /// True if flagged benchmarks are confirmed on fresh builds.
         confirms: bool,
     },
-    /// Some benchmarks of both versions are not measured: they execute and read nothing that differs.
+    /// Some benchmarks of both versions are skipped: they execute and read nothing that differs.
     Unaffected {
-        /// How many are not measured.
+        /// The number of skipped benchmarks.
         not_measured: usize,
-        /// How many there are.
+        /// The number of all benchmarks.
         of: usize,
     },
-    /// What would be measured is stored.
+    /// Everything to be measured is already stored.
     AlreadyMeasured,
     /// The head is compared with a release as well.
     AlsoAgainst(&'e Version),
-    /// An experiment has begun, perhaps as the rest of an interrupted one.
+    /// An experiment has started, perhaps as the rest of an interrupted one.
     Started(&'e StartedExperiment),
-    /// There was an interim analysis of benchmarks.
+    /// An interim analysis of benchmarks is done.
     Analysed {
-        /// After how many builds of each version.
+        /// The number of builds of each version so far.
         builds: u32,
-        /// How many benchmarks were analysed.
+        /// The number of analysed benchmarks.
         decided: usize,
-        /// How many of them are measured further.
+        /// The number of those that are measured further.
         undecided: usize,
     },
     /// Flagged benchmarks are measured again on fresh builds.
     Confirming {
-        /// How many.
+        /// The number of benchmarks.
         benchmarks: usize,
         /// The seeds of the builds.
         seeds: &'e [LayoutSeed],
     },
     /// Benchmarks whose counts differ between the versions are counted in more layouts.
     CountsDiffer {
-        /// How many.
+        /// The number of benchmarks that differ.
         differing: usize,
-        /// How many were counted.
+        /// The number of counted benchmarks.
         of: usize,
-        /// In how many layouts.
+        /// The number of layouts.
         layouts: usize,
     },
     /// Benchmarks whose counts vary within a version are counted in more layouts and initial states.
     CountsVary {
-        /// How many.
+        /// The number of benchmarks that vary.
         varying: usize,
-        /// How many were counted.
+        /// The number of counted benchmarks.
         of: usize,
-        /// In how many layouts.
+        /// The number of layouts.
         layouts: usize,
     },
-    /// It is looked up function by function where the instructions of benchmarks went.
+    /// Changes of instruction counts are explained by function.
     Explaining {
-        /// How many benchmarks are explained.
+        /// The number of explained benchmarks.
         benchmarks: usize,
-        /// How many more changed, by less.
+        /// The number of benchmarks that are left out because they changed less.
         left_out: usize,
     },
-    /// Something that the user may not expect.
+    /// Information that the user may not expect.
     Note(&'e str),
-    /// Something that is less than was asked for.
+    /// The result is less than requested.
     Warning(&'e str),
 }
 
-/// Observes comparisons, and the experiments that they make.
+/// Receives the progress of comparisons and of their experiments.
 pub trait Observer: measure::Observer {
-    /// Something happens.
+    /// Handles an event.
     fn compare_event(&self, event: Event<'_>);
 }

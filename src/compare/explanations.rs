@@ -1,4 +1,4 @@
-//! Explains, for the web page of a comparison, where the instructions of benchmarks went that it found to have changed.
+//! Explains changed instruction counts of a comparison by function, for its web page.
 
 use super::{Event, Observer, functions::Functions};
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
     verdict::{DecidedRow, VerdictKind},
 };
 
-/// Where the instructions went that a version of a benchmark executes more or less, function by function.
+/// The explanation of a benchmark's changed instruction count, function by function.
 #[derive(Clone, Debug)]
 pub struct ExplainedBenchmark {
     /// The version that the other is compared with.
@@ -21,18 +21,18 @@ pub struct ExplainedBenchmark {
     pub head: Version,
     /// The benchmark.
     pub benchmark: Benchmark,
-    /// What its functions executed.
+    /// The changes of its functions.
     pub explanation: Explanation,
-    /// What differs that it executes or reads, in its set-up as well.
+    /// The impact of the changes on it, including its set-up.
     pub reach: Impact,
-    /// The packages of which the versions use other versions.
+    /// The packages whose versions differ.
     pub dependencies: Vec<DependencyChange>,
 }
 
-/// So many benchmarks are explained: each takes about as long as counting it did.
+/// Limit for explained benchmarks: explaining one takes about as long as counting it did.
 const MOST: usize = 12;
 
-/// Those of some benchmarks that can be explained on this machine.
+/// Those of these benchmarks that can be explained on this machine.
 pub fn possible(version: &ListedVersion, benchmarks: &[Benchmark]) -> Vec<Benchmark> {
     if find_valgrind().is_err() {
         return Vec::new();
@@ -40,8 +40,8 @@ pub fn possible(version: &ListedVersion, benchmarks: &[Benchmark]) -> Vec<Benchm
     benchmarks.iter().filter(|one| version.can_be_profiled(one)).cloned().collect()
 }
 
-/// The explanations of those benchmarks whose instructions changed most. Where one cannot be explained, that is told, and
-/// the comparison is what it is.
+/// Explains the benchmarks whose instructions changed most. One that cannot be explained causes
+/// only a warning.
 pub fn explain_changed(
     runner: &Runner<'_>,
     versions: &[ListedVersion; 2],
@@ -61,14 +61,15 @@ pub fn explain_changed(
         let reach = row.impact.clone().unwrap_or_default();
         match explain(runner, versions, &functions, &row.benchmark, reach) {
             Ok(report) => explained.push(report),
-            Err(failure) if failure.exit() == Exit::Interrupted => return Err(failure),
-            Err(failure) => observer.compare_event(Event::Warning(&failure.to_string())),
+            Err(error) if error.exit() == Exit::Interrupted => return Err(error),
+            Err(error) => observer.compare_event(Event::Warning(&error.to_string())),
         }
     }
     Ok(explained)
 }
 
-/// Counts a benchmark in both versions by function, and compares that. `reach` is what of their differences it reaches.
+/// Counts a benchmark in both versions by function, and compares the counts. `reach` is the impact
+/// of the changes on it.
 pub fn explain(
     runner: &Runner<'_>,
     versions: &[ListedVersion; 2],

@@ -1,4 +1,4 @@
-//! The functions of two versions, bench target by bench target.
+//! The functions of two versions by bench target, so that their machine code can be compared.
 
 use crate::{
     elf::FunctionSet,
@@ -11,12 +11,13 @@ use crate::{
 pub struct Functions(pub [Vec<(BenchTarget, FunctionSet)>; 2]);
 
 impl Functions {
-    /// The functions of two versions that are listed.
+    /// Loads the functions of two listed versions.
     pub fn load(runner: &Runner<'_>, [base, head]: &[ListedVersion; 2]) -> Result<Self> {
         Ok(Self([runner.functions(base)?, runner.functions(head)?]))
     }
 
-    /// What `compare` says of each bench target that both versions have, with the functions of base and head.
+    /// The results of `compare` for each bench target that both versions have, with the functions
+    /// of base and head.
     pub fn compare_targets<T>(
         &self,
         compare: impl Fn(&BenchTarget, &FunctionSet, &FunctionSet) -> T,
@@ -29,7 +30,7 @@ impl Functions {
         base.iter().filter_map(compare).collect()
     }
 
-    /// The functions of a bench target that both versions have: those of base and head.
+    /// The functions of a bench target in base and head; `None` unless both versions have it.
     pub fn target_functions(&self, target: &BenchTarget) -> Option<[&FunctionSet; 2]> {
         let Self([base, head]) = self;
         let of = |version: &'_ [(BenchTarget, FunctionSet)]| {

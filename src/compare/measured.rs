@@ -1,4 +1,4 @@
-//! Compares two versions by measuring them, or by what was measured of them in the same way before.
+//! Compares two versions by measuring them, or by earlier results with the same settings.
 
 use std::{
     collections::HashSet,
@@ -31,65 +31,67 @@ use crate::{
 /// The index of the head among the two versions.
 const HEAD: usize = 1;
 
-/// Compares two versions: compiles and lists them, finds out which benchmarks execute or read something that differs,
-/// measures these and decides. If there is a release to judge the head against as well, that comparison is in the outcome.
+/// Compares two versions: compiles and lists them, finds the benchmarks on which their changes have
+/// an impact, measures these and decides. If the request has a release to compare the head with as
+/// well, that comparison is in the outcome.
 ///
-/// Both versions stay listed in the session. Where only the plan is wanted, nothing is measured, and the outcome has what
-/// is stored.
+/// Both versions stay listed in the session. If only the plan is requested, nothing is measured,
+/// and the outcome has the stored results.
 pub fn compare(request: &Request, session: &mut Session<'_>) -> Result<Outcome> {
     let [base, head] = &request.versions;
     let (project, gate) = (session.project, request.gate.as_ref());
     let also = AlsoAgainst::find(project, gate, [base, head], session.observer)?;
     let release = also.as_ref().map(|also| &also.release);
-    // Whatever cannot be compiled is known before anything is measured.
+    // Compilation errors must show before anything is measured.
     for version in [base, head].into_iter().chain(release) {
         session.list(version)?;
     }
     let verdicts = shared_verdicts(&request.verdicts, also.as_ref());
     let budget = request.budget.map(|budget| budget / (1 + u32::from(also.is_some())));
-    let mut begun = Vec::new();
+    let mut experiments = Vec::new();
     let mut outcome = session.with([base, head], |session, versions| {
-        PairMeasurement { request, session, budget, begun: &mut begun }.pair(versions, &verdicts)
+        PairMeasurement { request, session, budget, experiments: &mut experiments }
+            .pair(versions, &verdicts)
     })?;
     if let Some(also) = &also {
         session.observer.compare_event(Event::AlsoAgainst(&also.release));
         let verdicts = also.verdicts(&verdicts);
         let also = session.with([&also.release, head], |session, versions| {
-            PairMeasurement { request, session, budget, begun: &mut begun }
+            PairMeasurement { request, session, budget, experiments: &mut experiments }
                 .pair(versions, &verdicts)
         })?;
         outcome.also = Some(Box::new(also));
     }
     // All experiments are finished together, so an interrupted comparison is resumed as a whole.
-    begun.iter().try_for_each(|begun| session.runner.finish(begun))?;
+    experiments.iter().try_for_each(|one| session.runner.finish(one))?;
     Ok(outcome)
 }
 
-/// A comparison that goes on.
+/// A comparison in progress.
 struct PairMeasurement<'c, 's> {
     request: &'c Request,
     session: &'c Session<'s>,
-    /// How long all benchmarks of two versions are measured together.
+    /// The limit for the time of all measurements of two versions.
     budget: Option<Duration>,
-    /// The experiments that are still to be finished.
-    begun: &'c mut Vec<StartedExperiment>,
+    /// The experiments that are not finished yet.
+    experiments: &'c mut Vec<StartedExperiment>,
 }
 
-/// One kind of metrics, which the same executions measure.
+/// The part of a comparison with one kind of metrics, which the same executions measure.
 struct Partial {
     verdicts: VerdictSettings,
-    /// What is stored.
+    /// The rows of stored results.
     rows: Vec<DecidedRow>,
-    /// The benchmarks that are measured.
+    /// The benchmarks to measure.
     measured: Vec<Benchmark>,
-    /// Those of which it is recorded that they are not, since nothing affects them.
+    /// The skipped benchmarks without a stored reason, which is then recorded.
     unmeasured: Vec<Benchmark>,
-    /// What counts, if they are counted.
+    /// The counter, if they are counted.
     counter: Option<Counter>,
 }
 
 impl PairMeasurement<'_, '_> {
-    /// Compares two versions that are listed.
+    /// Compares two listed versions.
     fn pair(
         &mut self,
         versions: &[ListedVersion; 2],
@@ -117,8 +119,8 @@ impl PairMeasurement<'_, '_> {
             self.note_conditions(versions, &chosen, verdicts, &mut outcome);
         }
         self.find_counters(&versions[HEAD], &mut parts)?;
-        let row = |(benchmark, sameness): &(Benchmark, SkipReason)| {
-            DecidedRow::without_metric(benchmark, Verdict::from(*sameness))
+        let row = |(benchmark, skip_reason): &(Benchmark, SkipReason)| {
+            DecidedRow::without_metric(benchmark, Verdict::from(*skip_reason))
         };
         let mut rows: Vec<DecidedRow> = unmeasured.iter().map(row).collect();
         for mut part in parts {
@@ -156,7 +158,7 @@ impl PairMeasurement<'_, '_> {
         Ok(outcome)
     }
 
-    /// What is known of two versions before anything is measured.
+    /// The outcome before anything is measured.
     fn known(&self, versions: &[ListedVersion; 2], verdicts: &VerdictSettings) -> Outcome {
         let [base, head] = versions;
         let compared = [base.version.clone(), head.version.clone()];
@@ -173,7 +175,7 @@ impl PairMeasurement<'_, '_> {
         outcome
     }
 
-    /// Whether the request names the benchmarks: whoever made it knows of the others.
+    /// True if the request names the benchmarks: the caller then knows about the others.
     const fn is_about_given_ones(&self) -> bool {
         matches!(self.request.benchmarks, Benchmarks::These(_))
     }
@@ -191,7 +193,7 @@ impl PairMeasurement<'_, '_> {
         }
     }
 
-    /// What is stored, and what is to be measured, of each kind of metrics.
+    /// The stored results and the remaining measurements, for each kind of metrics.
     fn parts(
         &self,
         versions: &[ListedVersion; 2],
@@ -220,7 +222,8 @@ impl PairMeasurement<'_, '_> {
         Ok(parts)
     }
 
-    /// Whether there is something to measure. What is not measured is recorded too where that is looked up later.
+    /// True if something is left to measure. Skipped benchmarks are recorded too where later
+    /// comparisons look them up.
     const fn is_open(&self, part: &Partial) -> bool {
         !part.measured.is_empty() || self.request.reuses && !part.unmeasured.is_empty()
     }
@@ -246,8 +249,8 @@ impl PairMeasurement<'_, '_> {
         }
     }
 
-    /// Links the first builds of what is timed, and of what may be the same machine code, and warns where some are the
-    /// same. Of what is only counted, each counter links its own.
+    /// Links the first builds of timed benchmarks, and of those that may be the same machine code,
+    /// and warns where builds are equal. Counters link the builds of counted benchmarks themselves.
     fn link(
         &self,
         versions: &[ListedVersion; 2],
@@ -271,7 +274,7 @@ impl PairMeasurement<'_, '_> {
         Ok(Some(builds))
     }
 
-    /// How benchmarks are measured.
+    /// Adds the conditions of the measurements to the outcome.
     fn note_conditions(
         &self,
         versions: &[ListedVersion; 2],
@@ -280,7 +283,7 @@ impl PairMeasurement<'_, '_> {
         outcome: &mut Outcome,
     ) {
         let Session { project, runner, idle, .. } = self.session;
-        // What another program does is not in the functions of a bench target.
+        // The functions of a bench target do not show what another program does.
         let runs_itself = |target: &BenchTarget| !project.file.runs_other_programs(target);
         outcome.functions = chosen.reported_functions(runs_itself);
         outcome.machine = Some(this_machine());
@@ -292,7 +295,7 @@ impl PairMeasurement<'_, '_> {
         }
     }
 
-    /// Finds what counts, so that what is missing is known before anything is timed.
+    /// Finds the counters, so that missing tools are known before anything is timed.
     fn find_counters(&self, head: &ListedVersion, parts: &mut [Partial]) -> Result<()> {
         let Session { runner, observer, .. } = self.session;
         let is_alone = parts.len() == 1;
@@ -335,22 +338,22 @@ impl PairMeasurement<'_, '_> {
                 }
                 .measure(builds, outcome)?
             }
-            // It cannot be counted, as a warning has said.
+            // It cannot be counted, and a warning was given.
             _ => return Ok(Vec::new()),
         };
-        self.begun.push(experiment);
+        self.experiments.push(experiment);
         *outcome.spent.get_or_insert_default() += start.elapsed();
         Ok(rows)
     }
 }
 
-/// All benchmarks of a version, unless only some were asked for or could be listed.
+/// All benchmarks of a version; `None` if only some were requested or could be listed.
 fn all_benchmarks(runner: &Runner<'_>, version: &ListedVersion) -> Option<Vec<Benchmark>> {
     let is_all = runner.means_all() && version.listing.failures.is_empty();
     is_all.then(|| version.benchmarks())
 }
 
-/// A warning where benchmarks that only the head has are called anew each time that they are listed.
+/// A warning if benchmarks that only the head has get a new id each time they are listed.
 fn changing_ids(
     runner: &Runner<'_>,
     head: &ListedVersion,

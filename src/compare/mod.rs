@@ -1,8 +1,8 @@
-//! The main job: compares two versions, by measuring them or by what is stored.
+//! The main job: compares two versions, by new measurements or by stored results.
 //!
-//! [`compare`] finds out which benchmarks of two versions execute or read something that differs, measures these stage by
-//! stage, and decides; [`compare_stored`] decides by stored results. Both are asked by plain values, and answer with an
-//! [`Outcome`].
+//! [`compare`] finds the benchmarks on which the changes between two versions have an impact,
+//! measures these stage by stage, and decides; [`compare_stored`] decides by stored results. Both
+//! take plain values and return an [`Outcome`]; they never print.
 
 mod accepted;
 pub mod archive;

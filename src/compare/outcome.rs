@@ -1,4 +1,4 @@
-//! What came of a comparison, as a plain value: whoever reports it only reads it.
+//! The outcome of a comparison as a plain value. Reports only read it.
 
 use std::time::{Duration, SystemTime};
 
@@ -19,34 +19,35 @@ use crate::{
 pub struct Outcome {
     /// The version that the other is compared with.
     pub base: Version,
-    /// The version that is judged.
+    /// The version that gets the verdicts.
     pub head: Version,
-    /// How benchmarks were judged.
+    /// The criteria of the verdicts.
     pub criteria: Criteria,
-    /// What was requested of the experiment, as far as no benchmark has its own; absent where nothing was
-    /// measured, and for stored results, which have their own in [`stored`](Self::stored).
+    /// The requested sample sizes, where no benchmark has its own; absent where nothing was
+    /// measured, and for stored results, whose sample sizes are in [`stored`](Self::stored).
     pub sample_sizes: Option<SampleSizes>,
     /// The machine that measured.
     pub machine: Option<Machine>,
-    /// What of the machine mattered to measurements before they began, for people.
+    /// The state of the machine before the measurements, as a text for people.
     pub environment: Option<String>,
-    /// For stored results, the experiments that they are from, oldest first; empty where the results were
-    /// just measured.
+    /// The experiments of stored results, oldest first; empty for new measurements.
     pub stored: Vec<ComparedExperiment>,
-    /// How long measuring took, without compiling and the first links; absent where nothing was measured.
+    /// The time of measuring, without compiling and the first links; absent where nothing was
+    /// measured.
     pub spent: Option<Duration>,
-    /// What makes the numbers less sure, as far as the rows do not tell it.
+    /// Reasons to trust the numbers less that the rows do not show.
     pub warnings: Vec<Warning>,
-    /// How the functions of each bench target differ that was measured because its programs differ.
+    /// The differences of functions, for each bench target that was measured because its programs
+    /// differ.
     pub functions: Vec<(BenchTarget, FunctionDiff)>,
-    /// The packages from elsewhere of which the versions use other versions, in the order of names; empty for
-    /// stored results, of which that is not known.
+    /// The external packages whose versions differ, in the order of names; empty for stored
+    /// results, where they are unknown.
     pub dependencies: Vec<DependencyChange>,
-    /// Which part of all benchmarks this is about; absent where it is about all.
+    /// The partition of all benchmarks that was compared; absent if all were.
     pub partition: Option<Partition>,
     /// The benchmarks of both versions, a row for each metric, in the order of definition.
     pub rows: Vec<DecidedRow>,
-    /// Where the instructions of benchmarks went that execute more or fewer, if that was to be found out.
+    /// Explanations of changed instruction counts, if they were requested.
     pub explanations: Vec<ExplainedBenchmark>,
     /// The benchmarks that can be explained on this machine.
     pub explainable: Vec<Benchmark>,
@@ -54,22 +55,23 @@ pub struct Outcome {
     pub added: Vec<Benchmark>,
     /// Benchmarks that only the base has.
     pub removed: Vec<Benchmark>,
-    /// Slowdowns that were accepted, where that changes no verdict any more.
+    /// Accepted slowdowns that no longer change a verdict.
     pub idle: Vec<IdleAcceptance>,
     /// Bench targets whose benchmarks could not be listed.
     pub failed_targets: Vec<(BenchTarget, Error)>,
-    /// The comparison of the same head with a release, if it was judged against one as well.
+    /// The comparison of the same head with a release, if requested.
     pub also: Option<Box<Self>>,
 }
 
 /// An experiment whose stored results are compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ComparedExperiment {
-    /// By which it is known in every store: [`StoredExperiment::identity`](crate::store::StoredExperiment::identity).
+    /// Its identity in every store:
+    /// [`StoredExperiment::identity`](crate::store::StoredExperiment::identity).
     pub identity: String,
-    /// When it began.
+    /// The time when it started.
     pub started: SystemTime,
-    /// What was requested of it.
+    /// Its requested sample sizes.
     pub sample_sizes: SampleSizes,
 }
 
@@ -100,7 +102,8 @@ impl Outcome {
         }
     }
 
-    /// Adds what was counted of the same versions: its rows stand behind those of the same benchmark.
+    /// Adds counted results of the same versions: their rows come behind those of the same
+    /// benchmark.
     pub fn add_counts(&mut self, counted: Self) {
         let place = |rows: &[DecidedRow], one: &DecidedRow| {
             rows.iter().rposition(|row| row.benchmark == one.benchmark)
@@ -112,14 +115,14 @@ impl Outcome {
         self.stored.extend(counted.stored);
     }
 
-    /// Warns of what disturbs, or disturbed, the measurements: of each kind once.
+    /// Adds a warning for each kind of disturbance that is not among the warnings yet.
     pub fn add_disturbances(&mut self, disturbances: impl IntoIterator<Item = Disturbance>) {
         for disturbance in disturbances {
             Warning::Disturbance(disturbance).add_to(&mut self.warnings);
         }
     }
 
-    /// How many there are of each kind.
+    /// The numbers of benchmarks of each kind.
     pub fn counts(&self) -> Counts {
         self.counts_of(|_| true)
     }
@@ -135,13 +138,14 @@ impl Outcome {
         }
     }
 
-    /// The exit code of a command that compares. A comparison with a release counts as much as that with the base.
+    /// The exit code of a command that compares. A comparison with a release counts as much as the
+    /// one with the base.
     pub fn exit(&self, policy: &ExitPolicy) -> Exit {
         let both = std::iter::once(self).chain(self.also.as_deref());
         policy.exit(both.map(|one| one.counts_of(|row| policy.decides(row, &one.rows))))
     }
 
-    /// Whether there is nothing to report of any benchmark.
+    /// True if there is nothing to report about any benchmark.
     pub const fn is_empty(&self) -> bool {
         self.rows.is_empty()
             && self.added.is_empty()
@@ -164,12 +168,12 @@ mod tests {
         Outcome { rows, ..Outcome::new(versions, Criteria::default()) }
     }
 
-    fn policy(advisory: bool, inconclusive: bool) -> ExitPolicy {
-        ExitPolicy { ignores_regressions: advisory, inconclusive, ..ExitPolicy::default() }
+    fn policy(ignores_regressions: bool, inconclusive: bool) -> ExitPolicy {
+        ExitPolicy { ignores_regressions, inconclusive, ..ExitPolicy::default() }
     }
 
     #[test]
-    fn failed_benchmarks_and_targets_fail_the_command_and_skipped_ones_do_not() {
+    fn exit_fails_for_failed_but_not_skipped_benchmarks() {
         let row = |verdict| DecidedRow::without_metric(&benchmark("a"), verdict);
         let failed = || row(Verdict::Failed { reason: "x".to_owned() });
         let strict = |rows| outcome(rows).exit(&policy(false, true));
@@ -187,14 +191,13 @@ mod tests {
         assert_eq!(strict(vec![inconclusive, failed()]), Exit::Benchmark);
         assert_eq!(strict(vec![regressed.clone(), failed()]), Exit::Regression);
         assert_eq!(outcome(vec![regressed]).exit(&policy(true, true)), Exit::Success);
-        let failure = Error::new(Exit::Benchmark, "cannot list it");
-        let targets =
-            Outcome { failed_targets: vec![(target("other"), failure)], ..outcome(vec![]) };
+        let error = Error::new(Exit::Benchmark, "cannot list it");
+        let targets = Outcome { failed_targets: vec![(target("other"), error)], ..outcome(vec![]) };
         assert_eq!(targets.exit(&policy(false, false)), Exit::Benchmark);
     }
 
     #[test]
-    fn a_comparison_with_a_release_counts_as_much_as_that_with_the_base() {
+    fn exit_includes_the_comparison_with_a_release() {
         let row = |factors: &[f64]| decided_row("parse/1", 812.0, factors, 0.01, 0.002);
         let also = Some(Box::new(outcome(vec![row(&[1.083, 1.081])])));
         let drifted = Outcome { also, ..outcome(vec![row(&[1.004])]) };

@@ -1,4 +1,4 @@
-//! The release that the head of a comparison is judged against as well.
+//! The release that the head of a comparison is compared with besides the base.
 
 use super::{Event, Observer};
 use crate::{
@@ -8,18 +8,21 @@ use crate::{
     project::Project,
 };
 
-/// A release that the head is compared with besides the base.
+/// A release to compare the head with besides the base: many small slowdowns since it can add up to
+/// a large one.
 #[derive(Clone, Debug)]
 pub struct AlsoAgainst {
     /// The release.
     pub release: Version,
-    /// The smallest change of interest since it; that of the other comparison where it has none of its own.
+    /// The smallest change of interest since the release; that of the other comparison where
+    /// absent.
     min_effect: Option<f64>,
 }
 
 impl AlsoAgainst {
-    /// The release that is asked for. None, with a note, where a second judgement would say nothing: where the base is that
-    /// release, and where the file names a release that the head does not descend from.
+    /// Resolves the requested release. `None`, with a note, where a second comparison would add
+    /// nothing: if the base has the files of that release, or if `bench.toml` names a release that
+    /// the head does not descend from.
     pub fn find(
         project: &Project,
         gate: Option<&Gate>,
@@ -32,19 +35,19 @@ impl AlsoAgainst {
             Release::Last => repository.last_release(head),
             Release::Revision(revision) => repository.resolve(revision),
         };
-        let release = found.map_err(|failure| {
-            if gate.is_of_file { failure.cause("[gate] in bench.toml names it") } else { failure }
+        let release = found.map_err(|error| {
+            if gate.is_of_file { error.cause("[gate] in bench.toml names it") } else { error }
         })?;
         if release.tree == base.tree {
             let note = format!("{release} has the files of the base: one comparison judges both");
             observer.compare_event(Event::Note(&note));
             return Ok(None);
         }
-        let is_before = || match &release.commit {
+        let is_ancestor = || match &release.commit {
             Some(commit) => repository.has_in_history(head, commit),
             None => Ok(true),
         };
-        if gate.is_of_file && !is_before()? {
+        if gate.is_of_file && !is_ancestor()? {
             let note = format!(
                 "not judged against {release} of [gate] in bench.toml: {head} does not descend from it"
             );
@@ -54,13 +57,14 @@ impl AlsoAgainst {
         Ok(Some(Self { release, min_effect: gate.min_effect }))
     }
 
-    /// How the comparison with the release is judged, where the other is judged so.
+    /// The settings of the comparison with the release, derived from those of the other one.
     pub(super) fn verdicts(&self, of_base: &VerdictSettings) -> VerdictSettings {
         of_base.with_limit(self.min_effect)
     }
 }
 
-/// How the comparison with the base is judged, which shares the false-alarm rate with that with a release.
+/// The settings of the comparison with the base: it shares the false-alarm rate with the one with a
+/// release.
 pub(super) fn shared_verdicts(
     verdicts: &VerdictSettings,
     also: Option<&AlsoAgainst>,

@@ -1,4 +1,4 @@
-//! What is asked of a comparison: plain values, whoever asks.
+//! The request of a comparison as plain values, independent of the command that makes it.
 
 use std::time::Duration;
 
@@ -7,45 +7,47 @@ use crate::{
     model::{Benchmark, Version},
 };
 
-/// Two versions to compare, and how.
+/// A request to compare two versions.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// Base and head.
     pub versions: [Version; 2],
-    /// Which release the head is judged against as well.
+    /// The release to compare the head with as well.
     pub gate: Option<Gate>,
-    /// Which of the benchmarks that both versions have are measured.
+    /// The benchmarks to measure, among those that both versions have.
     pub benchmarks: Benchmarks,
-    /// How they are judged.
+    /// The settings of the verdicts.
     pub verdicts: VerdictSettings,
-    /// How long a benchmark is measured that is not decided.
+    /// The rule that ends the measurements of an undecided benchmark.
     pub patience: StoppingRule,
-    /// How long all are measured together, if that is limited; with a release, in both comparisons together.
+    /// The limit for the time of all measurements together, if any; with a release, of both
+    /// comparisons.
     pub budget: Option<Duration>,
-    /// Whether finished experiments on the same versions with the same settings are taken instead of measuring again.
+    /// True to use finished experiments on the same versions with the same settings instead of
+    /// measuring again.
     pub reuses: bool,
-    /// Whether it is found out which of the benchmarks that are not measured are the same machine code: that takes linking
+    /// True to find the skipped benchmarks that are the same machine code, which requires linking
     /// them.
     pub identifies: bool,
-    /// Whether it is found out where the instructions of benchmarks went that execute more or fewer.
+    /// True to explain changed instruction counts by function.
     pub explains: bool,
-    /// Whether nothing is measured, and only the plan is reported.
+    /// True to measure nothing and report only the plan.
     pub only_plan: bool,
 }
 
-/// Which benchmarks are measured.
+/// The benchmarks to measure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Benchmarks {
     /// Those that execute or read something that differs between the versions.
     Affected,
     /// All.
     All,
-    /// These, whatever they execute and read.
+    /// These, without impact analysis.
     These(Vec<Benchmark>),
 }
 
 impl Request {
-    /// A request to measure what differs between two versions, base and head, and to judge it.
+    /// A request to measure the affected benchmarks of base and head, and to decide.
     pub const fn new(versions: [Version; 2], verdicts: VerdictSettings) -> Self {
         Self {
             versions,

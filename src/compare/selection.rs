@@ -1,4 +1,4 @@
-//! Which benchmarks of two versions are measured: those that reach something that differs.
+//! Selects the benchmarks of two versions to measure: those on which the changes have an impact.
 
 use super::{functions::Functions, warning::Warning};
 use crate::{
@@ -10,21 +10,21 @@ use crate::{
     verdict::are_identical,
 };
 
-/// The benchmarks of two versions, and which of them are measured.
+/// The benchmarks of two versions, and the selection of those to measure.
 pub struct Selection {
     /// The benchmarks that both versions have, in the head's order.
     pub common: Vec<Benchmark>,
-    /// Those of them that are measured.
+    /// The benchmarks to measure.
     pub measured: Vec<Benchmark>,
-    /// What each of the common ones reaches.
-    reach: Vec<Impact>,
-    /// How the functions of each bench target differ, as far as they can be compared.
+    /// The impact of the changes on each of the common benchmarks.
+    impacts: Vec<Impact>,
+    /// The differences of functions by bench target, where they can be compared.
     functions: Vec<(BenchTarget, FunctionDiff)>,
 }
 
 impl Selection {
-    /// Compares functions, and traces what has not been traced yet. With `all`, benchmarks are measured that
-    /// reach nothing that differs, too.
+    /// Compares functions, and traces benchmarks that were not traced yet. With `all`, selects
+    /// benchmarks without impact too.
     pub fn new(
         runner: &Runner<'_>,
         versions: &[ListedVersion; 2],
@@ -34,7 +34,7 @@ impl Selection {
         Self::select(runner, versions, common_benchmarks(versions), all, warnings)
     }
 
-    /// The same, of these benchmarks that both versions have.
+    /// The same, restricted to these benchmarks, which both versions have.
     pub fn select(
         runner: &Runner<'_>,
         versions: &[ListedVersion; 2],
@@ -43,26 +43,27 @@ impl Selection {
         warnings: &mut Vec<Warning>,
     ) -> Result<Self> {
         let functions = functions_that_differ(runner, versions, warnings);
-        let reach = runner.impact(versions, &functions, &common)?;
-        let is_measured = |(_, reach): &(&Benchmark, &Impact)| all || !reach.is_nothing();
-        let measured = common.iter().zip(&reach).filter(is_measured);
+        let impacts = runner.impact(versions, &functions, &common)?;
+        let is_measured = |(_, impact): &(&Benchmark, &Impact)| all || !impact.is_nothing();
+        let measured = common.iter().zip(&impacts).filter(is_measured);
         let measured = measured.map(|(benchmark, _)| benchmark.clone()).collect();
-        Ok(Self { common, measured, reach, functions })
+        Ok(Self { common, measured, impacts, functions })
     }
 
-    /// These benchmarks, all of which are measured, whatever they reach.
+    /// Selects all of these benchmarks, without impact analysis.
     pub fn from_benchmarks(benchmarks: Vec<Benchmark>) -> Self {
         let measured = benchmarks.clone();
-        Self { common: benchmarks, measured, reach: Vec::new(), functions: Vec::new() }
+        Self { common: benchmarks, measured, impacts: Vec::new(), functions: Vec::new() }
     }
 
-    /// What one of the common benchmarks reaches.
+    /// The impact of the changes on one of the common benchmarks.
     pub fn impact(&self, benchmark: &Benchmark) -> Option<&Impact> {
         let place = self.common.iter().position(|other| other == benchmark)?;
-        self.reach.get(place)
+        self.impacts.get(place)
     }
 
-    /// The benchmarks whose bench targets are linked: what is measured, and what may be the same program.
+    /// The benchmarks whose bench targets are linked: those to measure, and those whose programs
+    /// may be identical.
     pub fn linked(&self) -> Vec<Benchmark> {
         let may_be_identical = |benchmark: &Benchmark| {
             let target = benchmark.bench_target();
@@ -73,33 +74,35 @@ impl Selection {
         self.common.iter().filter(is_linked).cloned().collect()
     }
 
-    /// The benchmarks that are not measured, since they reach nothing that differs.
+    /// The skipped benchmarks: the changes have no impact on them.
     pub fn unaffected(&self) -> Vec<(Benchmark, SkipReason)> {
         let is_unmeasured = |benchmark: &&Benchmark| !self.measured.contains(benchmark);
         let unmeasured = self.common.iter().filter(is_unmeasured);
         unmeasured.map(|benchmark| (benchmark.clone(), SkipReason::Unaffected)).collect()
     }
 
-    /// The same, where it is known which of them are the same machine code. What was not linked is known to differ.
+    /// The skipped benchmarks, with those marked that are the same machine code. Targets that were
+    /// not linked are known to differ.
     pub fn unmeasured(&self, builds: &Builds) -> Vec<(Benchmark, SkipReason)> {
-        let sameness = |benchmark: &Benchmark| {
+        let skip_reason = |benchmark: &Benchmark| {
             let target = benchmark.bench_target();
             let [base, head] = [0, 1].map(|version| builds.programs(version, &target));
             if are_identical(&base, &head) { SkipReason::Identical } else { SkipReason::Unaffected }
         };
         let unaffected = self.unaffected().into_iter();
-        unaffected.map(|(one, _)| (one.clone(), sameness(&one))).collect()
+        unaffected.map(|(one, _)| (one.clone(), skip_reason(&one))).collect()
     }
 
-    /// How functions differ in the bench targets that are measured, of those that `is_told` wants.
+    /// The differences of functions in bench targets that are measured and that `is_reported` accepts.
     pub fn reported_functions(
         &self,
-        is_told: impl Fn(&BenchTarget) -> bool,
+        is_reported: impl Fn(&BenchTarget) -> bool,
     ) -> Vec<(BenchTarget, FunctionDiff)> {
         let is_measured =
             |target: &BenchTarget| self.measured.iter().any(|one| one.bench_target() == *target);
-        let told = self.functions.iter().filter(|(one, _)| is_measured(one) && is_told(one));
-        told.cloned().collect()
+        let reported =
+            self.functions.iter().filter(|(one, _)| is_measured(one) && is_reported(one));
+        reported.cloned().collect()
     }
 }
 
@@ -115,8 +118,8 @@ pub fn benchmarks_only_in(one: &ListedVersion, other: &ListedVersion) -> Vec<Ben
     one.benchmarks().into_iter().filter(|benchmark| !others.contains(benchmark)).collect()
 }
 
-/// How the functions of each bench target of both versions differ. That they cannot be compared is no reason
-/// not to measure.
+/// The differences of functions in each bench target of both versions. If they cannot be compared,
+/// that is only a warning: benchmarks are measured nevertheless.
 fn functions_that_differ(
     runner: &Runner<'_>,
     versions: &[ListedVersion; 2],
@@ -125,8 +128,8 @@ fn functions_that_differ(
     match Functions::load(runner, versions) {
         Ok(functions) => functions
             .compare_targets(|target, base, head| (target.clone(), FunctionSet::diff(base, head))),
-        Err(failure) => {
-            let reason = failure.what().to_owned();
+        Err(error) => {
+            let reason = error.what().to_owned();
             warnings.push(Warning::FunctionsUnknown { reason });
             Vec::new()
         }

@@ -1,4 +1,4 @@
-//! What the comparisons of one command share.
+//! The context that the comparisons of one command share.
 
 use std::rc::Rc;
 
@@ -11,26 +11,27 @@ use crate::{
     shell::CommandLine,
 };
 
-/// What measures, and what is known of versions by now. The project is locked as long as the value lives.
+/// The runner, and the versions that were listed so far. The project is locked while this value
+/// lives.
 pub struct Session<'a> {
     /// The user's project.
     pub project: &'a Project,
-    /// What measures.
+    /// The runner that measures.
     pub runner: Runner<'a>,
-    /// Slowdowns that were accepted, if regressions are judged by them.
+    /// The accepted slowdowns, if they are applied to regressions.
     pub acceptances: Option<Acceptances<'a>>,
-    /// What disturbed the machine before rbench itself kept it busy, if that is told of each comparison.
+    /// Disturbances of the machine before rbench kept it busy, if each comparison reports them.
     pub idle: Vec<Disturbance>,
-    /// Whom progress is reported to.
+    /// Receives the progress.
     pub observer: &'a dyn Observer,
-    /// What writes the commands that are advised.
+    /// Writes the commands that hints suggest.
     pub command_line: Rc<dyn CommandLine>,
     /// The versions that were compiled and listed.
     listed: Vec<ListedVersion>,
 }
 
 impl<'a> Session<'a> {
-    /// A session in which nothing was compared yet.
+    /// A session without any listed version.
     pub fn new(
         project: &'a Project,
         runner: Runner<'a>,
@@ -41,7 +42,7 @@ impl<'a> Session<'a> {
         Self { project, runner, acceptances, idle, observer, command_line, listed }
     }
 
-    /// A version with its benchmarks: it is compiled and listed unless that was done in this session.
+    /// Compiles and lists a version, unless that was done in this session.
     pub fn list(&mut self, version: &Version) -> Result<&ListedVersion> {
         let listed = self.take(version)?;
         self.listed.push(listed);
@@ -53,12 +54,13 @@ impl<'a> Session<'a> {
         self.listed.iter().find(|listed| listed.version == *version)
     }
 
-    /// Lets go of a version, so that its files may be removed from the cache. It is listed again if it is needed again.
+    /// Drops a version, so that its files may be removed from the cache. It is listed again if it
+    /// is needed again.
     pub fn forget(&mut self, version: &Version) {
         self.listed.retain(|listed| listed.version != *version);
     }
 
-    /// Lets `work` use two versions with their benchmarks: base and head.
+    /// Calls `work` with two listed versions: base and head.
     pub fn with<T>(
         &mut self,
         [base, head]: [&Version; 2],
@@ -70,7 +72,7 @@ impl<'a> Session<'a> {
         done
     }
 
-    /// A version with its benchmarks, which the session does not have any more.
+    /// Takes a listed version out of the session, or lists it.
     fn take(&mut self, version: &Version) -> Result<ListedVersion> {
         match self.listed.iter().position(|listed| listed.version == *version) {
             Some(known) => Ok(self.listed.swap_remove(known)),

@@ -1,4 +1,5 @@
-//! Measures two versions: look by look until benchmarks are decided, and what is flagged on fresh builds.
+//! Measures two versions: one interim analysis after the other until benchmarks are decided, and
+//! flagged ones again on fresh builds.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -16,36 +17,36 @@ use crate::{
     verdict::{DecidedRow, Progress},
 };
 
-/// What is measured, and for how long.
+/// Timed measurements of a comparison: the inputs and limits of all stages.
 pub struct Stages<'e> {
-    /// What measures.
+    /// The runner that measures.
     pub runner: &'e Runner<'e>,
     /// Base and head.
     pub versions: &'e [ListedVersion; 2],
-    /// The benchmarks that are measured.
+    /// The benchmarks to measure.
     pub measured: &'e [Benchmark],
-    /// Those that are not, and why.
+    /// The skipped benchmarks with their reasons.
     pub unmeasured: &'e [(Benchmark, SkipReason)],
-    /// How they are judged: in metrics that are timed.
+    /// The settings of their verdicts, in timed metrics.
     pub verdicts: &'e VerdictSettings,
-    /// How long a benchmark is measured that is not decided.
+    /// The rule that ends the measurements of an undecided benchmark.
     pub patience: StoppingRule,
-    /// How long all are measured together, if that is limited.
+    /// The limit for the time of all measurements together, if any.
     pub budget: Option<Duration>,
-    /// Whom progress is reported to.
+    /// Receives the progress.
     pub observer: &'e dyn Observer,
 }
 
 /// A benchmark that is not decided.
 struct Undecided<'e> {
     benchmark: &'e Benchmark,
-    /// How many builds of it were measured in the first stage.
+    /// The number of its builds that were measured in the first stage.
     builds: u32,
-    /// What comes next.
+    /// The next step.
     progress: Progress,
 }
 
-/// What is measured next, of some benchmarks together.
+/// The next measurements of some benchmarks together.
 struct Block<'e> {
     stage: Stage,
     benchmarks: Vec<Benchmark>,
@@ -54,29 +55,31 @@ struct Block<'e> {
 }
 
 impl Stages<'_> {
-    /// Measures all benchmarks, of which `builds` are the first ones, and judges them. The experiment is still to be
-    /// finished.
+    /// Measures all benchmarks and decides; `builds` are their first ones. The caller must finish
+    /// the experiment.
     pub fn measure(
         &self,
         builds: &Builds,
         outcome: &mut Outcome,
     ) -> Result<(StartedExperiment, Vec<DecidedRow>)> {
         let Self { runner, versions, measured, .. } = *self;
-        let mut begun = runner.begin(versions, measured, builds)?;
-        self.observer.compare_event(Event::Started(&begun));
-        for (benchmark, sameness) in self.unmeasured {
-            runner.store.record_unmeasured(begun.id, benchmark, *sameness)?;
+        let mut experiment = runner.begin(versions, measured, builds)?;
+        self.observer.compare_event(Event::Started(&experiment));
+        for (benchmark, skip_reason) in self.unmeasured {
+            runner.store.record_unmeasured(experiment.id, benchmark, *skip_reason)?;
         }
         let first = runner.first_seeds(versions, measured);
-        let mut budget = self.budget.map(|limit| Budget::new(&runner.store, begun.id, limit));
+        let mut budget = self.budget.map(|limit| Budget::new(&runner.store, experiment.id, limit));
         let not_begun = |benchmark| Undecided { benchmark, builds: 0, progress: Progress::Ended };
         let mut undecided: Vec<Undecided<'_>> = measured.iter().map(not_begun).collect();
         while let Some(block) = self.next_block(&mut undecided, budget.as_ref()) {
             let seeds = match block.stage {
                 Stage::First => first[..block.builds as usize].to_vec(),
-                Stage::Second => runner.fresh_seeds(&begun.identity, &first, block.builds as usize),
+                Stage::Second => {
+                    runner.fresh_seeds(&experiment.identity, &first, block.builds as usize)
+                }
             };
-            // Those of the first look are there.
+            // The builds of the first interim analysis exist already.
             let linked;
             let builds = if seeds == builds.seeds {
                 builds
@@ -86,27 +89,27 @@ impl Stages<'_> {
                     self.observer.compare_event(Event::Confirming { benchmarks, seeds: &seeds });
                 }
                 linked = runner.link(versions, &block.benchmarks, seeds)?;
-                runner.record_builds(&mut begun, block.stage, &linked)?;
+                runner.record_builds(&mut experiment, block.stage, &linked)?;
                 &linked
             };
-            self.measure_block(&begun, &block, builds, outcome)?;
+            self.measure_block(&experiment, &block, builds, outcome)?;
             if let Some(budget) = &mut budget {
                 budget.count(&block.benchmarks)?;
             }
-            undecided.extend(self.still_undecided(&begun, block)?);
+            undecided.extend(self.still_undecided(&experiment, block)?);
         }
-        outcome.add_disturbances(self.preempted(begun.id)?);
-        let rows = decide_rows(runner, self.verdicts, begun.id, measured)?;
+        outcome.add_disturbances(self.preempted(experiment.id)?);
+        let rows = decide_rows(runner, self.verdicts, experiment.id, measured)?;
         for DecidedRow { benchmark, metric, verdict, .. } in &rows {
             debug!(?metric, "{benchmark}: {verdict:?}");
         }
-        Ok((begun, rows))
+        Ok((experiment, rows))
     }
 
     /// Measures some builds of some benchmarks.
     fn measure_block(
         &self,
-        begun: &StartedExperiment,
+        experiment: &StartedExperiment,
         block: &Block<'_>,
         builds: &Builds,
         outcome: &mut Outcome,
@@ -114,22 +117,22 @@ impl Stages<'_> {
         let Self { runner, versions, .. } = *self;
         suspicious_builds::warn_of_addresses(builds, &block.benchmarks, &mut outcome.warnings)?;
         let before = MachineState::now();
-        runner.measure(begun, block.stage, versions, builds, &block.benchmarks)?;
+        runner.measure(experiment, block.stage, versions, builds, &block.benchmarks)?;
         outcome.add_disturbances(MachineState::now().disturbances_since(&before));
         Ok(())
     }
 
-    /// Takes what is measured next out of what is undecided. Without a budget, all benchmarks are measured
-    /// together: first look by look, then on fresh builds.
+    /// Takes the next block out of the undecided benchmarks. Without a budget, all benchmarks are
+    /// measured together: by interim analyses first, then on fresh builds.
     fn next_block<'u>(
         &self,
         undecided: &mut Vec<Undecided<'u>>,
         budget: Option<&Budget<'_>>,
     ) -> Option<Block<'u>> {
         let next: Vec<(Stage, u32)> = undecided.iter().map(|one| self.next(one)).collect();
-        let begun = undecided.iter().all(|one| one.builds > 0);
+        let started = undecided.iter().all(|one| one.builds > 0);
         let chosen = match budget {
-            Some(budget) if begun => {
+            Some(budget) if started => {
                 let candidates = undecided.iter().zip(&next);
                 budget.best(candidates.map(|(one, (stage, to))| {
                     let from = if *stage == Stage::First { one.builds } else { 0 };
@@ -139,7 +142,7 @@ impl Stages<'_> {
             _ => None,
         };
         let first = next.iter().min().copied()?;
-        let is_chosen = |index: usize| match (budget, begun) {
+        let is_chosen = |index: usize| match (budget, started) {
             (Some(_), true) => chosen == Some(index),
             _ => next[index] == first,
         };
@@ -158,25 +161,26 @@ impl Stages<'_> {
         (!taken.is_empty()).then_some(Block { stage, benchmarks, builds, undecided: taken })
     }
 
-    /// The stage and the number of builds that come next.
+    /// The next stage of a benchmark and the number of builds to reach in it.
     fn next(&self, one: &Undecided<'_>) -> (Stage, u32) {
         if let Progress::Flagged { builds } = one.progress {
             return (Stage::Second, u32::try_from(builds).unwrap_or(u32::MAX));
         }
-        let looks = self.runner.interim_analyses(one.benchmark);
-        (Stage::First, looks.after(one.builds).unwrap_or(looks.most))
+        let analyses = self.runner.interim_analyses(one.benchmark);
+        (Stage::First, analyses.after(one.builds).unwrap_or(analyses.most))
     }
 
-    /// What is still undecided after a block: nothing after the second stage, which is judged once.
+    /// The benchmarks that are undecided after a block: none after the second stage, which is
+    /// decided once.
     fn still_undecided<'u>(
         &self,
-        begun: &StartedExperiment,
+        experiment: &StartedExperiment,
         block: Block<'u>,
     ) -> Result<Vec<Undecided<'u>>> {
         if block.stage == Stage::Second {
             return Ok(Vec::new());
         }
-        let rows = decide_rows(self.runner, self.verdicts, begun.id, &block.benchmarks)?;
+        let rows = decide_rows(self.runner, self.verdicts, experiment.id, &block.benchmarks)?;
         let mut progress: BTreeMap<&Benchmark, Progress> = BTreeMap::new();
         for row in &rows {
             debug!(metric = ?row.metric, builds = block.builds, "{}: {:?}", row.benchmark, row.progress);
@@ -195,7 +199,8 @@ impl Stages<'_> {
         Ok(after)
     }
 
-    /// What is done next in one metric: another look only if it is likely enough to decide, or there is patience.
+    /// The next step in one metric: continues only if the next interim analysis is likely enough to
+    /// decide, or the stopping rule demands it.
     fn if_worthwhile(&self, progress: Progress) -> Progress {
         match progress {
             Progress::Open { chance }
@@ -207,7 +212,7 @@ impl Stages<'_> {
         }
     }
 
-    /// Whether others took the CPU from many executions.
+    /// The disturbance by other processes, if they took the CPU from many executions.
     fn preempted(&self, id: ExperimentId) -> Result<Option<Disturbance>> {
         let mut resources: Vec<Resources> = Vec::new();
         for benchmark in self.measured {
@@ -219,7 +224,7 @@ impl Stages<'_> {
 }
 
 impl Undecided<'_> {
-    /// How likely what comes next decides the benchmark.
+    /// The probability that the next measurements decide the benchmark.
     fn chance(&self) -> f64 {
         match self.progress {
             Progress::Open { chance } => chance,

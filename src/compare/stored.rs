@@ -1,4 +1,4 @@
-//! Compares two versions by what is stored of them, without measuring.
+//! Compares two versions by their stored results, without measuring.
 
 use std::{collections::BTreeSet, rc::Rc};
 
@@ -18,33 +18,33 @@ use crate::{
     verdict::{DecidedRow, DecisionOptions, Relation, Results, Verdicts, VersionRef},
 };
 
-/// Two versions whose stored results are compared, and how.
+/// A request to compare the stored results of two versions.
 #[derive(Clone, Debug)]
 pub struct StoredRequest {
     /// Base and head.
     pub versions: [Version; 2],
-    /// The release that the head is judged against as well.
+    /// The release to compare the head with as well.
     pub also: Option<AlsoAgainst>,
     /// The benchmarks.
     pub benchmarks: Vec<Benchmark>,
-    /// How they are judged.
+    /// The settings of the verdicts.
     pub verdicts: VerdictSettings,
-    /// Whether results of other machines, settings and compilers may be compared.
+    /// True to compare results of different machines, settings and compilers.
     pub ignore_environment: bool,
 }
 
-/// What is stored of a project, and what is accepted there.
+/// The stored results and the accepted slowdowns of a project.
 pub struct Archive<'a> {
     /// The results.
     pub store: Store<'a>,
-    /// The slowdowns that were accepted.
+    /// The accepted slowdowns.
     pub acceptances: Acceptances<'a>,
-    /// What writes the commands that are advised.
+    /// Writes the commands that hints suggest.
     pub command_line: Rc<dyn CommandLine>,
 }
 
-/// Compares two versions by the newest results of both that can be compared, and the head with a release if there is one to
-/// judge it against as well.
+/// Compares two versions by their newest comparable results, and the head with a release if the
+/// request has one.
 pub fn compare_stored(request: &StoredRequest, archive: &Archive<'_>) -> Result<Outcome> {
     let verdicts = shared_verdicts(&request.verdicts, request.also.as_ref());
     let mut outcome = pair(request, archive, &request.versions, &verdicts)?;
@@ -57,7 +57,7 @@ pub fn compare_stored(request: &StoredRequest, archive: &Archive<'_>) -> Result<
     Ok(outcome)
 }
 
-/// Compares two versions, in each kind of metrics.
+/// Compares two versions in each kind of metrics.
 fn pair(
     request: &StoredRequest,
     archive: &Archive<'_>,
@@ -73,7 +73,7 @@ fn pair(
     Ok(outcome)
 }
 
-/// Compares two versions in metrics that the same executions measured.
+/// Compares two versions in metrics of the same executions.
 fn kind(
     request: &StoredRequest,
     archive: &Archive<'_>,
@@ -109,19 +109,19 @@ fn kind(
     Ok(outcome)
 }
 
-/// A comparison that goes on.
+/// A comparison in progress: benchmarks are added one by one.
 struct StoredPair<'r> {
     results: &'r Results<'r>,
-    judge: Verdicts<'r>,
+    decider: Verdicts<'r>,
     verdicts: &'r VerdictSettings,
-    /// Where the files of base and head were measured.
+    /// The experiments that measured the files of base and head.
     measured: [Vec<VersionRef>; 2],
     outcome: Outcome,
-    /// The experiments that rows are from.
+    /// The experiments that rows come from.
     used: BTreeSet<usize>,
-    /// What the executions took that rows are from.
+    /// The resources of the executions that rows come from.
     resources: Vec<Resources>,
-    /// How many benchmarks were judged across experiments, and how many could not be.
+    /// The number of benchmarks decided across experiments, and the number that could not be.
     across: usize,
     refused: usize,
     different: Vec<String>,
@@ -143,7 +143,7 @@ impl<'r> StoredPair<'r> {
         }
         Ok(Self {
             results,
-            judge: Verdicts::new(results, options),
+            decider: Verdicts::new(results, options),
             verdicts,
             measured,
             outcome: Outcome::new(versions, verdicts.criteria),
@@ -160,7 +160,7 @@ impl<'r> StoredPair<'r> {
         let of_benchmark = self.results.benchmark(benchmark, experiments)?;
         let [mut base, mut head] =
             self.measured.each_ref().map(|places| of_benchmark.find_in(places));
-        // A benchmark that fails in one version is not executed in the other any more.
+        // A benchmark that fails in one version is no longer executed in the other.
         if base.is_empty() {
             base = self.planned_with(&head, benchmark, &self.measured[0]);
         } else if head.is_empty() {
@@ -176,7 +176,8 @@ impl<'r> StoredPair<'r> {
             }
             return Ok(());
         };
-        let rows = self.judge.rows(&of_benchmark, &relation, &self.verdicts.criteria(benchmark))?;
+        let rows =
+            self.decider.rows(&of_benchmark, &relation, &self.verdicts.criteria(benchmark))?;
         self.used.extend(relation.versions().map(|place| place.experiment));
         let stored = relation.versions().map(|place| of_benchmark.rows(place));
         let executions = stored.iter().flat_map(|rows| rows.iter());
@@ -188,7 +189,7 @@ impl<'r> StoredPair<'r> {
         Ok(())
     }
 
-    /// Those of `places` in whose experiment the benchmark was to be measured, together with one of
+    /// Those of `places` in whose experiment the benchmark was planned together with one of
     /// `others`.
     fn planned_with(
         &self,
@@ -206,13 +207,13 @@ impl<'r> StoredPair<'r> {
 
     /// Notes how the benchmark was measured, for the warnings.
     fn note(&mut self, relation: &Relation, rows: &[DecidedRow]) {
-        let is_judged = rows.iter().any(|row| row.decisive().is_some());
+        let is_decided = rows.iter().any(|row| row.decisive().is_some());
         let is_refused =
             rows.iter().any(|row| matches!(row.verdict, Verdict::NotComparable { .. }));
         match relation {
-            Relation::AcrossExperiments(_) if is_judged => self.across += 1,
+            Relation::AcrossExperiments(_) if is_decided => self.across += 1,
             Relation::AcrossExperiments(_) if is_refused => self.refused += 1,
-            Relation::Incomparable { reasons, .. } if is_judged => {
+            Relation::Incomparable { reasons, .. } if is_decided => {
                 for reason in reasons {
                     if !self.different.contains(reason) {
                         self.different.push(reason.clone());
@@ -225,7 +226,7 @@ impl<'r> StoredPair<'r> {
 
     fn finish(self) -> Outcome {
         let Self { results, mut outcome, used, resources, across, refused, different, .. } = self;
-        // Of all that disturbed the measurements, this alone is stored.
+        // Preemption is the only disturbance that is stored.
         outcome.add_disturbances(state::preempted(&resources));
         if !different.is_empty() {
             outcome.warnings.push(Warning::DifferentConditions { reasons: different });
@@ -265,7 +266,7 @@ mod tests {
         verdict::testing::{Filling, benchmark, version},
     };
 
-    /// What is said of `base` and `head` with these benchmarks, by what is stored.
+    /// The stored comparison of `base` and `head` with these benchmarks.
     fn compared(store: &Store, options: DecisionOptions, ids: &[&str]) -> Outcome {
         let results = Results::new(store, store.experiments().unwrap());
         let verdicts =
@@ -281,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn the_different_conditions_of_all_benchmarks_are_told_each_once() {
+    fn different_conditions_are_reported_once_each() {
         let store = Store::in_memory().unwrap();
         for (cpu, ids) in [("A", ["a", "c"]), ("B", ["b", "d"])] {
             let filling = Filling::begin_on(cpu, &store, &["base"], &ids);
@@ -304,11 +305,11 @@ mod tests {
     }
 
     #[test]
-    fn a_benchmark_that_was_not_measured_because_nothing_affects_it_is_no_new_one() {
+    fn unaffected_benchmark_is_not_reported_as_added() {
         let store = Store::in_memory().unwrap();
         let filling = Filling::begin(&store, &["base", "head"], &["other"]);
         store.record_unmeasured(filling.id, &benchmark("a"), SkipReason::Unaffected).unwrap();
-        // It is known in the head alone.
+        // Only the head knows it.
         let alone = Filling::begin(&store, &["head"], &["a"]);
         alone.measure("a", 0, Stage::First, &[("wall", 100.0)]);
         let outcome = compared(&store, DecisionOptions::default(), &["a"]);
@@ -320,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn that_others_preempted_the_executions_is_told_as_when_they_were_measured() {
+    fn preemption_is_reported_for_stored_results() {
         let store = Store::in_memory().unwrap();
         let filling = Filling::begin(&store, &["base", "head"], &["a"]);
         let preempted = |one: &mut Execution| one.resources.involuntary_switches = 1000;

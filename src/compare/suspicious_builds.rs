@@ -1,4 +1,4 @@
-//! What is wrong with builds, before they are measured.
+//! Checks of builds before they are measured.
 
 use std::collections::BTreeSet;
 
@@ -12,11 +12,11 @@ use crate::{
     verdict::count_builds,
 };
 
-/// Where less of the functions that two versions have in common stands at the same address, the layout is
-/// part of their difference.
+/// Least share of common functions at the same address. With less, the layout is part of the
+/// difference between two versions.
 const ENOUGH: f64 = 0.99;
 
-/// Warnings where fewer builds count than were linked.
+/// Warnings for bench targets with fewer distinct builds than `requested`.
 pub fn equal(builds: &[RecordedBuild], requested: usize) -> Vec<Warning> {
     let targets: BTreeSet<&BenchTarget> = builds.iter().map(|build| &build.target).collect();
     let warning = |target: &BenchTarget| {
@@ -26,8 +26,8 @@ pub fn equal(builds: &[RecordedBuild], requested: usize) -> Vec<Warning> {
     targets.into_iter().filter_map(warning).collect()
 }
 
-/// Warns where functions were to have the same addresses in all versions, and do not: of the bench targets of
-/// these benchmarks, in any of the builds. Each target is named once.
+/// Warns where functions should have the same addresses in all versions, but do not: in any build
+/// of the bench targets of these benchmarks. Each target is named once.
 pub fn warn_of_addresses(
     builds: &Builds,
     benchmarks: &[Benchmark],
@@ -70,7 +70,7 @@ mod tests {
     const HEAD: usize = 1;
 
     #[test]
-    fn builds_that_differ_in_one_version_are_not_called_equal() {
+    fn equal_ignores_builds_that_differ_in_one_version() {
         let seeds = &seeds(Stage::First)[..3];
         let builds = |version: usize, programs: [&str; 3]| -> Vec<RecordedBuild> {
             let build = |(seed, program): (&LayoutSeed, &str)| RecordedBuild {

@@ -1,16 +1,17 @@
-//! Versions that could not be built when that was tried before.
+//! Versions that could not be built before, so that a search skips them without trying again.
 
 use crate::{
     error::Result, measure::Runner, model::Version, shell::CommandLine, store::StoredExperiment,
 };
 
-/// Finished experiments that measured on this machine with these settings.
+/// Finished experiments on this machine with these settings, which show the versions that could not
+/// be built.
 pub struct KnownBroken {
     experiments: Vec<StoredExperiment>,
 }
 
 impl KnownBroken {
-    /// Those that measured as a runner does.
+    /// Reads the experiments with the settings of a runner.
     pub fn read(runner: &Runner<'_>) -> Result<Self> {
         let wanted = runner.plan(std::iter::empty(), &[]);
         let mut experiments = runner.store.experiments()?;
@@ -20,24 +21,24 @@ impl KnownBroken {
         Ok(Self { experiments })
     }
 
-    /// Why the version could not be built by its compiler, if it could not whenever that was tried.
+    /// The reason why a version could not be built by its compiler, if every attempt failed.
     pub fn why_unbuildable(
         &self,
         version: &Version,
         compiler: impl FnOnce() -> String,
     ) -> Option<&str> {
         let mut tries: Vec<_> = self.builds(version).collect();
-        let failure =
+        let has_failed =
             |(stored, index): &(&'_ StoredExperiment, usize)| stored.unbuildable[*index].is_some();
-        if tries.iter().any(failure) {
+        if tries.iter().any(has_failed) {
             let compiler = compiler();
             tries.retain(|(stored, index)| stored.plan.versions[*index].toolchain == compiler);
         }
-        let newest = tries.last().filter(|_| tries.iter().all(failure));
+        let newest = tries.last().filter(|_| tries.iter().all(has_failed));
         newest.and_then(|(stored, index)| stored.unbuildable[*index].as_deref())
     }
 
-    /// Those on the files of a version, with its index in each.
+    /// The experiments on the files of a version, with its index in each.
     fn builds(&self, version: &Version) -> impl Iterator<Item = (&StoredExperiment, usize)> {
         self.experiments.iter().filter_map(|stored| {
             let mut versions = stored.plan.versions.iter();
@@ -47,8 +48,8 @@ impl KnownBroken {
     }
 }
 
-/// That a version is passed over for that reason, with the command that tries it again: what it then measures has the
-/// settings of other comparisons, so it is known to be buildable after that.
+/// The message that a version is skipped for that reason, with the command that tries it again. That
+/// command measures with the settings of other comparisons, so they find the version buildable afterwards.
 pub fn passed_over(version: &Version, given: &dyn CommandLine) -> String {
     let head = version.current_revision_arg();
     let base = if version.dirty { "HEAD".to_owned() } else { format!("{head}~1") };
@@ -66,11 +67,11 @@ mod tests {
     };
 
     #[test]
-    fn what_a_compiler_never_could_build_is_tried_with_another() {
+    fn unbuildable_version_is_tried_with_another_compiler() {
         let store = Store::in_memory().unwrap();
         let id = store.begin(&plan(&["head"], "key")).unwrap();
-        let failure = Error::new(Exit::Build, "cannot compile");
-        store.record_unbuildable(id, 0, &failure).unwrap();
+        let error = Error::new(Exit::Build, "cannot compile");
+        store.record_unbuildable(id, 0, &error).unwrap();
         let before = KnownBroken { experiments: store.experiments().unwrap() };
         let compiler = &before.experiments[0].plan.versions[0].toolchain;
         let why =

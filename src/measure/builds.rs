@@ -24,7 +24,7 @@ pub struct Builds {
 }
 
 impl Runner<'_> {
-    /// The builds of all versions with these seeds, of the bench targets of these benchmarks.
+    /// Links builds of all versions with these seeds, for the bench targets of these benchmarks.
     pub fn link(
         &self,
         versions: &[ListedVersion],
@@ -41,7 +41,7 @@ impl Runner<'_> {
         };
         let sources: Vec<Compiled<'_>> =
             versions.iter().map(|version| (version.source(), &version.compilation)).collect();
-        let mut linked = self.workshop.link(&sources, &request)?;
+        let mut linked = self.build_env.link(&sources, &request)?;
         for (version, builds) in versions.iter().zip(&mut linked) {
             for builds in &mut builds.targets {
                 if let Some(variables) = version.variables_digest(&builds.target) {
@@ -57,8 +57,7 @@ impl Runner<'_> {
     }
 }
 
-/// Lets builds differ wherever something differs that decides what their processes do, besides the programs
-/// that they are.
+/// Makes builds differ wherever something besides their programs decides what their processes do.
 fn distinguish(builds: &mut TargetBuilds, by: &[u8]) {
     for build in &mut builds.builds {
         let digest = &mut build.record.digest;
@@ -67,21 +66,21 @@ fn distinguish(builds: &mut TargetBuilds, by: &[u8]) {
 }
 
 impl Builds {
-    /// Every build of a bench target of one version: its seed, and the program that it is.
+    /// The seed and the program digest of every build of a bench target of one version.
     pub fn programs(&self, version: usize, target: &BenchTarget) -> Vec<(LayoutSeed, Digest)> {
         let builds = self.versions.get(version).and_then(|version| version.target(target));
         let builds = builds.map(|target| target.builds.as_slice()).unwrap_or_default();
         builds.iter().map(|build| (build.seed, build.record.digest)).collect()
     }
 
-    /// How long making one build of a bench target took, on average.
+    /// The average time to make one build of a bench target.
     pub fn link_time(&self, target: &BenchTarget) -> Option<Duration> {
         let builds = &self.versions.first()?.target(target)?.builds;
         let total: Duration = builds.iter().map(|build| build.record.took()).sum();
         total.checked_div(u32::try_from(builds.len()).ok()?)
     }
 
-    /// Every build as the store has it.
+    /// The records of every build for the store.
     pub fn records(&self) -> Vec<RecordedBuild> {
         let mut records = Vec::new();
         for (version, of_version) in self.versions.iter().enumerate() {

@@ -1,6 +1,6 @@
-//! Counts what benchmarks execute or allocate, instead of timing them: one execution of each version, and where these
-//! differ, one in each of three layouts. Where the counts of one version vary then, more layouts follow. Each layout has
-//! another initial state.
+//! Counts instructions or allocations of benchmarks instead of timing them: one execution of each
+//! version, and where their counts differ, one in each of three layouts. Where the counts of one
+//! version vary then, more layouts follow. Each layout has a different initial state.
 
 use std::{
     collections::BTreeMap,
@@ -42,26 +42,27 @@ use crate::{
     },
 };
 
-/// In how many layouts a benchmark is counted whose counts differ between versions.
+/// The number of layouts in which a benchmark is counted whose counts differ between versions.
 pub const COUNTED_LAYOUTS: usize = 3;
 
-/// How long one execution may take, which is some fifty times slower than otherwise.
+/// The deadline of one execution under callgrind, which is about fifty times slower.
 pub(super) const DEADLINE: Duration = Duration::from_secs(1200);
 
-/// The floor under which iterations for counts are stored: none that is measured by the clock.
+/// The minimum time under which the store keeps iterations of counts. No timed benchmark uses this
+/// value.
 const FLOOR: Duration = Duration::from_secs(1 << 20);
 
-/// What counts.
+/// The tool that counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Counter {
-    /// callgrind, instructions.
+    /// callgrind: counts instructions.
     Instructions(process::counting::Counter),
-    /// This library, allocations and their bytes.
+    /// This library: counts allocations and their bytes.
     Allocations(PathBuf),
 }
 
 impl Counter {
-    /// What it counts.
+    /// The metrics that it counts.
     pub fn metrics(&self) -> Vec<Metric> {
         match self {
             Self::Instructions(_) => vec![Metric::instructions()],
@@ -70,7 +71,7 @@ impl Counter {
     }
 }
 
-/// An execution that counts.
+/// One execution that counts.
 #[derive(Clone, Copy, Debug)]
 struct CountingRun {
     benchmark: usize,
@@ -79,35 +80,37 @@ struct CountingRun {
 }
 
 impl CountingRun {
-    /// The initial state: other random numbers, another size of the environment. Each layout has another one, the same in
-    /// both versions, so that no two executions of a version share what their counts may depend on.
+    /// The initial state: its random numbers and the size of its environment. Each layout has a
+    /// different one, the same in both versions, so that no two executions of a version share what
+    /// their counts may depend on.
     fn state(self) -> u32 {
         u32::try_from(self.build).unwrap_or(u32::MAX)
     }
 }
 
-/// What came of it.
+/// The result of a counting execution.
 type Counted = Result<Execution, Unmeasured>;
 
 impl Runner<'_> {
-    /// What counts the instructions of a version's processes; fails with how to install it.
+    /// The counter of instructions for a version's processes. Fails with how to install it.
     pub fn instruction_counter(
         &self,
         version: &ListedVersion,
     ) -> Result<process::counting::Counter> {
         let valgrind = find_valgrind()?;
         let library =
-            self.workshop.counting_library(version.source(), &version.compilation.record.rustc)?;
+            self.build_env.counting_library(version.source(), &version.compilation.record.rustc)?;
         Ok(process::counting::Counter { valgrind, library })
     }
 
-    /// What counts the allocations of a version's processes.
+    /// The counter of allocations for a version's processes.
     pub fn allocation_counter(&self, version: &ListedVersion) -> Result<Counter> {
         let (source, rustc) = (version.source(), &version.compilation.record.rustc);
-        Ok(Counter::Allocations(self.workshop.allocations_library(source, rustc)?))
+        Ok(Counter::Allocations(self.build_env.allocations_library(source, rustc)?))
     }
 
-    /// The layout seeds of the first builds in which benchmarks are counted. The first one is that of every benchmark.
+    /// The layout seeds of the first builds in which benchmarks are counted. Every benchmark is
+    /// counted with the first one.
     pub fn counted_seeds(&self, layouts: usize) -> Vec<LayoutSeed> {
         LayoutSeed::list(self.settings.builds.seed, u32::try_from(layouts).unwrap_or(u32::MAX))
     }
@@ -127,13 +130,13 @@ impl Runner<'_> {
         let versions = versions.iter().map(with_compiler).collect();
         let plan = self.counting_plan(&counter.metrics(), versions, benchmarks);
         let records = builds.records();
-        let begun = begin_or_resume(&self.store, &plan, &records)?;
-        self.store.record_builds(begun.id, records)?;
+        let experiment = begin_or_resume(&self.store, &plan, &records)?;
+        self.store.record_builds(experiment.id, records)?;
         self.conditions.interrupt.keep_executions();
-        Ok(begun)
+        Ok(experiment)
     }
 
-    /// The plan to count metrics that are counted together. Nothing of how benchmarks are timed is in its settings.
+    /// The plan to count these metrics together. Its settings contain nothing about timing.
     pub fn counting_plan(
         &self,
         metrics: &[Metric],
@@ -163,20 +166,19 @@ impl Runner<'_> {
             settings.insert(COUNTED_KEY.to_owned(), "allocations".into());
         }
         let settings = serde_json::Value::Object(settings).to_string();
-        let dimensions = SampleSizes {
+        let sample_sizes = SampleSizes {
             first_analysis: None,
             builds: COUNTED_LAYOUTS,
             executions: 1,
             measurements: 1,
         };
-        let planned =
-            |one: &Benchmark| PlannedBenchmark { benchmark: one.clone(), sample_sizes: dimensions };
+        let planned = |one: &Benchmark| PlannedBenchmark { benchmark: one.clone(), sample_sizes };
         ExperimentPlan {
             versions,
             benchmarks: benchmarks.iter().map(planned).collect(),
             settings_key: blake3::hash(settings.as_bytes()).to_hex()[..32].into(),
             settings: settings.into(),
-            sample_sizes: dimensions,
+            sample_sizes,
             ..plan
         }
     }
@@ -184,32 +186,32 @@ impl Runner<'_> {
     /// Counts benchmarks once in each version, in the first layout.
     pub fn count(
         &self,
-        begun: &StartedExperiment,
+        experiment: &StartedExperiment,
         counter: &Counter,
         versions: &[ListedVersion],
         builds: &Builds,
         benchmarks: &[Benchmark],
     ) -> Result<()> {
         let wanted = |place: &CountingRun| place.build == 0;
-        self.count_places(begun, counter, (versions, builds), benchmarks, &wanted)
+        self.count_places(experiment, counter, (versions, builds), benchmarks, &wanted)
     }
 
     /// Counts benchmarks in each of these builds in which they were not counted yet.
     pub fn count_everywhere(
         &self,
-        begun: &mut StartedExperiment,
+        experiment: &mut StartedExperiment,
         counter: &Counter,
         versions: &[ListedVersion],
         builds: &Builds,
         benchmarks: &[Benchmark],
     ) -> Result<()> {
-        self.record_builds(begun, Stage::First, builds)?;
-        self.count_places(begun, counter, (versions, builds), benchmarks, &|_| true)
+        self.record_builds(experiment, Stage::First, builds)?;
+        self.count_places(experiment, counter, (versions, builds), benchmarks, &|_| true)
     }
 
     fn count_places(
         &self,
-        begun: &StartedExperiment,
+        experiment: &StartedExperiment,
         counter: &Counter,
         (versions, builds): (&[ListedVersion], &Builds),
         benchmarks: &[Benchmark],
@@ -218,7 +220,7 @@ impl Runner<'_> {
         let mut subjects: Vec<Subject<'_>> = Vec::with_capacity(benchmarks.len());
         for benchmark in benchmarks {
             let mut subject = self.subject(versions, builds, benchmark)?;
-            let earlier = self.store.rows(benchmark, &[begun.id])?;
+            let earlier = self.store.rows(benchmark, &[experiment.id])?;
             let is_done = earlier.iter().filter(|row| row.outcome.is_ok());
             subject.done = is_done.map(|row| row.slot).collect();
             if earlier.iter().any(|row| row.outcome.is_err()) {
@@ -245,18 +247,18 @@ impl Runner<'_> {
         self.observer.executed(0, total);
         let mut done = 0;
         for ((build, version), mut places) in left {
-            self.workshop.activate(builds.versions[version].home_of(build))?;
-            // Of a benchmark that failed in another version, nothing is compared.
+            self.build_env.activate(builds.versions[version].home_of(build))?;
+            // Nothing is compared for a benchmark that failed in another version.
             places.retain(|place| !subjects[place.benchmark].versions.is_empty());
-            let mut tell = |place: CountingRun, counted: &Counted| {
+            let mut record = |place: CountingRun, counted: &Counted| {
                 let benchmark = &subjects[place.benchmark].benchmark;
                 let slot = slot(builds, place);
-                self.store.record_execution(begun.id, benchmark, slot, counted.as_ref())?;
+                self.store.record_execution(experiment.id, benchmark, slot, counted.as_ref())?;
                 done += 1;
                 self.observer.executed(done, total);
                 Ok(())
             };
-            let ended = self.count_at_once(counter, &subjects, &places, &mut tell)?;
+            let ended = self.count_at_once(counter, &subjects, &places, &mut record)?;
             for CountedPlan { place, is_measured, iterations } in ended {
                 let subject = &mut subjects[place.benchmark];
                 if !is_measured {
@@ -271,14 +273,14 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Executes all these places of one build of one version, several at once: nothing is timed. What came of each is
-    /// told as soon as it has ended.
+    /// Executes all these places of one build of one version, several at once, because nothing is
+    /// timed. Passes each result to `record` as soon as it is there.
     fn count_at_once(
         &self,
         counter: &Counter,
         subjects: &[Subject<'_>],
         places: &[CountingRun],
-        tell: &mut dyn FnMut(CountingRun, &Counted) -> Result<()>,
+        record: &mut dyn FnMut(CountingRun, &Counted) -> Result<()>,
     ) -> Result<Vec<CountedPlan>> {
         let cpus = process::cpus().map_or(1, |cpus| cpus.len());
         let parallel = cpus.clamp(1, MOST_PARALLEL as usize).min(places.len().max(1));
@@ -295,7 +297,7 @@ impl Runner<'_> {
                 } else {
                     count_one(&conditions, counter, &subjects[place.benchmark], *place)
                 };
-                // Whoever receives it lives longer.
+                // The receiver lives longer than this thread.
                 let _ = sender.send((*place, counted));
             }
         };
@@ -306,26 +308,26 @@ impl Runner<'_> {
                 scope.spawn(move || work(sender));
             }
             drop(sender);
-            let (mut all, mut failure) = (Vec::with_capacity(places.len()), None);
+            let (mut all, mut error) = (Vec::with_capacity(places.len()), None);
             for (place, counted) in receiver {
-                let told = counted.and_then(|(counted, iterations)| {
-                    tell(place, &counted)?;
+                let recorded = counted.and_then(|(counted, iterations)| {
+                    record(place, &counted)?;
                     Ok(CountedPlan { place, is_measured: counted.is_ok(), iterations })
                 });
-                match told {
-                    Ok(told) => all.push(told),
+                match recorded {
+                    Ok(recorded) => all.push(recorded),
                     Err(first) => {
                         stopped.store(true, Ordering::Relaxed);
-                        failure.get_or_insert(first);
+                        error.get_or_insert(first);
                     }
                 }
             }
-            failure.map_or(Ok(all), Err)
+            error.map_or(Ok(all), Err)
         })
     }
 }
 
-/// What an execution was told to have given.
+/// A counting execution whose result was recorded.
 struct CountedPlan {
     place: CountingRun,
     is_measured: bool,
@@ -333,7 +335,8 @@ struct CountedPlan {
     iterations: u64,
 }
 
-/// One count of a benchmark, and the iterations of its measurements: the first version finds how many are enough.
+/// Counts a benchmark once, and returns the iterations of its measurements: the first version finds
+/// how many are enough.
 fn count_one(
     conditions: &Conditions<'_>,
     counter: &Counter,
@@ -386,7 +389,7 @@ fn count_one(
     }
 }
 
-/// What came of an execution, which failed if nobody can compute with it.
+/// The result of an execution. It has failed if its values cannot be computed with.
 fn sound(outcome: Result<Outcome>) -> Result<Counted> {
     Ok(outcome_of(outcome)?.and_then(|execution| match execution.defect() {
         Some(defect) => Err(Unmeasured::Failed(defect)),
@@ -403,7 +406,7 @@ fn slot(builds: &Builds, place: CountingRun) -> Slot {
     }
 }
 
-/// What is known of the allocators of an executable.
+/// Finds the allocators of an executable and how they can be watched.
 pub fn allocator_of(executable: &Path) -> Result<Allocator> {
     let what = || format!("cannot find the allocators of {}", executable.display());
     let bytes = fs::read(executable).context(Exit::Build, what)?;

@@ -1,5 +1,6 @@
-//! What a diagnosis measures beyond the executions of any experiment: how long a measurement is, measurements of
-//! more and more iterations, and a benchmark after others in one process.
+//! Measurements of a diagnosis beyond the executions of an ordinary experiment: the length of a
+//! measurement, measurements of more and more iterations, and a benchmark after others in one
+//! process.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -20,42 +21,44 @@ use crate::{
     stats::{Random, median},
 };
 
-/// What one execution told of a benchmark, before it is decided how many there will be.
+/// The findings of one execution of a benchmark, from which the number of further executions is
+/// chosen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Probe {
-    /// How long a measurement lasts.
+    /// The length of a measurement.
     pub measurement: Duration,
-    /// What a process takes beyond its measurements.
+    /// The time of a process outside its measurements.
     pub beyond: Duration,
-    /// The iterations of a measurement, if they can be told.
+    /// The iterations of a measurement, if the harness reports them.
     pub iterations: Option<u64>,
-    /// What measures.
+    /// The harness that measures.
     pub harness: HarnessKind,
 }
 
-/// Two experiments on one benchmark: in a fresh process, and in one process after others.
+/// Two experiments on one benchmark: in fresh processes, and in processes after others.
 pub struct ProloguePair<'b> {
-    /// The one in fresh processes.
+    /// The experiment in fresh processes.
     pub fresh: &'b StartedExperiment,
-    /// The one after others.
+    /// The experiment after others.
     pub after: &'b StartedExperiment,
-    /// The others.
+    /// The benchmarks that run before it.
     pub others: &'b [Name],
 }
 
-/// What is known to be steady, beside a benchmark.
+/// A control that runs beside a benchmark: its code is known to be steady, so that noise of the
+/// machine shows.
 pub struct ControlRun<'b> {
-    /// Where it is stored.
-    pub begun: &'b StartedExperiment,
-    /// How long its measurements last: as long as those of the benchmark.
+    /// The experiment that stores it.
+    pub experiment: &'b StartedExperiment,
+    /// The length of its measurements: the same as of the benchmark's.
     pub measurement: Duration,
     executable: Executable,
 }
 
 impl<'b> ControlRun<'b> {
-    /// The program that is installed beside rbench, for this experiment; none where somebody has moved rbench
-    /// alone.
-    pub fn installed(begun: &'b StartedExperiment, measurement: Duration) -> Option<Self> {
+    /// The control that is installed beside rbench, for this experiment; `None` where rbench was
+    /// moved without it.
+    pub fn installed(experiment: &'b StartedExperiment, measurement: Duration) -> Option<Self> {
         let path = control_program()?;
         let executable = Executable {
             package: "rbench".to_owned(),
@@ -64,7 +67,7 @@ impl<'b> ControlRun<'b> {
             path,
             ..Executable::default()
         };
-        Some(Self { begun, measurement, executable })
+        Some(Self { experiment, measurement, executable })
     }
 
     fn execute(&self, request: &ExecutionRequest, conditions: &Conditions<'_>) -> Result<Outcome> {
@@ -72,7 +75,7 @@ impl<'b> ControlRun<'b> {
     }
 }
 
-/// The control that is installed beside rbench.
+/// The path of the control that is installed beside rbench; `None` where it is missing.
 pub fn control_program() -> Option<PathBuf> {
     let rbench = std::env::current_exe().ok()?;
     Some(rbench.with_file_name("rbench-control")).filter(|program| program.exists())
@@ -83,7 +86,7 @@ fn iterations_of(execution: Option<&Execution>) -> Option<u64> {
 }
 
 impl ExperimentSettings {
-    /// The same for another part of a diagnosis, with this effort.
+    /// The same settings for another part of a diagnosis, with this sampling.
     #[must_use]
     pub fn for_part(&self, diagnosis: DiagnosisSettings, efforts: SamplingConfigs) -> Self {
         Self { diagnosis: Some(diagnosis), efforts, mode: Mode::Sequential, ..self.clone() }
@@ -91,12 +94,12 @@ impl ExperimentSettings {
 }
 
 impl Runner<'_> {
-    /// The settings, for those of a part.
+    /// The present settings, from which those of a part are derived.
     pub fn settings(&self) -> &ExperimentSettings {
         &self.settings
     }
 
-    /// Measures with other settings from now on; versions stay compiled as they are.
+    /// Measures with other settings from now on. Versions stay compiled as they are.
     pub fn set_settings(&mut self, settings: ExperimentSettings) {
         self.settings = settings;
     }
@@ -123,7 +126,7 @@ impl Runner<'_> {
             let totals = series.values.iter().zip(&series.iterations);
             totals.map(|(value, iterations)| value * *iterations as f64 / 1e9)
         });
-        // One that was disturbed says nothing about the others.
+        // A single disturbed measurement must not decide.
         let typical = median(&mut times.collect::<Vec<f64>>());
         let typical = Duration::try_from_secs_f64(typical).unwrap_or(request.min_time);
         Ok(Ok(Probe {
@@ -134,8 +137,8 @@ impl Runner<'_> {
         }))
     }
 
-    /// The benchmarks of the bench target of `benchmark` that come before it there: those that have run when it
-    /// runs, where all run in one process.
+    /// The benchmarks that precede `benchmark` in its bench target, and run before it where all run
+    /// in one process.
     pub fn before_in_target(
         &self,
         version: &ListedVersion,
@@ -146,27 +149,28 @@ impl Runner<'_> {
         Ok(all.into_iter().take_while(|name| *name != benchmark.name).collect())
     }
 
-    /// Whether a benchmark can be executed after others in one process, for rbench.
+    /// True if rbench can execute a benchmark after others in one process.
     pub fn can_execute_together(version: &ListedVersion, benchmark: &Benchmark) -> bool {
         version.target_of(benchmark).is_some_and(|target| {
             matches!(target.harness.kind(), HarnessKind::Native | HarnessKind::Criterion)
         })
     }
 
-    /// Measures a benchmark alone; and in turns with its executions, half as often, a control.
+    /// Measures a benchmark alone, and executes the control after every other execution of it.
     pub fn measure_beside(
         &self,
-        begun: &StartedExperiment,
+        experiment: &StartedExperiment,
         control: Option<&ControlRun<'_>>,
         versions: &[ListedVersion],
         builds: &Builds,
         benchmark: &Benchmark,
     ) -> Result<()> {
         let wanted = std::slice::from_ref(benchmark);
-        let steps = self.steps(&begun.identity, Stage::First, versions, builds.seeds.len(), wanted);
-        let measuring = Measuring::alone(begun, builds);
+        let steps =
+            self.steps(&experiment.identity, Stage::First, versions, builds.seeds.len(), wanted);
+        let measuring = Measuring::alone(experiment, builds);
         let mut subject = self.subject(versions, builds, benchmark)?;
-        self.expect_what_is_known(&mut subject, begun, Stage::First, false)?;
+        self.expect_what_is_known(&mut subject, experiment, Stage::First, false)?;
         self.note_limits(std::slice::from_ref(&subject));
         let total = steps.len();
         let mut iterations = None;
@@ -184,7 +188,7 @@ impl Runner<'_> {
             }
             let Some(control) = control.filter(|_| index % 2 == 0) else { continue };
             let slot = measuring.slot(step, 0);
-            if control.begun.done.contains(&(benchmark.clone(), slot)) {
+            if control.experiment.done.contains(&(benchmark.clone(), slot)) {
                 continue;
             }
             self.stop_if_asked()?;
@@ -197,17 +201,23 @@ impl Runner<'_> {
             let outcome = self.alone(&control.executable, &self.conditions, |conditions| {
                 outcome_of(control.execute(&request, conditions))
             })?;
-            self.store.record_execution(control.begun.id, benchmark, slot, outcome.as_ref())?;
+            self.store.record_execution(
+                control.experiment.id,
+                benchmark,
+                slot,
+                outcome.as_ref(),
+            )?;
             iterations = iterations.or(iterations_of(outcome.as_ref().ok()));
         }
         self.observer.executed(total, total);
         Ok(())
     }
 
-    /// Measures with 1, 2, 4 iterations and so on, up to 2^`last`, each in some builds: in random order.
+    /// Measures with 1, 2, 4 iterations and so on, up to 2^`last`, each in several builds, in
+    /// random order.
     pub fn measure_lengths(
         &self,
-        begun: &StartedExperiment,
+        experiment: &StartedExperiment,
         versions: &[ListedVersion],
         builds: &Builds,
         benchmark: &Benchmark,
@@ -226,7 +236,7 @@ impl Runner<'_> {
             self.observer.executed(done, total);
             let slot = slot(builds, build, power);
             let initial_state = random.bits() >> 48;
-            if begun.done.contains(&(benchmark.clone(), slot)) {
+            if experiment.done.contains(&(benchmark.clone(), slot)) {
                 continue;
             }
             self.stop_if_asked()?;
@@ -237,7 +247,7 @@ impl Runner<'_> {
             };
             let step = step(build, power, initial_state);
             let outcome = self.execute_once(&subject, &step, 0, builds, &request)?;
-            self.store.record_execution(begun.id, benchmark, slot, outcome.as_ref())?;
+            self.store.record_execution(experiment.id, benchmark, slot, outcome.as_ref())?;
             if outcome.is_err() {
                 break;
             }
@@ -246,9 +256,9 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Measures a benchmark in a fresh process and in one process after others, in pairs of one build and one
-    /// initial state, in random order, until the time is over; but at least `least` pairs. Returns how many there
-    /// are.
+    /// Measures a benchmark in a fresh process and in one process after others, in random order, in
+    /// pairs with the same build and initial state. Stops when `budget` is spent, but not before
+    /// `least` pairs, and at `most` pairs. Returns the number of pairs.
     pub fn measure_prologue(
         &self,
         pair: &ProloguePair<'_>,
@@ -271,8 +281,9 @@ impl Runner<'_> {
             if random.chance(0.5) {
                 both.reverse();
             }
-            let is_done =
-                |begun: &&StartedExperiment| begun.done.contains(&(benchmark.clone(), slot));
+            let is_done = |experiment: &&StartedExperiment| {
+                experiment.done.contains(&(benchmark.clone(), slot))
+            };
             if both.iter().all(is_done) {
                 pairs += 1;
                 continue;
@@ -280,12 +291,12 @@ impl Runner<'_> {
             if pairs >= least && spent >= budget {
                 break;
             }
-            for begun in both.into_iter().filter(|begun| !is_done(begun)) {
+            for experiment in both.into_iter().filter(|experiment| !is_done(experiment)) {
                 self.stop_if_asked()?;
-                let others = if begun.id == pair.after.id { pair.others } else { &[] };
+                let others = if experiment.id == pair.after.id { pair.others } else { &[] };
                 let step = step(build, round, initial_state);
                 let outcome = self.execute_after(others, &subject, &step, builds)?;
-                self.store.record_execution(begun.id, benchmark, slot, outcome.as_ref())?;
+                self.store.record_execution(experiment.id, benchmark, slot, outcome.as_ref())?;
                 match outcome {
                     Ok(execution) => spent += execution.resources.wall,
                     Err(unmeasured) => return Ok(Err(unmeasured)),
@@ -297,7 +308,7 @@ impl Runner<'_> {
         Ok(Ok(pairs))
     }
 
-    /// One execution of a benchmark in one process after others. They find their iterations in that process.
+    /// Executes a benchmark in one process after others. Iterations are found in that process.
     fn execute_after(
         &self,
         others: &[Name],
@@ -310,7 +321,7 @@ impl Runner<'_> {
             seed: step.initial_state,
             ..subject.request.clone()
         };
-        self.workshop.activate(builds.versions[0].home_of(step.build))?;
+        self.build_env.activate(builds.versions[0].home_of(step.build))?;
         let harness: &dyn Harness = subject.versions[0].harness;
         let executable = subject.executable(0, step.build)?;
         let mut names = others.to_vec();
@@ -331,9 +342,10 @@ impl Runner<'_> {
         })
     }
 
-    /// Not much longer than it can take: one that hangs among others must not hold up a diagnosis for minutes.
+    /// Not much longer than the executions can take: one that hangs among others must not delay a
+    /// diagnosis for minutes.
     fn deadline_of(&self, names: &[Name]) -> Duration {
-        /// Of each benchmark.
+        /// Share of each benchmark.
         const EACH: Duration = Duration::from_secs(10);
         let count = u32::try_from(names.len()).unwrap_or(u32::MAX);
         let all = Duration::from_secs(20).saturating_add(EACH.saturating_mul(count));
@@ -348,12 +360,12 @@ impl Runner<'_> {
     }
 }
 
-/// Which execution of the only version it is.
+/// The slot of an execution of the only version.
 fn slot(builds: &Builds, build: usize, round: u32) -> Slot {
     Slot { version: 0, stage: Stage::First, round, seed: builds.seeds[build] }
 }
 
-/// The only execution of a step.
+/// A step with the only version.
 fn step(build: usize, round: u32, initial_state: u64) -> Step {
     Step { round: round as usize, build, benchmark: 0, versions: vec![0], initial_state }
 }

@@ -1,4 +1,5 @@
-//! What of the differences between two versions each of their benchmarks reaches.
+//! Impact analysis of the benchmarks of two versions: compares their code, files and variables
+//! along the traces.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -16,8 +17,9 @@ use crate::{
 };
 
 impl Runner<'_> {
-    /// What benchmarks of both versions reach, in their order. `functions` tells how the functions of each
-    /// bench target differ; of a target that is missing there, nothing is known.
+    /// The impact of the changes on benchmarks of both versions, in their order. `functions` has
+    /// the differences of the functions of each bench target; nothing is known about a target that
+    /// is missing there.
     pub fn impact(
         &self,
         versions: &[ListedVersion; 2],
@@ -34,7 +36,7 @@ impl Runner<'_> {
             (target, of_target)
         });
         let differences: BTreeMap<BenchTarget, TargetImpact> = differences.collect();
-        let files = || self.workshop.cache_dirs.build_path();
+        let files = || self.build_env.cache_dirs.build_path();
         let files = [&base.files(files()), &head.files(files())];
         let mut all = Vec::with_capacity(benchmarks.len());
         for (index, benchmark) in benchmarks.iter().enumerate() {
@@ -48,18 +50,18 @@ impl Runner<'_> {
                 everywhere: &of_target.everywhere,
             };
             let impact = impact(&differences, of_benchmark);
-            let Impact { functions, files, variables, uncertainties: doubts } = &impact;
+            let Impact { functions, files, variables, uncertainties } = &impact;
             let functions: Vec<&Name> = functions.iter().map(|function| &function.name).collect();
             debug!(
                 unaffected = impact.is_nothing(),
-                "{benchmark}: changed {functions:?}, files {files:?}, variables {variables:?}, doubts {doubts:?}"
+                "{benchmark}: changed {functions:?}, files {files:?}, variables {variables:?}, doubts {uncertainties:?}"
             );
             all.push(impact);
         }
         Ok(all)
     }
 
-    /// The traces of these benchmarks in a version.
+    /// Traces these benchmarks in a version.
     fn traces(&self, version: &ListedVersion, benchmarks: &[Benchmark]) -> Result<Traced> {
         let count = benchmarks.len();
         let _phase = info_span!("trace", version = %version.version, count).entered();
@@ -69,7 +71,7 @@ impl Runner<'_> {
         let mut done = 0;
         for target in targets_of(benchmarks) {
             let traceable = match self.traceable(version, &target) {
-                Err(failure) if failure.exit() == Exit::Interrupted => return Err(failure),
+                Err(error) if error.exit() == Exit::Interrupted => return Err(error),
                 traceable => traceable,
             };
             let of_target =
@@ -80,7 +82,7 @@ impl Runner<'_> {
                 }
                 *trace = match &traceable {
                     Ok(traceable) => self.trace(traceable, benchmark)?,
-                    Err(failure) => Trace::none(failure.what().to_owned()),
+                    Err(error) => Trace::none(error.what().to_owned()),
                 };
                 done += 1;
                 self.observer.traced(&version.version, done, count);
@@ -99,7 +101,7 @@ struct Traced {
     traces: Vec<Trace>,
     /// The functions of each bench target, by instance.
     functions: BTreeMap<BenchTarget, BTreeMap<u64, Name>>,
-    /// The options that each bench target is linked with.
+    /// The link options of each bench target.
     options: BTreeMap<BenchTarget, Vec<String>>,
 }
 
@@ -107,7 +109,7 @@ fn targets_of(benchmarks: &[Benchmark]) -> BTreeSet<BenchTarget> {
     benchmarks.iter().map(Benchmark::bench_target).collect()
 }
 
-/// Whether a function is of one of these crates, or a method of one of their types.
+/// True if a function belongs to one of these crates, or is a method of one of their types.
 fn belongs_to(function: &str, crates: &BTreeSet<String>) -> bool {
     let is_root = |(end, _): (usize, &str)| {
         let before = &function[..end];
@@ -118,7 +120,7 @@ fn belongs_to(function: &str, crates: &BTreeSet<String>) -> bool {
     function.match_indices("::").any(is_root)
 }
 
-/// How a bench target differs.
+/// The differences of a bench target between two versions.
 struct TargetImpact {
     functions: FunctionDiff,
     /// The functions of the workspace that both versions have under one symbol.
@@ -153,7 +155,7 @@ impl TargetImpact {
                     .extend(diff.elsewhere.iter().map(|phrase| format!("{phrase} may differ")));
             }
         }
-        // Of the workspace alone: how long something takes decides what a harness does.
+        // Only those of the workspace: durations decide what a harness does.
         let [in_base, in_head] = traced.each_ref().map(|one| &one.functions[target]);
         let is_common = |(instance, name): &(&u64, &Name)| {
             in_head.contains_key(instance) && belongs_to(name.as_str(), &base.crates)
@@ -168,8 +170,8 @@ impl TargetImpact {
     }
 }
 
-/// The names of variables that have another value in the other version, or are in one alone. That the files of
-/// a build script are in another directory is no difference: what is read there is compared.
+/// The names of variables whose values differ or that only one version has. The directory of a
+/// build script's output is no difference: its files are compared where they are read.
 fn variables_that_differ(
     base: &[(OsString, OsString)],
     head: &[(OsString, OsString)],
@@ -181,7 +183,7 @@ fn variables_that_differ(
     only_in(&base, &head).into_iter().chain(only_in(&head, &base)).collect()
 }
 
-/// Variables with the directory of the build script's files called by its name.
+/// The variables with `OUT_DIR` in place of the directory of the build script's output.
 fn placed(variables: &[(OsString, OsString)]) -> BTreeSet<(String, String)> {
     let text = |text: &OsString| text.to_string_lossy().into_owned();
     let made = variables.iter().find(|(name, _)| name == "OUT_DIR").map(|(_, value)| text(value));
@@ -197,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_function_is_of_the_crate_that_its_path_or_that_of_its_type_begins_with() {
+    fn belongs_to_uses_crate_of_path_or_type() {
         let crates = BTreeSet::from(["own".to_owned(), "own_part".to_owned()]);
         for function in [
             "own::f",
@@ -214,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_differ_by_their_values_and_not_by_where_a_build_script_writes() {
+    fn variables_differ_regardless_of_out_dir() {
         let variables = |pairs: &[(&str, &str)]| -> Vec<(OsString, OsString)> {
             pairs.iter().map(|(name, value)| (name.into(), value.into())).collect()
         };

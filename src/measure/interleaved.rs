@@ -1,5 +1,5 @@
-//! Measures both versions of a benchmark at once, by turns, as long as nothing keeps it from that. The same library
-//! leaves what interrupts a process out of its time where that is executed alone.
+//! Measures both versions of a benchmark at once, interleaved, as long as it supports that. For
+//! executions that run alone, the same library excludes the time of interruptions.
 
 use std::{path::PathBuf, thread};
 
@@ -27,13 +27,13 @@ use crate::{
 };
 
 impl Runner<'_> {
-    /// The library for turns, made by the compiler of a version.
+    /// The library for interleaving, made by the compiler of a version.
     pub fn interleaving_library(&self, version: &ListedVersion) -> Result<PathBuf> {
-        self.workshop.interleaving_library(version.source(), &version.compilation.record.rustc)
+        self.build_env.interleaving_library(version.source(), &version.compilation.record.rustc)
     }
 
-    /// What it takes to take turns, where both versions are to be executed at once; none where it cannot be
-    /// had, which the user is warned of.
+    /// The requirements of interleaving, where it is requested; `None` where they cannot be had,
+    /// which warns the user.
     pub(super) fn interleaving_support(
         &self,
         versions: &[ListedVersion],
@@ -45,49 +45,49 @@ impl Runner<'_> {
         self.version_support(head, "benchmarks are executed one after the other, and not in turns")
     }
 
-    /// The library with the compiler of this version; none where it cannot be had, which the user is warned of, with
-    /// what is done `instead`.
+    /// The library made by the compiler of this version; `None` where it cannot be had. The warning
+    /// then says what happens `instead`.
     pub(super) fn version_support(
         &self,
         version: &ListedVersion,
         instead: &str,
     ) -> Result<Option<InterleavingSupport>> {
-        let ability = self.interleaving_library(version).and_then(|library| {
+        let support = self.interleaving_library(version).and_then(|library| {
             let cpus = self.conditions.cpu.map_or_else(process::cpus, |cpu| Ok(vec![cpu]))?;
             SharedPage::new(&library, &cpus)?;
             Ok(InterleavingSupport { library, cpus })
         });
-        match ability {
-            Ok(ability) => Ok(Some(ability)),
-            Err(failure) if failure.exit() == Exit::Interrupted => Err(failure),
-            Err(failure) => {
-                let failure = failure.cause(instead);
-                self.observer.build_event(&Event::Warning(&failure.to_string()));
+        match support {
+            Ok(support) => Ok(Some(support)),
+            Err(error) if error.exit() == Exit::Interrupted => Err(error),
+            Err(error) => {
+                let error = error.cause(instead);
+                self.observer.build_event(&Event::Warning(&error.to_string()));
                 Ok(None)
             }
         }
     }
 
-    /// Notes what was measured of a benchmark in this stage before, and what keeps it from taking turns, as far as
-    /// that is known. What was measured in turns in this stage is then forgotten.
+    /// Notes earlier results of a benchmark in this stage, and why it cannot be interleaved, if
+    /// that is known. Interleaved results of this stage are then forgotten.
     pub(super) fn expect_what_is_known(
         &self,
         subject: &mut Subject<'_>,
-        begun: &StartedExperiment,
+        experiment: &StartedExperiment,
         stage: Stage,
-        is_able: bool,
+        is_supported: bool,
     ) -> Result<()> {
-        let earlier = self.store.rows(&subject.benchmark, &[begun.id])?;
+        let earlier = self.store.rows(&subject.benchmark, &[experiment.id])?;
         let of_stage =
             || earlier.iter().filter(|row| row.slot.stage == stage && row.outcome.is_ok());
-        subject.obstacle = unavailable_reason(subject, &earlier, is_able);
-        if let Some(obstacle) = subject.obstacle {
-            info!("{} is measured sequentially: {obstacle}", subject.benchmark);
+        subject.unavailable = unavailable_reason(subject, &earlier, is_supported);
+        if let Some(unavailable) = subject.unavailable {
+            info!("{} is measured sequentially: {unavailable}", subject.benchmark);
         }
         let is_taken =
             |row: &StoredExecution| matches!(row_schedule(row), Some(Schedule::Interleaved(_)));
-        if subject.obstacle.is_some() && of_stage().any(is_taken) {
-            return self.store.forget_benchmark(begun.id, stage, &subject.benchmark);
+        if subject.unavailable.is_some() && of_stage().any(is_taken) {
+            return self.store.forget_benchmark(experiment.id, stage, &subject.benchmark);
         }
         subject.done = of_stage().map(|row| row.slot).collect();
         if !subject.done.is_empty() {
@@ -96,7 +96,7 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// What came of both versions that were executed at once, stored together or not at all.
+    /// Handles the attempts of both versions, which are stored together or not at all.
     pub(super) fn after_interleaved(
         &self,
         measuring: &Measuring<'_>,
@@ -107,7 +107,9 @@ impl Runner<'_> {
     ) -> Result<Ended> {
         let executions = match both(attempts?)? {
             Both::Measured(executions) => executions,
-            Both::Unavailable(obstacle) => return Ok(Ended::InterleavingUnavailable(obstacle)),
+            Both::Unavailable(unavailable) => {
+                return Ok(Ended::InterleavingUnavailable(unavailable));
+            }
             Both::Failed(half) => {
                 let version = step.versions[half];
                 return self.after_interleaved_failure(measuring, subject, step, version, cpu);
@@ -121,7 +123,7 @@ impl Runner<'_> {
         let slots = measured().map(|(version, execution)| {
             (&subject.benchmark, measuring.slot(step, version), Ok(execution))
         });
-        self.store.record_executions(measuring.begun.id, slots)?;
+        self.store.record_executions(measuring.experiment.id, slots)?;
         for (version, execution) in measured() {
             self.report_incidents(subject, execution);
             self.tune_again_if_needed(subject, step, version, measuring.builds, execution)?;
@@ -129,9 +131,9 @@ impl Runner<'_> {
         Ok(Ended::Measured)
     }
 
-    /// A version that failed in turns is executed alone: only what fails there too is a failure of the
-    /// benchmark. What it measures alone is not stored, as the other version is to be measured alone too.
-    /// Where it had too many iterations, both take turns once more.
+    /// Executes a version alone that failed while it was interleaved: the benchmark has failed only
+    /// if that fails too. A successful result is not stored, because the other version must be
+    /// measured alone too. Where it had too many iterations, both are interleaved once more.
     fn after_interleaved_failure(
         &self,
         measuring: &Measuring<'_>,
@@ -155,30 +157,31 @@ impl Runner<'_> {
         }
     }
 
-    /// Both versions of each benchmark at once, each pair on its CPU, from the initial state of its step.
+    /// Executes both versions of each benchmark at once, each pair on its CPU, from the initial
+    /// state of its step.
     pub(super) fn execute_interleaved(
         &self,
         measuring: &Measuring<'_>,
         placed: &[(&Subject<'_>, &Step, usize)],
     ) -> Result<Vec<Result<[Attempt; 2]>>> {
-        self.workshop.activate(&own_directory())?;
+        self.build_env.activate(&own_directory())?;
         let pairs = placed
             .iter()
             .map(|(subject, step, cpu)| Pair::new(measuring, subject, step, *cpu))
             .collect::<Result<Vec<_>>>()?;
-        let build_path = self.workshop.cache_dirs.build_path();
-        let Some(InterleavingSupport { library, cpus }) = &measuring.ability else {
+        let build_path = self.build_env.cache_dirs.build_path();
+        let Some(InterleavingSupport { library, cpus }) = &measuring.support else {
             return Err(Error::new(Exit::Internal, "executions cannot take turns here"));
         };
         let conditions = self.conditions;
-        let turns = SupportTable { library, build_path: &build_path, cpus, conditions };
+        let support = SupportTable { library, build_path: &build_path, cpus, conditions };
         if let [only] = pairs.as_slice() {
-            return Ok(vec![only.execute(&turns)]);
+            return Ok(vec![only.execute(&support)]);
         }
         thread::scope(|scope| {
-            let turns = &turns;
+            let support = &support;
             let running: Vec<_> =
-                pairs.iter().map(|pair| scope.spawn(move || pair.execute(turns))).collect();
+                pairs.iter().map(|pair| scope.spawn(move || pair.execute(support))).collect();
             let attempts = running.into_iter().map(|one| one.join().map_err(|_| panicked()));
             attempts.collect()
         })
@@ -219,25 +222,25 @@ impl<'p> Pair<'p> {
         })
     }
 
-    fn execute(&self, turns: &SupportTable<'_>) -> Result<[Attempt; 2]> {
-        turns.execute(self.name, &self.request, &self.halves, self.cpu)
+    fn execute(&self, support: &SupportTable<'_>) -> Result<[Attempt; 2]> {
+        support.execute(self.name, &self.request, &self.halves, self.cpu)
     }
 }
 
-/// Why a benchmark cannot take turns, as far as that is known from its harness and from what was measured.
+/// Why a benchmark cannot be interleaved, if its harness or earlier results show it.
 fn unavailable_reason(
     subject: &Subject<'_>,
     earlier: &[StoredExecution],
-    is_able: bool,
+    is_supported: bool,
 ) -> Option<InterleavingUnavailable> {
     let of_command = |version: &InVersion<'_>| version.harness.kind() == HarnessKind::Command;
     if subject.mode != Mode::Interleaved {
         None
     } else if subject.versions.iter().any(of_command) {
         Some(InterleavingUnavailable::WholeProgram)
-    } else if is_able {
+    } else if is_supported {
         earlier.iter().find_map(|row| match row_schedule(row)? {
-            Schedule::Unavailable(obstacle) => Some(obstacle),
+            Schedule::Unavailable(unavailable) => Some(unavailable),
             Schedule::NotRequested | Schedule::Interleaved(_) => None,
         })
     } else {
@@ -250,29 +253,30 @@ fn row_schedule(row: &StoredExecution) -> Option<Schedule> {
 }
 
 impl Runner<'_> {
-    /// From now on, interruptions are left out of the time of what is executed alone, if the library for that can be
-    /// had; otherwise the user is warned.
+    /// Excludes interruptions from the time of executions that run alone, from now on. Warns the
+    /// user if the library for that cannot be had.
     pub fn leave_out_interruptions(&mut self, version: &ListedVersion) -> Result<()> {
         let instead = "what interrupts a benchmark is not left out of its time";
         self.uninterrupted = self.version_support(version, instead)?;
         Ok(())
     }
 
-    /// Whether interruptions are left out.
+    /// True if interruptions are excluded.
     pub fn leaves_out_interruptions(&self) -> bool {
         self.uninterrupted.is_some()
     }
 
-    /// Executes this executable alone, under these conditions.
+    /// Executes alone under these conditions, without the time of interruptions where that is
+    /// enabled.
     pub(super) fn alone<T>(
         &self,
         executable: &Executable,
         conditions: &Conditions<'_>,
         execute: impl FnOnce(&Conditions<'_>) -> Result<T>,
     ) -> Result<T> {
-        let Some(ability) = &self.uninterrupted else { return execute(conditions) };
+        let Some(support) = &self.uninterrupted else { return execute(conditions) };
         let member =
-            InterleavedProcess::alone(&ability.library, &ability.cpus, &executable.directory)?;
+            InterleavedProcess::alone(&support.library, &support.cpus, &executable.directory)?;
         execute(&Conditions { member: Some(&member), ..*conditions })
     }
 }

@@ -1,4 +1,5 @@
-//! Executes both versions of a benchmark at once, by turns, and tells whether they could take turns.
+//! Executes both versions of a benchmark at once, interleaved, and finds out whether the benchmark
+//! supports that.
 
 use std::{
     path::{Path, PathBuf},
@@ -17,44 +18,44 @@ use crate::{
     process::interleaving::{InterleavedProcess, InterleavedUse, SharedPage},
 };
 
-/// How much CPU time other threads and child processes may take, against the first thread: 1 in 50. What is
-/// less hardly changes what is measured.
+/// Limit for the CPU time of other threads and child processes: 1/50 of the first thread's. Less
+/// than that hardly affects the measurements.
 const OTHERS: u32 = 50;
-/// Less CPU time than this is nothing but what processes need to begin and to end.
+/// CPU time below this only starts and ends processes.
 const LITTLE: Duration = Duration::from_millis(1);
 
-/// What lets processes take turns, for one experiment.
+/// Everything that interleaved executions of one experiment share.
 pub(super) struct SupportTable<'t> {
-    /// The library that is preloaded.
+    /// The preloaded library.
     pub(super) library: &'t Path,
     /// The path at which all versions are compiled.
     pub(super) build_path: &'t Path,
-    /// The CPUs on which executions run that run alone.
+    /// The CPUs for executions that run alone.
     pub(super) cpus: &'t [usize],
     /// The conditions of all executions.
     pub(super) conditions: Conditions<'t>,
 }
 
-/// One of two executions to be.
+/// One of two executions to be interleaved.
 pub(super) struct ProcessUse<'h> {
     /// The benchmark in its version.
     pub(super) version: &'h InVersion<'h>,
     /// The executable.
     pub(super) executable: &'h Executable,
-    /// The compilation that the executable comes from.
+    /// The compilation of the executable.
     pub(super) home: &'h Path,
 }
 
-/// What came of one of two executions in turns.
+/// The result of one of two interleaved executions.
 pub(super) struct Attempt {
     /// The outcome.
     pub(super) outcome: Result<Outcome>,
-    /// What keeps the benchmark from taking turns, if something does.
-    pub(super) obstacle: Option<InterleavingUnavailable>,
+    /// Why the benchmark cannot be interleaved, if so.
+    pub(super) unavailable: Option<InterleavingUnavailable>,
 }
 
 impl SupportTable<'_> {
-    /// Executes both at once on `cpu`; the first one has the first turn.
+    /// Executes both at once on `cpu`; the first one has the first slice.
     pub(super) fn execute(
         &self,
         name: &Name,
@@ -86,8 +87,8 @@ impl SupportTable<'_> {
         }
     }
 
-    /// The executable with its version's own directory: the build path leads elsewhere until the process has
-    /// begun.
+    /// The executable with its version's own directory, because the build path leads elsewhere
+    /// until the process has started.
     fn in_its_own_directory(&self, half: &ProcessUse<'_>) -> Executable {
         let directory = &half.executable.directory;
         let below = directory.strip_prefix(self.build_path);
@@ -100,12 +101,12 @@ pub(super) fn panicked() -> Error {
     Error::new(Exit::Internal, "an execution in turns ended unexpectedly")
 }
 
-/// Lets the other process go on when this one has ended, whatever came of it.
+/// Lets the other process continue when this one has ended, however it ended.
 struct LeavesOnDrop<'m>(&'m InterleavedProcess);
 
 impl Drop for LeavesOnDrop<'_> {
     fn drop(&mut self) {
-        // It fails only where the other one has lost its memory too.
+        // Leaving fails only where the other process has lost its memory too.
         let _ = self.0.leave();
     }
 }
@@ -113,30 +114,31 @@ impl Drop for LeavesOnDrop<'_> {
 fn attempt(outcome: Result<Outcome>, taken: InterleavedUse, own: Duration) -> Attempt {
     match outcome {
         Ok(Outcome::Measured(mut execution)) => {
-            let obstacle = unavailable_reason(&execution, taken, own);
+            let unavailable = unavailable_reason(&execution, taken, own);
             execution.schedule =
-                obstacle.map_or(Schedule::Interleaved(taken.passed), Schedule::Unavailable);
-            Attempt { outcome: Ok(Outcome::Measured(execution)), obstacle }
+                unavailable.map_or(Schedule::Interleaved(taken.passed), Schedule::Unavailable);
+            Attempt { outcome: Ok(Outcome::Measured(execution)), unavailable }
         }
-        outcome => Attempt { outcome, obstacle: None },
+        outcome => Attempt { outcome, unavailable: None },
     }
 }
 
-/// What kept an execution from taking turns, which had the turn for the time `own` in all.
+/// Why an execution could not be interleaved. `own` is the total time in which it was allowed to
+/// run.
 fn unavailable_reason(
     execution: &Execution,
     taken: InterleavedUse,
     own: Duration,
 ) -> Option<InterleavingUnavailable> {
-    let InterleavedUse { joined, time_read: told, passed, first_thread, others } = taken;
+    let InterleavedUse { joined, time_read, passed, first_thread, others } = taken;
     let mut incidents = execution.incidents.iter();
     let left_behind = |incident: &Incident| matches!(incident, Incident::LeftBehind(_));
     if !joined {
         Some(InterleavingUnavailable::NotLoaded)
-    } else if !told {
+    } else if !time_read {
         Some(InterleavingUnavailable::EndsOtherwise)
     } else if incidents.clone().any(|incident| matches!(incident, Incident::Repeated(_))) {
-        // Its second process may have had no partner.
+        // The repeated process may have had no partner.
         Some(InterleavingUnavailable::FailsInterleaved)
     } else if incidents.any(left_behind)
         || others > LITTLE && others.saturating_mul(OTHERS) > first_thread
@@ -151,29 +153,31 @@ fn unavailable_reason(
     }
 }
 
-/// What came of two executions in turns.
+/// The result of two interleaved executions.
 #[derive(Debug, PartialEq)]
 pub(super) enum Both {
     /// Both measured.
     Measured(Box<[Execution; 2]>),
-    /// Something keeps the benchmark from taking turns.
+    /// The benchmark cannot be interleaved.
     Unavailable(InterleavingUnavailable),
-    /// This one failed.
+    /// The execution at this index failed.
     Failed(usize),
-    /// This one skipped itself, for the reason that it gave.
+    /// The execution at this index skipped itself, for this reason.
     Skipped(usize, Unmeasured),
 }
 
-/// What came of two executions in turns. Fails where that is no result of the benchmark.
+/// Combines the results of two interleaved executions. Fails where that is no result of the
+/// benchmark.
 ///
-/// What one of them did counts only where both measured: alone, it has nobody to pass the turn to.
+/// An execution's interleaving counts only where both measured: alone, it has no partner to pass
+/// the CPU to.
 pub(super) fn both(attempts: [Attempt; 2]) -> Result<Both> {
     let [one, other] = attempts;
-    let obstacle = one.obstacle.or(other.obstacle);
-    // Of an interrupt, nothing else is learned.
+    let unavailable = one.unavailable.or(other.unavailable);
+    // An interrupt says nothing about the benchmark.
     let outcomes = [outcome_of(one.outcome)?, outcome_of(other.outcome)?];
-    Ok(match (outcomes, obstacle) {
-        ([Ok(_), Ok(_)], Some(obstacle)) => Both::Unavailable(obstacle),
+    Ok(match (outcomes, unavailable) {
+        ([Ok(_), Ok(_)], Some(unavailable)) => Both::Unavailable(unavailable),
         ([Ok(one), Ok(other)], None) => Both::Measured(Box::new([one, other])),
         ([Err(Unmeasured::Failed(_)), _], _) => Both::Failed(0),
         ([_, Err(Unmeasured::Failed(_))], _) => Both::Failed(1),
@@ -182,33 +186,33 @@ pub(super) fn both(attempts: [Attempt; 2]) -> Result<Both> {
     })
 }
 
-/// What it takes to take turns.
+/// Requirements of interleaving, available on this machine.
 pub(super) struct InterleavingSupport {
-    /// The library that is preloaded.
+    /// The preloaded library.
     pub(super) library: PathBuf,
     /// The CPUs on which executions may run.
     pub(super) cpus: Vec<usize>,
 }
 
-/// The next CPU for two that take turns: all that rbench may use, one after the other, so that one that
-/// other programs use does not disturb all.
+/// Assigns CPUs to interleaved pairs: all that rbench may use in turn, so that another program on
+/// one of them does not disturb every execution.
 pub(super) struct Cpus {
     all: Vec<usize>,
     next: usize,
 }
 
 impl Cpus {
-    /// All on which executions may run.
-    pub(super) fn for_support(ability: Option<&InterleavingSupport>) -> Self {
-        Self { all: ability.map(|ability| ability.cpus.clone()).unwrap_or_default(), next: 0 }
+    /// All CPUs on which executions may run; empty without support.
+    pub(super) fn for_support(support: Option<&InterleavingSupport>) -> Self {
+        Self { all: support.map(|support| support.cpus.clone()).unwrap_or_default(), next: 0 }
     }
 
-    /// How many pairs can be executed at once, of so many that may be.
+    /// The number of pairs that can be executed at once, at most `wanted`.
     pub(super) fn parallel(&self, wanted: usize) -> usize {
         wanted.clamp(1, self.all.len().max(1))
     }
 
-    /// The next one.
+    /// The next CPU.
     pub(super) fn take(&mut self) -> usize {
         let cpu = self.all.get(self.next % self.all.len().max(1)).copied().unwrap_or(0);
         self.next += 1;
@@ -221,22 +225,22 @@ mod tests {
     use super::*;
     use crate::model::{Metric, Series, testing};
 
-    fn measured(obstacle: Option<InterleavingUnavailable>) -> Attempt {
+    fn measured(unavailable: Option<InterleavingUnavailable>) -> Attempt {
         Attempt {
             outcome: Ok(Outcome::Measured(testing::execution(testing::request(), Vec::new()))),
-            obstacle,
+            unavailable,
         }
     }
 
     fn failed(exit: Exit) -> Attempt {
-        Attempt { outcome: Err(Error::new(exit, "it failed")), obstacle: None }
+        Attempt { outcome: Err(Error::new(exit, "it failed")), unavailable: None }
     }
 
     fn skipped() -> Attempt {
-        Attempt { outcome: Ok(Outcome::Skipped("no GPU".to_owned())), obstacle: None }
+        Attempt { outcome: Ok(Outcome::Skipped("no GPU".to_owned())), unavailable: None }
     }
 
-    /// What a process says that took turns as it should.
+    /// Use of the library by a process that was interleaved as it should be.
     const TAKEN: InterleavedUse = InterleavedUse {
         joined: true,
         time_read: true,
@@ -246,7 +250,7 @@ mod tests {
     };
 
     #[test]
-    fn what_a_process_did_shows_what_keeps_it_from_taking_turns() {
+    fn interleaved_use_shows_why_interleaving_is_unavailable() {
         let millis = Duration::from_millis;
         let of = |taken: InterleavedUse| {
             let execution = testing::execution(testing::request(), Vec::new());
@@ -269,13 +273,13 @@ mod tests {
         ] {
             assert_eq!(of(taken), Some(expected));
         }
-        // So little is what processes need anyway.
+        // Processes need this little in any case.
         let short = InterleavedUse { first_thread: millis(10), ..TAKEN };
         assert_eq!(of(short), None);
     }
 
     #[test]
-    fn what_an_execution_went_through_can_keep_it_from_taking_turns() {
+    fn execution_shows_why_interleaving_is_unavailable() {
         let of = |incidents: Vec<Incident>, values: Vec<f64>| {
             let series = Series {
                 metric: Metric::wall(),
@@ -299,24 +303,24 @@ mod tests {
     }
 
     #[test]
-    fn pairs_go_round_all_cpus() {
+    fn cpus_are_assigned_round_robin() {
         let mut cpus = Cpus { all: vec![2, 5], next: 0 };
         assert_eq!([cpus.take(), cpus.take(), cpus.take()], [2, 5, 2]);
     }
 
     #[test]
-    fn an_obstacle_of_either_keeps_both_from_taking_turns() {
+    fn unavailability_of_one_counts_for_both() {
         let threads = || measured(Some(InterleavingUnavailable::OtherThreads));
         for attempts in [[threads(), measured(None)], [measured(None), threads()]] {
-            let obstacle = Both::Unavailable(InterleavingUnavailable::OtherThreads);
-            assert_eq!(both(attempts).unwrap(), obstacle);
+            let unavailable = Both::Unavailable(InterleavingUnavailable::OtherThreads);
+            assert_eq!(both(attempts).unwrap(), unavailable);
         }
         let none = both([measured(None), measured(None)]).unwrap();
         assert!(matches!(none, Both::Measured(_)));
     }
 
     #[test]
-    fn one_whose_partner_has_failed_is_not_blamed_for_not_taking_turns() {
+    fn partner_of_failed_execution_is_not_unavailable() {
         let alone = || measured(Some(InterleavingUnavailable::NoClock));
         assert_eq!(both([alone(), failed(Exit::Benchmark)]).unwrap(), Both::Failed(1));
         assert_eq!(both([failed(Exit::Benchmark), alone()]).unwrap(), Both::Failed(0));
@@ -326,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interrupt_says_nothing_of_a_benchmark() {
+    fn interrupt_is_no_result_of_a_benchmark() {
         let alone = || measured(Some(InterleavingUnavailable::NoClock));
         for attempts in [
             [alone(), failed(Exit::Interrupted)],

@@ -1,4 +1,5 @@
-//! The benchmarks of a compiled version: the harness of each of its bench targets, and what that lists.
+//! Lists the benchmarks of a compiled version: detects the harness of each bench target and asks
+//! it.
 
 use std::{collections::BTreeMap, ffi::OsString, fs, path::Path};
 
@@ -20,28 +21,28 @@ use crate::{
 pub struct ListedTarget {
     /// The executable.
     pub executable: Executable,
-    /// What lists and runs its benchmarks.
+    /// The harness that lists and runs its benchmarks.
     pub harness: Box<dyn Harness>,
-    /// The benchmarks that the filter means.
+    /// The benchmarks that the filter selects.
     pub benchmarks: Vec<Benchmark>,
 }
 
-/// The benchmarks of a version that a filter means.
+/// The benchmarks of a version that a filter selects.
 pub struct Listing {
     /// Bench targets, with at least one benchmark each.
     pub targets: Vec<ListedTarget>,
-    /// Bench targets that could not be listed, and why.
+    /// Bench targets that could not be listed, with their errors.
     pub failures: Vec<(BenchTarget, Error)>,
 }
 
-/// A version that was compiled to be run as cargo made it.
+/// A compiled version whose executables run as cargo made them.
 #[derive(Clone, Copy)]
 pub struct CompiledVersion<'a> {
     /// The version.
     pub version: &'a Version,
     /// Its compilation.
     pub compilation: &'a Compilation,
-    /// What cargo knows of its packages.
+    /// The packages that cargo knows.
     pub workspace: &'a Workspace,
     /// The variables that cargo's configuration sets.
     pub configured: &'a [(OsString, OsString)],
@@ -54,9 +55,9 @@ pub struct CompiledVersion<'a> {
 }
 
 impl ListedTarget {
-    /// Lists once more, and returns those of its benchmarks that are no longer among them: an id that
-    /// contains the time or a random number is a different one in every version, and can be compared
-    /// with nothing.
+    /// Lists once more, and returns the benchmarks that are missing then. An id that contains the
+    /// time or a random number is a different one in every version, and cannot be compared with
+    /// any.
     pub fn with_changing_ids(&self, conditions: &Conditions<'_>) -> Result<Vec<&Benchmark>> {
         let again = self.harness.list(&self.executable, conditions)?;
         let is_gone = |benchmark: &&Benchmark| again.iter().all(|n| n.id != benchmark.name.id);
@@ -65,24 +66,24 @@ impl ListedTarget {
 }
 
 impl CompiledVersion<'_> {
-    /// Lists the benchmarks that the filter means. A target that cannot be listed is a failure of its
-    /// own; that no benchmark is meant is one of all.
+    /// Lists the benchmarks that the filter selects. A target that cannot be listed is recorded in
+    /// the listing; a filter that selects nothing is an error.
     pub fn list(&self, filter: &Filter, conditions: &Conditions<'_>) -> Result<Listing> {
         let mut listing = Listing { targets: Vec::new(), failures: Vec::new() };
         for compiled in &self.compilation.record.targets {
             match self.list_target(compiled, conditions) {
                 Ok(targets) => listing.targets.extend(targets),
-                Err(failure) if matches!(failure.exit(), Exit::Interrupted | Exit::Internal) => {
-                    return Err(failure);
+                Err(error) if matches!(error.exit(), Exit::Interrupted | Exit::Internal) => {
+                    return Err(error);
                 }
-                Err(failure) => listing.failures.push((compiled.target.clone(), failure)),
+                Err(error) => listing.failures.push((compiled.target.clone(), error)),
             }
         }
         listing.choose(filter)?;
         Ok(listing)
     }
 
-    /// Lists a bench target: once, or once for each command that `bench.toml` runs it with.
+    /// Lists a bench target: once, or once for each of its commands in `bench.toml`.
     fn list_target(
         &self,
         compiled: &CompiledTarget,
@@ -102,7 +103,7 @@ impl CompiledVersion<'_> {
         self.harnesses(compiled, &executable.directory)?.into_iter().map(list).collect()
     }
 
-    /// The harness of a bench target, or the commands that `bench.toml` runs it with in `directory`.
+    /// The harness of a bench target, or the commands that `bench.toml` runs in `directory` for it.
     fn harnesses(
         &self,
         compiled: &CompiledTarget,
@@ -124,7 +125,7 @@ impl CompiledVersion<'_> {
         Ok(commands.into_iter().map(command).collect())
     }
 
-    /// The harness of a target, by its manifest and its resolved dependencies.
+    /// Detects the harness of a target from its manifest and its resolved dependencies.
     fn harness(
         &self,
         compiled: &CompiledTarget,
@@ -168,8 +169,9 @@ impl CompiledVersion<'_> {
         })
     }
 
-    /// What cargo lets a process of a bench target know. As there, what it knows of the package hides what
-    /// the package's build script sets, and its configuration hides neither.
+    /// The environment variables that cargo sets for a process of a bench target. As with cargo,
+    /// values from the package take precedence over those of its build script, and the
+    /// configuration overrides neither.
     fn variables(&self, compiled: &CompiledTarget, package: &Package) -> Vec<(OsString, OsString)> {
         let record = &self.compilation.record;
         let scripts = record.script_variables(compiled);
@@ -186,8 +188,9 @@ impl CompiledVersion<'_> {
     }
 }
 
-/// The words that select a bench target of a version after `cargo rbench exec`, or a program that is given with
-/// `commands`: with its package only where one of `others` has the same name, and with what is not cargo's default.
+/// The words that select a bench target of a version, or a program given by `commands`, after
+/// `cargo rbench exec`. The package is included only where one of `others` has the same name, and
+/// options only where they differ from cargo's defaults.
 fn selection<'t>(
     version: &Version,
     target: &BenchTarget,
@@ -224,14 +227,14 @@ fn selection<'t>(
 }
 
 impl Listing {
-    /// Leaves only what the filter means.
+    /// Keeps only the benchmarks that the filter selects.
     fn choose(&mut self, filter: &Filter) -> Result<()> {
         let all = self.targets.iter().flat_map(|target| target.benchmarks.clone()).collect();
-        // Where targets failed, what is missing may be theirs: their failures explain it.
-        if let Err(failure) = filter.choose(all)
+        // Where targets failed, the missing benchmarks may be theirs: their errors explain it.
+        if let Err(error) = filter.choose(all)
             && self.failures.is_empty()
         {
-            return Err(failure);
+            return Err(error);
         }
         for target in &mut self.targets {
             let is_meant = |one: &Benchmark| filter.matches(one) && filter.has_in_part(one);
@@ -278,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_that_changes_from_list_to_list_is_found() {
+    fn changing_id_is_found() {
         let interrupt = Interrupt::new().unwrap();
         let conditions = Conditions::new(&interrupt);
         let executable = Executable::default();
@@ -293,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn the_words_that_select_a_target_are_as_few_as_possible() {
+    fn selection_is_as_short_as_possible() {
         let version = |dirty| Version {
             revision: "HEAD~1".to_owned(),
             commit: Some("1a2b3c4d5e".to_owned()),

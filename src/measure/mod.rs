@@ -1,5 +1,6 @@
-//! Experiments: versions are compiled and listed, built with the same layouts, and their benchmarks
-//! measured interleaved, stage by stage. Every execution is stored before the next one starts.
+//! Experiments: versions are compiled, listed and built with the same layouts, and their benchmarks
+//! are measured interleaved, stage by stage. Every execution is stored before the next one starts,
+//! so that an interrupted run can be resumed.
 
 mod builds;
 mod counting;

@@ -1,10 +1,11 @@
 //! The plan of an experiment, for the user and for the store, and the seeds of its two stages.
 //!
-//! The layouts of the first stage follow from the seed in the settings and, where two versions are compared, from
-//! their trees: the same comparison finds its builds again and can be resumed, and another one shows other layouts. With
-//! the same five layouts in every comparison, what these hide would be hidden for ever, since only a change that they
-//! show is measured on fresh builds. Single versions keep the layouts of the seed, so that their history has the same.
-//! Those of the second stage are drawn anew in each experiment, for the same reason.
+//! The layouts of the first stage follow from the seed in the settings and, where two versions are
+//! compared, from their trees: the same comparison finds its builds again and can be resumed, and
+//! another one has other layouts. If every comparison used the same five layouts, a change that
+//! they hide would be hidden for ever, since only a change that they show is measured on fresh
+//! builds. Single versions keep the layouts of the seed, so that they are the same throughout a
+//! history. The layouts of the second stage are drawn anew in each experiment, for the same reason.
 
 use std::time::Duration;
 
@@ -21,28 +22,28 @@ use crate::{
     },
 };
 
-/// What an execution takes beyond the time that is asked of it: starting, tuning, storing.
+/// The time of an execution beyond its request: starting, tuning, storing.
 const BEYOND_REQUEST: Duration = Duration::from_millis(5);
 
-/// What an experiment is going to do.
+/// The outline of an experiment, to be shown before it starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outline {
-    /// How many benchmarks.
+    /// The number of benchmarks.
     pub benchmarks: usize,
-    /// How many versions.
+    /// The number of versions.
     pub versions: usize,
-    /// l, m and n, as far as no benchmark has its own.
+    /// l, m and n, the same for all benchmarks without own settings.
     pub dimensions: SampleSizes,
-    /// How many benchmarks have numbers of their own.
+    /// The number of benchmarks with own settings.
     pub with_own_numbers: usize,
-    /// How functions are arranged.
+    /// The layout of functions.
     pub layout: Layout,
-    /// How long measuring takes at least: one look at each benchmark.
+    /// The least time of measuring: up to the first interim analysis of each benchmark.
     pub least_time: Duration,
 }
 
-/// All settings that decide what is measured, and nothing else: where they are equal, results may be
-/// compared. How often something is built or executed, and how fast cargo compiles, are not among them.
+/// All settings that decide what is measured, and nothing else: results may be compared where these
+/// are equal. Sample sizes and the speed of cargo's compilation are not among them.
 #[derive(Serialize)]
 struct Settings<'a> {
     layout: Layout,
@@ -52,19 +53,19 @@ struct Settings<'a> {
     no_default_features: bool,
     /// With hashes of the values of cargo's settings.
     cargo_args: Vec<String>,
-    /// Variables that cargo and rustc heed, with hashes of their values.
+    /// Variables that cargo and rustc read, with hashes of their values.
     environment: Vec<String>,
-    /// A hash of what cargo's config files outside of the repository say, if they do.
+    /// A hash of cargo's config files outside of the repository, if they have settings.
     #[serde(skip_serializing_if = "Option::is_none")]
     config: Option<String>,
     cpu: Option<usize>,
-    /// Left out where there is one.
+    /// Left out where it is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     parallel: Option<u32>,
-    /// Left out where executions run alone, as those of one version do.
+    /// Left out where executions run alone, as those of a single version do.
     #[serde(skip_serializing_if = "Option::is_none")]
     mode: Option<Mode>,
-    /// What is measured to be looked at is no part of what is compared.
+    /// Absent in comparisons, so that results of a diagnosis are never compared with theirs.
     #[serde(skip_serializing_if = "Option::is_none")]
     diagnosis: Option<&'a DiagnosisSettings>,
     #[serde(flatten)]
@@ -72,7 +73,7 @@ struct Settings<'a> {
 }
 
 impl Runner<'_> {
-    /// What measuring these benchmarks would be.
+    /// Outlines an experiment with these versions and benchmarks.
     pub fn outline(&self, versions: &[ListedVersion], benchmarks: &[Benchmark]) -> Outline {
         let efforts = &self.settings.efforts;
         let common = efforts.common();
@@ -90,21 +91,21 @@ impl Runner<'_> {
         }
     }
 
-    /// How long the executions of these benchmarks of a version take at least, up to the first look.
+    /// The least time of the executions of these benchmarks of a version, up to the first interim
+    /// analysis.
     fn least_time(&self, version: &ListedVersion, benchmarks: &[Benchmark]) -> Duration {
-        let of_one =
-            |benchmark: &Benchmark| {
-                let effort = self.settings.efforts.for_benchmark(benchmark);
-                let harness = &version.target_of(benchmark)?.harness;
-                let each = harness.least_time(&effort.request()).saturating_add(BEYOND_REQUEST);
-                Some(each.saturating_mul(
-                    effort.interim_analyses.first.saturating_mul(effort.executions),
-                ))
-            };
+        let of_one = |benchmark: &Benchmark| {
+            let sampling = self.settings.efforts.for_benchmark(benchmark);
+            let harness = &version.target_of(benchmark)?.harness;
+            let each = harness.least_time(&sampling.request()).saturating_add(BEYOND_REQUEST);
+            Some(each.saturating_mul(
+                sampling.interim_analyses.first.saturating_mul(sampling.executions),
+            ))
+        };
         benchmarks.iter().filter_map(of_one).fold(Duration::ZERO, Duration::saturating_add)
     }
 
-    /// The experiment as the store knows it: versions with what compiled them, and planned benchmarks.
+    /// The plan as it is stored: versions with their compilers, and planned benchmarks.
     pub fn plan(
         &self,
         versions: impl Iterator<Item = (Version, String)>,
@@ -140,8 +141,8 @@ impl Runner<'_> {
             all_features: *all_features,
             no_default_features: *no_default_features,
             cargo_args: stored_cargo_args(&builds.compile.cargo_args),
-            environment: self.workshop.identifying_environment(),
-            config: self.workshop.configs.identity(),
+            environment: self.build_env.identifying_environment(),
+            config: self.build_env.configs.identity(),
             cpu: self.settings.cpu,
             parallel: Some(self.settings.parallel).filter(|parallel| *parallel > 1),
             mode: Some(self.settings.mode).filter(|mode| *mode == Mode::Interleaved),
@@ -153,13 +154,13 @@ impl Runner<'_> {
 }
 
 impl Runner<'_> {
-    /// After how many builds a benchmark is judged.
+    /// The numbers of builds after which a benchmark gets a verdict.
     pub fn interim_analyses(&self, benchmark: &Benchmark) -> InterimAnalyses {
         self.settings.efforts.for_benchmark(benchmark).interim_analyses
     }
 
-    /// What the layouts of the first stage of an experiment with these versions, and the order of its executions, are
-    /// drawn from.
+    /// The seed of the first stage of an experiment with these versions: its layouts and the order
+    /// of its executions are drawn from it.
     pub(super) fn seed(&self, versions: &[ListedVersion]) -> u64 {
         let trees: Vec<&str> = versions.iter().map(|listed| listed.version.tree.as_str()).collect();
         first_stage_seed(self.settings.builds.seed, &trees)
@@ -175,7 +176,8 @@ impl Runner<'_> {
         LayoutSeed::list(self.seed(versions), most.max().unwrap_or_default())
     }
 
-    /// Those of the builds that every one of these benchmarks has at its first look.
+    /// The layout seeds of the builds that every one of these benchmarks has at its first interim
+    /// analysis.
     pub fn first_analysis_seeds(
         &self,
         versions: &[ListedVersion],
@@ -185,14 +187,15 @@ impl Runner<'_> {
         LayoutSeed::list(self.seed(versions), fewest.min().unwrap_or_default())
     }
 
-    /// So many layout seeds for the second stage of an experiment, none of which is one of the first stage.
+    /// `wanted` layout seeds for the second stage of an experiment, none of which is in the first
+    /// stage.
     pub fn fresh_seeds(
         &self,
         identity: &str,
         first: &[LayoutSeed],
         wanted: usize,
     ) -> Vec<LayoutSeed> {
-        // At most as many as there are in the first stage can be met again.
+        // At most as many as the first stage has can occur again.
         let enough = u32::try_from(wanted.saturating_add(first.len())).unwrap_or(u32::MAX);
         let seed = stage_seed(self.settings.builds.seed, identity, Stage::Second);
         let mut seeds = LayoutSeed::list(seed, enough);
@@ -202,8 +205,8 @@ impl Runner<'_> {
     }
 }
 
-/// What the layouts (in the second stage) and the order of executions of a stage are drawn from: the seed of the
-/// experiment and, from the second stage on, its identity.
+/// The seed from which the order of executions of a stage and, in the second stage, its layouts are
+/// drawn: the seed of the experiment and, from the second stage on, its identity.
 pub(super) fn stage_seed(seed: u64, identity: &str, stage: Stage) -> u64 {
     if stage == Stage::First {
         return seed;
@@ -216,7 +219,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_second_stage_of_every_experiment_has_seeds_of_its_own() {
+    fn second_stage_seed_depends_on_the_experiment() {
         let second = |identity| stage_seed(1, identity, Stage::Second);
         assert_eq!(stage_seed(1, "a", Stage::First), stage_seed(1, "b", Stage::First));
         assert_ne!(second("a"), second("b"));

@@ -1,4 +1,5 @@
-//! Tries on this machine what comparisons rely on, with a benchmark of rbench's own: turns, and traced executions.
+//! Tries the prerequisites of comparisons on this machine, with one of rbench's own benchmarks:
+//! interleaving, and traced executions.
 
 use std::{ffi::OsStr, fs, path::PathBuf, process::Command, time::Duration};
 
@@ -21,7 +22,7 @@ use crate::{
     },
 };
 
-/// What is tried with: a benchmark that takes a few milliseconds, in a directory that is removed again.
+/// A benchmark that takes a few milliseconds, in a directory that is removed with the value.
 pub struct Trial<'t> {
     executable: Executable,
     name: Name,
@@ -53,12 +54,12 @@ impl<'t> Trial<'t> {
         Ok(Self { executable, name: Name::plain("control"), request, place, conditions })
     }
 
-    /// Lets two processes take turns, by a library that this compiler makes; what keeps them from it, if something
-    /// does.
+    /// Interleaves two processes with a library that this compiler makes; returns why that is
+    /// unavailable, if it is.
     pub fn interleaving(&self, rustc: &OsStr) -> Result<Option<InterleavingUnavailable>> {
         let library = self.library(rustc)?;
         let cpus = process::cpus()?;
-        let turns = SupportTable {
+        let support = SupportTable {
             library: &library,
             build_path: self.place.path(),
             cpus: &cpus,
@@ -71,10 +72,10 @@ impl<'t> Trial<'t> {
             home: self.place.path(),
         };
         let cpu = cpus.first().copied().unwrap_or_default();
-        let attempts = turns.execute(&self.name, &self.request, &[half(), half()], cpu)?;
+        let attempts = support.execute(&self.name, &self.request, &[half(), half()], cpu)?;
         Ok(match both(attempts)? {
             Both::Measured(_) => None,
-            Both::Unavailable(obstacle) => Some(obstacle),
+            Both::Unavailable(reason) => Some(reason),
             Both::Failed(_) | Both::Skipped(..) => Some(InterleavingUnavailable::FailsInterleaved),
         })
     }
@@ -90,7 +91,7 @@ impl<'t> Trial<'t> {
         Ok(library)
     }
 
-    /// Executes the benchmark under the tracer; fails with the reason where that cannot be done.
+    /// Executes the benchmark under the tracer; fails with the reason where that is impossible.
     pub fn tracing(&self) -> Result<()> {
         let tracer = this_executable()?;
         let what = || "cannot trace an execution";

@@ -1,4 +1,4 @@
-//! What each function of a benchmark executes while it is measured.
+//! Profiles: the instructions that each function of a benchmark executes while it is measured.
 
 use std::fs;
 
@@ -12,11 +12,11 @@ use crate::{
     process::counting::{Count, Counting, STEP},
 };
 
-/// What random numbers follow from, the same in both versions.
+/// Seed of the random numbers: the same in both versions, so that they execute the same inputs.
 const SEED: u64 = 0;
 
 impl Runner<'_> {
-    /// What the functions of a benchmark execute in each of two versions, with the same number of iterations.
+    /// Profiles a benchmark in each of two versions, with the same number of iterations.
     pub fn profiles(
         &self,
         [base, head]: &[ListedVersion; 2],
@@ -27,8 +27,9 @@ impl Runner<'_> {
         Ok([base, head])
     }
 
-    /// What the functions of a benchmark execute in a version, and the iterations of a measurement, which are found if they
-    /// are not given. It is the executable that the linker makes in its own order: its functions are known.
+    /// Profiles a benchmark in one version and returns the iterations of a measurement, which are
+    /// found where they are not given. Runs the executable in the linker's default order, because
+    /// its functions are known.
     fn profile(
         &self,
         version: &ListedVersion,
@@ -45,7 +46,7 @@ impl Runner<'_> {
         }
         let counter = self.instruction_counter(version)?;
         let listed =
-            self.workshop.listed_executable(&version.compilation, &benchmark.bench_target())?;
+            self.build_env.listed_executable(&version.compilation, &benchmark.bench_target())?;
         let executable = Executable { path: listed.path.clone(), ..target.executable.clone() };
         let mut number = iterations.unwrap_or(1);
         loop {
@@ -77,13 +78,14 @@ impl Runner<'_> {
     }
 }
 
-/// The profile of a process that has ended.
+/// The profile of a process that has ended. Fails where the instructions of its functions do not
+/// add up to those of its measurements.
 fn profile_of(
     counting: &Counting,
     listed: &ListedExecutable,
     benchmark: &Benchmark,
 ) -> Result<Profile> {
-    let failure = |reason: &str| {
+    let error = |reason: &str| {
         Error::new(Exit::Benchmark, format!("cannot tell what functions of {benchmark} executed"))
             .cause(reason.to_owned())
     };
@@ -91,14 +93,14 @@ fn profile_of(
     for path in counting.parts() {
         let bytes = fs::read(&path).context(Exit::Internal, || "cannot read what was counted")?;
         let dump = parse(&bytes)
-            .map_err(|defect| failure(&format!("what callgrind wrote cannot be read: {defect}")))?;
+            .map_err(|defect| error(&format!("what callgrind wrote cannot be read: {defect}")))?;
         dumps.push(dump);
     }
     let executed = executed_up_to(&counting.readings()?);
     let measured = counting.measured();
     let unknown = "which of its parts were measured cannot be told from when it read the clock";
     let numbers: Vec<u64> = measured.iter().map(|count| count.executed).collect();
-    let all = stretches(&executed, &numbers).ok_or_else(|| failure(unknown))?;
+    let all = stretches(&executed, &numbers).ok_or_else(|| error(unknown))?;
     let path = listed.path.to_string_lossy();
     let functions = Functions::new(&path, &listed.functions);
     let named = |symbol: &_| functions.named(symbol);
@@ -113,10 +115,10 @@ fn profile_of(
         }
     }
     let profile = sum.profile(u64::try_from(iterations).unwrap_or_default().max(1));
-    // Something may be rounded up to zero, but nothing may be missing.
+    // Rounding may lose single instructions, but none may be missing.
     let difference = profile.total().abs_diff(u64::try_from(instructions).unwrap_or_default());
     if difference as f64 > 1e-3 * profile.total() as f64 {
-        return Err(failure(&format!(
+        return Err(error(&format!(
             "its functions executed {} instructions, and its measurements {instructions}",
             profile.total()
         )));
@@ -124,14 +126,15 @@ fn profile_of(
     Ok(profile)
 }
 
-/// The instructions that were executed up to each reading.
+/// The instructions executed up to each clock reading.
 fn executed_up_to(readings: &[i64]) -> Vec<u64> {
     let executed = |reading: &i64| u64::try_from(reading.rem_euclid(STEP)).unwrap_or_default();
     readings.iter().map(executed).collect()
 }
 
-/// The measurements that a profile consists of, and whether each is taken away. Where they have different numbers of
-/// iterations, those with fewer are: so what each measurement executes beside its iterations cancels.
+/// The measurements that make up a profile, and whether each is subtracted. Where their numbers of
+/// iterations differ, those with fewer are subtracted, so that the constant cost of a measurement
+/// cancels.
 fn weighed(measured: &[Count]) -> Vec<(usize, bool)> {
     let mut order: Vec<usize> = (0..measured.len()).collect();
     order.sort_by_key(|index| measured[*index].iterations);
@@ -145,7 +148,7 @@ fn weighed(measured: &[Count]) -> Vec<(usize, bool)> {
     more.iter().map(|index| (*index, false)).chain(fewer).collect()
 }
 
-/// The dumps of what was executed in these stretches.
+/// The dumps of the code executed in these stretches.
 fn dumps_of<'d>(stretches: &Stretches, executed: &[u64], dumps: &'d [Dump]) -> Vec<&'d Dump> {
     let mut end = 0;
     let ends: Vec<u64> = dumps
@@ -174,20 +177,20 @@ mod tests {
     }
 
     #[test]
-    fn measurements_of_fewer_iterations_are_taken_away_from_as_many_with_more() {
+    fn weighed_subtracts_measurements_with_fewer_iterations() {
         let linear: Vec<_> = (1..=5).map(|number| (number, 100 * number + 7)).collect();
         let weighed = weighed(&counts(&linear));
         assert_eq!(weighed, [(3, false), (4, false), (0, true), (1, true)]);
     }
 
     #[test]
-    fn measurements_of_equal_numbers_of_iterations_are_added() {
+    fn weighed_adds_measurements_with_equal_iterations() {
         assert_eq!(weighed(&counts(&[(5, 1), (5, 2)])), [(0, false), (1, false)]);
         assert_eq!(weighed(&[]), []);
     }
 
     #[test]
-    fn dumps_belong_to_the_stretch_in_which_they_end() {
+    fn dumps_belong_to_stretch_in_which_they_end() {
         let dump = |own: u64| parse(format!("events: Ir\nfn=f\n0 {own}\n").as_bytes()).unwrap();
         let dumps = [1000, 50, 300, 7, 0, 300].map(dump);
         let executed = [1000, 1050, 1350, 1357, 1357, 1657];

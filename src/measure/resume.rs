@@ -10,28 +10,29 @@ use crate::{
     store::{ExperimentId, RecordedBuild, Store, UnfinishedExperiment},
 };
 
-/// An experiment in the store, and what was done of it before.
+/// An experiment in the store, and the executions that earlier runs of it finished.
 pub struct StartedExperiment {
     /// Its id in the store.
     pub id: ExperimentId,
-    /// What it is called in every store that has it.
+    /// Its name in every store that has it, also after an import.
     pub identity: String,
     /// The executions that gave measurements in an earlier run.
     pub(super) done: HashSet<(Benchmark, Slot)>,
-    /// Where the newest experiment on the same files was interrupted and cannot be continued by this one:
-    /// what differs, for people.
+    /// The differences, as texts for people, to the newest experiment on the same files, where that
+    /// was interrupted and cannot be resumed by this one.
     pub not_resumed: Vec<String>,
 }
 
 impl StartedExperiment {
-    /// How many executions an earlier run left.
+    /// The number of executions that an earlier run left.
     pub fn resumed(&self) -> usize {
         self.done.len()
     }
 }
 
 impl Runner<'_> {
-    /// Begins an experiment on these benchmarks in the store, or finds it there unfinished.
+    /// Begins an experiment on these benchmarks in the store, or resumes it if it is there
+    /// unfinished.
     pub fn begin(
         &self,
         versions: &[ListedVersion],
@@ -43,32 +44,32 @@ impl Runner<'_> {
         };
         let plan = self.plan(versions.iter().map(with_compiler), benchmarks);
         let builds = builds.records();
-        let begun = begin_or_resume(&self.store, &plan, &builds)?;
+        let experiment = begin_or_resume(&self.store, &plan, &builds)?;
         if let Some(state) = &self.machine_state {
-            self.store.record_machine_state(begun.id, state)?;
+            self.store.record_machine_state(experiment.id, state)?;
         }
-        self.store.record_builds(begun.id, builds)?;
+        self.store.record_builds(experiment.id, builds)?;
         self.conditions.interrupt.keep_executions();
-        Ok(begun)
+        Ok(experiment)
     }
 
-    /// Records that a version cannot be built, as an experiment of its own.
-    pub fn record_unbuildable(&self, version: &Version, failure: &Error) -> Result<()> {
+    /// Records as a separate experiment that a version cannot be built.
+    pub fn record_unbuildable(&self, version: &Version, error: &Error) -> Result<()> {
         let plan = self.plan([(version.clone(), self.compiler(version))].into_iter(), &[]);
         let id = self.store.begin(&plan)?;
-        self.store.record_unbuildable(id, 0, failure)?;
+        self.store.record_unbuildable(id, 0, error)?;
         self.store.finish(id)
     }
 
-    /// Records which builds a later stage has. What an earlier run executed is measured again where these
-    /// are other programs.
+    /// Records the builds of a later stage. Executions of an earlier run are measured again where
+    /// these builds are other programs.
     pub fn record_builds(
         &self,
-        begun: &mut StartedExperiment,
+        experiment: &mut StartedExperiment,
         stage: Stage,
         builds: &Builds,
     ) -> Result<()> {
-        for target in record_stage(&self.store, begun, stage, builds.records())? {
+        for target in record_stage(&self.store, experiment, stage, builds.records())? {
             self.observer.build_event(&Event::Note(&format!(
                 "the builds of {target} are other programs than those of the interrupted run, and are \
                  measured anew"
@@ -78,12 +79,13 @@ impl Runner<'_> {
     }
 
     /// Finishes the experiment in the store.
-    pub fn finish(&self, begun: &StartedExperiment) -> Result<()> {
-        self.store.finish(begun.id)
+    pub fn finish(&self, experiment: &StartedExperiment) -> Result<()> {
+        self.store.finish(experiment.id)
     }
 }
 
-/// Begins an experiment with this plan and these builds in the store, or finds it there unfinished.
+/// Begins an experiment with this plan and these builds in the store, or resumes it if it is there
+/// unfinished.
 pub(super) fn begin_or_resume(
     store: &Store<'_>,
     plan: &ExperimentPlan,
@@ -106,29 +108,30 @@ pub(super) fn begin_or_resume(
     Ok(StartedExperiment { id, identity: store.identity(id)?, done: HashSet::new(), not_resumed })
 }
 
-/// Stores the builds of a later stage, and forgets what was executed in it of those bench targets whose
-/// builds are other programs now, which are returned: some executions of one program and some of another
-/// would be compared as if they were of one.
+/// Stores the builds of a later stage, and returns the bench targets whose builds are other
+/// programs now. Executions of these in the stage are forgotten: otherwise, executions of two
+/// programs would be compared as if they were of one.
 fn record_stage(
     store: &Store<'_>,
-    begun: &mut StartedExperiment,
+    experiment: &mut StartedExperiment,
     stage: Stage,
     builds: Vec<RecordedBuild>,
 ) -> Result<BTreeSet<BenchTarget>> {
-    let others = with_other_programs(&store.builds(begun.id)?, &builds);
+    let others = with_other_programs(&store.builds(experiment.id)?, &builds);
     for target in &others {
-        store.forget_executions(begun.id, stage, target)?;
+        store.forget_executions(experiment.id, stage, target)?;
     }
-    begun.done.retain(|(benchmark, slot)| {
+    experiment.done.retain(|(benchmark, slot)| {
         slot.stage != stage || !others.contains(&benchmark.bench_target())
     });
-    store.record_builds(begun.id, builds)?;
+    store.record_builds(experiment.id, builds)?;
     Ok(others)
 }
 
-/// The bench targets whose builds are other programs than those that an earlier run executed. The same files
-/// can be compiled to another program: with other dependencies, where the lock file is not part of a version,
-/// with another configuration of cargo, or by a build script that reads other things.
+/// The bench targets whose builds are other programs than those that an earlier run executed. The
+/// same files can be compiled to another program: with other dependencies, where the lock file is
+/// not part of a version, with another configuration of cargo, or by a build script that reads
+/// other things.
 fn with_other_programs(earlier: &[RecordedBuild], now: &[RecordedBuild]) -> BTreeSet<BenchTarget> {
     let key = |build: &RecordedBuild| (build.version, build.target.clone(), build.seed);
     let now: BTreeMap<_, _> = now.iter().map(|build| (key(build), build)).collect();
@@ -136,8 +139,9 @@ fn with_other_programs(earlier: &[RecordedBuild], now: &[RecordedBuild]) -> BTre
     earlier.iter().filter(is_other).map(|build| build.target.clone()).collect()
 }
 
-/// What differs from the newest experiment on the same files, if that was interrupted here: of all `earlier`
-/// ones, oldest first, with whether each was finished. One that was imported is no concern of this machine.
+/// The differences to the newest experiment on the same files, if that was interrupted on this
+/// machine. `earlier` has the plans oldest first, with true for finished ones. Imported experiments
+/// are ignored.
 fn what_differs<'p>(
     earlier: impl DoubleEndedIterator<Item = (&'p ExperimentPlan, bool)>,
     plan: &ExperimentPlan,
@@ -191,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_times_or_counts_something_else_is_no_earlier_run() {
+    fn earlier_run_measures_the_same_metrics() {
         let of = |settings: &str| ExperimentPlan {
             settings: settings.into(),
             settings_key: settings.into(),
@@ -208,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_newest_run_on_the_same_files_of_this_machine_is_told_not_to_be_resumed() {
+    fn differences_are_of_newest_run_on_same_files_and_machine() {
         let new = plan("a", 2, "here");
         let differs = |earlier: &[(ExperimentPlan, bool)]| {
             what_differs(earlier.iter().map(|(plan, finished)| (plan, *finished)), &new)
@@ -233,13 +237,13 @@ mod tests {
     }
 
     #[test]
-    fn an_interrupted_experiment_is_resumed_with_the_same_programs_alone() {
+    fn experiment_is_resumed_only_with_the_same_programs() {
         let store = Store::in_memory().unwrap();
         let plan = plan("a", 1, "here");
         let begin = |builds: &[RecordedBuild]| {
-            let begun = begin_or_resume(&store, &plan, builds).unwrap();
-            store.record_builds(begun.id, builds.to_vec()).unwrap();
-            begun
+            let experiment = begin_or_resume(&store, &plan, builds).unwrap();
+            store.record_builds(experiment.id, builds.to_vec()).unwrap();
+            experiment
         };
         let first = begin(&[build(1, "a"), build(2, "b")]);
         // Of another stage.
@@ -257,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_executed_of_other_programs_in_a_later_stage_is_measured_again() {
+    fn later_stage_of_other_programs_is_measured_again() {
         let store = Store::in_memory().unwrap();
         let plan = plan("a", 1, "here");
         let resume = || begin_or_resume(&store, &plan, &[build(1, "a")]).unwrap();
@@ -277,12 +281,12 @@ mod tests {
             store.record_execution(first.id, &benchmark, slot, Ok(&execution)).unwrap();
         }
         let done_with = |program: &str| {
-            let mut begun = resume();
-            assert_eq!(begun.id, first.id);
+            let mut experiment = resume();
+            assert_eq!(experiment.id, first.id);
             let builds = vec![build(9, program)];
-            let others = record_stage(&store, &mut begun, Stage::Second, builds).unwrap();
+            let others = record_stage(&store, &mut experiment, Stage::Second, builds).unwrap();
             let stored = store.rows(&benchmark, &[first.id]).unwrap().len();
-            assert_eq!(begun.resumed(), stored);
+            assert_eq!(experiment.resumed(), stored);
             (others.len(), stored)
         };
         assert_eq!(done_with("b"), (0, 2));

@@ -1,5 +1,5 @@
-//! Runs the schedule of an experiment, which says which version goes first in each pair of executions, and stores each
-//! execution before the next one starts.
+//! Runs the schedule of an experiment, which decides which version goes first in each pair of
+//! executions, and stores each execution before the next one starts.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -24,31 +24,31 @@ use crate::{
 };
 
 impl Runner<'_> {
-    /// Measures benchmarks that all versions have, interleaved over the builds. What an earlier look or an earlier
-    /// run measured is not measured again, and a benchmark that fails or skips itself is not executed again, in
-    /// no version.
+    /// Measures benchmarks that all versions have, interleaved over the builds. Results of an
+    /// earlier interim analysis or run are not measured again. A benchmark that fails or skips
+    /// itself is not executed again, in any version.
     pub fn measure(
         &self,
-        begun: &StartedExperiment,
+        experiment: &StartedExperiment,
         stage: Stage,
         versions: &[ListedVersion],
         builds: &Builds,
         benchmarks: &[Benchmark],
     ) -> Result<()> {
-        let (identity, count) = (&begun.identity, builds.seeds.len());
+        let (identity, count) = (&experiment.identity, builds.seeds.len());
         let _phase =
             info_span!("measure", ?stage, benchmarks = benchmarks.len(), builds = count).entered();
         let all = self.steps(identity, stage, versions, count, benchmarks);
-        let ability = self.interleaving_support(versions)?;
+        let support = self.interleaving_support(versions)?;
         let mut subjects: Vec<Subject<'_>> = Vec::with_capacity(benchmarks.len());
         for benchmark in benchmarks {
             let mut subject = self.subject(versions, builds, benchmark)?;
-            self.expect_what_is_known(&mut subject, begun, stage, ability.is_some())?;
+            self.expect_what_is_known(&mut subject, experiment, stage, support.is_some())?;
             subjects.push(subject);
         }
         self.note_limits(&subjects);
-        let mut cpus = Cpus::for_support(ability.as_ref());
-        let measuring = Measuring { begun, stage, builds, ability };
+        let mut cpus = Cpus::for_support(support.as_ref());
+        let measuring = Measuring { experiment, stage, builds, support };
         let left = |step: &Step| measuring.left(&subjects[step.benchmark], step);
         let mut queue = Queue::new(all.iter().filter_map(left).collect());
         self.observer.executed(queue.done(), queue.total());
@@ -75,11 +75,11 @@ impl Runner<'_> {
                 match ended {
                     Ended::Measured => {}
                     Ended::Unmeasured => queue.skip(step.benchmark),
-                    Ended::InterleavingUnavailable(obstacle) => {
+                    Ended::InterleavingUnavailable(unavailable) => {
                         let subject = &mut subjects[step.benchmark];
-                        info!("{} is measured sequentially: {obstacle}", subject.benchmark);
-                        subject.obstacle = Some(obstacle);
-                        self.store.forget_benchmark(begun.id, stage, &subject.benchmark)?;
+                        info!("{} is measured sequentially: {unavailable}", subject.benchmark);
+                        subject.unavailable = Some(unavailable);
+                        self.store.forget_benchmark(experiment.id, stage, &subject.benchmark)?;
                         let of_it = all.iter().filter(|other| other.benchmark == step.benchmark);
                         queue.begin_anew(step.benchmark, of_it.cloned());
                     }
@@ -89,8 +89,8 @@ impl Runner<'_> {
         }
     }
 
-    /// Executes one step alone, or several that take turns at once, each on a CPU of its own. What came of each is
-    /// stored.
+    /// Executes one step alone, or several interleaved steps at once, each on a separate CPU. The
+    /// result of each is stored.
     fn execute_steps(
         &self,
         measuring: &Measuring<'_>,
@@ -118,7 +118,7 @@ impl Runner<'_> {
         placed.into_iter().zip(attempts).map(settle).collect()
     }
 
-    /// Tells what the harnesses cannot do of all that is requested.
+    /// Notes the limits of the harnesses that keep them from doing all that is requested.
     pub(super) fn note_limits(&self, subjects: &[Subject<'_>]) {
         let mut notes: Vec<String> = subjects.iter().flat_map(Subject::notes).collect();
         notes.sort();
@@ -128,7 +128,8 @@ impl Runner<'_> {
         }
     }
 
-    /// One execution of each version, each stored before the next one starts.
+    /// Executes each version once, one after the other. Each execution is stored before the next
+    /// one starts.
     pub(super) fn one_after_the_other(
         &self,
         measuring: &Measuring<'_>,
@@ -145,7 +146,7 @@ impl Runner<'_> {
         Ok(Ended::Measured)
     }
 
-    /// Stores what came of one execution of a step.
+    /// Stores the result of one execution of a step.
     pub(super) fn record(
         &self,
         measuring: &Measuring<'_>,
@@ -158,7 +159,7 @@ impl Runner<'_> {
         if let Err(unmeasured) = outcome {
             info!(version, "{} is not measured: {unmeasured:?}", subject.benchmark);
         }
-        self.store.record_execution(measuring.begun.id, &subject.benchmark, slot, outcome)
+        self.store.record_execution(measuring.experiment.id, &subject.benchmark, slot, outcome)
     }
 
     pub(super) fn report_incidents(&self, subject: &Subject<'_>, execution: &Execution) {
@@ -169,8 +170,8 @@ impl Runner<'_> {
         }
     }
 
-    /// The executions of a stage, in order: look by look, as far as there are builds. Benchmarks may have fewer
-    /// builds or rounds than others.
+    /// The executions of a stage in order: one block for each interim analysis, up to the number of
+    /// `builds`. Benchmarks may have fewer builds or rounds than others.
     pub(super) fn steps(
         &self,
         identity: &str,
@@ -179,11 +180,11 @@ impl Runner<'_> {
         builds: usize,
         benchmarks: &[Benchmark],
     ) -> Vec<Step> {
-        let efforts: Vec<SamplingConfig> = benchmarks
+        let sampling: Vec<SamplingConfig> = benchmarks
             .iter()
             .map(|benchmark| self.settings.efforts.for_benchmark(benchmark))
             .collect();
-        let rounds = efforts.iter().map(|effort| effort.executions as usize).max();
+        let rounds = sampling.iter().map(|sampling| sampling.executions as usize).max();
         let seed = stage_seed(self.seed(versions), identity, stage);
         let mut steps = Vec::new();
         let mut from = 0;
@@ -194,27 +195,28 @@ impl Runner<'_> {
                 builds: to - from,
                 executions: rounds.unwrap_or_default(),
             };
-            // Each block has an order of its own; the first one has that of a stage with a single look.
+            // Each block is ordered separately; the first one like a stage with a single analysis.
             let block = schedule(shape, seed.wrapping_add(from as u64));
             let placed = block.into_iter().map(|step| Step { build: from + step.build, ..step });
             steps.extend(placed.filter(|step| {
-                let effort = efforts[step.benchmark];
+                let sampling = sampling[step.benchmark];
                 let has_build =
-                    stage == Stage::Second || step.build < effort.interim_analyses.most as usize;
-                has_build && step.round < effort.executions as usize
+                    stage == Stage::Second || step.build < sampling.interim_analyses.most as usize;
+                has_build && step.round < sampling.executions as usize
             }));
             from = to;
         }
         steps
     }
 
-    /// Where the looks of these benchmarks end, up to so many builds; the second stage has only one.
+    /// The numbers of builds, up to `builds`, after which these benchmarks have an interim
+    /// analysis. The second stage has only one.
     fn blocks(&self, stage: Stage, benchmarks: &[Benchmark], builds: usize) -> BTreeSet<usize> {
-        let looks = benchmarks
+        let analyses = benchmarks
             .iter()
             .flat_map(|one| self.settings.efforts.for_benchmark(one).interim_analyses.builds());
         let ends =
-            looks.map(|end| end as usize).filter(|end| stage == Stage::First && *end < builds);
+            analyses.map(|end| end as usize).filter(|end| stage == Stage::First && *end < builds);
         ends.chain([builds]).collect()
     }
 
@@ -243,12 +245,13 @@ impl Runner<'_> {
                 .collect::<Result<_>>()?,
             retuning: Retuning::default(),
             mode: self.settings.mode,
-            obstacle: None,
+            unavailable: None,
             done: HashSet::new(),
         })
     }
 
-    /// One execution of a version, alone: tried again where it fails and then has fewer iterations.
+    /// Executes a version once, alone. Tries again if it fails and tuning then finds fewer
+    /// iterations.
     pub(super) fn execute_alone(
         &self,
         subject: &mut Subject<'_>,
@@ -265,7 +268,7 @@ impl Runner<'_> {
         Ok(outcome)
     }
 
-    /// One execution of a version, alone, from the initial state of the step.
+    /// Executes a version once, alone, from the initial state of the step.
     fn execute(
         &self,
         subject: &Subject<'_>,
@@ -277,7 +280,7 @@ impl Runner<'_> {
         self.execute_once(subject, step, version, builds, &request)
     }
 
-    /// One execution of a build, alone, with a request of its own.
+    /// Executes a build once, alone, with this request.
     pub(super) fn execute_once(
         &self,
         subject: &Subject<'_>,
@@ -286,7 +289,7 @@ impl Runner<'_> {
         builds: &Builds,
         request: &ExecutionRequest,
     ) -> Result<Result<Execution, Unmeasured>> {
-        self.workshop.activate(builds.versions[version].home_of(step.build))?;
+        self.build_env.activate(builds.versions[version].home_of(step.build))?;
         let InVersion { harness, .. } = &subject.versions[version];
         let executable = subject.executable(version, step.build)?;
         let name = &subject.benchmark.name;
@@ -298,22 +301,22 @@ impl Runner<'_> {
     }
 }
 
-/// What stays the same while a stage is measured.
+/// The context that stays the same while a stage is measured.
 pub(super) struct Measuring<'m> {
-    pub(super) begun: &'m StartedExperiment,
+    pub(super) experiment: &'m StartedExperiment,
     stage: Stage,
     pub(super) builds: &'m Builds,
-    /// What it takes to take turns, if that can be had.
-    pub(super) ability: Option<InterleavingSupport>,
+    /// The requirements of interleaving, if they are available.
+    pub(super) support: Option<InterleavingSupport>,
 }
 
 impl<'m> Measuring<'m> {
-    /// The first stage of one version, which has no other to take turns with.
-    pub(super) fn alone(begun: &'m StartedExperiment, builds: &'m Builds) -> Self {
-        Self { begun, stage: Stage::First, builds, ability: None }
+    /// The first stage of a single version, which has no partner to be interleaved with.
+    pub(super) fn alone(experiment: &'m StartedExperiment, builds: &'m Builds) -> Self {
+        Self { experiment, stage: Stage::First, builds, support: None }
     }
 
-    /// What is left of a step after what was measured before: of turns, all or nothing.
+    /// The part of a step that was not measured before: of an interleaved one, all or nothing.
     pub(super) fn left(&self, subject: &Subject<'_>, step: &Step) -> Option<Step> {
         let is_done = |version: &usize| subject.done.contains(&self.slot(step, *version));
         let mut left = step.clone();
@@ -335,17 +338,17 @@ impl<'m> Measuring<'m> {
     }
 }
 
-/// What came of a step.
+/// The result of a step.
 pub(super) enum Ended {
-    /// Measurements of each version, which are stored.
+    /// Each version was measured, and the executions are stored.
     Measured,
-    /// A failure or a reason to skip the benchmark, which is stored.
+    /// The benchmark failed or skipped itself, which is stored.
     Unmeasured,
-    /// Nothing that counts: the benchmark is to be measured without turns.
+    /// Nothing counts: the benchmark must be measured sequentially.
     InterleavingUnavailable(InterleavingUnavailable),
 }
 
-/// The executable of each build, with all else as it was listed.
+/// The executable of each build, otherwise as it was listed.
 fn executables_of(
     benchmark: &Benchmark,
     builds: &VersionBuilds,
@@ -358,11 +361,12 @@ fn executables_of(
         .collect()
 }
 
-/// The versions that went first, by benchmark (its place in the list), round and build.
+/// The version that went first, by benchmark (its index in the list), round and build.
 pub type WentFirst = HashMap<(usize, usize, LayoutSeed), usize>;
 
 impl Runner<'_> {
-    /// The versions that go first in the first stage of the comparison of these benchmarks that is called so.
+    /// The versions that go first in the first stage of a comparison of these benchmarks with this
+    /// identity.
     pub fn went_first(
         &self,
         identity: &str,

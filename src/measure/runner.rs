@@ -1,4 +1,4 @@
-//! What measures: a project with its lock, its store and the settings, and who observes its progress.
+//! The context of every command that measures: the locked project, its store and the settings.
 
 use std::time::SystemTime;
 
@@ -16,19 +16,20 @@ use crate::{
     store::{self, Store},
 };
 
-/// All that a command needs to measure: the project with its lock, a workshop that builds, the store, and
-/// the settings. The project is locked as long as the value lives.
+/// Everything that a command needs to measure: the project with its lock, the environment that
+/// builds, the store, and the settings. The project is locked while this value lives.
 pub struct Runner<'a> {
     pub(super) project: &'a Project,
-    pub(super) workshop: BuildEnv<'a>,
-    /// Where every execution is kept.
+    pub(super) build_env: BuildEnv<'a>,
+    /// Stores every execution.
     pub store: Store<'a>,
     pub(super) settings: ExperimentSettings,
     pub(super) conditions: Conditions<'a>,
-    /// What it takes to leave out of the time of executions alone what interrupts them, where that is wanted.
+    /// The support to exclude interruptions from the time of executions that run alone, where that
+    /// is enabled.
     pub(super) uninterrupted: Option<InterleavingSupport>,
     pub(super) observer: &'a dyn Observer,
-    /// What of the machine mattered to measurements before rbench itself kept it busy, for people.
+    /// The state of the machine before rbench kept it busy, as a text for people.
     pub machine_state: Option<String>,
 }
 
@@ -44,7 +45,7 @@ impl<'a> Runner<'a> {
         Self::with_store(project, settings, interrupt, observer, open)
     }
 
-    /// The same with a store in memory: what is measured is gone with the value.
+    /// The same with a store in memory: results are gone with the value.
     pub fn in_memory(
         project: &'a Project,
         settings: ExperimentSettings,
@@ -69,11 +70,11 @@ impl<'a> Runner<'a> {
         };
         conditions.check()?;
         let machine_state = doctor::summary_now();
-        let workshop = project.build_env(settings.builds.compile.clone(), observer)?;
+        let build_env = project.build_env(settings.builds.compile.clone(), observer)?;
         let store = info_span!("store").in_scope(open)?;
         Ok(Self {
             project,
-            workshop,
+            build_env,
             store,
             settings,
             conditions,
@@ -83,55 +84,57 @@ impl<'a> Runner<'a> {
         })
     }
 
-    /// Measures by these settings from now on. They must not build in another way than those before.
+    /// Uses these settings from now on. They must not build differently from the earlier ones.
     pub fn measure_by(&mut self, settings: ExperimentSettings) {
         self.conditions.deadline = settings.deadline;
         self.conditions.cpu = settings.cpu;
         self.settings = settings;
     }
 
-    /// Whether all benchmarks are measured, not only some of them.
+    /// True if all benchmarks are measured, not only some of them.
     pub const fn means_all(&self) -> bool {
         self.settings.filter.means_all() && self.settings.targets.means_all()
     }
 
-    /// The part of all benchmarks that is measured, if only one is.
+    /// The partition of all benchmarks that is measured, if only one is.
     pub const fn partition(&self) -> Option<Partition> {
         self.settings.filter.partition()
     }
 
-    /// Prunes the cache by the default limits; what was used after `since` stays.
+    /// Prunes the cache by the default limits; entries used after `since` stay.
     pub fn prune(&self, since: SystemTime) {
-        self.workshop.prune(since);
+        self.build_env.prune(since);
     }
 
-    /// The failure with what is kept after an interrupt, and how to go on.
-    pub fn with_what_is_kept(&self, failure: Error) -> Error {
-        if failure.exit() != Exit::Interrupted {
-            return failure;
+    /// Adds to an interrupt what is kept and how to resume. Returns other errors unchanged.
+    pub fn with_what_is_kept(&self, error: Error) -> Error {
+        if error.exit() != Exit::Interrupted {
+            return error;
         }
         let store = self.project.store();
         match self.conditions.interrupt.kept() {
-            SavedHandler::Nothing => failure,
-            SavedHandler::Compilations => failure.cause("every finished compilation is kept"),
-            SavedHandler::Executions => failure
+            SavedHandler::Nothing => error,
+            SavedHandler::Compilations => error.cause("every finished compilation is kept"),
+            SavedHandler::Executions => error
                 .cause(format!("every finished execution is kept in {}", store.display()))
                 .hint("run the same command again to resume"),
         }
     }
 }
 
-/// Observes an experiment: its builds, its waiting for other processes, and its progress.
+/// Receives the progress of an experiment: its builds, its waiting for other processes, and its
+/// executions.
 pub trait Observer: builds::Observer + store::Observer {
-    /// So many executions are done, of so many. Called before the first and after each, never during one.
+    /// `done` executions of `of` are done. Called before the first and after each, never during
+    /// one.
     fn executed(&self, done: usize, of: usize);
 
-    /// So many benchmarks of a version are traced, of so many. Called before the first and after each.
+    /// `done` benchmarks of `of` are traced in a version. Called before the first and after each.
     fn traced(&self, version: &Version, done: usize, of: usize);
 
-    /// Something happened in an execution of a benchmark that its numbers do not show.
+    /// An execution of a benchmark had an incident that its numbers do not show.
     fn incident(&self, benchmark: &Benchmark, incident: &Incident);
 
-    /// A benchmark's own harness cannot do all that is requested, as this explains.
+    /// A benchmark's own harness cannot do all that is requested, for the reason in `note`.
     fn note(&self, note: &str);
 }

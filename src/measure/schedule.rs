@@ -1,46 +1,47 @@
 //! The order of executions, which matters more than the choice of the test.
 //!
 //! In each round every build seed comes once, in random order. For each seed every benchmark comes
-//! once. The versions of a benchmark run at once by turns, or directly one after the other, from the
-//! same initial state. Which one goes first is drawn in every other round, and is the opposite in the next
-//! one: A B, then B A. Drift during an experiment therefore affects both versions equally: simulated
-//! false alarms stay at the nominal rate under random walks, linear drifts and steps, whereas running
-//! all of one version first raises them to 35-87 %.
+//! once. The versions of a benchmark run interleaved, or directly one after the other, from the
+//! same initial state. The version that goes first is drawn in every other round, and reversed in
+//! the next one: A B, then B A. Drift during an experiment therefore affects both versions equally:
+//! simulated false alarms stay at the nominal rate under random walks, linear drifts and steps,
+//! whereas running all of one version first raises them to 35-87 %.
 
 use std::collections::{HashMap, VecDeque};
 
 use crate::stats::Random;
 
-/// How much is to be executed.
+/// The dimensions of a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScheduleShape {
-    /// How many versions are measured.
+    /// The number of versions.
     pub versions: usize,
-    /// How many benchmarks.
+    /// The number of benchmarks.
     pub benchmarks: usize,
-    /// l: how many builds each version has.
+    /// l: the number of builds of each version.
     pub builds: usize,
-    /// m: how many executions each build gets.
+    /// m: the number of executions of each build.
     pub executions: usize,
 }
 
-/// One execution of each version to come.
+/// One execution of each version, still to be run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
     /// The round, from 0.
     pub round: usize,
-    /// Which build: an index into the list of seeds.
+    /// The build: an index into the list of seeds.
     pub build: usize,
-    /// Which benchmark.
+    /// The index of the benchmark.
     pub benchmark: usize,
-    /// Which versions, in this order.
+    /// The versions in the order of their executions.
     pub versions: Vec<usize>,
-    /// The seed of the initial state: the same for all versions.
-    /// Of 16 bits, as each execution keeps one: 65,536 states stand for all well enough.
+    /// The seed of the initial state: the same for all versions. It has 16 bits, because each
+    /// execution stores one: 65,536 states represent all well enough.
     pub initial_state: u64,
 }
 
-/// All executions of an experiment, in order. The same seed gives the same order for ever.
+/// All executions of an experiment, in order. The same seed gives the same order for ever:
+/// interrupted experiments are resumed by it.
 pub fn schedule(shape: ScheduleShape, seed: u64) -> Vec<Step> {
     let mut random = Random::new(seed);
     let ScheduleShape { versions, benchmarks, builds, executions } = shape;
@@ -64,7 +65,7 @@ pub fn schedule(shape: ScheduleShape, seed: u64) -> Vec<Step> {
     steps
 }
 
-/// The steps that are left of a schedule.
+/// The remaining steps of a schedule, with progress for the observer.
 #[derive(Clone, Debug)]
 pub struct Queue {
     steps: VecDeque<Step>,
@@ -72,7 +73,7 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// All of these steps.
+    /// A queue of all these steps.
     pub fn new(steps: Vec<Step>) -> Self {
         let steps: VecDeque<Step> = steps.into();
         Self { total: executions(&steps), steps }
@@ -83,8 +84,8 @@ impl Queue {
         self.steps.pop_front()
     }
 
-    /// Takes the next step, and with it those right behind it that are of other benchmarks and `fit`, if the next
-    /// one fits itself: up to so many in all. None if no step is left.
+    /// Takes the next step and, if it `fits`, those directly behind it that fit too and are of
+    /// other benchmarks: at most `most` in all. Empty if no step is left.
     pub fn take_together(&mut self, most: usize, fits: impl Fn(&Step) -> bool) -> Vec<Step> {
         let mut together: Vec<Step> = self.take().into_iter().collect();
         while together.len() < most && together.first().is_some_and(&fits) {
@@ -98,25 +99,25 @@ impl Queue {
         together
     }
 
-    /// Skips what is left of a benchmark.
+    /// Drops the remaining steps of a benchmark.
     pub fn skip(&mut self, benchmark: usize) {
         self.steps.retain(|step| step.benchmark != benchmark);
     }
 
-    /// Begins a benchmark anew: has these steps of it at the end, and no others.
+    /// Restarts a benchmark: replaces its remaining steps by these, at the end of the queue.
     pub fn begin_anew(&mut self, benchmark: usize, steps: impl IntoIterator<Item = Step>) {
         self.skip(benchmark);
         self.steps.extend(steps);
-        // An earlier run may have left less than that.
+        // An earlier run may have left fewer steps than that.
         self.total = self.total.max(executions(&self.steps));
     }
 
-    /// How many executions there were in the beginning.
+    /// The number of executions in all, taken or not.
     pub const fn total(&self) -> usize {
         self.total
     }
 
-    /// How many of them have been taken or skipped.
+    /// The number of executions that were taken or skipped.
     pub fn done(&self) -> usize {
         self.total.saturating_sub(executions(&self.steps))
     }
@@ -142,7 +143,7 @@ mod tests {
         ScheduleShape { versions: 2, benchmarks: 3, builds: 5, executions: 4 };
 
     #[test]
-    fn every_execution_comes_exactly_once() {
+    fn schedule_has_every_execution_once() {
         let steps = schedule(SHAPE, 1);
         let of_step = |step: &Step| {
             let place = (step.round, step.build, step.benchmark);
@@ -154,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn the_version_that_goes_first_in_a_round_goes_second_in_the_next() {
+    fn schedule_reverses_order_in_the_next_round() {
         let steps = schedule(SHAPE, 2);
         let order = |round: usize, build: usize, benchmark: usize| {
             let place = (round, build, benchmark);
@@ -171,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_of_a_benchmark_that_is_skipped_does_not_come() {
+    fn skip_drops_remaining_steps_of_a_benchmark() {
         let mut queue = Queue::new(schedule(SHAPE, 1));
         let mut taken = Vec::new();
         while let Some(step) = queue.take() {
@@ -186,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_benchmark_that_begins_anew_comes_as_a_whole_after_the_others() {
+    fn restarted_benchmark_comes_as_a_whole_at_the_end() {
         let steps = schedule(SHAPE, 1);
         let mut queue = Queue::new(steps.clone());
         let of_first = |step: &&Step| step.benchmark == steps[0].benchmark;
@@ -199,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn all_is_done_as_soon_as_what_is_left_is_skipped() {
+    fn queue_is_done_once_all_is_skipped() {
         let mut queue = Queue::new(schedule(SHAPE, 1));
         for benchmark in 0..SHAPE.benchmarks {
             assert_ne!(queue.done(), queue.total());
@@ -209,20 +210,20 @@ mod tests {
     }
 
     #[test]
-    fn a_round_is_over_before_the_next_begins() {
+    fn schedule_finishes_a_round_before_the_next() {
         let rounds: Vec<usize> = schedule(SHAPE, 3).iter().map(|step| step.round).collect();
         assert!(rounds.is_sorted());
     }
 
     #[test]
-    fn each_version_goes_first_about_half_of_the_time() {
+    fn schedule_puts_each_version_first_half_the_time() {
         let shape = ScheduleShape { versions: 2, benchmarks: 1, builds: 1000, executions: 1 };
         let first = schedule(shape, 4).iter().filter(|step| step.versions == [0, 1]).count();
         assert!((430..570).contains(&first), "{first} of 1000");
     }
 
     #[test]
-    fn a_seed_means_the_same_order_for_ever() {
+    fn schedule_of_a_seed_never_changes() {
         let shape = ScheduleShape { versions: 2, benchmarks: 1, builds: 3, executions: 1 };
         let steps = schedule(shape, 1);
         let order: Vec<_> = steps.iter().map(|s| (s.build, s.versions.as_slice())).collect();

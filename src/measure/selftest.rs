@@ -1,6 +1,6 @@
-//! What a selftest measures: two versions like a given one that differ in a function that nothing calls, which is what
-//! two commits are to a benchmark that has nothing to do with what changed; and Criterion.rs as its users know it, with
-//! the executables that cargo makes, its own measurements and its own verdicts.
+//! The two measurements of a selftest: two versions that differ in a function that nothing calls,
+//! like two commits whose change does not concern a benchmark; and stock Criterion.rs, with the
+//! executables that cargo makes, its own measurements and its own verdicts.
 
 use std::path::Path;
 
@@ -11,14 +11,14 @@ use crate::{
     model::{Benchmark, HarnessKind, Name, Version},
 };
 
-/// What is added to the root of each bench target, with other numbers in each version.
+/// Source text appended to the root of each bench target, with other numbers in each version.
 ///
-/// It needs neither `unsafe`, which crates may forbid, nor the standard library. Its attribute keeps it in the
-/// object; since Rust 1.89, which lets the linker know, in the program too.
+/// It needs neither `unsafe`, which crates may forbid, nor the standard library. `#[used]` keeps it
+/// in the object; since Rust 1.89, which passes that on to the linker, in the program too.
 ///
-/// Both versions have it, with the same name and of the same size before it is compiled: by sizes rustc decides which
-/// functions are compiled together, and with one function more it made other code of many others. Only the numbers
-/// differ, and with them the size of its machine code.
+/// Both versions have it, with the same name and the same size before compilation: rustc decides by
+/// sizes which functions are compiled together, and one function more changed the code of many
+/// others. Only the numbers differ, and with them the size of its machine code.
 const FUNCTION: &str = r"
 #[allow(dead_code, missing_docs, unused)]
 #[doc(hidden)]
@@ -44,10 +44,11 @@ fn function_that_nothing_calls(seed: u64) -> u64 {
 static FUNCTION_THAT_NOTHING_CALLS: fn(u64) -> u64 = function_that_nothing_calls;
 ";
 
-/// What the numbers are called in [`FUNCTION`].
+/// The placeholders of the numbers in [`FUNCTION`].
 const NAMES: [&str; 6] = ["FIRST", "SECOND", "THIRD", "FOURTH", "FIFTH", "SIXTH"];
 
-/// Small numbers have a place in the instructions that compute with them, and large ones need further instructions.
+/// Small numbers fit into the instructions that compute with them, and large ones need further
+/// instructions.
 const NUMBERS: [[u64; 6]; 2] = [
     [3, 5, 7, 9, 11, 13],
     [
@@ -68,7 +69,7 @@ fn function(numbers: [u64; 6]) -> String {
 }
 
 impl Runner<'_> {
-    /// The two versions. The user's repository is not changed.
+    /// Makes the two versions. Does not change the user's repository.
     pub fn that_differ_in_an_unused_function(&self, version: &Version) -> Result<[Version; 2]> {
         let [small, large] = NUMBERS.map(function);
         Ok([
@@ -77,7 +78,7 @@ impl Runner<'_> {
         ])
     }
 
-    /// The version with this at the end of the source files that bench targets begin with.
+    /// The version with `text` appended to the root source files of its bench targets.
     fn with(&self, version: &Version, text: &str, what: &str) -> Result<Version> {
         let revision = format!("{} with {what}", version.revision);
         let roots = &self.project.bench_roots;
@@ -93,21 +94,21 @@ impl Runner<'_> {
 }
 
 impl ListedVersion {
-    /// Its bench targets by Criterion.rs.
+    /// Its bench targets that use Criterion.rs.
     fn criterion_targets(&self) -> impl Iterator<Item = &ListedTarget> {
         self.listing.targets.iter().filter(|one| one.harness.kind() == HarnessKind::Criterion)
     }
 
-    /// The benchmarks of its bench targets by Criterion.rs.
+    /// The benchmarks of its bench targets that use Criterion.rs.
     pub fn benchmarks_by_criterion(&self) -> Vec<Benchmark> {
         self.criterion_targets().flat_map(|target| target.benchmarks.iter().cloned()).collect()
     }
 }
 
 impl Runner<'_> {
-    /// Runs each bench target of a version that uses Criterion.rs, as `cargo bench` does, with the files of
-    /// Criterion.rs in `home`; what it said of these benchmarks. Each target has a directory of its own there,
-    /// since two may have benchmarks of one name.
+    /// Runs each bench target of a version that uses Criterion.rs, as `cargo bench` does, with the
+    /// files of Criterion.rs in `home`, and returns the verdicts on these benchmarks. Each target
+    /// has its own directory there, since two may have benchmarks of the same name.
     pub fn run_criterion(
         &self,
         version: &ListedVersion,
@@ -115,7 +116,7 @@ impl Runner<'_> {
         home: &Path,
         baseline: Baseline,
     ) -> Result<Vec<(Benchmark, Said)>> {
-        self.workshop.activate(&version.compilation.home)?;
+        self.build_env.activate(&version.compilation.home)?;
         let mut all = Vec::new();
         for (index, target) in version.criterion_targets().enumerate() {
             let meant: Vec<&Benchmark> =
@@ -141,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_two_functions_differ_in_all_of_their_numbers_and_in_nothing_else() {
+    fn functions_differ_only_in_their_numbers() {
         let [small, large] = NUMBERS.map(function);
         let differ = small.lines().zip(large.lines()).filter(|(one, other)| one != other);
         let differ: Vec<_> = differ.collect();

@@ -1,4 +1,4 @@
-//! What is measured, and how.
+//! The resolved settings of an experiment.
 
 use std::time::Duration;
 
@@ -8,25 +8,25 @@ use crate::{
     model::{DiagnosisSettings, Mode, TargetFilter},
 };
 
-/// What is measured, and how: flags, `bench.toml` and defaults together.
+/// The settings of an experiment, resolved from flags, `bench.toml` and defaults.
 #[derive(Clone, Debug)]
 pub struct ExperimentSettings {
-    /// How versions are built.
+    /// Settings of the builds.
     pub builds: BuildSettings,
-    /// How much is spent on each benchmark.
+    /// The sampling of each benchmark.
     pub efforts: SamplingConfigs,
-    /// How the executions of two versions are interleaved; of one version alone, always by executions.
+    /// The mode for two versions; a single version is always measured sequentially.
     pub mode: Mode,
-    /// Which bench targets are compiled.
+    /// The bench targets to compile.
     pub targets: TargetFilter,
-    /// Which of their benchmarks are measured.
+    /// The benchmarks to measure.
     pub filter: Filter,
-    /// How long one execution may take; derived from what it is asked to do when absent.
+    /// The deadline of one execution; derived from its request when absent.
     pub deadline: Option<Duration>,
-    /// Of how many benchmarks both versions are executed at once, as far as they take turns.
+    /// The number of benchmarks to execute at once, where they can be interleaved.
     pub parallel: u32,
     /// The CPU to run benchmarks on.
     pub cpu: Option<usize>,
-    /// What is measured for a diagnosis, if it is for one.
+    /// The diagnosis that this experiment is part of, if any.
     pub diagnosis: Option<DiagnosisSettings>,
 }

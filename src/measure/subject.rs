@@ -1,5 +1,5 @@
-//! A benchmark that is measured, when its iterations are found anew, and what came of an execution, as far as it says
-//! something of the benchmark.
+//! A benchmark while it is measured, the rules for tuning its iterations again, and the conversion
+//! of an outcome to a result of the benchmark.
 
 use std::{cmp::Ordering, collections::HashSet};
 
@@ -12,34 +12,34 @@ use crate::{
     },
 };
 
-/// A benchmark that is measured.
+/// A benchmark while it is measured.
 pub(super) struct Subject<'v> {
     /// The benchmark.
     pub(super) benchmark: Benchmark,
-    /// What each execution is asked to do, but for the initial state.
+    /// The request of each execution, except for the initial state.
     pub(super) request: ExecutionRequest,
     /// The benchmark in each version.
     pub(super) versions: Vec<InVersion<'v>>,
-    /// Decides whether iterations are found anew while this stage is measured.
+    /// Decides when iterations are tuned again during this stage.
     pub(super) retuning: Retuning,
-    /// How its executions are interleaved: by turns while there is no obstacle.
+    /// The requested mode. Interleaved only while `unavailable` is absent.
     pub(super) mode: Mode,
-    /// Why it cannot take turns, where that was asked for.
-    pub(super) obstacle: Option<InterleavingUnavailable>,
-    /// What was measured of it in this stage before.
+    /// Why it cannot be interleaved, where that was requested.
+    pub(super) unavailable: Option<InterleavingUnavailable>,
+    /// The executions stored by earlier runs of this stage.
     pub(super) done: HashSet<Slot>,
 }
 
 /// A benchmark in one version.
 pub(super) struct InVersion<'v> {
-    /// What runs it: a harness of another version has another command line.
+    /// The harness that runs it: one of another version has another command line.
     pub(super) harness: &'v dyn Harness,
     /// The executable of each build.
     pub(super) executables: Vec<Executable>,
 }
 
 impl Subject<'_> {
-    /// Why the harnesses of the versions cannot do all that is requested, if so.
+    /// The limits of the versions' harnesses that keep them from doing all that is requested.
     pub(super) fn notes(&self) -> impl Iterator<Item = String> {
         self.versions.iter().flat_map(|InVersion { harness, .. }| {
             let count = self.request.measurements;
@@ -51,9 +51,9 @@ impl Subject<'_> {
         })
     }
 
-    /// Whether both versions are executed at once.
+    /// True if both versions are executed at once.
     pub(super) fn is_interleaved(&self) -> bool {
-        self.mode == Mode::Interleaved && self.obstacle.is_none()
+        self.mode == Mode::Interleaved && self.unavailable.is_none()
     }
 
     /// The executable of a build of a version.
@@ -63,38 +63,40 @@ impl Subject<'_> {
         })
     }
 
-    /// What an execution says that ran alone.
+    /// The schedule to store with an execution that ran alone.
     pub(super) fn sequential_schedule(&self) -> Schedule {
-        self.obstacle.map_or(Schedule::NotRequested, Schedule::Unavailable)
+        self.unavailable.map_or(Schedule::NotRequested, Schedule::Unavailable)
     }
 
-    /// Whether every version can be told how many iterations a measurement has.
+    /// True if every version accepts a number of iterations.
     pub(super) fn is_tunable(&self) -> bool {
         self.versions.iter().all(|version| accepts_iterations(version.harness.kind()))
     }
 
-    /// What an execution of `version` is asked that finds the iterations.
+    /// The request of an execution of `version` that finds the iterations.
     pub(super) fn tuning_request(&self, version: usize) -> ExecutionRequest {
         tuning_request(self.versions[version].harness.kind(), &self.request)
     }
 }
 
-/// Decides whether a benchmark's iterations are to be found anew in a stage.
+/// Decides when a benchmark's iterations are tuned again within a stage.
 ///
-/// All versions share them. Where versions differ so much that no number suits all, the slowest decides: a
-/// difference of that size shows in short measurements too, and to measure could take hours otherwise.
+/// All versions share them. Where versions differ so much that no number suits all, the slowest
+/// decides: a difference of that size shows in short measurements too, and measuring could take
+/// hours otherwise.
 #[derive(Debug, Default)]
 pub(super) struct Retuning {
-    /// Whether something was measured, so that more iterations may be too many for another version.
+    /// True once something was measured: more iterations may then be too many for another version.
     is_settled: bool,
-    /// The versions and numbers for which fewer were looked for. Where that found no fewer, as with programs
-    /// that have a number of their own, it would not find them the next time either.
+    /// The versions and numbers of iterations for which fewer were already tried. Where that found
+    /// no fewer, as with programs that choose their own number, another try would not find them
+    /// either.
     lowered: Vec<(usize, u64)>,
 }
 
 impl Retuning {
-    /// Whether iterations are to be found anew after measurements of a version, with so many iterations, that
-    /// lasted so long against the floor.
+    /// True if iterations must be tuned again after measurements of `version` with `iterations`
+    /// each, whose time compares in this way with the minimum time.
     pub(super) fn is_needed(
         &mut self,
         version: usize,
@@ -115,45 +117,45 @@ impl Retuning {
         }
     }
 
-    /// From now on iterations only fall.
+    /// Iterations only decrease from now on.
     pub(super) fn settle(&mut self) {
         self.is_settled = true;
     }
 }
 
-/// Whether a harness can be told how many iterations a measurement has.
+/// True if a harness accepts a number of iterations for a measurement.
 pub(super) const fn accepts_iterations(kind: HarnessKind) -> bool {
     matches!(kind, HarnessKind::Native | HarnessKind::Divan)
 }
 
-/// What an execution is asked that finds the iterations for executions of this request.
+/// The request of an execution that finds the iterations for executions of `request`.
 pub(super) fn tuning_request(kind: HarnessKind, request: &ExecutionRequest) -> ExecutionRequest {
     let measurements = match kind {
         HarnessKind::Native => 1,
-        // It tries numbers by measuring with each. So what all measurements need besides their own time,
-        // for instance for inputs, is seen before it is spent in every execution.
+        // Divan tries numbers by measuring with each. So the other costs of all measurements, for
+        // instance for inputs, are seen before every execution spends them.
         _ => request.measurements,
     };
     ExecutionRequest { measurements, iterations: None, ..request.clone() }
 }
 
-/// What came of an execution, if that is a result of its benchmark.
+/// Converts the outcome of an execution to a result of its benchmark; an error if it is none.
 pub(super) fn outcome_of(outcome: Result<Outcome>) -> Result<Result<Execution, Unmeasured>> {
     match outcome {
-        Err(failure) => failed(failure).map(Err),
+        Err(error) => failed(error).map(Err),
         Ok(Outcome::Skipped(reason)) => Ok(Err(Unmeasured::Skipped(reason))),
         Ok(Outcome::Measured(execution)) => Ok(Ok(execution)),
     }
 }
 
-/// What a failure says of a benchmark that was executed. Only its own is a result, which is kept as such:
-/// any other has nothing to do with the version, and ends the run.
-fn failed(failure: Error) -> Result<Unmeasured> {
-    match failure.exit() {
-        Exit::Benchmark => Ok(Unmeasured::Failed(failure.to_string())),
-        Exit::Interrupted => Err(failure),
+/// The result of a benchmark whose execution failed. Only a failure of the benchmark itself is
+/// stored as a result: any other error has nothing to do with the version, and ends the run.
+fn failed(error: Error) -> Result<Unmeasured> {
+    match error.exit() {
+        Exit::Benchmark => Ok(Unmeasured::Failed(error.to_string())),
+        Exit::Interrupted => Err(error),
         _ => {
-            Err(failure
+            Err(error
                 .hint("every finished execution is kept: run the same command again to resume"))
         }
     }
@@ -183,13 +185,13 @@ mod tests {
                 .into(),
             retuning: Retuning::default(),
             mode: Mode::Interleaved,
-            obstacle: None,
+            unavailable: None,
             done: HashSet::new(),
         }
     }
 
     #[test]
-    fn each_version_has_the_harness_that_it_was_listed_with() {
+    fn notes_come_from_the_harness_of_each_version() {
         let criterion = |minor| Criterion { version: semver::Version::new(0, minor, 0) };
         let (base, head) = (criterion(5), criterion(4));
         let subject = subject([&base, &head]);
@@ -198,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_told_where_an_execution_cannot_have_the_measurements_that_are_requested() {
+    fn notes_include_measurement_limits_of_harnesses() {
         let criterion = Criterion { version: semver::Version::new(0, 5, 0) };
         let notes = |count| -> Vec<String> {
             Subject { request: request(count), ..subject([&Native, &criterion]) }.notes().collect()
@@ -209,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn iterations_are_chosen_for_versions_that_can_all_be_told_them() {
+    fn subject_is_tunable_if_every_harness_accepts_iterations() {
         let criterion = Criterion { version: semver::Version::new(0, 5, 0) };
         let divan = Divan { version: semver::Version::new(0, 1, 21) };
         assert!(subject([&Native, &Native]).is_tunable());
@@ -220,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn divan_finds_iterations_with_all_measurements_and_the_own_harness_with_one() {
+    fn tuning_request_of_divan_has_all_measurements() {
         let divan = Divan { version: semver::Version::new(0, 1, 21) };
         let told = ExecutionRequest { iterations: Some(7), ..request(50) };
         let subject = Subject { request: told, ..subject([&Native, &divan]) };
@@ -230,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn iterations_are_raised_only_in_the_beginning_and_lowered_whenever_they_are_too_many() {
+    fn retuning_raises_iterations_only_at_the_beginning() {
         use Ordering::{Equal, Greater, Less};
         let needed = |lasted: &[Ordering]| {
             let mut retuning = Retuning::default();
@@ -246,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn fewer_iterations_are_looked_for_once_where_there_are_none() {
+    fn retuning_tries_fewer_iterations_once() {
         let mut retuning = Retuning::default();
         let mut too_long = |version, number| retuning.is_needed(version, number, Ordering::Greater);
         assert_eq!([too_long(0, 9), too_long(0, 9), too_long(0, 9)], [true, false, false]);
@@ -255,15 +257,15 @@ mod tests {
     }
 
     #[test]
-    fn only_its_own_failure_is_a_result_of_a_benchmark() {
+    fn failed_execution_is_a_result_only_for_benchmark_errors() {
         let of = |exit| failed(Error::new(exit, "cannot"));
         assert_eq!(of(Exit::Benchmark), Ok(Unmeasured::Failed("cannot".to_owned())));
         for exit in [Exit::Usage, Exit::Build, Exit::Internal] {
-            let failure = of(exit).unwrap_err();
-            assert_eq!(failure.exit(), exit);
-            assert!(failure.to_string().ends_with("run the same command again to resume"));
+            let error = of(exit).unwrap_err();
+            assert_eq!(error.exit(), exit);
+            assert!(error.to_string().ends_with("run the same command again to resume"));
         }
-        // Whoever stopped it is told by the run.
+        // The run itself reports the interrupt.
         assert_eq!(of(Exit::Interrupted).unwrap_err().to_string(), "cannot");
     }
 }

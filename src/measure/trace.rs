@@ -1,4 +1,4 @@
-//! Traces of benchmarks: one execution of each version, kept for as long as its compilation is.
+//! Traces of benchmarks: one execution of each version, cached for as long as its compilation is.
 
 use std::{
     cell::Cell,
@@ -23,51 +23,53 @@ use crate::{
     process::trace::{CLOCK, CLOCKS, Observed, Plan, Tracing, VARIABLES},
 };
 
-/// Raise this when something else is traced.
+/// Version of the tracing rules. Raise it when traces record something else, so that cached ones
+/// are not used.
 const RULES: u32 = 4;
 
 /// The longest warm-up of a traced execution.
 const WARM_UP: Duration = Duration::from_millis(1);
 
-/// How many times as slow the processor seems to a benchmark whose own code asks for more time than is requested. So it
-/// executes a fraction of what it asks for: for 3 s, about as much as others do.
+/// Factor by which the processor seems slower to a benchmark whose own code asks for more time than
+/// requested. Such a benchmark executes a fraction of its request: for 3 s, about as much as others
+/// do.
 const SLOWNESS: u32 = 50;
 
-/// A trace as it is kept.
+/// A cached trace.
 #[derive(Serialize, Deserialize)]
 struct TraceCacheEntry {
     rules: u32,
-    /// A digest of what decides, besides the version, which way an execution takes: how the harness runs it, what
-    /// is requested, the processor, and the variables that it asked for.
+    /// Digest of everything besides the version that decides the path of an execution: how the
+    /// harness runs it, the request, the processor, and the environment variables that it read.
     conditions: Digest,
     trace: Trace,
 }
 
-/// A bench target of a version whose benchmarks can be traced.
+/// A bench target of a version, ready to be traced.
 pub(super) struct Traceable<'v> {
     version: &'v ListedVersion,
     listed: ListedExecutable,
-    /// Whether the benchmark that was traced last asks for more time than was requested.
+    /// True if the last traced benchmark asks for more time than was requested.
     asks_for_more: Cell<bool>,
     files: VersionFiles,
-    /// The program that traces.
+    /// The executable that traces: rbench itself.
     tracer: PathBuf,
     place: TempDir,
-    /// The lines of the kernel that tell what the processor can do.
+    /// The lines of `/proc/cpuinfo` that list the processor's features.
     processor: BTreeSet<String>,
 }
 
 impl Runner<'_> {
-    /// A bench target of a version, ready to be traced. Its compilation becomes the active one.
+    /// Prepares a bench target of a version for tracing. Makes its compilation the active one.
     pub(super) fn traceable<'v>(
         &self,
         version: &'v ListedVersion,
         target: &BenchTarget,
     ) -> Result<Traceable<'v>> {
-        let listed = self.workshop.listed_executable(&version.compilation, target)?;
+        let listed = self.build_env.listed_executable(&version.compilation, target)?;
         let place = tempfile::tempdir().context(Exit::Usage, || "cannot make a directory")?;
         let tracer = this_executable()?;
-        let files = version.files(self.workshop.cache_dirs.build_path());
+        let files = version.files(self.build_env.cache_dirs.build_path());
         let (asks_for_more, processor) = (Cell::new(false), processor());
         let traceable =
             Traceable { version, listed, asks_for_more, files, tracer, place, processor };
@@ -77,8 +79,8 @@ impl Runner<'_> {
         Ok(traceable)
     }
 
-    /// The trace of a benchmark: kept from before, unless the files that it reads have changed, or of an
-    /// execution now.
+    /// The trace of a benchmark: from the cache unless a file that it reads has changed, otherwise
+    /// from an execution now.
     pub(super) fn trace(&self, of: &Traceable<'_>, benchmark: &Benchmark) -> Result<Trace> {
         let target = of.version.target_of(benchmark).ok_or_else(|| {
             let what = format!("{benchmark} is not in {}", of.version.version);
@@ -111,9 +113,9 @@ impl Runner<'_> {
         Ok(trace)
     }
 
-    /// What a traced execution is asked to do: to measure as it will be measured, with the iterations that were
-    /// found for it, but to warm up only as long as a harness must. What is executed then is executed when it
-    /// measures too.
+    /// The request of a traced execution: the same as the one that will be measured, with the tuned
+    /// iterations, but with the shortest warm-up that a harness allows. Code of the warm-up is
+    /// executed by the measurements too.
     fn traced_request(
         &self,
         harness: &dyn Harness,
@@ -125,9 +127,10 @@ impl Runner<'_> {
         Ok(ExecutionRequest { warm_up: request.warm_up.min(WARM_UP), iterations, ..request })
     }
 
-    /// The trace of an execution, which takes seconds if the benchmark's own code asks for seconds. Benchmarks of one
-    /// target mostly ask for the same, so it is in a hurry if the one before did; and executed again if this one
-    /// does not: what follows the request is traced in all that it is asked to do.
+    /// Traces an execution, which takes seconds if the benchmark's own code asks for seconds.
+    /// Benchmarks of one target mostly ask for the same time, so this one starts in a hurry if the
+    /// previous one asked for more. If it does not ask for more, it is executed again without
+    /// hurry: benchmarks that follow the request are traced in all that they execute.
     fn execute_traced(
         &self,
         of: &Traceable<'_>,
@@ -155,8 +158,8 @@ impl Runner<'_> {
         Ok(trace)
     }
 
-    /// The trace of one execution on a processor that seems to it so many times as slow; and the execution, if it
-    /// measured.
+    /// Traces one execution on a processor that seems slower by this factor. Returns the execution
+    /// too, if it measured.
     fn execute_once_traced(
         &self,
         of: &Traceable<'_>,
@@ -174,7 +177,7 @@ impl Runner<'_> {
         let observation = observation.and_then(|bytes| serde_json::from_slice(&bytes).ok());
         let none = |reason: &str| Ok((Trace::none(reason.to_owned()), None));
         match (outcome, observation) {
-            (Err(failure), _) if failure.exit() == Exit::Interrupted => Err(failure),
+            (Err(error), _) if error.exit() == Exit::Interrupted => Err(error),
             (_, Some(Err::<Observed, String>(reason))) => {
                 none(&format!("it cannot be traced: {reason}"))
             }
@@ -188,12 +191,12 @@ impl Runner<'_> {
     }
 }
 
-/// Whether a benchmark's own code asks for more than the requested time: it took several times as long, and not
-/// because one iteration does.
+/// True if a benchmark's own code asks for more than the requested time: it took several times as
+/// long, and not because a single iteration does.
 fn asks_for_more(requested: Duration, execution: &Execution) -> bool {
-    /// Criterion.rs takes up to twice the time where it finds no numbers of iterations that suit it better.
+    /// Criterion.rs takes up to twice the time where no number of iterations fits better.
     const TIMES: u32 = 4;
-    /// Who takes less need not hurry.
+    /// Shorter executions need not hurry.
     const SHORT: Duration = Duration::from_millis(200);
     let has_iterations =
         |series: &Series| series.iterations.iter().any(|iterations| *iterations > 1);
@@ -205,9 +208,10 @@ fn asks_for_more(requested: Duration, execution: &Execution) -> bool {
     own > requested.saturating_mul(TIMES).max(SHORT)
 }
 
-/// The same on a processor that seems so slow. The warm-up is as much longer, since the harness learns from it how long
-/// an iteration takes. The time is in as few measurements as the harness takes: of an iteration that is slow, each has one
-/// at least.
+/// The same request for a processor that seems slower by [`SLOWNESS`]. The warm-up is longer by
+/// that factor, because the harness learns the length of an iteration from it. The time is spent in
+/// as few measurements as the harness allows: each one has at least one iteration, even if that is
+/// slow.
 fn in_a_hurry(request: &ExecutionRequest) -> ExecutionRequest {
     let count = u32::try_from(request.measurements).unwrap_or(u32::MAX);
     ExecutionRequest {
@@ -218,7 +222,8 @@ fn in_a_hurry(request: &ExecutionRequest) -> ExecutionRequest {
     }
 }
 
-/// The variables of this environment that a traced execution asked for. Only their digest is kept, no values.
+/// The environment variables that a traced execution read. Only their digest is stored, never the
+/// values.
 fn inherited(trace: &Trace) -> Vec<(OsString, OsString)> {
     let is_inherited = |name: &OsString| {
         trace.gaps.contains(&IncompleteTrace::AnyVariable)
@@ -238,7 +243,7 @@ fn processor() -> BTreeSet<String> {
 }
 
 impl Traceable<'_> {
-    /// The functions, by instance.
+    /// The functions by instance.
     pub(super) fn functions(&self) -> BTreeMap<u64, Name> {
         let of = |function: &LinkedFunction| -> Vec<(u64, Name)> {
             let name = |symbol| (instance_of(symbol), function.name.clone());
@@ -247,7 +252,7 @@ impl Traceable<'_> {
         self.listed.functions.iter().flat_map(of).collect()
     }
 
-    /// The options that it is linked with.
+    /// The options that the target is linked with.
     pub(super) fn options(&self) -> &[String] {
         &self.listed.options
     }
@@ -283,7 +288,7 @@ impl Traceable<'_> {
         self.listed.home.join("traces").join(format!("{name}.json"))
     }
 
-    /// What was observed, in words that mean the same in every version.
+    /// Converts an observation to names that mean the same in every version.
     fn trace(&self, observed: Observed) -> Trace {
         let instances = |entered: &BTreeSet<usize>| {
             let functions = entered.iter().filter_map(|index| self.listed.functions.get(*index));
@@ -323,7 +328,7 @@ mod tests {
         testing::{execution, request},
     };
 
-    /// Whether a benchmark asks for more that was asked to warm up for 1 ms and to take 10 measurements of 1 ms.
+    /// Asks about a benchmark with a request of 1 ms of warm-up and 10 measurements of 1 ms.
     fn asks(warm_up: u64, milliseconds: f64, iterations: u64) -> bool {
         let asked = ExecutionRequest {
             measurements: 10,
@@ -343,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn who_warms_up_or_measures_for_much_longer_than_was_requested_asks_for_more() {
+    fn asks_for_more_if_warm_up_or_measurements_are_long() {
         assert!(!asks(1, 1.0, 100));
         assert!(!asks(1, 2.5, 100));
         assert!(asks(1, 50.0, 100));
@@ -351,12 +356,12 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_a_moment_need_not_hurry() {
+    fn short_execution_need_not_hurry() {
         assert!(!asks(100, 9.0, 100));
     }
 
     #[test]
-    fn a_slow_iteration_asks_for_nothing() {
+    fn slow_iteration_does_not_ask_for_more() {
         assert!(!asks(1, 50.0, 1));
         assert!(asks(500, 50.0, 1));
     }

@@ -1,5 +1,6 @@
-//! Iterations of a measurement, tuned for a benchmark, a machine and a floor, so that all builds of all
-//! versions use the same number. Only rbench-harness and Divan can be told it.
+//! Tunes the iterations of a measurement for a benchmark, a machine and a minimum time, so that all
+//! builds of all versions use the same number. Only rbench-harness and Divan accept a number of
+//! iterations.
 
 use tracing::debug;
 
@@ -16,7 +17,7 @@ use crate::{
 };
 
 impl Runner<'_> {
-    /// Finds the iterations of a benchmark: in the store, else by executing it once.
+    /// Finds the iterations of a benchmark in the store, or by executing it once.
     ///
     /// A benchmark that fails here fails again when it is measured, and is reported then.
     pub(super) fn tune(
@@ -37,8 +38,8 @@ impl Runner<'_> {
         self.tune_anew(subject, step, first, builds)
     }
 
-    /// Tunes again what no longer takes about as long as the floor asks for: the program has changed since
-    /// it was tuned, or the machine has.
+    /// Tunes again if an execution no longer takes about the minimum time, because the program or
+    /// the machine has changed since it was tuned.
     pub(super) fn tune_again_if_needed(
         &self,
         subject: &mut Subject<'_>,
@@ -48,7 +49,7 @@ impl Runner<'_> {
         execution: &Execution,
     ) -> Result<()> {
         let Some(iterations) = subject.request.iterations else { return Ok(()) };
-        // Of two that were executed at once, one has decided for both.
+        // The first of two interleaved executions has decided for both.
         if execution.asked.iterations != Some(iterations) {
             return Ok(());
         }
@@ -59,8 +60,8 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Tunes a benchmark again that failed with the iterations it was tuned to: they may have become so many
-    /// that its process reached the deadline. Returns whether there are fewer now.
+    /// Tunes a benchmark again that failed with its tuned iterations: they may have become so many
+    /// that its process reached the deadline. Returns true if there are fewer now.
     pub(super) fn tune_after_failure(
         &self,
         subject: &mut Subject<'_>,
@@ -93,7 +94,7 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Finds the iterations of a benchmark by this executable, unless they are in the store.
+    /// Finds the iterations of a benchmark with this executable, unless they are in the store.
     pub(super) fn tune_by(
         &self,
         harness: &dyn Harness,
@@ -111,12 +112,12 @@ impl Runner<'_> {
         let request = tuning_request(harness.kind(), request);
         match harness.execute(executable, &benchmark.name, &request, &self.conditions) {
             Ok(Outcome::Measured(execution)) => self.record_tuned(benchmark, &request, &execution),
-            Err(failure) if failure.exit() == Exit::Interrupted => Err(failure),
+            Err(error) if error.exit() == Exit::Interrupted => Err(error),
             Ok(Outcome::Skipped(_)) | Err(_) => Ok(None),
         }
     }
 
-    /// The iterations that were found for a benchmark on this machine.
+    /// The stored iterations of a benchmark on this machine.
     fn known_iterations(
         &self,
         benchmark: &Benchmark,
@@ -125,7 +126,7 @@ impl Runner<'_> {
         self.store.tuned(benchmark, &this_machine(), request.min_time)
     }
 
-    /// Keeps the iterations that an execution has found, if it has.
+    /// Stores the iterations that an execution has found, if it has.
     fn record_tuned(
         &self,
         benchmark: &Benchmark,

@@ -1,5 +1,5 @@
-//! A version that is checked out, compiled and listed: once for each command; and its files that benchmarks may read:
-//! its checkout, and what its compilation made.
+//! A version that is checked out, compiled and listed, once for each command; and those of its
+//! files that benchmarks may read: its checkout, and the output of its compilation.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashSet},
@@ -25,20 +25,20 @@ use crate::{
     project::{Project, source_of},
 };
 
-/// A version with its files, its compilation and its benchmarks.
+/// A version with its files, its compilation and its benchmarks. Keeps its checkout alive.
 pub struct ListedVersion {
     /// The version.
     pub version: Version,
     checkout: Checkout,
-    /// Its compilation, which its builds are linked from.
+    /// Its compilation, from which its builds are linked.
     pub compilation: Compilation,
     /// The variables that cargo's configuration sets for its processes.
     configured: Vec<(OsString, OsString)>,
-    /// The lock file that it was compiled with, as text.
+    /// The text of its lock file.
     pub locked: String,
     /// Its benchmarks.
     pub listing: Listing,
-    /// The crates of its workspace, as they are called in code.
+    /// The crates of its workspace, by their names in code.
     pub(super) crates: BTreeSet<String>,
 }
 
@@ -46,25 +46,25 @@ impl ListedVersion {
     /// Checks a version out, compiles its bench targets, and lists their benchmarks.
     pub fn new(
         project: &Project,
-        workshop: &BuildEnv<'_>,
+        build_env: &BuildEnv<'_>,
         version: Version,
         (targets, filter): (&TargetFilter, &Filter),
         conditions: &Conditions<'_>,
     ) -> Result<Self> {
         let _phase = info_span!("version", "{version}").entered();
         let checkout =
-            info_span!("checkout").in_scope(|| project.checkout(&version, workshop.observer))?;
+            info_span!("checkout").in_scope(|| project.checkout(&version, build_env.observer))?;
         let source = source_of(&version, &checkout);
-        let compilation = info_span!("compile").in_scope(|| workshop.compile(source, targets))?;
-        let locked = workshop.locked(source);
-        let workspace = workshop.workspace(source, &compilation)?;
-        let configured = workshop.configured_variables(source, &compilation.record);
+        let compilation = info_span!("compile").in_scope(|| build_env.compile(source, targets))?;
+        let locked = build_env.locked(source);
+        let workspace = build_env.workspace(source, &compilation)?;
+        let configured = build_env.configured_variables(source, &compilation.record);
         let compiled = CompiledVersion {
             version: &version,
             compilation: &compilation,
             workspace: &workspace,
             configured: &configured,
-            settings: &workshop.settings,
+            settings: &build_env.settings,
             file: &project.file,
             manifest: project.manifest.as_deref(),
         };
@@ -73,8 +73,8 @@ impl ListedVersion {
         Ok(Self { version, checkout, compilation, configured, locked, listing, crates })
     }
 
-    /// A digest of what its files decide of the variables that processes of a bench target get; none if
-    /// that is nothing.
+    /// Digest of the values that this version's files give to the environment variables of a bench
+    /// target's processes; `None` if its files decide none.
     pub(super) fn variables_digest(&self, target: &BenchTarget) -> Option<Digest> {
         let Compilation { record, home, .. } = &self.compilation;
         let compiled = record.targets.iter().find(|compiled| compiled.target == *target)?;
@@ -85,14 +85,14 @@ impl ListedVersion {
         source_of(&self.version, &self.checkout)
     }
 
-    /// All its benchmarks, each once, even one whose id is listed twice.
+    /// All its benchmarks, each once, even if an id is listed twice.
     pub fn benchmarks(&self) -> Vec<Benchmark> {
         let mut seen = HashSet::new();
         let listed = self.listing.targets.iter().flat_map(|target| &target.benchmarks);
         listed.filter(|benchmark| seen.insert(*benchmark)).cloned().collect()
     }
 
-    /// The variables that processes of a bench target get.
+    /// The environment variables of a bench target's processes.
     pub(super) fn variables(&self, target: &BenchTarget) -> &[(OsString, OsString)] {
         let is_it = |listed: &&ListedTarget| {
             let Executable { package, target: name, .. } = &listed.executable;
@@ -102,8 +102,8 @@ impl ListedVersion {
         listed.map_or(&[], |listed| &listed.executable.variables)
     }
 
-    /// Whether the instructions of a benchmark can be counted function by function: not those of whole programs, nor of
-    /// several threads.
+    /// True if the instructions of a benchmark can be counted per function. Whole programs and
+    /// benchmarks with several threads cannot be profiled.
     pub fn can_be_profiled(&self, benchmark: &Benchmark) -> bool {
         let kind = self.target_of(benchmark).map(|target| target.harness.kind());
         match kind {
@@ -113,7 +113,7 @@ impl ListedVersion {
         }
     }
 
-    /// The target that a benchmark is listed in.
+    /// The target that lists a benchmark.
     pub(super) fn target_of(&self, benchmark: &Benchmark) -> Option<&ListedTarget> {
         self.listing.targets.iter().find(|target| target.benchmarks.contains(benchmark))
     }
@@ -123,19 +123,19 @@ impl Runner<'_> {
     /// Checks a version out, compiles it, and lists its benchmarks.
     pub fn list(&self, version: Version) -> Result<ListedVersion> {
         let wanted = (&self.settings.targets, &self.settings.filter);
-        ListedVersion::new(self.project, &self.workshop, version, wanted, &self.conditions)
+        ListedVersion::new(self.project, &self.build_env, version, wanted, &self.conditions)
     }
 
-    /// The compiler that a version is compiled by: all of `rustc -vV`; nothing if it cannot be run.
+    /// The output of `rustc -vV` for the compiler of a version; empty if it cannot be run.
     pub fn compiler(&self, version: &Version) -> String {
         let compiler = || {
-            let checkout = self.project.checkout(version, self.workshop.observer)?;
-            self.workshop.compiler(source_of(version, &checkout))
+            let checkout = self.project.checkout(version, self.build_env.observer)?;
+            self.build_env.compiler(source_of(version, &checkout))
         };
         compiler().unwrap_or_default()
     }
 
-    /// Those of a version's benchmarks that have another id each time that their target is listed.
+    /// Those of a version's benchmarks whose id changes each time their target is listed.
     pub fn with_changing_ids(
         &self,
         version: &ListedVersion,
@@ -153,14 +153,14 @@ impl Runner<'_> {
     /// The machine code of every bench target of a version, function by function.
     pub fn functions(&self, version: &ListedVersion) -> Result<Vec<(BenchTarget, FunctionSet)>> {
         let _phase = info_span!("machine code", version = %version.version).entered();
-        self.workshop.functions(&version.compilation)
+        self.build_env.functions(&version.compilation)
     }
 }
 
-/// Where the files of a version are.
+/// The locations of a version's files.
 #[derive(Clone, Debug)]
 pub(super) struct VersionFiles {
-    /// Each place, without symbolic links, with its name below the build path.
+    /// Each directory, without symbolic links, with its name below the build path.
     places: [(PathBuf, &'static str); 2],
     build_path: PathBuf,
 }
@@ -174,9 +174,9 @@ impl ListedVersion {
 }
 
 impl VersionFiles {
-    /// A file by its path below the build path, and its state; by the path that was asked for and by the one
-    /// that it leads to, as a symbolic link may lead elsewhere in another version. None if it is no file of the
-    /// version.
+    /// A file by its path below the build path, and its state. Returned both for the requested path
+    /// and for the path that it resolves to, because a symbolic link may lead elsewhere in another
+    /// version. Empty if it is no file of the version.
     pub(super) fn find(&self, path: &Path, is_opened: bool) -> Vec<(PathBuf, FileState)> {
         let mut paths = vec![files::real(path)];
         if let Ok(below) = path.strip_prefix(&self.build_path) {
@@ -193,8 +193,8 @@ impl VersionFiles {
         found.collect()
     }
 
-    /// The paths that are not the same in two versions, or not known to be, of what was read in either. What was
-    /// read in one alone is looked up in the other.
+    /// The paths whose states differ between the versions, or are not known to be equal, among the
+    /// files read in either. A file that was read in one version only is looked up in the other.
     pub(super) fn that_differ(
         versions: [&Self; 2],
         [base, head]: [&BTreeMap<PathBuf, FileState>; 2],
@@ -212,7 +212,7 @@ impl VersionFiles {
         differ
     }
 
-    /// The states of the same paths now, each as it was looked at.
+    /// The present states of the same paths, each examined in the same way as before.
     pub(super) fn states(&self, of: &BTreeMap<PathBuf, FileState>) -> BTreeMap<PathBuf, FileState> {
         let now = |(path, state): (&PathBuf, &FileState)| {
             (path.clone(), self.state(path, state.has_contents()))
@@ -220,12 +220,12 @@ impl VersionFiles {
         of.iter().map(now).collect()
     }
 
-    /// The state of what is at a path below the build path.
+    /// The state of a path below the build path.
     fn state(&self, path: &Path, is_opened: bool) -> FileState {
         state(&self.place(path), is_opened)
     }
 
-    /// Where a path below the build path leads.
+    /// Resolves a path below the build path.
     fn place(&self, path: &Path) -> PathBuf {
         let [(source, name), (home, _)] = &self.places;
         match path.strip_prefix(name) {
@@ -254,7 +254,7 @@ fn state(path: &Path, is_opened: bool) -> FileState {
     fs::read(path).map_or(FileState::Other, |bytes| FileState::File(Digest::compute(&bytes)))
 }
 
-/// A digest of the names in a directory.
+/// Digest of the names in a directory.
 fn names(directory: &Path) -> Option<Digest> {
     let mut names: Vec<Vec<u8>> = fs::read_dir(directory)
         .ok()?
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_that_leads_elsewhere_in_another_version_differs_though_no_file_does() {
+    fn symbolic_link_with_another_target_differs() {
         let place = tempfile::tempdir().unwrap();
         let place = place.path().canonicalize().unwrap();
         let versions = ["small", "large"].map(|to| version(&place.join(to), to));
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn files_elsewhere_are_none_of_the_version() {
+    fn files_elsewhere_are_not_of_the_version() {
         let place = tempfile::tempdir().unwrap();
         let version = version(&place.path().canonicalize().unwrap(), "small");
         assert_eq!(version.find(Path::new("/etc/passwd"), true), []);

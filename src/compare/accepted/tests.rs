@@ -1,4 +1,5 @@
-//! Which entries a comparison heeds, and which no longer matter, in a repository of five commits.
+//! Tests which entries apply to a comparison and which no longer matter, in a repository of five
+//! commits.
 
 use std::path::Path;
 
@@ -36,7 +37,7 @@ impl Commits {
         Self { _directory: directory, repository, ids }
     }
 
-    /// An entry of `a` for the commit `head`, which was compared with `base`.
+    /// An entry of `a` for the commit `head`, compared with `base`.
     fn entry(&self, [base, head]: [usize; 2], ceiling: f64) -> AcceptedEntry {
         AcceptedEntry {
             package: "p".to_owned(),
@@ -68,7 +69,7 @@ impl Commits {
 }
 
 #[test]
-fn an_entry_counts_where_its_commit_is_among_those_that_are_compared() {
+fn entry_applies_where_its_commit_is_compared() {
     let commits = Commits::new();
     let entries = [commits.entry([1, 2], 0.08)];
     for (compared, ceiling) in [
@@ -83,7 +84,7 @@ fn an_entry_counts_where_its_commit_is_among_those_that_are_compared() {
 }
 
 #[test]
-fn an_entry_that_was_measured_over_more_commits_excuses_nothing_in_fewer() {
+fn entry_over_more_commits_does_not_apply_to_fewer() {
     let commits = Commits::new();
     let entries = [commits.entry([0, 3], 0.08)];
     assert_eq!(commits.ceiling(&entries, [0, 4]).as_deref(), Some("8.0"));
@@ -92,7 +93,7 @@ fn an_entry_that_was_measured_over_more_commits_excuses_nothing_in_fewer() {
 }
 
 #[test]
-fn changes_of_commits_one_after_the_other_multiply_and_their_slack_is_added_in_quadrature() {
+fn ceiling_multiplies_changes_and_adds_slack_in_quadrature() {
     let commits = Commits::new();
     let two = [commits.entry([0, 1], 0.10), commits.entry([2, 3], 0.10)];
     // 1.05² and √2 times the 4.76 % from 1.05 to 1.10, instead of 21 %.
@@ -106,7 +107,7 @@ fn changes_of_commits_one_after_the_other_multiply_and_their_slack_is_added_in_q
 }
 
 #[test]
-fn ten_entries_with_one_percent_of_slack_each_have_three_together() {
+fn ceiling_of_ten_entries_with_one_percent_slack_is_three() {
     let commits = Commits::new();
     let mut ceiling = Ceiling::default();
     for _ in 0..10 {
@@ -116,7 +117,7 @@ fn ten_entries_with_one_percent_of_slack_each_have_three_together() {
 }
 
 #[test]
-fn a_ceiling_that_was_set_below_the_change_holds_and_one_of_any_size_is_of_any_size() {
+fn ceiling_below_change_holds_and_infinite_one_is_infinite() {
     let together = |entries: &[[f64; 2]]| {
         let commits = Commits::new();
         let mut sum = Ceiling::default();
@@ -132,7 +133,7 @@ fn a_ceiling_that_was_set_below_the_change_holds_and_one_of_any_size_is_of_any_s
     assert_eq!(together(&[[0.05, infinite]]), "inf");
 }
 
-/// Rows of `a`, whose head takes so many times as long.
+/// Rows of `a` whose head takes `factor` times as long.
 fn rows(factor: f64) -> Vec<DecidedRow> {
     let store = Store::in_memory().unwrap();
     let filling = Filling::begin(&store, &["base", "head"], &["a"]);
@@ -141,14 +142,14 @@ fn rows(factor: f64) -> Vec<DecidedRow> {
         filling.measure("a", 1, stage, &[("wall", 100.0 * factor)]);
     }
     let results = filling.results();
-    let judge = Verdicts::new(&results, DecisionOptions::default());
+    let decider = Verdicts::new(&results, DecisionOptions::default());
     let benchmark = results.benchmark(&benchmark("a"), [0]).unwrap();
     let relation = Relation::SameExperiment([place(0, 0), place(0, 1)]);
-    judge.rows(&benchmark, &relation, &Criteria::default()).unwrap()
+    decider.rows(&benchmark, &relation, &Criteria::default()).unwrap()
 }
 
 #[test]
-fn a_regression_is_accepted_up_to_its_ceiling() {
+fn regression_is_accepted_up_to_its_ceiling() {
     let commits = Commits::new();
     let accepted = commits.accepted(&[commits.entry([1, 2], 0.08)]);
     let verdict = |factor, compared: [usize; 2]| {
@@ -165,7 +166,7 @@ fn a_regression_is_accepted_up_to_its_ceiling() {
 }
 
 #[test]
-fn entries_that_no_longer_matter_are_told_with_the_reason() {
+fn idle_entries_have_their_reason() {
     let commits = Commits::new();
     let idle =
         |entries: &[AcceptedEntry], rows: &[DecidedRow], compared: [usize; 2], listed: &[&str]| {
