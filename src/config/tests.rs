@@ -162,10 +162,10 @@ fn file_values_have_the_syntax_of_flags() {
     );
     let file = file.unwrap();
     let purpose = comparison(Mode::default());
-    let effort = SamplingConfigs::resolve(&file, SamplingOptions::default(), purpose).common();
-    assert_eq!(effort.warm_up, Duration::from_millis(1500));
-    assert_eq!(effort.min_time, Duration::from_millis(20));
-    assert_eq!(effort.deadline, Some(Duration::from_secs(600)));
+    let sampling = SamplingConfigs::resolve(&file, SamplingOptions::default(), purpose).common();
+    assert_eq!(sampling.warm_up, Duration::from_millis(1500));
+    assert_eq!(sampling.min_time, Duration::from_millis(20));
+    assert_eq!(sampling.deadline, Some(Duration::from_secs(600)));
     let criteria = VerdictSettings::resolve(&file, &CriteriaOptions::default()).unwrap().criteria;
     let shares = [criteria.min_effect, criteria.false_alarm_rate, criteria.confidence];
     assert_eq!(shares.map(|share| share.to_string()), ["0.02", "0.01", "0.99"]);

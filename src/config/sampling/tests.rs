@@ -86,9 +86,9 @@ fn sampling_flag_overrides_benchmark_table_and_experiment() {
          [[benchmark]]\nfilter = '^slow/'\nbuilds = 20\nexecutions = 4\nwarm-up = '9ms'\n",
     )
     .unwrap();
-    let flags = SamplingOptions { executions: Some(1), ..nothing() };
-    let efforts = alone(&file, flags);
-    let slow = efforts.for_benchmark(&benchmark("t", "slow/1"));
+    let flags = SamplingOptions { executions: Some(1), ..no_options() };
+    let configs = alone(&file, flags);
+    let slow = configs.for_benchmark(&benchmark("t", "slow/1"));
     let expected = SamplingConfig {
         interim_analyses: InterimAnalyses::fixed(20),
         executions: 1,
@@ -98,7 +98,7 @@ fn sampling_flag_overrides_benchmark_table_and_experiment() {
         deadline: Some(Duration::from_secs(3600)),
     };
     assert_eq!(slow, expected);
-    let other = efforts.for_benchmark(&benchmark("t", "fast"));
+    let other = configs.for_benchmark(&benchmark("t", "fast"));
     assert_eq!((other.interim_analyses, other.executions), (InterimAnalyses::fixed(6), 1));
     assert_eq!(other.warm_up, Duration::from_millis(10));
 }
@@ -110,20 +110,20 @@ fn first_matching_benchmark_table_applies() {
          [[benchmark]]\nfilter = 'x'\nbuilds = 4\n[[benchmark]]\nfilter = ''\nbuilds = 5\n",
     )
     .unwrap();
-    let efforts = alone(&file, nothing());
-    let builds = |target, id| efforts.for_benchmark(&benchmark(target, id)).interim_analyses.most;
+    let configs = alone(&file, no_options());
+    let builds = |target, id| configs.for_benchmark(&benchmark(target, id)).interim_analyses.most;
     assert_eq!([builds("other", "x"), builds("t", "x"), builds("t", "y")], [3, 4, 5]);
 }
 
 #[test]
 fn quick_overrides_the_file_but_not_flags() {
     let file = file("[experiment]\nmeasurements = 100\nmin-time = '50ms'\n").unwrap();
-    let flags = SamplingOptions { builds: Some(InterimAnalyses::fixed(8)), ..nothing() };
+    let flags = SamplingOptions { builds: Some(InterimAnalyses::fixed(8)), ..no_options() };
     let flags = flags.or_else(SamplingOptions::quick(Mode::Sequential));
-    let effort = alone(&file, flags).common();
-    assert_eq!((effort.interim_analyses.most, effort.executions, effort.measurements), (8, 1, 5));
+    let config = alone(&file, flags).common();
+    assert_eq!((config.interim_analyses.most, config.executions, config.measurements), (8, 1, 5));
     // The necessary duration of a measurement is a property of the benchmark.
-    assert_eq!(effort.min_time, Duration::from_millis(50));
+    assert_eq!(config.min_time, Duration::from_millis(50));
 }
 
 #[test]
@@ -131,12 +131,12 @@ fn measurement_settings_ignore_their_source_and_counts() {
     let same =
         "[experiment]\nbuilds = 6\nmin-time = '5ms'\n[[benchmark]]\nfilter = 'x'\nbuilds = 20\n";
     let other = "[[benchmark]]\nfilter = 'x'\nmin-time = '2ms'\n";
-    let flags = SamplingOptions { executions: Some(7), measurements: Some(10), ..nothing() };
+    let flags = SamplingOptions { executions: Some(7), measurements: Some(10), ..no_options() };
     let [plain, same, other] = ["", same, other].map(|text| alone(&file(text).unwrap(), flags));
     assert_eq!(plain.measurement_settings(), same.measurement_settings());
     assert_ne!(plain.measurement_settings(), other.measurement_settings());
-    let floor = Some(Duration::from_millis(3));
-    let longer = SamplingOptions { min_time: floor, ..nothing() };
+    let min_time = Some(Duration::from_millis(3));
+    let longer = SamplingOptions { min_time: min_time, ..no_options() };
     let longer = alone(&BenchToml::default(), longer);
     assert_ne!(plain.measurement_settings(), longer.measurement_settings());
 }
@@ -144,9 +144,9 @@ fn measurement_settings_ignore_their_source_and_counts() {
 #[test]
 fn measurement_settings_are_stored_with_units() {
     let text = "[[benchmark]]\nfilter = '^x'\nbench = 'b'\nmin-time = '2ms'\n";
-    let efforts = alone(&file(text).unwrap(), nothing());
+    let configs = alone(&file(text).unwrap(), no_options());
     assert_eq!(
-        serde_json::json!(efforts.measurement_settings()),
+        serde_json::json!(configs.measurement_settings()),
         serde_json::json!({
             "measurements": 10,
             "warm_up_ns": 10_000_000,

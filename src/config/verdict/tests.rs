@@ -54,7 +54,7 @@ fn min_effect_of_a_benchmark_yields_to_the_flag() {
 fn invalid_criteria_are_a_usage_error() {
     for text in ["false-alarm-rate = 0.0", "confidence = '100%'"] {
         let file = file(&format!("[verdict]\n{text}\n"));
-        let refused = VerdictSettings::resolve(&file, &CriteriaOptions::default()).unwrap_err();
-        assert_eq!(refused.exit(), Exit::Usage, "{text}");
+        let refusal = VerdictSettings::resolve(&file, &CriteriaOptions::default()).unwrap_err();
+        assert_eq!(refusal.exit(), Exit::Usage, "{text}");
     }
 }
