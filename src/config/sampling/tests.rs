@@ -136,7 +136,7 @@ fn measurement_settings_ignore_their_source_and_counts() {
     assert_eq!(plain.measurement_settings(), same.measurement_settings());
     assert_ne!(plain.measurement_settings(), other.measurement_settings());
     let min_time = Some(Duration::from_millis(3));
-    let longer = SamplingOptions { min_time: min_time, ..no_options() };
+    let longer = SamplingOptions { min_time, ..no_options() };
     let longer = alone(&BenchToml::default(), longer);
     assert_ne!(plain.measurement_settings(), longer.measurement_settings());
 }
