@@ -37,7 +37,7 @@ const MEASUREMENTS: usize = 10;
 const BENCHMARKS_PER_TARGET: usize = 10;
 
 const DIMENSIONS: SampleSizes = SampleSizes {
-    first_look: None,
+    first_analysis: None,
     builds: BUILDS as usize,
     executions: EXECUTIONS as usize,
     measurements: MEASUREMENTS,

@@ -5,7 +5,6 @@
 //! without compiling again.
 
 mod build_env;
-mod builds;
 mod cache_dirs;
 mod cargo;
 pub mod clean;
@@ -31,10 +30,10 @@ mod run_cargo;
 mod run_time;
 mod supervisor;
 mod tool;
+mod version_builds;
 mod wrapper;
 
 pub use build_env::{BuildEnv, Source, VersionFiles};
-pub use builds::{BuildRequest, Compiled, TargetBuilds, VersionBuilds};
 pub use cache_dirs::{CacheDirs, CacheLock, cache_directory};
 pub use compilation::{Compilation, CompilationRecord, CompiledTarget};
 pub use config::ConfigFiles;
@@ -45,6 +44,7 @@ pub use link::{BuildRecord, LinkedBuild};
 pub use lock_file::changed_dependencies;
 pub use role::{Role, this_executable};
 pub use tool::run_or as run_tool_or;
+pub use version_builds::{BuildRequest, Compiled, TargetBuilds, VersionBuilds};
 
 /// Runs the tool that this process was started as; `None` if a user started it as a command.
 pub fn run_as_tool() -> Option<std::process::ExitCode> {

@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     build_env::{BuildEnv, Source},
-    builds::{BuildRequest, TargetBuilds},
     clean,
     compilation::{Compilation, Instance},
     files, inputs,
+    version_builds::{BuildRequest, TargetBuilds},
 };
 use crate::{
     elf::Digest,

@@ -46,7 +46,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::{
-        super::{callgrind::Calls, testing::profile},
+        super::{output::Calls, testing::profile},
         *,
     };
 

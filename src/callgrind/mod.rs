@@ -6,15 +6,15 @@
 //! finds the functions with different machine code that cause it.
 
 mod attribution;
-mod callgrind;
 mod explanation;
 mod graph;
 mod matching;
+mod output;
 mod sum;
 #[cfg(test)]
 mod testing;
 
-pub use callgrind::{Calls, Defect, Dump, Part, Symbol, parse};
 pub use explanation::{Callee, Executed, Explanation, FunctionDifference, explain};
 pub use matching::{Code, Side};
+pub use output::{Calls, Defect, Dump, Part, Symbol, parse};
 pub use sum::{Function, Functions, Place, Profile, Stretches, Sum, stretches};

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::{
-    callgrind::{Calls, Dump, Symbol},
     graph::components,
+    output::{Calls, Dump, Symbol},
 };
 use crate::elf::{LinkedFunction, Name, instance_of};
 
@@ -258,7 +258,7 @@ mod tests {
 
     use super::*;
     use crate::callgrind::{
-        callgrind::parse,
+        output::parse,
         testing::{function, profile},
     };
 

@@ -1,7 +1,7 @@
 //! Profiles for tests.
 
 use super::{
-    callgrind::Calls,
+    output::Calls,
     sum::{Function, Place, Profile},
 };
 use crate::elf::{Name, instance_of};

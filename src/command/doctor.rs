@@ -14,10 +14,11 @@ use crate::{
     error::{Error, Exit, Result},
     harness::Conditions,
     machine::{
-        doctor::{self, Finding, Severity, probe},
+        doctor::{self, probe},
         this_machine,
     },
     measure::Trial,
+    model::{Finding, Severity},
     process::{Interrupt, SavedHandler, counting::find_valgrind},
     project::Project,
     report::doctor::DoctorReport,
@@ -86,7 +87,7 @@ fn valgrind() -> Finding {
     const INSTALL: &str = "sudo apt-get install valgrind (or: sudo dnf install valgrind)";
     let path = find_valgrind().map_or_else(|_| CHECK.into(), OsString::from);
     let finding = tool(CHECK, &path, "--version", INSTALL);
-    if finding.grade == Severity::Ok {
+    if finding.severity == Severity::Ok {
         return finding;
     }
     let found = format!("{}; `--metric instructions` and `explain` need it", finding.found);
@@ -165,13 +166,13 @@ mod tests {
     #[test]
     fn missing_tool_must_be_installed_by_the_user() {
         let finding = tool("linker", "/does/not/exist".as_ref(), "--version", "install it");
-        assert_eq!(finding.grade, Severity::User("install it".to_owned()));
+        assert_eq!(finding.severity, Severity::User("install it".to_owned()));
         assert!(finding.matters);
     }
 
     #[test]
     fn disk_space_below_the_limit_can_be_freed_by_rbench() {
-        assert!(matches!(disk_space_finding(1 << 20).grade, Severity::Rbench(_)));
+        assert!(matches!(disk_space_finding(1 << 20).severity, Severity::Rbench(_)));
         assert_eq!(disk_space_finding(3 << 30), Finding::ok("disk-space", "3.0 GiB are free"));
     }
 }

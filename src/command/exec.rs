@@ -8,9 +8,9 @@ use crate::{
     config::BuildSettings,
     console::Console,
     error::{Error, Exit, Result},
-    harness::{Conditions, Filter, Outcome},
+    harness::{Conditions, Filter},
     measure::{ListedTarget, ListedVersion, Listing},
-    model::{Benchmark, ExecutionRequest, Name, TargetFilter},
+    model::{Benchmark, ExecutionRequest, Name, Outcome, TargetFilter},
     process::{Interrupt, SavedHandler},
     report::{exec::ExecReport, render},
 };

@@ -6,10 +6,9 @@ use super::{explanations::ExplainedBenchmark, warning::Warning};
 use crate::{
     elf::FunctionDiff,
     error::{Error, Exit},
-    machine::disturbance::Disturbance,
     model::{
-        BenchTarget, Benchmark, DependencyChange, IdleAcceptance, Machine, Partition, SampleSizes,
-        Version,
+        BenchTarget, Benchmark, DependencyChange, Disturbance, IdleAcceptance, Machine, Partition,
+        SampleSizes, Version,
     },
     stats::Criteria,
     verdict::{Counts, DecidedRow, ExitPolicy, VerdictKind},

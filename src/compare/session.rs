@@ -5,9 +5,8 @@ use std::rc::Rc;
 use super::{Acceptances, Observer};
 use crate::{
     error::Result,
-    machine::disturbance::Disturbance,
     measure::{ListedVersion, Runner},
-    model::Version,
+    model::{Disturbance, Version},
     project::Project,
     shell::CommandLine,
 };

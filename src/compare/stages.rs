@@ -8,12 +8,9 @@ use super::{Event, Observer, Outcome, budget::Budget, decide::decide_rows, suspi
 use crate::{
     config::{StoppingRule, VerdictSettings},
     error::Result,
-    machine::{
-        disturbance::Disturbance,
-        state::{self, MachineState},
-    },
+    machine::state::{self, MachineState},
     measure::{Builds, ListedVersion, Runner, StartedExperiment},
-    model::{Benchmark, Resources, SkipReason, Stage},
+    model::{Benchmark, Disturbance, Resources, SkipReason, Stage},
     stats::sequential::WORTHWHILE,
     store::ExperimentId,
     verdict::{DecidedRow, Progress},

@@ -261,8 +261,7 @@ mod tests {
     use crate::{
         cli::GivenOptions,
         config::{BenchToml, CriteriaOptions},
-        machine::disturbance::Disturbance,
-        model::{Execution, SkipReason, Stage},
+        model::{Disturbance, Execution, SkipReason, Stage},
         verdict::testing::{Filling, benchmark, version},
     };
 

@@ -1,9 +1,6 @@
 //! What makes a comparison less sure.
 
-use crate::{
-    machine::disturbance::Disturbance,
-    model::{BenchTarget, Layout, Throughput},
-};
+use crate::model::{BenchTarget, Disturbance, Layout, Throughput};
 
 /// Something that makes a comparison less sure.
 #[derive(Clone, Debug, PartialEq)]

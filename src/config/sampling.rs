@@ -153,7 +153,7 @@ impl SamplingConfig {
     pub const fn sample_sizes(&self) -> SampleSizes {
         let Self { interim_analyses: analyses, executions, measurements, .. } = *self;
         SampleSizes {
-            first_look: if analyses.is_fixed() { None } else { Some(analyses.first as usize) },
+            first_analysis: if analyses.is_fixed() { None } else { Some(analyses.first as usize) },
             builds: analyses.most as usize,
             executions: executions as usize,
             measurements: measurements as usize,

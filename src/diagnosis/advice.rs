@@ -13,7 +13,7 @@ use crate::{
 
 /// Limits the repetitions where a level above does not vary.
 const MOST: SampleSizes =
-    SampleSizes { first_look: None, builds: 1_000, executions: 100, measurements: 100_000 };
+    SampleSizes { first_analysis: None, builds: 1_000, executions: 100, measurements: 100_000 };
 
 /// The sample sizes with the highest precision for the time.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -78,7 +78,7 @@ impl Advice {
             executions,
             half_width: relative,
             dimensions: builds.map(|builds| SampleSizes {
-                first_look: None,
+                first_analysis: None,
                 builds,
                 executions: m,
                 measurements: n,
@@ -110,7 +110,7 @@ fn shape(data: &Measurements) -> SampleSizes {
     let executions: usize = data.builds().map(|build| build.executions().len()).sum();
     let per = |total: usize, of: usize| ((total + of / 2) / of.max(1)).max(1);
     SampleSizes {
-        first_look: None,
+        first_analysis: None,
         builds,
         executions: per(executions, builds),
         measurements: per(data.values().len(), executions),

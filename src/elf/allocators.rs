@@ -8,7 +8,7 @@ use object::read::elf::{ProgramHeader, Sym};
 use object::{Object, RelocationTarget};
 
 use super::{
-    elf::{Elf, LE, Unreadable, executable},
+    format::{Elf, LE, Unreadable, executable},
     forwards::Program,
     linked::{LinkedFunction, kept_functions},
     trampoline::{Trampoline, moved},

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::{
     comparison::{Comparer, Difference},
     digest::Digest,
-    elf::Unreadable,
+    format::Unreadable,
     functions::{FunctionCode, FunctionSet, NotComparable},
     name::Name,
     pairing::{Identified, pair},

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     defined::{DefinedFunction, defined_functions},
     digest::Digest,
-    elf::Unreadable,
+    format::Unreadable,
     frames::frame_sizes,
     linked::LinkedFunction,
     name::{Name, stable_symbol},

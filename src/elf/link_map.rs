@@ -9,7 +9,7 @@ use object::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::elf::{LE, Unreadable, executable};
+use super::format::{LE, Unreadable, executable};
 
 /// The map of a link, as LLD writes it (`-Map=FILE`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use object::elf::{SHF_EXECINSTR, STT_FUNC};
 use object::read::elf::{SectionHeader, Sym};
 
-use super::elf::{Elf, LE, Unreadable, executable};
+use super::format::{Elf, LE, Unreadable, executable};
 use super::name::Name;
 
 /// A function in a linked executable.

@@ -7,7 +7,7 @@ use object::elf::{SHF_ALLOC, SHT_NOBITS};
 use object::read::elf::SectionHeader;
 
 use super::digest::Digest;
-use super::elf::{Elf, LE, Unreadable, executable};
+use super::format::{Elf, LE, Unreadable, executable};
 use super::source_location::lines_and_columns;
 
 /// The digest of everything that a linked executable loads: machine, entry point, and of each loaded section the name,

@@ -1,7 +1,7 @@
 //! The address of each function in a build, and the agreement between two builds.
 
 use super::digest::Digest;
-use super::elf::Unreadable;
+use super::format::Unreadable;
 use super::linked::{LinkedFunction, kept_functions};
 use super::name::{Name, stable_symbol};
 use super::pairing::{Identified, pair};

@@ -21,7 +21,7 @@ use object::{
 };
 
 use super::{
-    elf::{Elf, LE, Unreadable, relocatable},
+    format::{Elf, LE, Unreadable, relocatable},
     instruction::{Branch, branches, immediate_behind},
 };
 

@@ -12,7 +12,7 @@ use object::elf::{
 };
 use object::read::elf::{Rela, SectionHeader, Sym};
 
-use super::elf::{Elf, LE, Unreadable};
+use super::format::{Elf, LE, Unreadable};
 
 type Section = object::elf::SectionHeader64<object::LittleEndian>;
 

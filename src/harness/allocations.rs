@@ -3,10 +3,10 @@
 
 use std::{path::Path, time::Duration};
 
-use super::{Conditions, Executable, Harness, Outcome};
+use super::{Conditions, Executable, Harness};
 use crate::{
     error::Result,
-    model::{Execution, ExecutionRequest, HarnessKind, Metric, Name, Series},
+    model::{Execution, ExecutionRequest, HarnessKind, Metric, Name, Outcome, Series},
     process::counting::allocations::{Allocator, Counted, Counting, counted_in},
 };
 

@@ -7,13 +7,14 @@
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 
 use super::{
-    Conditions, Executable, Harness, Outcome,
+    Conditions, Executable, Harness,
     executable::{Process, incidents},
 };
 use crate::{
     error::Result,
     model::{
-        Execution, ExecutionRequest, HarnessKind, Metric, Name, Resources, Schedule, Series, Unit,
+        Execution, ExecutionRequest, HarnessKind, Metric, Name, Outcome, Resources, Schedule,
+        Series, Unit,
     },
     process::MEMORY_ERROR,
 };

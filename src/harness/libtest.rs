@@ -6,13 +6,13 @@
 use std::{ffi::OsString, slice, time::Duration};
 
 use super::{
-    Conditions, Executable, Harness, Outcome,
+    Conditions, Executable, Harness,
     counted::{counted_by, counts_from_libtest},
     executable::{Process, incidents},
 };
 use crate::{
     error::Result,
-    model::{Execution, ExecutionRequest, HarnessKind, Metric, Name, Schedule, Series},
+    model::{Execution, ExecutionRequest, HarnessKind, Metric, Name, Outcome, Schedule, Series},
     process::Output,
 };
 

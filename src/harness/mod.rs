@@ -28,7 +28,7 @@ pub use self::{
 };
 use crate::{
     error::{Error, Exit, Result},
-    model::{Execution, ExecutionRequest, HarnessKind, Name},
+    model::{ExecutionRequest, HarnessKind, Name, Outcome},
 };
 
 /// Lists and runs the benchmarks of an executable.
@@ -93,14 +93,4 @@ pub trait Harness: fmt::Debug + Send + Sync {
     fn note(&self, _request: &ExecutionRequest) -> Option<String> {
         None
     }
-}
-
-/// The outcome of a successful execution.
-#[derive(Clone, Debug, PartialEq)]
-#[expect(clippy::large_enum_variant, reason = "nearly all are the large one")]
-pub enum Outcome {
-    /// The benchmark was measured.
-    Measured(Execution),
-    /// The benchmark cannot run here, for the reason that it gave, such as a missing GPU.
-    Skipped(String),
 }

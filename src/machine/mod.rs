@@ -1,7 +1,6 @@
 //! The machine that measures: its identity, its state, and disturbances of measurements. Read-only:
 //! it never changes a setting.
 
-pub mod disturbance;
 pub mod doctor;
 mod identity;
 pub mod state;

@@ -8,8 +8,8 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use super::disturbance::Disturbance;
 use crate::model::Resources;
+use crate::model::{Disturbance, MANY_SWITCHES};
 
 /// Above this load per core, the machine is busy.
 const BUSY: f64 = 0.5;
@@ -22,10 +22,6 @@ const STOLEN: f64 = 0.01;
 
 /// A quota below this many CPUs pauses even a benchmark of one thread.
 const LEAST_QUOTA: f64 = 1.0;
-
-/// The limit of involuntary context switches per second for an execution: a CPU shared with another busy process has a
-/// hundred per second and more, one on a quiet system a few.
-pub const MANY_SWITCHES: u32 = 50;
 
 /// The share of executions that may exceed it without a warning.
 const PREEMPTED: f64 = 0.1;

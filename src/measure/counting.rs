@@ -23,14 +23,14 @@ use crate::{
     elf::{AllocatorFunction, AllocatorKind, Allocators},
     error::{Context, Error, Exit, Result},
     harness::{
-        AllocationCounter, Conditions, Outcome, allocations_request, count_allocations,
-        counting_request, iterations_needed,
+        AllocationCounter, Conditions, allocations_request, count_allocations, counting_request,
+        iterations_needed,
     },
     machine::this_machine,
     model::{
         Benchmark, COUNTED_KEY, COUNTING_KEY, COUNTING_RULES, Execution, ExperimentPlan,
-        LayoutSeed, MOST_PARALLEL, Metric, PlannedBenchmark, PlannedVersion, SampleSizes, Slot,
-        Stage, Unmeasured,
+        LayoutSeed, MOST_PARALLEL, Metric, Outcome, PlannedBenchmark, PlannedVersion, SampleSizes,
+        Slot, Stage, Unmeasured,
     },
     process::{
         self,
@@ -164,7 +164,7 @@ impl Runner<'_> {
         }
         let settings = serde_json::Value::Object(settings).to_string();
         let dimensions = SampleSizes {
-            first_look: None,
+            first_analysis: None,
             builds: COUNTED_LAYOUTS,
             executions: 1,
             measurements: 1,

@@ -5,17 +5,17 @@ use std::{path::PathBuf, time::Duration};
 
 use super::{
     Builds, ExperimentSettings, ListedVersion, Runner, StartedExperiment,
-    measure::{Ended, Measuring},
+    run::{Ended, Measuring},
     schedule::Step,
     subject::{Subject, outcome_of},
 };
 use crate::{
     config::SamplingConfigs,
     error::{Error, Exit, Result},
-    harness::{Conditions, Executable, Harness, Native, Outcome},
+    harness::{Conditions, Executable, Harness, Native},
     model::{
-        Benchmark, DiagnosisSettings, Execution, ExecutionRequest, HarnessKind, Mode, Name, Series,
-        Slot, Stage, Unmeasured,
+        Benchmark, DiagnosisSettings, Execution, ExecutionRequest, HarnessKind, Mode, Name,
+        Outcome, Series, Slot, Stage, Unmeasured,
     },
     stats::{Random, median},
 };

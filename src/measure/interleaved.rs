@@ -10,7 +10,7 @@ use super::{
     interleaving_support::{
         Attempt, Both, InterleavingSupport, ProcessUse, SupportTable, both, panicked,
     },
-    measure::{Ended, Measuring},
+    run::{Ended, Measuring},
     schedule::Step,
     subject::{InVersion, Subject},
 };

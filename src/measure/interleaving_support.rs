@@ -9,9 +9,10 @@ use std::{
 use super::subject::{InVersion, outcome_of};
 use crate::{
     error::{Error, Exit, Result},
-    harness::{Conditions, Executable, Outcome},
+    harness::{Conditions, Executable},
     model::{
-        Execution, ExecutionRequest, Incident, InterleavingUnavailable, Name, Schedule, Unmeasured,
+        Execution, ExecutionRequest, Incident, InterleavingUnavailable, Name, Outcome, Schedule,
+        Unmeasured,
     },
     process::interleaving::{InterleavedProcess, InterleavedUse, SharedPage},
 };

@@ -248,8 +248,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        harness::Outcome,
-        model::{ExecutionRequest, Name},
+        model::{ExecutionRequest, Name, Outcome},
         process::Interrupt,
     };
 

@@ -7,8 +7,8 @@ use crate::{
     builds::ListedExecutable,
     callgrind::{Dump, Functions, Profile, Stretches, Sum, parse, stretches},
     error::{Context, Error, Exit, Result},
-    harness::{Conditions, Executable, Outcome, counting_request, iterations_needed},
-    model::{Benchmark, HarnessKind},
+    harness::{Conditions, Executable, counting_request, iterations_needed},
+    model::{Benchmark, HarnessKind, Outcome},
     process::counting::{Count, Counting, STEP},
 };
 

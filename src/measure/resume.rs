@@ -181,7 +181,7 @@ mod tests {
             settings: "{}".into(),
             settings_key: "k".into(),
             sample_sizes: SampleSizes {
-                first_look: None,
+                first_analysis: None,
                 builds: 10,
                 executions: 2,
                 measurements: 10,

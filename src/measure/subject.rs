@@ -5,10 +5,10 @@ use std::{cmp::Ordering, collections::HashSet};
 
 use crate::{
     error::{Error, Exit, Result},
-    harness::{Executable, Harness, Outcome},
+    harness::{Executable, Harness},
     model::{
         Benchmark, Execution, ExecutionRequest, HarnessKind, InterleavingUnavailable, Mode,
-        Schedule, Slot, Unmeasured,
+        Outcome, Schedule, Slot, Unmeasured,
     },
 };
 

@@ -17,9 +17,9 @@ use crate::{
     builds::{ListedExecutable, files, this_executable},
     elf::{Digest, LinkedFunction, Name, instance_of},
     error::{Context, Error, Exit, Result},
-    harness::{Conditions, Executable, Harness, Outcome},
+    harness::{Conditions, Executable, Harness},
     impact::{IncompleteTrace, Trace},
-    model::{BenchTarget, Benchmark, Execution, ExecutionRequest, HarnessKind, Series},
+    model::{BenchTarget, Benchmark, Execution, ExecutionRequest, HarnessKind, Outcome, Series},
     process::trace::{CLOCK, CLOCKS, Observed, Plan, Tracing, VARIABLES},
 };
 

@@ -10,9 +10,9 @@ use super::{
 };
 use crate::{
     error::{Exit, Result},
-    harness::{Executable, Harness, Outcome},
+    harness::{Executable, Harness},
     machine::this_machine,
-    model::{Benchmark, Execution, ExecutionRequest, Series},
+    model::{Benchmark, Execution, ExecutionRequest, Outcome, Series},
 };
 
 impl Runner<'_> {

@@ -79,7 +79,7 @@ mod tests {
             settings: settings.into(),
             settings_key: "".into(),
             sample_sizes: SampleSizes {
-                first_look: None,
+                first_analysis: None,
                 builds: 2,
                 executions: 1,
                 measurements: 1,

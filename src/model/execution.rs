@@ -227,6 +227,16 @@ fn total((value, iterations): (&f64, &u64)) -> f64 {
     value * *iterations as f64
 }
 
+/// The outcome of a successful execution.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "nearly all are the large one")]
+pub enum Outcome {
+    /// The benchmark was measured.
+    Measured(Execution),
+    /// The benchmark cannot run here, for the reason that it gave, such as a missing GPU.
+    Skipped(String),
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

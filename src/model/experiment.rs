@@ -15,7 +15,7 @@ use super::{
 pub struct SampleSizes {
     /// The number of builds at the first interim analysis, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub first_look: Option<usize>,
+    pub first_analysis: Option<usize>,
     /// `l`: the number of builds at the last analysis.
     pub builds: usize,
     /// `m`: executions of each build.
@@ -29,7 +29,7 @@ impl SampleSizes {
     pub fn interim_analyses(&self) -> InterimAnalyses {
         let number = |builds: usize| u32::try_from(builds).unwrap_or(u32::MAX);
         let most = number(self.builds);
-        InterimAnalyses { first: self.first_look.map_or(most, number), most }
+        InterimAnalyses { first: self.first_analysis.map_or(most, number), most }
     }
 }
 
@@ -204,7 +204,7 @@ mod tests {
     use crate::model::{Name, testing::machine};
 
     const DIMENSIONS: SampleSizes =
-        SampleSizes { first_look: None, builds: 10, executions: 2, measurements: 10 };
+        SampleSizes { first_analysis: None, builds: 10, executions: 2, measurements: 10 };
 
     fn planned(id: &str) -> PlannedBenchmark {
         let (package, target) = ("p".to_owned(), "t".to_owned());

@@ -4,8 +4,10 @@ mod acceptance;
 mod benchmark;
 mod counting;
 mod diagnosis;
+mod disturbance;
 mod execution;
 mod experiment;
+mod finding;
 mod interim_analyses;
 mod interleaving;
 mod layout;
@@ -25,8 +27,12 @@ pub use acceptance::{Acceptance, AcceptedChange, Idle, IdleAcceptance};
 pub use benchmark::{Benchmark, HarnessKind, Name, Throughput};
 pub use counting::{COUNTED_KEY, COUNTING_KEY, COUNTING_RULES};
 pub use diagnosis::{DiagnosisPart, DiagnosisSettings};
-pub use execution::{Execution, ExecutionRequest, Incident, Resources, Series, Unmeasured};
+pub use disturbance::{Disturbance, MANY_SWITCHES};
+pub use execution::{
+    Execution, ExecutionRequest, Incident, Outcome, Resources, Series, Unmeasured,
+};
 pub use experiment::{ExperimentPlan, PlannedBenchmark, PlannedVersion, SampleSizes, Slot, Stage};
+pub use finding::{Finding, Severity, findings_summary};
 pub use interim_analyses::InterimAnalyses;
 pub use interleaving::{InterleavingUnavailable, MOST_PARALLEL, Mode, Schedule};
 pub use layout::{Layout, LayoutSeed, Strategy, derive_seed, first_stage_seed};

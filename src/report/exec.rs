@@ -6,8 +6,9 @@ use super::{
 };
 use crate::{
     error::Result,
-    harness::Outcome,
-    model::{Benchmark, Execution, ExecutionRequest, HarnessKind, Resources, Series, Version},
+    model::{
+        Benchmark, Execution, ExecutionRequest, HarnessKind, Outcome, Resources, Series, Version,
+    },
 };
 
 /// One execution: a process that runs one benchmark or, on request, several of one bench target.

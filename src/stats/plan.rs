@@ -134,7 +134,7 @@ pub fn builds_for_half_width(
     let is_enough = |builds: usize| {
         half_width(
             components,
-            SampleSizes { first_look: None, builds, executions, measurements },
+            SampleSizes { first_analysis: None, builds, executions, measurements },
             confidence,
         ) <= wanted
     };
@@ -366,7 +366,7 @@ mod tests {
     #[test]
     fn cost_and_half_width_match_a_case_computed_by_hand() {
         let dimensions =
-            SampleSizes { first_look: None, builds: 5, executions: 3, measurements: 10 };
+            SampleSizes { first_analysis: None, builds: 5, executions: 3, measurements: 10 };
         assert_eq!(Cost { repeat: 2.0, ..COST }.total(dimensions), (300.0 + 110.0 * 6.0) * 5.0);
         let unbiased = components(1.0, 3.0, 60.0);
         // (1 + (3 + 6)/3)/5 = .8; t_{.975, 4} = 2.776445.
@@ -401,7 +401,7 @@ mod tests {
 
     #[test]
     fn half_width_of_one_build_is_infinite() {
-        let one = SampleSizes { first_look: None, builds: 1, executions: 9, measurements: 9 };
+        let one = SampleSizes { first_analysis: None, builds: 1, executions: 9, measurements: 9 };
         assert_eq!(half_width(&components(1.0, 1.0, 1.0), one, 0.95), f64::INFINITY);
     }
 
@@ -430,7 +430,7 @@ mod tests {
         fn builds_for_half_width_is_minimal(wanted in 0.05..5.0) {
             let components = components(1.0, 0.5, 2.0);
             let width = |builds| {
-                half_width(&components, SampleSizes { first_look: None, builds, executions: 2, measurements: 5 }, 0.95)
+                half_width(&components, SampleSizes { first_analysis: None, builds, executions: 2, measurements: 5 }, 0.95)
             };
             let builds = builds_for_half_width(&components, 2, 5, 0.95, wanted, 1_000_000).unwrap();
             prop_assert!(width(builds) <= wanted);

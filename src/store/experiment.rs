@@ -138,7 +138,8 @@ pub(super) fn insert(
     plan: &ExperimentPlan,
     begun: SystemTime,
 ) -> Result<ExperimentId, StoreError> {
-    let SampleSizes { first_look, builds, executions, measurements } = plan.sample_sizes;
+    let SampleSizes { first_analysis: first_look, builds, executions, measurements } =
+        plan.sample_sizes;
     let mut statement = connection.prepare_cached(
         "INSERT INTO experiment (identity, started_ns, machine, settings, rbench, builds, executions,
              measurements, first_look, seed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -178,7 +179,7 @@ pub(super) fn insert(
             experiment,
             position,
             intern::benchmark(connection, benchmark)?,
-            dimensions.first_look,
+            dimensions.first_analysis,
             dimensions.builds,
             dimensions.executions,
             dimensions.measurements,
@@ -375,6 +376,6 @@ fn sample_sizes_at(row: &Row<'_>, first: usize) -> rusqlite::Result<SampleSizes>
         builds: row.get(first)?,
         executions: row.get(first + 1)?,
         measurements: row.get(first + 2)?,
-        first_look: row.get(first + 3)?,
+        first_analysis: row.get(first + 3)?,
     })
 }

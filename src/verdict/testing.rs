@@ -42,7 +42,12 @@ pub fn plan(versions: &[&str], settings_key: &str) -> ExperimentPlan {
         rbench: "0.1.0".to_owned(),
         settings: format!("{{\"key\":\"{settings_key}\"}}").into(),
         settings_key: settings_key.into(),
-        sample_sizes: SampleSizes { first_look: None, builds: 6, executions: 1, measurements: 2 },
+        sample_sizes: SampleSizes {
+            first_analysis: None,
+            builds: 6,
+            executions: 1,
+            measurements: 2,
+        },
         seed: 1,
     }
 }
@@ -94,7 +99,7 @@ impl<'s> Filling<'s> {
     /// Begins an experiment on base and head whose benchmark `a` has these interim analyses.
     pub fn with_analyses(store: &'s Store<'s>, analyses: InterimAnalyses) -> Self {
         let mut plan = plan(&["base", "head"], "key");
-        plan.sample_sizes.first_look = Some(analyses.first as usize);
+        plan.sample_sizes.first_analysis = Some(analyses.first as usize);
         plan.sample_sizes.builds = analyses.most as usize;
         Self::new(store, plan, &["base", "head"], &["a"])
     }

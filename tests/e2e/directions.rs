@@ -33,7 +33,9 @@ const MAY_USE: [(&str, &[&str]); 30] = [
     ("verdict", &["elf", "error", "model", "impact", "stats", "store"]),
     (
         "report",
+        // Of builds, only the values that `build` and `clean` report.
         &[
+            "builds",
             "elf",
             "compare",
             "diagnosis",
@@ -137,10 +139,6 @@ const MAY_USE: [(&str, &[&str]); 30] = [
     ("bin", &["process"]),
 ];
 
-/// Uses that `MAY_USE` does not allow and that still exist. This list only ever gets shorter.
-const NOT_YET: [(&str, &str); 3] =
-    [("report", "builds"), ("report", "harness"), ("report", "machine")];
-
 /// The files of `src/` that any module may use, because they only name other modules.
 const ROOT: &str = "lib";
 
@@ -164,11 +162,9 @@ fn modules_used(file: &SourceFile) -> BTreeSet<String> {
     names.filter(|name| MAY_USE.iter().any(|(module, _)| module == name)).collect()
 }
 
-/// Every use of one module by another that neither `MAY_USE` nor `not_yet` allows, and every
-/// unneeded entry of `not_yet`.
-fn wrong_directions(files: &[SourceFile], not_yet: &[(&str, &str)]) -> Vec<String> {
+/// Every use of one module by another that `MAY_USE` does not allow.
+fn wrong_directions(files: &[SourceFile]) -> Vec<String> {
     let mut wrong = Vec::new();
-    let mut unneeded: BTreeSet<_> = not_yet.iter().copied().collect();
     for file in files.iter().filter(|file| module_of(file) != ROOT) {
         let module = module_of(file);
         let Some((_, allowed)) = MAY_USE.iter().find(|(name, _)| *name == module) else {
@@ -176,16 +172,11 @@ fn wrong_directions(files: &[SourceFile], not_yet: &[(&str, &str)]) -> Vec<Strin
             continue;
         };
         for used in modules_used(file) {
-            if used == module || allowed.contains(&used.as_str()) {
-            } else if let Some(entry) = not_yet.iter().find(|entry| **entry == (module, &used)) {
-                unneeded.remove(entry);
-            } else {
+            if used != module && !allowed.contains(&used.as_str()) {
                 wrong.push(format!("{}: `{module}` may not use `{used}`", file.path));
             }
         }
     }
-    let strike = |(module, used)| format!("strike (\"{module}\", \"{used}\") from NOT_YET");
-    wrong.extend(unneeded.into_iter().map(strike));
     wrong
 }
 
@@ -199,7 +190,7 @@ fn modules_use_only_those_below_them() {
             assert!(modules.contains(used), "`{module}` may use `{used}`, which is not there");
         }
     }
-    assert_none(&wrong_directions(&files, &NOT_YET));
+    assert_none(&wrong_directions(&files));
 }
 
 /// A made-up file of the product.
@@ -221,30 +212,21 @@ fn wrong_direction_is_found_in_every_notation() {
     ] {
         let file = planted(path, text);
         let expected = format!("{path}: `stats` may not use `report`");
-        assert_eq!(wrong_directions(&[file], &[]), [expected], "{text}");
+        assert_eq!(wrong_directions(&[file]), [expected], "{text}");
     }
     let file = planted("src/bin/tool.rs", "use cargo_rbench::{process, store::Store};\n");
-    assert_eq!(wrong_directions(&[file], &[]), ["src/bin/tool.rs: `bin` may not use `store`"]);
+    assert_eq!(wrong_directions(&[file]), ["src/bin/tool.rs: `bin` may not use `store`"]);
     let file = planted("src/rumpus/mod.rs", "use crate::model::Name;\n");
-    assert_eq!(wrong_directions(&[file], &[]).len(), 1, "a new module has no directions yet");
+    assert_eq!(wrong_directions(&[file]).len(), 1, "a new module has no directions yet");
 }
 
 #[test]
 fn tests_comments_and_own_modules_have_no_direction() {
     let text = "// crate::report\nuse super::report;\nuse crate::{model::Name, stats::mean};\n\
                 #[cfg(test)]\nmod tests {\n    use crate::report::Table;\n}\n";
-    assert_none(&wrong_directions(&[planted("src/stats/right.rs", text)], &[]));
+    assert_none(&wrong_directions(&[planted("src/stats/right.rs", text)]));
     let file = planted("src/stats/tests/mod.rs", "use crate::report::Table;\n");
-    assert_none(&wrong_directions(&[file], &[]));
-}
-
-#[test]
-fn exception_must_be_needed() {
-    let file = planted("src/stats/wrong.rs", "use crate::report::Table;\n");
-    assert_none(&wrong_directions(&[file], &[("stats", "report")]));
-    let file = planted("src/stats/right.rs", "use crate::model::Name;\n");
-    let strike = "strike (\"stats\", \"report\") from NOT_YET";
-    assert_eq!(wrong_directions(&[file], &[("stats", "report")]), [strike]);
+    assert_none(&wrong_directions(&[file]));
 }
 
 #[test]

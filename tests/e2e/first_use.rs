@@ -99,6 +99,6 @@ fn completions_are_printed_or_written() {
 fn short_help_is_short_and_names_the_common_options() {
     let project = TestProject::bare("empty");
     let short = project.rbench(&["compare", "-h"]).ok().stdout();
-    assert!(short.contains("--quick") && !short.contains("--rule"), "{short}");
+    assert!(short.contains("--quick") && !short.contains("--metric"), "{short}");
     assert!(short.contains("cargo rbench compare main ."), "{short}");
 }

@@ -138,7 +138,8 @@ impl Comparison {
     fn start_by(&self, program: &str) -> Running {
         let compare =
             ["compare", "--config", "build.strategy=relink", "-l", "4", "-m", "2", "-n", "3"];
-        let rest = ["--filter", "changing", "--warm-up", self.warm_up];
+        let warm_up = format!("experiment.warm-up={}", self.warm_up);
+        let rest = ["--filter", "changing", "--config", &warm_up];
         let command = self.project.rbench(&[&compare[..], &rest].concat());
         let mut child = command.program(program).start();
         let stderr = BufReader::new(child.stderr.take().unwrap()).lines();

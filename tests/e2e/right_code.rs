@@ -323,7 +323,7 @@ fn compilation_without_a_submodule_is_not_reused_with_it() {
     exclude(&project, "inner");
     let there = "std::path::Path::new(\"inner/Cargo.toml\").exists()";
     let script = format!("fn main() {{ println!(\"cargo::rustc-env=THERE={{}}\", {there}); }}\n");
-    project.write("build.rs", &format!("//! InterimAnalyses for the submodule.\n{script}"));
+    project.write("build.rs", &format!("//! Looks for the submodule.\n{script}"));
     project.replace(
         "benches/work.rs",
         "fn main() {",

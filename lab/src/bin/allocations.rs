@@ -20,10 +20,10 @@ use cargo_metadata::{Message, TargetKind, semver::Version};
 use cargo_rbench::{
     harness::{
         AllocationCounter, Conditions, Criterion, Divan, Executable, Harness, Libtest, Native,
-        Outcome, allocations_request, count_allocations,
+        allocations_request, count_allocations,
     },
     measure::allocator_of,
-    model::Name,
+    model::{Name, Outcome},
     process::{
         Interrupt,
         counting::allocations::{LIBRARY_FLAGS, LIBRARY_SOURCE},

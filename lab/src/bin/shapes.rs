@@ -75,7 +75,7 @@ fn compare(
     let markdown = scratch.join("report.md");
     let output = Command::new(rbench)
         .args(["compare", "HEAD~1", "HEAD", "--no-skip", "--format", "json"])
-        .args(["--seed", &seed.to_string(), "--output"])
+        .args(["--config", &format!("build.seed={seed}"), "--output"])
         .arg(&markdown)
         .current_dir(project)
         .env("RBENCH_CACHE_DIR", scratch.join("cache"))

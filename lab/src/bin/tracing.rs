@@ -19,8 +19,8 @@ use std::{
 use cargo_metadata::semver;
 use cargo_rbench::{
     elf::kept_functions,
-    harness::{Conditions, Criterion, Divan, Executable, Harness, Native, Outcome},
-    model::{ExecutionRequest, Layout, Series},
+    harness::{Conditions, Criterion, Divan, Executable, Harness, Native},
+    model::{ExecutionRequest, Layout, Outcome, Series},
     process::{
         self, Ending, Interrupt, Invocation, Limits,
         trace::{Observation, Plan, Tracing},

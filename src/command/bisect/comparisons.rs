@@ -94,7 +94,7 @@ enum ComparisonResult {
 impl Comparisons<'_, '_> {
     /// Answers the questions of the strategy until it has no more, or until the budget is spent.
     pub(super) fn answer(&mut self, strategy: &mut Strategy) -> Result<()> {
-        while let Some(question) = strategy.next() {
+        while let Some(question) = strategy.next_question() {
             match question {
                 Question::Inspect { pair, subjects } => {
                     let known = self.inspect(pair, &subjects)?;

@@ -257,13 +257,13 @@ fn conditions(
     let iterations = (!iterations.is_empty()).then(|| median(&mut iterations).round() as u64);
     let resources: Vec<_> = executions.iter().map(|one| one.resources.clone()).collect();
     let preempted = match state::preempted(&resources) {
-        Some(crate::machine::disturbance::Disturbance::Preempted { share }) => Some(share),
+        Some(crate::model::Disturbance::Preempted { share }) => Some(share),
         _ => None,
     };
     Conditions {
         experiments: Vec::new(),
         dimensions: SampleSizes {
-            first_look: None,
+            first_analysis: None,
             builds: data.builds().len(),
             executions: data.builds().map(|build| build.executions().len()).max().unwrap_or(0),
             measurements: executions.iter().map(|one| one.measurements()).max().unwrap_or(0),

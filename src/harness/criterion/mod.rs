@@ -18,14 +18,15 @@ use self::{
     runner::{Received, Runner},
 };
 use super::{
-    Conditions, Executable, Harness, Outcome,
+    Conditions, Executable, Harness,
     counted::Clock,
     executable::{NO_SUCH_ID, Process, Scratch, incidents, unsuccessful},
 };
 use crate::{
     error::{Context, Exit, Result},
     model::{
-        Execution, ExecutionRequest, HarnessKind, Incident, Metric, Name, Schedule, Series, Unit,
+        Execution, ExecutionRequest, HarnessKind, Incident, Metric, Name, Outcome, Schedule,
+        Series, Unit,
     },
     process::{Ended, Ending, is_from_child},
 };

@@ -22,14 +22,14 @@ use cargo_metadata::semver::Version;
 
 use self::table::{Leaf, Row, leaves, row};
 use super::{
-    Conditions, Executable, Harness, Outcome,
+    Conditions, Executable, Harness,
     counted::{counted_by, counts_from_last_pairs},
     executable::{Process, incidents},
     libtest::listed,
 };
 use crate::{
     error::{Error, Exit, Result},
-    model::{Execution, ExecutionRequest, HarnessKind, Name, Schedule, Series},
+    model::{Execution, ExecutionRequest, HarnessKind, Name, Outcome, Schedule, Series},
     process::{Ended, Output, interleaving::InterleavedProcess},
 };
 

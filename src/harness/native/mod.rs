@@ -14,13 +14,13 @@ use std::{
 
 use self::protocol::{Answer, Measured};
 use super::{
-    Conditions, Executable, Harness, Outcome,
+    Conditions, Executable, Harness,
     counted::Clock,
     executable::{NO_SUCH_ID, Process, Scratch, incidents, printable_lines, unsuccessful},
 };
 use crate::{
     error::Result,
-    model::{Execution, ExecutionRequest, HarnessKind, Metric, Name, Schedule, Series},
+    model::{Execution, ExecutionRequest, HarnessKind, Metric, Name, Outcome, Schedule, Series},
     process::{Ended, Invocation},
 };
 

@@ -1,7 +1,8 @@
 //! Checks clock rates, shared cores, isolated CPUs, and interrupts.
 
-use super::finding::{Finding, Root, numbers};
+use super::root::{Root, numbers};
 use crate::machine::state::MachineState;
+use crate::model::Finding;
 
 const CPU: &str = "sys/devices/system/cpu";
 

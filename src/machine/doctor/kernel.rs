@@ -1,7 +1,8 @@
 //! Checks settings of the kernel that disturb measurements: address randomisation, watchdogs,
 //! pages, swap.
 
-use super::finding::{Finding, Root, numbers};
+use super::root::{Root, numbers};
+use crate::model::Finding;
 
 /// All findings on the kernel.
 pub fn findings(root: &Root<'_>) -> Vec<Finding> {

@@ -1,7 +1,8 @@
 //! Checks for other work on the machine, and for limits on rbench's own.
 
-use super::finding::{Finding, Root};
+use super::root::Root;
 use crate::machine::state::MachineState;
+use crate::model::Finding;
 
 /// The command that shows the busiest processes.
 const WHO: &str = "ps -eo pcpu,rss,comm --sort=-pcpu | head";

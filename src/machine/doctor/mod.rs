@@ -3,16 +3,16 @@
 //! All files are read below a root directory. Values that the kernel does not report give no finding that matters.
 
 mod cpu;
-mod finding;
 mod kernel;
 mod load;
 pub mod probe;
+mod root;
 
 use std::path::Path;
 
-use self::finding::Root;
-pub use self::finding::{Finding, Severity};
+use self::root::Root;
 use super::state::MachineState;
+use crate::model::{Finding, findings_summary};
 
 /// Runs all checks of the machine that the files below `root` describe.
 pub fn examine(root: &Path) -> Vec<Finding> {
@@ -24,17 +24,9 @@ pub fn examine(root: &Path) -> Vec<Finding> {
     findings
 }
 
-/// The findings that matter to comparisons, in a few words; none if there are none.
-pub fn summary(findings: &[Finding]) -> Option<String> {
-    let parts = findings.iter().filter(|finding| finding.matters);
-    let parts: Vec<String> =
-        parts.map(|finding| format!("{}: {}", finding.check, finding.found)).collect();
-    (!parts.is_empty()).then(|| parts.join("; "))
-}
-
-/// The [`summary`] of this machine now.
+/// The [summary](findings_summary) of this machine now.
 pub fn summary_now() -> Option<String> {
-    summary(&examine(Path::new("/")))
+    findings_summary(&examine(Path::new("/")))
 }
 
 #[cfg(test)]

@@ -6,7 +6,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::finding::{Finding, Root};
+use super::root::Root;
+use crate::model::Finding;
 
 /// Checks if a process may count its own instructions here.
 pub fn perf_events() -> Finding {

@@ -4,7 +4,8 @@ use std::{fs, io, time::Duration};
 
 use tempfile::TempDir;
 
-use super::{finding::numbers, *};
+use super::{root::numbers, *};
+use crate::model::Severity;
 
 fn tree(files: &[(&str, &str)]) -> TempDir {
     let root = TempDir::new().unwrap();
@@ -28,14 +29,14 @@ const TWO: (&str, &str) = ("sys/devices/system/cpu/online", "0-1");
 const VIRTUAL: (&str, &str) = ("proc/cpuinfo", "flags\t\t: fpu hypervisor lahf_lm");
 
 fn is_user(finding: &Finding, command: &str) -> bool {
-    matches!(&finding.grade, Severity::User(what) if what.contains(command))
+    matches!(&finding.severity, Severity::User(what) if what.contains(command))
 }
 
 #[test]
 fn empty_machine_has_no_findings_that_matter() {
     let findings = examine(tree(&[]).path());
-    assert!(findings.iter().all(|finding| finding.grade == Severity::Ok), "{findings:?}");
-    assert_eq!(summary(&findings), None);
+    assert!(findings.iter().all(|finding| finding.severity == Severity::Ok), "{findings:?}");
+    assert_eq!(findings_summary(&findings), None);
     let mut names: Vec<&str> = findings.iter().map(|finding| finding.check).collect();
     names.sort_unstable();
     names.dedup();
@@ -51,7 +52,7 @@ fn dynamic_governor_gets_the_command_that_changes_it() {
     let finding = check("governor", &[TWO, (&governor, "performance")]);
     assert_eq!(finding, Finding::ok("governor", "performance"));
     let finding = check("governor", &[TWO, VIRTUAL]);
-    assert!(matches!(finding.grade, Severity::Never(_)) && !finding.matters);
+    assert!(matches!(finding.severity, Severity::Never(_)) && !finding.matters);
     let preference = format!("{cpufreq}/energy_performance_preference");
     let finding = check("energy-preference", &[(&preference, "balance_power")]);
     assert!(is_user(&finding, "energy_performance_preference"), "{finding:?}");
@@ -64,7 +65,7 @@ fn turbo_does_not_matter_for_interleaved_versions() {
         ("sys/devices/system/cpu/cpufreq/boost", "1"),
     ] {
         let finding = check("turbo", &[file]);
-        assert!(matches!(finding.grade, Severity::Rbench(_)) && !finding.matters, "{finding:?}");
+        assert!(matches!(finding.severity, Severity::Rbench(_)) && !finding.matters, "{finding:?}");
     }
     let off = check("turbo", &[("sys/devices/system/cpu/intel_pstate/no_turbo", "1")]);
     assert_eq!(off, Finding::ok("turbo", "off"));
@@ -94,11 +95,11 @@ fn isolated_cpus_are_offered_and_their_interrupts_matter() {
         ("proc/irq/10/smp_affinity_list", "0-1"),
     ];
     let finding = check("isolated-cpus", &files);
-    assert!(matches!(&finding.grade, Severity::Rbench(how) if how.starts_with("--cpu 2 ")));
+    assert!(matches!(&finding.severity, Severity::Rbench(how) if how.starts_with("--cpu 2 ")));
     let finding = check("interrupts", &files);
     assert_eq!(finding.found, "1 of 2 may come to the CPUs set apart");
     assert!(finding.matters && is_user(&finding, "echo 0,1 | sudo tee"), "{finding:?}");
-    assert_eq!(check("interrupts", &files[2..]).grade, Severity::Ok);
+    assert_eq!(check("interrupts", &files[2..]).severity, Severity::Ok);
     let group = ("proc/self/cgroup", "0::/a");
     let partition =
         ("sys/fs/cgroup/a/cpuset.cpus.partition", "isolated invalid (Cpu list is empty)");
@@ -127,9 +128,9 @@ fn kernel_settings_get_the_command_that_changes_them() {
     let balancing = ("proc/sys/kernel/numa_balancing", "1");
     let nodes = ("sys/devices/system/node/online", "0-1");
     assert!(check("numa-balancing", &[balancing, nodes]).matters);
-    assert_eq!(check("numa-balancing", &[balancing]).grade, Severity::Ok);
+    assert_eq!(check("numa-balancing", &[balancing]).severity, Severity::Ok);
     let aslr = check("aslr", &[("proc/sys/kernel/randomize_va_space", "2")]);
-    assert!(matches!(aslr.grade, Severity::Rbench(_)));
+    assert!(matches!(aslr.severity, Severity::Rbench(_)));
 }
 
 #[test]
@@ -145,7 +146,7 @@ fn swap_matters_if_it_is_used() {
 fn other_load_is_reported_with_its_numbers() {
     let load = check("load", &[TWO, ("proc/loadavg", "3.02 3 3 2/90 1")]);
     assert!(load.matters && load.found == "1.51 per core", "{load:?}");
-    assert_eq!(check("load", &[TWO, ("proc/loadavg", "0.2 3 3 2/90 1")]).grade, Severity::Ok);
+    assert_eq!(check("load", &[TWO, ("proc/loadavg", "0.2 3 3 2/90 1")]).severity, Severity::Ok);
     let waited =
         "some avg10=0.00 avg60=12.34 avg300=1 total=1\nfull avg10=0 avg60=0 avg300=0 total=0";
     let pressure = check("pressure", &[("proc/pressure/io", waited)]);
@@ -154,7 +155,7 @@ fn other_load_is_reported_with_its_numbers() {
     assert!(stolen.matters && stolen.found.starts_with("5.0 %"), "{stolen:?}");
     let group = ("proc/self/cgroup", "0::/a");
     let quota = check("quota", &[group, ("sys/fs/cgroup/a/cpu.max", "50000 100000")]);
-    assert!(quota.matters && matches!(quota.grade, Severity::Never(_)), "{quota:?}");
+    assert!(quota.matters && matches!(quota.severity, Severity::Never(_)), "{quota:?}");
     let enough = check("quota", &[group, ("sys/fs/cgroup/a/cpu.max", "200000 100000")]);
     assert_eq!(enough, Finding::ok("quota", "2.00 CPUs"));
     let battery = [
@@ -173,7 +174,7 @@ fn slow_clock_matters_and_a_faster_one_is_named() {
     let available = format!("{DIRECTORY}/available_clocksource");
     assert_eq!(check("clock", &[(&current, "tsc")]), Finding::ok("clock", "tsc"));
     let slow = check("clock", &[(&current, "hpet"), (&available, "hpet acpi_pm")]);
-    assert!(slow.matters && matches!(slow.grade, Severity::Never(_)), "{slow:?}");
+    assert!(slow.matters && matches!(slow.severity, Severity::Never(_)), "{slow:?}");
     let slow = check("clock", &[(&current, "hpet"), (&available, "tsc hpet")]);
     assert!(slow.matters && is_user(&slow, "echo tsc | sudo tee /sys/"), "{slow:?}");
 }
@@ -188,14 +189,14 @@ fn perf_events_distinguish_the_causes_of_errors() {
     let forbidden = finding(&paranoid, libc::EACCES);
     assert!(is_user(&forbidden, "sysctl kernel.perf_event_paranoid=2"), "{forbidden:?}");
     for number in [libc::EPERM, libc::ENOENT, libc::ENOSYS] {
-        assert!(matches!(finding(&nothing, number).grade, Severity::Never(_)));
+        assert!(matches!(finding(&nothing, number).severity, Severity::Never(_)));
     }
-    assert_eq!(probe::perf_finding(&Root::new(nothing.path()), Ok(())).grade, Severity::Ok);
+    assert_eq!(probe::perf_finding(&Root::new(nothing.path()), Ok(())).severity, Severity::Ok);
 }
 
 #[test]
 fn clock_of_small_steps_is_fine() {
-    assert_eq!(probe::clock_finding(Duration::from_nanos(20)).grade, Severity::Ok);
+    assert_eq!(probe::clock_finding(Duration::from_nanos(20)).severity, Severity::Ok);
     assert!(probe::clock_finding(Duration::from_millis(1)).matters);
     // The real probes must answer, with any result.
     assert_eq!(probe::clock_step().check, "clock-step");

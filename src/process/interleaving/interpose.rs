@@ -356,7 +356,7 @@ extern "C" fn leave() {
     let others = nanoseconds(CLOCK_PROCESS_CPUTIME) - first + children;
     page.first_thread[own].fetch_add(first, Relaxed);
     page.others[own].fetch_add(others, Relaxed);
-    page.told[own].store(1, Release);
+    page.time_read[own].store(1, Release);
     if page.turn.load(Acquire) == own as u32 {
         let now = nanoseconds(CLOCK_MONOTONIC);
         page.held[own].fetch_add(now - BEGAN.load(Relaxed), Relaxed);

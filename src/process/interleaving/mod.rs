@@ -224,7 +224,7 @@ impl InterleavedProcess {
         };
         Ok(InterleavedUse {
             joined: self.has(offset_of!(Page, joined))?,
-            time_read: self.has(offset_of!(Page, told))?,
+            time_read: self.has(offset_of!(Page, time_read))?,
             passed: number(offset_of!(Page, passed))?,
             first_thread: Duration::from_nanos(number(offset_of!(Page, first_thread))?),
             others: Duration::from_nanos(number(offset_of!(Page, others))?),

@@ -19,7 +19,7 @@ pub struct Page {
     pub gone: [AtomicU32; 2],
     /// 1 for each process that has exited in order, and so has reported the CPU time of its other
     /// threads.
-    pub told: [AtomicU32; 2],
+    pub time_read: [AtomicU32; 2],
     /// Padding, which aligns the following numbers.
     pub unused: u32,
     /// Least length of a time slice.

@@ -19,8 +19,10 @@ use crate::{
     compare::{ComparedExperiment, Warning},
     elf::{Cause, ChangedFunction, FunctionDiff, Name, SizedFunction},
     error::{Error, Exit},
-    machine::disturbance::Disturbance,
-    model::{Benchmark, InterleavingUnavailable, Metric, Mode, SampleSizes, Throughput, Version},
+    model::{
+        Benchmark, Disturbance, InterleavingUnavailable, Metric, Mode, SampleSizes, Throughput,
+        Version,
+    },
     report::{
         PLAIN_COLUMNS, style,
         testing::{
@@ -99,7 +101,7 @@ fn everything() -> Outcome {
     let skipped = Verdict::Skipped { reason: "no GPU here".to_owned() };
     let mut outcome = Outcome {
         sample_sizes: Some(SampleSizes {
-            first_look: None,
+            first_analysis: None,
             builds: 10,
             executions: 2,
             measurements: 3,
@@ -239,7 +241,12 @@ fn stored_experiment() -> ComparedExperiment {
     ComparedExperiment {
         identity: "1a2b3c4d".to_owned(),
         started: SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000),
-        sample_sizes: SampleSizes { first_look: None, builds: 10, executions: 1, measurements: 20 },
+        sample_sizes: SampleSizes {
+            first_analysis: None,
+            builds: 10,
+            executions: 1,
+            measurements: 20,
+        },
     }
 }
 
@@ -271,8 +278,12 @@ fn measurements_other_than_requested_are_reported() {
         .map(|id| decided_row(id, 240.8, &[1.0, 1.0], 0.02, 0.003))
         .into_iter()
         .collect();
-    let requested =
-        |measurements| SampleSizes { first_look: None, builds: 10, executions: 2, measurements };
+    let requested = |measurements| SampleSizes {
+        first_analysis: None,
+        builds: 10,
+        executions: 2,
+        measurements,
+    };
     let mut report = shown(Outcome { sample_sizes: Some(requested(5)), rows, ..nothing() });
     assert!(plain(&report).contains(line), "{}", plain(&report));
     report.outcome.sample_sizes = Some(requested(3));

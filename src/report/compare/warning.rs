@@ -6,8 +6,7 @@ use serde::Serialize;
 use super::ComparisonReport;
 use crate::{
     compare::Warning,
-    machine::{disturbance::Disturbance, state::MANY_SWITCHES},
-    model::{Benchmark, Throughput},
+    model::{Benchmark, Disturbance, MANY_SWITCHES, Throughput},
     report::{
         escape::escape_untrusted,
         quantity::{count, percent},

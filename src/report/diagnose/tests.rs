@@ -51,7 +51,12 @@ fn examined(id: &str, factor: impl Fn(usize) -> f64, others: &[&str]) -> Examine
     let length = length.map(|curve| ExaminedLength { curve, oracle: 11, in_use: 32 });
     let conditions = Conditions {
         experiments: vec!["0123".to_owned()],
-        dimensions: SampleSizes { first_look: None, builds: 4, executions: 4, measurements: 200 },
+        dimensions: SampleSizes {
+            first_analysis: None,
+            builds: 4,
+            executions: 4,
+            measurements: 200,
+        },
         min_effect: 0.01,
         estimator: Estimator::Minimum,
         confidence: 0.95,

@@ -237,7 +237,7 @@ mod tests {
         };
         assert_eq!(said(|_| ()), certain);
         let uncertain = |reached: &mut ExecutedFunctions| {
-            reached.benchmarks[0].1.uncertainties.push("x".to_owned())
+            reached.benchmarks[0].1.uncertainties.push("x".to_owned());
         };
         let unknown = |reached: &mut ExecutedFunctions| reached.not_traced.push(benchmark("b"));
         for change in [uncertain as fn(&mut ExecutedFunctions), unknown] {

@@ -2,7 +2,7 @@
 
 use super::DoctorReport;
 use crate::{
-    machine::doctor::{Finding, Severity},
+    model::{Finding, Severity},
     report::{
         document::{Block, Document, Item, Text},
         quantity::count,
@@ -21,8 +21,9 @@ impl DoctorReport {
             several => format!("{several} of {checks} matter to comparisons"),
         };
         document.add(Block::paragraph([Text::new().styled(Role::Head, result)]));
-        let rest =
-            |is: fn(&Severity) -> bool| self.findings_where(|one| !one.matters && is(&one.grade));
+        let rest = |is: fn(&Severity) -> bool| {
+            self.findings_where(|one| !one.matters && is(&one.severity))
+        };
         for (head, findings) in [
             ("matters to comparisons", matter),
             (
@@ -36,7 +37,8 @@ impl DoctorReport {
                 document.add([Block::heading(head), list]);
             }
         }
-        let fine = self.findings_where(|finding| !finding.matters && finding.grade == Severity::Ok);
+        let fine =
+            self.findings_where(|finding| !finding.matters && finding.severity == Severity::Ok);
         let fine: Vec<String> =
             fine.iter().map(|Finding { check, found, .. }| format!("{check}: {found}")).collect();
         if !fine.is_empty() {
@@ -51,7 +53,7 @@ impl DoctorReport {
 }
 
 /// A finding, and the advice on it.
-fn explained(Finding { check, found, grade, matters }: &Finding) -> Item {
+fn explained(Finding { check, found, severity: grade, matters }: &Finding) -> Item {
     let role = if *matters { Role::Doubtful } else { Role::Head };
     let found = Text::new().styled(role, *check).then(format!(": {found}"));
     match grade {

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::DoctorReport;
 use crate::{
     error::Result,
-    machine::doctor::{Finding, Severity, summary},
+    model::{Finding, Severity, findings_summary},
     report::json::{Machine, document},
 };
 
@@ -40,7 +40,7 @@ impl DoctorReport {
     pub(super) fn write_json(&self) -> Result<String> {
         document(&Doctor {
             machine: Machine::from(&self.machine),
-            summary: summary(&self.findings),
+            summary: findings_summary(&self.findings),
             findings: self.findings.iter().map(CheckFields::from).collect(),
         })
     }
@@ -48,7 +48,7 @@ impl DoctorReport {
 
 impl<'r> From<&'r Finding> for CheckFields<'r> {
     fn from(finding: &'r Finding) -> Self {
-        let Finding { check, found, grade, matters } = finding;
+        let Finding { check, found, severity: grade, matters } = finding;
         let (grade, advice) = match grade {
             Severity::Ok => ("ok", None),
             Severity::Rbench(how) => ("rbench", Some(how.as_str())),

@@ -7,7 +7,10 @@ use super::{
     Report,
     document::{Document, Medium},
 };
-use crate::{error::Result, machine::doctor::Finding, model::Machine};
+use crate::{
+    error::Result,
+    model::{Finding, Machine},
+};
 
 /// The sources of noise found on a machine.
 #[derive(Clone, Debug)]

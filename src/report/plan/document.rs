@@ -242,7 +242,7 @@ impl PlannedBenchmark {
         let executions: usize = builds.iter().map(|build| build.executions).sum();
         let executions = (executions as f64 / builds.len().max(1) as f64).round() as usize;
         let measurements = self.summary.measurements_per_execution().round() as usize;
-        SampleSizes { first_look: None, builds: builds.len(), executions, measurements }
+        SampleSizes { first_analysis: None, builds: builds.len(), executions, measurements }
     }
 }
 

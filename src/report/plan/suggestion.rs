@@ -55,7 +55,7 @@ impl Suggestion {
             let taken = measurements.unwrap_or(taken as usize);
             let builds = needed.map_or(common, |needed| needed.max(common));
             let sample_sizes =
-                SampleSizes { first_look: None, builds, executions: each, measurements: taken };
+                SampleSizes { first_analysis: None, builds, executions: each, measurements: taken };
             benchmark.costs.duration(sample_sizes)
         });
         let time = time.fold(Duration::ZERO, Duration::saturating_add);

@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use super::*;
 use crate::{
-    machine::disturbance::Disturbance,
+    model::Disturbance,
     report::{
         PLAIN_COLUMNS, style,
         testing::{
@@ -39,7 +39,12 @@ fn mode_result(mode: Mode, ids: &[&str], p_values: &[f64], reported: Reported) -
         ids.iter().flat_map(|id| p_values.iter().enumerate().map(move |p| row(p, id))).collect();
     ModeResult {
         mode,
-        sample_sizes: SampleSizes { first_look: None, builds: 10, executions: 2, measurements: 50 },
+        sample_sizes: SampleSizes {
+            first_analysis: None,
+            builds: 10,
+            executions: 2,
+            measurements: 50,
+        },
         duration: Duration::from_secs(75),
         fitness: Fitness::evaluate(&rows, p_values.len(), 0.05),
     }

@@ -27,7 +27,12 @@ fn experiment(identity: &str) -> ShownExperiment {
         machine: machine(),
         toolchain: "rustc 1.90.0\nhost: x86_64".to_owned(),
         settings: serde_json::json!({"layout": "same-order", "cpu": null}),
-        sample_sizes: SampleSizes { first_look: None, builds: 10, executions: 2, measurements: 3 },
+        sample_sizes: SampleSizes {
+            first_analysis: None,
+            builds: 10,
+            executions: 2,
+            measurements: 3,
+        },
         seed: 1,
         others: vec![version("main", 'a')],
         failure: None,

@@ -55,7 +55,7 @@ impl Strategy {
     }
 
     /// The next question; none once every search is concluded.
-    pub fn next(&mut self) -> Option<Question> {
+    pub fn next_question(&mut self) -> Option<Question> {
         loop {
             if let Some(question) = self.question() {
                 return Some(question);

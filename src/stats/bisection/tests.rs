@@ -80,7 +80,7 @@ impl Range {
     /// Answers every question of the searches, all of this range; returns them concluded.
     fn answer(&mut self, searches: Vec<Search>, alpha: f64) -> Vec<Search> {
         let mut strategy = super::Strategy::new(searches, alpha);
-        while let Some(question) = strategy.next() {
+        while let Some(question) = strategy.next_question() {
             match question {
                 Question::Inspect { pair, subjects } => {
                     let known = self.inspect(pair);

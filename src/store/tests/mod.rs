@@ -60,13 +60,19 @@ fn plan() -> ExperimentPlan {
         rbench: "0.1.0".to_owned(),
         settings: "{}".into(),
         settings_key: "k".into(),
-        sample_sizes: SampleSizes { first_look: None, builds: 2, executions: 2, measurements: 3 },
+        sample_sizes: SampleSizes {
+            first_analysis: None,
+            builds: 2,
+            executions: 2,
+            measurements: 3,
+        },
         seed: u64::MAX,
     }
 }
 
 fn planned_benchmark(id: &str) -> PlannedBenchmark {
-    let dimensions = SampleSizes { first_look: None, builds: 2, executions: 2, measurements: 3 };
+    let dimensions =
+        SampleSizes { first_analysis: None, builds: 2, executions: 2, measurements: 3 };
     PlannedBenchmark { benchmark: benchmark(id), sample_sizes: dimensions }
 }
 

@@ -5,10 +5,11 @@ use crate::support::{fixture::Fixture, library::library};
 use cargo_metadata::semver::Version;
 use cargo_rbench::{
     harness::{
-        AllocationCounter, Conditions, Criterion, Divan, Harness, Native, Outcome,
-        allocations_request, count_allocations,
+        AllocationCounter, Conditions, Criterion, Divan, Harness, Native, allocations_request,
+        count_allocations,
     },
     measure::allocator_of,
+    model::Outcome,
     process::{
         Interrupt,
         counting::allocations::{LIBRARY_FLAGS, LIBRARY_SOURCE},

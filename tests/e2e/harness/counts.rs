@@ -3,10 +3,10 @@
 use cargo_metadata::semver::Version;
 use cargo_rbench::{
     harness::{
-        Conditions, Criterion, Executable, Harness, Libtest, Native, Outcome, counting_request,
+        Conditions, Criterion, Executable, Harness, Libtest, Native, counting_request,
         iterations_needed,
     },
-    model::{Metric, Name},
+    model::{Metric, Name, Outcome},
     process::{
         Interrupt,
         counting::{COUNTING_LIBRARY_SOURCE, Counter, Counting, find_valgrind},

@@ -2,8 +2,8 @@
 
 use cargo_metadata::semver::Version;
 use cargo_rbench::{
-    harness::{Conditions, Divan, Executable, Harness, Outcome},
-    model::{ExecutionRequest, Name, Unit},
+    harness::{Conditions, Divan, Executable, Harness},
+    model::{ExecutionRequest, Name, Outcome, Unit},
     process::Interrupt,
 };
 

@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use cargo_rbench::{
     error::{Error, Result},
-    harness::{Conditions, Executable, Harness, Outcome},
-    model::{Execution, ExecutionRequest, Name},
+    harness::{Conditions, Executable, Harness},
+    model::{Execution, ExecutionRequest, Name, Outcome},
     process::Interrupt,
 };
 

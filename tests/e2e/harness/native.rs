@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use cargo_rbench::{
-    harness::{Conditions, Harness, Native, Outcome},
-    model::{Name, Throughput, Unit},
+    harness::{Conditions, Harness, Native},
+    model::{Name, Outcome, Throughput, Unit},
     process::Interrupt,
 };
 

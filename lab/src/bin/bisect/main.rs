@@ -125,7 +125,7 @@ fn find(
     let range = format!("{}..done", history::START);
     let output = Command::new(program)
         .args(["bisect", &range, history.function, "--exact", "--bench", "work"])
-        .args(["--format", "json", "--seed", &(seed + 1).to_string()])
+        .args(["--format", "json", "--config", &format!("build.seed={}", seed + 1)])
         .current_dir(project)
         .env("RBENCH_CACHE_DIR", keep.join("cache"))
         .stdin(Stdio::null())

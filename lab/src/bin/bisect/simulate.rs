@@ -95,7 +95,7 @@ impl Drawn {
     /// The named commits, if every result is a single commit.
     fn search(&mut self) -> Option<Vec<usize>> {
         let mut strategy = Strategy::new(vec![Search::new(COMMITS, MIN_EFFECT)], 0.05);
-        while let Some(question) = strategy.next() {
+        while let Some(question) = strategy.next_question() {
             match question {
                 Question::Inspect { pair, subjects } => {
                     strategy.inspected(pair, subjects.into_iter().map(|one| (one, Known::Differs)));

@@ -11,8 +11,8 @@ use std::{
 
 use cargo_rbench::{
     error::{Exit, Result as RbenchResult},
-    harness::{Conditions, Executable, Harness as _, Native, Outcome},
-    model::{ExecutionRequest, Incident, Name},
+    harness::{Conditions, Executable, Harness as _, Native},
+    model::{ExecutionRequest, Incident, Name, Outcome},
     process::{
         Interrupt, cpus,
         interleaving::{InterleavedUse, LIBRARY_FLAGS, LIBRARY_SOURCE, SharedPage},

@@ -8,8 +8,7 @@ use cargo_rbench::{
     elf,
     error::{Error, Exit},
     impact::{Impact, ReachedFunction},
-    machine::disturbance::Disturbance,
-    model::{BenchTarget, SampleSizes},
+    model::{BenchTarget, Disturbance, SampleSizes},
     report::{Format, compare::ComparisonReport},
     stats::{Criteria, Random, Verdict},
     verdict::{DecidedRow, ExitPolicy},
@@ -97,7 +96,7 @@ fn outcome(count: usize) -> Outcome {
         version("topic/faster-lexer", 2, "Read tokens without copying <them> & keep their spans");
     let mut outcome = Outcome::new([base, head], Criteria::default());
     outcome.sample_sizes =
-        Some(SampleSizes { first_look: None, builds: 10, executions: 2, measurements: 20 });
+        Some(SampleSizes { first_analysis: None, builds: 10, executions: 2, measurements: 20 });
     outcome.machine = Some(machine());
     outcome.rows = rows(count);
     outcome

@@ -49,7 +49,7 @@ fn examination() -> Examination {
         conditions: Conditions {
             experiments: vec!["0123".to_owned()],
             dimensions: SampleSizes {
-                first_look: None,
+                first_analysis: None,
                 builds: 4,
                 executions: 4,
                 measurements: 200,

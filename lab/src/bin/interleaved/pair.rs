@@ -4,8 +4,8 @@
 use std::{error::Error, fs, io, path::Path, thread};
 
 use cargo_rbench::{
-    harness::{Conditions, Executable, Harness, Outcome},
-    model::{ExecutionRequest, HarnessKind, Name, Series},
+    harness::{Conditions, Executable, Harness},
+    model::{ExecutionRequest, HarnessKind, Name, Outcome, Series},
     process::{
         cpus,
         interleaving::{InterleavedProcess, InterleavedUse, SharedPage},

@@ -8,8 +8,9 @@ use std::{
 };
 
 use cargo_rbench::{
-    machine::state::MANY_SWITCHES,
-    model::{Benchmark, Execution, HarnessKind, LayoutSeed, Metric, Resources, Stage},
+    model::{
+        Benchmark, Execution, HarnessKind, LayoutSeed, MANY_SWITCHES, Metric, Resources, Stage,
+    },
     stats::{Assessment, Criteria, Estimator, Pairing, Summary},
     store::{Store, StoredExperiment},
     verdict::{BenchmarkResults, BuildSelection, Results, VersionRef},

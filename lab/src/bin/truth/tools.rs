@@ -41,7 +41,13 @@ impl<'a> Tools<'a> {
         let (before, load_before) = (hour::cpu_times(), hour::load());
         let start = Instant::now();
         let output = Command::new(&self.rbench)
-            .args(["compare", BASE, &trial.head(), "--seed", &trial.seed().to_string()])
+            .args([
+                "compare",
+                BASE,
+                &trial.head(),
+                "--config",
+                &format!("build.seed={}", trial.seed()),
+            ])
             .args(["--no-skip", "--format", "json"])
             .args(trial.flags())
             .current_dir(self.place.project())

@@ -71,7 +71,7 @@ pub fn paired(sheet: &mut Sheet) {
                 let sure = shape == Shape::Normal && builds >= 8;
                 let target = if sure { nominal } else { bounded };
                 let dimensions =
-                    SampleSizes { first_look: None, builds, executions: 2, measurements: 2 };
+                    SampleSizes { first_analysis: None, builds, executions: 2, measurements: 2 };
                 let truth = Levels { execution: 0.2, build: 0.2, version: 1.0 };
                 let mut simulation = Simulation::new(truth, dimensions);
                 (simulation.shape, simulation.correlation) = (shape, correlation);
@@ -88,7 +88,8 @@ pub fn paired(sheet: &mut Sheet) {
 
 /// The default rule with the default estimator, which is not that of the papers.
 pub fn minimum(sheet: &mut Sheet) {
-    let dimensions = SampleSizes { first_look: None, builds: 10, executions: 2, measurements: 10 };
+    let dimensions =
+        SampleSizes { first_analysis: None, builds: 10, executions: 2, measurements: 10 };
     let truth = Levels { execution: 1.0, build: 0.2, version: 0.2 };
     let simulation = Simulation { correlation: 0.5, ..Simulation::new(truth, dimensions) };
     let estimate = sheet.trials(40_000).rate(|random| {
@@ -119,7 +120,7 @@ pub fn overlap(sheet: &mut Sheet) {
 }
 
 fn only_builds_vary(sheet: &mut Sheet, check: String, builds: usize, rule: Rule, expected: f64) {
-    let dimensions = SampleSizes { first_look: None, builds, executions: 1, measurements: 1 };
+    let dimensions = SampleSizes { first_analysis: None, builds, executions: 1, measurements: 1 };
     let truth = Levels { execution: 0.0, build: 0.0, version: 1.0 };
     let simulation = Simulation::new(truth, dimensions);
     let estimate =
@@ -139,8 +140,12 @@ pub fn drifts(sheet: &mut Sheet) {
     for (order, name) in [(Order::Rounds, "rounds"), (Order::BaseThenHead, "A then B")] {
         for (pairing, method) in [(Pairing::BySeed, "paired"), (Pairing::Unpaired, "Welch")] {
             for (drift, what, broken) in drifts {
-                let dimensions =
-                    SampleSizes { first_look: None, builds: 10, executions: 3, measurements: 1 };
+                let dimensions = SampleSizes {
+                    first_analysis: None,
+                    builds: 10,
+                    executions: 3,
+                    measurements: 1,
+                };
                 let truth = Levels { execution: 0.0, build: 0.2, version: 1.0 };
                 let mut simulation = Simulation::new(truth, dimensions);
                 (simulation.drift, simulation.order) = (drift, order);

@@ -18,7 +18,7 @@ const fn truth(version: f64, build: f64, execution: f64) -> Levels<f64> {
 }
 
 const fn dimensions(builds: usize, executions: usize, measurements: usize) -> SampleSizes {
-    SampleSizes { first_look: None, builds, executions, measurements }
+    SampleSizes { first_analysis: None, builds, executions, measurements }
 }
 
 /// `E[T²]` is the true component, balanced and ragged, within 1 %.

@@ -16,7 +16,8 @@ use super::{
 
 /// The F test of "layout has no effect" rejects a true hypothesis at its nominal rate.
 pub fn layout_test(sheet: &mut Sheet) {
-    let dimensions = SampleSizes { first_look: None, builds: 10, executions: 3, measurements: 2 };
+    let dimensions =
+        SampleSizes { first_analysis: None, builds: 10, executions: 3, measurements: 2 };
     let simulation =
         Simulation::new(Levels { execution: 1.0, build: 1.0, version: 0.0 }, dimensions);
     let found = sheet.trials(60_000).rate(|random| {
@@ -29,7 +30,8 @@ pub fn layout_test(sheet: &mut Sheet) {
 
 /// The impact factor of executions is near `sqrt(1 + B/E)`: here sqrt(2).
 pub fn impact(sheet: &mut Sheet) {
-    let dimensions = SampleSizes { first_look: None, builds: 10, executions: 5, measurements: 60 };
+    let dimensions =
+        SampleSizes { first_analysis: None, builds: 10, executions: 5, measurements: 60 };
     let simulation =
         Simulation::new(Levels { execution: 1.0, build: 1.0, version: 9.0 }, dimensions);
     let bootstrap = Bootstrap { choose: None, repetitions: 50 };
@@ -45,7 +47,8 @@ pub fn impact(sheet: &mut Sheet) {
 /// average by (l−1)/(l−3).
 pub fn shares(sheet: &mut Sheet) {
     // With correlation 1/2, d has the variance 1 of builds; executions add 2·2/4.
-    let dimensions = SampleSizes { first_look: None, builds: 30, executions: 4, measurements: 1 };
+    let dimensions =
+        SampleSizes { first_analysis: None, builds: 30, executions: 4, measurements: 1 };
     let truth = Levels { execution: 0.0, build: 2.0, version: 1.0 };
     let simulation = Simulation { correlation: 0.5, ..Simulation::new(truth, dimensions) };
     let share = sheet.trials(4_000).mean(|random| {

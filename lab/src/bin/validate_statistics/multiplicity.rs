@@ -3,8 +3,8 @@
 //! rbench does not use them: its protection against many benchmarks is the second stage, on fresh
 //! builds. The suites of this study compare the two methods.
 
-/// Holm's adjusted p values, in the order of the given ones: `p(i) = max over h <= i of min(1, (G −
-/// h + 1) · p(h))` for the sorted p values.
+/// Holm's adjusted p values, in the order of the given ones:
+/// `p(i) = max over h <= i of min(1, (G − h + 1) · p(h))` for the sorted p values.
 ///
 /// Rejecting those of at most α keeps P(any false rejection) at α, whatever the dependence.
 pub fn holm(p_values: &[f64]) -> Vec<f64> {
@@ -18,8 +18,8 @@ pub fn holm(p_values: &[f64]) -> Vec<f64> {
     adjusted
 }
 
-/// Benjamini and Hochberg's adjusted p values, in the order of the given ones: `p(i) = min over h
-/// >= i of min(1, G · p(h) / h)` for the sorted p values.
+/// Benjamini and Hochberg's adjusted p values, in the order of the given ones:
+/// `p(i) = min over h >= i of min(1, G · p(h) / h)` for the sorted p values.
 ///
 /// Rejecting those of at most α keeps the expected share of false ones among the rejections at α,
 /// for independent or positively dependent benchmarks.

@@ -22,7 +22,7 @@ const ALPHA: f64 = 0.05;
 
 /// Only builds vary, with variance 1 and this correlation between versions.
 fn only_builds(builds: usize, correlation: f64) -> Simulation {
-    let dimensions = SampleSizes { first_look: None, builds, executions: 1, measurements: 1 };
+    let dimensions = SampleSizes { first_analysis: None, builds, executions: 1, measurements: 1 };
     let truth = Levels { execution: 0.0, build: 0.0, version: 1.0 };
     Simulation { correlation, ..Simulation::new(truth, dimensions) }
 }

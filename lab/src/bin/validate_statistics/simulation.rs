@@ -120,8 +120,8 @@ impl Order {
 
 /// A truth to draw experiments from.
 ///
-/// Measurement `i` of execution `j` of build `k` is `mean + build effect + execution effect + drift
-/// + error`: the additive model of Kalibera et al. 2005 and 2006.
+/// Measurement `i` of execution `j` of build `k` is
+/// `mean + build effect + execution effect + drift + error`: the additive model of Kalibera et al. 2005 and 2006.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Simulation {
     /// The true value of the base, in the metric's unit. Effects should be far smaller, or a

@@ -54,7 +54,7 @@ fn is_regression(first: &Assessment, second: Option<&Assessment>) -> bool {
 /// Builds of which each contributes a variance of 1 to the difference of two versions.
 fn of_difference() -> Simulation {
     let dimensions =
-        SampleSizes { first_look: None, builds: BUILDS, executions: 1, measurements: 1 };
+        SampleSizes { first_analysis: None, builds: BUILDS, executions: 1, measurements: 1 };
     let truth = Levels { execution: 0.0, build: 0.0, version: 1.0 };
     // With correlation 1/2 the differences have the variance of the builds.
     Simulation { correlation: 0.5, ..Simulation::new(truth, dimensions) }
@@ -79,7 +79,7 @@ pub fn unchanged(sheet: &mut Sheet) {
 pub fn suites(sheet: &mut Sheet) {
     const CHANGED: usize = 5;
     let dimensions =
-        SampleSizes { first_look: None, builds: BUILDS, executions: 1, measurements: 1 };
+        SampleSizes { first_analysis: None, builds: BUILDS, executions: 1, measurements: 1 };
     let truth = Levels { execution: 0.0, build: 0.0, version: 1.0 };
     let same = Simulation::new(truth, dimensions);
     let changed = Simulation { shift: 2.0, ..same };

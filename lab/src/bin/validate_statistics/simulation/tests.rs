@@ -8,7 +8,7 @@ use super::*;
 
 const SHAPES: [Shape; 4] = [Shape::Normal, Shape::Skewed, Shape::Bimodal, Shape::Contaminated];
 const SHAPE: SampleSizes =
-    SampleSizes { first_look: None, builds: 4, executions: 3, measurements: 2 };
+    SampleSizes { first_analysis: None, builds: 4, executions: 3, measurements: 2 };
 
 fn components(version: f64, build: f64, execution: f64) -> Levels<f64> {
     Levels { execution, build, version }
@@ -52,7 +52,7 @@ fn only_levels_with_a_component_vary() {
 
 #[test]
 fn correlated_builds_of_both_versions_differ_as_requested() {
-    let many = SampleSizes { first_look: None, builds: 20_000, executions: 1, measurements: 1 };
+    let many = SampleSizes { first_analysis: None, builds: 20_000, executions: 1, measurements: 1 };
     for shape in SHAPES {
         for correlation in [0.0, 0.5, 1.0] {
             let mut simulation = Simulation::new(components(1.0, 0.0, 0.0), many);

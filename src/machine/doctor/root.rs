@@ -1,60 +1,6 @@
-//! The result of a check, and access to the machine's files below a root directory.
+//! Access to the machine's files below a root directory.
 
 use std::{fs, path::Path};
-
-/// The result of one check.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
-    /// The name of the check, for programs and people: `governor`.
-    pub check: &'static str,
-    /// The state of the machine: `powersave (driver intel_pstate)`.
-    pub found: String,
-    /// The consequence.
-    pub grade: Severity,
-    /// True if it may bias or blur the comparisons of rbench.
-    pub matters: bool,
-}
-
-impl Finding {
-    /// A finding that needs no action.
-    pub fn ok(check: &'static str, found: impl Into<String>) -> Self {
-        Self { check, found: found.into(), grade: Severity::Ok, matters: false }
-    }
-
-    /// A finding that rbench handles.
-    pub fn rbench(check: &'static str, found: impl Into<String>, how: impl Into<String>) -> Self {
-        Self { grade: Severity::Rbench(how.into()), ..Self::ok(check, found) }
-    }
-
-    /// A finding that only the user can fix.
-    pub fn user(check: &'static str, found: impl Into<String>, what: impl Into<String>) -> Self {
-        Self { grade: Severity::User(what.into()), ..Self::ok(check, found) }
-    }
-
-    /// A finding that cannot be changed on this machine.
-    pub fn never(check: &'static str, found: impl Into<String>, why: impl Into<String>) -> Self {
-        Self { grade: Severity::Never(why.into()), ..Self::ok(check, found) }
-    }
-
-    /// Marks the finding as relevant to comparisons.
-    #[must_use]
-    pub fn that_matters(self) -> Self {
-        Self { matters: true, ..self }
-    }
-}
-
-/// The action that a finding needs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Severity {
-    /// None.
-    Ok,
-    /// Handled by rbench, in this way.
-    Rbench(String),
-    /// Only the user can fix it: with this command, or else by this action.
-    User(String),
-    /// It cannot be changed on this machine, for this reason.
-    Never(String),
-}
 
 /// A root directory; tests use one with made-up files.
 pub struct Root<'r>(&'r Path);

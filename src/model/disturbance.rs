@@ -3,6 +3,10 @@
 //! Only disturbances that users can change or must know are reported. Turbo is neither: versions are measured
 //! interleaved, so heat affects both alike, and nearly every machine has turbo.
 
+/// The limit of involuntary context switches per second for an execution: a CPU shared with another busy process has a
+/// hundred per second and more, one on a quiet system a few.
+pub const MANY_SWITCHES: u32 = 50;
+
 /// A disturbance of measurements, imminent or past.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Disturbance {
