@@ -191,7 +191,7 @@ pub struct CompareArgs {
     /// Mode of both versions: interleaved on one CPU, or sequential [default: interleaved]
     #[arg(long, value_name = "HOW", help_heading = "Experiment")]
     pub mode: Option<Mode>,
-    /// What to measure, with which settings.
+    /// Settings of the experiment.
     #[command(flatten)]
     pub experiment: ExperimentArgs,
     /// The criteria of verdicts.
@@ -230,7 +230,7 @@ pub struct RunArgs {
     /// timed]
     #[arg(long = "metric", value_name = "NAME", value_delimiter = ',')]
     pub metrics: Vec<Metric>,
-    /// What to measure, with which settings.
+    /// Settings of the experiment.
     #[command(flatten)]
     pub experiment: ExperimentArgs,
     /// The format and the files of the report.

@@ -34,7 +34,7 @@ pub struct BisectArgs {
     /// Mode of both versions: interleaved on one CPU, or sequential [default: interleaved]
     #[arg(long, value_name = "HOW", help_heading = "Experiment")]
     pub mode: Option<Mode>,
-    /// What to measure, with which settings.
+    /// Settings of the experiment.
     #[command(flatten)]
     pub experiment: ExperimentArgs,
     /// The criteria of verdicts.

@@ -24,7 +24,7 @@ pub struct SelftestArgs {
     /// Also compare the version with itself by this tool, the same number of times.
     #[arg(long, value_name = "TOOL", help_heading = "Experiment")]
     pub against: Option<OtherTool>,
-    /// What to measure, with which settings.
+    /// Settings of the experiment.
     #[command(flatten)]
     pub experiment: ExperimentArgs,
     /// The format and the files of the report.
