@@ -1,4 +1,5 @@
-//! The command line: the clap structs, and nothing that touches files or processes.
+//! The command line: clap structs only. Doc comments of fields are the help texts. Nothing here touches files or
+//! processes.
 
 mod accept;
 mod bisect;
@@ -51,10 +52,10 @@ use crate::{
 #[derive(Debug, Parser)]
 #[command(name = "cargo-rbench", bin_name = "cargo rbench", version, max_term_width = 100)]
 pub struct Cli {
-    /// What to do.
+    /// The subcommand.
     #[command(subcommand)]
     pub command: Command,
-    /// When to use colours.
+    /// When to use colors.
     #[arg(
         long,
         global = true,
@@ -66,10 +67,11 @@ pub struct Cli {
         hide_env_values = true
     )]
     pub color: ColorChoice,
-    /// Print nothing but the report and errors: no progress, notes or warnings about what goes on.
+    /// Print only the report and errors, without progress, notes and warnings.
     #[arg(short, long, global = true, help_heading = "Output", display_order = 101)]
     pub quiet: bool,
-    /// Print what is done and why, with the exact commands of cargo and the linker: -vv with each process and decision.
+    /// Print each step with its reason, and the exact commands of cargo and the linker; -vv prints every process and
+    /// decision.
     #[arg(
         short,
         long,
@@ -90,21 +92,21 @@ pub struct Cli {
 pub enum Command {
     /// Build versions, each several times with different code layouts.
     Build(BuildArgs),
-    /// Compare two versions: measure both, and give a verdict on every benchmark.
+    /// Compare two versions: measure both and give a verdict on every benchmark.
     Compare(CompareArgs),
-    /// Compare in a job of continuous integration, and tell it there: summary, annotations, comment, reports.
+    /// Run `compare` in CI and publish the result: job summary, annotations, comment, reports.
     Ci(CiArgs),
-    /// Find the commits of a range that changed benchmarks, by comparing two of them at a time.
+    /// Find the commits of a range that changed benchmarks, by comparing pairs of commits.
     Bisect(BisectArgs),
     /// Measure versions and store the results.
     Run(RunArgs),
-    /// Accept that a commit made a benchmark slower: `compare` passes it from then on, up to a ceiling.
+    /// Accept the slowdown of a benchmark by a commit: `compare` then passes it, up to a ceiling.
     Accept(AcceptArgs),
-    /// Tell what a project should measure: which levels its benchmarks vary at, and what more builds would detect.
+    /// Recommend sample sizes from stored results: where benchmarks vary, and what more builds would detect.
     Plan(PlanArgs),
-    /// Examine what one or a few benchmarks' numbers are made of: warm-up, leaps, states, what ran before.
+    /// Investigate a benchmark's noise: warm-up, level shifts, multimodality, order effects.
     Diagnose(DiagnoseArgs),
-    /// Show how benchmarks changed over the stored commits, and since when: an overview, or every commit with a filter.
+    /// Show when benchmarks changed over the stored commits: an overview, or every commit with a filter.
     History(HistoryArgs),
     /// Show the stored results of a version: an overview, or every build and execution with a filter.
     Show(ShowArgs),
@@ -114,46 +116,46 @@ pub enum Command {
     Import(ImportArgs),
     /// List the functions whose machine code differs between two versions.
     Diff(DiffArgs),
-    /// Tell function by function where the instructions went that a version of a benchmark executes more or less.
+    /// Attribute a benchmark's change in executed instructions to functions.
     Explain(ExplainArgs),
     /// List the benchmarks of a version.
     List(ListArgs),
-    /// Execute one benchmark, or all of one bench target, once and print the measurements.
+    /// Run one benchmark, or all benchmarks of one bench target, once and print the measurements.
     Exec(ExecArgs),
-    /// Compare a version with itself, again and again: is this machine fit to judge?
+    /// Measure the false-positive rate on this machine, by comparing a version with itself repeatedly.
     Selftest(SelftestArgs),
-    /// Look at the project, tell what rbench finds, and write a bench.toml and a workflow.
+    /// Inspect the project, report the findings, and write a bench.toml and a CI workflow.
     Init(InitArgs),
-    /// Tell what of this machine makes comparisons less sure, and what can be done about it; changes nothing.
+    /// Check this machine for sources of noise and suggest fixes; changes nothing.
     Doctor(DoctorArgs),
     /// Remove old checkouts, compilations and builds from the cache.
     Clean(CleanArgs),
     /// Print completions for a shell.
     Completions(CompletionsArgs),
-    /// Show example comparisons in a small temporary project; takes about a minute.
+    /// Run example comparisons in a small temporary project; takes about a minute.
     Demo(DemoArgs),
 }
 
 /// `cargo rbench build`.
 #[derive(Debug, Args)]
 pub struct BuildArgs {
-    /// Versions to build: anything git understands (`HEAD~1`, a tag, a hash, `A..B`), or `.` for
-    /// the uncommitted tree.
+    /// Versions to build: any git revision (`HEAD~1`, a tag, a hash) or range `A..B`, or `.` for the
+    /// uncommitted tree.
     #[arg(default_value = "HEAD", value_name = "REV")]
     pub revisions: Vec<String>,
     /// Number of builds of each bench target [default: 10]
     #[arg(short = 'l', long, value_name = "L", value_parser = values::count)]
     pub builds: Option<u32>,
-    /// How builds are laid out.
+    /// The code layout of builds.
     #[command(flatten)]
     pub layout: LayoutArgs,
-    /// Which bench targets.
+    /// The bench targets to use.
     #[command(flatten)]
     pub target: TargetArgs,
-    /// How cargo compiles.
+    /// Options for cargo.
     #[command(flatten)]
     pub compile: CompileArgs,
-    /// How results are printed.
+    /// The format and the files of the report.
     #[command(flatten)]
     pub output: OutputArgs,
 }
@@ -161,13 +163,13 @@ pub struct BuildArgs {
 /// `cargo rbench compare`.
 #[derive(Clone, Debug, Args)]
 pub struct CompareArgs {
-    /// The options among all these that were given.
+    /// The options that were given, for suggested commands.
     #[command(flatten)]
     pub given: GivenOptions,
     /// The two versions.
     #[command(flatten)]
     pub versions: RevisionPair,
-    /// Judge the stored results of both versions instead of measuring.
+    /// Compare stored results of both versions instead of measuring.
     #[arg(long, help_heading = "Stored results", conflicts_with_all = [
         "no_skip", "budget", "until_decided", "parallel", "dry_run", "quick", "builds", "executions", "measurements", "cpu",
         "mode", "layout", "profile", "features", "all_features", "no_default_features", "cargo_args", "commands",
@@ -176,32 +178,32 @@ pub struct CompareArgs {
     /// With --stored: also compare results from different machines, compilers or settings.
     #[arg(long, help_heading = "Stored results", requires = "stored")]
     pub ignore_environment: bool,
-    /// Measure benchmarks that execute and read nothing that changed, too.
+    /// Also measure benchmarks that are unaffected: they execute no changed code and read no changed data.
     #[arg(long, help_heading = "Experiment")]
     pub no_skip: bool,
-    /// Measure for about this long at most, and spend it on the benchmarks that are most likely decided by it:
-    /// up to 40 builds of each. Compiling and linking are not counted, nor is the first look limited.
+    /// Measure for at most about this long, preferring the benchmarks that it most likely decides, with up to 40 builds
+    /// of each. Compiling and linking do not count, and the first interim analysis is not limited.
     #[arg(long, value_name = "TIME", value_parser = values::deadline, help_heading = "Experiment")]
     pub budget: Option<Duration>,
     /// Measure benchmarks until they are decided, with up to 160 builds of each.
     #[arg(long, help_heading = "Experiment")]
     pub until_decided: bool,
-    /// How the executions of both versions are interleaved [default: interleaved]
+    /// Mode of both versions: interleaved on one CPU, or sequential [default: interleaved]
     #[arg(long, value_name = "HOW", help_heading = "Experiment")]
     pub mode: Option<Mode>,
-    /// What is measured, and how.
+    /// Settings of the experiment.
     #[command(flatten)]
     pub experiment: ExperimentArgs,
-    /// How benchmarks are judged.
+    /// The criteria of verdicts.
     #[command(flatten)]
     pub verdict: VerdictArgs,
-    /// Which release the head is judged against as well.
+    /// A release to compare the head with, too.
     #[command(flatten)]
     pub gate: GateArgs,
-    /// Explain every verdict, not only those that need a look.
+    /// Explain every verdict, not only those that need attention.
     #[arg(long, help_heading = "Output")]
     pub reasons: bool,
-    /// How results are printed.
+    /// The format and the files of the report.
     #[command(flatten)]
     pub report: ReportArgs,
 }
@@ -209,29 +211,29 @@ pub struct CompareArgs {
 /// `cargo rbench run`.
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// The options among all these that were given.
+    /// The options that were given, for suggested commands.
     #[command(flatten)]
     pub given: GivenOptions,
-    /// Versions to measure: anything git understands, `.` for the uncommitted tree, or a range `A..B`, A included. Of
-    /// several, each is compared with the one before it, the newest first; what was compared already is skipped.
+    /// Versions to measure: any git revision, `.` for the uncommitted tree, or a range `A..B`, including A. With
+    /// several versions, rbench compares each with the one before it, the newest first, and skips stored comparisons.
     #[arg(default_value = "HEAD", value_name = "REV")]
     pub revisions: Vec<String>,
-    /// Measure at most this many of the versions, evenly spread.
+    /// Measure at most N of the versions, evenly spread.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub steps: Option<u32>,
-    /// Of several versions, compare the most informative ones until the time is over: the ends, then halves, first of
-    /// what changed.
+    /// With several versions, compare the most informative pairs until the time is over: the ends, then halves, changed
+    /// ones first.
     #[arg(long, value_name = "TIME", value_parser = values::deadline)]
     pub budget: Option<Duration>,
     /// Measure and report only these metrics, separated by commas: wall, user, system, peak-memory, cycles or bytes; or
-    /// instructions, allocations and allocated-bytes, which are counted by executions of their own [default: all that is
+    /// instructions, allocations and allocated-bytes, which are counted in separate executions [default: all that is
     /// timed]
     #[arg(long = "metric", value_name = "NAME", value_delimiter = ',')]
     pub metrics: Vec<Metric>,
-    /// What is measured, and how.
+    /// Settings of the experiment.
     #[command(flatten)]
     pub experiment: ExperimentArgs,
-    /// How results are printed.
+    /// The format and the files of the report.
     #[command(flatten)]
     pub report: ReportArgs,
 }
@@ -239,22 +241,22 @@ pub struct RunArgs {
 /// `cargo rbench diff`.
 #[derive(Debug, Args)]
 pub struct DiffArgs {
-    /// The options among all these that were given.
+    /// The options that were given, for suggested commands.
     #[command(flatten)]
     pub given: GivenOptions,
     /// The two versions.
     #[command(flatten)]
     pub versions: RevisionPair,
-    /// Trace the benchmarks of both versions, and tell which of them execute each changed function.
+    /// Trace the benchmarks of both versions, and show which ones execute each changed function.
     #[arg(long)]
     pub by_benchmark: bool,
-    /// Which bench targets.
+    /// The bench targets to use.
     #[command(flatten)]
     pub target: TargetArgs,
-    /// How cargo compiles.
+    /// Options for cargo.
     #[command(flatten)]
     pub compile: CompileArgs,
-    /// How results are printed.
+    /// The format and the files of the report.
     #[command(flatten)]
     pub output: OutputArgs,
 }
@@ -262,22 +264,22 @@ pub struct DiffArgs {
 /// `cargo rbench list`.
 #[derive(Debug, Args)]
 pub struct ListArgs {
-    /// The options among all these that were given.
+    /// The options that were given, for suggested commands.
     #[command(flatten)]
     pub given: GivenOptions,
-    /// The version: anything git understands, or `.` for the uncommitted tree.
+    /// The version: any git revision, or `.` for the uncommitted tree.
     #[arg(default_value = ".", value_name = "REV")]
     pub revision: String,
-    /// Which benchmarks.
+    /// Filters of benchmarks.
     #[command(flatten)]
     pub filter: FilterArgs,
-    /// Which bench targets.
+    /// The bench targets to use.
     #[command(flatten)]
     pub target: TargetArgs,
-    /// How cargo compiles.
+    /// Options for cargo.
     #[command(flatten)]
     pub compile: CompileArgs,
-    /// How results are printed.
+    /// The format and the files of the report.
     #[command(flatten)]
     pub output: OutputArgs,
 }
@@ -285,17 +287,17 @@ pub struct ListArgs {
 /// `cargo rbench exec`.
 #[derive(Debug, Args)]
 pub struct ExecArgs {
-    /// The options among all these that were given.
+    /// The options that were given, for suggested commands.
     #[command(flatten)]
     pub given: GivenOptions,
-    /// The version: anything git understands, or `.` for the uncommitted tree.
+    /// The version: any git revision, or `.` for the uncommitted tree.
     #[arg(default_value = ".", value_name = "REV")]
     pub revision: String,
-    /// Which benchmarks.
+    /// Filters of benchmarks.
     #[command(flatten)]
     pub filter: FilterArgs,
     /// Run all matching benchmarks of one bench target in one process, for benchmarks that share an
-    /// expensive set-up.
+    /// expensive setup.
     #[arg(long)]
     pub whole_target: bool,
     /// Number of measurements.
@@ -319,10 +321,10 @@ pub struct ExecArgs {
     /// Maximum duration of the process [default: 5min plus ten times the expected duration]
     #[arg(long, value_name = "TIME", value_parser = values::deadline)]
     pub deadline: Option<Duration>,
-    /// Which bench targets.
+    /// The bench targets to use.
     #[command(flatten)]
     pub target: TargetArgs,
-    /// How cargo compiles.
+    /// Options for cargo.
     #[command(flatten)]
     pub compile: CompileArgs,
 }
@@ -333,11 +335,11 @@ pub struct CleanArgs {
     /// Remove entries that have not been used for this long.
     #[arg(long, value_name = "TIME", default_value = "30d", value_parser = values::duration)]
     pub max_age: Duration,
-    /// Then remove the least recently used entries until at most this much is left: bytes, with an
+    /// Then remove the least recently used entries until at most this many bytes are left, with an
     /// optional K, M or G.
     #[arg(long, value_name = "SIZE", default_value = "10G", value_parser = values::size)]
     pub max_size: u64,
-    /// Show what would be removed without removing it.
+    /// Show what would be removed, without removing it.
     #[arg(long)]
     pub dry_run: bool,
     /// The manifest of the workspace [default: that of the current directory]
@@ -354,7 +356,7 @@ pub struct DemoArgs {
 }
 
 impl CompareArgs {
-    /// What writes commands with the options of this one, but for those that forbid to measure.
+    /// The writer of suggested commands, which repeat the options of this one that they share.
     pub fn command_line(&self) -> Rc<dyn CommandLine> {
         Rc::new(self.given.clone())
     }
@@ -369,8 +371,8 @@ impl Cli {
         )
     }
 
-    /// Parses the arguments of this process; prints help or usage errors and exits if asked to. Commands that
-    /// are suggested from now on name the toolchain that was typed.
+    /// Parses the arguments of this process. Prints help or a usage error, if any, and exits. Commands that are
+    /// suggested later use the toolchain that was typed.
     pub fn from_process() -> Self {
         shell::adopt_toolchain(|name| std::env::var_os(name));
         let matches = help::command().get_matches_from(without_cargo(std::env::args_os()));
@@ -384,7 +386,7 @@ impl Cli {
         Ok(cli)
     }
 
-    /// The command line of this process for a shell, without what may be secret in arguments for cargo.
+    /// The command line of this process, quoted for a shell, without possible secrets in arguments for cargo.
     pub fn typed() -> String {
         let words = without_cargo(std::env::args_os()).into_iter().skip(1);
         let words: Vec<String> = words.map(|word| word.to_string_lossy().into_owned()).collect();
@@ -393,7 +395,7 @@ impl Cli {
     }
 }
 
-/// Cargo runs `cargo rbench build` as `cargo-rbench rbench build`: the second word is dropped.
+/// Drops the second word: cargo runs `cargo rbench build` as `cargo-rbench rbench build`.
 fn without_cargo(args: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut args: Vec<OsString> = args.into_iter().collect();
     if args.get(1).is_some_and(|word| word == "rbench") {
@@ -402,7 +404,7 @@ fn without_cargo(args: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     args
 }
 
-/// The words of a command line, without what may be secret in arguments for cargo.
+/// Replaces possible secrets in arguments for cargo.
 fn shown_words(words: &[String]) -> Vec<String> {
     const OPTION: &str = "--cargo-arg";
     const JOINED: &str = "--cargo-arg=";
@@ -424,18 +426,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_command_line_definition_is_consistent() {
+    fn clap_definition_is_consistent() {
         help::command().debug_assert();
     }
 
     #[test]
-    fn the_word_that_cargo_inserts_is_dropped_once() {
+    fn word_inserted_by_cargo_is_dropped_once() {
         let dropped = without_cargo(["cargo-rbench", "rbench", "build"].map(OsString::from));
         assert_eq!(dropped, ["cargo-rbench", "build"]);
     }
 
     #[test]
-    fn a_command_line_is_shown_without_the_secrets_of_cargo() {
+    fn shown_command_line_has_no_secrets() {
         let words = |line: &str| shlex::split(line).unwrap();
         let typed = "list --cargo-arg --config --cargo-arg=env.TOKEN='s' x --cargo-arg -v env.A=b";
         let shown =
@@ -444,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_the_log_are_counted_by_a_flag_of_every_command() {
+    fn verbose_flag_is_counted_in_every_command() {
         let parse = |words: &str| Cli::parse_words(&shlex::split(words).unwrap());
         for words in ["clean -vv", "-vv compare", "list --verbose --verbose"] {
             assert_eq!(parse(words).unwrap().verbose, 2, "{words}");
@@ -454,7 +456,7 @@ mod tests {
     }
 
     #[test]
-    fn options_of_measuring_and_compiling_are_refused_for_what_is_stored() {
+    fn stored_conflicts_with_measuring_and_compiling() {
         for option in [
             "--builds=3",
             "--features=simd",
@@ -471,7 +473,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_comparison_has_versions_that_can_be_interleaved() {
+    fn mode_flag_belongs_only_to_comparisons() {
         let parse = |command| Cli::try_parse_from(["cargo-rbench", command, "--mode=interleaved"]);
         let Command::Compare(args) = parse("compare").unwrap().command else { panic!("another") };
         assert_eq!(args.mode, Some(Mode::Interleaved));

@@ -1,7 +1,7 @@
-//! The settings of one run: flags, else `bench.toml`, else the defaults.
+//! The settings of one run, resolved once: flags, else `bench.toml`, else the defaults.
 //!
-//! `bench.toml` is next to the workspace's `Cargo.toml`, in the working tree: it must be the same
-//! for all versions of an experiment. A list given by flags replaces the file's list.
+//! `bench.toml` is next to the workspace's `Cargo.toml`, in the working tree: so one
+//! file holds for all versions of an experiment. A list given by flags replaces the file's list.
 
 mod accepted;
 mod bench_toml;
@@ -25,16 +25,16 @@ pub use verdict::VerdictSettings;
 
 use crate::model::{CompileSettings, Layout, Strategy};
 
-/// How versions are built.
+/// The settings for building versions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BuildSettings {
-    /// How functions are arranged.
+    /// The order and the addresses of functions.
     pub layout: Layout,
-    /// Where builds come from.
+    /// One link for each build, or one compilation for each build.
     pub strategy: Strategy,
     /// The seed that all layout seeds are derived from.
     pub seed: u64,
-    /// How cargo compiles.
+    /// Cargo's options; they are part of the identity of a build.
     pub compile: CompileSettings,
 }
 
@@ -50,7 +50,7 @@ impl Default for BuildSettings {
 }
 
 impl BuildSettings {
-    /// The settings by flags, file and defaults.
+    /// Resolves the settings from flags, file and defaults.
     pub fn resolve(file: &BenchToml, flags: BuildOptions) -> Self {
         let default = Self::default();
         let table = file.build();

@@ -1,4 +1,4 @@
-//! The command line of `find`.
+//! The command line of `bisect`.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -17,38 +17,38 @@ use crate::{
 /// `cargo rbench bisect`.
 #[derive(Debug, Args)]
 pub struct BisectArgs {
-    /// The options among all these that were given.
+    /// The options that were given, for suggested commands.
     #[command(flatten)]
     pub given: GivenOptions,
-    /// The commits to search: A..B, those of B's own line of first parents that A does not have; `A..` ends at HEAD.
+    /// The commits to search: A..B, the first-parent line of B without the commits of A; `A..` ends at HEAD.
     #[arg(value_name = "A..B")]
     pub range: String,
-    /// Only benchmarks whose id matches one of these regular expressions, as with --filter [default: all that changed
+    /// Only benchmarks whose id matches one of these regular expressions, like --filter [default: all that changed
     /// between A and B]
     #[arg(value_name = "BENCH")]
     positional: Vec<String>,
-    /// Begin no further comparison after measuring for this long, and tell how far the search came; the same command
-    /// then goes on. Compiling is not counted.
+    /// Start no further comparison after measuring for this long, and report the progress; the same command then
+    /// continues the search. Compiling does not count.
     #[arg(long, value_name = "TIME", value_parser = values::deadline, help_heading = "Experiment")]
     pub budget: Option<Duration>,
-    /// How the executions of both versions are interleaved [default: interleaved]
+    /// Mode of both versions: interleaved on one CPU, or sequential [default: interleaved]
     #[arg(long, value_name = "HOW", help_heading = "Experiment")]
     pub mode: Option<Mode>,
-    /// What is measured, and how.
+    /// Settings of the experiment.
     #[command(flatten)]
     pub experiment: ExperimentArgs,
-    /// How benchmarks are judged.
+    /// The criteria of verdicts.
     #[command(flatten)]
     pub criteria: CriteriaOptions,
-    /// How results are printed.
+    /// The format and the files of the report.
     #[command(flatten)]
     pub report: ReportArgs,
 }
 
 impl BisectArgs {
-    /// As if it was typed for these benchmarks and this range, in this workspace.
+    /// Parses the command for these benchmarks and this range, in this workspace, as if it was typed.
     ///
-    /// Fails if clap does not understand that, as a range of a revision that looks like a flag.
+    /// Fails if clap refuses it.
     pub fn for_range<'b>(
         range: &str,
         benchmarks: impl IntoIterator<Item = &'b Benchmark>,
@@ -80,7 +80,7 @@ impl BisectArgs {
         }
     }
 
-    /// All filters.
+    /// The filters with and without `--filter`.
     pub fn patterns(&self) -> Vec<String> {
         self.positional.iter().chain(&self.experiment.patterns).cloned().collect()
     }
@@ -92,7 +92,7 @@ mod tests {
     use crate::model::Name;
 
     #[test]
-    fn benchmarks_whose_names_look_like_flags_are_searched_like_others() {
+    fn benchmark_ids_that_look_like_flags_are_no_flags() {
         let benchmark = |id: &str| Benchmark {
             package: "p".into(),
             target: "work".into(),

@@ -10,7 +10,7 @@ use super::{CompareArgs, FailOn};
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct CiArgs {
-    /// What to do instead of comparing.
+    /// A subcommand instead of comparing.
     #[command(subcommand)]
     pub command: Option<CiCommand>,
     /// The comparison.
@@ -18,12 +18,12 @@ pub struct CiArgs {
     pub run: CiRunArgs,
 }
 
-/// What else a job can do.
+/// The subcommands of `ci`.
 #[derive(Debug, Subcommand)]
 pub enum CiCommand {
-    /// Write the comment for a comparison that another job made, such as that of a fork: needs no checkout.
+    /// Write the comment for a comparison of another job, such as that of a fork; needs no checkout.
     Comment(CiCommentArgs),
-    /// Join the comparisons of all parts of --partition, and report them as one: needs no checkout.
+    /// Merge the comparisons of all parts of --partition and report them as one; needs no checkout.
     Merge(CiMergeArgs),
 }
 
@@ -36,15 +36,15 @@ pub enum CiCommand {
     "The new version [default: the commit that the job is about]"
 )))]
 pub struct CiRunArgs {
-    /// What `compare` has.
+    /// The options of `compare`.
     #[command(flatten)]
     pub compare: CompareArgs,
-    /// Where it is told.
+    /// Options for publishing.
     #[command(flatten)]
     pub place: CiPlaceArgs,
 }
 
-/// Where a comparison is told.
+/// Options for publishing a comparison.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "CI")]
 pub struct CiPlaceArgs {
@@ -54,10 +54,10 @@ pub struct CiPlaceArgs {
     /// Write compare.json, report.md and other reports into this directory.
     #[arg(long, value_name = "DIR", default_value = "target/rbench-report")]
     pub output_dir: PathBuf,
-    /// How the comment is found again: jobs with different names have comments of their own.
+    /// The name that identifies the comment: jobs with different names write separate comments.
     #[arg(long, value_name = "NAME", default_value = "default", value_parser = comment_name)]
     pub comment_name: String,
-    /// Write no comment.
+    /// Do not write a comment.
     #[arg(long)]
     pub no_comment: bool,
 }
@@ -65,13 +65,14 @@ pub struct CiPlaceArgs {
 /// `cargo rbench ci comment`.
 #[derive(Debug, Args)]
 pub struct CiCommentArgs {
-    /// What `ci` or `compare --output` wrote; if there is no such file, an earlier comment says that nothing was compared.
+    /// The JSON file that `ci` or `compare --output` wrote. If it does not exist, an earlier comment is updated to say
+    /// that nothing was compared.
     #[arg(long, value_name = "FILE", required_unless_present = "stale")]
     pub from: Option<PathBuf>,
-    /// Mark an earlier comment as stale: a comparison of a newer commit has begun.
+    /// Mark an earlier comment as stale, since a comparison of a newer commit has started.
     #[arg(long, conflicts_with = "from")]
     pub stale: bool,
-    /// How the comment is found again.
+    /// The name that identifies the comment.
     #[arg(long, value_name = "NAME", default_value = "default", value_parser = comment_name)]
     pub comment_name: String,
 }
@@ -82,7 +83,7 @@ pub struct CiMergeArgs {
     /// The compare.json of each part.
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
-    /// Where it is told.
+    /// Options for publishing.
     #[command(flatten)]
     pub place: CiPlaceArgs,
     /// Verdicts that make the command fail; a failed benchmark always does.
@@ -97,11 +98,11 @@ pub enum CiProvider {
     Github,
     /// GitLab CI.
     Gitlab,
-    /// None: flags say everything.
+    /// No service: flags give all information.
     None,
 }
 
-/// The name of a comment, which stands in an HTML comment.
+/// Parses the name of a comment. It is part of an HTML comment, so it must not end that.
 fn comment_name(name: &str) -> Result<String, String> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     if name.is_empty() || name.len() > 50 || name.contains("--") || !name.chars().all(is_plain) {
@@ -126,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_are_flags_and_all_else_is_as_for_compare() {
+    fn ci_takes_versions_as_flags_and_options_of_compare() {
         let args = parsed("ci --base main --head topic --budget 5min --partition hash:1/2 --quick");
         assert_eq!(args.run.compare.versions.typed(), [Some("main"), Some("topic")]);
         assert!(args.run.compare.budget.is_some() && args.run.compare.experiment.measure.quick);
@@ -135,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_else_a_job_can_do_is_a_command_of_its_own() {
+    fn merge_and_comment_are_subcommands() {
         let merge = parsed("ci merge a.json b.json --fail-on never").command;
         assert!(matches!(merge, Some(CiCommand::Merge(args)) if args.files.len() == 2));
         let comment = parsed("ci comment --from compare.json --comment-name fast").command;
@@ -143,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_of_a_comment_ends_no_html_comment() {
+    fn comment_name_cannot_end_an_html_comment() {
         for wrong in ["", "a b", "a-->", "a--b", "ä", &"a".repeat(51)] {
             assert!(comment_name(wrong).is_err(), "{wrong}");
         }

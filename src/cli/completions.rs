@@ -9,7 +9,7 @@ use clap::Args;
 pub struct CompletionsArgs {
     /// The shell.
     pub shell: clap_complete::Shell,
-    /// Write a file into this directory, named as the shell wants it, instead of printing.
+    /// Write a file into this directory, with the name that the shell expects, instead of printing.
     #[arg(long, value_name = "DIR")]
     pub output: Option<PathBuf>,
 }

@@ -10,58 +10,58 @@ use super::{
 };
 use crate::{model::InterimAnalyses, stats::Estimator};
 
-/// How many busy processes there may be: more are certainly a mistake.
+/// The maximum number of busy processes: more are certainly a mistake.
 const MOST_LOAD: i64 = 1024;
 
 /// `cargo rbench diagnose`.
 #[derive(Debug, Args)]
 pub struct DiagnoseArgs {
-    /// The options among all these that were given.
+    /// The options that were given, for suggested commands.
     #[command(flatten)]
     pub given: GivenOptions,
-    /// The version: anything git understands, or `.` for the uncommitted tree.
+    /// The version: any git revision, or `.` for the uncommitted tree.
     #[arg(value_name = "REV", default_value = "HEAD")]
     pub revision: String,
-    /// Which benchmarks: one or a few, since each takes up to a minute.
+    /// Filters of benchmarks: one or a few, since each takes up to a minute.
     #[command(flatten)]
     pub filter: FilterArgs,
-    /// Report on what is stored instead of measuring, and tell what cannot be answered from it.
+    /// Use stored results instead of measuring, and report the questions that they cannot answer.
     #[arg(long, help_heading = "Stored results", conflicts_with_all = [
         "long", "load", "builds", "executions", "measurements", "warm_up", "min_time", "cpu", "deadline",
         "layout", "profile", "features", "all_features", "no_default_features", "cargo_args", "commands",
     ])]
     pub from_stored: bool,
-    /// Write plots as SVG files into this directory, which is made if it is not there.
+    /// Write plots as SVG files into this directory, which is created if it does not exist.
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub plots: Option<PathBuf>,
-    /// How much is measured.
+    /// Sample sizes and times.
     #[command(flatten)]
     pub effort: DiagnosisSampling,
-    /// What sizes matter.
+    /// Limits for warnings.
     #[command(flatten)]
     pub criteria: DiagnosisCriteria,
-    /// How builds are laid out.
+    /// The code layout of builds.
     #[command(flatten)]
     pub layout: LayoutArgs,
-    /// Which bench targets.
+    /// The bench targets to use.
     #[command(flatten)]
     pub target: TargetArgs,
-    /// How cargo compiles.
+    /// Options for cargo.
     #[command(flatten)]
     pub compile: CompileArgs,
-    /// How results are printed.
+    /// The format and the files of the report.
     #[command(flatten)]
     pub report: ReportArgs,
 }
 
-/// How much a diagnosis measures. The numbers of `bench.toml` are about comparisons, and mean nothing here.
+/// The sample sizes of a diagnosis. Those of `bench.toml` are for comparisons and do not apply here.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Experiment")]
 pub struct DiagnosisSampling {
-    /// Take thousands of measurements in each execution; takes about ten times as long.
+    /// Take thousands of measurements in each execution, which takes about ten times as long.
     #[arg(long)]
     pub long: bool,
-    /// Keep this many processes busy beside what is measured.
+    /// Keep N processes busy while measuring.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=MOST_LOAD))]
     pub load: u32,
     /// Number of builds, each with a different code layout [default: 10]
@@ -73,7 +73,7 @@ pub struct DiagnosisSampling {
     /// Number of measurements in each execution [default: 200, fewer of slow benchmarks; 2000 with --long]
     #[arg(short = 'n', long, value_name = "N", value_parser = values::count)]
     pub measurements: Option<u32>,
-    /// Duration of a warm-up before the first measurement, which hides how the benchmark begins
+    /// Duration of a warm-up before the first measurement, which hides the benchmark's own warm-up
     /// [default: 0ms]
     #[arg(long, value_name = "TIME", value_parser = values::time)]
     pub warm_up: Option<Duration>,
@@ -88,21 +88,21 @@ pub struct DiagnosisSampling {
     pub cpu: Option<usize>,
 }
 
-/// What a diagnosis warns of.
+/// The limits for warnings of a diagnosis.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Warnings")]
 pub struct DiagnosisCriteria {
-    /// Smallest change that matters to you: nothing much smaller is warned of [default: 1%]
+    /// Smallest change that matters to you: there are no warnings about much smaller effects [default: 1%]
     #[arg(long, value_name = "SHARE", value_parser = values::share)]
     pub min_effect: Option<f64>,
-    /// Estimator that the variance is divided by: mean, trimmed-mean, median, lower-quartile or minimum
+    /// Estimator whose variance is split into levels: mean, trimmed-mean, median, lower-quartile or minimum
     /// [default: minimum]
     #[arg(long, value_name = "NAME")]
     pub estimator: Option<Estimator>,
 }
 
 impl DiagnosisSampling {
-    /// What was typed of how much is measured.
+    /// The given sample sizes and times.
     pub fn typed(&self) -> SamplingOptions {
         SamplingOptions {
             builds: self.builds,

@@ -8,23 +8,23 @@ use crate::git::is_range;
 /// `cargo rbench explain`.
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
-    /// The options among all these that were given.
+    /// The options that were given, for suggested commands.
     #[command(flatten)]
     pub given: GivenOptions,
-    /// The two versions, or a range A..B, or none for HEAD~1 and HEAD; and last a benchmark, as a regular expression
-    /// that only its id matches.
+    /// The two versions, or a range A..B, or nothing for HEAD~1 and HEAD; then the benchmark, as a regular expression
+    /// that matches only its id.
     #[arg(value_names = ["A", "B", "BENCH"], required = true, num_args = 1..=3)]
     words: Vec<String>,
-    /// Match the benchmark against whole ids, not as a regular expression.
+    /// Match BENCH as a whole id, not as a regular expression.
     #[arg(long)]
     pub exact: bool,
-    /// Which bench targets.
+    /// The bench targets to use.
     #[command(flatten)]
     pub target: TargetArgs,
-    /// How cargo compiles.
+    /// Options for cargo.
     #[command(flatten)]
     pub compile: CompileArgs,
-    /// How results are printed.
+    /// The format and the files of the report.
     #[command(flatten)]
     pub report: ReportArgs,
 }
@@ -40,8 +40,8 @@ impl ExplainArgs {
         self.words.last().map_or("", String::as_str)
     }
 
-    /// Whether the only word is a version that was typed without a benchmark behind it: a range. Behind versions, two
-    /// dots are part of a regular expression.
+    /// True if the only argument is a range, so that the benchmark is missing. After versions, two dots are part of a
+    /// regular expression.
     pub fn lacks_benchmark(&self) -> bool {
         !self.exact && self.words.len() == 1 && is_range(self.benchmark())
     }
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_word_is_the_benchmark_and_those_before_are_versions() {
+    fn last_argument_is_the_benchmark_after_versions() {
         for (words, versions) in [
             (&["parse"][..], ["HEAD~1", "HEAD"]),
             (&["main", "parse"], ["main", "HEAD"]),

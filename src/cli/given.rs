@@ -14,7 +14,7 @@ use crate::{
     shell::{CommandLine, cargo, option, quoted},
 };
 
-/// Options about one report, or about results that are stored already, which no suggestion carries.
+/// Options of one report or of stored results, which no suggestion repeats.
 const OWN: [&str; 10] = [
     "reasons",
     "quiet",
@@ -28,27 +28,27 @@ const OWN: [&str; 10] = [
     "partition",
 ];
 
-/// The id of the filters that are given without a flag.
+/// The clap id of filters without a flag.
 const FILTERS: &str = "positional";
 
 /// The option for arguments of cargo, which may hold secrets.
 const CARGO_ARGUMENTS: &str = "cargo-arg";
 
-/// The options that were given on the command line, by their long names; a switch has no value. Secrets
-/// are not among the values.
+/// The options on the command line, by their long names; a switch has no value. Secrets in values are
+/// replaced.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GivenOptions(Vec<(String, Option<String>)>);
 
 impl GivenOptions {
-    /// These options but for some.
+    /// Returns these options without some.
     #[must_use]
     pub fn without(&self, names: &[&str]) -> Self {
         let options = self.0.iter().filter(|(name, _)| !names.contains(&name.as_str()));
         Self(options.cloned().collect())
     }
 
-    /// The same command with `word`, which is not a revision, as a filter of `revision`'s benchmarks;
-    /// `None` if the word cannot be a filter.
+    /// Suggests the same command with `word`, which is not a revision, as a filter of `revision`'s
+    /// benchmarks; `None` if the word cannot be a filter.
     pub fn as_filter(&self, subcommand: &str, revision: &str, word: &str) -> Option<String> {
         let is_revision =
             word.is_empty() || word.contains(['~', '^', ':', '@']) || word == revision;
@@ -61,8 +61,8 @@ impl GivenOptions {
 }
 
 impl CommandLine for GivenOptions {
-    /// A command line for a shell: the subcommand with these arguments and `options`, and with those
-    /// given options that it has as well and that `options` does not replace.
+    /// Writes a command line for a shell: the subcommand with these arguments and `options`, and with
+    /// the given options that it has, too, and that `options` does not replace.
     fn suggest(
         &self,
         subcommand: &str,
@@ -78,7 +78,7 @@ impl CommandLine for GivenOptions {
         let given = self.0.iter().map(|(name, value)| (name.as_str(), value.as_deref()));
         let carried = given.filter(|(name, _)| {
             let replaced = options.iter().any(|(other, _)| {
-                // What takes so many builds may take longer.
+                // A suggested number of builds may take longer than the given budget.
                 let is_number = matches!(*other, "builds" | "executions");
                 other == name || *name == "budget" && is_number
             });
@@ -87,7 +87,7 @@ impl CommandLine for GivenOptions {
         let options = options.iter().copied().chain(carried);
         let options = options.map(|(name, value)| option(name, value));
         let quoted_arguments = arguments.iter().map(quoted);
-        // What begins with `-` is no option only after `--`, where nothing else is either.
+        // An argument that begins with `-` must be after `--`, and no option can follow there.
         let words: Vec<String> = if arguments.iter().any(|word| word.starts_with('-')) {
             options.chain(["--".to_owned()]).chain(quoted_arguments).collect()
         } else {
@@ -132,7 +132,7 @@ impl FromArgMatches for GivenOptions {
     }
 }
 
-/// Has no options of its own: it sees those of the command that it is flattened into.
+/// Adds no options: it reads those of the command that it is flattened into.
 impl Args for GivenOptions {
     fn augment_args(command: Command) -> Command {
         command

@@ -1,4 +1,4 @@
-//! Groups of flags that several subcommands share.
+//! Groups of flags that several subcommands share, so that they have the same names and help everywhere.
 
 use std::path::PathBuf;
 
@@ -10,10 +10,10 @@ use crate::{
     model::{Layout, Metric, Mode, Partition, TargetFilter},
 };
 
-/// Which benchmarks are meant, for commands that take filters as their last positional arguments.
+/// Filters of benchmarks, for commands that take filters as their last positional arguments.
 #[derive(Debug, Args)]
 pub struct FilterArgs {
-    /// Only benchmarks whose id matches one of these regular expressions, as with --filter.
+    /// Only benchmarks whose id matches one of these regular expressions, like --filter.
     #[arg(value_name = "FILTER")]
     positional: Vec<String>,
     /// Only benchmarks whose id matches this regular expression; may be repeated.
@@ -25,13 +25,13 @@ pub struct FilterArgs {
 }
 
 impl FilterArgs {
-    /// All filters.
+    /// The filters with and without `--filter`.
     pub fn patterns(&self) -> Vec<String> {
         self.positional.iter().chain(&self.filter).cloned().collect()
     }
 }
 
-/// Which bench targets are meant.
+/// Filters of bench targets.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Bench targets")]
 pub struct TargetArgs {
@@ -41,8 +41,8 @@ pub struct TargetArgs {
     /// Only bench targets with this name; may be repeated.
     #[arg(long, value_name = "NAME")]
     pub bench: Vec<String>,
-    /// Run this program of the workspace instead, as a benchmark that needs no bench target: 'tool --quick'; may be
-    /// repeated. Each version has its own, built by rbench with --profile. It runs in the workspace's directory.
+    /// Run this program of the workspace as a benchmark instead of bench targets, for example 'tool --quick'; may be
+    /// repeated. rbench builds the program of each version with --profile, and runs it in the workspace's directory.
     #[arg(long = "command", value_name = "COMMAND", conflicts_with = "bench")]
     pub commands: Vec<Once>,
     /// Exclude bench targets of this package; may be repeated.
@@ -51,7 +51,7 @@ pub struct TargetArgs {
     /// The manifest of the workspace [default: that of the current directory]
     #[arg(long, value_name = "PATH")]
     pub manifest_path: Option<PathBuf>,
-    /// Set a key of bench.toml for this command, as if the file had it: --config verdict.rule=overlap; may be repeated.
+    /// Set a key of bench.toml for this command only, for example --config verdict.rule=overlap; may be repeated.
     #[arg(long, value_name = "KEY=VALUE")]
     pub config: Vec<String>,
 }
@@ -67,7 +67,7 @@ impl From<&TargetArgs> for TargetFilter {
     }
 }
 
-/// How cargo compiles.
+/// Options for cargo.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Compilation")]
 pub struct CompileArgs {
@@ -89,7 +89,7 @@ pub struct CompileArgs {
 }
 
 impl CompileArgs {
-    /// The flags as options of a build, together with those of its layout.
+    /// Converts the flags, with those of the layout, into build options.
     pub fn options(&self, layout: &LayoutArgs) -> BuildOptions {
         BuildOptions {
             layout: layout.layout,
@@ -103,23 +103,23 @@ impl CompileArgs {
     }
 }
 
-/// How builds are laid out.
+/// The code layout of builds.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Layouts")]
 pub struct LayoutArgs {
-    /// How functions are arranged [default: same-address]
+    /// Placement of functions in each build [default: same-address]
     #[arg(long)]
     pub layout: Option<Layout>,
 }
 
-/// How versions are measured.
+/// Sample sizes, and the CPU.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Experiment")]
 pub struct MeasureArgs {
-    /// A quick first look: 5 builds, 1 execution, and 20 measurements in turns, otherwise 5.
+    /// Measure quickly, with wide intervals: 5 builds, 1 execution, and 20 measurements if interleaved, otherwise 5.
     #[arg(long)]
     pub quick: bool,
-    /// How much is measured.
+    /// Sample sizes.
     #[command(flatten)]
     pub sampling: SamplingOptions,
     /// Pin benchmarks to this CPU.
@@ -128,14 +128,14 @@ pub struct MeasureArgs {
 }
 
 impl MeasureArgs {
-    /// The sample sizes that were typed; else, with `--quick`, those of a quick run in this mode.
+    /// Returns the given sample sizes; with `--quick`, absent ones are those of a quick run in this mode.
     pub fn options(&self, mode: Mode) -> SamplingOptions {
         let quick = self.quick.then(|| SamplingOptions::quick(mode));
         self.sampling.or_else(quick.unwrap_or_default())
     }
 }
 
-/// What an experiment measures, and how.
+/// The options of commands that measure.
 #[derive(Clone, Debug, Args)]
 pub struct ExperimentArgs {
     /// Only benchmarks whose id matches this regular expression; may be repeated.
@@ -144,38 +144,38 @@ pub struct ExperimentArgs {
     /// Match filters against whole benchmark ids, not as regular expressions.
     #[arg(long)]
     pub exact: bool,
-    /// Only the benchmarks of one of several parts, such as hash:1/3: each is in one part, in every version and on
-    /// every machine.
+    /// Only the benchmarks of one of several parts, for example hash:1/3. Each benchmark is in the same part in every
+    /// version and on every machine.
     #[arg(long, value_name = "PART")]
     pub partition: Option<Partition>,
-    /// Print the plan with its minimum duration, without measuring (compiles to list benchmarks).
+    /// Print the plan with its minimum duration, without measuring; compiles to list benchmarks.
     #[arg(long)]
     pub dry_run: bool,
-    /// How versions are measured.
+    /// Sample sizes, and the CPU.
     #[command(flatten)]
     pub measure: MeasureArgs,
-    /// How builds are laid out.
+    /// The code layout of builds.
     #[command(flatten)]
     pub layout: LayoutArgs,
-    /// Which bench targets.
+    /// The bench targets to use.
     #[command(flatten)]
     pub target: TargetArgs,
-    /// How cargo compiles.
+    /// Options for cargo.
     #[command(flatten)]
     pub compile: CompileArgs,
 }
 
-/// A release that the head is judged against as well.
+/// A release that the head is also compared with.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Verdict")]
 pub struct GateArgs {
-    /// Judge HEAD against this release as well: a tag or any other revision, `last-release` for the newest release
-    /// before HEAD, or `none` [default: none, or `against` of the table `gate` in bench.toml]
+    /// Also compare HEAD with this release: a tag or any other revision, `last-release` for the newest release before
+    /// HEAD, or `none` [default: none, or `base` of the table `gate` in bench.toml]
     #[arg(long, value_name = "REV")]
     pub also_base: Option<String>,
 }
 
-/// How benchmarks are judged, and how verdicts affect the exit code.
+/// The criteria of verdicts, and their effect on the exit code.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Verdict")]
 pub struct VerdictArgs {
@@ -190,23 +190,23 @@ pub struct VerdictArgs {
 /// Verdicts that make the command fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum FailOn {
-    /// None: regressions are reported, and only a failed benchmark makes the command fail.
+    /// No verdict: regressions are reported, but only a failed benchmark makes the command fail.
     Never,
     /// A regression (exit code 1).
     Regression,
     /// A regression (exit code 1), or a verdict that is inconclusive or not comparable, or nothing compared
     /// at all (exit code 5).
     Inconclusive,
-    /// A regression in time or in instructions, if both are judged (exit code 1).
+    /// A regression in time or in instructions, if both are compared (exit code 1).
     Instructions,
-    /// A regression in time or in allocations, if both are judged (exit code 1).
+    /// A regression in time or in allocations, if both are compared (exit code 1).
     Allocations,
-    /// A regression in time or in allocated bytes, if both are judged (exit code 1).
+    /// A regression in time or in allocated bytes, if both are compared (exit code 1).
     AllocatedBytes,
 }
 
 impl FailOn {
-    /// The metric that is counted and decides beside time.
+    /// The counted metric that affects the exit code in addition to time.
     pub fn metric(self) -> Option<Metric> {
         match self {
             Self::Never | Self::Regression | Self::Inconclusive => None,
@@ -217,7 +217,7 @@ impl FailOn {
     }
 }
 
-/// How results are printed.
+/// The format of a result.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub struct OutputArgs {
@@ -226,20 +226,20 @@ pub struct OutputArgs {
     pub format: Format,
 }
 
-/// How comparisons are reported.
+/// The format and the files of a report.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub struct ReportArgs {
     /// The format of the report on standard output.
     #[arg(long, default_value = "text")]
     pub format: ReportFormat,
-    /// Where the report is also written.
+    /// Files for the report.
     #[command(flatten)]
     pub output: OutputFileArgs,
 }
 
 impl ReportArgs {
-    /// Whether the report is also a web page.
+    /// True if the report is also a web page.
     pub fn has_page(&self) -> bool {
         let is_page = |file: &OutputFile| file.format == ReportFormat::Html;
         self.format == ReportFormat::Html || self.output.files.iter().any(is_page)
@@ -249,7 +249,7 @@ impl ReportArgs {
 /// The files that a report is written to.
 #[derive(Clone, Debug, Args)]
 pub struct OutputFileArgs {
-    /// Write the report to this file too, in the format of its ending: .html, .json, .md or .txt; may
+    /// Also write the report to this file, in the format of its extension: .html, .json, .md or .txt; may
     /// be repeated.
     #[arg(long = "output", id = "output", value_name = "FILE", value_parser = OutputFile::parse)]
     pub files: Vec<OutputFile>,
@@ -273,7 +273,7 @@ pub enum ReportFormat {
     Json,
     /// For pull requests.
     Markdown,
-    /// For a browser: one file that needs no network.
+    /// For browsers: one file that needs no network.
     Html,
 }
 
@@ -286,14 +286,14 @@ impl ReportFormat {
 /// A file that a report is written to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutputFile {
-    /// Where it is.
+    /// The path of the file.
     pub path: PathBuf,
     /// The format that its extension selects.
     pub format: ReportFormat,
 }
 
 impl OutputFile {
-    /// The file at this path, if its extension is known.
+    /// Parses a path, whose extension must be that of a format.
     pub fn parse(path: &str) -> Result<Self, String> {
         let path = PathBuf::from(path);
         let ending = path.extension().and_then(|ending| ending.to_str());

@@ -1,4 +1,5 @@
-//! How the command line is explained: colours, examples, and which options a short help shows.
+//! The help: colors, examples, and the options in the short help. It is separate from the clap structs, so that those
+//! stay readable.
 
 use std::io::Write;
 
@@ -22,10 +23,10 @@ const STYLES: Styles = Styles::styled()
     .valid(AnsiColor::Cyan.on_default())
     .invalid(AnsiColor::Yellow.on_default());
 
-/// The commands whose options are so many that `-h` shows only the [common](COMMON) ones.
+/// The commands with so many options that `-h` shows only the [common](COMMON) ones.
 const LONG: [&str; 7] = ["compare", "ci", "bisect", "run", "selftest", "diagnose", "plan"];
 
-/// The options, by their long names, that most comparisons need.
+/// The options that most comparisons need, by their long names, in the order of the help.
 const COMMON: [&str; 18] = [
     "filter",
     "exact",
@@ -47,10 +48,10 @@ const COMMON: [&str; 18] = [
     "output",
 ];
 
-/// A command line and what it is for.
+/// A command line and its purpose.
 type Example = (&'static str, &'static str);
 
-/// Examples of each command; those without options need none.
+/// The examples of each command.
 const EXAMPLES: &[(&str, &[Example])] = &[
     ("build", &[("build HEAD~1 HEAD -l 5", "five builds of each of two versions")]),
     (
@@ -58,10 +59,10 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             ("compare", "the last two commits"),
             ("compare main .", "main and the uncommitted tree"),
-            ("compare main..topic --quick", "a first look, with wide intervals"),
+            ("compare main..topic --quick", "quickly, with wide intervals"),
             ("compare --filter '^parse/' -l 30", "some benchmarks, with more builds"),
-            ("compare main HEAD --budget 5min", "what five minutes of measuring decide"),
-            ("compare --also-base v1.2.0", "the last two commits, and all since a release"),
+            ("compare main HEAD --budget 5min", "with at most five minutes of measuring"),
+            ("compare --also-base v1.2.0", "the last two commits, and HEAD with a release"),
             ("compare --command 'tool --quick'", "a program of the workspace as a benchmark"),
             ("compare --stored --output page.html", "stored results as a web page"),
         ],
@@ -71,11 +72,11 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             (
                 "ci --budget 10min",
-                "what ten minutes of measuring decide, in a job of GitHub or GitLab",
+                "with at most ten minutes of measuring, in a job of GitHub or GitLab",
             ),
             ("ci --partition hash:1/4", "the benchmarks of the first of four jobs"),
-            ("ci merge part-1.json part-2.json", "all parts together"),
-            ("ci comment --from compare.json", "the comment for a fork, in a job of its own"),
+            ("ci merge part-1.json part-2.json", "one report on all parts"),
+            ("ci comment --from compare.json", "the comment for a fork, in a separate job"),
             ("ci --base origin/main", "on another service"),
         ],
     ),
@@ -84,7 +85,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             ("bisect v1.2.0..HEAD", "all benchmarks that changed since a release"),
             ("bisect v1.2.0.. '^parse/'", "some benchmarks"),
-            ("bisect main~50..main --budget 1h", "as far as an hour of measuring leads"),
+            ("bisect main~50..main --budget 1h", "with at most an hour of measuring"),
         ],
     ),
     (
@@ -96,18 +97,18 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     ("accept", &[("accept HEAD parse --reason 'checks UTF-8'", "a slowdown on purpose")]),
-    ("plan", &[("plan --filter '^parse/'", "what pays: builds, executions or measurements")]),
+    ("plan", &[("plan --filter '^parse/'", "the best sample sizes for some benchmarks")]),
     (
         "diagnose",
-        &[("diagnose HEAD parse --plots plots", "a long look at one benchmark, with plots")],
+        &[("diagnose HEAD parse --plots plots", "the noise of one benchmark, with plots")],
     ),
     (
         "history",
         &[
-            ("history", "what changed since when; then all benchmarks"),
-            ("history --changes-only --since v1.0", "only what changed since a release"),
+            ("history", "suspected changes, then all benchmarks"),
+            ("history --changes-only --since v1.0", "only changes since a release"),
             ("history parse", "some benchmarks, commit by commit"),
-            ("history --path src/parser", "only what changed where a commit changed the parser"),
+            ("history --path src/parser", "only changes at commits that changed the parser"),
             ("history --last 200 --output page.html", "the newest 200 versions as a web page"),
         ],
     ),
@@ -131,7 +132,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         "explain",
         &[
             ("explain main . parse/long", "a benchmark of main and of the uncommitted tree"),
-            ("explain HEAD~1..HEAD '^sort$'", "what the last commit did to another one"),
+            ("explain HEAD~1..HEAD '^sort$'", "another benchmark and the last commit"),
         ],
     ),
     (
@@ -145,18 +146,18 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     (
         "selftest",
         &[
-            ("selftest", "is this machine fit to judge?"),
-            ("selftest --against criterion", "the same, beside criterion's own verdicts"),
+            ("selftest", "the false-positive rate on this machine"),
+            ("selftest --against criterion", "the same, and that of stock criterion"),
         ],
     ),
     (
         "init",
         &[
-            ("init --dry-run", "what the project has, and what would be written"),
+            ("init --dry-run", "the findings and the files that would be written"),
             ("init --ci github", "write bench.toml and a workflow for pull requests"),
         ],
     ),
-    ("doctor", &[("doctor", "what of this machine blurs comparisons")]),
+    ("doctor", &[("doctor", "sources of noise on this machine, with fixes")]),
     (
         "completions",
         &[("completions bash", "for ~/.local/share/bash-completion/completions/cargo-rbench")],
@@ -164,14 +165,14 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     (
         "clean",
         &[
-            ("clean --dry-run", "what could be removed from the cache"),
+            ("clean --dry-run", "the entries that would be removed from the cache"),
             ("clean --max-size 2G", "keep two gigabytes"),
         ],
     ),
     ("demo", &[("demo", "example comparisons in a temporary project")]),
 ];
 
-/// The command line with all that explains it.
+/// Returns the complete clap definition, with styles, examples and short help.
 pub fn command() -> Command {
     let mut all = Cli::command().styles(STYLES).after_help(
         "A first comparison: cargo rbench init --dry-run, then cargo rbench compare --quick\n\
@@ -186,7 +187,7 @@ pub fn command() -> Command {
     all.mut_arg("color", |argument| argument.hide_short_help(true))
 }
 
-/// The examples in columns.
+/// Formats examples in columns.
 fn listed(examples: &[Example]) -> String {
     let typed = |(line, _): &Example| format!("cargo rbench {line}");
     let width = examples.iter().map(|example| typed(example).len()).max().unwrap_or_default();
@@ -195,7 +196,7 @@ fn listed(examples: &[Example]) -> String {
     format!("Examples:\n{}", lines.collect::<Vec<_>>().join("\n"))
 }
 
-/// Common options stand first and together, and only they are in the help of `-h`.
+/// Moves common options to the top, and hides all others in the help of `-h`.
 fn with_common_options_first(command: Command) -> Command {
     command.mut_args(|argument| {
         let Some(name) = argument.get_long() else { return argument };
@@ -206,12 +207,12 @@ fn with_common_options_first(command: Command) -> Command {
     })
 }
 
-/// The name of the file in which a shell looks for completions.
+/// The file name that a shell expects for completions.
 pub fn completions_file(shell: Shell) -> String {
     clap_complete::Generator::file_name(&shell, PROGRAM)
 }
 
-/// Writes the completions for a shell.
+/// Writes the completions of a shell.
 pub fn write_completions(shell: Shell, out: &mut dyn Write) {
     clap_complete::generate(shell, &mut command(), PROGRAM, &mut &mut *out);
 }
@@ -221,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_command_has_examples_that_can_be_typed() {
+    fn examples_of_every_command_parse() {
         for subcommand in Cli::command().get_subcommands() {
             let name = subcommand.get_name();
             let examples = EXAMPLES.iter().find(|(of, _)| *of == name);
@@ -236,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn the_short_help_shows_common_options_and_the_long_one_all() {
+    fn short_help_shows_common_options_and_long_help_all() {
         let mut all = command();
         let compare = all.find_subcommand_mut("compare").unwrap();
         let short = compare.render_help().to_string();
@@ -254,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn common_options_are_options() {
+    fn common_options_exist() {
         for name in COMMON {
             let has = |command: &Command| {
                 command.get_arguments().any(|argument| argument.get_long() == Some(name))
@@ -264,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn every_shell_gets_completions() {
+    fn completions_exist_for_every_shell() {
         use clap::ValueEnum as _;
         for shell in Shell::value_variants() {
             let mut text = Vec::new();

@@ -7,13 +7,13 @@ use clap::{Args, ValueEnum};
 /// `cargo rbench init`.
 #[derive(Debug, Args)]
 pub struct InitArgs {
-    /// Also write a workflow that compares pull requests, or merge requests.
+    /// Also write a CI workflow that compares pull requests or merge requests.
     #[arg(long, value_name = "SERVICE")]
     pub ci: Option<Service>,
-    /// Replace files that are there.
+    /// Replace existing files.
     #[arg(long)]
     pub force: bool,
-    /// Tell what would be written, without writing.
+    /// Print what would be written, without writing.
     #[arg(long)]
     pub dry_run: bool,
     /// The manifest of the workspace [default: that of the current directory]

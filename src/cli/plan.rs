@@ -11,10 +11,10 @@ use crate::model::InterimAnalyses;
 /// `cargo rbench plan`.
 #[derive(Debug, Args)]
 pub struct PlanArgs {
-    /// The version: anything git understands, or `.` for the uncommitted tree.
+    /// The version: any git revision, or `.` for the uncommitted tree.
     #[arg(value_name = "REV", default_value = "HEAD")]
     pub revision: String,
-    /// Plan for a change known to this much either way, instead of for changes of the min-effect to be seen.
+    /// Plan for intervals of at most this half-width, instead of for detecting changes of the min-effect.
     #[arg(long, value_name = "SHARE", value_parser = values::half_width)]
     pub half_width: Option<f64>,
     /// Only benchmarks whose id matches this regular expression; may be repeated.
@@ -23,43 +23,43 @@ pub struct PlanArgs {
     /// Match filters against whole benchmark ids, not as regular expressions.
     #[arg(long)]
     exact: bool,
-    /// The pilot.
+    /// Sample sizes of the pilot.
     #[command(flatten)]
     pilot: PilotOptions,
     /// Pin benchmarks to this CPU.
     #[arg(long, value_name = "CPU", help_heading = "Pilot")]
     cpu: Option<usize>,
-    /// How builds are laid out.
+    /// The code layout of builds.
     #[command(flatten)]
     layout: LayoutArgs,
-    /// Which bench targets.
+    /// The bench targets to use.
     #[command(flatten)]
     pub target: TargetArgs,
-    /// How cargo compiles.
+    /// Options for cargo.
     #[command(flatten)]
     compile: CompileArgs,
-    /// How results are printed.
+    /// The format and the files of the report.
     #[command(flatten)]
     pub report: ReportArgs,
 }
 
-/// The size of the pilot.
+/// The sample sizes of the pilot.
 #[derive(Clone, Copy, Debug, Args)]
 #[command(next_help_heading = "Pilot")]
 struct PilotOptions {
-    /// Number of builds of the pilot
+    /// Number of builds in the pilot
     #[arg(short = 'l', long, value_name = "L", default_value = "5", value_parser = values::builds)]
     builds: InterimAnalyses,
-    /// Number of executions of each of its builds
+    /// Number of executions of each build in the pilot
     #[arg(short = 'm', long, value_name = "M", default_value = "4", value_parser = values::repeated)]
     executions: u32,
-    /// Number of measurements in each of its executions
+    /// Number of measurements in each execution of the pilot
     #[arg(short = 'n', long, value_name = "N", default_value = "20", value_parser = values::count)]
     measurements: u32,
 }
 
 impl PlanArgs {
-    /// The pilot as an experiment.
+    /// Returns the options of the pilot experiment.
     pub fn pilot(&self) -> ExperimentArgs {
         let PilotOptions { builds, executions, measurements } = self.pilot;
         let sampling = SamplingOptions {
@@ -89,15 +89,15 @@ mod tests {
     };
 
     #[test]
-    fn the_pilot_repeats_every_level() {
+    fn pilot_repeats_every_level() {
         let words = |words: &str| words.split(' ').map(str::to_owned).collect::<Vec<_>>();
         let Command::Plan(args) = Cli::parse_words(&words("plan main -l 3")).unwrap().command
         else {
             panic!("another command")
         };
-        let effort = args.pilot().measure.sampling;
+        let sampling = args.pilot().measure.sampling;
         assert_eq!(
-            (effort.builds, effort.executions, effort.measurements),
+            (sampling.builds, sampling.executions, sampling.measurements),
             (Some(InterimAnalyses::fixed(3)), Some(4), Some(20))
         );
         let refusal = Cli::parse_words(&words("plan -m 1")).unwrap_err().to_string();

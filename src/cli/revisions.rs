@@ -19,22 +19,22 @@ pub struct RevisionPair {
 }
 
 impl RevisionPair {
-    /// Base and head, as if they had been typed.
+    /// Makes the pair from two revisions, as if they were typed.
     pub fn from_revisions([base, head]: [String; 2]) -> Self {
         Self { base: Some(base), head: Some(head) }
     }
 
-    /// As if these words had been typed, of which there are two at most.
+    /// Makes the pair from at most two arguments.
     pub fn parse_words(words: &[String]) -> Self {
         Self { base: words.first().cloned(), head: words.get(1).cloned() }
     }
 
-    /// What was typed for base and head.
+    /// The given arguments for base and head.
     pub fn typed(&self) -> [Option<&str>; 2] {
         [self.base.as_deref(), self.head.as_deref()]
     }
 
-    /// The revisions of base and head.
+    /// The revisions of base and head, with defaults. Fails if there is a range and another revision.
     pub fn names(&self) -> Result<[&str; 2]> {
         match (self.base.as_deref(), self.head.as_deref()) {
             (Some(range), None) if is_range(range) => range_ends(range).map(<[&str; 2]>::from),
@@ -49,21 +49,21 @@ impl RevisionPair {
         }
     }
 
-    /// What `resolve` makes of base and head. `uncommitted` is the command for the uncommitted tree, which
-    /// the only commit of a repository can be compared with.
+    /// Resolves base and head with `resolve`. `uncommitted` writes the suggested command that compares the only commit
+    /// of a repository with the uncommitted tree.
     pub fn resolve<T>(
         &self,
         resolve: impl Fn(&str) -> Result<T>,
         uncommitted: impl FnOnce(&[&str]) -> String,
     ) -> Result<[T; 2]> {
         let [base, head] = self.names()?;
-        let base = resolve(base).map_err(|failure| match self.base {
-            // Without any commit there is nothing to compare with.
-            None if resolve("HEAD").is_ok() => failure.hint(format!(
+        let base = resolve(base).map_err(|error| match self.base {
+            // A repository without any commit has nothing to compare with, so there is no hint.
+            None if resolve("HEAD").is_ok() => error.hint(format!(
                 "if the repository has only one commit, compare it with the uncommitted tree: {}",
                 uncommitted(&["HEAD", "."])
             )),
-            _ => failure,
+            _ => error,
         })?;
         Ok([base, resolve(head)?])
     }
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_comparison_is_of_the_last_commit_unless_revisions_or_a_range_say_otherwise() {
+    fn pair_defaults_to_the_last_commit_and_its_parent() {
         for (words, versions) in [
             (&[][..], ["HEAD~1", "HEAD"]),
             (&["main"], ["main", "HEAD"]),
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_and_another_revision_are_one_too_many() {
+    fn range_with_another_revision_is_refused() {
         for words in [["a..b", "c"], ["c", "a..b"]] {
             let text = names(&words).unwrap_err().to_string();
             assert!(text.contains("use either a range A..B"), "{text}");
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_commit_of_a_repository_is_compared_with_the_uncommitted_tree() {
+    fn only_commit_gets_a_hint_for_the_uncommitted_tree() {
         let failed = |base: Option<&str>, known: &str| {
             let resolve = |revision: &str| match revision {
                 _ if revision == known => Ok(()),

@@ -1,4 +1,4 @@
-//! `cargo rbench accept`: a slowdown that is stored becomes an entry of `.rbench/accepted.toml`.
+//! `cargo rbench accept`: writes a stored regression into `.rbench/accepted.toml`. It measures nothing.
 
 use std::collections::HashSet;
 
@@ -21,7 +21,7 @@ use crate::{
     verdict::{DecidedRow, DecisionOptions, Relation, Results, Verdicts, VersionRef},
 };
 
-/// Finds the regression, and writes it into the file.
+/// Finds the newest stored regression of the benchmark, and adds it to the file.
 pub fn run(args: &AcceptArgs) -> Result<Exit> {
     let console = Console::attach();
     let project = Project::find(args.target.manifest_path.as_deref(), &args.target.config)?;
@@ -34,7 +34,7 @@ pub fn run(args: &AcceptArgs) -> Result<Exit> {
             .hint("commit the change and compare it, then accept that commit"));
     };
     let verdicts = VerdictSettings::resolve(&project.file, &args.criteria)?;
-    // What regressed against a release may be less than what is reported of a commit.
+    // A regression since a release may be smaller than the min-effect of commits.
     let of_gate = Gate::resolve(&project.file, None).and_then(|gate| gate.min_effect);
     let is_smaller = |limit: &f64| *limit < verdicts.criteria.min_effect;
     let verdicts = verdicts
@@ -63,7 +63,7 @@ pub fn run(args: &AcceptArgs) -> Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// The only stored benchmark that is meant.
+/// Returns the only stored benchmark with this id, or a usage error.
 fn benchmark(args: &AcceptArgs, stored: Vec<Benchmark>) -> Result<Benchmark> {
     let pattern = [args.benchmark.clone()];
     let filter = Filter::new(&pattern, true, &args.target.package, &args.target.bench);
@@ -83,13 +83,14 @@ fn benchmark(args: &AcceptArgs, stored: Vec<Benchmark>) -> Result<Benchmark> {
 
 /// A comparison in which the benchmark regressed.
 struct FoundChange {
-    /// The commit that it was compared with, in hex.
+    /// The base of the comparison, in hex.
     base: String,
-    /// What regressed: a row for each metric.
+    /// The regressions: one row for each metric.
     rows: Vec<DecidedRow>,
 }
 
-/// The newest comparison whose head this version is, of those with each base, in which the benchmark regressed.
+/// Returns the newest comparison with this head in which the benchmark regressed, considering the newest one of each
+/// base.
 fn newest_regression(
     args: &AcceptArgs,
     results: &Results<'_>,
@@ -126,12 +127,12 @@ fn newest_regression(
 
 fn not_regressed(head: &Version, benchmark: &Benchmark, rows: &[DecidedRow]) -> Error {
     let what = format!("`{}` did not regress in what is stored of {head}", benchmark.name.id);
-    let reason = |failure: Error, row: &DecidedRow| {
+    let reason = |error: Error, row: &DecidedRow| {
         let metric = row.metric.as_ref().map_or("", |metric| &metric.name);
-        failure.cause(format!("{metric}: {}", sentence::row(row)))
+        error.cause(format!("{metric}: {}", sentence::row(row)))
     };
-    let failure = rows.iter().fold(Error::new(Exit::Usage, what), reason);
-    failure.hint("only what `compare` reports as a regression needs to be accepted")
+    let error = rows.iter().fold(Error::new(Exit::Usage, what), reason);
+    error.hint("only what `compare` reports as a regression needs to be accepted")
 }
 
 fn not_compared(args: &AcceptArgs, head: &Version, benchmark: &Benchmark) -> Error {
@@ -145,13 +146,13 @@ fn not_compared(args: &AcceptArgs, head: &Version, benchmark: &Benchmark) -> Err
         .hint(format!("measure it with: {measure}"))
 }
 
-/// The entry of a row that regressed.
+/// Makes the entry of a regression.
 fn entry(args: &AcceptArgs, row: &DecidedRow, [base, commit]: [&str; 2]) -> Result<AcceptedEntry> {
     let (Some(stage), Some(metric)) = (row.decisive(), &row.metric) else {
         return Err(Error::new(Exit::Internal, "a regression has no values"));
     };
     let Change { estimate, high, .. } = stage.assessment.change;
-    // The upper end, in hundredths of a percent; none of a change from 0.
+    // The upper end of the interval, rounded to hundredths of a percent. A change from 0 is infinite, so it has none.
     let ceiling = args.ceiling.unwrap_or((1e4 * high).ceil() / 1e4);
     if ceiling < estimate || ceiling.is_infinite() && estimate.is_finite() {
         let what =

@@ -1,4 +1,4 @@
-//! `cargo rbench build`: versions, each built several times with different code layouts.
+//! `cargo rbench build`: builds versions, each several times with different code layouts, without measuring.
 
 use std::time::SystemTime;
 
@@ -17,7 +17,7 @@ use crate::{
     },
 };
 
-/// Builds the requested versions and reports.
+/// Builds the versions and reports the builds.
 pub fn run(args: &BuildArgs) -> Result<Exit> {
     let (console, start) = (Console::attach(), SystemTime::now());
     let project = project_of(&args.target)?;
@@ -30,7 +30,7 @@ pub fn run(args: &BuildArgs) -> Result<Exit> {
     let versions = project.repository.resolve_all(&args.revisions)?;
     console.line(&plan(&versions, builds, &settings));
 
-    let workshop = project.build_env(settings.compile.clone(), &console)?;
+    let build_env = project.build_env(settings.compile.clone(), &console)?;
     let request = BuildRequest {
         only: None,
         filter: (&args.target).into(),
@@ -41,15 +41,15 @@ pub fn run(args: &BuildArgs) -> Result<Exit> {
     let mut compiled = Vec::with_capacity(versions.len());
     for version in &versions {
         let checkout = project.checkout(version, &console)?;
-        let compilation = workshop.compile(source_of(version, &checkout), &request.filter)?;
+        let compilation = build_env.compile(source_of(version, &checkout), &request.filter)?;
         compiled.push((version, checkout, compilation));
     }
     let sources: Vec<Compiled<'_>> = compiled
         .iter()
         .map(|(version, checkout, compilation)| (source_of(version, checkout), compilation))
         .collect();
-    let built = workshop.link(&sources, &request)?;
-    workshop.prune(start);
+    let built = build_env.link(&sources, &request)?;
+    build_env.prune(start);
 
     let agreements = agreements(&versions, &built)?;
     Output::new(args.output.format)?.write(&BuildReport {
@@ -74,7 +74,7 @@ fn plan(versions: &[Version], builds: u32, settings: &BuildSettings) -> String {
     )
 }
 
-/// How far each version agrees with the one before it.
+/// Compares the builds of each version with those of the version before it.
 fn agreements(versions: &[Version], built: &[VersionBuilds]) -> Result<Vec<TargetAgreement>> {
     let mut agreements = Vec::new();
     for (versions, built) in versions.windows(2).zip(built.windows(2)) {

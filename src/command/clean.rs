@@ -13,22 +13,23 @@ use crate::{
     report::{clean::CleanReport, render},
 };
 
-/// Removes what is too old or too much, and reports it by kind and by version.
+/// Removes entries that are too old, then the least recently used ones until the rest fits. Reports them by kind and
+/// by version.
 pub fn run(args: &CleanArgs) -> Result<Exit> {
     let console = Console::attach();
     let project = Project::find(args.manifest_path.as_deref(), &[])?;
-    // Only looking disturbs nobody.
+    // A dry run removes nothing, so it needs no lock.
     let _lock = (!args.dry_run).then(|| project.lock(&console)).transpose()?;
-    let site = project.cache_dirs()?;
-    let entries = clean::entries(site, SystemTime::now());
-    let versions = clean::versions(site);
+    let cache_dirs = project.cache_dirs()?;
+    let entries = clean::entries(cache_dirs, SystemTime::now());
+    let versions = clean::versions(cache_dirs);
     let all_bytes = entries.iter().map(|entry| entry.size).sum();
     let superfluous =
         clean::superfluous(entries, Limits { age: args.max_age, size: args.max_size });
     let verb = if args.dry_run { "would remove" } else { "removed" };
     for entry in &superfluous {
         if !args.dry_run {
-            clean::remove(site, entry)?;
+            clean::remove(cache_dirs, entry)?;
         }
         info!("{verb} {} {}", entry.kind, entry.path.display());
     }

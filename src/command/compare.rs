@@ -1,4 +1,4 @@
-//! `cargo rbench compare`: two versions measured interleaved, and a verdict on every benchmark.
+//! `cargo rbench compare`: measures two versions, or reads stored results, and gives a verdict on every benchmark.
 
 use std::time::SystemTime;
 
@@ -24,7 +24,7 @@ use crate::{
     verdict::ExitPolicy,
 };
 
-/// Measures or reads, judges, reports.
+/// Measures or reads results, decides, and reports.
 pub fn run(args: &CompareArgs) -> Result<Exit> {
     let (console, start) = (Console::attach(), SystemTime::now());
     let output = Output::with_files(args.report.format, &args.report.output.files)?;
@@ -45,8 +45,8 @@ pub fn run(args: &CompareArgs) -> Result<Exit> {
     Ok(exit)
 }
 
-/// The comparison as it was typed, in this project, of what is stored or by measuring; none if only the plan is wanted.
-/// With `has_page`, it becomes a web page as well.
+/// Compares as the arguments say, by measuring or with stored results. `None` after a dry run. With `has_page`, it also
+/// collects the data for a web page.
 pub fn compared(
     project: &Project,
     args: &CompareArgs,
@@ -61,16 +61,16 @@ pub fn compared(
     }
 }
 
-/// The release that the head is compared with as well.
+/// The release that the head is also compared with, if any.
 fn gate(project: &Project, args: &CompareArgs) -> Option<Gate> {
     Gate::resolve(&project.file, args.gate.also_base.as_deref())
 }
 
-/// The comparison as it was typed, of what is stored.
+/// Compares stored results as the arguments say.
 pub fn stored(project: &Project, args: &CompareArgs, console: &Console) -> Result<Outcome> {
     let verdicts = VerdictSettings::resolve(&project.file, &args.verdict.criteria)?;
     let versions = versions(project, args)?;
-    // What the file says is for those who measure: not every release is stored.
+    // The gate of the file applies only when measuring, since results of a release are often not stored.
     let gate = gate(project, args).filter(|gate| !gate.is_of_file);
     let also = AlsoAgainst::find(project, gate.as_ref(), versions.each_ref(), console)?;
     let archive = Archive {
@@ -88,7 +88,7 @@ pub fn stored(project: &Project, args: &CompareArgs, console: &Console) -> Resul
     compare_stored(&request, &archive)
 }
 
-/// The comparison as it was typed, by measuring; none if only the plan is wanted.
+/// Compares by measuring, as the arguments say. `None` after a dry run.
 pub fn measured(
     project: &Project,
     args: &CompareArgs,
@@ -103,7 +103,7 @@ pub fn measured(
     let verdicts = VerdictSettings::resolve(&project.file, &args.verdict.criteria)?;
     let acceptances = Acceptances::read(project)?;
     let runner = Runner::open(project, settings, interrupt, console)?;
-    // Before rbench itself keeps the machine busy.
+    // Checked before rbench itself makes the machine busy.
     let idle = MachineState::now().disturbances();
     let mut session = Session::new(project, runner, console, args.command_line());
     session.acceptances = Some(acceptances);
@@ -122,16 +122,16 @@ pub fn measured(
         compare(&request, &mut session)
     });
     session.runner.prune(start);
-    let outcome = outcome.map_err(|failure| session.runner.with_what_is_kept(failure))?;
+    let outcome = outcome.map_err(|error| session.runner.with_what_is_kept(error))?;
     Ok((!args.experiment.dry_run).then_some(outcome))
 }
 
-/// The report on an outcome, as it was asked for.
+/// Makes the report on an outcome.
 pub fn report(outcome: Outcome, policy: ExitPolicy, args: &CompareArgs) -> ComparisonReport {
     ComparisonReport::new(outcome, policy, args.command_line()).explaining_all(args.reasons)
 }
 
-/// Which verdicts make the command fail.
+/// The policy that maps verdicts to the exit code.
 pub fn policy(project: &Project, args: &VerdictArgs) -> ExitPolicy {
     ExitPolicy {
         ignores_regressions: args.fail_on == FailOn::Never,
@@ -140,7 +140,6 @@ pub fn policy(project: &Project, args: &VerdictArgs) -> ExitPolicy {
     }
 }
 
-/// Base and head.
 fn versions(project: &Project, args: &CompareArgs) -> Result<[Version; 2]> {
     args.versions.resolve(
         |revision| project.repository.resolve(revision),
@@ -148,7 +147,7 @@ fn versions(project: &Project, args: &CompareArgs) -> Result<[Version; 2]> {
     )
 }
 
-/// How long a benchmark is measured that is not decided.
+/// When to stop measuring undecided benchmarks.
 const fn stopping_rule(args: &CompareArgs) -> StoppingRule {
     match (args.until_decided, args.budget) {
         (true, _) => StoppingRule::UntilDecided,
@@ -157,12 +156,12 @@ const fn stopping_rule(args: &CompareArgs) -> StoppingRule {
     }
 }
 
-/// How many parts share the rate of false regressions: all that is measured elsewhere belongs to one comparison.
+/// The number of parts that share the false-alarm rate: all parts of `--partition` are one comparison.
 fn parts(args: &CompareArgs) -> usize {
     args.experiment.partition.map_or(1, |partition| partition.of as usize)
 }
 
-/// The stored benchmarks that are meant.
+/// The stored benchmarks that match the filters.
 fn stored_benchmarks(store: &Store<'_>, args: &CompareArgs) -> Result<Vec<Benchmark>> {
     let experiment = &args.experiment;
     let target = &experiment.target;

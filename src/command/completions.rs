@@ -1,4 +1,4 @@
-//! `cargo rbench completions`: what a shell completes, generated from the command line.
+//! `cargo rbench completions`: shell completions, generated from the clap definition so that they cannot be outdated.
 
 use std::fs::{self, File};
 
@@ -8,7 +8,7 @@ use crate::{
     error::{Context as _, Exit, Result},
 };
 
-/// Prints completions, or writes them where the shell looks for them.
+/// Prints completions, or writes a file with the name that the shell expects.
 pub fn run(args: &CompletionsArgs) -> Result<Exit> {
     let Some(directory) = &args.output else {
         Console::stream(|out| {

@@ -1,5 +1,5 @@
-//! `cargo rbench demo`: makes a small project with a short history, compares its commits as a user
-//! would, and explains the results.
+//! `cargo rbench demo`: creates a small project with a short history, compares its commits like a user, and explains
+//! the results. It writes only below a temporary directory.
 
 use std::{
     path::{Path, PathBuf},
@@ -22,15 +22,15 @@ use crate::{
     verdict::ExitPolicy,
 };
 
-/// Tells the story from its beginning to its end.
+/// Runs all comparisons and prints them with their explanations.
 pub fn run(args: &DemoArgs) -> Result<Exit> {
     let start = Instant::now();
     let console = Console::attach();
     let interrupt = Interrupt::on_signals_in_order()?;
     let scratch = scratch(args.keep)?;
-    let told = Demo::set_up(&scratch, &console, &interrupt)
+    let result = Demo::set_up(&scratch, &console, &interrupt)
         .and_then(|demo| demo.run(args.keep, start))
-        .map_err(|failure| if interrupt.is_set() { interrupted() } else { failure });
+        .map_err(|error| if interrupt.is_set() { interrupted() } else { error });
     if args.keep {
         console.line(&format!("kept: {}", scratch.path().display()));
     } else {
@@ -38,14 +38,14 @@ pub fn run(args: &DemoArgs) -> Result<Exit> {
         let removed = scratch.close();
         removed.context(Exit::Internal, || format!("cannot remove {}", path.display()))?;
     }
-    told
+    result
 }
 
 fn interrupted() -> Error {
     Error::new(Exit::Interrupted, "the demo was stopped")
 }
 
-/// The directory of all that the demo writes; it goes away with the value unless it is kept.
+/// Creates the directory for all files of the demo. Dropping the value removes it, unless `keep` is set.
 fn scratch(keep: bool) -> Result<TempDir> {
     tempfile::Builder::new()
         .prefix("rbench-demo-")
@@ -54,7 +54,7 @@ fn scratch(keep: bool) -> Result<TempDir> {
         .context(Exit::Usage, || "cannot make a directory for the demo")
 }
 
-/// The demo's project, ready to be compared.
+/// The demo's project with its commits, ready to compare.
 struct Demo<'a> {
     project: Project,
     console: &'a Console,
@@ -62,8 +62,8 @@ struct Demo<'a> {
 }
 
 impl<'a> Demo<'a> {
-    /// Writes the project and its history below `scratch`, where all else goes too, whatever the user's
-    /// environment says of caches and target dirs.
+    /// Creates the project and its history below `scratch`. Cache and target directory are there too, even if the
+    /// user's environment sets others.
     fn set_up(scratch: &TempDir, console: &'a Console, interrupt: &'a Interrupt) -> Result<Self> {
         let root = scratch.path().join(PACKAGE);
         let mut repository = NewRepository::create(&root)?;
@@ -90,7 +90,7 @@ impl<'a> Demo<'a> {
         Ok(if as_expected { Exit::Success } else { Exit::Regression })
     }
 
-    /// Compares a commit with the one before.
+    /// Compares a commit with its parent.
     fn chapter(&self, index: usize, chapter: &DemoStep) -> Result<Explanation> {
         if self.interrupt.is_set() {
             return Err(interrupted());
@@ -122,7 +122,7 @@ impl<'a> Demo<'a> {
     }
 }
 
-/// The words after `cargo rbench` that compare the commit so far behind HEAD with the next one.
+/// The arguments of `cargo rbench` that compare the commit `HEAD~behind` with its child.
 fn command(behind: usize) -> Vec<String> {
     let head = match behind {
         1 => "HEAD".to_owned(),
@@ -131,7 +131,7 @@ fn command(behind: usize) -> Vec<String> {
     vec!["compare".to_owned(), format!("HEAD~{behind}"), head]
 }
 
-/// What those words mean to the command line.
+/// Parses these arguments. The demo runs exactly the command that it shows.
 fn parsed(words: &[String]) -> Result<CompareArgs> {
     match Cli::parse_words(words)
         .context(Exit::Internal, || "cannot read the demo's own command")?
@@ -189,7 +189,7 @@ fn marked(explanation: &Explanation) -> (&'static str, style::Role) {
     }
 }
 
-/// A paragraph in lines of a length that is pleasant to read.
+/// Wraps a paragraph at 96 columns.
 fn wrapped(text: &str) -> String {
     const LONGEST: usize = 96;
     let options = textwrap::Options::new(LONGEST)
@@ -208,7 +208,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_command_that_is_shown_is_one_that_compares_neighbours() {
+    fn shown_commands_compare_consecutive_commits() {
         for behind in 1..=CHAPTERS.len() {
             let args = parsed(&command(behind)).unwrap();
             let head = if behind == 1 { "HEAD".to_owned() } else { format!("HEAD~{}", behind - 1) };

@@ -32,23 +32,23 @@ pub fn run(args: &DiffArgs) -> Result<Exit> {
     Ok(exit)
 }
 
-/// Compares what is compiled, and executes nothing.
+/// Compares compiled functions without executing anything.
 fn diff_functions(project: &Project, args: &DiffArgs, console: &Console) -> Result<DiffReport> {
     let settings =
         BuildSettings::resolve(&project.file, args.compile.options(&LayoutArgs::default()));
     let filter = TargetFilter::from(&args.target);
     let versions = versions(project, args)?;
-    let workshop = project.build_env(settings.compile, console)?;
+    let build_env = project.build_env(settings.compile, console)?;
     let functions = |version: &Version| {
         let checkout = project.checkout(version, console)?;
         let source = source_of(version, &checkout);
-        workshop.functions(&workshop.compile(source, &filter)?)
+        build_env.functions(&build_env.compile(source, &filter)?)
     };
     let functions = Functions([functions(&versions[0])?, functions(&versions[1])?]);
     Ok(report(versions, &functions))
 }
 
-/// Traces the benchmarks of both versions too. Targets that cannot be listed are named, and make the run fail.
+/// Also traces the benchmarks of both versions. Prints an error for each target that cannot be listed, and then fails.
 fn diff_benchmarks(
     project: &Project,
     args: &DiffArgs,
@@ -61,7 +61,7 @@ fn diff_benchmarks(
     let runner = Runner::open(project, settings, &interrupt, console)?;
     let report = traced(project, &runner, args, console);
     runner.prune(start);
-    report.map_err(|failure| runner.with_what_is_kept(failure))
+    report.map_err(|error| runner.with_what_is_kept(error))
 }
 
 fn traced(
@@ -76,20 +76,20 @@ fn traced(
     let differences: Vec<(BenchTarget, FunctionDiff)> =
         report.targets.iter().map(|one| (one.target.clone(), one.diff.clone())).collect();
     let common = common_benchmarks(&listed);
-    let reach = runner.impact(&listed, &differences, &common)?;
-    let reached: Vec<_> = common.into_iter().zip(reach).collect();
+    let impact = runner.impact(&listed, &differences, &common)?;
+    let impacts: Vec<_> = common.into_iter().zip(impact).collect();
     let not_traced = benchmarks_in_one_version(&listed);
     let mut failed = listed.iter().flat_map(|version| &version.listing.failures).peekable();
     let exit = if failed.peek().is_some() { Exit::Benchmark } else { Exit::Success };
     let mut without_list = Vec::new();
-    for (target, failure) in failed {
-        console.error(&format!("error: {failure}"));
+    for (target, error) in failed {
+        console.error(&format!("error: {error}"));
         without_list.push(target);
     }
     for target in &mut report.targets {
         let is_its = |benchmark: &Benchmark| benchmark.bench_target() == target.target;
         let of_target = ExecutedFunctions {
-            benchmarks: reached.iter().filter(|(one, _)| is_its(one)).cloned().collect(),
+            benchmarks: impacts.iter().filter(|(one, _)| is_its(one)).cloned().collect(),
             not_traced: not_traced.iter().filter(|one| is_its(one)).cloned().collect(),
         };
         let is_listed = !without_list.contains(&&target.target);
@@ -110,7 +110,7 @@ fn versions(project: &Project, args: &DiffArgs) -> Result<[Version; 2]> {
     )
 }
 
-/// The report without what benchmarks reach.
+/// Makes the report without the impact on benchmarks.
 fn report([base, head]: [Version; 2], functions: &Functions) -> DiffReport {
     let [only_base, only_head] = functions.unmatched_targets();
     DiffReport {

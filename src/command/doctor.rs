@@ -1,5 +1,5 @@
-//! `cargo rbench doctor`: what of this machine and of what is installed makes comparisons less sure, and what can be
-//! done about it. Changes nothing.
+//! `cargo rbench doctor`: checks the machine and the installed tools for sources of noise, and suggests fixes. It must
+//! not change anything.
 
 use std::{
     ffi::OsString,
@@ -24,14 +24,14 @@ use crate::{
     report::doctor::DoctorReport,
 };
 
-/// Less than this is soon full: a compilation of a large project takes some gigabytes.
+/// Less free space than this is a finding, in bytes: compiling a large project takes several gigabytes.
 const LITTLE_SPACE: u64 = 2 << 30;
 
-/// Checks the machine and reports.
+/// Inspects the machine, tries interleaving and tracing, and reports.
 pub fn run(args: &DoctorArgs) -> Result<Exit> {
     let interrupt = Interrupt::on_signals(SavedHandler::Nothing)?;
     let output = Output::new(args.format)?;
-    // Before this process itself keeps the machine busy.
+    // Checked before this process itself makes the machine busy.
     let of_machine = doctor::examine(Path::new("/"));
     let project = Project::find(args.manifest_path.as_deref(), &[]);
     let mut findings = vec![repository(&project)];
@@ -51,7 +51,7 @@ pub fn run(args: &DoctorArgs) -> Result<Exit> {
 
 const INSTALL_RUST: &str = "rustup toolchain install stable";
 
-/// The program that this one was started with, or the one on the `PATH`.
+/// The program that cargo set in this variable, or else the one on the `PATH`.
 fn program(variable: &str, name: &str) -> OsString {
     std::env::var_os(variable).unwrap_or_else(|| name.into())
 }
@@ -60,9 +60,9 @@ fn repository(project: &Result<Project>) -> Finding {
     const CHECK: &str = "project";
     match project {
         Ok(project) => Finding::ok(CHECK, project.workspace.display().to_string()),
-        Err(failure) => Finding::user(
+        Err(error) => Finding::user(
             CHECK,
-            failure.what(),
+            error.what(),
             "run it in a cargo workspace that is part of a git repository",
         ),
     }
@@ -81,7 +81,7 @@ fn tool(check: &'static str, program: &std::ffi::OsStr, argument: &str, remedy: 
     line.map_or_else(fails, |line| Finding::ok(check, line))
 }
 
-/// Whether instructions can be counted. Nothing else needs it.
+/// Checks for valgrind, which only counting instructions needs.
 fn valgrind() -> Finding {
     const CHECK: &str = "valgrind";
     const INSTALL: &str = "sudo apt-get install valgrind (or: sudo dnf install valgrind)";
@@ -112,46 +112,48 @@ fn disk_space_finding(free: u64) -> Finding {
     }
 }
 
-/// Whether turns and tracing work here.
+/// Tries interleaving and tracing with real processes: whether a container allows them cannot be looked up.
 fn trials(conditions: Conditions<'_>) -> Result<Vec<Finding>> {
     let trial = match Trial::new(conditions) {
         Ok(trial) => trial,
-        Err(failure) => return Ok(vec![installation(&failure)]),
+        Err(error) => return Ok(vec![installation(&error)]),
     };
-    let turns = match trial.interleaving(&program("RUSTC", "rustc")) {
+    let interleaving = match trial.interleaving(&program("RUSTC", "rustc")) {
         Ok(None) => Finding::ok("turns", "two processes took turns"),
-        Ok(Some(obstacle)) => never("turns", &format!("not possible: {obstacle}"), ALONE),
-        Err(failure) => never("turns", &reason(failure)?, ALONE),
+        Ok(Some(reason_unavailable)) => {
+            never("turns", &format!("not possible: {reason_unavailable}"), ALONE)
+        }
+        Err(error) => never("turns", &reason(error)?, ALONE),
     };
     let tracing = match trial.tracing() {
         Ok(()) => Finding::ok("tracing", "an execution was traced"),
-        Err(failure) => never(
+        Err(error) => never(
             "tracing",
-            &reason(failure)?,
+            &reason(error)?,
             "containers often forbid ptrace; all is measured then",
         ),
     };
-    Ok(vec![turns, tracing])
+    Ok(vec![interleaving, tracing])
 }
 
-/// What follows where no turns are possible.
+/// The consequence if interleaving is not possible.
 const ALONE: &str = "executions run one after the other, which makes intervals wider";
 
 fn never(check: &'static str, found: &str, why: &str) -> Finding {
     Finding::never(check, found, why).that_matters()
 }
 
-fn installation(failure: &Error) -> Finding {
-    Finding::user("installation", failure.what(), "cargo install cargo-rbench --locked --force")
+fn installation(error: &Error) -> Finding {
+    Finding::user("installation", error.what(), "cargo install cargo-rbench --locked --force")
         .that_matters()
 }
 
-/// Why something could not be done, in one line; to be stopped is no answer.
-fn reason(failure: Error) -> Result<String> {
-    if failure.exit() == Exit::Interrupted {
-        return Err(failure);
+/// Summarizes an error in one line. An interrupt is not a finding and stays an error.
+fn reason(error: Error) -> Result<String> {
+    if error.exit() == Exit::Interrupted {
+        return Err(error);
     }
-    let text = failure.to_string();
+    let text = error.to_string();
     let lines = text.lines().filter(|line| !line.starts_with("hint:")).take(2);
     let words: Vec<&str> = lines.map(str::trim).collect();
     Ok(words.join(": "))
@@ -162,14 +164,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tool_that_does_not_run_is_something_that_only_the_user_can_install() {
+    fn missing_tool_must_be_installed_by_the_user() {
         let finding = tool("linker", "/does/not/exist".as_ref(), "--version", "install it");
         assert_eq!(finding.severity, Severity::User("install it".to_owned()));
         assert!(finding.matters);
     }
 
     #[test]
-    fn rbench_can_make_space() {
+    fn disk_space_below_the_limit_can_be_freed_by_rbench() {
         assert!(matches!(disk_space_finding(1 << 20).severity, Severity::Rbench(_)));
         assert_eq!(disk_space_finding(3 << 30), Finding::ok("disk-space", "3.0 GiB are free"));
     }

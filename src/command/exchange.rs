@@ -1,4 +1,4 @@
-//! `cargo rbench export` and `cargo rbench import`: results as JSON Lines.
+//! `cargo rbench export` and `cargo rbench import`: move stored results between machines as JSON Lines.
 
 use std::{
     fs::{self, File, OpenOptions, Permissions},
@@ -18,10 +18,10 @@ use crate::{
     store::{Imported, Store},
 };
 
-/// The name that means standard input or output.
+/// The file name for standard input or output.
 const STANDARD: &str = "-";
 
-/// Writes everything that is stored.
+/// Exports all stored results.
 pub fn export(args: &ExportArgs) -> Result<Exit> {
     let console = Console::attach();
     let project = Project::find(args.manifest_path.as_deref(), &args.config)?;
@@ -35,7 +35,7 @@ pub fn export(args: &ExportArgs) -> Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// Writes a file, which takes the place of an earlier one only when it is complete.
+/// Exports to a file. An existing file is replaced only by a complete one.
 fn export_to(store: &Store<'_>, path: &Path) -> Result<()> {
     let what = || format!("cannot write {}", path.display());
     let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
@@ -45,13 +45,14 @@ fn export_to(store: &Store<'_>, path: &Path) -> Result<()> {
             .hint("name another file"));
     }
     let mode = match fs::metadata(path) {
-        // Whoever may not write it may not replace it either.
+        // Replacing needs only permission for the directory. A file that the user may not write must not be replaced
+        // either, so opening it checks that.
         Ok(earlier) if earlier.is_file() => {
             OpenOptions::new().append(true).open(path).context(Exit::Usage, what)?;
             earlier.permissions()
         }
         Err(_) if !path.is_symlink() => Permissions::from_mode(0o666),
-        // A pipe, a device, or a link to a file that is to be made.
+        // A pipe, a device or a dangling link cannot be replaced, so it is written directly.
         _ => {
             let file = File::create(path).context(Exit::Usage, what)?;
             return store.export(&mut BufWriter::new(file));
@@ -63,8 +64,8 @@ fn export_to(store: &Store<'_>, path: &Path) -> Result<()> {
     export_whole(store, &real, directory, mode, &interrupt)
 }
 
-/// Writes a file beside the one at `path`, and moves it there once it is complete; after an interrupt, or
-/// any failure, nothing is left of it.
+/// Writes a temporary file in `directory` and renames it to `path` once it is complete. After an interrupt or an error
+/// nothing of it remains.
 fn export_whole(
     store: &Store<'_>,
     path: &Path,
@@ -87,7 +88,7 @@ fn export_whole(
     Ok(())
 }
 
-/// A file that takes nothing more after an interrupt.
+/// A writer that fails after an interrupt, which ends a long export early.
 struct UntilInterrupted<'f> {
     file: &'f File,
     interrupt: &'f Interrupt,
@@ -106,12 +107,12 @@ impl Write for UntilInterrupted<'_> {
     }
 }
 
-/// Whether a path without symbolic links is this file.
+/// True if `real`, a path without symbolic links, is this file.
 fn same_file(file: &Path, real: &Path) -> bool {
     file.canonicalize().is_ok_and(|file| file == real)
 }
 
-/// Takes in everything that a file has.
+/// Imports all results of a file.
 pub fn import(args: &ImportArgs) -> Result<Exit> {
     let console = Console::attach();
     let project = Project::find(args.manifest_path.as_deref(), &args.config)?;
@@ -152,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_export_that_is_stopped_leaves_nothing_behind() {
+    fn interrupted_export_leaves_no_file_behind() {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("results.jsonl");
         let (store, interrupt) = (Store::in_memory().unwrap(), Interrupt::new().unwrap());

@@ -1,4 +1,4 @@
-//! `cargo rbench exec`: one execution of a benchmark, or of a whole bench target, for debugging.
+//! `cargo rbench exec`: runs a benchmark, or a whole bench target, once, for debugging. Nothing is stored.
 
 use std::slice;
 
@@ -15,7 +15,7 @@ use crate::{
     report::{exec::ExecReport, render},
 };
 
-/// Runs what the filters mean, in the executable as cargo made it.
+/// Runs the matching benchmark in the executable as cargo links it, without a layout of rbench.
 pub fn run(args: &ExecArgs) -> Result<Exit> {
     let console = Console::attach();
     let interrupt = Interrupt::on_signals(SavedHandler::Nothing)?;
@@ -32,10 +32,10 @@ pub fn run(args: &ExecArgs) -> Result<Exit> {
     let targets = TargetFilter::from(&args.target);
     let hint = args.given.as_filter("exec", ".", &args.revision);
     let version = project.repository.resolve(&args.revision);
-    let version = version.map_err(|failure| hint.iter().fold(failure, Error::hint))?;
-    let workshop = project.build_env(settings.compile, &console)?;
+    let version = version.map_err(|error| hint.iter().fold(error, Error::hint))?;
+    let build_env = project.build_env(settings.compile, &console)?;
     let version =
-        ListedVersion::new(&project, &workshop, version, (&targets, &filter), &conditions)?;
+        ListedVersion::new(&project, &build_env, version, (&targets, &filter), &conditions)?;
     let listing = &version.listing;
     let (target, benchmarks) =
         if args.whole_target { only_target(listing)? } else { only_benchmark(listing)? };
@@ -70,8 +70,8 @@ pub fn run(args: &ExecArgs) -> Result<Exit> {
     Ok(exit)
 }
 
-/// Executes `benchmarks` of one target in one process. That the only one of them fails, is a failure of
-/// all.
+/// Runs `benchmarks` of one target in one process. If there is only one and it fails, the result is an error; of
+/// several, each has its own result.
 fn execute(
     target: &ListedTarget,
     benchmarks: &[Benchmark],
@@ -89,7 +89,7 @@ fn execute(
     Ok(benchmarks.iter().cloned().zip(results).collect())
 }
 
-/// Prints what else there is to know about an execution.
+/// Prints warnings, the reason for skipping, or the error: what is not in the report.
 fn report_aside(console: &Console, benchmark: &Benchmark, result: &Result<Outcome>) {
     match result {
         Ok(Outcome::Measured(execution)) => {
@@ -100,22 +100,22 @@ fn report_aside(console: &Console, benchmark: &Benchmark, result: &Result<Outcom
         Ok(Outcome::Skipped(reason)) => {
             console.line(&format!("skipped: {}: {reason}", benchmark.name.id));
         }
-        Err(failure) => console.error(&format!("error: {}", in_full(failure.clone()))),
+        Err(error) => console.error(&format!("error: {}", in_full(error.clone()))),
     }
 }
 
-/// The failure, with the exact command of the process if the user wants all details.
-fn in_full(failure: Error) -> Error {
-    match failure.command().filter(|_| Console::is_verbose()).map(str::to_owned) {
-        Some(command) => failure.hint(format!("or without rbench: {command}")),
-        None => failure,
+/// Adds the exact command of the process to an error, if the user asked for details.
+fn in_full(error: Error) -> Error {
+    match error.command().filter(|_| Console::is_verbose()).map(str::to_owned) {
+        Some(command) => error.hint(format!("or without rbench: {command}")),
+        None => error,
     }
 }
 
 fn only_target(listing: &Listing) -> Result<(&ListedTarget, &[Benchmark])> {
     match (&listing.targets[..], &listing.failures[..]) {
         ([only], _) => Ok((only, &only.benchmarks)),
-        ([], [(_, failure), ..]) => Err(failure.clone()),
+        ([], [(_, error), ..]) => Err(error.clone()),
         (several, _) => {
             let all = several.iter().filter_map(|target| target.benchmarks.first());
             let what = format!(
@@ -129,7 +129,7 @@ fn only_target(listing: &Listing) -> Result<(&ListedTarget, &[Benchmark])> {
 }
 
 fn only_benchmark(listing: &Listing) -> Result<(&ListedTarget, &[Benchmark])> {
-    // One whose id is listed twice fails by itself, with that reason.
+    // An id that is listed twice counts once: running it then fails with that reason.
     if let [only] = &listing.targets[..]
         && let [first, rest @ ..] = &only.benchmarks[..]
         && rest.iter().all(|one| one == first)
@@ -137,7 +137,7 @@ fn only_benchmark(listing: &Listing) -> Result<(&ListedTarget, &[Benchmark])> {
         return Ok((only, slice::from_ref(first)));
     }
     match (&listing.targets[..], &listing.failures[..]) {
-        ([], [(_, failure), ..]) => Err(failure.clone()),
+        ([], [(_, error), ..]) => Err(error.clone()),
         (several, _) => {
             let all: Vec<_> = several.iter().flat_map(|target| &target.benchmarks).collect();
             let what = format!("{} benchmarks match, not one", all.len());
@@ -148,15 +148,14 @@ fn only_benchmark(listing: &Listing) -> Result<(&ListedTarget, &[Benchmark])> {
     }
 }
 
-/// The failure with the first few benchmarks.
-fn with_first(mut failure: Error, benchmarks: &[&Benchmark]) -> Error {
-    /// As many as one reads.
+/// Adds the first few matching benchmarks to an error.
+fn with_first(mut error: Error, benchmarks: &[&Benchmark]) -> Error {
     const MOST: usize = 10;
     for benchmark in benchmarks.iter().take(MOST) {
-        failure = failure.cause(format!("  {benchmark}"));
+        error = error.cause(format!("  {benchmark}"));
     }
     match benchmarks.len().saturating_sub(MOST) {
-        0 => failure,
-        more => failure.cause(format!("  and {more} more")),
+        0 => error,
+        more => error.cause(format!("  and {more} more")),
     }
 }

@@ -1,4 +1,5 @@
-//! What is measured, and how: command lines, `bench.toml` and defaults together. What measures knows no command line.
+//! Resolves experiment settings from command lines, `bench.toml` and defaults. It is here and not in `measure`, which
+//! must not know the command line.
 
 use crate::{
     cli::{
@@ -10,8 +11,7 @@ use crate::{
 };
 
 impl ExperimentSettings {
-    /// What flags, file and defaults say together for this purpose: [`BenchToml::mode`] says how two
-    /// versions are interleaved.
+    /// Resolves flags, file and defaults for this purpose. [`BenchToml::mode`] resolves the mode of a comparison.
     pub fn resolve(file: &BenchToml, typed: &ExperimentArgs, purpose: Purpose) -> Self {
         let ExperimentArgs { patterns, exact, measure, layout, target, compile, .. } = typed;
         let all =
@@ -19,8 +19,8 @@ impl ExperimentSettings {
         Self { filter: all.filter.within(typed.partition), ..all }
     }
 
-    /// What file and defaults say of all benchmarks of these bench targets, for a command that compiles and
-    /// traces, and neither lays out nor measures.
+    /// Settings for all benchmarks of these bench targets, for a command that compiles and traces, without layouts and
+    /// without measuring.
     pub fn for_tracing(file: &BenchToml, target: &TargetArgs, compile: &CompileArgs) -> Self {
         let (measure, layout) = (MeasureArgs::default(), LayoutArgs::default());
         let purpose =
@@ -28,7 +28,7 @@ impl ExperimentSettings {
         Self::assemble(file, (&[], false), (target, compile), (&measure, &layout, purpose))
     }
 
-    /// The same for one benchmark whose functions are counted.
+    /// Settings for counting the functions of one benchmark.
     pub fn for_explanation(file: &BenchToml, typed: &ExplainArgs) -> Self {
         let ExplainArgs { target, compile, exact, .. } = typed;
         let pattern = [typed.benchmark().to_owned()];
@@ -38,7 +38,7 @@ impl ExperimentSettings {
         }
     }
 
-    /// How a diagnosis measures: with its own numbers, whatever the file says of comparisons.
+    /// Settings for a diagnosis, which has its own sample sizes: those of the file are for comparisons.
     pub fn for_diagnosis(file: &BenchToml, typed: &DiagnoseArgs) -> Self {
         let DiagnoseArgs { filter, layout, target, compile, effort, .. } = typed;
         let purpose = Purpose::OneVersion;

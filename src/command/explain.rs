@@ -1,5 +1,4 @@
-//! `cargo rbench explain`: function by function, where the instructions went that a version of a benchmark executes
-//! more or less.
+//! `cargo rbench explain`: attributes a benchmark's change in executed instructions to functions.
 
 use std::time::SystemTime;
 
@@ -17,7 +16,7 @@ use crate::{
     shell::CommandLine as _,
 };
 
-/// Counts the benchmark in both versions, compares function by function, and reports.
+/// Counts the benchmark's instructions in both versions, compares them by function, and reports.
 pub fn run(args: &ExplainArgs) -> Result<Exit> {
     let (console, start) = (Console::attach(), SystemTime::now());
     let output = Output::with_files(args.report.format, &args.report.output.files)?;
@@ -33,7 +32,7 @@ pub fn run(args: &ExplainArgs) -> Result<Exit> {
     let runner = Runner::open(&project, settings, &interrupt, &console)?;
     let report = explained(&project, &runner, args, &console);
     runner.prune(start);
-    output.write(&report.map_err(|failure| runner.with_what_is_kept(failure))?)?;
+    output.write(&report.map_err(|error| runner.with_what_is_kept(error))?)?;
     Ok(Exit::Success)
 }
 
@@ -45,16 +44,16 @@ fn explained(
 ) -> Result<ExplainedBenchmark> {
     let [base, head] = versions(project, args)?;
     let listed = [runner.list(base)?, runner.list(head)?];
-    for (target, failure) in listed.iter().flat_map(|version| &version.listing.failures) {
-        console.line(&format!("warning: {target}: {failure}"));
+    for (target, error) in listed.iter().flat_map(|version| &version.listing.failures) {
+        console.line(&format!("warning: {target}: {error}"));
     }
     let benchmark = only(&common_benchmarks(&listed), args)?;
     let functions = Functions::load(runner, &listed)?;
     let differences = functions
         .compare_targets(|target, base, head| (target.clone(), FunctionSet::diff(base, head)));
-    let reach = runner.impact(&listed, &differences, std::slice::from_ref(&benchmark))?;
-    let reach = reach.into_iter().next().unwrap_or_default();
-    compare::explain(runner, &listed, &functions, &benchmark, reach)
+    let impact = runner.impact(&listed, &differences, std::slice::from_ref(&benchmark))?;
+    let impact = impact.into_iter().next().unwrap_or_default();
+    compare::explain(runner, &listed, &functions, &benchmark, impact)
 }
 
 fn versions(project: &Project, args: &ExplainArgs) -> Result<[Version; 2]> {
@@ -64,9 +63,8 @@ fn versions(project: &Project, args: &ExplainArgs) -> Result<[Version; 2]> {
     )
 }
 
-/// The only benchmark of both versions that is meant.
+/// Returns the only benchmark of both versions that matches, or a usage error.
 fn only(benchmarks: &[Benchmark], args: &ExplainArgs) -> Result<Benchmark> {
-    /// As many as one reads.
     const MOST: usize = 10;
     match benchmarks {
         [only] => Ok(only.clone()),
@@ -81,14 +79,14 @@ fn only(benchmarks: &[Benchmark], args: &ExplainArgs) -> Result<Benchmark> {
                 several.len(),
                 args.benchmark()
             );
-            let mut failure = Error::new(Exit::Usage, what);
+            let mut error = Error::new(Exit::Usage, what);
             for benchmark in several.iter().take(MOST) {
-                failure = failure.cause(format!("  {benchmark}"));
+                error = error.cause(format!("  {benchmark}"));
             }
             if several.len() > MOST {
-                failure = failure.cause(format!("  and {} more", several.len() - MOST));
+                error = error.cause(format!("  and {} more", several.len() - MOST));
             }
-            Err(failure.hint("use the whole id with --exact, and -p or --bench if needed"))
+            Err(error.hint("use the whole id with --exact, and -p or --bench if needed"))
         }
     }
 }

@@ -1,4 +1,5 @@
-//! `cargo rbench history`: how benchmarks changed over the stored commits, in git order.
+//! `cargo rbench history`: the changes of benchmarks over the stored commits, in git order. It reads stored results and
+//! measures nothing, unless `--bisect` is given.
 
 mod changes;
 mod path_filter;
@@ -35,10 +36,10 @@ use crate::{
     },
 };
 
-/// How many of a version's newest results are looked at, unless it was measured together with another.
+/// The number of newest results to read for a version that was not measured together with another one.
 const NEWEST: usize = 4;
 
-/// Reads, judges, reports.
+/// Reads stored results, decides on changes, and reports.
 pub fn run(args: &HistoryArgs) -> Result<Exit> {
     let console = Console::attach();
     let output = Output::with_files(args.format, &args.output.files)?;
@@ -50,7 +51,7 @@ pub fn run(args: &HistoryArgs) -> Result<Exit> {
     Ok(if args.bisect { confirm(args, &report, &console) } else { Exit::Success })
 }
 
-/// Reads and judges. Besides, what is to be said of slowdowns that were accepted.
+/// Reads stored results and decides on changes. Also returns a note about accepted slowdowns, if there is one.
 fn read(args: &HistoryArgs, console: &Console) -> Result<(HistoryReport, Option<String>)> {
     let project = Project::find(args.target.manifest_path.as_deref(), &args.target.config)?;
     project.check_tables(&["HEAD"], console)?;
@@ -66,7 +67,7 @@ fn read(args: &HistoryArgs, console: &Console) -> Result<(HistoryReport, Option<
     Ok((report, report::idle_note(&acceptances.not_in_history()?)))
 }
 
-/// Searches the commits of each event for the changes of its benchmarks.
+/// Bisects the commits of each event for the changes of its benchmarks.
 fn confirm(args: &HistoryArgs, report: &HistoryReport, console: &Console) -> Exit {
     if report.events.is_empty() {
         console.line("no change is suspected: there is nothing to confirm");
@@ -87,15 +88,15 @@ fn confirm(args: &HistoryArgs, report: &HistoryReport, console: &Console) -> Exi
         for (metric, benchmarks) in of_metric.into_values() {
             let metrics = vec![metric.clone()];
             let criteria = CriteriaOptions { metrics, ..args.criteria.clone() };
-            // What cannot be searched does not keep others from being searched.
+            // An error in one search must not prevent the others.
             let of_event = BisectArgs::for_range(&range, benchmarks, path)
                 .and_then(|mut args| {
                     args.criteria = criteria;
                     bisect::run(&args)
                 })
-                .unwrap_or_else(|failure| {
-                    console.line(&format!("error: {failure}"));
-                    failure.exit()
+                .unwrap_or_else(|error| {
+                    console.line(&format!("error: {error}"));
+                    error.exit()
                 });
             if of_event == Exit::Interrupted {
                 return of_event;
@@ -163,27 +164,27 @@ fn report(
     Ok(report)
 }
 
-/// Keeps those that became slowest by what is suspected, the worst first.
+/// Keeps the benchmarks with the largest suspected slowdowns, the worst first.
 fn keep_worst(benchmarks: &mut Vec<BenchmarkHistory>, count: usize) {
     benchmarks.retain(|benchmark| benchmark.series.total() > 0.0);
     benchmarks.sort_by(|one, other| other.series.total().total_cmp(&one.series.total()));
     benchmarks.truncate(count);
 }
 
-/// The histories of benchmarks over some versions.
+/// Computes the histories of benchmarks over some versions.
 struct Histories<'r> {
     results: &'r Results<'r>,
     judge: Verdicts<'r>,
     entries: &'r [TimelineEntry],
     acceptances: &'r Acceptances<'r>,
-    /// Whether results of other machines, settings and compilers may be compared.
+    /// True if results of different machines, settings and compilers may be compared.
     ignore_environment: bool,
-    /// Whether consecutive versions need not be judged.
+    /// True if verdicts on consecutive versions are not needed.
     changes_only: bool,
 }
 
 impl Histories<'_> {
-    /// All versions of one benchmark, each against the nearest before it that was measured, in each metric.
+    /// Loads all versions of one benchmark in each metric, each compared with the nearest measured version before it.
     fn load(
         &self,
         benchmark: &Benchmark,
@@ -223,8 +224,8 @@ impl Histories<'_> {
         Ok(histories)
     }
 
-    /// For each entry, the nearest one before it in which the benchmark does the same, as an experiment on both
-    /// says that did not measure it for that reason.
+    /// For each entry, the nearest earlier entry in which the benchmark is unaffected: an experiment on both skipped
+    /// it for that reason.
     fn same(&self, benchmark: &BenchmarkResults<'_>) -> Result<Vec<Option<usize>>> {
         let mut same = Vec::with_capacity(self.entries.len());
         for entry in self.entries {
@@ -245,7 +246,7 @@ impl Histories<'_> {
         Ok(same)
     }
 
-    /// Every metric that any version has; wall time where the benchmark failed in all of them.
+    /// All metrics of any version; wall time if the benchmark failed in all versions.
     fn metrics_of(&self, benchmark: &BenchmarkResults<'_>, measured: &[VersionRef]) -> Vec<Metric> {
         let mut metrics: Vec<Metric> = Vec::new();
         for place in measured {
@@ -258,7 +259,7 @@ impl Histories<'_> {
         if measured.is_empty() { vec![Metric::wall()] } else { metrics }
     }
 
-    /// The newest experiments that say something about an entry, and about how it changed since the one that it follows.
+    /// The newest experiments with results of an entry, or with a comparison of it with the entry that it follows.
     fn experiments_for(&self, entry: &TimelineEntry, executed: &HashSet<usize>) -> Vec<usize> {
         let says_something = |place: &&VersionRef| {
             executed.contains(&place.experiment) || self.results.build_failure(**place).is_some()
@@ -279,8 +280,8 @@ impl Histories<'_> {
     }
 }
 
-/// For each entry, the one whose measurements are its value: its own, or else those of one before it in which the
-/// benchmark does the same.
+/// For each entry, the entry whose measurements are its value: itself, or an earlier one in which the benchmark is
+/// unaffected.
 fn sources(
     benchmark: &BenchmarkResults<'_>,
     places: &[Vec<VersionRef>],
@@ -303,11 +304,11 @@ fn sources(
 struct History<'h> {
     all: &'h Histories<'h>,
     benchmark: &'h BenchmarkResults<'h>,
-    /// For each entry, where the benchmark was measured, oldest first.
+    /// For each entry, the experiments that measured the benchmark, oldest first.
     places: &'h [Vec<VersionRef>],
-    /// For each entry, the nearest one before it in which the benchmark does the same, if that is known.
+    /// For each entry, the nearest earlier entry in which the benchmark is unaffected, if there is one.
     same: &'h [Option<usize>],
-    /// For each entry, the one whose measurements are its value.
+    /// For each entry, the entry whose measurements are its value.
     sources: &'h [Option<usize>],
     metric: Metric,
     newest: VersionRef,
@@ -333,8 +334,8 @@ impl History<'_> {
         Ok(BenchmarkHistory { benchmark, metric: self.metric, sessions, series, versions })
     }
 
-    /// How much the benchmark varies between experiments, as long as that is one number: each verdict across
-    /// experiments is by the variation under the conditions of its own.
+    /// The benchmark's variance between experiments, if all verdicts use the same one. A verdict across experiments
+    /// uses the variance under its own conditions.
     fn sessions(&self, across: &[VersionRef]) -> Result<Option<SessionVariance>> {
         let experiments = &self.all.results.experiments;
         let newest = self.newest.experiment;
@@ -355,8 +356,8 @@ impl History<'_> {
         self.benchmark.session_variance(newest, &self.metric, mode, self.criteria)
     }
 
-    /// The row of an entry, and where its value was measured; none if the benchmark was not measured there, nor in
-    /// a version before it in which it does the same.
+    /// The row of an entry and the place of its measurements. `None` if the benchmark was measured neither in this
+    /// version nor in an earlier one in which it is unaffected.
     fn row(&self, index: usize) -> Result<Option<(VersionRef, HistoryRow)>> {
         let results = self.all.results;
         let Some(source) = self.sources[index] else { return Ok(None) };
@@ -368,7 +369,7 @@ impl History<'_> {
             _ => None,
         };
         let Some(place) = self.place(source)? else { return Ok(None) };
-        // Where it was compared, if it was not measured itself.
+        // An entry without own measurements may have been compared.
         let compared = relation.filter(|_| source != index);
         let compared = compared.map_or(place, |relation| relation.versions()[HEAD]);
         let stored = &results.experiments[compared.experiment];
@@ -392,7 +393,7 @@ impl History<'_> {
         Ok(Some((place, row)))
     }
 
-    /// How an entry and its base are compared, if there is one.
+    /// The relation of an entry to its base, if it has one.
     fn relation(&self, base: Option<usize>, index: usize) -> Result<Option<Relation>> {
         let Some(base) = base else { return Ok(None) };
         let entries = self.all.entries;
@@ -402,7 +403,7 @@ impl History<'_> {
         )
     }
 
-    /// Where the value of an entry was measured: with its base, if it was.
+    /// The place of an entry's measurements: those together with its base if there are any.
     fn place(&self, index: usize) -> Result<Option<VersionRef>> {
         let relation = self.relation(self.base_of(index), index)?;
         let with_base = relation.map(|relation| relation.versions()[HEAD]);
@@ -410,7 +411,7 @@ impl History<'_> {
         Ok(with_base.or(self.places[index].last().copied()))
     }
 
-    /// The nearest entry before it where the benchmark did not fail, or in which it does the same as in it.
+    /// The nearest earlier entry in which the benchmark did not fail, or in which it is unaffected.
     fn base_of(&self, index: usize) -> Option<usize> {
         let entries = self.all.entries;
         if self.places[index].is_empty() {

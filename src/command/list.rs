@@ -1,4 +1,4 @@
-//! `cargo rbench list`: the benchmarks of a version.
+//! `cargo rbench list`: lists the benchmarks of a version. It compiles the version and measures nothing.
 
 use super::{output::Output, project_of};
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
     report::list::ListReport,
 };
 
-/// Lists what the filters mean. Targets that cannot be listed are named, and make the run fail.
+/// Lists the matching benchmarks. Prints an error for each target that cannot be listed, and then fails.
 pub fn run(args: &ListArgs) -> Result<Exit> {
     let console = Console::attach();
     let interrupt = Interrupt::on_signals(SavedHandler::Nothing)?;
@@ -29,12 +29,12 @@ pub fn run(args: &ListArgs) -> Result<Exit> {
     let targets = TargetFilter::from(&args.target);
     let hint = args.given.as_filter("list", ".", &args.revision);
     let version = project.repository.resolve(&args.revision);
-    let version = version.map_err(|failure| hint.iter().fold(failure, Error::hint))?;
-    let workshop = project.build_env(settings.compile, &console)?;
+    let version = version.map_err(|error| hint.iter().fold(error, Error::hint))?;
+    let build_env = project.build_env(settings.compile, &console)?;
     let version =
-        ListedVersion::new(&project, &workshop, version, (&targets, &filter), &conditions)?;
-    for (_, failure) in &version.listing.failures {
-        console.error(&format!("error: {failure}"));
+        ListedVersion::new(&project, &build_env, version, (&targets, &filter), &conditions)?;
+    for (_, error) in &version.listing.failures {
+        console.error(&format!("error: {error}"));
     }
     let Listing { targets, failures } = version.listing;
     let exit = if failures.is_empty() { Exit::Success } else { Exit::Benchmark };

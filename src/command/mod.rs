@@ -1,4 +1,4 @@
-//! The subcommands, one file each.
+//! The subcommands, one file each: each turns parsed arguments into calls of the other rooms, and a report.
 
 mod accept;
 mod bisect;
@@ -31,14 +31,14 @@ use crate::{
     project::Project,
 };
 
-/// The project of a command that compiles, with the benchmarks that were given on the command line.
+/// Finds the project of a command that compiles, with the benchmarks of `--command`.
 fn project_of(target: &TargetArgs) -> Result<Project> {
     let mut project = Project::find(target.manifest_path.as_deref(), &target.config)?;
     project.file.run_only(&target.commands);
     Ok(project)
 }
 
-/// Carries out what was typed.
+/// Runs the subcommand.
 pub fn run(cli: &Cli) -> Result<Exit> {
     match &cli.command {
         Command::Accept(args) => accept::run(args),

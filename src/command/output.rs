@@ -1,4 +1,5 @@
-//! Where reports go: standard output, and files.
+//! Writes reports to standard output and to files. Files are checked first, so that no result of a long measurement is
+//! lost to a typing mistake.
 
 use tracing::info_span;
 
@@ -10,25 +11,25 @@ use crate::{
     report::{Format, PLAIN_COLUMNS, Report, style},
 };
 
-/// The destinations of a report, checked before anything is measured.
+/// The destinations of a report. Make it before measuring: it checks the files.
 pub struct Output<'p> {
-    /// That of standard output.
+    /// The format on standard output.
     format: Format,
     files: OutputFiles<'p>,
 }
 
 impl<'p> Output<'p> {
-    /// Standard output in this format.
+    /// Selects standard output only, in this format.
     pub fn new(format: impl Into<Format>) -> Result<Self> {
         Self::with_files(format, &[])
     }
 
-    /// Standard output in this format, and these files.
+    /// Selects standard output in this format, and these files.
     pub fn with_files(format: impl Into<Format>, files: &'p [OutputFile]) -> Result<Self> {
         Ok(Self { format: format.into(), files: OutputFiles::check(files)? })
     }
 
-    /// Prints the report first, so that it is not lost if a file cannot be written any more.
+    /// Prints the report, then writes the files: if a file has become unwritable, the report is not lost.
     pub fn write(&self, report: &dyn Report) -> Result<()> {
         let _phase = info_span!("report").entered();
         Console::result(&self.format.render(report, Console::result_columns())?)?;
@@ -36,12 +37,12 @@ impl<'p> Output<'p> {
     }
 }
 
-/// Writes the report to these files.
+/// Writes a report to files, each in the format of its extension.
 pub fn write_files(files: &OutputFiles<'_>, report: &dyn Report) -> Result<()> {
     files.write(|format| render_file(report, format.into()))
 }
 
-/// The report without any style.
+/// Renders a report without colors.
 fn render_file(report: &dyn Report, format: Format) -> Result<String> {
     Ok(style::plain(&format.render(report, PLAIN_COLUMNS)?))
 }
@@ -76,7 +77,7 @@ mod tests {
     };
 
     #[test]
-    fn a_program_reads_every_character_of_an_id() {
+    fn json_report_keeps_every_character_of_an_id() {
         let id = "a\u{7f}\u{9b}31m\u{1b}[0m\u{202e}b";
         let report = ListReport {
             version: version("head"),
@@ -85,6 +86,6 @@ mod tests {
         };
         let text = render_file(&report, Format::Json).unwrap();
         let json: serde_json::Value = serde_json::from_str(&text).unwrap();
-        assert!(json.pointer("/benchmarks/0/id").is_some_and(|told| told == id), "{text}");
+        assert!(json.pointer("/benchmarks/0/id").is_some_and(|value| value == id), "{text}");
     }
 }

@@ -1,4 +1,4 @@
-//! Files that reports are written to, checked before anything is measured.
+//! Output files of reports. They are checked before measuring: a typing mistake must not cost an hour.
 
 use std::{
     fs::{self, OpenOptions},
@@ -10,12 +10,12 @@ use crate::{
     error::{Context, Error, Exit, Result},
 };
 
-/// Files that can be written to.
+/// Output files that were writable when checked.
 #[derive(Debug)]
 pub struct OutputFiles<'a>(&'a [OutputFile]);
 
 impl<'a> OutputFiles<'a> {
-    /// Checks that each file can be written; leaves no trace.
+    /// Checks that each file can be written, without creating or changing it.
     pub fn check(files: &'a [OutputFile]) -> Result<Self> {
         for OutputFile { path, .. } in files {
             check(path)?;
@@ -23,7 +23,7 @@ impl<'a> OutputFiles<'a> {
         Ok(Self(files))
     }
 
-    /// Writes each file, with what `report` gives for its format.
+    /// Writes each file; `report` renders the report in its format.
     pub fn write(&self, report: impl Fn(ReportFormat) -> Result<String>) -> Result<()> {
         for OutputFile { path, format } in self.0 {
             fs::write(path, report(*format)?)
@@ -39,16 +39,17 @@ fn check(path: &Path) -> Result<()> {
         Some(parent) if parent != Path::new("") => parent,
         _ => Path::new("."),
     };
-    let refused = |reason: String| Err(Error::new(Exit::Usage, what()).cause(reason));
+    let refusal = |reason: String| Err(Error::new(Exit::Usage, what()).cause(reason));
     match fs::metadata(path) {
-        Ok(metadata) if metadata.is_dir() => refused("it is a directory".to_owned()),
-        // To append changes nothing yet. A device or a pipe is not opened before there is a report.
+        Ok(metadata) if metadata.is_dir() => refusal("it is a directory".to_owned()),
+        // Opening for appending changes nothing. A device or a pipe is not opened before there is a report: that could
+        // block.
         Ok(metadata) if metadata.is_file() => {
             OpenOptions::new().append(true).open(path).map(drop).context(Exit::Usage, what)
         }
         Ok(_) => Ok(()),
         Err(_) if !directory.is_dir() => {
-            refused(format!("there is no directory {}", directory.display()))
+            refusal(format!("there is no directory {}", directory.display()))
         }
         Err(_) => tempfile::tempfile_in(directory).map(drop).context(Exit::Usage, what),
     }
@@ -63,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_can_be_written_is_found_as_it_was_until_it_is_written() {
+    fn check_leaves_files_unchanged_until_they_are_written() {
         let directory = tempfile::tempdir().unwrap();
         let [new, old] = ["new.json", "old.json"].map(|name| directory.path().join(name));
         fs::write(&old, "before").unwrap();
@@ -78,14 +79,14 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_cannot_be_written_is_a_usage_error() {
+    fn unwritable_file_is_a_usage_error() {
         let directory = tempfile::tempdir().unwrap();
         let (path, in_file) = (directory.path(), directory.path().join("file"));
         fs::write(&in_file, "").unwrap();
         for impossible in [path.join("absent/a.json"), in_file.join("a.json"), path.to_owned()] {
-            let failure = OutputFiles::check(&[file(&impossible)]).unwrap_err();
-            assert_eq!(failure.exit(), Exit::Usage);
-            assert!(failure.to_string().contains("cannot write the report"), "{failure}");
+            let error = OutputFiles::check(&[file(&impossible)]).unwrap_err();
+            assert_eq!(error.exit(), Exit::Usage);
+            assert!(error.to_string().contains("cannot write the report"), "{error}");
         }
         let absent = OutputFiles::check(&[file(&path.join("absent/a.json"))]).unwrap_err();
         assert!(absent.to_string().contains("there is no directory"), "{absent}");

@@ -1,4 +1,4 @@
-//! `cargo rbench plan`: how a project should spend its measuring time.
+//! `cargo rbench plan`: recommends numbers of builds, executions and measurements, from stored results and a pilot.
 
 mod costs;
 mod levels;
@@ -21,7 +21,7 @@ use crate::{
     verdict::{DecisionOptions, Results, Verdicts},
 };
 
-/// Measures a pilot of what is not known yet, and reports what follows from it all.
+/// Measures a pilot of benchmarks without usable stored results, then reports the plan.
 pub fn run(args: &PlanArgs) -> Result<Exit> {
     let (console, start) = (Console::attach(), SystemTime::now());
     let output = Output::with_files(args.report.format, &args.report.output.files)?;
@@ -42,10 +42,10 @@ pub fn run(args: &PlanArgs) -> Result<Exit> {
     if done.is_ok() {
         announcement::finished(&console, start);
     }
-    done.map_err(|failure| runner.with_what_is_kept(failure))
+    done.map_err(|error| runner.with_what_is_kept(error))
 }
 
-/// A plan that is being made.
+/// The inputs of a plan.
 struct Planning<'a> {
     runner: &'a Runner<'a>,
     verdicts: &'a VerdictSettings,
@@ -54,7 +54,7 @@ struct Planning<'a> {
 }
 
 impl Planning<'_> {
-    /// The plan of a version, whose comparisons would be interleaved so.
+    /// Makes the plan of a version, for comparisons in this mode.
     fn report(&self, version: Version, compared: Mode) -> Result<PlanReport> {
         let versions = [self.runner.list(version)?];
         let [listed] = &versions;
@@ -67,7 +67,7 @@ impl Planning<'_> {
             let builds = self.runner.link(&versions, &unknown, seeds)?;
             measure(self.runner, &versions, &builds, &unknown, self.console)?;
         }
-        // Those of before are found in the cache, with how long their links took.
+        // Builds of earlier runs are in the cache, with the durations of their links.
         let seeds = self.runner.first_seeds(&versions, &benchmarks);
         let links =
             Links::from_builds(&self.runner.link(&versions, &benchmarks, seeds)?, &benchmarks);
@@ -80,8 +80,8 @@ impl Planning<'_> {
             if let Some(found) =
                 StoredLevels::load(&results, &listed.version, benchmark, &criteria)?
             {
-                let outlook = found.expected_power(&judge, &criteria)?;
-                planned.push(self.planned(found, outlook, &links));
+                let power = found.expected_power(&judge, &criteria)?;
+                planned.push(self.planned(found, power, &links));
             } else {
                 let reason = levels::why_not(&results, &listed.version, benchmark)?;
                 failures.push((benchmark.clone(), reason));
@@ -97,7 +97,7 @@ impl Planning<'_> {
         ))
     }
 
-    /// Those benchmarks of which nothing that is stored tells the levels apart.
+    /// The benchmarks whose stored results do not separate the variances of the levels.
     fn unknown(&self, listed: &ListedVersion, benchmarks: &[Benchmark]) -> Result<Vec<Benchmark>> {
         let results = Results::finished(&self.runner.store)?;
         let mut unknown = Vec::new();

@@ -1,4 +1,4 @@
-//! `cargo rbench show`: the stored results of one version.
+//! `cargo rbench show`: reports the stored results of one version. It measures nothing.
 
 use std::{collections::BTreeMap, rc::Rc};
 
@@ -21,7 +21,7 @@ use crate::{
     verdict::{BenchmarkResults, DecisionOptions, Results, Verdicts, VersionRef},
 };
 
-/// Reads and reports.
+/// Reads stored results and reports them.
 pub fn run(args: &ShowArgs) -> Result<Exit> {
     let console = Console::attach();
     let output = Output::with_files(args.format, &args.output.files)?;
@@ -67,7 +67,7 @@ pub fn run(args: &ShowArgs) -> Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// The experiments that measured what is judged here. A diagnosis is reported by `diagnose` alone.
+/// The experiments that measured these kinds of metrics. Only `diagnose` reports a diagnosis.
 fn with_kind(
     mut experiments: Vec<StoredExperiment>,
     verdicts: &VerdictSettings,
@@ -77,8 +77,8 @@ fn with_kind(
     experiments
 }
 
-/// What is stored of these benchmarks of a version, for whoever measured it just now: that nothing has the
-/// metrics that are wanted is no failure then.
+/// Reports stored results of these benchmarks for a command that has just measured them. Missing metrics are then a
+/// warning, not an error.
 pub fn show_version(
     store: &Store<'_>,
     version: &Version,
@@ -101,13 +101,13 @@ pub fn show_version(
     ShowReport::together(reports).ok_or_else(none)
 }
 
-/// The version that a revision names: in the repository, or, if it is gone from there, in the store.
+/// Resolves a revision in the repository, or in the store if the commit is gone from the repository.
 fn find(
     revision: &str,
     repository: &Repository,
     experiments: &[StoredExperiment],
 ) -> Result<Version> {
-    /// As git demands of an abbreviated hash.
+    /// The minimum length of an abbreviated hash in git.
     const DIGITS: usize = 4;
     repository.resolve(revision).or_else(|failure| {
         let versions = experiments.iter().flat_map(|experiment| &experiment.plan.versions);
@@ -116,20 +116,20 @@ fn find(
             revision.len() >= DIGITS && !version.dirty && commit.starts_with(revision)
         };
         let found = versions.map(|planned| &planned.version).find(named);
-        // What it was called then may name another version by now.
+        // The stored revision name may refer to another commit by now, so the hash is the name.
         let renamed =
             |version: &Version| Version { revision: revision.to_owned(), ..version.clone() };
         found.map(renamed).ok_or(failure)
     })
 }
 
-/// What is stored of one version.
+/// The stored results of one version.
 struct Shown<'s> {
     store: &'s Store<'s>,
     version: Version,
-    /// The experiments that it was part of.
+    /// The experiments that measured the version.
     results: Results<'s>,
-    /// Its place in each of them.
+    /// The place of the version in each experiment.
     places: Vec<VersionRef>,
     command_line: Rc<dyn CommandLine>,
 }
@@ -157,9 +157,8 @@ impl<'s> Shown<'s> {
         Ok(())
     }
 
-    /// The benchmarks that were measured or failed, in the order of definition, then those that were not measured
-    /// because they do the same as in another version; none, if the version could
-    /// not be built.
+    /// The measured or failed benchmarks in the order of definition, then the skipped ones that are unaffected. None if
+    /// the version could not be built.
     fn benchmarks(&self, filter: &Filter) -> Result<Vec<Benchmark>> {
         let mut benchmarks: Vec<Benchmark> = Vec::new();
         for stored in &self.results.experiments {
@@ -187,7 +186,7 @@ impl<'s> Shown<'s> {
             detailed,
             command_line: self.command_line.clone(),
         };
-        // One for all: it counts the verdicts of an experiment once.
+        // Shared by all benchmarks, so that it counts the verdicts of an experiment once.
         let judge = Verdicts::new(&self.results, DecisionOptions::default());
         for benchmark in benchmarks {
             let rows = self.benchmark(benchmark, detailed, verdicts, &judge)?;
@@ -215,8 +214,8 @@ impl<'s> Shown<'s> {
         }
     }
 
-    /// The newest results of a benchmark, of a finished experiment where there is one: a row for each
-    /// metric, or one for its failures.
+    /// The newest results of a benchmark, from a finished experiment if there is one: one row for each metric, or one
+    /// row for its failures.
     fn benchmark(
         &self,
         benchmark: &Benchmark,
@@ -233,15 +232,15 @@ impl<'s> Shown<'s> {
         let newest = NewestExperiment { results: &of_benchmark, judge, place, index };
         let all = of_benchmark.metrics(&[place]);
         let metrics: Vec<&Metric> = all.iter().filter(|metric| verdicts.includes(metric)).collect();
-        // That it failed is reported whichever metrics are.
+        // A failure is reported even if its metrics are not selected.
         if all.is_empty() || metrics.is_empty() && of_benchmark.unmeasured(place).is_some() {
             return Ok(vec![newest.row(None, detailed, &criteria)?]);
         }
         metrics.into_iter().map(|metric| newest.row(Some(metric), detailed, &criteria)).collect()
     }
 
-    /// That a benchmark was never measured in this version, as it does the same in another one, by the newest
-    /// experiment that says so.
+    /// The row of a benchmark that was never measured in this version because it is unaffected, from the newest
+    /// experiment that skipped it.
     fn unmeasured(&self, benchmark: &Benchmark) -> Result<Option<ShownBenchmark>> {
         for (index, place) in self.places.iter().enumerate().rev() {
             if let Some(sameness) = self.results.skip_reason(place.experiment, benchmark)? {
@@ -324,7 +323,7 @@ impl NewestExperiment<'_> {
         })
     }
 
-    /// What cheap checks see in the measurements.
+    /// The findings of cheap checks of the measurements, such as a warm-up.
     fn hints(
         &self,
         stage: Stage,
@@ -347,7 +346,7 @@ impl NewestExperiment<'_> {
         }))
     }
 
-    /// The builds of one stage in the order of seeds, as they were linked; slow ones are marked.
+    /// The builds of one stage in the order of their seeds, with layout and digest as linked; slow ones are marked.
     fn builds(
         &self,
         stage: Stage,

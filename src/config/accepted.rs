@@ -1,6 +1,6 @@
-//! The file `.rbench/accepted.toml`: slowdowns that were accepted on purpose, and errors with the line.
+//! Reads `.rbench/accepted.toml`, the slowdowns that were accepted on purpose; errors name the line.
 //!
-//! As `bench.toml` it is read from the working tree, whatever versions are compared.
+//! Like `bench.toml`, the file is read from the working tree, whichever versions are compared.
 
 mod edit;
 
@@ -15,13 +15,11 @@ use crate::{
     model::{Benchmark, Metric},
 };
 
-/// The directory of the file, in the workspace.
 const DIRECTORY: &str = ".rbench";
 
-/// The name of the file.
 const FILE_NAME: &str = "accepted.toml";
 
-/// What the file has for a change from a count of nothing, and for its ceiling.
+/// The file's words for an infinite change, which is one from a count of 0, and for an infinite ceiling.
 const FROM_NOTHING: &str = "from 0";
 const NO_CEILING: &str = "any size";
 
@@ -33,7 +31,7 @@ pub struct AcceptedToml {
     entries: Vec<AcceptedEntry>,
 }
 
-/// One slowdown of one benchmark in one metric.
+/// One accepted slowdown of one benchmark in one metric.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AcceptedEntry {
@@ -41,29 +39,28 @@ pub struct AcceptedEntry {
     pub package: String,
     /// The name of its bench target.
     pub bench: String,
-    /// Its id.
+    /// The id of the benchmark.
     pub benchmark: String,
-    /// In what it became slower.
+    /// The metric that became worse.
     #[serde(deserialize_with = "metric")]
     pub metric: Metric,
     /// The commit that is accepted, in hex.
     #[serde(deserialize_with = "commit")]
     pub commit: String,
-    /// The commit that it was compared with, in hex.
+    /// The base of the comparison, in hex.
     #[serde(deserialize_with = "commit")]
     pub base: String,
-    /// How much slower it was, as it was measured: 0.05 is 5 %, and infinite from a count of nothing.
+    /// The measured relative change: 0.05 is 5 %; infinite if the base counted 0.
     #[serde(deserialize_with = "change")]
     pub change: f64,
-    /// Up to which change it is accepted: 0.05 is 5 %, and infinite where any is.
+    /// The largest relative change that passes: 0.05 is 5 %; infinite if any change passes.
     #[serde(deserialize_with = "ceiling")]
     pub ceiling: f64,
-    /// Why, on one line.
+    /// The user's reason, on one line.
     #[serde(deserialize_with = "reason")]
     pub reason: String,
 }
 
-/// The only table of the file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Tables {
@@ -79,23 +76,23 @@ impl AcceptedToml {
         Self::parse(text, path)
     }
 
-    /// Where the file is.
+    /// The path of the file, even if there is none yet.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What was accepted, in the order of the file.
+    /// The entries, in the order of the file.
     pub fn entries(&self) -> &[AcceptedEntry] {
         &self.entries
     }
 
     fn parse(text: String, path: PathBuf) -> Result<Self> {
-        let refused = |cause: String| {
+        let refusal = |cause: String| {
             Error::new(Exit::Usage, format!("cannot use {}", path.display()))
                 .cause(cause)
                 .hint("repair it by hand, or remove the entry and accept the change again")
         };
-        let tables: Tables = toml::from_str(&text).map_err(|error| refused(error.to_string()))?;
+        let tables: Tables = toml::from_str(&text).map_err(|error| refusal(error.to_string()))?;
         let line = |entry: &Spanned<AcceptedEntry>| {
             text.get(..entry.span().start).unwrap_or_default().matches('\n').count() + 1
         };
@@ -103,7 +100,7 @@ impl AcceptedToml {
             let same = |other: &&Spanned<AcceptedEntry>| other.get_ref().is_key_of(entry.get_ref());
             if let Some(other) = tables.accepted[..index].iter().find(same) {
                 let [line, other] = [line(entry), line(other)];
-                return Err(refused(format!(
+                return Err(refusal(format!(
                     "line {line}: this benchmark of this commit is in line {other} already"
                 )));
             }
@@ -114,24 +111,24 @@ impl AcceptedToml {
 }
 
 impl AcceptedEntry {
-    /// Whether it is about this benchmark in this metric.
+    /// True if the entry is for this benchmark and this metric.
     pub fn applies_to(&self, benchmark: &Benchmark, metric: &Metric) -> bool {
         self.names_benchmark(benchmark) && self.metric == *metric
     }
 
-    /// Whether it is about this benchmark.
+    /// True if the entry is for this benchmark, in any metric.
     pub fn names_benchmark(&self, benchmark: &Benchmark) -> bool {
         self.package == benchmark.package
             && self.bench == benchmark.target
             && self.benchmark == benchmark.name.id
     }
 
-    /// Whether both are about one benchmark, metric and commit, of which there is one entry at most.
+    /// True if both entries have the same benchmark, metric and commit. The file has at most one of them.
     fn is_key_of(&self, other: &Self) -> bool {
         self.key() == other.key()
     }
 
-    /// By what entries are sorted.
+    /// The key that identifies an entry and sorts the file.
     fn key(&self) -> [&str; 5] {
         [&self.package, &self.bench, &self.benchmark, &self.metric.name, &self.commit]
     }
@@ -149,7 +146,7 @@ fn ceiling<'de, D: Deserializer<'de>>(value: D) -> Result<f64, D::Error> {
     share_or(NO_CEILING, value)
 }
 
-/// A share, or infinity where this word stands for it.
+/// Parses a share, or infinity if the value is the word `infinite`.
 fn share_or<'de, D: Deserializer<'de>>(infinite: &str, value: D) -> Result<f64, D::Error> {
     match String::deserialize(value)? {
         word if word == infinite => Ok(f64::INFINITY),

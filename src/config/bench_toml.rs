@@ -1,4 +1,6 @@
-//! The configuration file `bench.toml`: its tables, and errors with the line.
+//! Reads `bench.toml`: its tables and keys, and errors that name the line.
+//!
+//! Defaults are not here: an absent key stays absent, so that each setting can fall back to the next source.
 
 use std::path::{Path, PathBuf};
 
@@ -13,10 +15,9 @@ use crate::{
     shell::quoted,
 };
 
-/// The name of the file.
 const FILE_NAME: &str = "bench.toml";
 
-/// Where results are kept, relative to the workspace, unless `path` in `[store]` says otherwise.
+/// The default of `path` in `[store]`, relative to the workspace.
 const STORE: &str = ".rbench/results.sqlite";
 
 /// The contents of `bench.toml`.
@@ -25,11 +26,11 @@ pub struct BenchToml {
     path: PathBuf,
     text: String,
     tables: Tables,
-    /// The commands that were given on the command line.
+    /// The commands of `--command`, which replace those of the file.
     typed: Vec<CommandTable>,
 }
 
-/// Every table of the file; every key may be missing.
+/// All tables of the file. Every key is optional.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Tables {
@@ -44,13 +45,13 @@ struct Tables {
     command: Vec<Spanned<CommandTable>>,
 }
 
-/// How versions are built, by flags or by `[build]`; what is absent is left to the next source.
+/// Build options from flags or from `[build]`; an absent one is left to the next source.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct BuildOptions {
-    /// How functions are arranged.
+    /// The order and the addresses of functions.
     pub layout: Option<Layout>,
-    /// Where builds come from.
+    /// One link for each build, or one compilation for each build.
     pub strategy: Option<Strategy>,
     /// The seed that all layout seeds are derived from.
     pub seed: Option<u64>,
@@ -67,14 +68,14 @@ pub struct BuildOptions {
     pub locked: bool,
     /// Do not use the network.
     pub offline: bool,
-    /// Jobs of cargo and of linking at a time.
+    /// Parallel jobs of cargo and of linking.
     #[serde(deserialize_with = "key::jobs")]
     pub jobs: Option<u32>,
     /// More arguments for the cargo that compiles.
     pub cargo_args: Vec<String>,
 }
 
-/// `[[benchmark]]`: some benchmarks that get other settings.
+/// `[[benchmark]]`: settings for some benchmarks only. The first table that matches a benchmark applies.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct BenchmarkTable {
@@ -97,7 +98,7 @@ pub(super) struct BenchmarkTable {
     pub(super) min_effect: Option<f64>,
 }
 
-/// `[metric.NAME]`, for each metric that is counted.
+/// `[metric.NAME]`, for each counted metric.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct MetricTables {
@@ -106,7 +107,7 @@ pub(super) struct MetricTables {
     pub(super) allocated_bytes: MetricTable,
 }
 
-/// How a metric that is counted is judged.
+/// The verdict settings of one counted metric.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct MetricTable {
@@ -114,7 +115,7 @@ pub(super) struct MetricTable {
     pub(super) min_effect: Option<f64>,
 }
 
-/// `[gate]`: against which release heads are judged as well.
+/// `[gate]`: a release that the head must not be slower than either, and counted metrics that affect the exit code.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct GateTable {
@@ -125,7 +126,7 @@ pub(super) struct GateTable {
     pub(super) min_effect: Option<f64>,
 }
 
-/// `[store]`: where results are kept.
+/// `[store]`: the file of stored results.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct StoreTable {
@@ -133,7 +134,7 @@ struct StoreTable {
     path: Option<PathBuf>,
 }
 
-/// `[[harness]]`: names the harness of a bench target.
+/// `[[harness]]`: the harness of a bench target that rbench cannot recognize.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct HarnessTable {
@@ -160,7 +161,7 @@ pub struct CommandTable {
 }
 
 impl BenchToml {
-    /// Reads the file in `directory`, if there is one.
+    /// Reads the file in `directory`; an absent file is an empty one.
     pub fn read(directory: &Path) -> Result<Self> {
         let path = directory.join(FILE_NAME);
         file::read(&path)?.map_or_else(|| Ok(Self::default()), |text| Self::parse(text, path))
@@ -177,7 +178,7 @@ impl BenchToml {
         Ok(file)
     }
 
-    /// The file with these keys set, each as `table.key=value`. A value that is no TOML is a string.
+    /// Sets keys, each given as `table.key=value`. A value that is not valid TOML is a string.
     pub fn with(self, settings: &[String]) -> Result<Self> {
         if settings.is_empty() {
             return Ok(self);
@@ -188,7 +189,7 @@ impl BenchToml {
                 .hint("write a key of bench.toml with its table: --config experiment.warm-up=20ms")
         };
         let mut all: toml::Table = self.text.parse().context(Exit::Usage, || FILE_NAME)?;
-        // Tables that there may be several of: they stay as the file has them.
+        // Arrays of tables have no single key to set, so they stay as they are in the file.
         for name in ["benchmark", "harness", "command"] {
             all.remove(name);
         }
@@ -198,7 +199,7 @@ impl BenchToml {
                 .parse()
                 .or_else(|error| {
                     let (key, value) = setting.split_once('=').ok_or(error)?;
-                    // A string of JSON is one of TOML.
+                    // A JSON string is also a TOML string.
                     format!("{key} = {}", serde_json::Value::from(value.trim())).parse()
                 })
                 .map_err(|error: toml::de::Error| refused(setting, &error))?;
@@ -221,7 +222,7 @@ impl BenchToml {
         Ok(Self { tables, ..self })
     }
 
-    /// Refuses commands that cannot be told apart.
+    /// Refuses two commands with the same id for the same bench target: their results could not be distinguished.
     fn check_commands(&self) -> Result<()> {
         for (index, table) in self.tables.command.iter().enumerate() {
             let CommandTable { id, package, bench, .. } = table.get_ref();
@@ -245,7 +246,8 @@ impl BenchToml {
         Ok(())
     }
 
-    /// The first table for a bench target that is not among `known`, those of the working tree.
+    /// Returns an error for the first table that matches none of the `known` bench targets, those of the working tree.
+    /// It is most likely a typing mistake.
     pub fn unknown_target(&self, known: &[BenchTarget]) -> Option<Error> {
         let Tables { benchmark, harness, command, .. } = &self.tables;
         let benchmarks =
@@ -273,7 +275,7 @@ impl BenchToml {
             .cause(format!("line {}: {reason}", self.line(table)))
     }
 
-    /// The line that a table begins in.
+    /// The line of a table's header, from 1.
     fn line<T>(&self, table: &Spanned<T>) -> usize {
         let before = self.text.get(..table.span().start).unwrap_or_default();
         before.matches('\n').count() + 1
@@ -287,12 +289,12 @@ impl BenchToml {
         self.tables.experiment
     }
 
-    /// How the executions of two versions are interleaved: by the flag, the file or the default.
+    /// Resolves the mode: interleaved or sequential.
     pub fn mode(&self, flag: Option<Mode>) -> Mode {
         flag.or(self.tables.experiment.mode).unwrap_or_default()
     }
 
-    /// How many benchmarks are executed at once: by the flag, the file or the default.
+    /// Resolves the number of benchmarks that run at once.
     pub fn parallel(&self, flag: Option<u32>) -> u32 {
         flag.or(self.tables.experiment.parallel).unwrap_or(1)
     }
@@ -301,7 +303,6 @@ impl BenchToml {
         self.tables.verdict.clone()
     }
 
-    /// The tables of metrics that are counted.
     pub(super) const fn metric(&self) -> MetricTables {
         self.tables.metric
     }
@@ -314,19 +315,19 @@ impl BenchToml {
         self.tables.benchmark.iter().map(|table| table.get_ref().clone()).collect()
     }
 
-    /// The file that keeps results, in the workspace or at an absolute path.
+    /// The path of the store, in the workspace or absolute.
     pub fn store(&self, workspace: &Path) -> PathBuf {
         workspace.join(self.tables.store.path.as_deref().unwrap_or(Path::new(STORE)))
     }
 
-    /// The harness that the file names for a bench target.
+    /// The harness that `[[harness]]` sets for a bench target.
     pub fn harness_of(&self, target: &BenchTarget) -> Option<HarnessKind> {
         let mut tables = self.tables.harness.iter().map(Spanned::get_ref);
         let table = tables.find(|table| table.target().is(&target.package, &target.target))?;
         Some(table.harness)
     }
 
-    /// Lets the commands that were given on the command line be the benchmarks, and nothing else.
+    /// Makes the commands of `--command` the only benchmarks.
     pub fn run_only(&mut self, commands: &[Once]) {
         let table = |Once { id, program, arguments }: &Once| CommandTable {
             id: id.clone(),
@@ -338,17 +339,17 @@ impl BenchToml {
         self.typed = commands.iter().map(table).collect();
     }
 
-    /// Whether commands were given on the command line: then their programs are what is compiled.
+    /// True if `--command` was given. Then cargo compiles these programs instead of bench targets.
     pub fn runs_typed_commands(&self) -> bool {
         !self.typed.is_empty()
     }
 
-    /// Whether the file runs a bench target by a program that is not its executable.
+    /// True if a command of this bench target runs another program than its executable.
     pub fn runs_other_programs(&self, target: &BenchTarget) -> bool {
         self.commands_of(target).any(|command| command.program.is_some())
     }
 
-    /// The commands that a bench target, or a program, is run with.
+    /// The commands of a bench target, or of a program of `--command`.
     pub fn commands_of(&self, target: &BenchTarget) -> impl Iterator<Item = &CommandTable> {
         let tables = self.tables.command.iter().map(Spanned::get_ref);
         let tables = tables.filter(|_| self.typed.is_empty()).chain(&self.typed);
@@ -356,7 +357,7 @@ impl BenchToml {
     }
 }
 
-/// The bench targets that a table is about.
+/// The bench targets that a table matches: an absent name matches any.
 struct TableTarget<'t> {
     package: Option<&'t str>,
     bench: Option<&'t str>,
@@ -384,20 +385,20 @@ impl BenchmarkTable {
         TableTarget { package: self.package.as_deref(), bench: self.bench.as_deref() }
     }
 
-    /// Whether the table is about this benchmark.
+    /// True if the table matches this benchmark.
     pub(super) fn names(&self, benchmark: &Benchmark) -> bool {
         self.target().is(&benchmark.package, &benchmark.target)
             && self.filter.is_match(&benchmark.name.id)
     }
 
     pub(super) const fn sampling(&self) -> SamplingOptions {
-        let Self { builds, executions, measurements, warm_up, min_time: floor, .. } = *self;
+        let Self { builds, executions, measurements, warm_up, min_time, .. } = *self;
         SamplingOptions {
             builds,
             executions,
             measurements,
             warm_up,
-            min_time: floor,
+            min_time,
             deadline: None,
             parallel: None,
             mode: None,

@@ -1,16 +1,18 @@
-//! The `bench.toml` of somebody who begins: every key, as a comment with its default.
+//! The `bench.toml` that `init` writes: every key, commented out with its default.
+//!
+//! It is made from `bench.toml.example`, so that the example and a new file cannot differ.
 
-/// Every key with its default: the documentation of the file, and what a new one is made of.
+/// Every key with its default. It is both the documentation of the file and the source of a new one.
 const EXAMPLE: &str = include_str!("../../bench.toml.example");
 
-/// A new `bench.toml`, which changes nothing: its tables are there, and its keys are comments.
+/// Returns a new `bench.toml`. It changes no setting: all keys are commented out.
 pub fn commented() -> String {
     let commented = |line: &str| {
         let is_kept = line.is_empty() || line.starts_with(['#', '[']);
         if is_kept { format!("{line}\n") } else { format!("# {line}\n") }
     };
     let lines = EXAMPLE.lines().map(|line| {
-        // The place of this one.
+        // A new file is in this place already.
         line.replace(" Put bench.toml next to your workspace's Cargo.toml.", "")
     });
     lines.map(|line| commented(&line)).collect()
@@ -22,7 +24,7 @@ mod tests {
     use crate::config::BenchToml;
 
     #[test]
-    fn a_new_file_is_understood_and_changes_nothing() {
+    fn new_file_parses_and_changes_no_setting() {
         let directory = tempfile::tempdir().unwrap();
         std::fs::write(directory.path().join("bench.toml"), commented()).unwrap();
         let file = BenchToml::read(directory.path()).unwrap();
@@ -34,7 +36,7 @@ mod tests {
     }
 
     #[test]
-    fn every_key_of_the_example_is_in_a_new_file() {
+    fn new_file_has_every_key_of_the_example() {
         let new = commented();
         for line in EXAMPLE.lines().filter(|line| line.contains(" = ")) {
             assert!(new.contains(line), "{line}");

@@ -1,52 +1,54 @@
-//! Against which release a head is judged as well: flags > `[gate]` of `bench.toml`; by default none.
+//! The release that a head is also compared with: flags > `[gate]` of `bench.toml`; by default none.
+//!
+//! Many commits, each slower by less than the min-effect, add up; comparing with a release catches that.
 
 use super::BenchToml;
 use crate::model::Metric;
 
-/// The word for the newest release before the head.
+/// The value for the newest release before the head.
 const LAST_RELEASE: &str = "last-release";
 
-/// The word for no release, where the file names one.
+/// The value for no release; it overrides the file.
 const NONE: &str = "none";
 
-/// The second judgement of a comparison.
+/// The second base of a comparison: a release.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gate {
-    /// The release.
+    /// The release to compare with.
     pub release: Release,
-    /// The smallest change to report, if it is not that of the comparison: 0.02 is 2 %.
+    /// The smallest change to report, if it differs from that of the comparison: 0.02 is 2 %.
     pub min_effect: Option<f64>,
-    /// Whether the file names the release, and not a flag.
+    /// True if the file sets the release, false if a flag does.
     pub is_of_file: bool,
 }
 
-/// The release that is meant.
+/// A release to compare with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Release {
-    /// The newest one before the head.
+    /// The newest release before the head.
     Last,
-    /// This revision.
+    /// A tag or any other revision.
     Revision(String),
 }
 
-/// The metrics whose counts affect the exit code beside times: that of the flag, and those of the file.
+/// The counted metrics that affect the exit code in addition to times: that of the flag, and those of the file.
 pub fn deciding(file: &BenchToml, flag: Option<Metric>) -> Vec<Metric> {
     let of_file = file.gate().fail_on;
     flag.into_iter().chain(of_file).collect()
 }
 
 impl Gate {
-    /// The gate by flags and file, if there is one.
+    /// Resolves the gate from flags and file; by default there is none.
     pub fn resolve(file: &BenchToml, also_base: Option<&str>) -> Option<Self> {
         let table = file.gate();
         let is_of_file = also_base.is_none();
-        let against = also_base.map(str::to_owned).or(table.base)?;
-        let against = match against.as_str() {
+        let release = also_base.map(str::to_owned).or(table.base)?;
+        let release = match release.as_str() {
             NONE => return None,
             LAST_RELEASE => Release::Last,
-            _ => Release::Revision(against),
+            _ => Release::Revision(release),
         };
-        Some(Self { release: against, min_effect: table.min_effect, is_of_file })
+        Some(Self { release, min_effect: table.min_effect, is_of_file })
     }
 }
 
@@ -55,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_flag_wins_over_the_file_and_none_means_no_release() {
+    fn gate_flag_overrides_the_file_and_none_disables_it() {
         let file = "[gate]\nbase = 'v1.2.0'\nmin-effect = '3%'\n";
         let file = BenchToml::parse(file.to_owned(), "bench.toml".into()).unwrap();
         let of_file = Gate::resolve(&file, None).unwrap();

@@ -1,13 +1,13 @@
-//! A program of the workspace as a benchmark, given on the command line: `--command 'tool --quick'`.
+//! The value of `--command 'tool --quick'`: a program of the workspace as a benchmark that needs no `bench.toml`.
 
 use std::{ffi::OsStr, path::Path, str::FromStr};
 
 use crate::shell;
 
-/// A program of the workspace with arguments.
+/// A program of the workspace, with its arguments, that is a benchmark for this command only.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Once {
-    /// What the benchmark is called: the command for a shell, without the directory of the program.
+    /// The benchmark's id: the command, quoted for a shell, without the directory of the program.
     pub id: String,
     /// The name of the program.
     pub program: String,
@@ -18,8 +18,8 @@ pub struct Once {
 impl FromStr for Once {
     type Err = String;
 
-    /// A command as for a shell. Each version has its own program, built by rbench: the directory that is typed
-    /// before the name of the program does not matter.
+    /// Parses a command like a shell. rbench builds the program for each version, so it ignores a directory before the
+    /// program's name.
     fn from_str(command: &str) -> Result<Self, String> {
         let words = shell::words(command).ok_or("a quote is not closed")?;
         let (program, arguments) =
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_is_split_as_by_a_shell_and_called_by_what_is_run() {
+    fn command_is_split_like_a_shell_and_is_its_own_id() {
         let command: Once = "./target/release/tool --quick 'a b'".parse().unwrap();
         assert_eq!(command.program, "tool");
         assert_eq!(command.arguments, ["--quick", "a b"]);
@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_command_is_refused() {
+    fn invalid_command_is_refused_with_a_reason() {
         for (text, reason) in [
             ("", "name a program"),
             ("  ", "name a program"),

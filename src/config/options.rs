@@ -1,4 +1,6 @@
-//! Options that are flags as well as keys of `bench.toml`: how much is measured, and how it is judged.
+//! Options that are both flags and keys of `bench.toml`: sample sizes and verdict criteria.
+//!
+//! Doc comments of fields are the help texts of the flags.
 
 use std::time::Duration;
 
@@ -11,13 +13,13 @@ use crate::{
     stats::{Estimator, Rule},
 };
 
-/// How much is spent on measuring a benchmark; what is absent is left to the next source.
+/// Sample sizes and times of a benchmark; an absent one is left to the next source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Args, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[command(next_help_heading = "Experiment")]
 pub struct SamplingOptions {
-    /// Number of builds of each version, each with a different code layout: a fixed number, or 5..20 to compare
-    /// after 5, 10 and 20 builds and go on with what is not decided [default: 5..20 to compare, 10 to run]
+    /// Number of builds of each version, each with a different code layout: a fixed number, or 5..20 for interim
+    /// analyses after 5, 10 and 20 builds, continuing with undecided benchmarks [default: 5..20 to compare, 10 to run]
     #[arg(short = 'l', long, value_name = "L", value_parser = values::builds)]
     #[serde(deserialize_with = "key::builds")]
     pub builds: Option<InterimAnalyses>,
@@ -41,18 +43,18 @@ pub struct SamplingOptions {
     #[arg(skip)]
     #[serde(deserialize_with = "key::deadline")]
     pub deadline: Option<Duration>,
-    /// How many benchmarks that take turns are executed at once, each on a CPU of its own [default: 1]
+    /// Number of interleaved benchmarks to run at once, each on its own CPU [default: 1]
     #[arg(long, value_name = "N", value_parser = values::parallel)]
     #[serde(deserialize_with = "key::parallel")]
     pub parallel: Option<u32>,
-    /// How two versions share the machine. No flag of all commands that measure: one version has no other to
-    /// take turns with.
+    /// Interleaved or sequential. Not a flag of every command that measures: a single version has nothing to be
+    /// interleaved with.
     #[arg(skip)]
     pub mode: Option<Mode>,
 }
 
 impl SamplingOptions {
-    /// A first look: wide intervals after a quarter of the time.
+    /// Returns the sample sizes of `--quick`: a quarter of the time, with wide intervals.
     pub const fn quick(mode: Mode) -> Self {
         let measurements = match mode {
             Mode::Interleaved => 20,
@@ -70,7 +72,7 @@ impl SamplingOptions {
         }
     }
 
-    /// These options, and where they are absent, those of `next`.
+    /// Returns these options, with absent ones taken from `next`.
     #[must_use]
     pub fn or_else(self, next: Self) -> Self {
         Self {
@@ -86,37 +88,38 @@ impl SamplingOptions {
     }
 }
 
-/// How benchmarks are judged; what is absent is left to the next source.
+/// Criteria of verdicts; an absent one is left to the next source.
 #[derive(Clone, Debug, Default, PartialEq, Args, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[command(next_help_heading = "Verdict")]
 pub struct CriteriaOptions {
-    /// Judge and report only this metric: wall, user, system, peak-memory, cycles or bytes; or instructions,
-    /// allocations or allocated-bytes, which are counted by executions of their own, without timing anything where no
-    /// other metric is named; separated by commas [default: all that is timed]
+    /// Report only these metrics, separated by commas: wall, user, system, peak-memory, cycles or bytes; or
+    /// instructions, allocations or allocated-bytes, which are counted in separate executions. If all of them are
+    /// counted, nothing is timed [default: all that is timed]
     #[arg(long = "metric", value_name = "NAME", value_delimiter = ',')]
     #[serde(deserialize_with = "key::metrics")]
     pub metrics: Vec<Metric>,
     /// Estimator of an execution's measurements: mean, trimmed-mean, median, lower-quartile or
-    /// minimum [default: minimum; for benchmarks that took turns, pairwise: the interquartile mean of the log
-    /// ratios of neighbouring measurements, of the fastest fifth]. By minimum and pairwise, a change that the mean of
-    /// all measurements contradicts is inconclusive, and one that only the mean shows is decided by the mean of fresh
+    /// minimum [default: minimum; for interleaved benchmarks, pairwise: the interquartile mean of the log ratios of
+    /// neighboring measurements, of the fastest fifth]. With minimum and pairwise, a change that the mean of all
+    /// measurements contradicts is inconclusive, and a change that only the mean shows is decided by the mean of fresh
     /// builds
     #[arg(skip)]
     #[serde(deserialize_with = "key::estimator")]
     pub estimator: Option<Estimator>,
     /// Rule that flags benchmarks: paired, a t test at the false-alarm rate, paired by layout if both versions have
     /// the same layouts, else Welch's; or overlap, the rule of Kalibera et al. 2006: three-level intervals of base
-    /// and head, by their (17), that do not overlap. By both rules, what is flagged is confirmed by a t test on fresh
-    /// builds [default: paired]
+    /// and head, by their (17), that do not overlap. With both rules, a t test on fresh builds confirms flagged
+    /// benchmarks [default: paired]
     #[arg(skip)]
     #[serde(deserialize_with = "key::rule")]
     pub rule: Option<Rule>,
-    /// How often the test may flag a benchmark that did not change [default: 5%]
+    /// Probability that the test flags an unchanged benchmark [default: 5%]
     #[arg(skip)]
     #[serde(deserialize_with = "key::share")]
     pub false_alarm_rate: Option<f64>,
-    /// Confidence level of the intervals of base and head, and of those that the rule overlap compares [default: 95%]
+    /// Confidence level of the intervals of base and head, and of the intervals that the rule overlap compares
+    /// [default: 95%]
     #[arg(skip)]
     #[serde(deserialize_with = "key::share")]
     pub confidence: Option<f64>,
@@ -130,7 +133,7 @@ pub struct CriteriaOptions {
 }
 
 impl CriteriaOptions {
-    /// These options, and where they are absent, those of `next`.
+    /// Returns these options, with absent ones taken from `next`.
     #[must_use]
     pub fn or_else(self, next: Self) -> Self {
         Self {

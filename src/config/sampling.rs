@@ -1,6 +1,6 @@
-//! How much is spent on measuring a benchmark.
+//! The sample sizes and times of each benchmark.
 //!
-//! Precedence, for each number on its own: flags > `--quick` > the first `[[benchmark]]` that names the
+//! Precedence, for each number separately: flags > `--quick` > the first `[[benchmark]]` that matches the
 //! benchmark > `[experiment]` > the defaults.
 
 use std::time::Duration;
@@ -13,58 +13,58 @@ use super::{
 };
 use crate::model::{Benchmark, ExecutionRequest, InterimAnalyses, Mode, SampleSizes};
 
-/// What is spent on one benchmark, of each version.
+/// The sample sizes and times of one benchmark, for each version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SamplingConfig {
-    /// l: after how many builds it is judged.
+    /// l: the numbers of builds after which an interim analysis decides or continues.
     pub interim_analyses: InterimAnalyses,
     /// m: executions of each build.
     pub executions: u32,
     /// n: measurements in an execution.
     pub measurements: u32,
-    /// How long to run before the first measurement.
+    /// The duration of the warm-up before the first measurement.
     pub warm_up: Duration,
-    /// How long one measurement lasts at least.
+    /// The minimum duration of one measurement.
     pub min_time: Duration,
-    /// How long one execution may take; derived from what it is to do if absent.
+    /// The maximum duration of one execution; derived from the expected duration if absent.
     pub deadline: Option<Duration>,
 }
 
-/// What benchmarks are measured for.
+/// The purpose of measuring, which decides the defaults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// To know one version, with its variance at every level.
+    /// Estimates one version, with its variance at every level.
     OneVersion,
-    /// To compare two versions.
+    /// Compares two versions.
     Comparison {
-        /// How their executions are interleaved.
+        /// Interleaved or sequential.
         mode: Mode,
-        /// How long a benchmark is measured that is not decided yet.
+        /// The limit for undecided benchmarks.
         patience: StoppingRule,
     },
 }
 
-/// How long a benchmark is measured that is not decided yet.
+/// When to stop measuring a benchmark that is not decided yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StoppingRule {
-    /// As long as it is likely to be decided soon.
+    /// Stops when more builds are unlikely to decide soon.
     #[default]
     Usual,
-    /// As long as there is time, that with the best chances first.
+    /// Stops at the end of a time budget, which goes first to the benchmarks that it most likely decides.
     Budget,
-    /// Up to a number of builds that hardly any benchmark needs.
+    /// Stops only at a number of builds that hardly any benchmark needs.
     UntilDecided,
-    /// Not at all: it is judged once, so that all are judged by equally many builds.
+    /// Stops after the only analysis, so that all verdicts are based on equally many builds.
     OneLook,
 }
 
 impl Purpose {
-    /// Whether benchmarks are judged only once, after all builds.
+    /// True if there is only one analysis, after all builds.
     const fn has_one_analysis(self) -> bool {
         matches!(self, Self::OneVersion | Self::Comparison { patience: StoppingRule::OneLook, .. })
     }
 
-    /// How executions are interleaved: those of one version alone run one after the other.
+    /// The mode; one version alone always runs sequentially.
     pub const fn mode(self) -> Mode {
         match self {
             Self::OneVersion => Mode::Sequential,
@@ -74,7 +74,7 @@ impl Purpose {
 }
 
 impl StoppingRule {
-    /// The builds at the last look.
+    /// The number of builds at the last interim analysis.
     const fn most_builds(self) -> u32 {
         match self {
             Self::Usual => 20,
@@ -85,49 +85,50 @@ impl StoppingRule {
     }
 }
 
-/// The builds at the first look at a comparison: fewer tell too little about how much builds vary.
-const FIRST_LOOK: u32 = 5;
+/// The number of builds at the first interim analysis of a comparison. Fewer estimate the variance between builds too
+/// poorly.
+const FIRST_ANALYSIS: u32 = 5;
 
 impl SamplingConfig {
-    /// The effort where nobody says another.
+    /// The defaults for a purpose.
     ///
-    /// In turns, many short measurements make both versions meet the same disturbances; alone, few longer
-    /// ones are more likely to have a quiet one among them. In turns, more measurements take less time than more
-    /// builds to show the same change, since most of what varies varies within an execution.
+    /// Interleaved, both versions meet the same noise in many short measurements. A version that runs alone has few
+    /// longer measurements, of which one is more likely to be quiet. Interleaved, more measurements detect the same
+    /// change in less time than more builds, since most of the variance is within an execution.
     ///
-    /// A comparison executes each build once: as many executions of more builds show a smaller change. One
-    /// version alone has each build executed twice, so that what varies between builds can be told from what
-    /// varies between executions.
+    /// A comparison executes each build once: the same number of executions of more builds detects a smaller change.
+    /// One version alone executes each build twice, to separate the variance between builds from the variance between
+    /// executions.
     pub const fn default_for(purpose: Purpose) -> Self {
-        let (measurements, floor) = match purpose.mode() {
+        let (measurements, min_time) = match purpose.mode() {
             Mode::Interleaved => (80, Duration::from_millis(1)),
             Mode::Sequential => (10, Duration::from_millis(5)),
         };
-        let (looks, executions) = match purpose {
+        let (analyses, executions) = match purpose {
             Purpose::OneVersion => (InterimAnalyses::fixed(10), 2),
             Purpose::Comparison { patience, .. } => {
-                (InterimAnalyses { first: FIRST_LOOK, most: patience.most_builds() }, 1)
+                (InterimAnalyses { first: FIRST_ANALYSIS, most: patience.most_builds() }, 1)
             }
         };
         let warm_up = Duration::from_millis(10);
         Self {
-            interim_analyses: looks,
+            interim_analyses: analyses,
             executions,
             measurements,
             warm_up,
-            min_time: floor,
+            min_time,
             deadline: None,
         }
     }
 
     fn resolve(options: SamplingOptions, purpose: Purpose) -> Self {
         let default = Self::default_for(purpose);
-        let looks = options.builds.unwrap_or(default.interim_analyses);
+        let analyses = options.builds.unwrap_or(default.interim_analyses);
         Self {
             interim_analyses: if purpose.has_one_analysis() {
-                InterimAnalyses::fixed(looks.most)
+                InterimAnalyses::fixed(analyses.most)
             } else {
-                looks
+                analyses
             },
             executions: options.executions.unwrap_or(default.executions),
             measurements: options.measurements.unwrap_or(default.measurements),
@@ -137,7 +138,7 @@ impl SamplingConfig {
         }
     }
 
-    /// What one execution is asked to do, but for iterations and initial state.
+    /// The request for one execution, without iterations and initial state.
     pub const fn request(&self) -> ExecutionRequest {
         ExecutionRequest {
             measurements: self.measurements as usize,
@@ -148,22 +149,22 @@ impl SamplingConfig {
         }
     }
 
-    /// The three numbers that the statistics use.
+    /// The sample sizes for the statistics.
     pub const fn sample_sizes(&self) -> SampleSizes {
-        let Self { interim_analyses: looks, executions, measurements, .. } = *self;
+        let Self { interim_analyses: analyses, executions, measurements, .. } = *self;
         SampleSizes {
-            first_analysis: if looks.is_fixed() { None } else { Some(looks.first as usize) },
-            builds: looks.most as usize,
+            first_analysis: if analyses.is_fixed() { None } else { Some(analyses.first as usize) },
+            builds: analyses.most as usize,
             executions: executions as usize,
             measurements: measurements as usize,
         }
     }
 }
 
-/// How executions measure: the part of an effort that decides the values they give. How many builds and
-/// executions there are only decides how well the values are known.
+/// The settings that affect measured values. Results are comparable only if these are equal; the numbers of builds and
+/// executions only affect the precision.
 ///
-/// Serialised, it is part of what is stored with an experiment; times are whole nanoseconds.
+/// Its JSON is stored with each experiment, with times in nanoseconds.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub struct MeasurementSettings<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -175,27 +176,27 @@ pub struct MeasurementSettings<'a> {
     measurements: u32,
     warm_up_ns: u64,
     min_time_ns: u64,
-    /// The benchmarks that are measured in another way, by the tables that name them.
+    /// The tables of benchmarks that are measured with other settings.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     benchmarks: Vec<Self>,
 }
 
 impl MeasurementSettings<'_> {
-    fn from_effort(effort: &SamplingConfig) -> Self {
+    fn from_sampling(sampling: &SamplingConfig) -> Self {
         let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         Self {
             filter: None,
             package: None,
             bench: None,
-            measurements: effort.measurements,
-            warm_up_ns: nanoseconds(effort.warm_up),
-            min_time_ns: nanoseconds(effort.min_time),
+            measurements: sampling.measurements,
+            warm_up_ns: nanoseconds(sampling.warm_up),
+            min_time_ns: nanoseconds(sampling.min_time),
             benchmarks: Vec::new(),
         }
     }
 }
 
-/// What is spent on each benchmark.
+/// The sampling of each benchmark, resolved from flags, tables, file and defaults.
 #[derive(Clone, Debug)]
 pub struct SamplingConfigs {
     flags: SamplingOptions,
@@ -205,33 +206,35 @@ pub struct SamplingConfigs {
 }
 
 impl SamplingConfigs {
-    /// The efforts by flags, file and defaults, for this purpose.
+    /// Resolves flags, file and defaults for this purpose.
     pub fn resolve(file: &BenchToml, flags: SamplingOptions, purpose: Purpose) -> Self {
         Self { flags, tables: file.benchmarks(), file: file.sampling(), purpose }
     }
 
-    /// The same for all benchmarks, whatever the file says of any.
+    /// The same sampling for all benchmarks, regardless of the file.
     pub fn uniform(options: SamplingOptions, purpose: Purpose) -> Self {
         Self { flags: options, tables: Vec::new(), file: SamplingOptions::default(), purpose }
     }
 
-    /// What is spent on benchmarks that no `[[benchmark]]` names.
+    /// The sampling of benchmarks that no `[[benchmark]]` matches.
     pub fn common(&self) -> SamplingConfig {
         SamplingConfig::resolve(self.flags.or_else(self.file), self.purpose)
     }
 
-    /// What is spent on this benchmark.
+    /// The sampling of one benchmark.
     pub fn for_benchmark(&self, benchmark: &Benchmark) -> SamplingConfig {
         let table = self.tables.iter().find(|table| table.names(benchmark));
         table.map_or_else(|| self.common(), |table| self.for_table(table))
     }
 
-    /// How all executions measure: equal where all benchmarks are measured equally.
+    /// The settings that affect measured values. Equal if every benchmark is measured with equal settings, whichever
+    /// tables say so.
     pub fn measurement_settings(&self) -> MeasurementSettings<'_> {
         let common = self.common();
-        let of_table = |table| MeasurementSettings::from_effort(&self.for_table(table));
-        // The first table that names a benchmark counts, so only those at the end change nothing.
-        let differs = |table| of_table(table) != MeasurementSettings::from_effort(&common);
+        let of_table = |table| MeasurementSettings::from_sampling(&self.for_table(table));
+        // The first matching table wins, so a table without a difference still hides later tables: only those at the
+        // end can be dropped.
+        let differs = |table| of_table(table) != MeasurementSettings::from_sampling(&common);
         let count = self.tables.iter().rposition(differs).map_or(0, |last| last + 1);
         let benchmarks = self.tables[..count].iter().map(|table| MeasurementSettings {
             filter: Some(table.filter.as_str()),
@@ -241,7 +244,7 @@ impl SamplingConfigs {
         });
         MeasurementSettings {
             benchmarks: benchmarks.collect(),
-            ..MeasurementSettings::from_effort(&common)
+            ..MeasurementSettings::from_sampling(&common)
         }
     }
 

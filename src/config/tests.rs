@@ -1,4 +1,4 @@
-//! Who decides how versions are built, and what the example file says of every key.
+//! Tests the precedence of build settings, and `bench.toml.example` against keys, defaults and the help.
 
 use std::{path::Path, time::Duration};
 
@@ -13,7 +13,7 @@ fn parse(text: &str) -> Result<BenchToml> {
     BenchToml::parse(text.to_owned(), "bench.toml".into())
 }
 
-/// The keys that a table may have, as the refusal of another one lists them.
+/// The valid keys of a table, as the error for an unknown key lists them.
 fn keys_of(table: &str) -> Vec<String> {
     let needed = match table {
         "[[benchmark]]" => "filter = 'x'\n",
@@ -21,13 +21,13 @@ fn keys_of(table: &str) -> Vec<String> {
         "[[command]]" => "id = 'x'\nbench = 'x'\n",
         _ => "",
     };
-    let refused = parse(&format!("{table}\n{needed}no-such-key = 1\n")).unwrap_err().to_string();
-    let expected = refused.rsplit_once("expected ").unwrap_or_else(|| panic!("{refused}")).1;
+    let refusal = parse(&format!("{table}\n{needed}no-such-key = 1\n")).unwrap_err().to_string();
+    let expected = refusal.rsplit_once("expected ").unwrap_or_else(|| panic!("{refusal}")).1;
     let expected = expected.lines().next().unwrap_or_default();
     expected.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }
 
-/// The example's lines of a table, those with keys that are commented out brought to life.
+/// The example's lines of a table, with commented-out keys uncommented.
 fn lines_of(table: &str) -> Vec<String> {
     let lines = EXAMPLE.lines().map(|line| {
         let bare = line.strip_prefix("# ").unwrap_or(line);
@@ -53,7 +53,7 @@ const TABLES: [&str; 11] = [
 ];
 
 #[test]
-fn the_example_has_every_key_with_a_comment_and_can_be_used() {
+fn example_parses_and_documents_every_key() {
     for table in TABLES {
         let lines = lines_of(table);
         parse(&format!("{table}\n{}", lines.join("\n"))).unwrap();
@@ -73,15 +73,15 @@ fn comparison(mode: Mode) -> Purpose {
 }
 
 #[test]
-fn the_example_has_the_defaults() {
+fn example_has_the_defaults() {
     let file = parse(EXAMPLE).unwrap();
     assert_eq!(BuildSettings::resolve(&file, BuildOptions::default()), BuildSettings::default());
     assert_eq!(file.mode(None), Mode::default());
     for purpose in
         [Purpose::OneVersion, comparison(Mode::Interleaved), comparison(Mode::Sequential)]
     {
-        let efforts = SamplingConfigs::resolve(&file, SamplingOptions::default(), purpose);
-        assert_eq!(efforts.common(), SamplingConfig::default_for(purpose));
+        let configs = SamplingConfigs::resolve(&file, SamplingOptions::default(), purpose);
+        assert_eq!(configs.common(), SamplingConfig::default_for(purpose));
     }
     let verdict = VerdictSettings::resolve(&file, &CriteriaOptions::default()).unwrap();
     assert_eq!((verdict.criteria, verdict.metrics), (Criteria::default(), Vec::new()));
@@ -89,9 +89,9 @@ fn the_example_has_the_defaults() {
 }
 
 #[test]
-fn the_help_of_a_flag_has_the_default_of_the_example() {
+fn help_of_each_flag_has_the_default_of_the_example() {
     let mut checked = 0;
-    // These have numbers and ways of their own, whatever the file says.
+    // These have their own defaults, regardless of the file.
     let is_other = |name: &str| ["diagnose", "selftest"].contains(&name);
     for command in Cli::command().get_subcommands().filter(|one| !is_other(one.get_name())) {
         for table in ["[build]", "[experiment]", "[verdict]"] {
@@ -128,7 +128,7 @@ fn the_help_of_a_flag_has_the_default_of_the_example() {
 }
 
 #[test]
-fn how_versions_are_interleaved_is_said_by_the_flag_or_the_file_for_all_benchmarks() {
+fn mode_flag_overrides_the_file_for_all_benchmarks() {
     let file = parse("[experiment]\nmode = 'sequential'\n").unwrap();
     assert_eq!(file.mode(None), Mode::Sequential);
     assert_eq!(file.mode(Some(Mode::Interleaved)), Mode::Interleaved);
@@ -137,7 +137,7 @@ fn how_versions_are_interleaved_is_said_by_the_flag_or_the_file_for_all_benchmar
 }
 
 #[test]
-fn a_flag_wins_over_the_file_and_the_file_over_the_default() {
+fn build_flag_overrides_the_file_and_the_default() {
     let file = parse(
         "[build]\nprofile = 'release'\nfeatures = ['a']\njobs = 1\ncargo-args = ['-Zx', '-q']\n",
     );
@@ -155,17 +155,17 @@ fn a_flag_wins_over_the_file_and_the_file_over_the_default() {
 }
 
 #[test]
-fn times_and_shares_are_written_in_the_file_as_in_flags() {
+fn file_values_have_the_syntax_of_flags() {
     let file = parse(
         "[experiment]\nwarm-up = '1.5s'\nmin-time = '20ms'\ndeadline = '10min'\n\
          [verdict]\nmin-effect = '2%'\nfalse-alarm-rate = 0.01\nconfidence = '99%'\n",
     );
     let file = file.unwrap();
     let purpose = comparison(Mode::default());
-    let effort = SamplingConfigs::resolve(&file, SamplingOptions::default(), purpose).common();
-    assert_eq!(effort.warm_up, Duration::from_millis(1500));
-    assert_eq!(effort.min_time, Duration::from_millis(20));
-    assert_eq!(effort.deadline, Some(Duration::from_secs(600)));
+    let sampling = SamplingConfigs::resolve(&file, SamplingOptions::default(), purpose).common();
+    assert_eq!(sampling.warm_up, Duration::from_millis(1500));
+    assert_eq!(sampling.min_time, Duration::from_millis(20));
+    assert_eq!(sampling.deadline, Some(Duration::from_secs(600)));
     let criteria = VerdictSettings::resolve(&file, &CriteriaOptions::default()).unwrap().criteria;
     let shares = [criteria.min_effect, criteria.false_alarm_rate, criteria.confidence];
     assert_eq!(shares.map(|share| share.to_string()), ["0.02", "0.01", "0.99"]);

@@ -1,4 +1,5 @@
-//! Parses values such as `5ms`, `5%` and `10G`, for flags and for `bench.toml`.
+//! Parses values such as `5ms`, `5%` and `10G`. Flags and `bench.toml` share these parsers, so both accept the same
+//! syntax and have the same errors.
 
 #[cfg(test)]
 mod tests;
@@ -13,10 +14,10 @@ use crate::{
     stats::{Estimator, Rule},
 };
 
-/// How long a warm-up or a measurement may be.
+/// The maximum duration of a warm-up or of a measurement.
 const LONGEST: Duration = Duration::from_secs(3600);
 
-/// A length of time with its unit: `5ms`, `2s`, `1.5s`, `10min`, `30d`; a day has 24 hours.
+/// Parses a duration with its unit: `5ms`, `2s`, `1.5s`, `10min`, `30d`; a day has 24 hours.
 pub fn duration(text: &str) -> Result<Duration, String> {
     let text = text.trim();
     if !text.is_empty() && text.chars().all(|c| c.is_ascii_digit() || c == '.') {
@@ -28,7 +29,7 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     positive.map_err(|_| format!("`{text}` is not a duration; examples: 5ms, 2s, 10min"))
 }
 
-/// The length of a warm-up or of a measurement.
+/// Parses the duration of a warm-up or of a measurement, at most one hour.
 pub fn time(text: &str) -> Result<Duration, String> {
     match duration(text)? {
         time if time > LONGEST => Err(format!("{text} is longer than the maximum of 1h")),
@@ -36,7 +37,7 @@ pub fn time(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// How long an execution may take.
+/// Parses the maximum duration of an execution, which must not be zero.
 pub fn deadline(text: &str) -> Result<Duration, String> {
     match duration(text)? {
         Duration::ZERO => Err("a deadline must be longer than zero; example: 30s".to_owned()),
@@ -44,7 +45,7 @@ pub fn deadline(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// A share of a whole: `5%`, or `0.05`; 1 and more only with the sign.
+/// Parses a share: `5%` or `0.05`. 1 and more need the percent sign, since `5` is more likely a mistake for `5%`.
 pub fn share(text: &str) -> Result<f64, String> {
     let number = |text: &str| {
         let number = text.trim().parse().ok();
@@ -60,7 +61,7 @@ pub fn share(text: &str) -> Result<f64, String> {
     }
 }
 
-/// How wide an interval shall be, to each side.
+/// Parses the half-width of an interval, which must be above zero.
 pub fn half_width(text: &str) -> Result<f64, String> {
     match share(text)? {
         width if width > 0.0 => Ok(width),
@@ -68,7 +69,7 @@ pub fn half_width(text: &str) -> Result<f64, String> {
     }
 }
 
-/// How many executions of a build, where they are to tell how they vary.
+/// Parses a number of executions that is enough to estimate their variance: at least 2.
 pub fn repeated(text: &str) -> Result<u32, String> {
     match count(text)? {
         1 => Err("at least 2 executions are needed to know how they vary".to_owned()),
@@ -76,7 +77,7 @@ pub fn repeated(text: &str) -> Result<u32, String> {
     }
 }
 
-/// How many builds of a version are measured: a number, or those at the first and at the last look.
+/// Parses a number of builds, or a range from the first to the last interim analysis, such as `5..20`.
 pub fn builds(text: &str) -> Result<InterimAnalyses, String> {
     let enough = |text: &str| match number(text.trim(), 0..=10_000)? {
         0 | 1 => Err("at least 2 builds are needed to know how layouts vary".to_owned()),
@@ -85,29 +86,29 @@ pub fn builds(text: &str) -> Result<InterimAnalyses, String> {
     let Some((first, most)) = text.split_once("..") else {
         return enough(text).map(InterimAnalyses::fixed);
     };
-    let looks = InterimAnalyses { first: enough(first)?, most: enough(most)? };
-    if looks.first > looks.most {
-        return Err(format!("{} is more than {}", looks.first, looks.most));
+    let analyses = InterimAnalyses { first: enough(first)?, most: enough(most)? };
+    if analyses.first > analyses.most {
+        return Err(format!("{} is more than {}", analyses.first, analyses.most));
     }
-    Ok(looks)
+    Ok(analyses)
 }
 
-/// How many executions of a build, or measurements in an execution.
+/// Parses a number of executions or of measurements.
 pub fn count(text: &str) -> Result<u32, String> {
     number(text, 1..=1_000_000)
 }
 
-/// How many jobs run at a time.
+/// Parses a number of parallel jobs.
 pub fn jobs(text: &str) -> Result<u32, String> {
     number(text, 1..=u32::MAX)
 }
 
-/// How many benchmarks are executed at a time.
+/// Parses the number of benchmarks that run at once.
 pub fn parallel(text: &str) -> Result<u32, String> {
     number(text, 1..=MOST_PARALLEL)
 }
 
-/// Why a slowdown is accepted: not empty, and on one line.
+/// Parses the reason for accepting a slowdown: not empty, and on one line.
 pub fn reason(text: &str) -> Result<String, String> {
     let text = text.trim();
     if text.is_empty() {
@@ -119,7 +120,7 @@ pub fn reason(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-/// The name of a cargo profile.
+/// Parses the name of a cargo profile, which must not be empty.
 pub fn profile(text: &str) -> Result<String, String> {
     if text.is_empty() { Err("a profile has a name".to_owned()) } else { Ok(text.to_owned()) }
 }
@@ -134,7 +135,7 @@ fn number(text: &str, range: RangeInclusive<u32>) -> Result<u32, String> {
     }
 }
 
-/// A number of bytes: `500M`, `10G`, `123456`.
+/// Parses a number of bytes, with binary units: `500M`, `10G`, `123456`.
 pub fn size(text: &str) -> Result<u64, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let factor: u64 = match text[digits.len()..].to_ascii_uppercase().as_str() {
@@ -152,7 +153,7 @@ fn parsed<T: FromStr<Err: ToString>>(text: &str) -> Result<T, String> {
     text.parse().map_err(|error: T::Err| error.to_string())
 }
 
-/// Keys of `bench.toml`, each read as the flag of the same name is.
+/// Deserializers for keys of `bench.toml`: each parses its key like the flag of the same name.
 pub mod key {
     use super::{
         Deserialize, Deserializer, Duration, Error, Estimator, InterimAnalyses, Metric, Rule,
@@ -176,7 +177,7 @@ pub mod key {
 
     macro_rules! keys {
         ($($name:ident: $type:ty = $parse:path,)*) => {$(
-            #[doc = concat!("Reads the key by [`super::", stringify!($name), "`] or its like.")]
+            #[doc = concat!("Reads a key, parsed as `", stringify!($name), "`.")]
             pub fn $name<'de, D: Deserializer<'de>>(value: D) -> Result<Option<$type>, D::Error> {
                 read(value, $parse)
             }

@@ -1,5 +1,5 @@
-//! How benchmarks are judged: flags > `[verdict]` > the defaults, and for the smallest change of
-//! interest flags > the first `[[benchmark]]` that names the benchmark > `[verdict]`.
+//! The criteria of verdicts: flags > `[verdict]` > the defaults. The min-effect has one more source: flags > the first
+//! `[[benchmark]]` that matches the benchmark > `[verdict]`.
 
 use super::{
     CriteriaOptions,
@@ -11,19 +11,19 @@ use crate::{
     stats::{CountLimits, Criteria},
 };
 
-/// How benchmarks are judged.
+/// The criteria of verdicts, and the metrics that they are given for.
 #[derive(Clone, Debug)]
 pub struct VerdictSettings {
-    /// The criteria of benchmarks that no `[[benchmark]]` names.
+    /// The criteria of benchmarks that no `[[benchmark]]` matches.
     pub criteria: Criteria,
-    /// The metrics that are judged and reported; empty for all.
+    /// The metrics to decide and report; empty for all.
     pub metrics: Vec<Metric>,
-    /// Empty if a flag decides for all benchmarks.
+    /// Empty if a flag sets the min-effect of all benchmarks.
     tables: Vec<BenchmarkTable>,
 }
 
 impl VerdictSettings {
-    /// The settings by flags, file and defaults.
+    /// Resolves the settings from flags, file and defaults.
     pub fn resolve(file: &BenchToml, flags: &CriteriaOptions) -> Result<Self> {
         let default = Criteria::default();
         let options = flags.clone().or_else(file.criteria());
@@ -46,21 +46,20 @@ impl VerdictSettings {
         Ok(Self { criteria, metrics: options.metrics, tables })
     }
 
-    /// The same, as strict as one comparison must be to report what did not change with a probability of at most
-    /// `rate`.
+    /// Returns stricter settings: one comparison reports an unchanged benchmark with a probability of at most `rate`.
     #[must_use]
     pub fn within(&self, rate: f64) -> Self {
         Self { criteria: self.criteria.within(rate), ..self.clone() }
     }
 
-    /// The same where so many judgements share the false-alarm rate.
+    /// Returns the settings for a number of verdicts that share the false-alarm rate.
     #[must_use]
     pub fn shared_by(mut self, judgements: usize) -> Self {
         self.criteria.judgements = judgements;
         self
     }
 
-    /// The same with one smallest change of interest for all benchmarks, if there is one.
+    /// Returns the settings with this min-effect for all benchmarks, or unchanged settings if it is absent.
     #[must_use]
     pub fn with_limit(&self, min_effect: Option<f64>) -> Self {
         let mut settings = self.clone();
@@ -71,34 +70,34 @@ impl VerdictSettings {
         settings
     }
 
-    /// The criteria of a benchmark.
+    /// The criteria of a benchmark, with its own min-effect.
     pub fn criteria(&self, benchmark: &Benchmark) -> Criteria {
         Criteria { min_effect: self.min_effect_of(benchmark), ..self.criteria }
     }
 
-    /// The smallest relative change of interest in a benchmark: 0.01 is 1 %.
+    /// The smallest relative change to report in a benchmark: 0.01 is 1 %.
     fn min_effect_of(&self, benchmark: &Benchmark) -> f64 {
         let table = self.tables.iter().find(|table| table.names(benchmark));
         table.and_then(|table| table.min_effect).unwrap_or(self.criteria.min_effect)
     }
 
-    /// Whether anything is timed: it is unless metrics are chosen and all of them are counted.
+    /// True if anything is timed: always, unless all chosen metrics are counted.
     pub fn times(&self) -> bool {
         self.metrics.is_empty() || self.metrics.iter().any(|metric| !metric.is_counted())
     }
 
-    /// Whether anything is counted: metrics that are counted are chosen.
+    /// True if any chosen metric is counted. None is by default.
     pub fn counts(&self) -> bool {
         self.metrics.iter().any(Metric::is_counted)
     }
 
-    /// Whether things are counted and nothing is timed.
+    /// True if all chosen metrics are counted, so that nothing is timed.
     pub fn counts_only(&self) -> bool {
         self.counts() && !self.times()
     }
 
-    /// The same for each kind of metrics that executions of their own measure: what is timed, instructions, and what is
-    /// allocated. There is at least one.
+    /// Splits the settings by kinds of metrics that need separate executions: times, instructions, and allocations.
+    /// There is at least one kind.
     pub fn kinds(&self) -> Vec<Self> {
         if self.metrics.is_empty() {
             return vec![self.clone()];
@@ -108,22 +107,22 @@ impl VerdictSettings {
             |metric| *metric == Metric::instructions(),
             |metric| metric.is_counted() && *metric != Metric::instructions(),
         ];
-        let of = |is_meant: &fn(&Metric) -> bool| {
+        let restricted = |is_of_kind: &fn(&Metric) -> bool| {
             let mut settings = self.clone();
-            settings.metrics.retain(is_meant);
+            settings.metrics.retain(is_of_kind);
             settings
         };
-        kinds.iter().map(of).filter(|settings| !settings.metrics.is_empty()).collect()
+        kinds.iter().map(restricted).filter(|settings| !settings.metrics.is_empty()).collect()
     }
 
-    /// The same with the smallest change of interest of the first metric, which is counted.
+    /// Returns the settings with the min-effect of the first metric, which must be a counted one.
     #[must_use]
     pub fn limited_as_counts(&self) -> Self {
         let limit = self.metrics.first().and_then(|metric| self.criteria.counts.for_metric(metric));
         self.with_limit(limit)
     }
 
-    /// The same for what is counted alone, or for what is timed alone.
+    /// Returns the settings for the counted metrics only, or for the timed ones only.
     #[must_use]
     pub fn only(&self, counted: bool) -> Self {
         let mut settings = self.clone();
@@ -131,14 +130,14 @@ impl VerdictSettings {
         settings
     }
 
-    /// Whether a metric is judged and reported.
+    /// True if a metric is decided and reported.
     pub fn includes(&self, metric: &Metric) -> bool {
         self.metrics.is_empty() || self.metrics.contains(metric)
     }
 }
 
-/// The smallest changes of interest in what is counted: `--min-effect` where only counts were asked for, else those of
-/// the file.
+/// The min-effects of counted metrics: `--min-effect` if all chosen metrics are counted, else those of the file. With
+/// times among them, the flag is for times: counts have no noise, and their limits are much smaller.
 fn count_limits(file: &BenchToml, flags: &CriteriaOptions) -> CountLimits {
     let only_counts = !flags.metrics.is_empty() && flags.metrics.iter().all(Metric::is_counted);
     let typed = flags.min_effect.filter(|_| only_counts);

@@ -1,4 +1,4 @@
-//! Commands that are suggested can be typed, and mean what they say.
+//! Tests that suggested commands parse, with the intended meaning.
 
 use super::*;
 use crate::{
@@ -6,7 +6,7 @@ use crate::{
     model::{InterimAnalyses, Metric},
 };
 
-/// The command line as the shell and the command line definition understand it.
+/// Parses a command line like the shell and clap.
 fn parsed(line: &str) -> Subcommand {
     let words = shlex::split(line).unwrap();
     let words = words.strip_prefix(&["cargo".to_owned(), "rbench".to_owned()]).unwrap();
@@ -25,7 +25,7 @@ fn given(options: &str) -> GivenOptions {
 }
 
 #[test]
-fn what_was_given_is_carried_and_what_was_not_is_left_out() {
+fn suggestion_repeats_only_given_options() {
     let given = given(
         "-l5 --filter 'a|b' --filter c -F x,y --all-features --no-confirm --dry-run --format json -v",
     );
@@ -39,7 +39,7 @@ fn what_was_given_is_carried_and_what_was_not_is_left_out() {
 }
 
 #[test]
-fn filters_without_a_flag_are_carried_as_those_with_one() {
+fn suggestion_repeats_filters_without_a_flag() {
     let Subcommand::Show(args) = parsed("cargo rbench show HEAD~1 parse 'a b' --format json")
     else {
         panic!("it is another command")
@@ -49,7 +49,7 @@ fn filters_without_a_flag_are_carried_as_those_with_one() {
 }
 
 #[test]
-fn a_secret_for_cargo_is_not_carried() {
+fn suggestion_has_no_secret_for_cargo() {
     let given = given(
         "--cargo-arg=--config --cargo-arg 'env.A=\"s3cret\"' --cargo-arg=--config=a.b='s3cret'",
     );
@@ -61,7 +61,7 @@ fn a_secret_for_cargo_is_not_carried() {
 }
 
 #[test]
-fn a_revision_that_looks_like_an_option_is_none() {
+fn suggestion_protects_revisions_that_look_like_options() {
     let line = given("-p parser").suggest("diff", &["-v", "HEAD"], &[]);
     assert_eq!(line, "cargo rbench diff --package parser -- -v HEAD");
     let Subcommand::Diff(args) = parsed(&line) else { panic!("it is another command") };
@@ -71,7 +71,7 @@ fn a_revision_that_looks_like_an_option_is_none() {
 }
 
 #[test]
-fn an_option_that_is_replaced_is_not_carried_too() {
+fn suggestion_replaces_a_given_option() {
     let given = given("-l 5 --filter 'a|b' --filter c -m 3");
     let only = [("exact", None), ("filter", Some("a b"))];
     assert_eq!(
@@ -81,7 +81,7 @@ fn an_option_that_is_replaced_is_not_carried_too() {
 }
 
 #[test]
-fn another_command_gets_the_options_that_it_has() {
+fn suggestion_drops_options_that_the_command_lacks() {
     let given = given("-p parser --manifest-path 'a b/Cargo.toml' -m 3 --profile release -n 4");
     assert_eq!(
         given.suggest("diff", &["A"], &[]),
@@ -94,7 +94,7 @@ fn another_command_gets_the_options_that_it_has() {
 }
 
 #[test]
-fn every_suggestion_is_understood_as_it_was_meant() {
+fn suggestion_parses_with_the_intended_meaning() {
     let ids =
         ["-v", "--exact", "-", "it's", "a b", "\"q\"", "größe/1", "$(x)`y`\\", "a\nb", "=ls", ""];
     let options = "--exact --filter=-x -l 12 -m 1 --features a,b --min-effect 2% --config experiment.min-time=10ms \
@@ -125,9 +125,9 @@ fn every_suggestion_is_understood_as_it_was_meant() {
             };
             assert_eq!(patterns, [id], "{line}");
             if let Subcommand::Compare(args) = command {
-                let effort = args.experiment.measure.sampling;
+                let sampling = args.experiment.measure.sampling;
                 assert_eq!(
-                    (effort.builds, effort.executions),
+                    (sampling.builds, sampling.executions),
                     (Some(InterimAnalyses::fixed(12)), Some(1))
                 );
                 let compile = args.experiment.compile;
@@ -141,7 +141,7 @@ fn every_suggestion_is_understood_as_it_was_meant() {
 }
 
 #[test]
-fn a_word_that_is_no_revision_may_be_a_filter() {
+fn word_that_is_no_revision_may_be_a_filter() {
     let given = given("-p parser");
     assert_eq!(
         given.as_filter("list", ".", "f64").as_deref(),

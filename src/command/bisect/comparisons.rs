@@ -1,4 +1,4 @@
-//! Answers the questions of a search: by the impact of the differences, by stored comparisons, and by measuring.
+//! Answers the questions of a search: from the impact of the differences, from stored comparisons, and by measuring.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -26,39 +26,39 @@ use crate::{
     verdict::DecidedRow,
 };
 
-/// What is searched: a benchmark in a metric.
+/// The subject of a search: a benchmark in a metric.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subject {
     /// The benchmark.
     pub benchmark: Benchmark,
-    /// The metric; absent for the first one that it has.
+    /// The metric; `None` for the first metric of the benchmark.
     pub metric: Option<Metric>,
 }
 
-/// What all lines of one search have done together.
+/// The effort of one search so far, shared by all of its lines.
 #[derive(Default)]
 pub struct SampleLimits {
-    /// How many comparisons were measured.
+    /// The number of measured comparisons.
     pub measured: usize,
-    /// How many were taken from the store.
+    /// The number of comparisons from the store.
     pub stored: usize,
-    /// How long measuring took.
+    /// The time spent measuring.
     pub spent: Duration,
-    /// Whether there was no time left.
+    /// True if the budget ended the search.
     pub stopped: bool,
-    /// What makes the comparisons less sure.
+    /// Causes that make the comparisons less reliable.
     pub warnings: Vec<Warning>,
 }
 
 impl SampleLimits {
-    /// Keeps warnings that are new.
+    /// Adds warnings without repeating them.
     fn warn(&mut self, warnings: Vec<Warning>) {
         for warning in warnings {
             warning.add_to(&mut self.warnings);
         }
     }
 
-    /// Counts a comparison.
+    /// Counts a comparison; without a duration it was stored.
     fn count(&mut self, spent: Option<Duration>) {
         match spent {
             Some(spent) => {
@@ -70,29 +70,29 @@ impl SampleLimits {
     }
 }
 
-/// The comparisons of the versions of a line.
+/// Compares the versions of a line.
 pub struct Comparisons<'c, 's> {
     pub(super) finder: &'c Finder<'c>,
     pub(super) versions: &'c mut Versions<'s>,
     pub(super) line: &'c Line,
     pub(super) subjects: &'c [Subject],
     pub(super) effort: &'c mut SampleLimits,
-    /// Why a commit cannot be compared: for all, or for some subjects.
+    /// The reasons why commits cannot be compared: for all subjects, or for some.
     pub(super) lacking: BTreeMap<(usize, Option<usize>), String>,
-    /// What subjects reach of the differences between two commits.
-    pub(super) reach: HashMap<(Pair, usize), Impact>,
-    /// In which metric each subject is measured, once that is known.
+    /// The impact of the differences between two commits on each subject.
+    pub(super) impacts: HashMap<(Pair, usize), Impact>,
+    /// The metric of each subject, once it is known.
     pub(super) metrics: HashMap<usize, Metric>,
 }
 
-/// What is known of one subject in two versions.
+/// The result for one subject in two versions, without measuring.
 enum ComparisonResult {
     Lacking { place: usize, reason: String },
     Impact(Impact),
 }
 
 impl Comparisons<'_, '_> {
-    /// Answers every question of the strategy, until it has no more or there is no time left.
+    /// Answers the questions of the strategy until it has no more, or until the budget is spent.
     pub(super) fn answer(&mut self, strategy: &mut Strategy) -> Result<()> {
         while let Some(question) = strategy.next_question() {
             match question {
@@ -100,8 +100,8 @@ impl Comparisons<'_, '_> {
                     let known = self.inspect(pair, &subjects)?;
                     strategy.inspected(pair, subjects.into_iter().zip(known));
                 }
-                // A comparison that has begun is finished, so that it is stored as a whole, and the next search goes
-                // on after it.
+                // The budget is checked only here: a started comparison is always finished and stored, so that the
+                // next search continues after it.
                 Question::Measure { .. } if self.is_over_budget() => {
                     self.effort.stopped = true;
                     strategy.stop();
@@ -120,7 +120,7 @@ impl Comparisons<'_, '_> {
         self.finder.budget.is_some_and(|budget| self.effort.spent >= budget)
     }
 
-    /// What is known of two commits without measuring, for each of these subjects.
+    /// Returns what is known about two commits without measuring, for each of these subjects.
     pub(super) fn inspect(&mut self, pair: Pair, subjects: &[usize]) -> Result<Vec<Known>> {
         let line = self.line;
         let versions = pair.map(|commit| line.version(commit));
@@ -137,16 +137,17 @@ impl Comparisons<'_, '_> {
                 self.lacking.insert((pair[place], Some(*subject)), reason);
                 Known::Lacks(pair[place])
             }
-            ComparisonResult::Impact(reach) => {
-                let is_same = reach.is_nothing();
-                self.reach.insert((pair, *subject), reach);
+            ComparisonResult::Impact(impact) => {
+                let is_same = impact.is_nothing();
+                self.impacts.insert((pair, *subject), impact);
                 if is_same { Known::Same } else { Known::Differs }
             }
         });
         Ok(known.collect())
     }
 
-    /// Compares two commits in these subjects. An unchanged one may be called changed with the probability beside it.
+    /// Compares two commits in these subjects. Each has its error rate: the probability to call it changed if it is
+    /// unchanged.
     fn measure(&mut self, pair: Pair, subjects: &[(usize, f64)]) -> Result<Vec<Answer>> {
         self.announce(pair, subjects.len());
         let rate = subjects.iter().map(|(_, rate)| *rate).fold(1.0, f64::min);
@@ -174,7 +175,7 @@ impl Comparisons<'_, '_> {
         Ok(subjects.iter().map(|(subject, _)| self.subject_answer(pair, *subject, &rows)).collect())
     }
 
-    /// What of the differences between two versions subjects reach.
+    /// Determines the impact of the differences between two versions on subjects.
     fn compare_versions(
         &mut self,
         versions: [&Version; 2],
@@ -197,7 +198,7 @@ impl Comparisons<'_, '_> {
                             reason: why_missing(&versions[place], wanted),
                         }
                     },
-                    |reach| ComparisonResult::Impact(reach.clone()),
+                    |impact| ComparisonResult::Impact(impact.clone()),
                 )
             });
             Ok(looked.collect())
@@ -214,7 +215,7 @@ impl Comparisons<'_, '_> {
         ));
     }
 
-    /// What the rows of a comparison say of a subject.
+    /// The answer for a subject from the rows of a comparison.
     fn subject_answer(&mut self, pair: Pair, subject: usize, rows: &[DecidedRow]) -> Answer {
         let Subject { benchmark, metric } = &self.subjects[subject];
         let metric = metric.as_ref().or_else(|| self.metrics.get(&subject));
@@ -236,7 +237,7 @@ impl Comparisons<'_, '_> {
             Err(reason) => {
                 let place = row.and_then(|row| row.unmeasured_in);
                 if place.is_none() {
-                    // One that was compared before is not to blame: the search knows.
+                    // A commit that was compared before is not the cause; the search knows that.
                     self.lacking.entry((pair[0], Some(subject))).or_insert_with(|| reason.clone());
                 }
                 let commit = pair[place.unwrap_or(1)];
@@ -267,10 +268,10 @@ impl Comparisons<'_, '_> {
     }
 }
 
-/// A standard error that is far below that of any change of interest.
+/// The standard error of an exact result, far below any change of interest.
 const ROUNDING: f64 = 1e-8;
 
-/// What a row says; otherwise why it says nothing.
+/// Extracts the measured change of a row, or the reason why there is none.
 fn measured(row: &DecidedRow) -> Result<Measured, String> {
     let finding = match &row.verdict {
         Verdict::Regressed { .. } | Verdict::Accepted { .. } | Verdict::Improved { .. } => {
@@ -290,7 +291,7 @@ fn measured(row: &DecidedRow) -> Result<Measured, String> {
     let comparison = &decisive.assessment.comparison;
     let estimate = Estimate {
         log_change: comparison.log_change,
-        // Counts have none; but what is left of a sum of logarithms is no change.
+        // Counts have a standard error of 0, but rounding in a sum of logarithms must not look like a change.
         standard_error: comparison.standard_error.max(ROUNDING),
         freedom: comparison.freedom,
     };

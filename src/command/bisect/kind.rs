@@ -1,4 +1,4 @@
-//! Which kind of metrics a search is for.
+//! Selects the kind of metrics of a search, since one search uses one kind of executions.
 
 use crate::{
     cli::BisectArgs,
@@ -9,8 +9,8 @@ use crate::{
     shell::CommandLine as _,
 };
 
-/// What is searched for: one kind of metrics, which the same executions measure. Of several in bench.toml, the
-/// first.
+/// Restricts the settings to one kind of metrics, which the same executions measure. If bench.toml has several, the
+/// first one; if flags have several, a usage error.
 pub(super) fn only(
     verdicts: VerdictSettings,
     args: &BisectArgs,
@@ -28,11 +28,11 @@ pub(super) fn only(
         return Ok(first.clone());
     }
     let what = format!("cannot search for changes of {} at once", Metric::names(&verdicts.metrics));
-    let failure = Error::new(Exit::Usage, what)
+    let error = Error::new(Exit::Usage, what)
         .cause("they are measured by executions of their own, so each is a search of its own");
     let search = |kind: &VerdictSettings| {
         let metrics = named(kind);
         args.given.suggest("bisect", &[&args.range], &[("metric", Some(&*metrics))])
     };
-    Err(kinds.iter().map(search).fold(failure, Error::hint))
+    Err(kinds.iter().map(search).fold(error, Error::hint))
 }

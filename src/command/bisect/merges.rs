@@ -1,4 +1,4 @@
-//! Searches what the merges merged that are named.
+//! Searches the commits inside of merges that a search found to change benchmarks.
 
 use super::{Finder, SampleLimits, Versions};
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
 };
 
 impl Finder<'_> {
-    /// Searches what those merges merged that are named, for the benchmarks that they changed.
+    /// Searches the merged commits of each merge that was found, for the benchmarks that it changed.
     pub(super) fn merges(
         &self,
         searched: &mut SearchedLine,
@@ -48,7 +48,7 @@ impl Finder<'_> {
         Ok(())
     }
 
-    /// Searches the commits that a merge merged, without those at both ends that cannot be compared.
+    /// Searches the commits of one merge, without unusable commits at both ends.
     fn inside(
         &self,
         mut line: Line,
@@ -82,16 +82,16 @@ impl Finder<'_> {
                 inside.skipped.extend(skipped);
                 Ok(Merged::Searched(Box::new(inside)))
             }
-            // What cannot be searched does not spoil the rest.
-            Err(failure) if matches!(failure.exit(), Exit::Build | Exit::Usage) => {
-                Ok(Merged::NotSearched(failure.what().to_owned()))
+            // An error inside of one merge must not discard the other results.
+            Err(error) if matches!(error.exit(), Exit::Build | Exit::Usage) => {
+                Ok(Merged::NotSearched(error.what().to_owned()))
             }
-            Err(failure) => Err(failure),
+            Err(error) => Err(error),
         }
     }
 }
 
-/// The places whose commit is a merge.
+/// The places where the search named one commit, and that commit is a merge.
 pub(super) fn named_merges(searched: &mut SearchedLine) -> impl Iterator<Item = &mut CommitPlace> {
     let places = searched.benchmarks.iter_mut().filter_map(|one| match &mut one.outcome {
         Outcome::Changed { places, .. } => Some(places),

@@ -1,4 +1,4 @@
-//! `cargo rbench bisect`: which commits of a range changed benchmarks.
+//! `cargo rbench bisect`: finds the commits of a range that changed benchmarks.
 
 mod comparisons;
 mod kind;
@@ -43,10 +43,10 @@ use crate::{
     },
 };
 
-/// So many merges within merges are searched.
+/// The maximum depth of merges inside of merges to search.
 const DEEPEST: usize = 3;
 
-/// Searches, and reports what was found.
+/// Searches the range, and reports the commits that changed benchmarks.
 pub fn run(args: &BisectArgs) -> Result<Exit> {
     let (console, start) = (Console::attach(), SystemTime::now());
     let output = Output::with_files(args.report.format, &args.report.output.files)?;
@@ -75,7 +75,7 @@ pub fn run(args: &BisectArgs) -> Result<Exit> {
     if args.experiment.dry_run {
         return Ok(Exit::Success);
     }
-    // Before rbench itself keeps the machine busy.
+    // Checked before rbench itself makes the machine busy.
     let idle = MachineState::now();
     let runner = Runner::open(&project, settings, &interrupt, &console)?;
     let command_line = Rc::new(args.given.without(&["budget"]));
@@ -86,13 +86,13 @@ pub fn run(args: &BisectArgs) -> Result<Exit> {
     let report = finder.find(&args.range, &line, &idle, &mut versions);
     let runner = &versions.session.runner;
     runner.prune(start);
-    let report = report.map_err(|failure| runner.with_what_is_kept(failure))?;
+    let report = report.map_err(|error| runner.with_what_is_kept(error))?;
     output.write(&report)?;
     announcement::finished(&console, start);
     Ok(report.exit())
 }
 
-/// What is going to be done.
+/// Prints the plan of the search.
 fn announce(line: &Line, console: &Console) {
     let commits = line.commits.len();
     console.line(&format!(
@@ -103,15 +103,15 @@ fn announce(line: &Line, console: &Console) {
     ));
 }
 
-/// What it takes to search.
+/// The context of a search.
 pub struct Finder<'f> {
     /// The user's repository.
     pub project: &'f Project,
-    /// How benchmarks are judged. The whole search keeps the false-alarm rate.
+    /// The criteria of verdicts. The whole search together keeps the false-alarm rate.
     pub verdicts: &'f VerdictSettings,
-    /// After how long measuring in all no further comparison begins, if that is limited.
+    /// The measuring time after which no further comparison starts, if it is limited.
     pub budget: Option<Duration>,
-    /// Where progress is told.
+    /// The console for progress.
     pub console: &'f Console,
 }
 
@@ -146,9 +146,9 @@ impl Finder<'_> {
         })
     }
 
-    /// Searches a line, and what its merges merged where these are found.
+    /// Searches a line, and the merged commits of merges that are found.
     ///
-    /// Of the rate of false alarms, half is for the line itself and half for what was merged, if there are merges.
+    /// With merges, half of the false-alarm rate is for the line itself and half for the merged commits.
     fn line(
         &self,
         line: &Line,
@@ -160,7 +160,7 @@ impl Finder<'_> {
         let commits = line.commits.len();
         let ends = [line.version(0), line.version(commits)];
         for end in ends {
-            versions.session.list(end).map_err(|failure| endpoint_error(failure, end))?;
+            versions.session.list(end).map_err(|error| endpoint_error(error, end))?;
         }
         let mut searched = SearchedLine {
             base: ends[0].clone(),
@@ -204,7 +204,7 @@ impl Finder<'_> {
             subjects: &subjects,
             effort,
             lacking: BTreeMap::new(),
-            reach: HashMap::new(),
+            impacts: HashMap::new(),
             metrics: HashMap::new(),
         };
         comparisons.answer(&mut strategy)?;
@@ -223,7 +223,7 @@ impl Finder<'_> {
         Ok(searched)
     }
 
-    /// Each benchmark in each metric that was asked for, or in its first one.
+    /// Each benchmark in each selected metric, or in its first metric.
     fn subjects(&self, benchmarks: &[Benchmark]) -> Vec<Subject> {
         let metrics = match self.verdicts.metrics.as_slice() {
             [] => vec![None],
@@ -238,26 +238,25 @@ impl Finder<'_> {
     }
 }
 
-/// A failure of an end of the range.
-fn endpoint_error(failure: Error, end: &Version) -> Error {
-    match failure.exit() {
-        Exit::Build => failure.hint(format!(
+/// Adds hints to an error of an end of the range, without which there is no search.
+fn endpoint_error(error: Error, end: &Version) -> Error {
+    match error.exit() {
+        Exit::Build => error.hint(format!(
             "a search compares both ends of its range first: choose another commit than {} for this end",
             end.short()
         )),
-        Exit::Usage => failure.cause(format!("this is about {end}, an end of the range")),
-        _ => failure,
+        Exit::Usage => error.cause(format!("this is about {end}, an end of the range")),
+        _ => error,
     }
 }
 
-/// The change with its interval.
 fn change(estimate: Estimate) -> Change {
     let [low, high] = estimate.interval(CONFIDENCE);
     Change { estimate: estimate.relative(), low, high }
 }
 
 impl Comparisons<'_, '_> {
-    /// What came of a subject.
+    /// Converts a finished search into the result of a subject.
     fn searched(&mut self, index: usize, search: &Search) -> Result<SearchedBenchmark> {
         let Ok(conclusion) = search.conclusion() else {
             return Err(Error::new(Exit::Internal, "a search ended without a conclusion"));
@@ -313,7 +312,7 @@ impl Comparisons<'_, '_> {
             is_merge: commit.parents > 1,
         };
         let commits = commits.iter().map(commit).collect();
-        if ending != Ending::Stopped && !self.reach.contains_key(&([after, at], index)) {
+        if ending != Ending::Stopped && !self.impacts.contains_key(&([after, at], index)) {
             self.inspect([after, at], &[index])?;
         }
         Ok(CommitPlace {
@@ -321,18 +320,18 @@ impl Comparisons<'_, '_> {
             commits,
             ending,
             change: change(estimate),
-            impact: self.reach.get(&([after, at], index)).cloned(),
+            impact: self.impacts.get(&([after, at], index)).cloned(),
             merged: None,
         })
     }
 
-    /// Why a commit cannot be compared in a subject.
+    /// The reason why a commit cannot be compared in a subject.
     fn why(&self, commit: usize, subject: usize) -> String {
         let all = self.lacking.get(&(commit, None));
         all.or_else(|| self.lacking.get(&(commit, Some(subject)))).cloned().unwrap_or_default()
     }
 
-    /// The commits that were passed over.
+    /// The skipped commits, with reasons.
     fn skipped(&self, searches: &[Search]) -> Vec<Skipped> {
         let mut skipped: BTreeMap<(usize, String), Vec<Benchmark>> = BTreeMap::new();
         for (index, search) in searches.iter().enumerate() {

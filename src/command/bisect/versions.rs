@@ -1,4 +1,4 @@
-//! The versions of a search: each is compiled and listed once.
+//! The versions of a search. Each is compiled and listed only once, and a version that failed is not tried again.
 
 use std::collections::HashMap;
 
@@ -10,25 +10,25 @@ use crate::{
     model::{Benchmark, Version},
 };
 
-/// What compares versions, and why some of them cannot be compared.
+/// A session for comparing versions, with the reasons why some cannot be compared.
 pub struct Versions<'s> {
-    /// What compares them.
+    /// The session that compiles and compares.
     pub session: Session<'s>,
     before: KnownBroken,
-    /// Why there are no benchmarks of a version, by its tree.
+    /// The reasons why versions have no benchmarks, by tree.
     lacking: HashMap<String, String>,
     console: &'s Console,
 }
 
 impl<'s> Versions<'s> {
-    /// None yet.
+    /// Starts without versions.
     pub fn new(session: Session<'s>, console: &'s Console) -> Result<Self> {
         let before = KnownBroken::read(&session.runner)?;
         Ok(Self { session, before, lacking: HashMap::new(), console })
     }
 
-    /// Compiles and lists two versions. If one cannot be built, or has nothing of what is wanted, its place among the two
-    /// and the reason.
+    /// Compiles and lists two versions. If one cannot be built, or has no matching benchmark, returns its index in the
+    /// pair and the reason.
     pub fn prepare_pair(&mut self, pair: [&Version; 2]) -> Result<Option<(usize, String)>> {
         for (place, version) in pair.into_iter().enumerate() {
             if let Some(reason) = self.prepare(version)? {
@@ -38,8 +38,8 @@ impl<'s> Versions<'s> {
         Ok(None)
     }
 
-    /// Compiles and lists a version, unless that was done; why it cannot be compared, if it cannot. What could not be
-    /// compiled before, also by an earlier search, is not compiled again.
+    /// Compiles and lists a version, unless it already is. Returns the reason if it cannot be compared. A version that
+    /// failed to compile before, even in an earlier search, is not compiled again.
     pub fn prepare(&mut self, version: &Version) -> Result<Option<String>> {
         if self.session.listed(version).is_some() {
             return Ok(None);
@@ -51,14 +51,14 @@ impl<'s> Versions<'s> {
             Some(known) => known,
             None => match self.session.list(version).map(drop) {
                 Ok(()) => return Ok(None),
-                Err(failure) => self.reason(version, failure)?,
+                Err(error) => self.reason(version, error)?,
             },
         };
         self.lacking.insert(version.tree.clone(), reason.clone());
         Ok(Some(reason))
     }
 
-    /// Why a version could not be compiled before, which is told with the command that tries it again.
+    /// The reason why a version failed to compile before. Also prints the command that tries it again.
     fn known_failure(&self, version: &Version) -> Option<String> {
         let Session { runner, command_line, .. } = &self.session;
         let known = self.before.why_unbuildable(version, || runner.compiler(version))?;
@@ -66,29 +66,29 @@ impl<'s> Versions<'s> {
         known.lines().next().map(str::to_owned)
     }
 
-    /// The reason why a version is passed over: that one cannot be built, or has nothing of what is wanted, must not end
-    /// the rest.
-    fn reason(&self, version: &Version, failure: Error) -> Result<String> {
-        match failure.exit() {
-            Exit::Build => self.session.runner.record_unbuildable(version, &failure)?,
+    /// The reason for skipping a version. A version that cannot be built, or has no matching benchmark, must not end
+    /// the search; other errors do.
+    fn reason(&self, version: &Version, error: Error) -> Result<String> {
+        match error.exit() {
+            Exit::Build => self.session.runner.record_unbuildable(version, &error)?,
             Exit::Usage => {}
-            _ => return Err(failure),
+            _ => return Err(error),
         }
-        Ok(failure.what().to_owned())
+        Ok(error.what().to_owned())
     }
 
-    /// The benchmarks of a version that is listed.
+    /// The benchmarks of a listed version.
     pub fn benchmarks(&self, version: &Version) -> Vec<Benchmark> {
         self.session.listed(version).map(ListedVersion::benchmarks).unwrap_or_default()
     }
 }
 
-/// Why a version that is listed lacks a benchmark.
+/// The reason why a listed version lacks a benchmark.
 pub fn why_missing(version: &ListedVersion, benchmark: &Benchmark) -> String {
     let target = benchmark.bench_target();
     let failed = version.listing.failures.iter().find(|(other, _)| *other == target);
     failed.map_or_else(
         || "it does not have the benchmark".to_owned(),
-        |(_, failure)| failure.what().to_owned(),
+        |(_, error)| error.what().to_owned(),
     )
 }

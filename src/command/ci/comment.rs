@@ -1,6 +1,6 @@
-//! `cargo rbench ci comment`: the comment for a comparison that another job made. That job may have run what a stranger
-//! wrote, so nothing that it left behind is believed or run: the comparison has to be about the commit of the event,
-//! whose request the API knows, and its text is shown as text.
+//! `cargo rbench ci comment`: writes the comment for a comparison of another job. That job may have run a stranger's
+//! code, so its files are not trusted and never run: the comparison must be about the commit of the event, whose
+//! request comes from the API, and its text is escaped.
 
 use std::{fs::File, io::Read as _, path::Path};
 
@@ -17,7 +17,7 @@ use crate::{
     verdict::ExitPolicy,
 };
 
-/// Writes the comment.
+/// Reads a comparison and writes its comment.
 pub fn comment(args: &CiCommentArgs) -> Result<Exit> {
     let console = Console::attach();
     let (environment, token) = environment(None)?;
@@ -57,10 +57,10 @@ pub fn comment(args: &CiCommentArgs) -> Result<Exit> {
     match (&args.from, comparison) {
         (None, _) => commenter.mark_stale(commit),
         (Some(path), None) => {
-            let failure = Error::new(Exit::Usage, "the job that compares has not compared")
+            let error = Error::new(Exit::Usage, "the job that compares has not compared")
                 .cause(format!("it left no {}", path.display()))
                 .hint("see the log of that job");
-            commenter.write(&Comment::compose_failure(&failure, name, links), Some(commit));
+            commenter.write(&Comment::compose_failure(&error, name, links), Some(commit));
         }
         (Some(_), Some(comparison)) => {
             let exit = comparison.exit(&ExitPolicy::default());
@@ -70,34 +70,34 @@ pub fn comment(args: &CiCommentArgs) -> Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// The text of a comparison, if it can be one.
+/// Reads the text of a comparison, up to the maximum size of one.
 pub fn read(path: &Path) -> Result<String> {
     let what = || format!("cannot read {}", path.display());
     let file = File::open(path).context(Exit::Usage, what)?;
     let mut text = String::new();
-    // One byte more than a comparison may have is enough to tell that it is none.
+    // Reading one byte more than the maximum is enough to detect a file that is too large.
     file.take(LARGEST as u64 + 1).read_to_string(&mut text).context(Exit::Usage, what)?;
     Ok(text)
 }
 
-/// The numbers of the pull requests that the run before this one was about.
+/// The numbers of the pull requests of the run that triggered this one.
 fn requests(
     environment: &CiEnvironment,
     (host, api, token): (Host, &str, &Token),
     project: &str,
     commit: &str,
 ) -> Result<Vec<u64>> {
-    let failure = |trouble: &dyn std::fmt::Display| {
-        Error::new(Exit::Usage, "cannot find the pull request").cause(trouble.to_string())
+    let error = |cause: &dyn std::fmt::Display| {
+        Error::new(Exit::Usage, "cannot find the pull request").cause(cause.to_string())
     };
     if host != Host::Github {
-        return Err(failure(
+        return Err(error(
             &"only jobs of GitHub follow others; here, the job needs a merge request",
         ));
     }
     let comments =
-        Comments::new(host, api, token, std::thread::sleep).map_err(|trouble| failure(&trouble))?;
+        Comments::new(host, api, token, std::thread::sleep).map_err(|cause| error(&cause))?;
     comments
         .requests_of_commit(project, commit, environment.branch())
-        .map_err(|trouble| failure(&trouble))
+        .map_err(|cause| error(&cause))
 }

@@ -1,4 +1,5 @@
-//! Keeps one comment up to date. That it cannot be written is one warning: the verdicts are told elsewhere too.
+//! Keeps one comment up to date. An error is only a warning, once: the verdicts are also in the reports and the
+//! summary.
 
 use crate::{
     ci::{Comment, Links, Provider, marker},
@@ -6,7 +7,7 @@ use crate::{
     forge::{Comments, FoundComment, HttpError, Request, Token},
 };
 
-/// The comment of one name on one request.
+/// The comment with one name on one request.
 pub struct Commenter<'c> {
     comments: Option<Comments>,
     request: Request,
@@ -17,18 +18,18 @@ pub struct Commenter<'c> {
     console: &'c Console,
 }
 
-/// What is known of the comment.
+/// The state of the comment, as far as it is known.
 enum Known {
-    /// It was not looked for.
+    /// Not searched yet.
     Nothing,
-    /// There is none.
+    /// It does not exist.
     Absent,
-    /// There is one.
+    /// It exists.
     There(FoundComment),
 }
 
 impl<'c> Commenter<'c> {
-    /// For the API at this address.
+    /// Connects to the API at this address.
     pub fn new(
         request: Request,
         api: &str,
@@ -41,32 +42,32 @@ impl<'c> Commenter<'c> {
             Self { comments: None, request, name, links, provider, known: Known::Nothing, console };
         match Comments::new(commenter.request.host, api, token, std::thread::sleep) {
             Ok(comments) => commenter.comments = Some(comments),
-            Err(trouble) => commenter.give_up(&trouble),
+            Err(error) => commenter.give_up(&error),
         }
         commenter
     }
 
-    /// Says that what an earlier run wrote is about an older commit than this one. Where it cannot, the comment itself
-    /// may still be written later, unless it is not permitted.
+    /// Marks an existing comment as being about an older commit than this one. After an error other than a missing
+    /// permission, the comment itself may still be written later.
     pub fn mark_stale(&mut self, commit: &str) {
         let result = self.found().and_then(|found| {
             let (Some(found), Some(comments)) = (found, &self.comments) else { return Ok(()) };
             let stale = Comment::stale(&found.body, commit, &self.links);
             match comments.update(&self.request, found.id, &stale) {
-                // Somebody has just removed it.
+                // Somebody removed it in the meantime.
                 Err(HttpError::Status { status: 404, .. }) => self.known = Known::Absent,
                 other => drop(other?),
             }
             Ok(())
         });
         match result {
-            Err(trouble) if is_final(&trouble) => self.give_up(&trouble),
+            Err(error) if is_final(&error) => self.give_up(&error),
             _ => {}
         }
     }
 
-    /// Writes the comment about this commit: in the place of the old one, or a new one if it is worth one. If there are
-    /// newer commits, their run writes it.
+    /// Writes the comment about this commit: updates an existing one, or creates one if there is news. If the request
+    /// has newer commits, their run writes it instead.
     pub fn write(&mut self, comment: &Comment, commit: Option<&str>) {
         if self.is_outdated(commit) {
             let number = self.request.number;
@@ -75,19 +76,19 @@ impl<'c> Commenter<'c> {
             ));
             return;
         }
-        // Another run may have written one meanwhile.
+        // Another run may have written one in the meantime.
         self.known = Known::Nothing;
-        let result = self.written(comment, &comment.body).or_else(|trouble| match trouble {
-            // It was refused as it is, whatever the reason is.
+        let result = self.written(comment, &comment.body).or_else(|error| match error {
+            // Too large or not valid: the short form may be accepted.
             HttpError::Status { status: 413 | 422, .. } => self.written(comment, &comment.short),
             other => Err(other),
         });
-        if let Err(trouble) = result {
-            self.give_up(&trouble);
+        if let Err(error) = result {
+            self.give_up(&error);
         }
     }
 
-    /// Whether the request is known to have another newest commit.
+    /// True if the request is known to have another newest commit.
     fn is_outdated(&self, commit: Option<&str>) -> bool {
         let newest = || self.comments.as_ref()?.newest_commit(&self.request).ok();
         commit.is_some_and(|commit| newest().is_some_and(|newest| newest != commit))
@@ -98,7 +99,7 @@ impl<'c> Commenter<'c> {
         let Some(comments) = &self.comments else { return Ok(()) };
         if let Some(found) = found {
             match comments.update(&self.request, found.id, body) {
-                // Somebody has removed it.
+                // Somebody removed it.
                 Err(HttpError::Status { status: 404, .. }) => {}
                 other => return other.map(drop),
             }
@@ -120,19 +121,19 @@ impl<'c> Commenter<'c> {
         })
     }
 
-    /// Says why there is no comment, and tries no more.
-    fn give_up(&mut self, trouble: &HttpError) {
+    /// Prints why there is no comment, and stops trying.
+    fn give_up(&mut self, error: &HttpError) {
         self.comments = None;
         let number = self.request.number;
         self.console
-            .line(&format!("warning: cannot write the comment on request {number}: {trouble}"));
-        if is_final(trouble) {
+            .line(&format!("warning: cannot write the comment on request {number}: {error}"));
+        if is_final(error) {
             self.console.line(&format!("hint: {}", self.provider.permission()));
         }
     }
 }
 
-/// Whether the API would answer the same later.
-const fn is_final(trouble: &HttpError) -> bool {
-    matches!(trouble, HttpError::Status { status: 401 | 403 | 404, .. })
+/// True if trying again cannot help: a missing permission or a missing request.
+const fn is_final(error: &HttpError) -> bool {
+    matches!(error, HttpError::Status { status: 401 | 403 | 404, .. })
 }

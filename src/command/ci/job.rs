@@ -1,4 +1,4 @@
-//! The job: its variables, its token, and the files and streams that it is told through.
+//! A CI job: its environment variables, its token, and the files and streams for publishing a comparison.
 
 use std::{
     env,
@@ -22,28 +22,28 @@ use crate::{
     report::{Report, markdown::fenced},
 };
 
-/// The files that a report is written to in every format that there is.
+/// The files of the report, in all formats that have one.
 pub const REPORT: &str = "report.md";
 const REPORTS: [&str; 3] = [REPORT, "report.txt", "report.html"];
 
-/// The other files.
+/// The machine-readable files.
 const COMPARISON: &str = "compare.json";
 const JUNIT: &str = "junit.xml";
-/// The log, which goes with the reports where these are uploaded: the job's machine may be gone soon.
+/// The log. It is uploaded together with the reports, since the job's machine may be gone soon.
 const LOG: &str = "rbench.log";
 const FILES: [&str; 3] = [COMPARISON, JUNIT, LOG];
 
-/// Where a comparison is told.
+/// Publishes a comparison in a job.
 pub struct Job<'c> {
     pub environment: CiEnvironment,
     console: &'c Console,
     place: &'c CiPlaceArgs,
     commenter: Option<Commenter<'c>>,
-    /// Ends that nothing is taken for a command.
+    /// The command that ends the suspension of runner commands.
     silence: Option<String>,
 }
 
-/// The variables of a service, and the token, which no child gets to see.
+/// Reads the variables of a service, and takes the token out of the environment, so that no child process sees it.
 pub fn environment(provider: Option<CiProvider>) -> Result<(CiEnvironment, Option<Token>)> {
     let variable = |name: &str| env::var(name).ok();
     let provider = match provider {
@@ -54,7 +54,7 @@ pub fn environment(provider: Option<CiProvider>) -> Result<(CiEnvironment, Optio
     };
     let mut tokens = provider.token_variables().iter().filter_map(|name| variable(name));
     let token = tokens.find_map(|token| Token::new(&token));
-    // Also those of other services, and that which another one takes precedence over.
+    // Also the tokens of other services, and those that another variable overrides.
     Provider::ALL
         .iter()
         .flat_map(|provider| provider.token_variables())
@@ -70,27 +70,28 @@ pub fn environment(provider: Option<CiProvider>) -> Result<(CiEnvironment, Optio
     Ok((CiEnvironment::read(provider, variable, event)?, token))
 }
 
-/// Takes a variable from the environment that children get: what is compiled and measured needs no token.
+/// Removes a variable from the environment of child processes: compiled and measured code needs no token.
 #[expect(unsafe_code, reason = "there is no safe way to remove a variable")]
 fn forget(name: &str) {
     // SAFETY: this command has just begun; there is no other thread yet that could read the environment.
     unsafe { env::remove_var(name) };
 }
 
-/// Has the runner of a service that knows commands take none; gives what ends that.
+/// Makes the runner ignore commands in the output, if the service has such commands. Returns the command that ends
+/// this.
 pub fn stop_commands(provider: Provider) -> Result<Option<String>> {
     if provider != Provider::Github {
         return Ok(None);
     }
     let random = || RandomState::new().hash_one(0);
     let token = format!("rbench-{:016x}{:016x}", random(), random());
-    // Beside the report: the runner reads the other stream at another time.
+    // On the stream of the report: the runner reads the other stream independently, so the order would be lost.
     Console::result(&(stop(&token) + "\n"))?;
     Ok(Some(token))
 }
 
 impl<'c> Job<'c> {
-    /// Reads the variables, and checks that the reports can be written.
+    /// Reads the environment, and checks that the reports can be written.
     pub fn new(place: &'c CiPlaceArgs, console: &'c Console) -> Result<Self> {
         let (environment, token) = environment(place.provider)?;
         let directory = &place.output_dir;
@@ -116,15 +117,15 @@ impl<'c> Job<'c> {
         Some(Commenter::new(request, api, token, (name, links.clone(), *provider), self.console))
     }
 
-    /// From now on the runner takes nothing that is printed for a command: neither what benchmarks are called, nor
-    /// what they print.
+    /// Makes the runner ignore commands from now on. Ids and output of benchmarks may contain them, so this is needed
+    /// for safety.
     pub fn stop_commands(&mut self) -> Result<()> {
         self.silence = stop_commands(self.environment.provider)?;
         Ok(())
     }
 
-    /// Gives the runner these commands. After a failure it is never told to take commands again: the end of what
-    /// failed is still to be printed.
+    /// Prints commands for the runner. After an error, commands stay suspended: the rest of the failed output is still
+    /// to be printed, and it may contain commands.
     fn command(&mut self, annotations: &[Annotation]) -> Result<()> {
         if let Some(token) = self.silence.take() {
             Console::result(&(resume(&token) + "\n"))?;
@@ -133,7 +134,7 @@ impl<'c> Job<'c> {
         Console::result(&lines.collect::<String>())
     }
 
-    /// Removes the reports of an earlier run: where this one fails, there must be none.
+    /// Removes the reports of an earlier run: if this run fails, stale reports must not be mistaken for its own.
     pub fn clear(&self) -> Result<()> {
         for name in REPORTS.iter().chain(&FILES) {
             let path = self.place.output_dir.join(name);
@@ -148,7 +149,7 @@ impl<'c> Job<'c> {
         Ok(())
     }
 
-    /// Marks the comment of an earlier run.
+    /// Marks the comment of an earlier run as stale.
     pub fn mark_stale(&mut self) {
         let commit = self.environment.head.clone().unwrap_or_default();
         if let Some(commenter) = &mut self.commenter {
@@ -156,7 +157,7 @@ impl<'c> Job<'c> {
         }
     }
 
-    /// Writes what only a report that was just made can be written as.
+    /// Writes the formats that need the full report, which a stored document does not have.
     pub fn write_report(&self, report: &dyn Report) -> Result<()> {
         let path = |name: &&str| self.place.output_dir.join(name);
         let files = REPORTS.iter().map(path);
@@ -165,7 +166,7 @@ impl<'c> Job<'c> {
         super::super::output::write_files(&OutputFiles::check(&files)?, report)
     }
 
-    /// Tells a comparison everywhere.
+    /// Publishes a comparison: reports, summary, outputs, annotations and comment.
     pub fn publish(
         &mut self,
         document: &str,
@@ -190,37 +191,36 @@ impl<'c> Job<'c> {
         Ok(())
     }
 
-    /// Tells that there is no comparison.
-    pub fn publish_failure(&mut self, failure: &Error) -> Result<()> {
+    /// Publishes an error instead of a comparison.
+    pub fn publish_failure(&mut self, error: &Error) -> Result<()> {
         let links = self.environment.links.clone();
         let path = log::path().map(|_| self.place.output_dir.join(LOG));
         let log = path.map_or_else(String::new, |path| format!("log: {}\n", path.display()));
-        let text =
-            format!("### Benchmarks: not compared\n{}", fenced(&format!("{failure}\n{log}")));
+        let text = format!("### Benchmarks: not compared\n{}", fenced(&format!("{error}\n{log}")));
         self.summarize(|room| if text.len() <= room { text.clone() } else { String::new() })?;
-        self.write_outputs(Err(failure), failure.exit())?;
+        self.write_outputs(Err(error), error.exit())?;
         if let Some(commenter) = &mut self.commenter {
-            let comment = Comment::compose_failure(failure, &self.place.comment_name, &links);
+            let comment = Comment::compose_failure(error, &self.place.comment_name, &links);
             commenter.write(&comment, self.environment.head_sha());
         }
         Ok(())
     }
 
-    /// Copies the log, as far as it is written, to the reports.
+    /// Copies the log so far to the reports.
     pub fn keep_log(&self) {
         if let Some(path) = log::path() {
-            // Where it cannot be copied, it still is where it was.
+            // An error is ignored: the original log still exists.
             let _ = fs::copy(path, self.place.output_dir.join(LOG));
         }
     }
 
-    /// Writes a file into the directory of the reports.
+    /// Writes a file into the directory of reports.
     pub fn write(&self, name: &str, text: &str) -> Result<()> {
         let path = self.place.output_dir.join(name);
         fs::write(&path, text).context(Exit::Usage, || format!("cannot write {}", path.display()))
     }
 
-    /// Adds to the step's summary what `text` gives for the room that is left.
+    /// Appends to the job summary; `text` gets the number of bytes that are left.
     fn summarize(&self, text: impl Fn(usize) -> String) -> Result<()> {
         let Some(path) = &self.environment.summary else { return Ok(()) };
         let taken = fs::metadata(path).map_or(0, |metadata| metadata.len());

@@ -1,4 +1,4 @@
-//! `cargo rbench ci`: a comparison in a job of continuous integration, told where the job's readers look.
+//! `cargo rbench ci`: compares in a CI job and publishes the result: job summary, annotations, comment, reports.
 
 mod comment;
 mod commenter;
@@ -27,7 +27,7 @@ use crate::{
     verdict::ExitPolicy,
 };
 
-/// Compares, or does what else was asked for.
+/// Compares, or runs a subcommand.
 pub fn run(args: &CiArgs) -> Result<Exit> {
     match &args.command {
         None => compared(&args.run),
@@ -36,16 +36,16 @@ pub fn run(args: &CiArgs) -> Result<Exit> {
     }
 }
 
-/// Finds the versions, compares them, and tells the verdicts.
+/// Finds the versions, compares them, and publishes the verdicts.
 fn compared(CiRunArgs { compare: args, place }: &CiRunArgs) -> Result<Exit> {
     let console = Console::attach();
     let mut job = Job::new(place, &console)?;
     job.environment.may_run()?;
     job.stop_commands()?;
     let result = compare_and_publish(args, &mut job, &console);
-    if let Err(failure) = &result {
-        debug!("not compared: {failure}");
-        job.publish_failure(failure)?;
+    if let Err(error) = &result {
+        debug!("not compared: {error}");
+        job.publish_failure(error)?;
     }
     job.keep_log();
     result
@@ -80,17 +80,18 @@ fn compare_and_publish(args: &CompareArgs, job: &mut Job<'_>, console: &Console)
     Ok(exit)
 }
 
-/// The sources in which functions that changed are looked for. Without them annotations have no place.
+/// The sources of changed functions, which annotations point to. Without sources there are no annotations, only a
+/// warning.
 fn places(project: &Project, outcome: &Outcome, console: &Console) -> Places {
     let changed = project.repository.changed_sources(&outcome.base, &outcome.head);
-    let changed = changed.unwrap_or_else(|failure| {
-        console.line(&format!("warning: {failure}"));
+    let changed = changed.unwrap_or_else(|error| {
+        console.line(&format!("warning: {error}"));
         Vec::new()
     });
     Places { changed }
 }
 
-/// Joins the comparisons of all parts, and tells them as one.
+/// Merges the comparisons of all parts and publishes them as one.
 fn merged(args: &CiMergeArgs) -> Result<Exit> {
     let console = Console::attach();
     let mut job = Job::new(&args.place, &console)?;
@@ -112,13 +113,13 @@ fn merged(args: &CiMergeArgs) -> Result<Exit> {
         job.publish(&document, exit, args.fail_on == FailOn::Never, &Places::default())?;
         Ok(exit)
     })();
-    if let Err(failure) = &result {
-        job.publish_failure(failure)?;
+    if let Err(error) = &result {
+        job.publish_failure(error)?;
     }
     result
 }
 
-/// The host of comments of a service.
+/// The host for comments of a service, if it has any.
 const fn host(provider: Provider) -> Option<crate::forge::Host> {
     match provider {
         Provider::Github => Some(crate::forge::Host::Github),

@@ -11,13 +11,13 @@ use crate::{
     model::Version,
 };
 
-/// How the history is deepened, step by step.
+/// The arguments of `git fetch` that deepen a shallow clone, tried in this order.
 const DEEPER: [&str; 3] = ["--deepen=50", "--deepen=500", "--unshallow"];
 
-/// What to do if the history is there and has no base.
+/// The hint if the history is complete but has no base.
 const OTHER_BASE: &str = "name what to compare with: --base REV";
 
-/// The revisions of base and head: those that were typed, else what the variables of the service say.
+/// Returns the revisions of base and head: the given ones, or those from the variables of the service.
 pub fn find(
     environment: &CiEnvironment,
     [base, head]: [Option<&str>; 2],
@@ -72,17 +72,17 @@ struct LocalClone<'c> {
 }
 
 impl LocalClone<'_> {
-    /// Anew each time: what git fetches is only seen by who opens the repository afterwards.
+    /// Opens the repository anew each time: fetched objects are only visible afterwards.
     fn repository(&self) -> Result<Repository> {
         Repository::discover(self.directory)
     }
 
-    /// Sees to it that a revision is there.
+    /// Fetches a revision unless it is there.
     fn ensure(&self, revision: &str) -> Result<()> {
         let known = || self.repository()?.resolve(revision).map(drop);
-        let Err(failure) = known() else { return Ok(()) };
+        let Err(error) = known() else { return Ok(()) };
         if self.environment.provider == Provider::None {
-            return Err(failure);
+            return Err(error);
         }
         let commit = revision.trim_end_matches("~1");
         let deeper = if commit == revision { "--depth=1" } else { "--deepen=1" };
@@ -91,16 +91,16 @@ impl LocalClone<'_> {
         } else {
             self.fetch(&["origin", commit])?;
         }
-        known().map_err(|failure| failure.hint(self.remedy()))
+        known().map_err(|error| error.hint(self.remedy()))
     }
 
-    /// What to do if a commit cannot be fetched.
+    /// The hint if a commit cannot be fetched.
     fn remedy(&self) -> &'static str {
         let is_shallow = self.repository().is_ok_and(|repository| repository.is_shallow());
         if is_shallow { self.environment.provider.whole_history() } else { OTHER_BASE }
     }
 
-    /// Where the head left a branch.
+    /// The commit where the head left a branch, deepening a shallow clone until it is found.
     fn merge_base(&self, head: &str, branch: &str, tip: Option<&str>) -> Result<String> {
         let tracked = format!("refs/remotes/origin/{branch}");
         let refspec = format!("+refs/heads/{branch}:{tracked}");
@@ -121,19 +121,18 @@ impl LocalClone<'_> {
                 }
             }
             let what = format!("cannot find where {head} left the branch {branch}");
-            let failure = Error::new(Exit::Usage, what);
+            let error = Error::new(Exit::Usage, what);
             if !repository.is_shallow() {
-                return Err(failure.cause("they have no commit in common").hint(OTHER_BASE));
+                return Err(error.cause("they have no commit in common").hint(OTHER_BASE));
             }
-            let failure = failure
-                .cause("the clone is shallow")
-                .hint(self.environment.provider.whole_history());
-            let Some(step) = steps.next() else { return Err(failure) };
-            self.fetch(&[*step, "origin", &refspec, head]).map_err(|_| failure)?;
+            let error =
+                error.cause("the clone is shallow").hint(self.environment.provider.whole_history());
+            let Some(step) = steps.next() else { return Err(error) };
+            self.fetch(&[*step, "origin", &refspec, head]).map_err(|_| error)?;
         }
     }
 
-    /// Fetches from where the job's clone is from.
+    /// Runs `git fetch` in the clone, without asking for credentials.
     fn fetch(&self, words: &[&str]) -> Result<()> {
         let mut command = Command::new("git");
         command
@@ -146,6 +145,6 @@ impl LocalClone<'_> {
             "cannot fetch the history that is needed".to_owned()
         })
         .map(drop)
-        .map_err(|failure| failure.hint(self.remedy()))
+        .map_err(|error| error.hint(self.remedy()))
     }
 }

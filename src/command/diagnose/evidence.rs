@@ -1,4 +1,4 @@
-//! From what is stored of a benchmark to what is found in it.
+//! Turns the stored results of a benchmark into findings.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -18,54 +18,54 @@ use crate::{
     store::{ExperimentId, Store, StoredExecution},
 };
 
-/// A build takes so long where nobody measured it: about as long as a link.
+/// The assumed duration of a build if it was not measured: about that of a link.
 const BUILD: Duration = Duration::from_millis(100);
 
-/// An experiment, and where the version stands in it.
+/// An experiment, and the index of the version in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// In this store.
+    /// The id in this store.
     pub id: ExperimentId,
-    /// In every store.
+    /// The identity in every store.
     pub identity: String,
-    /// The version's index.
+    /// The version's index in the experiment.
     pub version: usize,
 }
 
-/// The experiments that a diagnosis is made of.
+/// The experiments of a diagnosis.
 #[derive(Clone, Debug)]
 pub struct Sources {
-    /// Executions in processes of their own.
+    /// Executions in separate processes.
     pub executions: Source,
-    /// What is known to be steady, in turns with them.
+    /// The control, a benchmark that is known to be steady, interleaved with them.
     pub control: Option<Source>,
-    /// More and more iterations; or why there are none.
+    /// Measurements with increasing numbers of iterations, or the reason why there are none.
     pub lengths: Result<Source, String>,
-    /// After other benchmarks; or why not.
+    /// Executions after other benchmarks, or the reason why there are none.
     pub prologue: Result<PrologueSources, String>,
 }
 
-/// The experiments that tell whether it matters what ran before.
+/// The experiments for an order effect: the influence of benchmarks that ran before in the same process.
 #[derive(Clone, Debug)]
 pub struct PrologueSources {
-    /// In fresh processes.
+    /// Executions in fresh processes.
     pub fresh: Source,
-    /// After all of these.
+    /// Executions after all of these.
     pub after_all: (Vec<String>, Source),
-    /// After each of these alone.
+    /// Executions after each of these alone.
     pub after_each: Vec<(String, Source)>,
 }
 
-/// What is known besides the measurements.
+/// The conditions of the measurements.
 #[derive(Clone, Debug, Default)]
 pub struct MeasuredConditions {
-    /// How long making a build took.
+    /// The duration of a build.
     pub build: Option<Duration>,
-    /// Busy processes that ran beside.
+    /// The number of busy processes that ran at the same time.
     pub load: u32,
-    /// The share of the CPU time that others used.
+    /// The share of CPU time that other processes used.
     pub others: Option<f64>,
-    /// What is to be told besides.
+    /// Notes for the report.
     pub notes: Vec<String>,
 }
 
@@ -105,7 +105,8 @@ pub fn examine(
             control.as_ref().is_some_and(shows)
         });
     if have_unequal_iterations(&executions, &metric) {
-        // Later measurements of Criterion.rs are longer, and more likely to meet a disturbance.
+        // Later measurements of Criterion.rs are longer, so a disturbance is more likely in them: a trend would be an
+        // artifact.
         warnings.retain(|warning| !matches!(warning, Warning::SlowDown { .. }));
     }
     let prologue = match &sources.prologue {
@@ -134,14 +135,14 @@ pub fn examine(
     })))
 }
 
-/// What the control did meanwhile; none if too little of it is stored.
+/// The findings in the control at the same time; `None` if too few of its results are stored.
 fn control(
     store: &Store<'_>,
     benchmark: &Benchmark,
     source: &Source,
     options: &Options,
 ) -> Result<Option<Control>> {
-    /// No impact factor of the control is needed.
+    /// The control needs no impact factors, so one repetition is enough.
     const REPETITIONS: usize = 1;
     let rows = rows(store, benchmark, source)?;
     let executions: Vec<&Execution> = executions(&rows).map(|(_, execution)| execution).collect();
@@ -152,7 +153,7 @@ fn control(
     Ok(findings.ok().map(|findings| Control { data, findings }))
 }
 
-/// The change after others, from the pairs that are there.
+/// The order effect, from all stored pairs.
 pub fn paired(
     store: &Store<'_>,
     benchmark: &Benchmark,
@@ -167,14 +168,14 @@ pub fn paired(
     Ok(change_of(&pairs, &options))
 }
 
-/// Whether a change after others is to be warned of.
+/// The warning about an order effect, if it is large enough.
 pub fn warning_of(found: &OrderEffect, options: &Options) -> Option<Warning> {
     let (change, p) = (found.change.center, found.p);
     let is_there = p < SIGNIFICANT && change.abs() >= options.min_effect;
     is_there.then_some(Warning::OrderEffect { change, p })
 }
 
-/// The options that do not depend on what was measured.
+/// The options that do not depend on results.
 pub fn plain_options(criteria: &Criteria) -> Options {
     Options {
         min_effect: criteria.min_effect,
@@ -185,7 +186,8 @@ pub fn plain_options(criteria: &Criteria) -> Options {
     }
 }
 
-/// The executions of the first stage of the version: those of a second stage are of other builds, on other terms.
+/// The version's executions of the first stage. Those of a second stage are from other builds, which were chosen by
+/// results.
 fn rows(store: &Store<'_>, benchmark: &Benchmark, source: &Source) -> Result<Vec<StoredExecution>> {
     let mut rows = store.rows(benchmark, &[source.id])?;
     rows.retain(|row| row.slot.version == source.version && row.slot.stage == Stage::First);
@@ -208,7 +210,7 @@ fn not_examined(rows: &[StoredExecution]) -> Option<NotExamined> {
     }
 }
 
-/// The first metric that all executions have: what the harness gives first.
+/// The first metric that all executions have, in the order of the harness.
 fn metric(executions: &[&Execution]) -> Option<Metric> {
     let first = executions.first()?;
     let is_common = |metric: &&Metric| executions.iter().all(|one| one.series_of(metric).is_some());
@@ -290,7 +292,7 @@ fn options(
         let each = each.as_secs_f64();
         Cost {
             build: build.unwrap_or(BUILD).as_secs_f64() / each,
-            // Starting a process takes some time, however little the clock has seen of it.
+            // Starting a process always takes some time, even if the clock did not resolve it.
             execution: (median(&mut beyond) / each).max(0.01),
             repeat: 1.0,
         }
@@ -298,7 +300,7 @@ fn options(
     Options { cost, ..plain_options(criteria) }
 }
 
-/// The executions of one build and round of both.
+/// Pairs the executions of two experiments by build and round.
 fn pairs<'r>(
     [fresh, after]: &'r [Vec<StoredExecution>; 2],
     metric: &Metric,
@@ -387,7 +389,7 @@ fn length(
     Ok(Ok(ExaminedLength { curve, oracle: oracle(least), in_use: in_use.max().unwrap_or(1) }))
 }
 
-/// Whether an execution has measurements of different lengths.
+/// True if an execution has measurements with different numbers of iterations.
 fn have_unequal_iterations(executions: &[&Execution], metric: &Metric) -> bool {
     executions
         .iter()
@@ -395,7 +397,7 @@ fn have_unequal_iterations(executions: &[&Execution], metric: &Metric) -> bool {
         .any(|series| !series.iterations.is_empty() && series.same_iterations().is_none())
 }
 
-/// What the executions themselves say about how far they can be believed.
+/// Notes about the executions that limit the findings.
 fn own_notes(executions: &[&Execution], metric: &Metric) -> Vec<String> {
     let mut notes = Vec::new();
     if have_unequal_iterations(executions, metric) {

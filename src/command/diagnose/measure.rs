@@ -1,5 +1,5 @@
-//! Measures what a diagnosis needs of one benchmark: its executions, measurements of other lengths, and the
-//! benchmark after others in one process.
+//! Measures one benchmark for a diagnosis: its executions, measurements of other lengths, and executions after other
+//! benchmarks in one process.
 
 use std::time::Duration;
 
@@ -21,36 +21,36 @@ use crate::{
     stats::Criteria,
 };
 
-/// What measurements of other lengths may take.
+/// The time for measurements of other lengths.
 const LENGTHS_BUDGET: Duration = Duration::from_secs(4);
-/// What the benchmark may take after all others, and in fresh processes.
+/// The time for executions after all others, and in fresh processes.
 const AFTER_ALL_BUDGET: Duration = Duration::from_secs(8);
-/// What it may take after each of the others.
+/// The time for executions after each of the others.
 const AFTER_EACH_BUDGET: Duration = Duration::from_secs(6);
-/// Measurements of each benchmark in a process with others.
+/// The number of measurements of each benchmark in a process with others.
 const AFTER_MEASUREMENTS: u32 = 20;
-/// Pairs that tell of a change after all others: at least, and at most of each build.
+/// The number of pairs for the effect of all others: the minimum, and the maximum of each build.
 const PAIRS: (usize, u32) = (6, 2);
-/// Pairs that tell of a change after one other.
+/// The number of pairs for the effect of one other benchmark.
 const FEW_PAIRS: usize = 6;
-/// After so many others it is measured alone, the nearest ones.
+/// The maximum number of other benchmarks to test alone, the nearest ones first.
 const MOST_OTHERS: usize = 20;
 
-/// A diagnosis that goes on.
+/// A running diagnosis.
 pub struct Measuring<'m, 'r> {
     pub runner: &'m mut Runner<'r>,
-    /// The settings without those of a part.
+    /// The settings that all parts share.
     pub settings: ExperimentSettings,
     pub versions: &'m [ListedVersion],
     pub builds: &'m Builds,
     pub effort: &'m DiagnosisSampling,
     pub console: &'m Console,
-    /// All that was begun, to be finished together: what is interrupted is resumed as a whole.
+    /// The started experiments. They are finished together, so that an interrupted diagnosis is resumed as a whole.
     pub begun: Vec<StartedExperiment>,
 }
 
 impl Measuring<'_, '_> {
-    /// All parts of one benchmark.
+    /// Measures all parts of one benchmark.
     pub fn benchmark(
         &mut self,
         benchmark: &Benchmark,
@@ -78,7 +78,7 @@ impl Measuring<'_, '_> {
         Ok(Ok(Sources { executions, control, lengths, prologue }))
     }
 
-    /// The executions, in turns with those of the control.
+    /// Measures the executions, interleaved with those of the control.
     fn executions(
         &mut self,
         benchmark: &Benchmark,
@@ -106,7 +106,7 @@ impl Measuring<'_, '_> {
         Ok(sources)
     }
 
-    /// The effort of an interrupted diagnosis that can be resumed.
+    /// The sample sizes of an interrupted diagnosis that can be resumed.
     fn left_of(
         &mut self,
         benchmark: &Benchmark,
@@ -126,7 +126,7 @@ impl Measuring<'_, '_> {
         Ok(None)
     }
 
-    /// From now on this part is measured, with this effort.
+    /// Selects the part to measure, with these sample sizes.
     fn set(&mut self, part: DiagnosisPart, effort: SamplingOptions) {
         let (load, uninterrupted) = (self.effort.load, self.runner.leaves_out_interruptions());
         let diagnosis = DiagnosisSettings { part, load, uninterrupted };
@@ -138,14 +138,14 @@ impl Measuring<'_, '_> {
         self.runner.begin(self.versions, std::slice::from_ref(benchmark), self.builds)
     }
 
-    /// Measurements of 1, 2, 4 iterations and so on, to four times as many as are in use.
+    /// Measures 1, 2, 4 iterations and so on, up to four times the number in use.
     fn lengths(
         &mut self,
         benchmark: &Benchmark,
         probe: &Probe,
         effort: SamplingOptions,
     ) -> Result<Result<Source, String>> {
-        /// Measurements of each execution, at most and at least, and executions of each length.
+        /// The maximum and minimum number of measurements of each execution, and the executions of each length.
         const MOST: u32 = 30;
         const FEWEST: u32 = 5;
         const EACH: u32 = 3;
@@ -156,7 +156,7 @@ impl Measuring<'_, '_> {
         };
         let last = in_use.next_power_of_two().trailing_zeros().saturating_add(2).min(40);
         let each = probe.measurement.as_secs_f64() / in_use as f64;
-        // Of all lengths together, one measurement of each in each execution.
+        // The time of one measurement of every length.
         let one_of_each = f64::from(EACH) * each * 2_f64.powi(last.cast_signed() + 1);
         let affordable = LENGTHS_BUDGET.as_secs_f64() / one_of_each.max(1e-12);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
@@ -166,7 +166,7 @@ impl Measuring<'_, '_> {
             return Ok(Err(reason.to_owned()));
         }
         let effort = SamplingOptions {
-            builds: effort.builds.map(|looks| InterimAnalyses::fixed(looks.most.min(EACH))),
+            builds: effort.builds.map(|analyses| InterimAnalyses::fixed(analyses.most.min(EACH))),
             executions: Some(last + 1),
             measurements: Some(measurements),
             ..effort
@@ -180,8 +180,8 @@ impl Measuring<'_, '_> {
         Ok(Ok(source))
     }
 
-    /// The benchmark in fresh processes and after all that come before it; where that makes a difference, after
-    /// each of them.
+    /// Measures the order effect: the benchmark in fresh processes and after all benchmarks before it. If they differ,
+    /// also after each of these alone.
     fn prologue(
         &mut self,
         benchmark: &Benchmark,
@@ -237,12 +237,12 @@ impl Measuring<'_, '_> {
         }))
     }
 
-    /// Whether its harness can.
+    /// True if its harness can run several benchmarks in one process.
     fn can_execute_together(&self, benchmark: &Benchmark) -> bool {
         Runner::can_execute_together(&self.versions[0], benchmark)
     }
 
-    /// Pairs of a fresh process and one after these others.
+    /// Measures pairs of a fresh process and a process that runs these others first.
     fn after(
         &mut self,
         benchmark: &Benchmark,
@@ -272,7 +272,7 @@ impl Measuring<'_, '_> {
         })
     }
 
-    /// Whether it makes a difference that others ran before.
+    /// True if there is an order effect worth a warning.
     fn matters(
         &self,
         benchmark: &Benchmark,

@@ -1,4 +1,5 @@
-//! `cargo rbench diagnose`: what the numbers of one or a few benchmarks are made of.
+//! `cargo rbench diagnose`: investigates the noise of one or a few benchmarks: warm-up, level shifts, multimodality,
+//! order effects.
 
 mod evidence;
 mod measure;
@@ -25,7 +26,7 @@ use crate::{
     report::diagnose::{DiagnosisReport, ExaminedBenchmark},
 };
 
-/// Measures or reads, examines, reports.
+/// Measures or reads results, examines them, and reports.
 pub fn run(args: &DiagnoseArgs) -> Result<Exit> {
     let (console, start) = (Console::attach(), SystemTime::now());
     let output = Output::with_files(args.report.format, &args.report.output.files)?;
@@ -49,13 +50,13 @@ pub fn run(args: &DiagnoseArgs) -> Result<Exit> {
     Ok(if report.has_failures() { Exit::Benchmark } else { Exit::Success })
 }
 
-/// Reads and examines what is stored.
+/// Reads and examines stored results.
 fn read(args: &DiagnoseArgs, console: &Console) -> Result<DiagnosisReport> {
     let DiagnoseOptions { project, version, verdicts } = DiagnoseOptions::from_args(args, console)?;
     from_stored(&project, args, version, &verdicts, console)
 }
 
-/// What is asked for, as far as no results are needed to tell.
+/// The resolved arguments, as far as they do not depend on results.
 struct DiagnoseOptions {
     project: Project,
     version: Version,
@@ -74,12 +75,12 @@ impl DiagnoseOptions {
         let verdicts = VerdictSettings::resolve(&project.file, &criteria)?;
         let hint = args.given.as_filter("diagnose", "HEAD", &args.revision);
         let version = project.repository.resolve(&args.revision);
-        let version = version.map_err(|failure| hint.iter().fold(failure, Error::hint))?;
+        let version = version.map_err(|error| hint.iter().fold(error, Error::hint))?;
         Ok(Self { project, version, verdicts })
     }
 }
 
-/// Measures what was asked for.
+/// Measures and examines the benchmarks.
 fn measured(
     args: &DiagnoseArgs,
     console: &Console,
@@ -91,7 +92,7 @@ fn measured(
     let mut runner = Runner::open(&project, settings.clone(), interrupt, console)?;
     let examined = examine(&mut runner, settings, args, &version, &verdicts, console);
     runner.prune(start);
-    let benchmarks = examined.map_err(|failure| runner.with_what_is_kept(failure))?;
+    let benchmarks = examined.map_err(|error| runner.with_what_is_kept(error))?;
     Ok(report(args, version, Some(this_machine()), benchmarks))
 }
 
@@ -104,8 +105,8 @@ fn examine(
     console: &Console,
 ) -> Result<Vec<ExaminedBenchmark>> {
     let versions = [runner.list(version.clone())?];
-    for (target, failure) in &versions[0].listing.failures {
-        console.line(&format!("warning: {target}: {failure}"));
+    for (target, error) in &versions[0].listing.failures {
+        console.line(&format!("warning: {target}: {error}"));
     }
     let benchmarks = versions[0].benchmarks();
     check_few(&benchmarks, args)?;
@@ -113,7 +114,7 @@ fn examine(
     let builds = runner.link(&versions, &benchmarks, seeds)?;
     let mut load = Load::start(args.effort.load)?;
     let effort = &args.effort;
-    // Busy processes that were asked for are to be seen.
+    // With `--load`, interruptions by the busy processes are what the user wants to see.
     if effort.load == 0 {
         runner.leave_out_interruptions(&versions[0])?;
     }
@@ -163,25 +164,24 @@ fn examine(
     Ok(examined)
 }
 
-/// Each takes up to a minute, so all are only examined where that was asked for.
+/// Refuses many benchmarks without a filter: each takes up to a minute.
 fn check_few(benchmarks: &[Benchmark], args: &DiagnoseArgs) -> Result<()> {
-    /// As many as one reads.
     const SHOWN: usize = 10;
     if benchmarks.len() <= 1 || !args.filter.patterns().is_empty() {
         return Ok(());
     }
     let what = format!("there are {} benchmarks, and no filter chooses some", benchmarks.len());
-    let mut failure = Error::new(Exit::Usage, what);
+    let mut error = Error::new(Exit::Usage, what);
     for benchmark in benchmarks.iter().take(SHOWN) {
-        failure = failure.cause(format!("  {benchmark}"));
+        error = error.cause(format!("  {benchmark}"));
     }
     if let Some(more) = benchmarks.len().checked_sub(SHOWN).filter(|more| *more > 0) {
-        failure = failure.cause(format!("  and {more} more"));
+        error = error.cause(format!("  and {more} more"));
     }
-    Err(failure.hint("name one or a few after the revision: each takes up to a minute"))
+    Err(error.hint("name one or a few after the revision: each takes up to a minute"))
 }
 
-/// Reports on what is stored.
+/// Reports on stored results.
 fn from_stored(
     project: &Project,
     args: &DiagnoseArgs,
@@ -232,7 +232,7 @@ fn report(
     DiagnosisReport { version, machine, benchmarks, command_line: Rc::new(given) }
 }
 
-/// Makes the directory for plots, before anything is measured.
+/// Creates the directory for plots before measuring, so that an error costs no time.
 fn make(directory: &Path) -> Result<()> {
     fs::create_dir_all(directory)
         .context(Exit::Usage, || format!("cannot make the directory {}", directory.display()))

@@ -1,17 +1,17 @@
-//! How much a diagnosis measures of a benchmark: as much as there is time for.
+//! Chooses the sample sizes of a diagnosis: the largest that fit into the time. Pure: no files, no clock.
 
 use std::time::Duration;
 
 use crate::{config::SamplingOptions, measure::Probe, model::InterimAnalyses};
 
-/// What the executions of one benchmark may take, of a whole minute with all else.
+/// The time for the executions of one benchmark, of about a minute for the whole diagnosis.
 const BUDGET: Duration = Duration::from_secs(38);
-/// The same with `--long`.
+/// The time with `--long`.
 const LONG_BUDGET: Duration = Duration::from_secs(420);
 
-/// Builds, executions of each and measurements of each, from the most that are of use to the fewest.
+/// Numbers of builds, executions of each and measurements of each, from the most useful to the fewest.
 ///
-/// Leaps are only seen in 200 measurements and more, so executions are given up first.
+/// Level shifts are only detectable in at least 200 measurements, so executions are reduced first.
 const LADDER: [[u32; 3]; 11] = [
     [10, 10, 200],
     [10, 7, 200],
@@ -25,14 +25,14 @@ const LADDER: [[u32; 3]; 11] = [
     [5, 2, 5],
     [4, 2, 3],
 ];
-/// The same with `--long`.
+/// The numbers with `--long`.
 const LONG_LADDER: [[u32; 3]; 3] = [[10, 10, 2000], [10, 10, 1000], [10, 10, 500]];
 
-/// How long a measurement lasts at least, unless another floor is typed: a benchmark's first ones are not to be
-/// lost in the first measurement.
-const FLOOR: Duration = Duration::from_millis(1);
+/// The default minimum duration of a measurement. It is short, so that a benchmark's first iterations are not averaged
+/// away in the first measurement.
+const MIN_TIME: Duration = Duration::from_millis(1);
 
-/// All efforts that may be chosen, from the most on: what was typed is in each of them.
+/// The sample sizes to choose from, the largest first. Given options are part of each.
 pub fn candidates(typed: SamplingOptions, long: bool) -> Vec<SamplingOptions> {
     let of = |[builds, executions, measurements]: &[u32; 3]| {
         typed.or_else(SamplingOptions {
@@ -40,7 +40,7 @@ pub fn candidates(typed: SamplingOptions, long: bool) -> Vec<SamplingOptions> {
             executions: Some(*executions),
             measurements: Some(*measurements),
             warm_up: Some(Duration::ZERO),
-            min_time: Some(FLOOR),
+            min_time: Some(MIN_TIME),
             deadline: None,
             parallel: None,
             mode: None,
@@ -55,21 +55,21 @@ pub fn candidates(typed: SamplingOptions, long: bool) -> Vec<SamplingOptions> {
     all
 }
 
-/// The most of these that there is time for, or the least.
+/// Chooses the largest sample sizes that fit into the time, or the smallest.
 pub fn chosen(candidates: &[SamplingOptions], probe: &Probe, long: bool) -> SamplingOptions {
     let budget = if long { LONG_BUDGET } else { BUDGET };
-    let fits = |effort: &&SamplingOptions| time(effort, probe) <= budget;
+    let fits = |sampling: &&SamplingOptions| time(sampling, probe) <= budget;
     candidates.iter().find(fits).or(candidates.last()).copied().unwrap_or_default()
 }
 
-/// How long the executions take.
-fn time(effort: &SamplingOptions, probe: &Probe) -> Duration {
+/// The expected duration of the executions.
+fn time(sampling: &SamplingOptions, probe: &Probe) -> Duration {
     let number = |number: Option<u32>| number.unwrap_or(1);
-    let each = probe.measurement.saturating_mul(number(effort.measurements));
-    let executions =
-        number(effort.builds.map(|looks| looks.most)).saturating_mul(number(effort.executions));
+    let each = probe.measurement.saturating_mul(number(sampling.measurements));
+    let executions = number(sampling.builds.map(|analyses| analyses.most))
+        .saturating_mul(number(sampling.executions));
     let all = each.saturating_add(probe.beyond).saturating_mul(executions);
-    // The control comes after every second execution.
+    // The control runs after every second execution.
     all.saturating_mul(3) / 2
 }
 
@@ -85,13 +85,13 @@ mod tests {
             iterations: None,
             harness: HarnessKind::Native,
         };
-        let effort = chosen(&candidates(typed, long), &probe, long);
-        [effort.builds.map(|looks| looks.most), effort.executions, effort.measurements]
+        let sampling = chosen(&candidates(typed, long), &probe, long);
+        [sampling.builds.map(|analyses| analyses.most), sampling.executions, sampling.measurements]
             .map(Option::unwrap)
     }
 
     #[test]
-    fn slow_benchmarks_are_measured_less_often() {
+    fn slow_benchmarks_get_smaller_samples() {
         let none = SamplingOptions::default();
         assert_eq!(chosen_for(1, none, false), [10, 10, 200]);
         assert_eq!(chosen_for(2, none, false), [10, 5, 200]);
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_typed_is_measured_whatever_it_takes() {
+    fn given_sample_sizes_ignore_the_budget() {
         let typed = SamplingOptions {
             builds: Some(InterimAnalyses::fixed(3)),
             measurements: Some(700),

@@ -1,4 +1,4 @@
-//! What is stored of a benchmark, as the experiments of a diagnosis.
+//! Finds the stored experiments for a diagnosis that measures nothing (`--from-stored`).
 
 use super::evidence::{PrologueSources, Source, Sources};
 use crate::{
@@ -7,19 +7,19 @@ use crate::{
     store::{Store, StoredExperiment},
 };
 
-/// What is stored of one benchmark.
+/// The stored experiments of one benchmark.
 pub struct Stored {
-    /// The experiments.
+    /// The experiments for each part.
     pub sources: Sources,
-    /// Busy processes that ran beside.
+    /// The number of busy processes that ran at the same time.
     pub load: u32,
-    /// What is to be told of them.
+    /// Notes for the report.
     pub notes: Vec<String>,
-    /// The newest of them.
+    /// The newest experiment.
     pub newest: StoredExperiment,
 }
 
-/// The newest diagnosis of a benchmark in a version; if there is none, the newest experiment that measured it.
+/// Returns the newest diagnosis of a benchmark in a version, or else the newest experiment that measured it.
 pub fn find(
     store: &Store<'_>,
     experiments: &[StoredExperiment],
@@ -36,7 +36,7 @@ pub fn find(
     Ok(diagnosis(&all).or_else(|| comparison(&all)))
 }
 
-/// The experiments of the newest diagnosis, all with one load. Newest first.
+/// The experiments of the newest diagnosis, all with the same load. `all` has the newest first.
 fn diagnosis(all: &[(&StoredExperiment, usize)]) -> Option<Stored> {
     let part_of = |stored: &StoredExperiment| stored.plan.diagnosis();
     let is_executions = |(stored, _): &&(&StoredExperiment, usize)| {
@@ -91,7 +91,7 @@ fn diagnosis(all: &[(&StoredExperiment, usize)]) -> Option<Stored> {
     Some(Stored { sources, load, notes, newest: (*newest).clone() })
 }
 
-/// The newest experiment that is no diagnosis.
+/// The newest experiment that is not a diagnosis.
 fn comparison(all: &[(&StoredExperiment, usize)]) -> Option<Stored> {
     let is_one = |(stored, _): &&(&StoredExperiment, usize)| {
         !stored.plan.is_diagnosis() && !stored.plan.is_counting()

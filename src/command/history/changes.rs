@@ -1,4 +1,4 @@
-//! Since when benchmarks are suspected to have changed: change points over the versions that can be compared.
+//! Finds suspected changes: change points over the versions whose results are comparable.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,37 +15,38 @@ use crate::{
     verdict::{TimelineEntry, VersionRef, obstacles},
 };
 
-/// The course of a benchmark's values in one metric, not yet judged.
+/// A benchmark's values in one metric along the history, before change points are detected.
 pub struct BenchmarkSeries {
-    /// What can be judged, or why nothing can.
+    /// The values for change-point detection, or the reason why there are too few.
     series: Result<changes::Series, String>,
-    /// The steps of what was counted, which needs no statistics, and over how many versions.
+    /// For counted metrics: the number of versions, and the steps, which need no statistics.
     steps: Option<(usize, Vec<Step>)>,
-    /// The entries of the timeline that follow each other up to the newest, oldest first.
+    /// The entries of the timeline on one line of history up to the newest, oldest first.
     chain: Vec<usize>,
-    /// For each entry, the one whose measurements are its value.
+    /// For each entry, the entry whose measurements are its value.
     sources: Vec<Option<usize>>,
-    /// Where the newest value was measured that is judged.
+    /// The place of the newest value in the series.
     pub(super) newest: Option<VersionRef>,
 }
 
-/// A value of the benchmark that may be part of the course.
+/// A value of the benchmark that may be part of the series.
 struct Candidate {
     entry: usize,
     place: VersionRef,
     mode: Mode,
 }
 
-/// A change of counts between two entries of the timeline that follow each other.
+/// A change of counts between two consecutive entries of the timeline.
 struct Step {
     between: [usize; 2],
-    /// The change of the level, which is that behind the last step.
+    /// The change of the level since the previous step.
     change: Change,
 }
 
 impl History<'_> {
-    /// The steps of what was counted: wherever the ranges of a version and of the first one behind the last step lie
-    /// apart, by at least the smallest change of interest. So many small changes become a step, too.
+    /// The number of versions and the steps of a counted metric. A step is a version whose range differs from the range
+    /// of the first version after the previous step, by at least the min-effect. Comparing with that one, not with the
+    /// neighbor, also finds a sum of many small changes.
     fn steps(&self, candidates: &[Candidate]) -> Result<(usize, Vec<Step>)> {
         let criteria = self.criteria.for_metric(&self.metric);
         let mut newest: BTreeMap<usize, VersionRef> = BTreeMap::new();
@@ -72,11 +73,11 @@ impl History<'_> {
         Ok((newest.len(), steps))
     }
 
-    /// The values of the newest version and of its ancestors that can be compared with it.
+    /// The series of the newest version and its ancestors with comparable results.
     pub(super) fn series(&self) -> Result<BenchmarkSeries> {
         let chain = chain(self.all.entries);
         let sources = self.sources_along(&chain);
-        // Commits with the same files have the same measurements, which count once.
+        // Commits with the same files share measurements, which must count only once.
         let measured = chain.iter().copied().filter(|index| sources[*index] == Some(*index));
         let (candidates, others) = self.candidates(measured);
         let newest = candidates.last().map(|one| one.place);
@@ -109,8 +110,7 @@ impl History<'_> {
         Ok(BenchmarkSeries { series, steps: None, chain, sources, newest })
     }
 
-    /// For each entry, the one whose measurements are its value, where those of the same files are the value of the
-    /// first of them.
+    /// For each entry, the entry whose measurements are its value. Entries with the same files use those of the first.
     fn sources_along(&self, chain: &[usize]) -> Vec<Option<usize>> {
         let mut sources = self.sources.to_vec();
         let mut first: HashMap<VersionRef, usize> = HashMap::new();
@@ -122,8 +122,9 @@ impl History<'_> {
         sources
     }
 
-    /// Where the benchmark was measured under the same conditions: those of the newest version of the chain, unless
-    /// only some were measured so, and interleaved like most; and how many versions were measured otherwise.
+    /// The measurements under the same conditions and in the same mode, and the number of versions without any. The
+    /// conditions are those of the newest version of the chain, unless few versions were measured under them; the mode
+    /// is the most frequent one.
     fn candidates(&self, entries: impl Iterator<Item = usize>) -> (Vec<Candidate>, usize) {
         let measured = |entry: usize| -> Vec<Candidate> {
             let usable = self.places[entry].iter().filter_map(|place| {
@@ -161,14 +162,15 @@ impl History<'_> {
     }
 }
 
-/// How many versions there are.
+/// The number of distinct versions.
 fn versions(candidates: &[Candidate]) -> usize {
     let mut entries: Vec<usize> = candidates.iter().map(|one| one.entry).collect();
     entries.dedup();
     entries.len()
 }
 
-/// Times of executions that took turns are not like times of those that ran alone.
+/// Keeps the candidates of the most frequent mode: times of interleaved and of sequential executions are not
+/// comparable.
 fn interleaved_like_most(mut all: Vec<Candidate>) -> Vec<Candidate> {
     let mut kinds: BTreeMap<String, (usize, Mode)> = BTreeMap::new();
     for one in &all {
@@ -180,8 +182,8 @@ fn interleaved_like_most(mut all: Vec<Candidate>) -> Vec<Candidate> {
     all
 }
 
-/// The newest entry that leads to HEAD, else that the repository has, and those before it that it follows, oldest first:
-/// a course has no branches.
+/// The newest entry that is an ancestor of HEAD, or else in the repository, and the entries that it follows, oldest
+/// first. A series has no branches.
 fn chain(entries: &[TimelineEntry]) -> Vec<usize> {
     let newest = entries.iter().rposition(|entry| entry.in_head);
     let newest = newest.or_else(|| entries.iter().rposition(|entry| entry.in_repository));
@@ -203,7 +205,7 @@ fn too_few(versions: usize, others: usize) -> String {
     text
 }
 
-/// Judges all courses together, and tells each benchmark's; the events are those of all.
+/// Detects the changes of all series together, since they share the false-alarm rate, and adds them to the benchmarks.
 pub(super) fn detect_changes(
     benchmarks: &mut [BenchmarkHistory],
     courses: &[BenchmarkSeries],
@@ -239,7 +241,7 @@ pub(super) fn detect_changes(
     }
 }
 
-/// The changes of all benchmarks, those that may have one cause together.
+/// Groups the changes of all benchmarks that may have the same cause.
 pub(super) fn events(benchmarks: &[BenchmarkHistory], entries: &[TimelineEntry]) -> Vec<Event> {
     let index = |version: &Version| entries.iter().position(|entry| entry.version == *version);
     let indices = |[after, until]: &[Version; 2]| Some([index(after)?, index(until)?]);
@@ -267,7 +269,7 @@ fn place(span: &Span, entries: &[TimelineEntry]) -> CommitPlace {
 }
 
 impl BenchmarkSeries {
-    /// A step as a change that is told.
+    /// Converts a step into a suspected change.
     fn suspected(&self, step: &Step, entries: &[TimelineEntry]) -> SuspectedChange {
         let at = step.between;
         let change = changes::ChangePoint {
@@ -282,7 +284,7 @@ impl BenchmarkSeries {
         SuspectedChange { place: place(&self.span(&change), entries), estimate, low, high }
     }
 
-    /// Where a change may be, without versions in which the benchmark is known to do the same as before.
+    /// The possible positions of a change, without versions in which the benchmark is known to be unaffected.
     fn span(&self, change: &changes::ChangePoint) -> Span {
         let narrowed = |[after, until]: [usize; 2]| {
             let between = self.chain.iter().filter(|index| (after..until).contains(index));

@@ -1,4 +1,4 @@
-//! What a history shows of commits that changed files at some paths.
+//! Restricts a history to commits that changed files at given paths (`--path`).
 
 use std::collections::HashMap;
 
@@ -11,12 +11,12 @@ use crate::{
     verdict::TimelineEntry,
 };
 
-/// Between which versions files at some paths changed.
+/// The contents at the given paths in each version of the history.
 pub struct PathFilter(HashMap<Version, Contents>);
 
 impl PathFilter {
-    /// Reads what the entries have at the paths that were asked for, if any were. That none of the entries has
-    /// something there, or that all of them have the same, is a failure.
+    /// Reads the contents at the paths of `--path`; `None` without that option. Fails if no entry has any of the paths,
+    /// or if they are equal in all entries.
     pub fn from_args(
         args: &HistoryArgs,
         repository: &Repository,
@@ -44,20 +44,19 @@ impl PathFilter {
         } else {
             format!("no commit between the versions that are shown changes {named}")
         };
-        let failure =
+        let error =
             Error::new(Exit::Usage, what).hint("look at more versions with --last or --since");
         Err(match entries {
             [first, .., last] => {
                 let [first, last] = [first, last].map(|entry| entry.version.short());
-                failure
-                    .cause(format!("these are {} versions, from {first} to {last}", entries.len()))
+                error.cause(format!("these are {} versions, from {first} to {last}", entries.len()))
             }
-            _ => failure,
+            _ => error,
         })
     }
 
-    /// Keeps of each benchmark the versions before which files changed there, and the changes that may be
-    /// due to it.
+    /// Keeps only the versions whose predecessor has other files at the paths, and the changes that they may have
+    /// caused.
     pub fn keep(&self, benchmarks: &mut [BenchmarkHistory]) {
         for benchmark in benchmarks {
             benchmark.versions.retain(|row| {
@@ -70,7 +69,7 @@ impl PathFilter {
         }
     }
 
-    /// Whether two versions differ there, as far as that is known.
+    /// True if two versions are known to differ at the paths.
     fn differ(&self, versions: [&Version; 2]) -> bool {
         let [base, head] = versions.map(|version| self.0.get(version));
         base.is_some() && head.is_some() && base != head

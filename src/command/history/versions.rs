@@ -1,4 +1,4 @@
-//! The versions that a history shows.
+//! Selects the versions of a history.
 
 use std::collections::HashSet;
 
@@ -10,16 +10,17 @@ use crate::{
     verdict::{KnownCommit, Results, TimelineEntry, timeline},
 };
 
-/// How many versions are shown unless something else is asked for.
+/// The default number of versions.
 const SHOWN: usize = 20;
 
-/// How many versions are looked at where only changes are shown.
+/// The default number of versions if only changes are shown.
 const LOOKED_AT: usize = 200;
 
-/// The dates of commits choose so many times as many as are shown; the repository then orders them.
+/// The number of candidates for each shown version: commit dates preselect candidates, since ordering by ancestry is
+/// slow for a large store.
 const CANDIDATES: usize = 4;
 
-/// The versions to show, oldest first, and how many stored ones are not shown.
+/// Returns the versions to show, oldest first, and the number of other stored versions.
 pub(super) fn chosen(
     args: &HistoryArgs,
     repository: &Repository,
@@ -47,7 +48,7 @@ pub(super) fn chosen(
         .collect();
     let entries = timeline(&results.experiments, &known);
     let all = entries.len();
-    // What is older than the candidates, or not since the revision, has no place here.
+    // Versions older than the candidates, or not since the revision, are not on this timeline.
     let is_candidate = |entry: &TimelineEntry| {
         let commit = entry.version.commit.as_ref();
         commit.map_or(args.since.is_none(), |commit| candidates.contains(commit))
@@ -65,8 +66,8 @@ pub(super) fn chosen(
     Ok((retain(entries, &kept, skipped), all - count + skipped))
 }
 
-/// The entries that are kept, less the first of them, and first of all less those that do not lead to HEAD; what
-/// followed one that is not kept follows nothing.
+/// Drops the entries that are not kept, and `skipped` more: first those that are no ancestors of HEAD, then the oldest.
+/// An entry that followed a dropped one follows nothing.
 fn retain(entries: Vec<TimelineEntry>, kept: &[bool], skipped: usize) -> Vec<TimelineEntry> {
     let mut indices: Vec<usize> = (0..entries.len()).filter(|index| kept[*index]).collect();
     indices.sort_by_key(|index| (entries[*index].in_head, *index));
@@ -81,7 +82,7 @@ fn retain(entries: Vec<TimelineEntry>, kept: &[bool], skipped: usize) -> Vec<Tim
         .collect()
 }
 
-/// Every stored commit once, the newest date first.
+/// Returns every stored commit once, the newest date first.
 fn commits_by_date<'r>(results: &'r Results<'_>) -> Vec<&'r str> {
     let versions = results.experiments.iter().flat_map(|stored| &stored.plan.versions);
     let mut dated: Vec<(Option<i64>, &str)> = versions

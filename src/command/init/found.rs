@@ -1,5 +1,5 @@
-//! What rbench finds in a project: its bench targets with their harnesses, its programs, and what keeps it from
-//! measuring what is meant.
+//! Inspects a project: bench targets with their harnesses, programs, and settings that would make measurements
+//! misleading.
 
 use std::fs;
 
@@ -14,16 +14,16 @@ use crate::{
     shell::{option, quoted},
 };
 
-/// What was found.
+/// The result of inspecting a project.
 #[derive(Debug, Default)]
 pub struct ProjectSummary {
-    /// The workspace.
+    /// The directory of the workspace.
     place: String,
-    /// Each bench target, and its harness, or why it cannot be run.
+    /// Each bench target with its harness, or the reason why it cannot be run.
     benches: Vec<(String, std::result::Result<String, String>)>,
-    /// The programs, by which a project without bench targets can be compared.
+    /// The programs: a project without bench targets can be compared with `--command`.
     programs: Vec<String>,
-    /// What keeps rbench from measuring what is meant.
+    /// Problems that would make measurements misleading.
     notes: Vec<String>,
 }
 
@@ -86,7 +86,7 @@ impl ProjectSummary {
         self.benches.push((name, harness));
     }
 
-    /// The options that let a first comparison have something to measure; none if there is nothing.
+    /// The options that a first comparison needs to have a benchmark. `None` if there is nothing to measure.
     pub fn command(&self) -> Option<String> {
         if self.benches.iter().any(|(_, harness)| harness.is_ok()) {
             return Some(String::new());
@@ -95,7 +95,7 @@ impl ProjectSummary {
         Some(format!(" {}", option("command", Some(&quoted(program)))))
     }
 
-    /// For people.
+    /// Formats the summary for the terminal.
     pub fn text(&self) -> String {
         let mut text = format!("{}\n", self.place);
         for (name, harness) in &self.benches {
@@ -121,7 +121,7 @@ impl ProjectSummary {
     }
 }
 
-/// Why a bench target that cargo gives libtest's `main` has no benchmarks there.
+/// Explains why a bench target with libtest's `main` has no benchmarks: cargo replaced the target's own `main`.
 fn note_on_libtest(name: &str, source: &str) -> Option<String> {
     let of_others = ["criterion_main!", "divan::main", "rbench_harness::main"];
     if let Some(other) = of_others.iter().find(|main| source.contains(*main)) {
@@ -134,10 +134,10 @@ fn note_on_libtest(name: &str, source: &str) -> Option<String> {
     is_unstable.then(|| format!("{name} needs a nightly toolchain: cargo +nightly rbench"))
 }
 
-/// What profiles say that benchmarks should not have.
+/// Finds profile settings that benchmarks should not have.
 fn notes_on_profiles(manifest: &Table) -> Vec<String> {
     let key = |name: &str| {
-        // What the profile of benchmarks does not say, it has from that of releases.
+        // The bench profile inherits from the release profile.
         ["bench", "release"].into_iter().find_map(|profile| {
             let value = manifest.get("profile")?.get(profile)?.get(name)?;
             Some((profile, value.clone()))
@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_profile_that_does_not_optimise_is_told() {
+    fn profile_without_optimization_is_reported() {
         let notes = |manifest: &str| notes_on_profiles(&manifest.parse().unwrap());
         assert_eq!(notes("[profile.release]\nlto = true"), [""; 0]);
         let of_release = notes("[profile.release]\nopt-level = 1\n[profile.bench]\ndebug = true");
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_main_that_cargo_replaces_is_told() {
+    fn main_that_cargo_replaces_is_reported() {
         let note =
             note_on_libtest("p/b", "criterion_group!(a, b);\ncriterion_main!(a);\n").unwrap();
         assert!(note.contains("harness = false"), "{note}");
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_project_without_bench_targets_begins_with_its_program() {
+    fn project_without_bench_targets_starts_with_its_program() {
         let found =
             ProjectSummary { programs: vec!["word count".to_owned()], ..ProjectSummary::default() };
         assert_eq!(found.command().unwrap(), " --command \"'word count'\"");

@@ -1,5 +1,5 @@
-//! `cargo rbench init`: looks at the project, tells what rbench finds and what comes next, and writes what a project
-//! begins with.
+//! `cargo rbench init`: inspects the project, reports the findings and the next commands, and writes `bench.toml` and a
+//! workflow. It must not replace files without `--force`.
 
 mod found;
 
@@ -18,17 +18,17 @@ use crate::{
     shell::cargo,
 };
 
-/// A file to begin with.
+/// A file that `init` writes.
 struct NewFile {
-    /// Relative to the workspace, or for a workflow to the repository.
+    /// The path relative to the workspace, or for a workflow to the repository.
     shown: &'static str,
     path: PathBuf,
     text: String,
-    /// What it is.
+    /// A description for the report.
     purpose: &'static str,
 }
 
-/// Inspects the project, writes the files and reports.
+/// Inspects the project, writes the files, and reports.
 pub fn run(args: &InitArgs) -> Result<Exit> {
     let project = Project::find(args.manifest_path.as_deref(), &[])?;
     let found = found::inspect(&project)?;
@@ -89,7 +89,7 @@ fn files(project: &Project, ci: Option<Service>) -> Vec<NewFile> {
 
 fn write(file: &NewFile) -> Result<()> {
     let what = || format!("cannot write {}", file.path.display());
-    // What a link leads to is not ours to replace.
+    // A link may lead out of the project, so its target is never replaced.
     if fs::symlink_metadata(&file.path).is_ok_and(|metadata| !metadata.is_file()) {
         return Err(Error::new(Exit::Usage, what()).cause("it is not a file"));
     }
@@ -98,7 +98,7 @@ fn write(file: &NewFile) -> Result<()> {
     fs::write(&file.path, &file.text).context(Exit::Usage, what)
 }
 
-/// What to type next.
+/// The next commands to run.
 fn next(project: &Project, found: &found::ProjectSummary, args: &InitArgs) -> String {
     let cargo = cargo();
     let mut text = "\nnext:\n".to_owned();

@@ -1,4 +1,4 @@
-//! What one more build, execution and measurement of a benchmark cost on this machine.
+//! Estimates the cost of one more build, execution and measurement of a benchmark on this machine.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -9,19 +9,19 @@ use crate::{
     report::plan::Costs,
 };
 
-/// How long builds of bench targets take.
+/// The build times of bench targets.
 pub struct Links {
-    /// For each bench target: one build, and how many benchmarks share it.
+    /// For each bench target: the time of one build, and the number of benchmarks that share it.
     targets: HashMap<BenchTarget, (Duration, u32)>,
 }
 
 impl Links {
-    /// The mean over these builds, which were linked now or before, of one version.
+    /// The mean times of these builds of one version, linked now or in an earlier run.
     pub fn from_builds(builds: &Builds, benchmarks: &[Benchmark]) -> Self {
         let mut targets = HashMap::new();
         for version in &builds.versions {
             let compiled = match version.strategy {
-                // One compilation makes a build of every bench target.
+                // One compilation builds all bench targets.
                 Strategy::Rebuild => {
                     let took = version.compilations.iter().map(|one| one.record.took());
                     mean(took) / u32::try_from(version.targets.len()).unwrap_or(1).max(1)
@@ -39,7 +39,7 @@ impl Links {
         Self { targets }
     }
 
-    /// What a benchmark's repetitions cost, by the executions that were found.
+    /// The costs of a benchmark's repetitions, from its stored executions.
     pub fn costs(&self, found: &StoredLevels<'_>) -> Costs {
         let target = self.targets.get(&found.results.target());
         let (link, sharing) = target.copied().unwrap_or((Duration::ZERO, 1));
@@ -59,16 +59,16 @@ impl Links {
     }
 }
 
-/// How long an execution took for all but its measurements, and for one of them, in seconds.
+/// The duration of an execution without its measurements, and of one measurement, in seconds.
 fn start_and_measurement(execution: &Execution) -> (f64, f64) {
     let resources = &execution.resources;
     let whole = match execution.schedule {
-        // Its process also waited for the other one.
+        // Interleaved, the process also waited for the other version.
         Schedule::Interleaved(_) => resources.user + resources.system,
         Schedule::NotRequested | Schedule::Unavailable(_) => resources.wall,
     };
     let measured = match execution.measured_time() {
-        // A harness that does not tell its iterations.
+        // The harness does not report its iterations.
         Duration::ZERO => whole.saturating_sub(execution.warm_up.unwrap_or_default()),
         measured => measured.min(whole),
     };

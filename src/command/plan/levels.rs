@@ -1,4 +1,4 @@
-//! What is stored of a benchmark of a version that tells builds, executions and measurements apart.
+//! Finds stored results of a benchmark that separate the variances of builds, executions and measurements.
 
 use std::cmp::Reverse;
 
@@ -14,16 +14,16 @@ use crate::{
     verdict::{BenchmarkResults, DecidedRow, Relation, Results, Verdicts, VersionRef},
 };
 
-/// So many pairs of builds tell how they vary.
+/// The number of pairs of builds that is enough to estimate their variance.
 const ENOUGH: usize = 5;
 
-/// The newest results of a benchmark with two builds or more of which some was executed twice, in the metric that
-/// its harness names first.
+/// The newest results of a benchmark with at least two builds, of which at least one was executed twice. Its metric is
+/// the first one of its harness.
 pub struct StoredLevels<'r> {
-    /// All that was measured of the benchmark on this machine, in experiments with the version.
+    /// All results of the benchmark on this machine, from experiments with the version.
     pub results: BenchmarkResults<'r>,
     all: &'r Results<'r>,
-    /// Where the version was measured.
+    /// The place of the version's measurements.
     places: Vec<VersionRef>,
     place: VersionRef,
     metric: Metric,
@@ -33,7 +33,7 @@ pub struct StoredLevels<'r> {
 }
 
 impl<'r> StoredLevels<'r> {
-    /// What there is; none if nothing tells the levels apart.
+    /// Loads these results; `None` if none separate the levels.
     pub fn load(
         all: &'r Results<'r>,
         version: &Version,
@@ -59,31 +59,31 @@ impl<'r> StoredLevels<'r> {
         Ok(None)
     }
 
-    /// The executions that the levels are estimated from.
+    /// The executions for estimating the levels.
     pub fn executions(&self) -> impl Iterator<Item = &Execution> {
         self.results.executions(self.place, Stage::First).map(|(_, execution)| execution)
     }
 
-    /// What a comparison would see: by the differences of a stored comparison, of this version if there is one, or
-    /// else as if pairing gained nothing. None where nothing varies.
+    /// The expected power of a comparison, from the differences of a stored comparison, preferably of this version.
+    /// Without one, it assumes that pairing gains nothing. `None` if there is no variance.
     pub fn expected_power(
         &self,
         judge: &Verdicts<'_>,
         criteria: &Criteria,
     ) -> Result<Option<Expected>> {
-        if let Some(outlook) = self.compared(judge, criteria)? {
-            return Ok(Some(Expected { power: outlook, basis: PlanBasis::Compared }));
+        if let Some(power) = self.compared(judge, criteria)? {
+            return Ok(Some(Expected { power, basis: PlanBasis::Compared }));
         }
-        // A version against itself, with the variances of both: as unpaired versions would be.
+        // The version compared with itself, with the sum of both variances, like unpaired versions.
         let summaries = [self.summary.clone(), self.summary.clone()];
         let [base, head] = &summaries;
         let assessment = Assessment::new(base, head, Pairing::Unpaired, criteria);
-        let outlook = assessment.ok().and_then(|one| expected_power(&one, &summaries, criteria));
-        Ok(outlook.map(|outlook| Expected { power: outlook, basis: PlanBasis::OneVersion }))
+        let power = assessment.ok().and_then(|one| expected_power(&one, &summaries, criteria));
+        Ok(power.map(|power| Expected { power, basis: PlanBasis::OneVersion }))
     }
 
-    /// By the newest comparison on this machine, those of this version first, that has enough pairs of builds to
-    /// tell how they vary; if none has, by the newest.
+    /// The power from the newest comparison on this machine with enough pairs of builds to estimate their variance,
+    /// preferably of this version. If none has enough, from the newest comparison.
     fn compared(&self, judge: &Verdicts<'_>, criteria: &Criteria) -> Result<Option<Power>> {
         let benchmark = &self.results.benchmark;
         let here = this_machine();
@@ -104,19 +104,18 @@ impl<'r> StoredLevels<'r> {
             let rows = judge.rows(&results, &Relation::SameExperiment(versions), criteria)?;
             let of_metric = rows.iter().find(|row| row.metric.as_ref() == Some(&self.metric));
             let Some(stage) = of_metric.and_then(DecidedRow::decisive) else { continue };
-            let Some(outlook) = expected_power(&stage.assessment, &stage.summaries, criteria)
-            else {
+            let Some(power) = expected_power(&stage.assessment, &stage.summaries, criteria) else {
                 continue;
             };
-            if outlook.builds() >= ENOUGH {
-                return Ok(Some(outlook));
+            if power.builds() >= ENOUGH {
+                return Ok(Some(power));
             }
-            newest = newest.or(Some(outlook));
+            newest = newest.or(Some(power));
         }
         Ok(newest)
     }
 
-    /// What the report needs of it.
+    /// Converts it for the report.
     pub fn into_levels(self) -> LevelsFound {
         let stored = &self.all.experiments[self.place.experiment];
         let interleaving = self.results.interleaving(&[self.place], Stage::First).ok().flatten();
@@ -132,7 +131,7 @@ impl<'r> StoredLevels<'r> {
     }
 }
 
-/// Why nothing tells the levels of a benchmark apart, although it was to be measured.
+/// The reason why the levels of a benchmark cannot be separated although the pilot included it.
 pub fn why_not(results: &Results<'_>, version: &Version, benchmark: &Benchmark) -> Result<String> {
     let places = places_here(results, version);
     let found = results.benchmark(benchmark, places.iter().map(|place| place.experiment))?;
@@ -143,7 +142,7 @@ pub fn why_not(results: &Results<'_>, version: &Version, benchmark: &Benchmark) 
     ))
 }
 
-/// Where a version was measured on this machine, oldest first.
+/// The places of a version's measurements on this machine, oldest first.
 fn places_here(results: &Results<'_>, version: &Version) -> Vec<VersionRef> {
     let here = this_machine();
     let mut places = results.places_of(version);
@@ -151,12 +150,12 @@ fn places_here(results: &Results<'_>, version: &Version) -> Vec<VersionRef> {
     places
 }
 
-/// What a comparison of one benchmark shows, by builds that were assessed so.
+/// The power of a comparison of one benchmark, from assessed builds.
 fn expected_power(
     assessment: &Assessment,
     summaries: &[Summary; 2],
     criteria: &Criteria,
 ) -> Option<Power> {
-    let outlook = Power::estimate(assessment, 1, criteria)?;
-    Some(outlook.with_executions_of(assessment, summaries))
+    let power = Power::estimate(assessment, 1, criteria)?;
+    Some(power.with_executions_of(assessment, summaries))
 }

@@ -1,4 +1,4 @@
-//! `cargo rbench run`: measures and stores one version, or the versions of a range.
+//! `cargo rbench run`: measures one version alone, or compares the versions of a range, and stores the results.
 
 use std::{rc::Rc, time::SystemTime};
 
@@ -19,7 +19,7 @@ use crate::{
     report::show::ShowReport,
 };
 
-/// Measures what was asked for, and reports what is stored of it then.
+/// Measures the versions, then reports their stored results.
 pub fn run(args: &RunArgs) -> Result<Exit> {
     let (console, start) = (Console::attach(), SystemTime::now());
     let output = Output::with_files(args.report.format, &args.report.output.files)?;
@@ -40,7 +40,7 @@ pub fn run(args: &RunArgs) -> Result<Exit> {
     let mut run = Run { session, verdicts, only_plan, console: &console, given };
     let repository = &project.repository;
     let measured = match args.revisions.as_slice() {
-        // On request, a version is measured again: that shows how much the machine varies.
+        // A version is measured again on request: that shows the variance between experiments.
         [revision] if !is_range(revision) => repository
             .resolve(revision)
             .and_then(|version| run.one(&version))
@@ -55,10 +55,10 @@ pub fn run(args: &RunArgs) -> Result<Exit> {
     if measured.is_ok() && !only_plan {
         announcement::finished(&console, start);
     }
-    measured.map_err(|failure| runner.with_what_is_kept(failure))
+    measured.map_err(|error| runner.with_what_is_kept(error))
 }
 
-/// A run that goes on.
+/// The context of a run.
 struct Run<'a> {
     session: Session<'a>,
     verdicts: VerdictSettings,
@@ -67,7 +67,7 @@ struct Run<'a> {
     given: Rc<GivenOptions>,
 }
 
-/// A version that is measured.
+/// The result of measuring a version.
 struct MeasuredRun {
     report: ShowReport,
     has_failures: bool,
@@ -80,14 +80,14 @@ impl MeasuredRun {
 }
 
 impl Run<'_> {
-    /// Reports one version that was measured.
+    /// Reports a measured version.
     fn finish(output: &Output<'_>, measured: Option<MeasuredRun>) -> Result<Exit> {
         let Some(measured) = measured else { return Ok(Exit::Success) };
         output.write(&measured.report)?;
         Ok(measured.exit())
     }
 
-    /// Measures one version; `None` if only the plan is wanted.
+    /// Measures one version. `None` after a dry run.
     fn one(&self, version: &Version) -> Result<Option<MeasuredRun>> {
         let (runner, console) = (&self.session.runner, self.console);
         let versions = [runner.list(version.clone())?];
@@ -99,8 +99,8 @@ impl Run<'_> {
             return Ok(None);
         }
         let failures = &versions[0].listing.failures;
-        for (target, failure) in failures {
-            console.line(&format!("warning: {target}: {failure}"));
+        for (target, error) in failures {
+            console.line(&format!("warning: {target}: {error}"));
         }
         if !benchmarks.is_empty() && self.verdicts.times() {
             let builds =
@@ -118,7 +118,7 @@ impl Run<'_> {
     }
 }
 
-/// Measures benchmarks of one version that is built, in an experiment of its own; one that was interrupted goes on.
+/// Measures benchmarks of one built version in a separate experiment, or resumes an interrupted one.
 pub(super) fn measure(
     runner: &Runner<'_>,
     versions: &[ListedVersion; 1],
@@ -126,13 +126,13 @@ pub(super) fn measure(
     benchmarks: &[Benchmark],
     console: &Console,
 ) -> Result<()> {
-    let begun = runner.begin(versions, benchmarks, builds)?;
-    announcement::resumed(console, &begun);
-    runner.measure(&begun, Stage::First, versions, builds, benchmarks)?;
-    runner.finish(&begun)
+    let started = runner.begin(versions, benchmarks, builds)?;
+    announcement::resumed(console, &started);
+    runner.measure(&started, Stage::First, versions, builds, benchmarks)?;
+    runner.finish(&started)
 }
 
-/// At most `steps` of the versions, evenly spread, the first and the last among them.
+/// Selects at most `steps` versions, evenly spread, including the first and the last.
 fn spread(versions: Vec<Version>, steps: Option<u32>) -> Vec<Version> {
     let count = steps.map_or(usize::MAX, |steps| steps as usize);
     if count >= versions.len() {

@@ -1,52 +1,52 @@
-//! Which two versions of a range are compared next.
+//! Chooses the two versions of a range to compare next. Pure: it knows only indexes and answers, no results.
 
 use std::collections::HashMap;
 
-/// In which order the versions of a range are compared.
+/// The order of comparisons in a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Each version with the one before it, the newest first.
+    /// Each version with its predecessor, the newest first.
     Adjacent,
-    /// The ends first, then each half of what was compared: halves of what changed before others, and long ones
-    /// before short ones. So whenever the time is over, what was not compared lies between versions that were.
+    /// The ends first, then halves of compared pairs: halves of changed pairs first, and long ones before short ones.
+    /// Whenever the time is over, every version that was not compared is between two that were.
     MostInformative,
 }
 
-/// The versions of a range, the oldest first, and which of them were compared.
+/// The versions of a range, the oldest first, and the pairs compared so far.
 #[derive(Clone, Debug)]
 pub struct PairQueue {
     order: Order,
-    /// The versions of which nothing is known that keeps them from being compared.
+    /// The versions that are not known to be unusable.
     usable: Vec<usize>,
-    /// The pairs that were compared, and whether any benchmark changed between them.
+    /// The compared pairs, each with whether any benchmark changed.
     compared: HashMap<[usize; 2], bool>,
 }
 
-/// Versions that can be compared, by their places among those that are usable.
+/// A pair that can be compared next, as indexes into the usable versions.
 struct Candidate {
     places: [usize; 2],
-    /// Whether they are in the half of a pair between which something changed.
+    /// True if it is half of a pair in which a benchmark changed.
     within_change: bool,
 }
 
 impl PairQueue {
-    /// So many versions, of which none was compared.
+    /// Starts with this number of versions, none compared.
     pub fn new(order: Order, versions: usize) -> Self {
         Self { order, usable: (0..versions).collect(), compared: HashMap::new() }
     }
 
-    /// Base and head of the next comparison; none if there is nothing left to compare.
+    /// Returns base and head of the next comparison, or `None` if none is left.
     pub fn next(&self) -> Option<[usize; 2]> {
         let mut candidates = Vec::new();
         if self.usable.len() > 1 {
             match self.order {
-                Order::Adjacent => self.neighbours(&mut candidates),
+                Order::Adjacent => self.neighbors(&mut candidates),
                 Order::MostInformative => {
                     self.halves([0, self.usable.len() - 1], false, &mut candidates);
                 }
             }
         }
-        // Of equals, the newest.
+        // Of equally good pairs, the newest.
         let rank = |one: &Candidate| {
             let [from, to] = one.places;
             (one.within_change, to - from, to)
@@ -55,17 +55,17 @@ impl PairQueue {
         Some(best.places.map(|place| self.usable[place]))
     }
 
-    /// Two versions were compared; `changed` says whether any benchmark changed.
+    /// Records a comparison, and whether any benchmark changed.
     pub fn compared(&mut self, pair: [usize; 2], changed: bool) {
         self.compared.insert(pair, changed);
     }
 
-    /// A version cannot be compared: those around it are neighbours now.
+    /// Records that a version is unusable: its neighbors are compared with each other instead.
     pub fn lacks(&mut self, version: usize) {
         self.usable.retain(|one| *one != version);
     }
 
-    fn neighbours(&self, candidates: &mut Vec<Candidate>) {
+    fn neighbors(&self, candidates: &mut Vec<Candidate>) {
         for from in 0..self.usable.len() - 1 {
             let places = [from, from + 1];
             if self.pair_state(places).is_none() {
@@ -102,20 +102,20 @@ mod tests {
 
     use super::*;
 
-    /// All pairs in the order in which they are compared, if `changed` says between which something changed.
-    fn all(mut agenda: PairQueue, changed: impl Fn([usize; 2]) -> bool) -> Vec<[usize; 2]> {
+    /// Returns all pairs in the order of comparison; `changed` is the answer for each.
+    fn all(mut queue: PairQueue, changed: impl Fn([usize; 2]) -> bool) -> Vec<[usize; 2]> {
         let mut all = Vec::new();
-        while let Some(pair) = agenda.next() {
-            agenda.compared(pair, changed(pair));
+        while let Some(pair) = queue.next() {
+            queue.compared(pair, changed(pair));
             all.push(pair);
         }
         all
     }
 
     #[test]
-    fn neighbours_are_compared_newest_first() {
-        let agenda = PairQueue::new(Order::Adjacent, 4);
-        assert_eq!(all(agenda, |_| false), [[2, 3], [1, 2], [0, 1]]);
+    fn adjacent_order_compares_the_newest_first() {
+        let queue = PairQueue::new(Order::Adjacent, 4);
+        assert_eq!(all(queue, |_| false), [[2, 3], [1, 2], [0, 1]]);
         for versions in [0, 1] {
             assert_eq!(PairQueue::new(Order::Adjacent, versions).next(), None);
             assert_eq!(PairQueue::new(Order::MostInformative, versions).next(), None);
@@ -123,14 +123,14 @@ mod tests {
     }
 
     #[test]
-    fn those_around_a_version_that_cannot_be_compared_are_neighbours() {
-        let mut agenda = PairQueue::new(Order::Adjacent, 4);
-        agenda.lacks(2);
-        assert_eq!(all(agenda, |_| false), [[1, 3], [0, 1]]);
+    fn neighbors_of_an_unusable_version_are_compared() {
+        let mut queue = PairQueue::new(Order::Adjacent, 4);
+        queue.lacks(2);
+        assert_eq!(all(queue, |_| false), [[1, 3], [0, 1]]);
     }
 
     #[test]
-    fn halves_between_which_something_changed_come_first() {
+    fn halves_of_changed_pairs_come_first() {
         let slow_since =
             |commit: usize| move |[base, head]: [usize; 2]| (base < commit) && (commit <= head);
         let order = all(PairQueue::new(Order::MostInformative, 9), slow_since(2));
@@ -141,18 +141,18 @@ mod tests {
 
     proptest! {
         #[test]
-        fn in_the_end_all_usable_neighbours_were_compared(
+        fn all_usable_neighbors_are_compared_in_the_end(
             versions in 2..40_usize, unusable in proptest::collection::vec(0..40_usize, 0..6), since in 0..40_usize,
         ) {
             for order in [Order::Adjacent, Order::MostInformative] {
-                let mut agenda = PairQueue::new(order, versions);
+                let mut queue = PairQueue::new(order, versions);
                 for version in &unusable {
-                    agenda.lacks(*version);
+                    queue.lacks(*version);
                 }
-                let usable = agenda.usable.clone();
-                let compared = all(agenda, |[base, head]| base < since && since <= head);
-                for neighbours in usable.windows(2) {
-                    prop_assert!(compared.iter().any(|pair| pair == neighbours));
+                let usable = queue.usable.clone();
+                let compared = all(queue, |[base, head]| base < since && since <= head);
+                for neighbors in usable.windows(2) {
+                    prop_assert!(compared.iter().any(|pair| pair == neighbors));
                 }
             }
         }

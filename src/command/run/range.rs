@@ -1,4 +1,5 @@
-//! Measures several versions: each is compared with the one before it, so that the history knows how they differ.
+//! Measures several versions by comparing each with its predecessor: a history of interleaved comparisons is more
+//! precise than one of separate measurements.
 
 use std::{
     mem,
@@ -23,16 +24,16 @@ use crate::{
     verdict::ExitPolicy,
 };
 
-/// A range that was measured.
+/// The result of measuring a range.
 pub struct RangeDone {
-    /// What is stored of its versions.
+    /// The report on the stored results.
     pub report: RangeReport,
-    /// Whether a benchmark failed.
+    /// The exit code, which says if a benchmark failed.
     pub exit: Exit,
 }
 
-/// The versions that revisions and ranges name, in their order. Those of a range are the oldest first, and
-/// begin with the one before it, with which its first one is compared.
+/// Resolves revisions and ranges, in their order. A range starts with its base, with which its first version is
+/// compared, and goes from the oldest to the newest.
 pub fn versions(repository: &Repository, revisions: &[String]) -> Result<Vec<Version>> {
     let mut versions = Vec::new();
     for revision in revisions {
@@ -47,20 +48,20 @@ pub fn versions(repository: &Repository, revisions: &[String]) -> Result<Vec<Ver
     Ok(versions)
 }
 
-/// The versions of a range, the oldest first, and what is known of them.
+/// The versions of a range, the oldest first, and the results so far.
 struct Versions {
     all: Vec<Version>,
-    /// The benchmarks that are asked for, of those that were listed.
+    /// The matching benchmarks of each listed version.
     benchmarks: Vec<Vec<Benchmark>>,
-    /// Why those cannot be compared that were tried and cannot.
+    /// The errors of versions that could not be compared.
     failures: Vec<Error>,
-    /// What the comparisons say.
+    /// The comparisons so far.
     comparisons: Vec<RangeComparison>,
 }
 
 impl Run<'_> {
-    /// Compares the versions, the oldest of which comes first: all neighbours, or the most informative ones as long
-    /// as the budget lasts. What was compared before is left out, and so is what cannot be built.
+    /// Compares the versions, which start with the oldest: all neighbors, or the most informative pairs within the
+    /// budget. Skips pairs with stored comparisons, and versions that cannot be built.
     pub(super) fn range(
         &mut self,
         versions: Vec<Version>,
@@ -97,8 +98,8 @@ impl Run<'_> {
             let comparison = self.pair([base, head.clone()])?;
             agenda.compared(pair, comparison.changes().next().is_some());
             versions.comparisons.push(comparison);
-            // All versions of a long range may not fit on the disk together. The older one of two neighbours is
-            // needed once more.
+            // All versions of a long range may not fit on the disk at once. The older version of a pair is needed once
+            // more.
             if order == Order::Adjacent {
                 self.session.forget(&head);
                 self.session.runner.prune(previous);
@@ -108,7 +109,7 @@ impl Run<'_> {
         self.report_range(versions)
     }
 
-    /// Leaves out what could not be built before.
+    /// Skips versions that could not be built before.
     fn leave_out_unbuildable(
         &self,
         versions: &Versions,
@@ -123,8 +124,8 @@ impl Run<'_> {
         }
     }
 
-    /// Compiles and lists both versions. The place of one that cannot be built, or has nothing of what is wanted,
-    /// which must not end the rest.
+    /// Compiles and lists both versions. Returns the index of a version that cannot be built or has no matching
+    /// benchmark: that must not end the whole run.
     fn list(&mut self, versions: &mut Versions, [base, head]: [usize; 2]) -> Result<Option<usize>> {
         for index in [head, base] {
             let version = &versions.all[index];
@@ -133,26 +134,26 @@ impl Run<'_> {
             }
             match self.session.list(version) {
                 Ok(listed) => {
-                    for (target, failure) in &listed.listing.failures {
-                        self.console.line(&format!("warning: {target}: {failure}"));
+                    for (target, error) in &listed.listing.failures {
+                        self.console.line(&format!("warning: {target}: {error}"));
                     }
                     versions.benchmarks[index] = listed.benchmarks();
                 }
-                Err(failure) if matches!(failure.exit(), Exit::Build | Exit::Usage) => {
-                    if failure.exit() == Exit::Build && !self.only_plan {
-                        self.session.runner.record_unbuildable(version, &failure)?;
+                Err(error) if matches!(error.exit(), Exit::Build | Exit::Usage) => {
+                    if error.exit() == Exit::Build && !self.only_plan {
+                        self.session.runner.record_unbuildable(version, &error)?;
                     }
-                    self.console.line(&format!("{version}: skipped: {failure}"));
-                    versions.failures.push(failure);
+                    self.console.line(&format!("{version}: skipped: {error}"));
+                    versions.failures.push(error);
                     return Ok(Some(index));
                 }
-                Err(failure) => return Err(failure),
+                Err(error) => return Err(error),
             }
         }
         Ok(None)
     }
 
-    /// Compares two versions that are listed: base and head.
+    /// Compares two listed versions: base and head.
     fn pair(&mut self, compared: [Version; 2]) -> Result<RangeComparison> {
         let added = self.session.with(compared.each_ref(), |_, [base, head]| {
             Ok(benchmarks_only_in(head, base).len())
@@ -175,12 +176,12 @@ impl Run<'_> {
         Ok(RangeComparison { versions: compared, rows })
     }
 
-    /// What is stored of the versions by now, the newest first, if any two could be compared.
+    /// Reports the stored results of the versions, the newest first. Fails if no two versions could be compared.
     fn report_range(&self, mut versions: Versions) -> Result<RangeDone> {
-        if let Some(failure) = versions.failures.pop()
+        if let Some(error) = versions.failures.pop()
             && versions.comparisons.is_empty()
         {
-            return Err(failure);
+            return Err(error);
         }
         let mut report = RangeReport {
             criteria: self.verdicts.criteria,

@@ -1,4 +1,4 @@
-//! The same versions compared by Criterion.rs itself.
+//! Runs the self-test with stock Criterion.rs too, to compare its false-positive rate with rbench's.
 
 use std::{
     path::PathBuf,
@@ -16,12 +16,12 @@ use crate::{
     stats::Proportion,
 };
 
-/// What one benchmark takes by the defaults of Criterion.rs, base and head, analyses included.
+/// The duration of one benchmark with the defaults of Criterion.rs: base and head, including its analysis.
 const OF_ONE: Duration = Duration::from_secs(17);
 
-/// Comparisons by Criterion.rs that go on.
+/// A running series of comparisons by Criterion.rs.
 pub struct ByCriterion {
-    /// The directory of its files.
+    /// The directory for Criterion's files; it is removed on drop.
     home: PathBuf,
     benchmarks: usize,
     took: Duration,
@@ -29,7 +29,9 @@ pub struct ByCriterion {
 }
 
 impl ByCriterion {
-    /// Leaves only those benchmarks in `measured` that are by Criterion.rs, so that both tools judge the same.
+    /// Removes all benchmarks from `measured` that do not use Criterion.rs, so that both tools decide the same ones.
+    ///
+    /// Fails if no benchmark uses it.
     pub fn new(
         project: &Project,
         version: &Version,
@@ -44,34 +46,35 @@ impl ByCriterion {
                 .hint("leave out --against: the self-test itself works with every harness"));
         }
         measured.retain(|benchmark| by_criterion.contains(benchmark));
-        // What a killed run left is no baseline of this one. No other rbench process works here now.
+        // A killed run may have left baselines, which must not be used here. No other rbench process is using this
+        // directory now.
         let home = project.cache_dirs()?.outside().join("criterion");
         files::remove_directory(&home)?;
         files::create_directory(&home)?;
         Ok(Self { home, benchmarks: measured.len(), took: Duration::ZERO, said: Vec::new() })
     }
 
-    /// How long one comparison takes, about.
+    /// The approximate duration of one comparison of all benchmarks.
     pub fn least_time(&self) -> Duration {
         OF_ONE.saturating_mul(u32::try_from(self.benchmarks).unwrap_or(u32::MAX))
     }
 
-    /// Saves the base, then compares the head.
+    /// Measures the base as Criterion's baseline, then compares the head with it.
     pub fn once(
         &mut self,
         runner: &Runner<'_>,
         [base, head]: &[ListedVersion; 2],
         benchmarks: &[Benchmark],
     ) -> Result<()> {
-        let begun = Instant::now();
+        let start = Instant::now();
         runner.run_criterion(base, benchmarks, &self.home, Baseline::Save)?;
         let said = runner.run_criterion(head, benchmarks, &self.home, Baseline::Compare)?;
-        self.took += begun.elapsed();
+        self.took += start.elapsed();
         self.said.extend(said.into_iter().map(|(_, said)| said));
         Ok(())
     }
 
-    /// What it said in all.
+    /// Summarizes Criterion's verdicts of all repetitions.
     pub fn finish(&self) -> CriterionResult {
         let count = |what| self.said.iter().filter(|said| **said == what).count();
         CriterionResult {
@@ -85,7 +88,7 @@ impl ByCriterion {
 
 impl Drop for ByCriterion {
     fn drop(&mut self) {
-        // What stays is removed by the next self-test.
+        // If this fails, the next self-test removes the rest.
         let _ = files::remove_directory(&self.home);
     }
 }

@@ -1,5 +1,5 @@
-//! `cargo rbench selftest`: compares a version with itself, again and again, and tells whether this machine is fit
-//! to judge.
+//! `cargo rbench selftest`: compares a version with itself repeatedly, and reports whether the false-positive rate on
+//! this machine is as promised.
 
 mod by_criterion;
 
@@ -34,24 +34,24 @@ use crate::{
     },
 };
 
-/// How long measuring shall take, unless the number of repetitions is given.
+/// The time for measuring, unless the number of repetitions is given.
 const BUDGET: Duration = Duration::from_secs(240);
 
-/// The same with another tool, which takes its own time.
+/// The time for measuring if another tool compares too.
 const BUDGET_WITH_PEER: Duration = Duration::from_secs(900);
 
-/// More repetitions than these are only made if they are asked for.
+/// The maximum number of repetitions, unless it is given.
 const MOST: u32 = 20;
 
-/// Measures, and says what follows.
+/// Measures, evaluates and reports.
 pub fn run(args: &SelftestArgs) -> Result<Exit> {
     let (console, start) = (Console::attach(), SystemTime::now());
     let output = Output::with_files(args.report.format, &args.report.output.files)?;
-    // What is measured is of this moment, and of no use later.
+    // The results describe this moment and are not stored, so an interrupt has nothing to keep.
     let interrupt = Interrupt::on_signals(SavedHandler::Nothing)?;
     let project = project_of(&args.experiment.target)?;
     project.check_tables(&[&args.revision], &console)?;
-    // Before rbench itself keeps the machine busy.
+    // Checked before rbench itself makes the machine busy.
     let idle = MachineState::now();
     let mut test = Selftest::prepare(&project, args, &interrupt, &console)?;
     test.warn(idle.disturbances().into_iter().map(Warning::Disturbance));
@@ -69,7 +69,7 @@ pub fn run(args: &SelftestArgs) -> Result<Exit> {
     Ok(report.exit())
 }
 
-/// One way of measuring, and what it has measured by now.
+/// One mode, with the verdicts so far.
 struct MeasuredMode {
     settings: ExperimentSettings,
     dimensions: SampleSizes,
@@ -78,41 +78,44 @@ struct MeasuredMode {
     rows: Vec<Observed>,
 }
 
-/// A self-test that goes on.
+/// A running self-test.
 struct Selftest<'a> {
     session: Session<'a>,
     console: &'a Console,
     verdicts: VerdictSettings,
-    /// What is compared with itself.
+    /// The version that is compared with itself.
     version: Version,
     versions: [Version; 2],
     measured: Vec<Benchmark>,
     left_out: Vec<Benchmark>,
-    ways: Vec<MeasuredMode>,
+    modes: Vec<MeasuredMode>,
     peer: Option<ByCriterion>,
-    /// What makes the comparisons less sure.
+    /// Causes that make the comparisons less reliable.
     warnings: Vec<Warning>,
     /// Bench targets whose benchmarks could not be listed.
     failed_targets: Vec<(BenchTarget, Error)>,
 }
 
 impl<'a> Selftest<'a> {
-    /// Makes both versions, and finds out which benchmarks are the same in both.
+    /// Makes both versions and selects the benchmarks that execute the same code in both.
+    ///
+    /// The versions differ in a function that nothing calls: identical versions would have identical programs, and the
+    /// test would not cover layouts.
     fn prepare(
         project: &'a Project,
         args: &SelftestArgs,
         interrupt: &'a Interrupt,
         console: &'a Console,
     ) -> Result<Self> {
-        let ways = modes(project, args);
-        // It is the default rule that promises a rate, and reports are of changes that fresh builds confirm.
+        let modes = modes(project, args);
+        // Only the default rule promises a false-positive rate, and only for changes that fresh builds confirm.
         let criteria = CriteriaOptions {
             rule: Some(Rule::Paired),
             confirm: Some(true),
             ..CriteriaOptions::default()
         };
         let verdicts = VerdictSettings::resolve(&project.file, &criteria)?;
-        let runner = Runner::in_memory(project, ways[0].clone(), interrupt, console)?;
+        let runner = Runner::in_memory(project, modes[0].clone(), interrupt, console)?;
         let version = project.repository.resolve(&args.revision)?;
         let versions = runner.that_differ_in_an_unused_function(&version)?;
         let mut session = Session::new(project, runner, console, Rc::new(args.given.clone()));
@@ -144,17 +147,17 @@ impl<'a> Selftest<'a> {
             versions,
             measured,
             left_out,
-            ways: Vec::new(),
+            modes: Vec::new(),
             peer,
             warnings,
             failed_targets,
         };
-        test.ways =
-            ways.into_iter().map(|settings| test.run_mode(settings)).collect::<Result<_>>()?;
+        test.modes =
+            modes.into_iter().map(|settings| test.run_mode(settings)).collect::<Result<_>>()?;
         Ok(test)
     }
 
-    /// A way of measuring.
+    /// Plans one mode.
     fn run_mode(&mut self, settings: ExperimentSettings) -> Result<MeasuredMode> {
         self.session.runner.measure_by(settings.clone());
         let outline = self.session.with(self.versions.each_ref(), |session, listed| {
@@ -169,59 +172,59 @@ impl<'a> Selftest<'a> {
         })
     }
 
-    /// Keeps warnings that are new.
+    /// Adds warnings without repeating them.
     fn warn(&mut self, warnings: impl IntoIterator<Item = Warning>) {
         for warning in warnings {
             warning.add_to(&mut self.warnings);
         }
     }
 
-    /// How long one repetition takes at least.
+    /// The minimum duration of one repetition in all modes.
     fn least_time(&self) -> Duration {
-        let ways: Duration = self.ways.iter().map(|way| way.least_time).sum();
-        ways + self.peer.as_ref().map_or(Duration::ZERO, ByCriterion::least_time)
+        let modes: Duration = self.modes.iter().map(|mode| mode.least_time).sum();
+        modes + self.peer.as_ref().map_or(Duration::ZERO, ByCriterion::least_time)
     }
 
-    /// How often everything is compared.
+    /// The number of repetitions: the given one, or as many as the time allows.
     fn repeat(&self, asked: Option<u32>) -> u32 {
         let budget = if self.peer.is_some() { BUDGET_WITH_PEER } else { BUDGET };
         asked.unwrap_or_else(|| affordable(budget, self.least_time()))
     }
 
     fn announce(&self, repeat: u32) {
-        let ways: Vec<&str> = self.ways.iter().map(|way| name_of(way.settings.mode)).collect();
+        let modes: Vec<&str> = self.modes.iter().map(|mode| name_of(mode.settings.mode)).collect();
         self.console.line(&format!(
             "plan: {} of {}, compared with itself {}, {}; measuring takes at least {}",
             count(self.measured.len(), "benchmark"),
             self.version,
             count(repeat as usize, "time"),
-            ways.join(" and "),
+            modes.join(" and "),
             duration(self.least_time().saturating_mul(repeat)),
         ));
     }
 
-    /// Compares everything once in each way.
+    /// Compares all benchmarks once in each mode.
     fn once(&mut self, repetition: u32, repeat: u32) -> Result<()> {
-        for index in 0..self.ways.len() {
-            let mut settings = self.ways[index].settings.clone();
-            let way = name_of(settings.mode);
-            self.console.line(&format!("repetition {} of {repeat}: {way}", repetition + 1));
-            // No layout of one repetition is one of another.
+        for index in 0..self.modes.len() {
+            let mut settings = self.modes[index].settings.clone();
+            let mode = name_of(settings.mode);
+            self.console.line(&format!("repetition {} of {repeat}: {mode}", repetition + 1));
+            // Every repetition has its own layouts: repetitions must be independent.
             settings.builds.seed = settings.builds.seed.wrapping_add(u64::from(repetition));
             self.session.runner.measure_by(settings);
-            let begun = Instant::now();
+            let start = Instant::now();
             let request = Request {
                 benchmarks: Benchmarks::These(self.measured.clone()),
                 patience: StoppingRule::OneLook,
-                // Counts do not depend on the machine.
+                // Counts do not depend on the machine, so only times are tested.
                 ..Request::new(self.versions.clone(), self.verdicts.only(false))
             };
             let outcome = compare(&request, &mut self.session)?;
             self.warn(outcome.warnings);
             let observed = self.observed(&outcome.rows, repetition as usize)?;
-            let way = &mut self.ways[index];
-            way.took += begun.elapsed();
-            way.rows.extend(observed);
+            let mode = &mut self.modes[index];
+            mode.took += start.elapsed();
+            mode.rows.extend(observed);
         }
         if let Some(peer) = &mut self.peer {
             self.console.line(&format!("repetition {} of {repeat}: criterion", repetition + 1));
@@ -232,7 +235,8 @@ impl<'a> Selftest<'a> {
         Ok(())
     }
 
-    /// What the newest comparison says of each benchmark, in its first metric: others are of the same executions.
+    /// The results of the newest comparison, one for each benchmark, in its first metric only: the other metrics are
+    /// from the same executions, so they are not independent.
     fn observed(&mut self, rows: &[DecidedRow], repetition: usize) -> Result<Vec<Observed>> {
         let experiments = self.session.runner.store.experiments()?;
         let Some(newest) = experiments.last() else { return Ok(Vec::new()) };
@@ -253,11 +257,11 @@ impl<'a> Selftest<'a> {
     fn finish(self, repeat: u32) -> Result<SelftestReport> {
         let same_programs = self.same_programs()?;
         let rate = self.verdicts.criteria.false_alarm_rate;
-        let way = |way: MeasuredMode| ModeResult {
-            mode: way.settings.mode,
-            sample_sizes: way.dimensions,
-            duration: way.took,
-            fitness: Fitness::evaluate(&way.rows, repeat as usize, rate),
+        let mode = |mode: MeasuredMode| ModeResult {
+            mode: mode.settings.mode,
+            sample_sizes: mode.dimensions,
+            duration: mode.took,
+            fitness: Fitness::evaluate(&mode.rows, repeat as usize, rate),
         };
         Ok(SelftestReport {
             version: self.version,
@@ -267,7 +271,7 @@ impl<'a> Selftest<'a> {
             benchmarks: self.measured,
             left_out: self.left_out,
             same_programs,
-            modes: self.ways.into_iter().map(way).collect(),
+            modes: self.modes.into_iter().map(mode).collect(),
             criterion: self.peer.as_ref().map(ByCriterion::finish),
             warnings: self.warnings,
             failed_targets: self.failed_targets,
@@ -275,7 +279,7 @@ impl<'a> Selftest<'a> {
         })
     }
 
-    /// The bench targets whose builds were the same programs in both versions.
+    /// The bench targets whose builds were byte-identical in both versions.
     fn same_programs(&self) -> Result<Vec<BenchTarget>> {
         let store = &self.session.runner.store;
         let experiments = store.experiments()?;
@@ -284,9 +288,9 @@ impl<'a> Selftest<'a> {
     }
 }
 
-/// The ways of measuring: the one that was asked for, or both, the project's own first.
+/// The settings of each mode to test: the given mode, or both, the project's own first.
 fn modes(project: &Project, args: &SelftestArgs) -> Vec<ExperimentSettings> {
-    let ways = match (args.mode, project.file.mode(None)) {
+    let modes = match (args.mode, project.file.mode(None)) {
         (Some(asked), _) => vec![asked],
         (None, Mode::Interleaved) => vec![Mode::Interleaved, Mode::Sequential],
         (None, Mode::Sequential) => vec![Mode::Sequential, Mode::Interleaved],
@@ -295,15 +299,15 @@ fn modes(project: &Project, args: &SelftestArgs) -> Vec<ExperimentSettings> {
         let purpose = Purpose::Comparison { mode, patience: StoppingRule::OneLook };
         ExperimentSettings::resolve(&project.file, &args.experiment, purpose)
     };
-    ways.into_iter().map(settings).collect()
+    modes.into_iter().map(settings).collect()
 }
 
-/// Whether a benchmark is known to execute or read something that differs.
-const fn differs(reach: &Impact) -> bool {
-    !(reach.functions.is_empty() && reach.files.is_empty() && reach.variables.is_empty())
+/// True if a benchmark certainly executes or reads a difference. Uncertainties alone do not count.
+const fn differs(impact: &Impact) -> bool {
+    !(impact.functions.is_empty() && impact.files.is_empty() && impact.variables.is_empty())
 }
 
-/// As many repetitions as this time allows, at least one.
+/// The number of repetitions that fit into this time: from 1 to [`MOST`].
 fn affordable(budget: Duration, one: Duration) -> u32 {
     let times = budget.as_secs_f64() / one.as_secs_f64().max(1e-3);
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is clamped")]
@@ -315,11 +319,15 @@ fn same_programs(builds: &[RecordedBuild]) -> Vec<BenchTarget> {
     let mut targets: Vec<&BenchTarget> = builds.iter().map(|build| &build.target).collect();
     targets.sort();
     targets.dedup();
-    let of = |target: &BenchTarget, version: usize| {
+    let programs = |target: &BenchTarget, version: usize| {
         let own = builds.iter().filter(|one| one.target == *target && one.version == version);
         own.map(|one| (one.seed, one.digest)).collect::<Vec<_>>()
     };
-    targets.into_iter().filter(|target| of(target, 0) == of(target, 1)).cloned().collect()
+    targets
+        .into_iter()
+        .filter(|target| programs(target, 0) == programs(target, 1))
+        .cloned()
+        .collect()
 }
 
 fn nothing_to_measure(version: &Version, left_out: &[Benchmark]) -> Error {
@@ -343,13 +351,14 @@ mod tests {
     };
 
     #[test]
-    fn there_are_as_many_repetitions_as_the_time_allows() {
-        let of = |seconds| affordable(Duration::from_secs(240), Duration::from_secs_f64(seconds));
-        assert_eq!([0.0, 1.0, 12.0, 25.0, 70.0, 1000.0].map(of), [20, 20, 20, 9, 3, 1]);
+    fn repetitions_fit_into_the_budget() {
+        let repetitions =
+            |seconds| affordable(Duration::from_secs(240), Duration::from_secs_f64(seconds));
+        assert_eq!([0.0, 1.0, 12.0, 25.0, 70.0, 1000.0].map(repetitions), [20, 20, 20, 9, 3, 1]);
     }
 
     #[test]
-    fn programs_that_are_the_same_in_every_build_are_told() {
+    fn same_programs_lists_targets_equal_in_every_build() {
         let build = |version: usize, at: usize, program: &str| RecordedBuild {
             version,
             target: target(),
@@ -364,12 +373,12 @@ mod tests {
     }
 
     #[test]
-    fn a_doubt_alone_is_no_difference() {
-        let doubt = Impact {
+    fn uncertainty_alone_is_no_difference() {
+        let uncertain = Impact {
             uncertainties: vec!["it starts other programs".to_owned()],
             ..Impact::default()
         };
-        assert!(!differs(&doubt));
-        assert!(differs(&Impact { files: vec!["data".to_owned()], ..doubt }));
+        assert!(!differs(&uncertain));
+        assert!(differs(&Impact { files: vec!["data".to_owned()], ..uncertain }));
     }
 }

@@ -1,5 +1,5 @@
-//! Writes `.rbench/accepted.toml`: sorted, so that branches rarely touch the same lines, and with the comments that
-//! it has.
+//! Writes `.rbench/accepted.toml`. Entries are sorted, so that branches rarely conflict, and the user's comments are
+//! kept.
 
 use std::{
     fs::{self, Permissions},
@@ -13,21 +13,21 @@ use toml_edit::{ArrayOfTables, DocumentMut, Item, RawString, Table, value};
 use super::{AcceptedEntry, AcceptedToml, FROM_NOTHING, NO_CEILING};
 use crate::error::{Context, Exit, Result};
 
-/// The first lines of a new file.
+/// The head of a new file.
 const HEAD: &str = "\
 # Benchmarks that became slower on purpose. `cargo rbench accept` adds entries, and `compare` lets each pass
 # up to its ceiling where its commit is among those that are compared. Remove what no longer matters.
 
 ";
 
-/// What lies in the directory of the file: results are not for the repository, and the file is.
+/// The `.gitignore` of the file's directory: this file belongs in the repository, stored results do not.
 const IGNORED: &str = "*\n!.gitignore\n!accepted.toml\n";
 
-/// What rbench writes there with a new store.
+/// The `.gitignore` that a new store creates in the same directory.
 const ALL_IGNORED: &str = "*\n";
 
 impl AcceptedToml {
-    /// The same file with this entry, which replaces the one of the same benchmark, metric and commit.
+    /// Returns the file with this entry added. It replaces an entry of the same benchmark, metric and commit.
     pub fn with(&self, entry: &AcceptedEntry) -> Result<Self> {
         let broken = || format!("cannot change {}", self.path.display());
         let mut document: DocumentMut = self.text.parse().context(Exit::Internal, broken)?;
@@ -56,7 +56,7 @@ impl AcceptedToml {
         tables.sort_by(|(one, _), (other, _)| one.cmp(other));
         let mut sorted = ArrayOfTables::new();
         for (index, (_, mut table)) in tables.into_iter().enumerate() {
-            // In the order of this list, not of the file as it was.
+            // Tables are printed in the order of this list; with a position, toml_edit would keep the old order.
             table.set_position(None);
             let own = prefix(&table);
             let own = own.trim_start_matches('\n');
@@ -68,7 +68,9 @@ impl AcceptedToml {
         Self::parse(document.to_string(), self.path.clone())
     }
 
-    /// Writes the file in one step, and lets git see it in a directory whose other files it ignores.
+    /// Writes the file atomically, and makes git see it in a directory whose other files are ignored.
+    ///
+    /// A `.gitignore` that the user changed stays as it is.
     pub fn write(&self) -> Result<()> {
         let what = || format!("cannot write {}", self.path.display());
         let write = || -> io::Result<()> {
@@ -88,7 +90,7 @@ impl AcceptedToml {
     }
 }
 
-/// Writes a file that everybody may read whom the umask lets, as git would.
+/// Writes a file atomically. Its mode is 0666 minus the umask, as for files that git writes: temporary files are 0600.
 fn write_whole(path: &Path, text: &str) -> io::Result<()> {
     let directory = path.parent().unwrap_or(Path::new("."));
     let mut builder = tempfile::Builder::new();
@@ -114,8 +116,8 @@ fn prefix(table: &Table) -> String {
     prefix.unwrap_or_default().to_owned()
 }
 
-/// What stands at the top of the file, up to the last empty line before the first entry: it stays there, whichever
-/// entry is the first.
+/// Takes the comment at the top of the file, up to the last empty line before the first entry. It belongs to the
+/// file, so it must not move with the entry.
 fn take_head(first: &mut Table) -> String {
     let before = prefix(first);
     let end = before.rfind("\n\n").map_or(0, |end| end + 2);
@@ -124,7 +126,7 @@ fn take_head(first: &mut Table) -> String {
     head.to_owned()
 }
 
-/// Writes all keys of an entry; comments at those that are there stay.
+/// Writes all keys of an entry; comments beside existing keys are kept.
 fn fill(table: &mut Table, entry: &AcceptedEntry) {
     let AcceptedEntry { package, bench, benchmark, metric, commit, base, change, ceiling, reason } =
         entry;
@@ -151,7 +153,7 @@ fn fill(table: &mut Table, entry: &AcceptedEntry) {
     }
 }
 
-/// A share as the file has it, with two decimals where it needs them: `5%`, `6.25%`; or what stands for infinity.
+/// Formats a share with up to two decimals, such as `5%` or `6.25%`; `infinite` if it is infinite.
 fn percent(share: f64, infinite: &str) -> String {
     if share.is_infinite() {
         return infinite.to_owned();

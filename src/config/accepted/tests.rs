@@ -1,4 +1,4 @@
-//! What the file may say, what is refused with its line, and how entries are added.
+//! Tests parsing, errors with their line, and editing that keeps the user's comments.
 
 use super::*;
 use crate::model::Name;
@@ -27,12 +27,12 @@ fn with(entries: &[AcceptedEntry]) -> AcceptedToml {
 }
 
 #[test]
-fn a_new_file_explains_itself_and_has_a_line_for_each_key() {
+fn new_file_explains_itself_and_has_one_line_per_key() {
     insta::assert_snapshot!(with(&[entry("parse/1", 'a')]).text);
 }
 
 #[test]
-fn entries_are_sorted_whatever_order_they_come_in() {
+fn entries_are_sorted_in_any_insertion_order() {
     let all = [entry("b", 'a'), entry("a", 'c'), entry("a", 'b')];
     let ids = |file: &AcceptedToml| -> Vec<String> {
         file.entries().iter().map(|one| one.benchmark.clone() + &one.commit[..1]).collect()
@@ -46,14 +46,14 @@ fn entries_are_sorted_whatever_order_they_come_in() {
 }
 
 #[test]
-fn the_entry_of_a_benchmark_and_a_commit_is_replaced() {
+fn entry_with_the_same_key_is_replaced() {
     let changed = AcceptedEntry { ceiling: 0.1, ..entry("a", 'a') };
     let file = with(&[entry("a", 'a'), entry("b", 'a'), changed.clone()]);
     assert_eq!(file.entries(), [changed, entry("b", 'a')]);
 }
 
 #[test]
-fn comments_stay_where_they_are() {
+fn comments_stay_with_their_entries() {
     let file = with(&[entry("b", 'a'), entry("c", 'a')]);
     let commented = file.text.replace(
         "[[accepted]]\npackage = \"parser\"\nbench = \"work\"\nbenchmark = \"c\"",
@@ -72,7 +72,7 @@ fn comments_stay_where_they_are() {
 }
 
 #[test]
-fn a_head_of_ones_own_stays_at_the_top() {
+fn user_written_head_stays_at_the_top() {
     let text = with(&[entry("b", 'a')]).text;
     let (_, tables) = text.split_once("\n\n").unwrap();
     let own = format!("# Ask the team first.\n\n# The first.\n{tables}");
@@ -82,7 +82,7 @@ fn a_head_of_ones_own_stays_at_the_top() {
 }
 
 #[test]
-fn what_somebody_wrote_as_a_list_becomes_entries() {
+fn inline_list_becomes_tables() {
     let text = with(&[entry("b", 'a')]).text;
     let keys: Vec<&str> = text.lines().filter(|line| line.contains(" = ")).collect();
     let list = format!("accepted = [{{ {} }}]\n", keys.join(", "));
@@ -91,7 +91,7 @@ fn what_somebody_wrote_as_a_list_becomes_entries() {
 }
 
 #[test]
-fn names_and_reasons_come_back_as_they_were() {
+fn names_and_reasons_round_trip() {
     let hostile = AcceptedEntry {
         benchmark: "a\u{1b}[2J\n\"]'''|\u{202e}".to_owned(),
         reason: "\"quoted\" \\ 'and' # more".to_owned(),
@@ -101,7 +101,7 @@ fn names_and_reasons_come_back_as_they_were() {
 }
 
 #[test]
-fn a_change_from_nothing_is_accepted_at_any_size() {
+fn change_from_zero_has_an_infinite_ceiling() {
     let new = AcceptedEntry { change: f64::INFINITY, ceiling: f64::INFINITY, ..entry("a", 'a') };
     let file = with(std::slice::from_ref(&new));
     assert!(file.text.contains("change = \"from 0\"\nceiling = \"any size\"\n"), "{}", file.text);
@@ -109,15 +109,15 @@ fn a_change_from_nothing_is_accepted_at_any_size() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_line() {
+fn errors_name_their_line() {
     let good = with(&[entry("a", 'a')]).text;
     let refused = |old: &str, new: &str| {
         assert!(good.contains(old), "{good}");
-        let failure = parse(&good.replace(old, new)).unwrap_err();
-        assert_eq!(failure.exit(), Exit::Usage);
-        failure.to_string()
+        let error = parse(&good.replace(old, new)).unwrap_err();
+        assert_eq!(error.exit(), Exit::Usage);
+        error.to_string()
     };
-    for (old, new, line, told) in [
+    for (old, new, line, message) in [
         ("metric = \"wall\"", "metric = \"walls\"", 8, "no metric is called `walls`"),
         ("commit = \"aaaa", "commit = \"xyz", 9, "all digits of a commit"),
         ("ceiling = \"8%\"", "ceiling = \"8\"", 12, "did you mean 8%"),
@@ -130,7 +130,7 @@ fn what_is_wrong_is_told_with_its_line() {
     ] {
         let text = refused(old, new);
         assert!(text.contains(&format!("line {line}")), "{new}: {text}");
-        assert!(text.contains(told), "{new}: {text}");
+        assert!(text.contains(message), "{new}: {text}");
     }
     let (head, table) = good.split_at(good.find("[[").unwrap());
     let twice = parse(&format!("{head}{table}\n{table}")).unwrap_err().to_string();
@@ -138,7 +138,7 @@ fn what_is_wrong_is_told_with_its_line() {
 }
 
 #[test]
-fn an_entry_is_about_one_benchmark_of_one_target() {
+fn entry_applies_to_one_benchmark_of_one_target() {
     let benchmark = |target: &str, id: &str| Benchmark {
         package: "parser".to_owned(),
         target: target.to_owned(),
@@ -152,14 +152,14 @@ fn an_entry_is_about_one_benchmark_of_one_target() {
 }
 
 #[test]
-fn the_file_is_for_the_repository_and_the_results_beside_it_are_not() {
+fn gitignore_tracks_the_file_but_not_the_results() {
     let directory = tempfile::tempdir().unwrap();
     let rbench = directory.path().join(".rbench");
     let write = || AcceptedToml::read(directory.path()).unwrap().with(&entry("a", 'a')).unwrap();
     write().write().unwrap();
     let ignore = || std::fs::read_to_string(rbench.join(".gitignore")).unwrap();
     assert_eq!(ignore(), "*\n!.gitignore\n!accepted.toml\n");
-    // As a new store leaves it, and as a user may.
+    // As a new store creates it, and as a user may have changed it.
     for (before, after) in [("*\n", "*\n!.gitignore\n!accepted.toml\n"), ("mine\n", "mine\n")] {
         std::fs::write(rbench.join(".gitignore"), before).unwrap();
         write().write().unwrap();

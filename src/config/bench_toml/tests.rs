@@ -1,4 +1,4 @@
-//! What `bench.toml` may say, and where it is said what is wrong with it.
+//! Tests the keys and tables of `bench.toml`, and errors with their line.
 
 use std::{fs, os::unix::fs::symlink};
 
@@ -13,7 +13,7 @@ fn target(package: &str, target: &str) -> BenchTarget {
 }
 
 #[test]
-fn what_is_wrong_is_refused_with_its_line_and_how_to_write_it() {
+fn errors_name_the_line_and_the_fix() {
     for (text, line, words) in [
         ("[build]\nseeed = 3", 2, "unknown field `seeed`, expected one of `layout`"),
         ("[build]\njobs = 0", 2, "the minimum is 1"),
@@ -35,23 +35,26 @@ fn what_is_wrong_is_refused_with_its_line_and_how_to_write_it() {
         ("[[harness]]\nbench = 'x'\nharness = 'diwan'", 3, "there is no harness `diwan`"),
         ("[store]\npath = ''", 2, "the path names no file"),
     ] {
-        let failure = parse(text).unwrap_err();
-        assert_eq!(failure.exit(), Exit::Usage);
-        let told = failure.to_string();
-        assert!(told.contains("bench.toml") && told.contains(&format!("line {line}")), "{told}");
-        assert!(told.contains(words), "{told}");
+        let error = parse(text).unwrap_err();
+        assert_eq!(error.exit(), Exit::Usage);
+        let message = error.to_string();
+        assert!(
+            message.contains("bench.toml") && message.contains(&format!("line {line}")),
+            "{message}"
+        );
+        assert!(message.contains(words), "{message}");
     }
 }
 
 #[test]
-fn a_harness_is_named_for_one_target_of_one_package() {
+fn harness_table_matches_one_target_of_one_package() {
     let file = parse("[[harness]]\npackage = 'a'\nbench = 'x'\nharness = 'divan'\n").unwrap();
     assert_eq!(file.harness_of(&target("a", "x")), Some(HarnessKind::Divan));
     assert_eq!(file.harness_of(&target("b", "x")), None);
 }
 
 #[test]
-fn two_commands_of_one_target_need_different_ids() {
+fn command_ids_are_unique_within_a_target() {
     let command = |id: &str, more: &str| format!("[[command]]\nid = '{id}'\n{more}\n");
     let both = |one: &str, two: &str| parse(&(command("run", one) + &command("run", two)));
     let refused = both("bench = 'b'", "bench = 'b'\npackage = 'p'").unwrap_err().to_string();
@@ -63,7 +66,7 @@ fn two_commands_of_one_target_need_different_ids() {
 }
 
 #[test]
-fn a_table_for_a_bench_target_that_the_working_tree_does_not_have_is_found_with_its_line() {
+fn unknown_bench_target_is_reported_with_its_line() {
     let known = [target("p", "parse"), target("q", "write")];
     let unknown = |text: &str| parse(text).unwrap().unknown_target(&known);
     for text in [
@@ -88,13 +91,13 @@ fn a_table_for_a_bench_target_that_the_working_tree_does_not_have_is_found_with_
     ] {
         let refused = unknown(text).unwrap();
         assert_eq!(refused.exit(), Exit::Usage);
-        let told = refused.to_string();
-        assert!(told.contains(words) && told.contains("`p/parse`, `q/write`"), "{told}");
+        let message = refused.to_string();
+        assert!(message.contains(words) && message.contains("`p/parse`, `q/write`"), "{message}");
     }
 }
 
 #[test]
-fn the_store_lies_in_the_workspace_unless_the_file_says_where() {
+fn store_path_is_relative_to_the_workspace() {
     let store = |text: &str| parse(text).unwrap().store(Path::new("/w"));
     assert_eq!(store(""), Path::new("/w/.rbench/results.sqlite"));
     assert_eq!(store("[store]\npath = 'a/b.sqlite'"), Path::new("/w/a/b.sqlite"));
@@ -102,7 +105,7 @@ fn the_store_lies_in_the_workspace_unless_the_file_says_where() {
 }
 
 #[test]
-fn only_an_absent_file_counts_as_absent() {
+fn unreadable_file_is_an_error_and_absent_file_is_empty() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join(FILE_NAME);
     let read = || BenchToml::read(directory.path());
@@ -127,7 +130,7 @@ fn only_an_absent_file_counts_as_absent() {
 }
 
 #[test]
-fn config_options_count_as_keys_of_the_file() {
+fn config_options_override_keys_of_the_file() {
     let set = |text: &str, settings: &[&str]| {
         let settings: Vec<String> = settings.iter().copied().map(str::to_owned).collect();
         BenchToml::parse(text.to_owned(), "bench.toml".into()).and_then(|file| file.with(&settings))

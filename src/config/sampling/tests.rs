@@ -1,9 +1,9 @@
-//! Who decides how much is spent on a benchmark.
+//! Tests the precedence of the sources of sample sizes, and the defaults.
 
 use super::*;
 use crate::{error::Result, model::Name};
 
-fn nothing() -> SamplingOptions {
+fn no_options() -> SamplingOptions {
     SamplingOptions::default()
 }
 
@@ -11,7 +11,6 @@ fn file(text: &str) -> Result<BenchToml> {
     BenchToml::parse(text.to_owned(), "bench.toml".into())
 }
 
-/// The efforts of one version alone.
 fn alone(file: &BenchToml, flags: SamplingOptions) -> SamplingConfigs {
     SamplingConfigs::resolve(file, flags, Purpose::OneVersion)
 }
@@ -25,71 +24,71 @@ fn benchmark(target: &str, id: &str) -> Benchmark {
 }
 
 #[test]
-fn one_version_alone_has_ten_builds_two_executions_and_ten_measurements() {
-    let efforts = alone(&BenchToml::default(), nothing());
-    assert_eq!(efforts.common(), SamplingConfig::default_for(Purpose::OneVersion));
+fn one_version_has_10_builds_2_executions_10_measurements() {
+    let configs = alone(&BenchToml::default(), no_options());
+    assert_eq!(configs.common(), SamplingConfig::default_for(Purpose::OneVersion));
     assert_eq!(
-        efforts.for_benchmark(&benchmark("t", "x")),
+        configs.for_benchmark(&benchmark("t", "x")),
         SamplingConfig::default_for(Purpose::OneVersion)
     );
-    let common = efforts.common();
-    let floor = Duration::from_millis(5);
+    let common = configs.common();
+    let min_time = Duration::from_millis(5);
     assert_eq!(
         (common.interim_analyses, common.executions, common.measurements, common.min_time),
-        (InterimAnalyses::fixed(10), 2, 10, floor)
+        (InterimAnalyses::fixed(10), 2, 10, min_time)
     );
 }
 
 #[test]
-fn in_turns_there_are_more_and_shorter_measurements_unless_somebody_says_otherwise() {
-    let in_turns = |text: &str, flags: SamplingOptions| {
+fn interleaved_mode_defaults_to_more_shorter_measurements() {
+    let interleaved = |text: &str, flags: SamplingOptions| {
         let purpose = comparison(Mode::Interleaved, StoppingRule::Usual);
-        let effort = SamplingConfigs::resolve(&file(text).unwrap(), flags, purpose).common();
+        let config = SamplingConfigs::resolve(&file(text).unwrap(), flags, purpose).common();
         (
-            effort.interim_analyses.to_string(),
-            effort.executions,
-            effort.measurements,
-            effort.min_time.as_millis(),
+            config.interim_analyses.to_string(),
+            config.executions,
+            config.measurements,
+            config.min_time.as_millis(),
         )
     };
-    let of = |looks: &str, m, n, floor| (looks.to_owned(), m, n, floor);
-    assert_eq!(in_turns("", nothing()), of("5..20", 1, 80, 1));
+    let of = |looks: &str, m, n, min_time| (looks.to_owned(), m, n, min_time);
+    assert_eq!(interleaved("", no_options()), of("5..20", 1, 80, 1));
     let text = "[experiment]\nmeasurements = 7\nmin-time = '3ms'\n";
-    assert_eq!(in_turns(text, nothing()), of("5..20", 1, 7, 3));
+    assert_eq!(interleaved(text, no_options()), of("5..20", 1, 7, 3));
     let quick = SamplingOptions::quick(Mode::Interleaved);
-    assert_eq!(in_turns(text, quick), of("5", 1, 20, 3));
-    let own = SamplingOptions { measurements: Some(9), ..nothing() }.or_else(quick);
-    assert_eq!(in_turns(text, own), of("5", 1, 9, 3));
+    assert_eq!(interleaved(text, quick), of("5", 1, 20, 3));
+    let own = SamplingOptions { measurements: Some(9), ..no_options() }.or_else(quick);
+    assert_eq!(interleaved(text, own), of("5", 1, 9, 3));
 }
 
 #[test]
-fn a_comparison_goes_on_for_longer_the_more_patience_there_is_unless_the_builds_are_said() {
+fn stopping_rule_sets_the_maximum_unless_builds_are_given() {
     let looks = |text: &str, patience| {
         let purpose = comparison(Mode::Sequential, patience);
-        let efforts = SamplingConfigs::resolve(&file(text).unwrap(), nothing(), purpose);
-        efforts.common().interim_analyses.to_string()
+        let configs = SamplingConfigs::resolve(&file(text).unwrap(), no_options(), purpose);
+        configs.common().interim_analyses.to_string()
     };
     let patience = [StoppingRule::Usual, StoppingRule::Budget, StoppingRule::UntilDecided];
     assert_eq!(patience.map(|one| looks("", one)), ["5..20", "5..40", "5..160"]);
     let text = "[experiment]\nbuilds = '6..9'\n";
     assert_eq!(patience.map(|one| looks(text, one)), ["6..9"; 3]);
-    // One version is not judged.
+    // One version has no interim analyses.
     assert_eq!(
-        alone(&file(text).unwrap(), nothing()).common().interim_analyses,
+        alone(&file(text).unwrap(), no_options()).common().interim_analyses,
         InterimAnalyses::fixed(9)
     );
 }
 
 #[test]
-fn a_flag_wins_over_the_benchmarks_own_table_and_that_over_the_common_one() {
+fn sampling_flag_overrides_benchmark_table_and_experiment() {
     let file = file(
         "[experiment]\nbuilds = 6\nexecutions = 3\nmin-time = '2ms'\ndeadline = '1h'\n\
          [[benchmark]]\nfilter = '^slow/'\nbuilds = 20\nexecutions = 4\nwarm-up = '9ms'\n",
     )
     .unwrap();
-    let flags = SamplingOptions { executions: Some(1), ..nothing() };
-    let efforts = alone(&file, flags);
-    let slow = efforts.for_benchmark(&benchmark("t", "slow/1"));
+    let flags = SamplingOptions { executions: Some(1), ..no_options() };
+    let configs = alone(&file, flags);
+    let slow = configs.for_benchmark(&benchmark("t", "slow/1"));
     let expected = SamplingConfig {
         interim_analyses: InterimAnalyses::fixed(20),
         executions: 1,
@@ -99,55 +98,55 @@ fn a_flag_wins_over_the_benchmarks_own_table_and_that_over_the_common_one() {
         deadline: Some(Duration::from_secs(3600)),
     };
     assert_eq!(slow, expected);
-    let other = efforts.for_benchmark(&benchmark("t", "fast"));
+    let other = configs.for_benchmark(&benchmark("t", "fast"));
     assert_eq!((other.interim_analyses, other.executions), (InterimAnalyses::fixed(6), 1));
     assert_eq!(other.warm_up, Duration::from_millis(10));
 }
 
 #[test]
-fn the_first_table_that_names_a_benchmark_counts() {
+fn first_matching_benchmark_table_applies() {
     let file = file(
         "[[benchmark]]\nfilter = 'x'\nbench = 'other'\nbuilds = 3\n\
          [[benchmark]]\nfilter = 'x'\nbuilds = 4\n[[benchmark]]\nfilter = ''\nbuilds = 5\n",
     )
     .unwrap();
-    let efforts = alone(&file, nothing());
-    let builds = |target, id| efforts.for_benchmark(&benchmark(target, id)).interim_analyses.most;
+    let configs = alone(&file, no_options());
+    let builds = |target, id| configs.for_benchmark(&benchmark(target, id)).interim_analyses.most;
     assert_eq!([builds("other", "x"), builds("t", "x"), builds("t", "y")], [3, 4, 5]);
 }
 
 #[test]
-fn a_first_look_is_quick_whatever_the_file_says_and_flags_still_win() {
+fn quick_overrides_the_file_but_not_flags() {
     let file = file("[experiment]\nmeasurements = 100\nmin-time = '50ms'\n").unwrap();
-    let flags = SamplingOptions { builds: Some(InterimAnalyses::fixed(8)), ..nothing() };
+    let flags = SamplingOptions { builds: Some(InterimAnalyses::fixed(8)), ..no_options() };
     let flags = flags.or_else(SamplingOptions::quick(Mode::Sequential));
-    let effort = alone(&file, flags).common();
-    assert_eq!((effort.interim_analyses.most, effort.executions, effort.measurements), (8, 1, 5));
-    // How long a measurement has to be is a property of the benchmark.
-    assert_eq!(effort.min_time, Duration::from_millis(50));
+    let config = alone(&file, flags).common();
+    assert_eq!((config.interim_analyses.most, config.executions, config.measurements), (8, 1, 5));
+    // The necessary duration of a measurement is a property of the benchmark.
+    assert_eq!(config.min_time, Duration::from_millis(50));
 }
 
 #[test]
-fn executions_measure_alike_whatever_decides_it_and_however_many_there_are() {
+fn measurement_settings_ignore_their_source_and_counts() {
     let same =
         "[experiment]\nbuilds = 6\nmin-time = '5ms'\n[[benchmark]]\nfilter = 'x'\nbuilds = 20\n";
     let other = "[[benchmark]]\nfilter = 'x'\nmin-time = '2ms'\n";
-    let flags = SamplingOptions { executions: Some(7), measurements: Some(10), ..nothing() };
+    let flags = SamplingOptions { executions: Some(7), measurements: Some(10), ..no_options() };
     let [plain, same, other] = ["", same, other].map(|text| alone(&file(text).unwrap(), flags));
     assert_eq!(plain.measurement_settings(), same.measurement_settings());
     assert_ne!(plain.measurement_settings(), other.measurement_settings());
-    let floor = Some(Duration::from_millis(3));
-    let longer = SamplingOptions { min_time: floor, ..nothing() };
+    let min_time = Some(Duration::from_millis(3));
+    let longer = SamplingOptions { min_time, ..no_options() };
     let longer = alone(&BenchToml::default(), longer);
     assert_ne!(plain.measurement_settings(), longer.measurement_settings());
 }
 
 #[test]
-fn settings_are_stored_with_their_units() {
+fn measurement_settings_are_stored_with_units() {
     let text = "[[benchmark]]\nfilter = '^x'\nbench = 'b'\nmin-time = '2ms'\n";
-    let efforts = alone(&file(text).unwrap(), nothing());
+    let configs = alone(&file(text).unwrap(), no_options());
     assert_eq!(
-        serde_json::json!(efforts.measurement_settings()),
+        serde_json::json!(configs.measurement_settings()),
         serde_json::json!({
             "measurements": 10,
             "warm_up_ns": 10_000_000,

@@ -1,9 +1,9 @@
-//! What is a duration, a share, a number, and what is said of everything else.
+//! Tests valid values and the errors for invalid ones.
 
 use super::*;
 
 #[test]
-fn durations_have_units() {
+fn duration_has_a_unit() {
     for (text, nanoseconds) in [
         ("5ms", 5_000_000),
         ("0s", 0),
@@ -19,7 +19,7 @@ fn durations_have_units() {
 }
 
 #[test]
-fn a_duration_without_a_unit_is_refused_with_an_example() {
+fn duration_without_a_unit_is_refused_with_an_example() {
     assert_eq!(duration("5"), Err("`5` has no unit: write 5ms, 5s or 5min".to_owned()));
     assert!(duration("0").unwrap_err().contains("0ms"));
     for text in ["", "-5ms", "5ms ago", "5 parsecs", "1 month", "PT5S", "ms"] {
@@ -29,7 +29,7 @@ fn a_duration_without_a_unit_is_refused_with_an_example() {
 }
 
 #[test]
-fn a_warm_up_takes_an_hour_at_most_and_a_deadline_some_time() {
+fn time_is_at_most_an_hour_and_deadline_is_not_zero() {
     assert_eq!(time("1h"), Ok(Duration::from_secs(3600)));
     assert!(time("61min").unwrap_err().contains("1h"));
     assert!(deadline("0s").unwrap_err().contains("30s"));
@@ -37,7 +37,7 @@ fn a_warm_up_takes_an_hour_at_most_and_a_deadline_some_time() {
 }
 
 #[test]
-fn shares_are_percentages_or_less_than_one() {
+fn share_is_a_percentage_or_below_one() {
     for (text, value) in
         [("5%", 0.05), ("5 %", 0.05), ("0.05", 0.05), ("0", 0.0), ("95%", 0.95), ("150%", 1.5)]
     {
@@ -46,7 +46,7 @@ fn shares_are_percentages_or_less_than_one() {
 }
 
 #[test]
-fn a_share_of_one_or_more_needs_its_sign() {
+fn share_of_one_or_more_needs_a_percent_sign() {
     assert_eq!(share("5"), Err("did you mean 5% (0.05)?".to_owned()));
     assert_eq!(share("1"), Err("did you mean 1% (0.01)?".to_owned()));
     assert_eq!(share("2.5"), Err("did you mean 2.5% (0.025)?".to_owned()));
@@ -56,7 +56,7 @@ fn a_share_of_one_or_more_needs_its_sign() {
 }
 
 #[test]
-fn too_few_builds_are_refused_with_the_reason() {
+fn builds_below_two_are_refused_with_the_reason() {
     assert_eq!(builds("2"), Ok(InterimAnalyses::fixed(2)));
     assert_eq!(builds("5..20"), Ok(InterimAnalyses { first: 5, most: 20 }));
     assert_eq!(builds("20..5"), Err("20 is more than 5".to_owned()));
@@ -74,7 +74,7 @@ fn too_few_builds_are_refused_with_the_reason() {
 }
 
 #[test]
-fn sizes_have_units() {
+fn size_has_a_unit_or_is_in_bytes() {
     assert_eq!(size("500M"), Ok(500 << 20));
     assert_eq!(size("7"), Ok(7));
     assert!(size("7 parsecs").is_err());

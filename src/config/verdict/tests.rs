@@ -1,4 +1,4 @@
-//! Who decides how benchmarks are judged.
+//! Tests the precedence of the sources of verdict settings.
 
 use super::*;
 use crate::model::Name;
@@ -16,7 +16,7 @@ fn benchmark(id: &str) -> Benchmark {
 }
 
 #[test]
-fn a_flag_wins_over_the_file_and_the_file_over_the_default() {
+fn verdict_flag_overrides_the_file_and_the_default() {
     let file = file("[verdict]\nrule = 'overlap'\nconfirm = false\nmetrics = ['wall', 'user']\n");
     let flags = CriteriaOptions { rule: Some("paired".parse().unwrap()), ..Default::default() };
     let settings = VerdictSettings::resolve(&file, &flags).unwrap();
@@ -30,13 +30,13 @@ fn a_flag_wins_over_the_file_and_the_file_over_the_default() {
 }
 
 #[test]
-fn every_metric_is_judged_unless_some_are_chosen() {
+fn all_metrics_are_included_unless_some_are_chosen() {
     let settings = VerdictSettings::resolve(&file(""), &CriteriaOptions::default()).unwrap();
     assert!(settings.includes(&metric("wall")) && settings.includes(&metric("cycles")));
 }
 
 #[test]
-fn a_benchmark_has_its_own_smallest_change_unless_a_flag_decides() {
+fn min_effect_of_a_benchmark_yields_to_the_flag() {
     let file = file(
         "[verdict]\nmin-effect = '3%'\n[[benchmark]]\nfilter = '^noisy/'\nmin-effect = '10%'\n\
          [[benchmark]]\nfilter = 'small'\nbuilds = 20\n",
@@ -51,10 +51,10 @@ fn a_benchmark_has_its_own_smallest_change_unless_a_flag_decides() {
 }
 
 #[test]
-fn criteria_that_make_no_sense_are_a_usage_error() {
+fn invalid_criteria_are_a_usage_error() {
     for text in ["false-alarm-rate = 0.0", "confidence = '100%'"] {
         let file = file(&format!("[verdict]\n{text}\n"));
-        let refused = VerdictSettings::resolve(&file, &CriteriaOptions::default()).unwrap_err();
-        assert_eq!(refused.exit(), Exit::Usage, "{text}");
+        let refusal = VerdictSettings::resolve(&file, &CriteriaOptions::default()).unwrap_err();
+        assert_eq!(refusal.exit(), Exit::Usage, "{text}");
     }
 }
