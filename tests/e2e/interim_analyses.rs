@@ -48,7 +48,7 @@ fn decided_benchmarks_stop_and_flagged_ones_get_fresh_builds() {
         "measuring 1 flagged benchmark again on 6 builds with fresh layouts",
     ]);
     let report = outcome.json("compare");
-    assert_eq!(report["sample_sizes"]["first_look"], 5);
+    assert_eq!(report["sample_sizes"]["first_analysis"], 5);
     assert_eq!(builds(&report, "changing"), [5, 6]);
     assert_eq!(builds(&report, "steady"), [5]);
     // Stored results go through the same interim analyses.
@@ -69,10 +69,10 @@ fn undecidable_benchmark_stops_early_unless_until_decided() {
     };
     let patient = report(&["--until-decided", "--builds", "3..6"]);
     assert!(matches!(builds(&patient, "steady").as_slice(), [6] | [_, _]), "{patient}");
-    assert_eq!(patient["sample_sizes"]["first_look"], 3);
+    assert_eq!(patient["sample_sizes"]["first_analysis"], 3);
     let fixed = report(&["--builds", "3"]);
     assert_eq!(builds(&fixed, "steady")[0], 3);
-    assert_eq!(fixed["sample_sizes"]["first_look"], Value::Null);
+    assert_eq!(fixed["sample_sizes"]["first_analysis"], Value::Null);
 }
 
 #[test]
