@@ -452,7 +452,7 @@ fn two_experiments_are_compared_in_equal_modes() {
     let different = Relation::Incomparable { versions, reasons: vec!["settings".to_owned()] };
     for relation in [&across, &different] {
         let mixed = row(&[(base, INTERLEAVED), (head, ALONE), (head, ALONE)], relation);
-        refused(&mixed, "took turns");
+        refused(&mixed, "were interleaved");
     }
     let alike = row(&[(base, INTERLEAVED), (head, INTERLEAVED), (head, INTERLEAVED)], &across);
     assert!(alike.decisive().is_some(), "{:?}", alike.verdict);
