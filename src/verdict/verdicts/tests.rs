@@ -420,7 +420,7 @@ fn mixed_modes_are_not_compared() {
             let criteria = Criteria { estimator, ..Criteria::default() };
             let row = decided_in_modes(stages, &criteria);
             let Verdict::NotComparable { reason } = &row.verdict else { panic!("{row:?}") };
-            assert!(reason.starts_with("some of its executions took turns"), "{reason}");
+            assert!(reason.starts_with("some of its executions were interleaved"), "{reason}");
             assert_eq!((row.stages.len(), row.interleaving), (0, None));
         }
     }
