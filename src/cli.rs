@@ -102,7 +102,7 @@ pub enum Command {
     Run(RunArgs),
     /// Accept the slowdown of a benchmark by a commit: `compare` then passes it, up to a ceiling.
     Accept(AcceptArgs),
-    /// Recommend sample sizes from stored results: where benchmarks vary, and what more builds would detect.
+    /// Recommend sample sizes: at which levels benchmarks vary, and what more builds would detect.
     Plan(PlanArgs),
     /// Investigate a benchmark's noise: warm-up, level shifts, multimodality, order effects.
     Diagnose(DiagnoseArgs),

@@ -1,15 +1,14 @@
 //! Words the comment on a pull request: the marker by which it is found again, the notice that it
 //! is stale while a new run works, and whether it is worth posting at all.
 
-use super::{Comparison, Links, page, short_page};
+use super::{
+    Comparison, Links,
+    page::{COMMENT_ROOM, page, short_page},
+};
 use crate::{
     error::{Error, Exit},
     report::markdown::fenced,
 };
-
-/// The maximum length of a comment, in characters. Texts are limited to as many bytes, which is
-/// never more characters.
-pub const COMMENT_ROOM: usize = 65_536;
 
 /// The bytes reserved for the notice that a comment is stale.
 const NOTICE_ROOM: usize = 1_000;

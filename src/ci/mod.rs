@@ -22,7 +22,7 @@ mod testing;
 mod tests;
 
 pub use annotations::{Annotation, Level, MOST_ANNOTATIONS, annotations, resume, stop};
-pub use comment::{COMMENT_ROOM, Comment, marker};
+pub use comment::{Comment, marker};
 pub use comparison::{Comparison, LARGEST, Row};
 pub use definition::{Definition, Places};
 pub use environment::{Base, CiEnvironment, Provider};
@@ -30,4 +30,4 @@ pub use event::{Event, WorkflowRun};
 pub use junit::junit;
 pub use merge::merge;
 pub use outputs::{Outputs, outputs};
-pub use page::{Links, SUMMARY_ROOM, page, short_page};
+pub use page::{COMMENT_ROOM, Links, SUMMARY_ROOM, page, short_page};

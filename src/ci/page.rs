@@ -22,6 +22,10 @@ use crate::{
     verdict::VerdictKind,
 };
 
+/// The maximum length of a comment, in characters. Texts are limited to as many bytes, which is
+/// never more characters.
+pub const COMMENT_ROOM: usize = 65_536;
+
 /// The maximum size of a step summary in bytes: GitHub drops a larger one as a whole.
 pub const SUMMARY_ROOM: usize = 1024 * 1024;
 
@@ -80,7 +84,7 @@ pub fn short_page(comparison: &Comparison, links: &Links) -> String {
     let mut document = headed(comparison);
     document.add(comparison.both().map(|one| Block::Paragraph(one.sentences())));
     let more = format!("\nThe report has the rows{}.\n", links.text());
-    markdown_within(&document, super::comment::COMMENT_ROOM) + &more
+    markdown_within(&document, super::COMMENT_ROOM) + &more
 }
 
 fn headed(comparison: &Comparison) -> Document {

@@ -119,11 +119,11 @@ fn trials(conditions: Conditions<'_>) -> Result<Vec<Finding>> {
         Err(error) => return Ok(vec![installation(&error)]),
     };
     let interleaving = match trial.interleaving(&program("RUSTC", "rustc")) {
-        Ok(None) => Finding::ok("turns", "two processes took turns"),
+        Ok(None) => Finding::ok("interleaving", "two processes ran interleaved"),
         Ok(Some(reason_unavailable)) => {
-            never("turns", &format!("not possible: {reason_unavailable}"), ALONE)
+            never("interleaving", &format!("not possible: {reason_unavailable}"), ALONE)
         }
-        Err(error) => never("turns", &reason(error)?, ALONE),
+        Err(error) => never("interleaving", &reason(error)?, ALONE),
     };
     let tracing = match trial.tracing() {
         Ok(()) => Finding::ok("tracing", "an execution was traced"),

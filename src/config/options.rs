@@ -27,7 +27,7 @@ pub struct SamplingOptions {
     #[arg(short = 'm', long, value_name = "M", value_parser = values::count)]
     #[serde(deserialize_with = "key::count")]
     pub executions: Option<u32>,
-    /// Number of measurements in each execution [default: 80 in turns, otherwise 10]
+    /// Number of measurements in each execution [default: 80 interleaved, 10 sequential]
     #[arg(short = 'n', long, value_name = "N", value_parser = values::count)]
     #[serde(deserialize_with = "key::count")]
     pub measurements: Option<u32>,
@@ -35,7 +35,7 @@ pub struct SamplingOptions {
     #[arg(skip)]
     #[serde(deserialize_with = "key::time")]
     pub warm_up: Option<Duration>,
-    /// Minimum duration of each measurement [default: 1ms in turns, otherwise 5ms]
+    /// Minimum duration of each measurement [default: 1ms interleaved, 5ms sequential]
     #[arg(skip)]
     #[serde(deserialize_with = "key::time")]
     pub min_time: Option<Duration>,

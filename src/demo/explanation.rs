@@ -107,7 +107,7 @@ fn interleaving_text(rows: &[DecidedRow]) -> String {
     let unchanged =
         interleaved.iter().filter(|row| matches!(row.verdict, Verdict::Unchanged { .. })).count();
     format!(
-        " Both commits ran at once on one CPU and took turns, about one each millisecond, so that whatever \
+        " Both commits ran interleaved on one CPU, in slices of about a millisecond, so that whatever \
          disturbed the machine disturbed both alike. So even on a busy machine rbench can show that nothing \
          changed: here for {unchanged} of {}.",
         quantity::count(interleaved.len(), "benchmark"),

@@ -42,7 +42,7 @@ impl Runner<'_> {
         if self.settings.mode != Mode::Interleaved {
             return Ok(None);
         }
-        self.version_support(head, "benchmarks are executed one after the other, and not in turns")
+        self.version_support(head, "benchmarks run sequentially")
     }
 
     /// The library made by the compiler of this version; `None` where it cannot be had. The warning
@@ -171,7 +171,7 @@ impl Runner<'_> {
             .collect::<Result<Vec<_>>>()?;
         let build_path = self.build_env.cache_dirs.build_path();
         let Some(InterleavingSupport { library, cpus }) = &measuring.support else {
-            return Err(Error::new(Exit::Internal, "executions cannot take turns here"));
+            return Err(Error::new(Exit::Internal, "executions cannot be interleaved here"));
         };
         let conditions = self.conditions;
         let support = SupportTable { library, build_path: &build_path, cpus, conditions };
@@ -204,7 +204,7 @@ impl<'p> Pair<'p> {
         cpu: usize,
     ) -> Result<Self> {
         let [one, other] = step.versions.as_slice() else {
-            let what = format!("{} cannot take turns", subject.benchmark);
+            let what = format!("{} cannot be interleaved", subject.benchmark);
             return Err(Error::new(Exit::Internal, what));
         };
         let half = |version: usize| -> Result<ProcessUse<'p>> {

@@ -98,7 +98,7 @@ impl SupportTable<'_> {
 }
 
 pub(super) fn panicked() -> Error {
-    Error::new(Exit::Internal, "an execution in turns ended unexpectedly")
+    Error::new(Exit::Internal, "an interleaved execution ended unexpectedly")
 }
 
 /// Lets the other process continue when this one has ended, however it ended.

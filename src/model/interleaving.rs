@@ -87,12 +87,12 @@ impl fmt::Display for InterleavingUnavailable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::WholeProgram => "a whole program is measured",
-            Self::NoLibrary => "the library for turns cannot be used",
-            Self::NotLoaded => "its process cannot load the library for turns",
+            Self::NoLibrary => "the interleaving library cannot be used",
+            Self::NotLoaded => "its process cannot load the interleaving library",
             Self::NoClock => "its first thread does not read the clock",
             Self::OtherThreads => "it has other threads or child processes that work",
             Self::OtherClock => "it measures with another clock",
-            Self::FailsInterleaved => "it fails in turns, and not alone",
+            Self::FailsInterleaved => "it fails when interleaved, and not alone",
             Self::EndsOtherwise => "its process does not end as usual",
         })
     }

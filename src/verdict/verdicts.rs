@@ -30,7 +30,7 @@ const NO_REPEAT: &str = "measured in two experiments, and no commit was measured
 
 /// The reason given for not comparing interleaved executions with others, whatever conditions are
 /// allowed.
-pub const MIXED: &str = "some of its executions took turns with those of the other version, and others ran alone, so \
+pub const MIXED: &str = "some of its executions were interleaved with those of the other version, and others ran alone, so \
                      their times cannot be compared";
 
 /// The metrics to decide, and the conditions under which results of two experiments are compared.

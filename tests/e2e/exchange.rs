@@ -82,8 +82,8 @@ fn interleaved_results_keep_their_mode_through_an_export() {
 
     let stored = ["compare", "--stored", "--no-confirm", "--fail-on", "never"];
     elsewhere.rbench(&stored).ok().assert_stdout_has(&[
-        "estimator pairwise in turns and minimum otherwise, ",
-        "not in turns, because its first thread does not",
+        "estimator pairwise where interleaved, minimum otherwise, ",
+        "measured sequentially, because its first thread does not",
     ]);
     let compared = elsewhere.rbench(&[&stored[..], &["--format", "json"]].concat());
     let measured = |benchmark: &serde_json::Value| {

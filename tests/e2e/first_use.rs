@@ -59,7 +59,7 @@ fn doctor_changes_nothing_and_works_outside_of_projects() {
     let report = project.rbench(&["doctor", "--format", "json"]).ok().json("doctor");
     let findings = report["findings"].as_array().unwrap();
     for check in
-        ["project", "cargo", "linker", "turns", "tracing", "perf-events", "governor", "load"]
+        ["project", "cargo", "linker", "interleaving", "tracing", "perf-events", "governor", "load"]
     {
         assert!(findings.iter().any(|one| one["check"] == check), "{check} is missing: {report}");
     }

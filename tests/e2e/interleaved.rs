@@ -239,6 +239,6 @@ fn interleaved_results_do_not_count_once_it_is_unavailable() {
         "cannot open a file under the number 253",
         "executed one after the other",
     ]);
-    outcome.assert_stdout_has(&["because the library for turns cannot be used:"]);
+    outcome.assert_stdout_has(&["because the interleaving library cannot be used:"]);
     assert_finished(&project, Some(InterleavingUnavailable::NoLibrary));
 }

@@ -61,7 +61,7 @@ fn version_is_compared_with_itself_in_the_requested_modes() {
     }
     assert_eq!(modes[0]["rows_interleaved"], 2 * benchmarks);
     assert_eq!(modes[1]["rows_interleaved"], 0);
-    outcome.assert_stderr_has(&["compared with itself 2 times", "repetition 2 of 2: in turns"]);
+    outcome.assert_stderr_has(&["compared with itself 2 times", "repetition 2 of 2: interleaved"]);
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn dry_run_prints_the_plan_and_measures_nothing() {
         project.rbench(&["selftest", "--dry-run", "--config", "build.strategy=relink"]).ok();
     outcome.assert_stderr_has(&[
         "benchmark",
-        "in turns and one after the other; measuring takes at least",
+        "interleaved and sequential; measuring takes at least",
     ]);
     assert_eq!(outcome.stdout(), "");
 }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{
-    Finder,
+    finder::Finder,
     versions::{Versions, why_missing},
 };
 use crate::{

@@ -1,6 +1,6 @@
 //! Searches the commits inside of merges that a search found to change benchmarks.
 
-use super::{Finder, SampleLimits, Versions};
+use super::{comparisons::SampleLimits, finder::Finder, versions::Versions};
 use crate::{
     error::{Exit, Result},
     git::Line,

@@ -1,6 +1,7 @@
 //! `cargo rbench bisect`: finds the commits of a range that changed benchmarks.
 
 mod comparisons;
+mod finder;
 mod kind;
 mod merges;
 mod versions;
@@ -12,6 +13,7 @@ use std::{
 };
 
 use self::{
+    finder::Finder,
     comparisons::{Comparisons, SampleLimits, Subject},
     merges::named_merges,
     versions::Versions,
@@ -101,18 +103,6 @@ fn announce(line: &Line, console: &Console) {
         line.base,
         count(steps(commits) as usize + 1, "comparison")
     ));
-}
-
-/// The context of a search.
-pub struct Finder<'f> {
-    /// The user's repository.
-    pub project: &'f Project,
-    /// The criteria of verdicts. The whole search together keeps the false-alarm rate.
-    pub verdicts: &'f VerdictSettings,
-    /// The measuring time after which no further comparison starts, if it is limited.
-    pub budget: Option<Duration>,
-    /// The console for progress.
-    pub console: &'f Console,
 }
 
 impl Finder<'_> {

@@ -5,7 +5,7 @@
 use std::{fs::File, io::Read as _, path::Path};
 
 use super::{
-    Commenter, host,
+    commenter::{Commenter, host},
     job::{environment, stop_commands},
 };
 use crate::{

@@ -4,7 +4,7 @@
 use crate::{
     ci::{Comment, Links, Provider, marker},
     console::Console,
-    forge::{Comments, FoundComment, HttpError, Request, Token},
+    forge::{Comments, FoundComment, Host, HttpError, Request, Token},
 };
 
 /// The comment with one name on one request.
@@ -136,4 +136,13 @@ impl<'c> Commenter<'c> {
 /// True if trying again cannot help: a missing permission or a missing request.
 const fn is_final(error: &HttpError) -> bool {
     matches!(error, HttpError::Status { status: 401 | 403 | 404, .. })
+}
+
+/// The host for comments of a service, if it has any.
+pub const fn host(provider: Provider) -> Option<Host> {
+    match provider {
+        Provider::Github => Some(Host::Github),
+        Provider::Gitlab => Some(Host::Gitlab),
+        Provider::None => None,
+    }
 }

@@ -8,7 +8,10 @@ use std::{
     path::Path,
 };
 
-use super::{super::output_files::OutputFiles, Commenter, host};
+use super::{
+    super::output_files::OutputFiles,
+    commenter::{Commenter, host},
+};
 use crate::{
     ci::{
         Annotation, CiEnvironment, Comment, Comparison, Event, Outputs, Places, Provider,

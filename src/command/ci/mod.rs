@@ -11,12 +11,11 @@ use tracing::debug;
 
 use self::{
     comment::comment,
-    commenter::Commenter,
     job::{Job, REPORT},
 };
 use super::{compare, output::Output, project_of};
 use crate::{
-    ci::{self, Comparison, Places, Provider},
+    ci::{self, Comparison, Places},
     cli::{CiArgs, CiCommand, CiMergeArgs, CiRunArgs, CompareArgs, FailOn, RevisionPair},
     compare::Outcome,
     console::{Console, announcement},
@@ -117,13 +116,4 @@ fn merged(args: &CiMergeArgs) -> Result<Exit> {
         job.publish_failure(error)?;
     }
     result
-}
-
-/// The host for comments of a service, if it has any.
-const fn host(provider: Provider) -> Option<crate::forge::Host> {
-    match provider {
-        Provider::Github => Some(crate::forge::Host::Github),
-        Provider::Gitlab => Some(crate::forge::Host::Gitlab),
-        Provider::None => None,
-    }
 }

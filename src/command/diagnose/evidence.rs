@@ -409,7 +409,7 @@ fn own_notes(executions: &[&Execution], metric: &Metric) -> Vec<String> {
     }
     if executions.iter().any(|one| matches!(one.schedule, Schedule::Interleaved(_))) {
         notes.push(
-            "it took turns with another version, whose memory and caches it shared: a diagnosis of its own tells \
+            "it ran interleaved with another version, whose memory and caches it shared: a diagnosis of its own tells \
              more"
                 .to_owned(),
         );

@@ -74,10 +74,10 @@ fn interleaving_is_explained_if_it_was_used() {
     };
     let rows = [row("a", unchanged(), Some(STEADY)), row("b", doubt, Some(STEADY))];
     let without = explain(Expected::NothingFlagged, &rows).text;
-    assert!(!without.contains("turns"), "{without}");
+    assert!(!without.contains("interleaved"), "{without}");
     let with = explain(Expected::NothingFlagged, &rows.map(taken)).text;
     let about = with.strip_prefix(&without).unwrap();
-    assert!(about.starts_with(" Both commits ran at once on one CPU and took turns"), "{about}");
+    assert!(about.starts_with(" Both commits ran interleaved on one CPU"), "{about}");
     assert!(about.ends_with("nothing changed: here for 1 of 2 benchmarks."), "{about}");
 }
 

@@ -70,7 +70,7 @@ fn turbo(root: &Root<'_>) -> Finding {
         Some(true) => Finding::rbench(
             CHECK,
             format!("on{amd}"),
-            "versions that take turns on one CPU have the same clock rates",
+            "versions interleaved on one CPU have the same clock rates",
         ),
         Some(false) => Finding::ok(CHECK, format!("off{amd}")),
         None if root.is_virtual() => {
@@ -220,7 +220,7 @@ fn host(root: &Root<'_>) -> Finding {
     const CHECK: &str = "virtual-machine";
     if root.is_virtual() {
         let why =
-            "other machines on the host disturb; both versions meet the same where they take turns";
+            "other machines on the host disturb; interleaved versions are disturbed alike";
         Finding::never(CHECK, "yes", why)
     } else {
         Finding::ok(CHECK, "no, as far as it shows")

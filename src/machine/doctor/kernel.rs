@@ -30,7 +30,7 @@ fn aslr(root: &Root<'_>) -> Finding {
         Some(_) => Finding::rbench(
             CHECK,
             "on",
-            "executions in turns go without it; all others begin in an initial state drawn by the seed",
+            "interleaved executions run without it; all others start in an initial state drawn from the seed",
         ),
     }
 }

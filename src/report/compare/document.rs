@@ -279,7 +279,7 @@ impl ComparisonReport {
         let names: BTreeSet<&str> = used.iter().map(|(_, name)| *name).collect();
         match (used.first(), used.last()) {
             (Some((_, alone)), Some((_, interleaved))) if names.len() > 1 => {
-                Some(format!("estimator {interleaved} in turns and {alone} otherwise"))
+                Some(format!("estimator {interleaved} where interleaved, {alone} otherwise"))
             }
             (Some((_, name)), _) => Some(format!("estimator {name}")),
             _ => self.outcome.criteria.estimator.map(|asked| format!("estimator {}", asked.name())),

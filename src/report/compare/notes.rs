@@ -140,7 +140,7 @@ impl ComparisonReport {
         let note = |(reason, benchmarks): (InterleavingUnavailable, Vec<&Benchmark>)| {
             let names = list(benchmarks.into_iter().map(|benchmark| names.name(benchmark)));
             format!(
-                "measured one execution after the other, not in turns, because {reason}: {names}"
+                "measured sequentially, because {reason}: {names}"
             )
         };
         benchmarks.into_iter().map(note).collect()

@@ -356,7 +356,7 @@ fn header_names_the_estimators() {
     let of = |rows: Vec<DecidedRow>| line(&shown(Outcome { rows, ..nothing() }));
     assert!(of(vec![alone.clone()]).starts_with("estimator minimum, rule "));
     assert!(of(vec![paired.clone()]).starts_with("estimator pairwise, rule "));
-    let both = "estimator pairwise in turns and minimum otherwise, rule ";
+    let both = "estimator pairwise where interleaved, minimum otherwise, rule ";
     assert!(of(vec![alone, paired]).starts_with(both));
     assert!(of(vec![identical("a")]).starts_with("rule "));
     let criteria = Criteria { estimator: Some(Estimator::Median), ..Criteria::default() };

@@ -91,7 +91,7 @@ impl Examination {
     /// A warning that the control shares, in a sentence.
     fn machine_warning(&self, warning: &Warning) -> String {
         format!(
-            "{}; but the control, a loop in registers that is steady, was measured in turns with it and shows the \
+            "{}; but the control, a loop in registers that is steady, was interleaved with it and shows the \
              same, so this may well be the machine",
             self.words(warning).finding
         )

@@ -1,6 +1,6 @@
 //! The tables of Haveraaen & Hundvebakke 2001, for the user's own benchmark.
 
-use super::{Conditions, sections::Line};
+use super::{Conditions, line::Line};
 use crate::{
     diagnosis::{Candidate, Candidates, Precision},
     report::{

@@ -5,6 +5,7 @@ mod document;
 mod estimators;
 mod findings;
 pub(super) mod json;
+mod line;
 mod plots;
 mod scale;
 mod sections;

@@ -1,9 +1,30 @@
 //! Maps values to positions: the ends of an axis, and the round numbers on it. Pure.
 
-use super::svg::Axis;
-
 /// The approximate number of labels at an axis.
 const TICKS: f64 = 6.0;
+
+/// An axis.
+#[derive(Clone, Debug, Default)]
+pub struct Axis {
+    /// The quantity, with its unit.
+    pub label: String,
+    /// True for a logarithmic axis.
+    pub logarithmic: bool,
+    /// Names in place of numbers, for 0, 1, 2 and so on.
+    pub names: Vec<String>,
+}
+
+impl Axis {
+    /// An axis with equal steps.
+    pub fn linear(label: impl Into<String>) -> Self {
+        Self { label: label.into(), ..Self::default() }
+    }
+
+    /// An axis with equal factors.
+    pub fn logarithmic(label: impl Into<String>) -> Self {
+        Self { logarithmic: true, ..Self::linear(label) }
+    }
+}
 
 /// The scale of an axis.
 #[derive(Clone, Debug)]

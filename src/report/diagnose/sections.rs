@@ -4,6 +4,7 @@
 use super::{
     Examination, ExaminedLength, ExaminedPrologue,
     estimators::estimators,
+    line::Line,
     sentence::{factor, relative},
     small::{self, between, curve, parts, sparkline},
 };
@@ -29,15 +30,6 @@ pub struct Section {
     pub paper: &'static str,
     /// The answer.
     pub lines: Vec<Line>,
-}
-
-/// A part of an answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Line {
-    /// A sentence, which may be wrapped.
-    Prose(String),
-    /// A plot or a table of several lines, which must not be wrapped.
-    Block(String),
 }
 
 /// The questions and their papers, in the order of the report.

@@ -1,7 +1,7 @@
 //! Draws charts as SVG: lines, dots and marks in panels, with axes. Escapes every text, so that
 //! nothing in a chart is markup.
 
-use super::scale::{Scale, decimals};
+use super::scale::{Axis, Scale, decimals};
 use crate::report::{escape::escape_untrusted, table::shorten};
 
 /// The width of a document, in pixels: small, so that its text is legible when a phone shows it
@@ -38,17 +38,6 @@ pub struct Panel {
     pub shapes: Vec<Shape>,
     /// Vertical lines, with their labels.
     pub marks: Vec<(f64, String)>,
-}
-
-/// An axis.
-#[derive(Clone, Debug, Default)]
-pub struct Axis {
-    /// The quantity, with its unit.
-    pub label: String,
-    /// True for a logarithmic axis.
-    pub logarithmic: bool,
-    /// Names in place of numbers, for 0, 1, 2 and so on.
-    pub names: Vec<String>,
 }
 
 /// A drawn series of points.
@@ -158,7 +147,7 @@ impl Panel {
                 "<path d=\"M{at:.1} {bottom}v4\" class=\"axis\" stroke=\"#888888\"/>\
                  <text x=\"{at:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>\n",
                 bottom + 17.0,
-                escaped(&self.x.tick(*tick, digits))
+                escaped(&tick(&self.x, *tick, digits))
             );
         }
         let digits = decimals(&y.ticks);
@@ -170,7 +159,7 @@ impl Panel {
                 WIDTH - right,
                 left - 6.0,
                 at + 4.0,
-                escaped(&self.y.tick(*tick, digits))
+                escaped(&tick(&self.y, *tick, digits))
             );
         }
         svg + &format!(
@@ -213,26 +202,15 @@ impl Panel {
     }
 }
 
-impl Axis {
-    /// An axis with equal steps.
-    pub fn linear(label: impl Into<String>) -> Self {
-        Self { label: label.into(), ..Self::default() }
-    }
-
-    /// An axis with equal factors.
-    pub fn logarithmic(label: impl Into<String>) -> Self {
-        Self { logarithmic: true, ..Self::linear(label) }
-    }
-
-    fn tick(&self, at: f64, digits: usize) -> String {
-        let name =
-            self.names.iter().enumerate().find(|(index, _)| (*index as f64 - at).abs() < 1e-9);
-        match name {
-            Some((_, name)) => shorten(name, LETTERS / self.names.len()),
-            None if !self.names.is_empty() => String::new(),
-            None if self.logarithmic => format!("{at}"),
-            None => format!("{at:.digits$}"),
-        }
+/// The label of a position.
+fn tick(axis: &Axis, at: f64, digits: usize) -> String {
+    let name =
+        axis.names.iter().enumerate().find(|(index, _)| (*index as f64 - at).abs() < 1e-9);
+    match name {
+        Some((_, name)) => shorten(name, LETTERS / axis.names.len()),
+        None if !axis.names.is_empty() => String::new(),
+        None if axis.logarithmic => format!("{at}"),
+        None => format!("{at:.digits$}"),
     }
 }
 

@@ -41,10 +41,10 @@ mod tests {
 
     fn report(found: &str) -> DoctorReport {
         let findings = vec![
-            Finding::ok("turns", "two processes took turns"),
+            Finding::ok("interleaving", "two processes ran interleaved"),
             Finding::user("load", "1.51 per core", "ps -eo pcpu,comm").that_matters(),
             Finding::user("smt", found, "echo off | sudo tee /sys/devices/system/cpu/smt/control"),
-            Finding::rbench("turbo", "on", "versions that take turns have the same clock rates"),
+            Finding::rbench("turbo", "on", "interleaved versions have the same clock rates"),
             Finding::never("virtual-machine", "yes", "other machines on the host disturb"),
             Finding::ok("swap", "none"),
         ];

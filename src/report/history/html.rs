@@ -8,7 +8,7 @@ use askama::Template;
 use super::{
     BenchmarkHistory, Event, HistoryReport, HistoryRow, Series,
     compared::Shown,
-    html_row::{Limits, Row},
+    html_row::{Limits, Row, end_text},
 };
 use crate::{
     error::Result,
@@ -227,12 +227,6 @@ impl Ends {
         let [first, last] = [&self.first, &self.last].map(end_text);
         format!("From {first} to {last}")
     }
-}
-
-/// The label of a version at the end of an axis: `1a2b3c4, 2026-11-02`.
-pub(super) fn end_text(version: &Version) -> String {
-    let day = version.time.map_or_else(String::new, |time| format!(", {}", date::day(time)));
-    escape_untrusted(&(version.short() + &day)).into_owned()
 }
 
 impl Series {

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::{BenchmarkHistory, HistoryRow, ReferenceVersion, html::end_text};
+use super::{BenchmarkHistory, HistoryRow, ReferenceVersion};
 use crate::{
     model::{Unit, Version},
     report::{
@@ -241,4 +241,10 @@ fn version_fields(row: &HistoryRow, limits: &Limits, unit: Unit) -> VersionField
         verdict: kind.map_or_else(String::new, |kind| format!("{}{across}", kind.name())),
         subject: escape_untrusted(&row.version.summary).into_owned(),
     }
+}
+
+/// The label of a version at the end of an axis: `1a2b3c4, 2026-11-02`.
+pub(super) fn end_text(version: &Version) -> String {
+    let day = version.time.map_or_else(String::new, |time| format!(", {}", date::day(time)));
+    escape_untrusted(&(version.short() + &day)).into_owned()
 }

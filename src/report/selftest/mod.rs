@@ -107,7 +107,7 @@ impl ModeResult {
 /// The name of a mode for people.
 pub const fn name_of(mode: Mode) -> &'static str {
     match mode {
-        Mode::Interleaved => "in turns",
+        Mode::Interleaved => "interleaved",
         Mode::Sequential => "one after the other",
     }
 }

@@ -111,7 +111,7 @@ fn noisy_machine_gets_advice() {
     let report = report(&["parse"], &USUAL, Reported::Neither);
     let text = text(&report);
     for part in [
-        "in turns: fit to judge, as far as 8 rows tell.",
+        "interleaved: fit to judge, as far as 8 rows tell.",
         "It is noisy: only 0 of 8 rows were shown to be unchanged at 1 %",
     ] {
         assert!(text.replace("\n  ", " ").contains(part), "{text}");

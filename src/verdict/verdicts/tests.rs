@@ -420,7 +420,7 @@ fn mixed_modes_are_not_compared() {
             let criteria = Criteria { estimator, ..Criteria::default() };
             let row = decided_in_modes(stages, &criteria);
             let Verdict::NotComparable { reason } = &row.verdict else { panic!("{row:?}") };
-            assert!(reason.starts_with("some of its executions took turns"), "{reason}");
+            assert!(reason.starts_with("some of its executions were interleaved"), "{reason}");
             assert_eq!((row.stages.len(), row.interleaving), (0, None));
         }
     }
@@ -452,7 +452,7 @@ fn two_experiments_are_compared_in_equal_modes() {
     let different = Relation::Incomparable { versions, reasons: vec!["settings".to_owned()] };
     for relation in [&across, &different] {
         let mixed = row(&[(base, INTERLEAVED), (head, ALONE), (head, ALONE)], relation);
-        refused(&mixed, "took turns");
+        refused(&mixed, "were interleaved");
     }
     let alike = row(&[(base, INTERLEAVED), (head, INTERLEAVED), (head, INTERLEAVED)], &across);
     assert!(alike.decisive().is_some(), "{:?}", alike.verdict);

@@ -152,16 +152,16 @@ fn sequential_benchmarks_are_grouped_by_reason() {
     ];
     let report = shown(Outcome { rows, ..nothing() });
     let text = style::plain(&report.text(200));
-    let head = "measured one execution after the other, not in turns, because";
+    let head = "measured sequentially, because";
     let of_program = format!("{head} a whole program is measured: tool\n");
     let of_threads =
         format!("{head} it has other threads or child processes that work: pool, a|b\n");
     assert!(text.contains(&(of_program + &of_threads)), "{text}");
     let markdown = report.markdown();
-    let entry = "\n- measured one execution after the other, not in turns, because it has other \
+    let entry = "\n- measured sequentially, because it has other \
                  threads or child processes that work: pool, a\\|b\n";
     assert!(markdown.contains(entry), "{markdown}");
-    assert_eq!(markdown.matches("not in turns").count(), 2);
+    assert_eq!(markdown.matches("measured sequentially").count(), 2);
 
     let json: serde_json::Value = serde_json::from_str(&report.json().unwrap()).unwrap();
     let measured = |index: usize| {
