@@ -84,7 +84,7 @@ pub fn short_page(comparison: &Comparison, links: &Links) -> String {
     let mut document = headed(comparison);
     document.add(comparison.both().map(|one| Block::Paragraph(one.sentences())));
     let more = format!("\nThe report has the rows{}.\n", links.text());
-    markdown_within(&document, super::COMMENT_ROOM) + &more
+    markdown_within(&document, COMMENT_ROOM) + &more
 }
 
 fn headed(comparison: &Comparison) -> Document {

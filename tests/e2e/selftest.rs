@@ -131,9 +131,7 @@ fn dry_run_prints_the_plan_and_measures_nothing() {
     let project = TestProject::of("compared");
     let outcome =
         project.rbench(&["selftest", "--dry-run", "--config", "build.strategy=relink"]).ok();
-    outcome.assert_stderr_has(&[
-        "benchmark",
-        "interleaved and sequential; measuring takes at least",
-    ]);
+    outcome
+        .assert_stderr_has(&["benchmark", "interleaved and sequential; measuring takes at least"]);
     assert_eq!(outcome.stdout(), "");
 }

@@ -9,12 +9,12 @@ mod versions;
 use std::{
     collections::{BTreeMap, HashMap},
     rc::Rc,
-    time::{Duration, SystemTime},
+    time::SystemTime,
 };
 
 use self::{
-    finder::Finder,
     comparisons::{Comparisons, SampleLimits, Subject},
+    finder::Finder,
     merges::named_merges,
     versions::Versions,
 };
@@ -31,7 +31,6 @@ use crate::{
     measure::{ExperimentSettings, Runner},
     model::{Benchmark, Version},
     process::{Interrupt, SavedHandler},
-    project::Project,
     report::{
         bisect::{
             BisectReport, CONFIDENCE, Commit, CommitPlace, Merged, Outcome, SearchedBenchmark,

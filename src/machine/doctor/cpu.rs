@@ -219,8 +219,7 @@ fn clocksource(root: &Root<'_>) -> Finding {
 fn host(root: &Root<'_>) -> Finding {
     const CHECK: &str = "virtual-machine";
     if root.is_virtual() {
-        let why =
-            "other machines on the host disturb; interleaved versions are disturbed alike";
+        let why = "other machines on the host disturb; interleaved versions are disturbed alike";
         Finding::never(CHECK, "yes", why)
     } else {
         Finding::ok(CHECK, "no, as far as it shows")

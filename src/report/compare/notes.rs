@@ -139,9 +139,7 @@ impl ComparisonReport {
         }
         let note = |(reason, benchmarks): (InterleavingUnavailable, Vec<&Benchmark>)| {
             let names = list(benchmarks.into_iter().map(|benchmark| names.name(benchmark)));
-            format!(
-                "measured sequentially, because {reason}: {names}"
-            )
+            format!("measured sequentially, because {reason}: {names}")
         };
         benchmarks.into_iter().map(note).collect()
     }

@@ -1,8 +1,8 @@
 //! The report of `diagnose` for people: first the warnings, then each question.
 
 use super::{
-    Conditions, DiagnosisReport, Examination, ExaminedBenchmark, NotExamined,
-    sections::{Line, Section},
+    Conditions, DiagnosisReport, Examination, ExaminedBenchmark, NotExamined, line::Line,
+    sections::Section,
 };
 use crate::{
     diagnosis::Warning,

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use super::{
     Examination, ExaminedBenchmark,
-    svg::{Axis, Kind, Panel, Shape, document},
+    scale::Axis,
+    svg::{Kind, Panel, Shape, document},
 };
 use crate::{
     diagnosis::{Densities, Segments},

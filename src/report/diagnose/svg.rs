@@ -147,7 +147,7 @@ impl Panel {
                 "<path d=\"M{at:.1} {bottom}v4\" class=\"axis\" stroke=\"#888888\"/>\
                  <text x=\"{at:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>\n",
                 bottom + 17.0,
-                escaped(&tick(&self.x, *tick, digits))
+                escaped(&label(&self.x, *tick, digits))
             );
         }
         let digits = decimals(&y.ticks);
@@ -159,7 +159,7 @@ impl Panel {
                 WIDTH - right,
                 left - 6.0,
                 at + 4.0,
-                escaped(&tick(&self.y, *tick, digits))
+                escaped(&label(&self.y, *tick, digits))
             );
         }
         svg + &format!(
@@ -203,9 +203,8 @@ impl Panel {
 }
 
 /// The label of a position.
-fn tick(axis: &Axis, at: f64, digits: usize) -> String {
-    let name =
-        axis.names.iter().enumerate().find(|(index, _)| (*index as f64 - at).abs() < 1e-9);
+fn label(axis: &Axis, at: f64, digits: usize) -> String {
+    let name = axis.names.iter().enumerate().find(|(index, _)| (*index as f64 - at).abs() < 1e-9);
     match name {
         Some((_, name)) => shorten(name, LETTERS / axis.names.len()),
         None if !axis.names.is_empty() => String::new(),
