@@ -108,7 +108,7 @@ impl ModeResult {
 pub const fn name_of(mode: Mode) -> &'static str {
     match mode {
         Mode::Interleaved => "interleaved",
-        Mode::Sequential => "one after the other",
+        Mode::Sequential => "sequential",
     }
 }
 
