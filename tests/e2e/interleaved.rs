@@ -237,7 +237,7 @@ fn interleaved_results_do_not_count_once_it_is_unavailable() {
     let outcome = compare(&project, &ONLY).program(&program).ok();
     outcome.assert_stderr_has(&[
         "cannot open a file under the number 253",
-        "executed one after the other",
+        "run sequentially",
     ]);
     outcome.assert_stdout_has(&["because the interleaving library cannot be used:"]);
     assert_finished(&project, Some(InterleavingUnavailable::NoLibrary));

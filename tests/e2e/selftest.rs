@@ -80,7 +80,7 @@ fn selftest_leaves_neither_results_nor_changes() {
     let outcome =
         project.rbench(&[&QUICK[..], &[".", "--filter", "steady"], &arguments].concat()).run();
     assert!(matches!(outcome.status().code(), Some(0 | 1)), "{}", outcome.told());
-    outcome.assert_stdout_has(&["1 benchmark of . (", "one after the other: ", "noise floor"]);
+    outcome.assert_stdout_has(&["1 benchmark of . (", "sequential: ", "noise floor"]);
     assert!(fs::read_to_string(file).unwrap().starts_with("### Self-test"));
     let after = snapshot();
     for path in after.keys() {
