@@ -75,14 +75,22 @@ impl CommandLine for GivenOptions {
                 cli.find_subcommand(subcommand).into_iter().flat_map(Command::get_arguments);
             known.any(|argument| argument.get_long() == Some(name))
         };
+        // A key of bench.toml matters to a command that has an option of the key's table.
+        let matters =
+            |name: &str, value: Option<&str>| match value.and_then(|it| it.split_once('.')) {
+                Some(("experiment", _)) if name == "config" => has("builds") && has("measurements"),
+                Some(("verdict" | "metric", _)) if name == "config" => has("min-effect"),
+                Some(("gate", _)) if name == "config" => has("also-base"),
+                _ => true,
+            };
         let given = self.0.iter().map(|(name, value)| (name.as_str(), value.as_deref()));
-        let carried = given.filter(|(name, _)| {
+        let carried = given.filter(|(name, value)| {
             let replaced = options.iter().any(|(other, _)| {
                 // A suggested number of builds may take longer than the given budget.
                 let is_number = matches!(*other, "builds" | "executions");
                 other == name || *name == "budget" && is_number
             });
-            !replaced && !OWN.contains(name) && has(name)
+            !replaced && !OWN.contains(name) && has(name) && matters(name, *value)
         });
         let options = options.iter().copied().chain(carried);
         let options = options.map(|(name, value)| option(name, value));

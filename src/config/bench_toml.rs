@@ -203,6 +203,9 @@ impl BenchToml {
                     format!("{key} = {}", serde_json::Value::from(value.trim())).parse()
                 })
                 .map_err(|error: toml::de::Error| refused(setting, &error))?;
+            if table.get("build").is_some_and(|build| build.get("cargo-args").is_some()) {
+                return Err(refused(setting, &"use --cargo-arg, whose secrets no report repeats"));
+            }
             for (name, value) in table {
                 let toml::Value::Table(keys) = value else {
                     return Err(refused(setting, &"it names no table"));

@@ -110,7 +110,9 @@ fn several_files_of_one_comparison_agree() {
     assert_eq!(changing["reason"]["kind"], "confirmed");
     assert_eq!(changing["change"], changing["stages"][1]["change"]);
     for told in [&text, &markdown] {
-        for part in ["changing", "regressed", "cargo rbench diff HEAD~1 HEAD --bench work", "new"] {
+        for part in
+            ["changing", "regressed", "cargo rbench diff HEAD~1 HEAD", "--bench work", "new"]
+        {
             assert!(told.contains(part), "no {part} in {told}");
         }
     }

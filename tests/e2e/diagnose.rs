@@ -67,8 +67,8 @@ fn diagnosis_is_shown_again_from_stored_results() {
     let again = again.json("diagnose");
     let again = only(&again);
     for finding in [
-        "/conditions/sample_sizes",
-        "/conditions/experiments",
+        "/sample_sizes",
+        "/experiments",
         "/trend",
         "/level_shifts",
         "/order_effect",

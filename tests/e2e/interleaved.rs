@@ -235,10 +235,7 @@ fn interleaved_results_do_not_count_once_it_is_unavailable() {
     let few_files = format!("ulimit -n 240\nexec '{PROGRAM}' \"$@\"");
     let program = script(&project.beside("with-few-files"), &few_files);
     let outcome = compare(&project, &ONLY).program(&program).ok();
-    outcome.assert_stderr_has(&[
-        "cannot open a file under the number 253",
-        "run sequentially",
-    ]);
+    outcome.assert_stderr_has(&["cannot open a file under the number 253", "run sequentially"]);
     outcome.assert_stdout_has(&["because the interleaving library cannot be used:"]);
     assert_finished(&project, Some(InterleavingUnavailable::NoLibrary));
 }

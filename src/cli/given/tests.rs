@@ -156,3 +156,17 @@ fn word_that_is_no_revision_may_be_a_filter() {
         assert_eq!(given.as_filter("list", ".", revision), None, "{revision}");
     }
 }
+
+#[test]
+fn config_is_carried_to_commands_that_its_table_is_about() {
+    let given = given(
+        "--config build.strategy=relink --config experiment.warm-up=9ms --config gate.min-effect=2%",
+    );
+    let build = "--config build.strategy=relink";
+    let experiment = "--config experiment.warm-up=9ms";
+    let base = "cargo rbench";
+    assert_eq!(given.suggest("diff", &[], &[]), format!("{base} diff {build}"));
+    assert_eq!(given.suggest("run", &[], &[]), format!("{base} run {build} {experiment}"));
+    let all = format!("{build} {experiment} --config gate.min-effect=2%");
+    assert_eq!(given.suggest("compare", &[], &[]), format!("{base} compare {all}"));
+}

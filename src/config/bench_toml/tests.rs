@@ -153,6 +153,7 @@ fn config_options_override_keys_of_the_file() {
         ("build", "cannot use --config build"),
         ("tool.x=1", "unknown field `tool`"),
         ("command.x=1", "command"),
+        ("build.cargo-args=['-Zx']", "use --cargo-arg"),
     ] {
         let refusal = set(text, &[setting]).unwrap_err().to_string();
         assert!(refusal.contains(reason), "{setting}: {refusal}");
