@@ -28,7 +28,7 @@ pub fn run(command: &mut Command, what: impl Fn() -> String) -> Result<Output> {
     run_or(command, Exit::Build, what)
 }
 
-/// Like [`run`], with another exit code if the tool runs and fails, for tools that work on something of the user's.
+/// Like `run`, with another exit code if the tool runs and fails, for tools that work on something of the user's.
 pub fn run_or(command: &mut Command, exit: Exit, what: impl Fn() -> String) -> Result<Output> {
     end_with_this_process(command, Signal::KILL);
     info!("running: {}", shown(command));
