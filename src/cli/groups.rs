@@ -305,3 +305,19 @@ impl OutputFile {
         Ok(Self { path, format })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quick_sets_only_sample_sizes_that_were_not_typed() {
+        let sampling = SamplingOptions { measurements: Some(9), ..SamplingOptions::default() };
+        let typed = MeasureArgs { quick: true, sampling, ..MeasureArgs::default() };
+        let options = typed.options(Mode::Interleaved);
+        let quick = SamplingOptions::quick(Mode::Interleaved);
+        assert_eq!(options, SamplingOptions { measurements: Some(9), ..quick });
+        let plain = MeasureArgs { quick: false, ..typed };
+        assert_eq!(plain.options(Mode::Interleaved), sampling);
+    }
+}

@@ -61,3 +61,16 @@ impl Impact {
             && self.uncertainties.is_empty()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn impact_is_nothing_only_without_any_uncertainty() {
+        assert!(Impact::default().is_nothing());
+        let uncertain =
+            Impact { uncertainties: vec!["not traced".to_owned()], ..Impact::default() };
+        assert!(!uncertain.is_nothing());
+    }
+}
