@@ -30,7 +30,8 @@ pub use explain::ExplainArgs;
 pub use given::GivenOptions;
 pub use groups::{
     CompileArgs, ExperimentArgs, FailOn, FilterArgs, Format, GateArgs, LayoutArgs, MeasureArgs,
-    OutputArgs, OutputFile, OutputFileArgs, ReportArgs, ReportFormat, TargetArgs, VerdictArgs,
+    OutputArgs, OutputFile, OutputFileArgs, ProjectArgs, ReportArgs, ReportFormat, TargetArgs,
+    VerdictArgs,
 };
 pub use init::{InitArgs, Service};
 pub use plan::PlanArgs;

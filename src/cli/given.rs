@@ -76,13 +76,15 @@ impl CommandLine for GivenOptions {
             known.any(|argument| argument.get_long() == Some(name))
         };
         // A key of bench.toml matters to a command that has an option of the key's table.
-        let matters =
-            |name: &str, value: Option<&str>| match value.and_then(|it| it.split_once('.')) {
-                Some(("experiment", _)) if name == "config" => has("builds") && has("measurements"),
-                Some(("verdict" | "metric", _)) if name == "config" => has("min-effect"),
-                Some(("gate", _)) if name == "config" => has("also-base"),
+        let matters = |name: &str, value: Option<&str>| {
+            let key = value.filter(|_| name == "config").and_then(|key| key.split_once('.'));
+            match key.map(|(table, _)| table) {
+                Some("experiment") => has("builds") && has("measurements"),
+                Some("verdict" | "metric") => has("min-effect"),
+                Some("gate") => has("also-base"),
                 _ => true,
-            };
+            }
+        };
         let given = self.0.iter().map(|(name, value)| (name.as_str(), value.as_deref()));
         let carried = given.filter(|(name, value)| {
             let replaced = options.iter().any(|(other, _)| {

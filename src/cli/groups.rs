@@ -31,6 +31,17 @@ impl FilterArgs {
     }
 }
 
+/// Options that select the project and its settings.
+#[derive(Clone, Debug, Default, Args)]
+pub struct ProjectArgs {
+    /// The manifest of the workspace [default: that of the current directory]
+    #[arg(long, value_name = "PATH")]
+    pub manifest_path: Option<PathBuf>,
+    /// Set a key of bench.toml for this command only, for example --config verdict.rule=overlap; may be repeated.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub config: Vec<String>,
+}
+
 /// Filters of bench targets.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Bench targets")]
@@ -48,12 +59,9 @@ pub struct TargetArgs {
     /// Exclude bench targets of this package; may be repeated.
     #[arg(long, value_name = "NAME")]
     pub exclude: Vec<String>,
-    /// The manifest of the workspace [default: that of the current directory]
-    #[arg(long, value_name = "PATH")]
-    pub manifest_path: Option<PathBuf>,
-    /// Set a key of bench.toml for this command only, for example --config verdict.rule=overlap; may be repeated.
-    #[arg(long, value_name = "KEY=VALUE")]
-    pub config: Vec<String>,
+    /// The project.
+    #[command(flatten)]
+    pub project: ProjectArgs,
 }
 
 impl From<&TargetArgs> for TargetFilter {

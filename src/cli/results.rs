@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{CriteriaOptions, FilterArgs, Format, GivenOptions, OutputFileArgs, ReportFormat};
+use super::{
+    CriteriaOptions, FilterArgs, Format, GivenOptions, OutputFileArgs, ProjectArgs, ReportFormat,
+};
 
 /// Filters of bench targets, for commands that compile nothing.
 #[derive(Debug, Args)]
@@ -16,12 +18,9 @@ pub struct StoredTargetArgs {
     /// Only bench targets with this name; may be repeated.
     #[arg(long, value_name = "NAME")]
     pub bench: Vec<String>,
-    /// The manifest of the workspace [default: that of the current directory]
-    #[arg(long, value_name = "PATH")]
-    pub manifest_path: Option<PathBuf>,
-    /// Set a key of bench.toml for this command only, for example --config verdict.rule=overlap; may be repeated.
-    #[arg(long, value_name = "KEY=VALUE")]
-    pub config: Vec<String>,
+    /// The project.
+    #[command(flatten)]
+    pub project: ProjectArgs,
 }
 
 /// `cargo rbench history`.
@@ -111,12 +110,9 @@ pub struct ExportArgs {
     /// The file to write; `-` for standard output.
     #[arg(default_value = "-", value_name = "FILE")]
     pub file: PathBuf,
-    /// The manifest of the workspace [default: that of the current directory]
-    #[arg(long, value_name = "PATH")]
-    pub manifest_path: Option<PathBuf>,
-    /// Set a key of bench.toml for this command only, for example --config verdict.rule=overlap; may be repeated.
-    #[arg(long, value_name = "KEY=VALUE")]
-    pub config: Vec<String>,
+    /// The project.
+    #[command(flatten)]
+    pub project: ProjectArgs,
 }
 
 /// `cargo rbench import`.
@@ -125,10 +121,7 @@ pub struct ImportArgs {
     /// A file that `export` wrote; `-` for standard input.
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// The manifest of the workspace [default: that of the current directory]
-    #[arg(long, value_name = "PATH")]
-    pub manifest_path: Option<PathBuf>,
-    /// Set a key of bench.toml for this command only, for example --config verdict.rule=overlap; may be repeated.
-    #[arg(long, value_name = "KEY=VALUE")]
-    pub config: Vec<String>,
+    /// The project.
+    #[command(flatten)]
+    pub project: ProjectArgs,
 }

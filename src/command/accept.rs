@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use super::stored_project;
 use crate::{
     cli::AcceptArgs,
     compare::archive,
@@ -11,7 +12,6 @@ use crate::{
     escape::escape_untrusted,
     harness::Filter,
     model::{Benchmark, Version},
-    project::Project,
     report::{
         quantity::{changed, exact},
         sentence,
@@ -24,7 +24,7 @@ use crate::{
 /// Finds the newest stored regression of the benchmark, and adds it to the file.
 pub fn run(args: &AcceptArgs) -> Result<Exit> {
     let console = Console::attach();
-    let project = Project::find(args.target.manifest_path.as_deref(), &args.target.config)?;
+    let project = stored_project(&args.target.project)?;
     let mut file = AcceptedToml::read(&project.workspace)?;
     let head = project.repository.resolve(&args.revision)?;
     let Some(commit) = head.commit.clone().filter(|_| !head.dirty) else {

@@ -133,10 +133,16 @@ pub fn report(outcome: Outcome, policy: ExitPolicy, args: &CompareArgs) -> Compa
 
 /// The policy that maps verdicts to the exit code.
 pub fn policy(project: &Project, args: &VerdictArgs) -> ExitPolicy {
+    let metrics = deciding(&project.file, args.fail_on.metric());
+    ExitPolicy { metrics, ..policy_of_flag(args.fail_on) }
+}
+
+/// The policy that the flag alone selects.
+pub fn policy_of_flag(fail_on: FailOn) -> ExitPolicy {
     ExitPolicy {
-        ignores_regressions: args.fail_on == FailOn::Never,
-        inconclusive: args.fail_on == FailOn::Inconclusive,
-        metrics: deciding(&project.file, args.fail_on.metric()),
+        ignores_regressions: fail_on == FailOn::Never,
+        inconclusive: fail_on == FailOn::Inconclusive,
+        metrics: Vec::new(),
     }
 }
 

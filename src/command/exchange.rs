@@ -7,13 +7,13 @@ use std::{
     path::Path,
 };
 
+use super::stored_project;
 use crate::{
     cli::{ExportArgs, ImportArgs},
     compare::archive,
     console::Console,
     error::{Context, Error, Exit, Result},
     process::Interrupt,
-    project::Project,
     report::quantity::count,
     store::{Imported, Store},
 };
@@ -24,7 +24,7 @@ const STANDARD: &str = "-";
 /// Exports all stored results.
 pub fn export(args: &ExportArgs) -> Result<Exit> {
     let console = Console::attach();
-    let project = Project::find(args.manifest_path.as_deref(), &args.config)?;
+    let project = stored_project(&args.project)?;
     let store = archive::store(&project, &console, &args.given)?;
     if args.file == Path::new(STANDARD) {
         Console::stream(|out| store.export(out))?;
@@ -115,7 +115,7 @@ fn same_file(file: &Path, real: &Path) -> bool {
 /// Imports all results of a file.
 pub fn import(args: &ImportArgs) -> Result<Exit> {
     let console = Console::attach();
-    let project = Project::find(args.manifest_path.as_deref(), &args.config)?;
+    let project = stored_project(&args.project)?;
     let mut name = args.file.display().to_string();
     let mut from: Box<dyn BufRead> = if args.file == Path::new(STANDARD) {
         "standard input".clone_into(&mut name);

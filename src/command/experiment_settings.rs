@@ -5,7 +5,7 @@ use crate::{
     cli::{
         CompileArgs, DiagnoseArgs, ExperimentArgs, ExplainArgs, LayoutArgs, MeasureArgs, TargetArgs,
     },
-    config::{BenchToml, BuildSettings, Purpose, SamplingConfigs, SamplingOptions, StoppingRule},
+    config::{BenchToml, BuildSettings, Purpose, SamplingConfigs, StoppingRule},
     harness::Filter,
     measure::ExperimentSettings,
 };
@@ -42,23 +42,17 @@ impl ExperimentSettings {
     pub fn for_diagnosis(file: &BenchToml, typed: &DiagnoseArgs) -> Self {
         let DiagnoseArgs { filter, layout, target, compile, effort, .. } = typed;
         let purpose = Purpose::OneVersion;
-        let measure = MeasureArgs::default();
+        let all = Self::assemble(
+            file,
+            (&filter.patterns(), filter.exact),
+            (target, compile),
+            (&MeasureArgs::default(), layout, purpose),
+        );
         Self {
             efforts: SamplingConfigs::uniform(effort.typed(), purpose),
-            deadline: effort.deadline.or(SamplingConfigs::resolve(
-                file,
-                SamplingOptions::default(),
-                purpose,
-            )
-            .common()
-            .deadline),
+            deadline: effort.deadline.or(all.deadline),
             cpu: effort.cpu,
-            ..Self::assemble(
-                file,
-                (&filter.patterns(), filter.exact),
-                (target, compile),
-                (&measure, layout, purpose),
-            )
+            ..all
         }
     }
 

@@ -14,7 +14,7 @@ use changes::BenchmarkSeries;
 use path_filter::PathFilter;
 use versions::chosen;
 
-use super::{bisect, output::Output};
+use super::{bisect, output::Output, stored_project};
 use crate::{
     cli::{BisectArgs, HistoryArgs},
     compare::{Acceptances, archive},
@@ -24,7 +24,6 @@ use crate::{
     error::{Exit, Result},
     harness::Filter,
     model::{Benchmark, Metric, Stage, Version},
-    project::Project,
     report::{
         self,
         history::{self, BenchmarkHistory, HistoryReport, HistoryRow, ReferenceVersion, Series},
@@ -53,7 +52,7 @@ pub fn run(args: &HistoryArgs) -> Result<Exit> {
 
 /// Reads stored results and decides on changes. Also returns a note about accepted slowdowns, if there is one.
 fn read(args: &HistoryArgs, console: &Console) -> Result<(HistoryReport, Option<String>)> {
-    let project = Project::find(args.target.manifest_path.as_deref(), &args.target.config)?;
+    let project = stored_project(&args.target.project)?;
     project.check_tables(&["HEAD"], console)?;
     let verdicts = VerdictSettings::resolve(&project.file, &args.criteria)?;
     let patterns = args.filter.patterns();
@@ -84,7 +83,8 @@ fn confirm(args: &HistoryArgs, report: &HistoryReport, console: &Console) -> Exi
         for (BenchmarkHistory { benchmark, metric, .. }, _) in report.members(event) {
             of_metric.entry(&metric.name).or_insert((metric, Vec::new())).1.push(benchmark);
         }
-        let (range, path) = (format!("{base}..{head}"), args.target.manifest_path.as_deref());
+        let (range, path) =
+            (format!("{base}..{head}"), args.target.project.manifest_path.as_deref());
         for (metric, benchmarks) in of_metric.into_values() {
             let metrics = vec![metric.clone()];
             let criteria = CriteriaOptions { metrics, ..args.criteria.clone() };

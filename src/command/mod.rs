@@ -26,14 +26,19 @@ mod selftest;
 mod show;
 
 use crate::{
-    cli::{Cli, Command, TargetArgs},
+    cli::{Cli, Command, ProjectArgs, TargetArgs},
     error::{Exit, Result},
     project::Project,
 };
 
+/// Finds the project of a command that compiles nothing.
+fn stored_project(args: &ProjectArgs) -> Result<Project> {
+    Project::find(args.manifest_path.as_deref(), &args.config)
+}
+
 /// Finds the project of a command that compiles, with the benchmarks of `--command`.
 fn project_of(target: &TargetArgs) -> Result<Project> {
-    let mut project = Project::find(target.manifest_path.as_deref(), &target.config)?;
+    let mut project = stored_project(&target.project)?;
     project.file.run_only(&target.commands);
     Ok(project)
 }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, rc::Rc};
 
-use super::output::Output;
+use super::{output::Output, stored_project};
 use crate::{
     cli::{GivenOptions, ShowArgs},
     compare::archive,
@@ -13,7 +13,6 @@ use crate::{
     git::Repository,
     harness::Filter,
     model::{Benchmark, Execution, LayoutSeed, Metric, Stage, Unmeasured, Version},
-    project::Project,
     report::show::{ImpactFactors, ShowReport, ShownBenchmark, ShownBuild, ShownExperiment},
     shell::CommandLine,
     stats::{Criteria, Scratch, Summary, slow},
@@ -25,7 +24,7 @@ use crate::{
 pub fn run(args: &ShowArgs) -> Result<Exit> {
     let console = Console::attach();
     let output = Output::with_files(args.format, &args.output.files)?;
-    let project = Project::find(args.target.manifest_path.as_deref(), &args.target.config)?;
+    let project = stored_project(&args.target.project)?;
     project.check_tables(&[&args.revision], &console)?;
     let verdicts = VerdictSettings::resolve(&project.file, &args.criteria)?;
     let patterns = args.filter.patterns();

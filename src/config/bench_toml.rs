@@ -210,16 +210,14 @@ impl BenchToml {
                 let toml::Value::Table(keys) = value else {
                     return Err(refused(setting, &"it names no table"));
                 };
-                match all.entry(name).or_insert_with(|| toml::Table::new().into()) {
-                    toml::Value::Table(known) => known.extend(keys),
-                    _ => return Err(refused(setting, &"the file has no such table")),
+                let known = all.entry(name).or_insert_with(|| toml::Table::new().into());
+                // Nothing but tables is left of the file.
+                if let toml::Value::Table(known) = known {
+                    known.extend(keys);
                 }
             }
             let Tables { benchmark, harness, command, .. } = tables;
             let set = Tables::deserialize(all.clone()).map_err(|error| refused(setting, &error))?;
-            if !(set.benchmark.is_empty() && set.harness.is_empty() && set.command.is_empty()) {
-                return Err(refused(setting, &"only the file can have this table"));
-            }
             tables = Tables { benchmark, harness, command, ..set };
         }
         Ok(Self { tables, ..self })

@@ -16,14 +16,13 @@ use self::{
 use super::{compare, output::Output, project_of};
 use crate::{
     ci::{self, Comparison, Places},
-    cli::{CiArgs, CiCommand, CiMergeArgs, CiRunArgs, CompareArgs, FailOn, RevisionPair},
+    cli::{CiArgs, CiCommand, CiMergeArgs, CiRunArgs, CompareArgs, RevisionPair},
     compare::Outcome,
     console::{Console, announcement},
     error::{Exit, Result},
     process::{Interrupt, SavedHandler},
     project::Project,
     report::Report as _,
-    verdict::ExitPolicy,
 };
 
 /// Compares, or runs a subcommand.
@@ -52,7 +51,7 @@ fn compared(CiRunArgs { compare: args, place }: &CiRunArgs) -> Result<Exit> {
 
 fn compare_and_publish(args: &CompareArgs, job: &mut Job<'_>, console: &Console) -> Result<Exit> {
     let start = SystemTime::now();
-    let manifest = args.experiment.target.manifest_path.as_deref();
+    let manifest = args.experiment.target.project.manifest_path.as_deref();
     let versions = versions::find(&job.environment, args.versions.typed(), manifest, console)?;
     let args = CompareArgs { versions: RevisionPair::from_revisions(versions), ..args.clone() };
     let output = Output::with_files(args.report.format, &args.report.output.files)?;
@@ -67,7 +66,7 @@ fn compare_and_publish(args: &CompareArgs, job: &mut Job<'_>, console: &Console)
         return Ok(Exit::Success);
     };
     let policy = compare::policy(&project, &args.verdict);
-    let exit = outcome.exit(&policy);
+    let (exit, ignores_regressions) = (outcome.exit(&policy), policy.ignores_regressions);
     let places = places(&project, &outcome, console);
     let report = compare::report(outcome, policy, &args);
     output.write(&report)?;
@@ -75,7 +74,7 @@ fn compare_and_publish(args: &CompareArgs, job: &mut Job<'_>, console: &Console)
     if !args.stored {
         announcement::finished(console, start);
     }
-    job.publish(&report.json()?, exit, args.verdict.fail_on == FailOn::Never, &places)?;
+    job.publish(&report.json()?, exit, ignores_regressions, &places)?;
     Ok(exit)
 }
 
@@ -101,15 +100,12 @@ fn merged(args: &CiMergeArgs) -> Result<Exit> {
         job.clear()?;
         let document = ci::merge(&parts)?;
         let comparison = Comparison::parse(&document)?;
-        let exit = comparison.exit(&ExitPolicy {
-            ignores_regressions: args.fail_on == FailOn::Never,
-            inconclusive: args.fail_on == FailOn::Inconclusive,
-            ..ExitPolicy::default()
-        });
+        let policy = compare::policy_of_flag(args.fail_on);
+        let exit = comparison.exit(&policy);
         let page = ci::page(&comparison, &job.environment.links, ci::SUMMARY_ROOM);
         Console::result(&page)?;
         job.write(REPORT, &page)?;
-        job.publish(&document, exit, args.fail_on == FailOn::Never, &Places::default())?;
+        job.publish(&document, exit, policy.ignores_regressions, &Places::default())?;
         Ok(exit)
     })();
     if let Err(error) = &result {
