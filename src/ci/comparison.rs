@@ -79,7 +79,7 @@ pub struct Row {
     pub(super) change: Option<Change>,
     /// True if it affects the exit code: a count beside times may not.
     #[serde(default = "yes")]
-    pub(super) decides: bool,
+    pub(super) primary: bool,
     impact: Option<Impact>,
 }
 
@@ -202,7 +202,7 @@ impl Comparison {
 
     /// The number of rows of each kind that affect the exit code.
     fn deciding_counts(&self) -> Counts {
-        self.counts_of(|row| row.decides)
+        self.counts_of(|row| row.primary)
     }
 
     fn counts_of(&self, is_meant: impl Fn(&Row) -> bool) -> Counts {
