@@ -12,7 +12,7 @@ use crate::{
     elf::FunctionDiff,
     error::{Exit, Result},
     measure::{ExperimentSettings, ListedVersion, Runner},
-    model::{BenchTarget, Benchmark, TargetFilter, Version},
+    model::{BenchTarget, Benchmark, FailedTarget, TargetFilter, Version},
     process::{Interrupt, SavedHandler},
     project::{Project, source_of},
     report::diff::{DiffReport, ExecutedFunctions, TargetDiff},
@@ -82,7 +82,7 @@ fn traced(
     let mut failed = listed.iter().flat_map(|version| &version.listing.failures).peekable();
     let exit = if failed.peek().is_some() { Exit::Benchmark } else { Exit::Success };
     let mut without_list = Vec::new();
-    for (target, error) in failed {
+    for FailedTarget { target, error } in failed {
         console.error(&format!("error: {error}"));
         without_list.push(target);
     }

@@ -10,7 +10,7 @@ use crate::{
     error::{Error, Exit, Result},
     harness::{Conditions, Filter},
     measure::{ListedTarget, ListedVersion, Listing},
-    model::{Benchmark, ExecutionRequest, Name, Outcome, TargetFilter},
+    model::{Benchmark, ExecutionRequest, FailedTarget, Name, Outcome, TargetFilter},
     process::{Interrupt, SavedHandler},
     report::{exec::ExecReport, render},
 };
@@ -115,7 +115,7 @@ fn in_full(error: Error) -> Error {
 fn only_target(listing: &Listing) -> Result<(&ListedTarget, &[Benchmark])> {
     match (&listing.targets[..], &listing.failures[..]) {
         ([only], _) => Ok((only, &only.benchmarks)),
-        ([], [(_, error), ..]) => Err(error.clone()),
+        ([], [FailedTarget { error, .. }, ..]) => Err(error.clone()),
         (several, _) => {
             let all = several.iter().filter_map(|target| target.benchmarks.first());
             let what = format!(
@@ -137,7 +137,7 @@ fn only_benchmark(listing: &Listing) -> Result<(&ListedTarget, &[Benchmark])> {
         return Ok((only, slice::from_ref(first)));
     }
     match (&listing.targets[..], &listing.failures[..]) {
-        ([], [(_, error), ..]) => Err(error.clone()),
+        ([], [FailedTarget { error, .. }, ..]) => Err(error.clone()),
         (several, _) => {
             let all: Vec<_> = several.iter().flat_map(|target| &target.benchmarks).collect();
             let what = format!("{} benchmarks match, not one", all.len());

@@ -10,7 +10,7 @@ use crate::{
     elf::FunctionSet,
     error::{Error, Exit, Result},
     measure::{ExperimentSettings, Runner},
-    model::{Benchmark, Version},
+    model::{Benchmark, FailedTarget, Version},
     process::{Interrupt, SavedHandler},
     project::Project,
     shell::CommandLine as _,
@@ -44,7 +44,9 @@ fn explained(
 ) -> Result<ExplainedBenchmark> {
     let [base, head] = versions(project, args)?;
     let listed = [runner.list(base)?, runner.list(head)?];
-    for (target, error) in listed.iter().flat_map(|version| &version.listing.failures) {
+    for FailedTarget { target, error } in
+        listed.iter().flat_map(|version| &version.listing.failures)
+    {
         console.line(&format!("warning: {target}: {error}"));
     }
     let benchmark = only(&common_benchmarks(&listed), args)?;

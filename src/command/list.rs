@@ -8,7 +8,7 @@ use crate::{
     error::{Error, Exit, Result},
     harness::{Conditions, Filter},
     measure::{ListedVersion, Listing},
-    model::TargetFilter,
+    model::{FailedTarget, TargetFilter},
     process::{Interrupt, SavedHandler},
     report::list::ListReport,
 };
@@ -33,7 +33,7 @@ pub fn run(args: &ListArgs) -> Result<Exit> {
     let build_env = project.build_env(settings.compile, &console)?;
     let version =
         ListedVersion::new(&project, &build_env, version, (&targets, &filter), &conditions)?;
-    for (_, error) in &version.listing.failures {
+    for FailedTarget { error, .. } in &version.listing.failures {
         console.error(&format!("error: {error}"));
     }
     let Listing { targets, failures } = version.listing;

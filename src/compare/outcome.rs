@@ -5,10 +5,10 @@ use std::time::{Duration, SystemTime};
 use super::{explanations::ExplainedBenchmark, warning::Warning};
 use crate::{
     elf::FunctionDiff,
-    error::{Error, Exit},
+    error::Exit,
     model::{
-        BenchTarget, Benchmark, DependencyChange, Disturbance, IdleAcceptance, Machine, Partition,
-        SampleSizes, Version,
+        BenchTarget, Benchmark, DependencyChange, Disturbance, FailedTarget, IdleAcceptance,
+        Machine, Partition, SampleSizes, Version,
     },
     stats::Criteria,
     verdict::{Counts, DecidedRow, ExitPolicy, VerdictKind},
@@ -58,7 +58,7 @@ pub struct Outcome {
     /// Accepted slowdowns that no longer change a verdict.
     pub idle: Vec<IdleAcceptance>,
     /// Bench targets whose benchmarks could not be listed.
-    pub failed_targets: Vec<(BenchTarget, Error)>,
+    pub failed_targets: Vec<FailedTarget>,
     /// The comparison of the same head with a release, if requested.
     pub also: Option<Box<Self>>,
 }
@@ -158,6 +158,7 @@ impl Outcome {
 mod tests {
     use super::*;
     use crate::{
+        error::Error,
         report::testing::{benchmark, decided_row, inconclusive, target, version},
         stats::Verdict,
         verdict::Repetition,
@@ -192,7 +193,10 @@ mod tests {
         assert_eq!(strict(vec![regressed.clone(), failed()]), Exit::Regression);
         assert_eq!(outcome(vec![regressed]).exit(&policy(true, true)), Exit::Success);
         let error = Error::new(Exit::Benchmark, "cannot list it");
-        let targets = Outcome { failed_targets: vec![(target("other"), error)], ..outcome(vec![]) };
+        let targets = Outcome {
+            failed_targets: vec![FailedTarget { target: target("other"), error }],
+            ..outcome(vec![])
+        };
         assert_eq!(targets.exit(&policy(false, false)), Exit::Benchmark);
     }
 

@@ -70,6 +70,6 @@ pub(super) fn shared_verdicts(
     also: Option<&AlsoAgainst>,
 ) -> VerdictSettings {
     let comparisons = 1 + usize::from(also.is_some());
-    let judgements = verdicts.criteria.judgements * comparisons;
-    verdicts.clone().shared_by(judgements)
+    let comparisons = verdicts.criteria.comparisons * comparisons;
+    verdicts.clone().shared_by(comparisons)
 }

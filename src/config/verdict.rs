@@ -31,7 +31,7 @@ impl VerdictSettings {
             estimator: options.estimator.or(default.estimator),
             rule: options.rule.unwrap_or(default.rule),
             false_alarm_rate: options.false_alarm_rate.unwrap_or(default.false_alarm_rate),
-            judgements: default.judgements,
+            comparisons: default.comparisons,
             confidence: options.confidence.unwrap_or(default.confidence),
             min_effect: options.min_effect.unwrap_or(default.min_effect),
             counts: count_limits(file, flags),
@@ -54,8 +54,8 @@ impl VerdictSettings {
 
     /// Returns the settings for a number of verdicts that share the false-alarm rate.
     #[must_use]
-    pub fn shared_by(mut self, judgements: usize) -> Self {
-        self.criteria.judgements = judgements;
+    pub fn shared_by(mut self, comparisons: usize) -> Self {
+        self.criteria.comparisons = comparisons;
         self
     }
 

@@ -8,10 +8,11 @@ use cargo_metadata::{Package, camino::Utf8Path};
 use crate::{
     builds::{Compilation, CompiledTarget, Workspace},
     config::{BenchToml, CommandTable},
-    error::{Error, Exit, Result},
+    error::{Exit, Result},
     harness::{self, Conditions, Executable, Filter, Harness},
     model::{
-        BenchTarget, Benchmark, CompileSettings, HarnessKind, Version, secret::shown_cargo_args,
+        BenchTarget, Benchmark, CompileSettings, FailedTarget, HarnessKind, Version,
+        secret::shown_cargo_args,
     },
     process::launcher_beside,
     shell::{option, quoted},
@@ -32,7 +33,7 @@ pub struct Listing {
     /// Bench targets, with at least one benchmark each.
     pub targets: Vec<ListedTarget>,
     /// Bench targets that could not be listed, with their errors.
-    pub failures: Vec<(BenchTarget, Error)>,
+    pub failures: Vec<FailedTarget>,
 }
 
 /// A compiled version whose executables run as cargo made them.
@@ -76,7 +77,9 @@ impl CompiledVersion<'_> {
                 Err(error) if matches!(error.exit(), Exit::Interrupted | Exit::Internal) => {
                     return Err(error);
                 }
-                Err(error) => listing.failures.push((compiled.target.clone(), error)),
+                Err(error) => {
+                    listing.failures.push(FailedTarget { target: compiled.target.clone(), error })
+                }
             }
         }
         listing.choose(filter)?;

@@ -59,15 +59,18 @@ impl fmt::Display for HarnessKind {
 ///
 /// `id` is the harness's own name and identifies the benchmark: names with equal ids are equal. The parts are known
 /// where the harness reports them; they serve only to group reports.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Name {
     /// The whole id, for instance `parse/words/1024`.
     pub id: String,
     /// The group: `parse`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
     /// The function: `words`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub function: Option<String>,
     /// The parameter: `1024`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parameter: Option<String>,
 }
 
@@ -105,7 +108,9 @@ impl Ord for Name {
 }
 
 /// A benchmark: package, bench target and name.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 pub struct Benchmark {
     /// The name of the package.
     pub package: String,

@@ -2,18 +2,20 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A machine's identity. Results of different machines are never compared unless the user asks for it.
 ///
 /// Independent of reboots and load: no clock rates, no kernel version, no hostname.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Machine {
     /// The CPU's model name; empty if the CPU reports none.
     pub cpu: String,
     /// The number of CPUs that the operating system shows.
     pub cores: u32,
     /// Main memory in bytes, [rounded](Self::round_memory).
+    #[serde(rename = "memory_bytes")]
     pub memory: u64,
     /// The operating system: `linux`.
     pub os: String,

@@ -41,5 +41,5 @@ pub use metric::{Metric, Unit, UnknownMetric};
 pub use partition::Partition;
 pub use settings::{CompileSettings, settings_words};
 pub use skip_reason::SkipReason;
-pub use target::{BenchTarget, TargetFilter};
-pub use version::{DependencyChange, Version};
+pub use target::{BenchTarget, FailedTarget, TargetFilter};
+pub use version::{DependencyChange, OBJECT_ID, Version};

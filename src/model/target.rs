@@ -3,7 +3,9 @@
 use std::fmt;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
+
+use crate::error::Error;
 
 /// A bench target of a workspace: one executable with benchmarks, or a program that is itself one benchmark.
 #[derive(
@@ -14,6 +16,22 @@ pub struct BenchTarget {
     pub package: String,
     /// The target's name, as in `[[bench]] name` or `[[bin]] name`.
     pub target: String,
+}
+
+/// A bench target whose benchmarks could not be listed.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct FailedTarget {
+    /// The bench target.
+    #[serde(flatten)]
+    pub target: BenchTarget,
+    /// The reason, with its causes.
+    #[serde(serialize_with = "as_text")]
+    #[schemars(with = "String")]
+    pub error: Error,
+}
+
+fn as_text<S: Serializer>(error: &Error, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_str(error)
 }
 
 impl fmt::Display for BenchTarget {

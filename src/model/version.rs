@@ -3,25 +3,34 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// One state of a repository's files, together with the revision that named it.
 ///
 /// Two versions with equal [`tree`](Self::tree) have the same files, whatever their commits are.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Version {
     /// The revision that the user typed: `HEAD~1`, a tag, `.` for the uncommitted tree.
+    #[schemars(length(min = 1))]
     pub revision: String,
     /// The commit, in hex; the commit that the uncommitted tree is based on if [`dirty`](Self::dirty).
     /// `None` only for the uncommitted tree of a repository that has no commit yet.
+    #[schemars(regex(pattern = OBJECT_ID))]
     pub commit: Option<String>,
     /// The tree, in hex.
+    #[schemars(regex(pattern = OBJECT_ID))]
     pub tree: String,
     /// True if the tree has uncommitted changes and so belongs to no commit.
     pub dirty: bool,
     /// The first line of the commit's message, empty without a commit.
     pub summary: String,
-    /// The time of the commit, in seconds since 1970-01-01 UTC.
+    /// The time of the commit, in UTC.
+    ///
+    /// In seconds since 1970-01-01; in JSON, in RFC 3339.
+    #[serde(rename = "committed_at", with = "rfc3339")]
+    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
     pub time: Option<i64>,
 }
 
@@ -64,8 +73,28 @@ impl fmt::Display for Version {
     }
 }
 
+/// The schema of a git hash, which has 40 digits, or 64 in a repository with SHA-256.
+pub const OBJECT_ID: &str = "^([0-9a-f]{40}|[0-9a-f]{64})$";
+
+/// Writes a Unix time in seconds in RFC 3339. A time that no calendar has becomes null.
+mod rfc3339 {
+    use super::{Deserialize, Deserializer, Serialize, Serializer, Timestamp};
+
+    #[expect(clippy::ref_option, reason = "serde passes a reference to the field")]
+    pub fn serialize<S: Serializer>(seconds: &Option<i64>, to: S) -> Result<S::Ok, S::Error> {
+        let time = seconds.and_then(|seconds| Timestamp::from_second(seconds).ok());
+        time.map(|time| time.to_string()).serialize(to)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<i64>, D::Error> {
+        let text: Option<String> = Option::deserialize(from)?;
+        let time = text.map(|text| text.parse::<Timestamp>()).transpose();
+        Ok(time.map_err(serde::de::Error::custom)?.map(Timestamp::as_second))
+    }
+}
+
 /// An external package that two versions use in different versions.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DependencyChange {
     /// The name of the package.
     pub name: String,

@@ -5,10 +5,10 @@ use serde::Serialize;
 
 use super::{
     escape::escape_untrusted,
-    json::{FullName, OBJECT_ID},
     names::{Names, metric_name},
     table::shorten,
 };
+use crate::model::{Benchmark, OBJECT_ID};
 use crate::model::{Idle, IdleAcceptance};
 
 /// The maximum number of names shown, and the maximum width of each in columns.
@@ -54,7 +54,7 @@ const fn why(why: Idle) -> &'static str {
 #[derive(Serialize, JsonSchema)]
 pub struct IdleFields<'r> {
     #[serde(flatten)]
-    id: FullName<'r>,
+    id: &'r Benchmark,
     metric: &'r str,
     #[schemars(regex(pattern = OBJECT_ID))]
     commit: &'r str,

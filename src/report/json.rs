@@ -4,19 +4,16 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{date, escape::is_hidden};
+use super::escape::is_hidden;
 use crate::{
-    error::{Context, Error, Exit, Result},
-    model::{self, BenchTarget, Benchmark, InterleavingUnavailable, Metric, Mode, Unit},
-    stats::{self, Assessment, Comparison, Estimator, Method, Rule, Summary},
+    error::{Context, Exit, Result},
+    model::{self, InterleavingUnavailable, Metric, Mode, Unit},
+    stats::{self, Assessment, Comparison, Estimator, Method, Summary},
     verdict::{DecidedRow, Interleaving},
 };
 
 /// The version of the JSON of every report.
 pub const SCHEMA_VERSION: u32 = 1;
-
-/// The schema of a git hash, which has 40 digits, or 64 in a repository with SHA-256.
-pub(super) const OBJECT_ID: &str = "^([0-9a-f]{40}|[0-9a-f]{64})$";
 
 /// The schema of a hash of 64 bits.
 pub(super) const HASH: &str = "^[0-9a-f]{16}$";
@@ -61,138 +58,6 @@ fn escaped(document: &str) -> String {
 /// Reads a number that is null in JSON because it is infinite.
 pub fn or_infinite<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     Ok(Option::deserialize(deserializer)?.unwrap_or(f64::INFINITY))
-}
-
-/// A version of the project.
-#[derive(Serialize, JsonSchema)]
-pub struct Version<'r> {
-    /// The revision as typed.
-    #[schemars(length(min = 1))]
-    revision: &'r str,
-    /// The commit, or the one that uncommitted changes are based on.
-    #[schemars(regex(pattern = OBJECT_ID))]
-    commit: Option<&'r str>,
-    /// The hash of its files.
-    #[schemars(regex(pattern = OBJECT_ID))]
-    tree: &'r str,
-    /// True if there are uncommitted changes.
-    dirty: bool,
-    /// The first line of the commit's message.
-    summary: &'r str,
-    /// When the commit was made, in UTC.
-    #[schemars(extend("format" = "date-time"))]
-    committed_at: Option<String>,
-}
-
-impl<'r> From<&'r model::Version> for Version<'r> {
-    fn from(version: &'r model::Version) -> Self {
-        Self {
-            revision: &version.revision,
-            commit: version.commit.as_deref(),
-            tree: &version.tree,
-            dirty: version.dirty,
-            summary: &version.summary,
-            committed_at: version.time.and_then(date::rfc3339_of_seconds),
-        }
-    }
-}
-
-/// The machine that measured.
-#[derive(Serialize, JsonSchema)]
-pub struct Machine<'r> {
-    /// The model of the CPU.
-    cpu: &'r str,
-    cores: u32,
-    memory_bytes: u64,
-    os: &'r str,
-    architecture: &'r str,
-    /// A hash that identifies the operating system installation.
-    id: &'r str,
-}
-
-impl<'r> From<&'r model::Machine> for Machine<'r> {
-    fn from(machine: &'r model::Machine) -> Self {
-        let model::Machine { cpu, cores, memory, os, architecture, id } = machine;
-        Self { cpu, cores: *cores, memory_bytes: *memory, os, architecture, id }
-    }
-}
-
-/// The criteria of verdicts, with the names of the command line.
-#[derive(Serialize, JsonSchema)]
-pub struct Criteria {
-    /// The requested estimator; null: each benchmark has the one that suits how it was measured.
-    estimator: Option<Estimator>,
-    rule: Rule,
-    #[schemars(range(min = 0, max = 1))]
-    false_alarm_rate: f64,
-    /// The confidence level of the intervals of values.
-    #[schemars(range(min = 0, max = 1))]
-    confidence: f64,
-    /// The smallest relative change to report: 0.01 is 1 %.
-    #[schemars(range(min = 0))]
-    min_effect: f64,
-    /// True if flagged benchmarks are measured again on fresh builds.
-    confirm: bool,
-}
-
-impl From<&stats::Criteria> for Criteria {
-    fn from(criteria: &stats::Criteria) -> Self {
-        Self {
-            estimator: criteria.estimator,
-            rule: criteria.rule,
-            false_alarm_rate: criteria.false_alarm_rate,
-            confidence: criteria.confidence,
-            min_effect: criteria.min_effect,
-            confirm: criteria.confirm,
-        }
-    }
-}
-
-/// The full name of a benchmark.
-#[derive(Serialize, JsonSchema)]
-pub struct FullName<'r> {
-    package: &'r str,
-    /// The bench target.
-    target: &'r str,
-    /// The name that the harness gives it.
-    id: &'r str,
-}
-
-impl<'r> From<&'r Benchmark> for FullName<'r> {
-    fn from(benchmark: &'r Benchmark) -> Self {
-        let Benchmark { package, target, name } = benchmark;
-        Self { package, target, id: &name.id }
-    }
-}
-
-/// An external package whose version differs between base and head.
-#[derive(Serialize, JsonSchema)]
-pub struct Dependency<'r> {
-    name: &'r str,
-    /// The versions that only the base uses; with the commit, for a package from git.
-    base: &'r [String],
-    /// The versions that only the head uses; with the commit, for a package from git.
-    head: &'r [String],
-}
-
-impl<'r> From<&'r model::DependencyChange> for Dependency<'r> {
-    fn from(model::DependencyChange { name, base, head }: &'r model::DependencyChange) -> Self {
-        Self { name, base, head }
-    }
-}
-
-/// A bench target whose benchmarks could not be listed.
-#[derive(Serialize, JsonSchema)]
-pub struct FailedTarget<'r> {
-    package: &'r str,
-    target: &'r str,
-    error: String,
-}
-
-impl<'r> From<&'r (BenchTarget, Error)> for FailedTarget<'r> {
-    fn from((BenchTarget { package, target }, failure): &'r (BenchTarget, Error)) -> Self {
-        Self { package, target, error: failure.to_string() }
-    }
 }
 
 /// A comparison interval in the metric's unit: those of base and head fail to overlap exactly if

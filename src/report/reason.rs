@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{json::OBJECT_ID, sentence};
+use super::sentence;
+use crate::model::OBJECT_ID;
 use crate::{
     model,
     stats::{Change, Evidence, InconclusiveReason, Verdict},

@@ -38,14 +38,15 @@ fn schema<T: JsonSchema>(command: &str) -> Schema {
 }
 
 /// Closes every object, so that undocumented keys are found, and keeps only the first paragraph of
-/// each description.
+/// each description, without links of the documentation.
 fn finish(schema: &mut Schema) {
     transform_subschemas(&mut finish, schema);
     // Drops the widths of Rust's number types.
     schema.remove("format");
     if let Some(Value::String(text)) = schema.get_mut("description") {
-        let first = text.split("\n\n").next().unwrap_or_default();
-        *text = first.replace('\n', " ");
+        let first = text.split("\n\n").next().unwrap_or_default().replace('\n', " ");
+        let link = regex::Regex::new(r"\[(`[^`]*`)\]\([^)]*\)").unwrap();
+        *text = link.replace_all(&first, "$1").into_owned();
     }
     if schema.get("properties").is_some() {
         let is_flattened = open_variants(schema);

@@ -1,10 +1,13 @@
 //! The criteria of verdicts that users can set, with their defaults.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::{error::StatsError, estimator::Estimator, rule::Rule};
 use crate::model::Metric;
 
 /// The criteria of verdicts, the same for all benchmarks and both stages of an experiment.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Criteria {
     /// The estimator of an execution; if absent, the one that suits the way the execution was measured.
     pub estimator: Option<Estimator>,
@@ -12,19 +15,25 @@ pub struct Criteria {
     pub rule: Rule,
     /// The probability, between 0 and 1, that a comparison reports a regression where nothing changed; without
     /// confirmation, that it flags any one unchanged benchmark.
+    #[schemars(range(min = 0, max = 1))]
     pub false_alarm_rate: f64,
     /// The number of comparisons in one command that share the false-alarm rate evenly: 2 if a head is compared with a
     /// release as well, else 1.
-    pub judgements: usize,
+    #[serde(skip)]
+    pub comparisons: usize,
     /// The confidence, between 0 and 1, of the intervals of one version, and so of the rule `overlap`.
+    #[schemars(range(min = 0, max = 1))]
     pub confidence: f64,
     /// The smallest relative change of interest: 0.01 is 1 %. At least 0.
+    #[schemars(range(min = 0))]
     pub min_effect: f64,
     /// The smallest changes of interest in counts.
+    #[serde(skip)]
     pub counts: CountLimits,
     /// True if a flagged change must be confirmed on fresh builds.
     pub confirm: bool,
     /// The seed of all random estimates: the bootstraps of `show`, `plan` and `diagnose`.
+    #[serde(skip)]
     pub seed: u64,
 }
 
@@ -63,7 +72,7 @@ impl Default for Criteria {
             estimator: None,
             rule: Rule::default(),
             false_alarm_rate: 0.05,
-            judgements: 1,
+            comparisons: 1,
             confidence: 0.95,
             min_effect: 0.01,
             counts: CountLimits::DEFAULT,
@@ -124,7 +133,7 @@ impl Criteria {
     /// `α` over all comparisons, even if these are dependent.
     pub(super) fn confirmation_rate(&self, benchmarks: usize) -> f64 {
         let rate = self.false_alarm_rate;
-        let verdicts = (benchmarks.max(1) * self.judgements.max(1)) as f64;
+        let verdicts = (benchmarks.max(1) * self.comparisons.max(1)) as f64;
         rate.min(2.0 * rate / (self.flag_rate() * verdicts))
     }
 }
@@ -179,20 +188,20 @@ mod tests {
 
     #[test]
     fn judgements_of_one_command_share_the_false_alarm_rate() {
-        for judgements in [1, 2] {
-            let criteria = Criteria { judgements, ..Criteria::default() };
+        for comparisons in [1, 2] {
+            let criteria = Criteria { comparisons, ..Criteria::default() };
             for benchmarks in [1, 7, 20, 50, 1000] {
                 let of_one = criteria.flag_rate() / 2.0 * criteria.confirmation_rate(benchmarks);
-                let of_all = judgements as f64 * benchmarks as f64 * of_one;
+                let of_all = comparisons as f64 * benchmarks as f64 * of_one;
                 assert!(
                     of_all <= criteria.false_alarm_rate + 1e-12,
-                    "{judgements} of {benchmarks}"
+                    "{comparisons} of {benchmarks}"
                 );
             }
         }
         // For few benchmarks the rate is no stricter than that of a single comparison.
-        let rate = |judgements, benchmarks| {
-            Criteria { judgements, ..Criteria::default() }.confirmation_rate(benchmarks)
+        let rate = |comparisons, benchmarks| {
+            Criteria { comparisons, ..Criteria::default() }.confirmation_rate(benchmarks)
         };
         assert_eq!([rate(2, 10), rate(2, 50)], [rate(1, 10), rate(1, 100)]);
     }

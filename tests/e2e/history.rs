@@ -53,7 +53,7 @@ impl Lines {
                 json!({
                     "version": {
                         "revision": "HEAD", "commit": commit, "tree": tree, "dirty": false,
-                        "summary": "Made up", "time": 1_700_000_001,
+                        "summary": "Made up", "committed_at": "2023-11-14T22:13:21Z",
                     },
                     "toolchain": "rustc 1", "failure": null,
                 })
@@ -68,7 +68,7 @@ impl Lines {
             "identity": format!("{:0>32}", session.identity),
             "started_ns": started, "finished_ns": started + 5,
             "machine": {
-                "cpu": session.machine, "cores": 2, "memory": 8_589_934_592_u64, "os": "linux",
+                "cpu": session.machine, "cores": 2, "memory_bytes": 8_589_934_592_u64, "os": "linux",
                 "architecture": "x86_64", "id": "0123",
             },
             "rbench": "0.1.0", "settings": "{}", "settings_key": "k",

@@ -20,7 +20,7 @@ use crate::{
     harness::Filter,
     machine::{state::MachineState, this_machine},
     measure::{ExperimentSettings, Runner},
-    model::{Benchmark, Machine, Version},
+    model::{Benchmark, FailedTarget, Machine, Version},
     process::{Interrupt, Load, SavedHandler},
     project::Project,
     report::diagnose::{DiagnosisReport, ExaminedBenchmark},
@@ -105,7 +105,7 @@ fn examine(
     console: &Console,
 ) -> Result<Vec<ExaminedBenchmark>> {
     let versions = [runner.list(version.clone())?];
-    for (target, error) in &versions[0].listing.failures {
+    for FailedTarget { target, error } in &versions[0].listing.failures {
         console.line(&format!("warning: {target}: {error}"));
     }
     let benchmarks = versions[0].benchmarks();

@@ -14,7 +14,7 @@ use crate::{
     error::{Exit, Result},
     git::is_range,
     measure::{Builds, ExperimentSettings, ListedVersion, Runner},
-    model::{Benchmark, Stage, Version},
+    model::{Benchmark, FailedTarget, Stage, Version},
     process::{Interrupt, SavedHandler},
     report::show::ShowReport,
 };
@@ -99,7 +99,7 @@ impl Run<'_> {
             return Ok(None);
         }
         let failures = &versions[0].listing.failures;
-        for (target, error) in failures {
+        for FailedTarget { target, error } in failures {
             console.line(&format!("warning: {target}: {error}"));
         }
         if !benchmarks.is_empty() && self.verdicts.times() {

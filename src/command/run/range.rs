@@ -15,7 +15,7 @@ use crate::{
     compare::{KnownBroken, Request, benchmarks_only_in, compare, passed_over},
     error::{Error, Exit, Result},
     git::{Repository, is_range, range_ends},
-    model::{Benchmark, Version},
+    model::{Benchmark, FailedTarget, Version},
     report::{
         compare::ComparisonReport,
         quantity::{count, duration},
@@ -134,7 +134,7 @@ impl Run<'_> {
             }
             match self.session.list(version) {
                 Ok(listed) => {
-                    for (target, error) in &listed.listing.failures {
+                    for FailedTarget { target, error } in &listed.listing.failures {
                         self.console.line(&format!("warning: {target}: {error}"));
                     }
                     versions.benchmarks[index] = listed.benchmarks();

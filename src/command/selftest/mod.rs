@@ -19,7 +19,7 @@ use crate::{
     impact::Impact,
     machine::{state::MachineState, this_machine},
     measure::{ExperimentSettings, Runner},
-    model::{BenchTarget, Benchmark, Mode, SampleSizes, Version},
+    model::{BenchTarget, Benchmark, FailedTarget, Mode, SampleSizes, Version},
     process::{Interrupt, SavedHandler},
     project::Project,
     report::{
@@ -93,7 +93,7 @@ struct Selftest<'a> {
     /// Causes that make the comparisons less reliable.
     warnings: Vec<Warning>,
     /// Bench targets whose benchmarks could not be listed.
-    failed_targets: Vec<(BenchTarget, Error)>,
+    failed_targets: Vec<FailedTarget>,
 }
 
 impl<'a> Selftest<'a> {

@@ -7,14 +7,11 @@ use super::{
     BisectReport, CONFIDENCE, Commit, CommitPlace, Merged, Outcome, SearchedBenchmark,
     SearchedLine, Skipped,
 };
+use crate::model::{Benchmark, FailedTarget, Machine, OBJECT_ID, Version};
+use crate::stats::Criteria;
 use crate::{
     error::Result,
-    report::{
-        compare::WarningFields,
-        date,
-        impact::ReachFields,
-        json::{Criteria, FailedTarget, FullName, Machine, OBJECT_ID, Version, document},
-    },
+    report::{compare::WarningFields, date, impact::ReachFields, json::document},
     stats::{self, bisection::Ending},
 };
 
@@ -28,7 +25,7 @@ pub(in crate::report) struct Bisect<'r> {
     /// The criteria as given. Each comparison has a stricter false-positive rate, so that the whole
     /// search keeps this one.
     criteria: Criteria,
-    machine: Machine<'r>,
+    machine: &'r Machine,
     /// The number of comparisons of two versions that were measured.
     measured_comparisons: usize,
     /// The number of comparisons of two versions taken from the store.
@@ -44,37 +41,37 @@ pub(in crate::report) struct Bisect<'r> {
 #[derive(Serialize, JsonSchema)]
 struct Line<'r> {
     /// The version before the first commit.
-    base: Version<'r>,
+    base: &'r Version,
     /// The last commit.
-    head: Version<'r>,
+    head: &'r Version,
     /// The number of commits.
     commits: usize,
     /// True if the start of the range is not on the line, so that the base differs from it.
     forks: bool,
-    benchmarks: Vec<Benchmark<'r>>,
+    benchmarks: Vec<BenchmarkFields<'r>>,
     /// Only in the head; not searched.
-    added: Vec<FullName<'r>>,
+    added: Vec<&'r Benchmark>,
     /// Only in the base; not searched.
-    removed: Vec<FullName<'r>>,
+    removed: Vec<&'r Benchmark>,
     skipped: Vec<SkippedFields<'r>>,
     /// Of both ends.
-    failed_targets: Vec<FailedTarget<'r>>,
+    failed_targets: Vec<&'r FailedTarget>,
 }
 
 /// A commit that could not be compared.
 #[derive(Serialize, JsonSchema)]
 struct SkippedFields<'r> {
-    version: Version<'r>,
+    version: &'r Version,
     /// The benchmarks that it was skipped for; all if there are none.
-    benchmarks: Vec<FullName<'r>>,
+    benchmarks: Vec<&'r Benchmark>,
     reason: &'r str,
 }
 
 /// The search of one benchmark.
 #[derive(Serialize, JsonSchema)]
-struct Benchmark<'r> {
+struct BenchmarkFields<'r> {
     #[serde(flatten)]
-    id: FullName<'r>,
+    id: &'r Benchmark,
     /// null if nothing was measured.
     metric: Option<&'r str>,
     /// The number of comparisons with a verdict on it.
@@ -113,8 +110,8 @@ enum OutcomeKind {
 /// Commits after the first version, up to the second.
 #[derive(Serialize, JsonSchema)]
 struct Stretch<'r> {
-    after: Version<'r>,
-    to: Version<'r>,
+    after: &'r Version,
+    to: &'r Version,
 }
 
 /// Commits that changed a benchmark.
@@ -125,7 +122,7 @@ struct PlaceFields<'r> {
     #[schemars(regex(pattern = OBJECT_ID))]
     named: Option<&'r str>,
     /// The last version before them.
-    after: Version<'r>,
+    after: &'r Version,
     /// The commits that may be the cause, oldest first.
     #[schemars(length(min = 1))]
     commits: Vec<CommitFields<'r>>,
@@ -142,7 +139,7 @@ struct PlaceFields<'r> {
 #[derive(Serialize, JsonSchema)]
 struct CommitFields<'r> {
     #[serde(flatten)]
-    version: Version<'r>,
+    version: &'r Version,
     /// When its author wrote it, in UTC.
     #[schemars(extend("format" = "date-time"))]
     authored_at: Option<String>,
@@ -168,7 +165,7 @@ impl BisectReport {
         document(&Bisect {
             rbench: env!("CARGO_PKG_VERSION"),
             range: &self.range,
-            criteria: (&self.criteria).into(),
+            criteria: self.criteria,
             machine: (&self.machine).into(),
             measured_comparisons: self.measured,
             stored_comparisons: self.stored,
@@ -186,23 +183,23 @@ impl<'r> From<&'r SearchedLine> for Line<'r> {
             head: (&line.head).into(),
             commits: line.commits,
             forks: line.forks,
-            benchmarks: line.benchmarks.iter().map(Benchmark::from).collect(),
-            added: line.added.iter().map(FullName::from).collect(),
-            removed: line.removed.iter().map(FullName::from).collect(),
+            benchmarks: line.benchmarks.iter().map(BenchmarkFields::from).collect(),
+            added: line.added.iter().collect(),
+            removed: line.removed.iter().collect(),
             skipped: line.skipped.iter().map(SkippedFields::from).collect(),
-            failed_targets: line.failed_targets.iter().map(FailedTarget::from).collect(),
+            failed_targets: line.failed_targets.iter().collect(),
         }
     }
 }
 
 impl<'r> From<&'r Skipped> for SkippedFields<'r> {
     fn from(Skipped { version, benchmarks, reason }: &'r Skipped) -> Self {
-        let benchmarks = benchmarks.iter().map(FullName::from).collect();
+        let benchmarks = benchmarks.iter().collect();
         Self { version: version.into(), benchmarks, reason }
     }
 }
 
-impl<'r> From<&'r SearchedBenchmark> for Benchmark<'r> {
+impl<'r> From<&'r SearchedBenchmark> for BenchmarkFields<'r> {
     fn from(one: &'r SearchedBenchmark) -> Self {
         let (mut reason, mut change, mut unexplained, mut places) = (None, None, None, Vec::new());
         let outcome = match &one.outcome {
@@ -227,10 +224,8 @@ impl<'r> From<&'r SearchedBenchmark> for Benchmark<'r> {
                 OutcomeKind::Changed
             }
         };
-        let stretch = |[after, to]: &'r [crate::model::Version; 2]| Stretch {
-            after: after.into(),
-            to: to.into(),
-        };
+        let stretch =
+            |[after, to]: &'r [Version; 2]| Stretch { after: after.into(), to: to.into() };
         Self {
             id: (&one.benchmark).into(),
             metric: one.metric.as_ref().map(|metric| &*metric.name),

@@ -14,9 +14,9 @@ use super::{
 };
 use crate::{
     compare::Warning,
-    error::{Error, Exit, Result},
+    error::{Exit, Result},
     impact::Impact,
-    model::{BenchTarget, Benchmark, Machine, Metric, Version},
+    model::{Benchmark, FailedTarget, Machine, Metric, Version},
     shell::CommandLine,
     stats::{Change, Criteria, bisection::Ending},
 };
@@ -67,7 +67,7 @@ pub struct SearchedLine {
     /// The skipped commits.
     pub skipped: Vec<Skipped>,
     /// Bench targets of the ends whose benchmarks could not be listed.
-    pub failed_targets: Vec<(BenchTarget, Error)>,
+    pub failed_targets: Vec<FailedTarget>,
 }
 
 /// A skipped commit.

@@ -2,7 +2,7 @@
 
 use super::{BisectReport, Commit, CommitPlace, Outcome, SearchedBenchmark, SearchedLine};
 use crate::{
-    model::Benchmark,
+    model::{Benchmark, FailedTarget},
     report::{
         date,
         names::{Names, metric_name},
@@ -72,7 +72,7 @@ impl SearchedLine {
             let reason = skipped.reason.lines().next().unwrap_or_default();
             notes.push(format!("{} was passed over{whom}: {reason}", skipped.version));
         }
-        for (target, failure) in &self.failed_targets {
+        for FailedTarget { target, error: failure } in &self.failed_targets {
             notes.push(format!("{target}: {failure}"));
         }
         notes

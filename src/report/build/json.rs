@@ -9,7 +9,7 @@ use crate::{
     elf::{self, Digest},
     error::Result,
     model::{self, BenchTarget, Layout, Strategy},
-    report::json::{Version, document},
+    report::json::document,
 };
 
 /// The builds of some versions.
@@ -29,7 +29,7 @@ pub(in crate::report) struct Builds<'r> {
 /// A version and its builds.
 #[derive(Serialize, JsonSchema)]
 struct VersionFields<'r> {
-    version: Version<'r>,
+    version: &'r model::Version,
     /// The strategy that was used.
     strategy: Strategy,
     /// The reason for this strategy.
@@ -82,8 +82,8 @@ struct Build {
 /// The agreement of the builds of two versions.
 #[derive(Serialize, JsonSchema)]
 struct Agreement<'r> {
-    base: Version<'r>,
-    head: Version<'r>,
+    base: &'r model::Version,
+    head: &'r model::Version,
     #[serde(flatten)]
     target: &'r BenchTarget,
     /// True if all builds are the same machine code at the same addresses.

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     compare::{ComparedExperiment, Warning},
-    model::{Benchmark, Metric, Mode},
+    model::{Benchmark, FailedTarget, Metric, Mode},
     report::{
         accepted::idle_note,
         date,
@@ -144,7 +144,7 @@ impl ComparisonReport {
                 texts.push(name.then(": ").message(sentence::row(row)));
             }
         }
-        for (target, failure) in &self.outcome.failed_targets {
+        for FailedTarget { target, error: failure } in &self.outcome.failed_targets {
             let target = Text::new().styled_name(Role::Doubtful, target.to_string());
             texts.push(target.then(": failed: ").message(failure.to_string()));
         }
@@ -249,7 +249,7 @@ impl ComparisonReport {
         };
         let estimator = self.estimators().map_or(String::new(), |name| name + ", ");
         let min_effect = self.min_effect_text();
-        let shared = if criteria.judgements > 1 && criteria.confirm {
+        let shared = if criteria.comparisons > 1 && criteria.confirm {
             " (of both comparisons together)"
         } else {
             ""

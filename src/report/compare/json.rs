@@ -4,19 +4,17 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{ComparisonReport, WarningFields, overall::GeometricMean};
+use crate::stats::Criteria;
 use crate::{
     compare::{ComparedExperiment, Warning},
     error::Result,
-    model::{Partition, SampleSizes},
+    model::{Benchmark, DependencyChange, FailedTarget, Machine, Partition, SampleSizes, Version},
     report::{
         accepted::IdleFields,
         date,
         document::Step,
         impact::ReachFields,
-        json::{
-            self, Change, Criteria, Dependency, Estimate, FailedTarget, FullName, Interval,
-            Machine, Measured, MetricFields, Version, Versioned,
-        },
+        json::{self, Change, Estimate, Interval, Measured, MetricFields, Versioned},
         reason::Reason,
         shares::Shares,
     },
@@ -29,13 +27,13 @@ use crate::{
 pub(in crate::report) struct Comparison<'r> {
     /// The version of rbench.
     rbench: &'static str,
-    base: Version<'r>,
-    head: Version<'r>,
+    base: &'r Version,
+    head: &'r Version,
     criteria: Criteria,
     /// For benchmarks without their own settings; null if nothing was measured, and for stored
     /// results.
     sample_sizes: Option<SampleSizes>,
-    machine: Option<Machine<'r>>,
+    machine: Option<&'r Machine>,
     /// The state of the machine before measuring, if it matters to measurements, for people: see
     /// `cargo rbench doctor`.
     environment: Option<&'r str>,
@@ -50,17 +48,17 @@ pub(in crate::report) struct Comparison<'r> {
     /// One for each bench target that was measured.
     functions: Vec<Functions<'r>>,
     /// The external packages whose version differs between base and head; empty for stored results.
-    dependencies: Vec<Dependency<'r>>,
+    dependencies: Vec<&'r DependencyChange>,
     /// The compared part of all benchmarks; absent if all were compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     partition: Option<Partition>,
     /// Benchmarks of both versions, one for each metric, in the order of definition.
     benchmarks: Vec<Row<'r>>,
     /// Benchmarks that only the head has.
-    added: Vec<FullName<'r>>,
+    added: Vec<&'r Benchmark>,
     /// Benchmarks that only the base has.
-    removed: Vec<FullName<'r>>,
-    failed_targets: Vec<FailedTarget<'r>>,
+    removed: Vec<&'r Benchmark>,
+    failed_targets: Vec<&'r FailedTarget>,
     unused_acceptances: Vec<IdleFields<'r>>,
     /// Suggested commands.
     next_steps: Vec<Step>,
@@ -94,7 +92,7 @@ struct Functions<'r> {
 #[derive(Serialize, JsonSchema)]
 struct Row<'r> {
     #[serde(flatten)]
-    id: FullName<'r>,
+    id: &'r Benchmark,
     #[serde(flatten)]
     metric: MetricFields<'r>,
     verdict: VerdictKind,
@@ -188,21 +186,21 @@ impl ComparisonReport {
             rbench: env!("CARGO_PKG_VERSION"),
             base: (&self.outcome.base).into(),
             head: (&self.outcome.head).into(),
-            criteria: (&self.outcome.criteria).into(),
+            criteria: self.outcome.criteria,
             sample_sizes: self.outcome.sample_sizes,
-            machine: self.outcome.machine.as_ref().map(Machine::from),
+            machine: self.outcome.machine.as_ref(),
             environment: self.outcome.environment.as_deref(),
             stored: self.outcome.stored.iter().map(Stored::from).collect(),
             warnings: self.warning_fields(),
             counts: self.outcome.counts(),
             geometric_means: self.geometric_means(),
             functions: self.function_fields(),
-            dependencies: self.outcome.dependencies.iter().map(Dependency::from).collect(),
+            dependencies: self.outcome.dependencies.iter().collect(),
             partition: self.outcome.partition,
             benchmarks: self.outcome.rows.iter().map(|row| self.row(row)).collect(),
-            added: self.outcome.added.iter().map(FullName::from).collect(),
-            removed: self.outcome.removed.iter().map(FullName::from).collect(),
-            failed_targets: self.outcome.failed_targets.iter().map(FailedTarget::from).collect(),
+            added: self.outcome.added.iter().collect(),
+            removed: self.outcome.removed.iter().collect(),
+            failed_targets: self.outcome.failed_targets.iter().collect(),
             unused_acceptances: self.outcome.idle.iter().map(IdleFields::from).collect(),
             next_steps: self.next_steps(),
             also_base: self.also.as_ref().map(|also| Box::new(also.fields().into())),

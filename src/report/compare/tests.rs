@@ -20,8 +20,8 @@ use crate::{
     elf::{Cause, ChangedFunction, FunctionDiff, Name, SizedFunction},
     error::{Error, Exit},
     model::{
-        Benchmark, Disturbance, InterleavingUnavailable, Metric, Mode, SampleSizes, Throughput,
-        Version,
+        Benchmark, Disturbance, FailedTarget, InterleavingUnavailable, Metric, Mode, SampleSizes,
+        Throughput, Version,
     },
     report::{
         PLAIN_COLUMNS, style,
@@ -133,11 +133,11 @@ fn everything() -> Outcome {
         ],
         added: vec![benchmark("new")],
         removed: vec![benchmark("old")],
-        failed_targets: vec![(
-            target("other"),
-            Error::new(Exit::Benchmark, "cannot list the benchmarks of `other`")
+        failed_targets: vec![FailedTarget {
+            target: target("other"),
+            error: Error::new(Exit::Benchmark, "cannot list the benchmarks of `other`")
                 .cause("it printed nothing"),
-        )],
+        }],
         ..nothing()
     };
     let disturbances = [
@@ -417,7 +417,7 @@ fn untrusted_texts_are_harmless() {
         stored: vec![ComparedExperiment { identity: hostile(), ..stored_experiment() }],
         added: vec![benchmark(HOSTILE)],
         idle: idle(HOSTILE),
-        failed_targets: vec![(target(HOSTILE), failure)],
+        failed_targets: vec![FailedTarget { target: target(HOSTILE), error: failure }],
         warnings: vec![
             Warning::FunctionsUnknown { reason: hostile() },
             Warning::DifferentWork {

@@ -12,8 +12,8 @@ use super::{
 };
 use crate::{
     diagnosis::{Autocorrelation, Influence, LevelShifts, SteadyStates, Trend, Warning},
-    model::SampleSizes,
-    report::json::{FullName, Machine, MetricFields, Version},
+    model::{Benchmark, Machine, SampleSizes, Version},
+    report::json::MetricFields,
     stats::Estimator,
 };
 
@@ -21,8 +21,8 @@ use crate::{
 /// infinite; each finding that is null has its reason in `unanswered`.
 #[derive(Serialize, JsonSchema)]
 pub(in crate::report) struct Fields<'r> {
-    version: Version<'r>,
-    machine: Option<Machine<'r>>,
+    version: &'r Version,
+    machine: Option<&'r Machine>,
     benchmarks: Vec<BenchmarkFields<'r>>,
 }
 
@@ -30,7 +30,7 @@ pub(in crate::report) struct Fields<'r> {
 #[derive(Serialize, JsonSchema)]
 struct BenchmarkFields<'r> {
     #[serde(flatten)]
-    id: FullName<'r>,
+    id: &'r Benchmark,
     /// The reason why it failed, if it did.
     failure: Option<&'r str>,
     /// The reason why the benchmark chose not to run, if it did.
@@ -110,7 +110,7 @@ impl DiagnosisReport {
     pub(super) fn fields(&self) -> Fields<'_> {
         Fields {
             version: (&self.version).into(),
-            machine: self.machine.as_ref().map(Machine::from),
+            machine: self.machine.as_ref(),
             benchmarks: self.benchmarks.iter().map(BenchmarkFields::from).collect(),
         }
     }

@@ -8,18 +8,18 @@ use crate::{
     elf::{ChangedFunction, SizedFunction},
     error::Result,
     impact::Impact,
-    model::{BenchTarget, Benchmark},
+    model::{BenchTarget, Benchmark, Version},
     report::{
         impact::{Difference, ReachFields},
-        json::{HASH, Version, document},
+        json::{HASH, document},
     },
 };
 
 /// The functions that differ between two versions.
 #[derive(Serialize, JsonSchema)]
 pub(in crate::report) struct Diff<'r> {
-    base: Version<'r>,
-    head: Version<'r>,
+    base: &'r Version,
+    head: &'r Version,
     /// Bench targets of both versions.
     targets: Vec<TargetFields<'r>>,
     /// Bench targets that only the base has.

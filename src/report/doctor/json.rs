@@ -6,14 +6,14 @@ use serde::Serialize;
 use super::DoctorReport;
 use crate::{
     error::Result,
-    model::{Finding, Severity, findings_summary},
-    report::json::{Machine, document},
+    model::{Finding, Machine, Severity, findings_summary},
+    report::json::document,
 };
 
 /// Sources of noise on this machine.
 #[derive(Serialize, JsonSchema)]
 pub(in crate::report) struct Doctor<'r> {
-    machine: Machine<'r>,
+    machine: &'r Machine,
     /// The findings that matter to comparisons, in a few words; null if there are none.
     summary: Option<String>,
     findings: Vec<CheckFields<'r>>,
@@ -39,7 +39,7 @@ struct CheckFields<'r> {
 impl DoctorReport {
     pub(super) fn write_json(&self) -> Result<String> {
         document(&Doctor {
-            machine: Machine::from(&self.machine),
+            machine: &self.machine,
             summary: findings_summary(&self.findings),
             findings: self.findings.iter().map(CheckFields::from).collect(),
         })

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::model::{Benchmark, DependencyChange, Version};
 use crate::{
     callgrind::{Callee, Code, Executed, FunctionDifference, Place},
     compare::ExplainedBenchmark,
@@ -10,17 +11,17 @@ use crate::{
     error::Result,
     report::{
         impact::{Difference, ReachFields},
-        json::{Dependency, FullName, HASH, Version, document},
+        json::{HASH, document},
     },
 };
 
 /// The sources of the difference in a benchmark's instructions.
 #[derive(Serialize, JsonSchema)]
 pub(in crate::report) struct Explained<'r> {
-    base: Version<'r>,
-    head: Version<'r>,
+    base: &'r Version,
+    head: &'r Version,
     #[serde(flatten)]
-    benchmark: FullName<'r>,
+    benchmark: &'r Benchmark,
     /// The instructions of one iteration in the base.
     #[schemars(range(min = 0))]
     base_instructions: f64,
@@ -36,7 +37,7 @@ pub(in crate::report) struct Explained<'r> {
     /// The impact, including set-up.
     impact: ReachFields<'r>,
     /// The external packages whose version differs between base and head.
-    dependencies: Vec<Dependency<'r>>,
+    dependencies: Vec<&'r DependencyChange>,
 }
 
 /// A function in both versions.
@@ -127,7 +128,7 @@ impl ExplainedBenchmark {
             unattributed: self.without_reason(),
             functions: self.explanation.functions.iter().map(FunctionFields::from).collect(),
             impact: (&self.reach).into(),
-            dependencies: self.dependencies.iter().map(Dependency::from).collect(),
+            dependencies: self.dependencies.iter().collect(),
         })
     }
 }

@@ -7,14 +7,13 @@ use super::{
     BenchmarkHistory, HistoryReport, HistoryRow, ReferenceVersion, Relation, Series,
     SuspectedChange,
 };
+use crate::stats::Criteria;
 use crate::{
     error::Result,
-    model::Unmeasured,
+    model::{Benchmark, Machine, Unmeasured, Version},
     report::{
         date,
-        json::{
-            self, Change, Criteria, Estimate, FullName, Machine, Measured, MetricFields, Version,
-        },
+        json::{self, Change, Estimate, Measured, MetricFields},
         reason::Reason,
     },
     stats::SessionVariance,
@@ -32,7 +31,7 @@ pub(in crate::report) struct History<'r> {
     /// have changed at one commit.
     events: Vec<Event<'r>>,
     /// One for each metric.
-    benchmarks: Vec<Benchmark<'r>>,
+    benchmarks: Vec<BenchmarkFields<'r>>,
 }
 
 /// A suspected change of one or several benchmarks.
@@ -49,20 +48,20 @@ struct Event<'r> {
 #[derive(Serialize, JsonSchema)]
 struct Place<'r> {
     /// The last measured version before the change, or one with the same impact as a measured one.
-    after: Version<'r>,
+    after: &'r Version,
     /// The first measured version after the change.
-    until: Version<'r>,
+    until: &'r Version,
     /// With 95 % confidence, the change is after this version …
-    possible_after: Version<'r>,
+    possible_after: &'r Version,
     /// … and not after this one.
-    possible_until: Version<'r>,
+    possible_until: &'r Version,
 }
 
 /// A suspected change of a benchmark.
 #[derive(Serialize, JsonSchema)]
 struct EventChange<'r> {
     #[serde(flatten)]
-    id: FullName<'r>,
+    id: &'r Benchmark,
     #[serde(flatten)]
     metric: MetricFields<'r>,
     #[serde(flatten)]
@@ -109,9 +108,9 @@ struct SeriesChange<'r> {
 
 /// A benchmark in one metric.
 #[derive(Serialize, JsonSchema)]
-struct Benchmark<'r> {
+struct BenchmarkFields<'r> {
     #[serde(flatten)]
-    id: FullName<'r>,
+    id: &'r Benchmark,
     #[serde(flatten)]
     metric: MetricFields<'r>,
     sessions: Option<Sessions>,
@@ -135,13 +134,13 @@ struct Sessions {
 /// A version of a benchmark's history.
 #[derive(Serialize, JsonSchema)]
 struct Row<'r> {
-    version: Version<'r>,
+    version: &'r Version,
     /// True if the repository still has its commit.
     in_repository: bool,
     /// The start of its experiment, in UTC.
     #[schemars(extend("format" = "date-time"))]
     measured_at: String,
-    machine: Machine<'r>,
+    machine: &'r Machine,
     /// The first line of `rustc -vV`.
     toolchain: &'r str,
     #[serde(flatten)]
@@ -159,7 +158,7 @@ struct Row<'r> {
 /// The comparison with a version before it.
 #[derive(Serialize, JsonSchema)]
 struct AgainstFields<'r> {
-    version: Version<'r>,
+    version: &'r Version,
     relation: Relation,
     verdict: VerdictKind,
     reason: Reason,
@@ -169,7 +168,7 @@ struct AgainstFields<'r> {
 impl HistoryReport {
     pub(super) fn write_json(&self) -> Result<String> {
         json::document(&History {
-            criteria: (&self.criteria).into(),
+            criteria: self.criteria,
             warnings: self.warnings(),
             hidden: self.hidden,
             events: self.events.iter().map(|event| self.event_fields(event)).collect(),
@@ -189,8 +188,8 @@ impl HistoryReport {
         Event { place: (&event.place).into(), changes }
     }
 
-    fn benchmark<'r>(&self, history: &'r BenchmarkHistory) -> Benchmark<'r> {
-        Benchmark {
+    fn benchmark<'r>(&self, history: &'r BenchmarkHistory) -> BenchmarkFields<'r> {
+        BenchmarkFields {
             id: (&history.benchmark).into(),
             metric: Some(&history.metric).into(),
             sessions: history.sessions.as_ref().map(Sessions::from),

@@ -20,7 +20,7 @@ const CRITERIA: Criteria = Criteria {
     estimator: Some(Estimator::Mean),
     rule: crate::stats::Rule::Paired,
     false_alarm_rate: 0.05,
-    judgements: 1,
+    comparisons: 1,
     confidence: 0.95,
     min_effect: 0.01,
     counts: crate::stats::CountLimits::DEFAULT,

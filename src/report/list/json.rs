@@ -6,24 +6,24 @@ use serde::Serialize;
 use super::ListReport;
 use crate::{
     error::Result,
-    model::{self, HarnessKind},
-    report::json::{FailedTarget, FullName, Version, document},
+    model::{Benchmark, FailedTarget, HarnessKind, Version},
+    report::json::document,
 };
 
 /// The benchmarks of a version.
 #[derive(Serialize, JsonSchema)]
 pub(in crate::report) struct List<'r> {
-    version: Version<'r>,
+    version: &'r Version,
     /// In the order of definition.
-    benchmarks: Vec<Benchmark<'r>>,
-    failed_targets: Vec<FailedTarget<'r>>,
+    benchmarks: Vec<BenchmarkFields<'r>>,
+    failed_targets: Vec<&'r FailedTarget>,
 }
 
 /// A benchmark. Parts of its name are null if the harness does not report them.
 #[derive(Serialize, JsonSchema)]
-struct Benchmark<'r> {
+struct BenchmarkFields<'r> {
     #[serde(flatten)]
-    id: FullName<'r>,
+    id: &'r Benchmark,
     harness: HarnessKind,
     group: Option<&'r str>,
     function: Option<&'r str>,
@@ -33,18 +33,18 @@ struct Benchmark<'r> {
 impl ListReport {
     pub(super) fn write_json(&self) -> Result<String> {
         let benchmarks = self.targets.iter().flat_map(|(harness, benchmarks)| {
-            benchmarks.iter().map(|benchmark| Benchmark::new(*harness, benchmark))
+            benchmarks.iter().map(|benchmark| BenchmarkFields::new(*harness, benchmark))
         });
         document(&List {
             version: (&self.version).into(),
             benchmarks: benchmarks.collect(),
-            failed_targets: self.failed_targets.iter().map(FailedTarget::from).collect(),
+            failed_targets: self.failed_targets.iter().collect(),
         })
     }
 }
 
-impl<'r> Benchmark<'r> {
-    fn new(harness: HarnessKind, benchmark: &'r model::Benchmark) -> Self {
+impl<'r> BenchmarkFields<'r> {
+    fn new(harness: HarnessKind, benchmark: &'r Benchmark) -> Self {
         let name = &benchmark.name;
         Self {
             id: benchmark.into(),

@@ -8,8 +8,8 @@ use super::{
     document::{Document, Medium},
 };
 use crate::{
-    error::{Error, Result},
-    model::{BenchTarget, Benchmark, HarnessKind, Version},
+    error::Result,
+    model::{Benchmark, FailedTarget, HarnessKind, Version},
 };
 
 /// The benchmarks of a version.
@@ -20,7 +20,7 @@ pub struct ListReport {
     /// The benchmarks of each bench target in the order of definition, with their harness.
     pub targets: Vec<(HarnessKind, Vec<Benchmark>)>,
     /// Bench targets whose benchmarks could not be listed.
-    pub failed_targets: Vec<(BenchTarget, Error)>,
+    pub failed_targets: Vec<FailedTarget>,
 }
 
 impl Report for ListReport {
@@ -37,7 +37,7 @@ impl Report for ListReport {
 mod tests {
     use super::*;
     use crate::{
-        error::Exit,
+        error::{Error, Exit},
         report::{
             style,
             testing::{HOSTILE, assert_harmless, assert_keeps, benchmark, target, version},
@@ -49,7 +49,7 @@ mod tests {
         ListReport {
             version: version("HEAD", 'a'),
             targets: vec![(HarnessKind::Native, vec![benchmark("parse/1"), benchmark(id)])],
-            failed_targets: vec![(target("other"), failure)],
+            failed_targets: vec![FailedTarget { target: target("other"), error: failure }],
         }
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::{BUILDS, PlanBasis, PlanReport, PlannedBenchmark};
 use crate::{
-    model::{SampleSizes, Unit},
+    model::{FailedTarget, SampleSizes, Unit},
     report::{
         document::{Block, Document, Item, Text, Verbatim},
         names::Names,
@@ -46,7 +46,7 @@ impl PlanReport {
             let name = Text::from_name(names.name(benchmark));
             name.then(": nothing is known: ").message(reason)
         });
-        let targets = self.unknown.targets.iter().map(|(target, failure)| {
+        let targets = self.unknown.targets.iter().map(|FailedTarget { target, error: failure }| {
             Text::from_name(target.to_string()).then(": ").message(failure.to_string())
         });
         benchmarks.chain(targets).collect()

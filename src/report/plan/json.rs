@@ -4,11 +4,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{BUILDS, Costs, PlanBasis, PlanReport, PlannedBenchmark, Suggestion, document::shares};
+use crate::stats::Criteria;
 use crate::{
-    model::SampleSizes,
+    model::{Benchmark, FailedTarget, SampleSizes, Version},
     report::{
         date,
-        json::{Criteria, Estimate, FailedTarget, FullName, Measured, MetricFields, Version},
+        json::{Estimate, Measured, MetricFields},
     },
     stats::{Levels, impact::ImpactFactor, plan::Optimum},
 };
@@ -16,23 +17,23 @@ use crate::{
 /// The sample sizes that follow from stored results.
 #[derive(Serialize, JsonSchema)]
 pub(in crate::report) struct Plan<'r> {
-    version: Version<'r>,
+    version: &'r Version,
     criteria: Criteria,
     /// The requested half-width of the relative interval of a change; null if the plan is for
     /// detecting changes of the min-effect.
     half_width: Option<f64>,
-    benchmarks: Vec<Benchmark<'r>>,
+    benchmarks: Vec<BenchmarkFields<'r>>,
     suggestion: Suggested<'r>,
     /// Benchmarks without usable results.
     failures: Vec<Failed<'r>>,
-    failed_targets: Vec<FailedTarget<'r>>,
+    failed_targets: Vec<&'r FailedTarget>,
 }
 
 /// A benchmark in one metric.
 #[derive(Serialize, JsonSchema)]
-struct Benchmark<'r> {
+struct BenchmarkFields<'r> {
     #[serde(flatten)]
-    id: FullName<'r>,
+    id: &'r Benchmark,
     #[serde(flatten)]
     metric: MetricFields<'r>,
     /// The identity of the experiment that measured it.
@@ -138,7 +139,7 @@ struct Suggested<'r> {
     /// Benchmarks that need more builds than most.
     individual: Vec<Own<'r>>,
     /// Benchmarks that need more builds than the maximum ever suggested.
-    excess: Vec<FullName<'r>>,
+    excess: Vec<&'r Benchmark>,
     /// The approximate duration of one version.
     #[schemars(range(min = 0))]
     seconds: f64,
@@ -150,7 +151,7 @@ struct Suggested<'r> {
 #[derive(Serialize, JsonSchema)]
 struct Own<'r> {
     #[serde(flatten)]
-    id: FullName<'r>,
+    id: &'r Benchmark,
     #[schemars(range(min = 2))]
     builds: usize,
 }
@@ -159,7 +160,7 @@ struct Own<'r> {
 #[derive(Serialize, JsonSchema)]
 struct Failed<'r> {
     #[serde(flatten)]
-    id: FullName<'r>,
+    id: &'r Benchmark,
     reason: &'r str,
 }
 
@@ -167,7 +168,7 @@ impl PlanReport {
     pub(super) fn fields(&self) -> Plan<'_> {
         Plan {
             version: (&self.version).into(),
-            criteria: (&self.criteria).into(),
+            criteria: self.criteria,
             half_width: self.half_width,
             benchmarks: self.benchmarks.iter().map(|one| self.benchmark(one)).collect(),
             suggestion: self.suggested(),
@@ -177,11 +178,11 @@ impl PlanReport {
                 .iter()
                 .map(|(benchmark, reason)| Failed { id: benchmark.into(), reason })
                 .collect(),
-            failed_targets: self.unknown.targets.iter().map(FailedTarget::from).collect(),
+            failed_targets: self.unknown.targets.iter().collect(),
         }
     }
 
-    fn benchmark<'r>(&'r self, one: &'r PlannedBenchmark) -> Benchmark<'r> {
+    fn benchmark<'r>(&'r self, one: &'r PlannedBenchmark) -> BenchmarkFields<'r> {
         let executions = self.suggestion.executions.unwrap_or(1);
         let power = one.expected_with(executions);
         let Levels { execution, build, version } = one.components.t;
@@ -191,7 +192,7 @@ impl PlanReport {
             let change = power.map(|power| power.with_builds(builds));
             Detectable { builds, change }
         });
-        Benchmark {
+        BenchmarkFields {
             id: (&one.benchmark).into(),
             metric: Some(one.summary.metric()).into(),
             experiment: &one.experiment,
@@ -224,7 +225,7 @@ impl PlanReport {
     fn suggested(&self) -> Suggested<'_> {
         let Suggestion { builds, executions, measurements, individual: own, excess: beyond, time } =
             &self.suggestion;
-        let id = |index: usize| FullName::from(&self.benchmarks[index].benchmark);
+        let id = |index: usize| &self.benchmarks[index].benchmark;
         Suggested {
             builds: *builds,
             executions: *executions,

@@ -16,8 +16,8 @@ use super::{
     json as of_json,
 };
 use crate::{
-    error::{Error, Result},
-    model::{BenchTarget, Benchmark, Mode, Version},
+    error::Result,
+    model::{Benchmark, FailedTarget, Mode, Version},
     stats::Criteria,
 };
 
@@ -57,7 +57,7 @@ pub struct Unknown {
     /// Benchmarks that gave no measurements.
     pub benchmarks: Vec<(Benchmark, String)>,
     /// Bench targets whose benchmarks could not be listed.
-    pub targets: Vec<(BenchTarget, Error)>,
+    pub targets: Vec<FailedTarget>,
 }
 
 impl PlanReport {

@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use super::*;
 use crate::{
-    error::Exit,
+    error::{Error, Exit},
     model::Metric,
     report::{
         show::ImpactFactors,
@@ -76,7 +76,7 @@ fn report(id: &str, half_width: Option<f64>) -> PlanReport {
         benchmarks,
         Unknown {
             benchmarks: vec![(benchmark("broken"), "it crashed".to_owned())],
-            targets: vec![(target("other"), failed)],
+            targets: vec![FailedTarget { target: target("other"), error: failed }],
         },
     )
 }

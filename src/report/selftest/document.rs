@@ -1,6 +1,7 @@
 //! The report of `selftest` for people.
 
 use super::{SelftestReport, name_of};
+use crate::model::FailedTarget;
 use crate::report::{
     compare::warning_sentence,
     document::{Block, Document, Item, Text},
@@ -22,10 +23,12 @@ impl SelftestReport {
         document.add(Block::paragraph(std::iter::once(self.subject()).chain(sizes)));
         let warnings = self.warnings.iter();
         document.add(warnings.map(|one| Block::Warning(warning_sentence(one).into(), None)));
-        document.add(Block::list(self.failed_targets.iter().map(|(target, failure)| {
-            let target = Text::new().styled_name(Role::Doubtful, target.to_string());
-            target.then(": failed: ").message(failure.to_string())
-        })));
+        document.add(Block::list(self.failed_targets.iter().map(
+            |FailedTarget { target, error: failure }| {
+                let target = Text::new().styled_name(Role::Doubtful, target.to_string());
+                target.then(": failed: ").message(failure.to_string())
+            },
+        )));
         for (is_fit, conclusion) in self.conclusions() {
             let role = if is_fit { Role::Good } else { Role::Bad };
             let (head, rest) = conclusion.split_once('.').unwrap_or((&conclusion, ""));

@@ -4,13 +4,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{CONFIDENCE, ModeResult, SelftestReport};
+use crate::stats::Criteria;
 use crate::{
     error::Result,
-    model::{BenchTarget, Mode, SampleSizes},
-    report::{
-        compare::WarningFields,
-        json::{Criteria, FailedTarget, FullName, Machine, Version, document},
-    },
+    model::{BenchTarget, Benchmark, FailedTarget, Machine, Mode, SampleSizes, Version},
+    report::{compare::WarningFields, json::document},
     stats::{self, noise},
     verdict::fitness::{BUILDS, Finding, Floor},
 };
@@ -21,18 +19,18 @@ pub(in crate::report) struct Selftest<'r> {
     /// The version of rbench.
     rbench: &'static str,
     /// The version that was compared with itself.
-    version: Version<'r>,
-    machine: Machine<'r>,
+    version: &'r Version,
+    machine: &'r Machine,
     criteria: Criteria,
     /// True if the first mode is fit. The exit code is 1 if not.
     fit: bool,
     /// The number of comparisons in each mode.
     repetitions: usize,
     /// The benchmarks that were measured.
-    benchmarks: Vec<FullName<'r>>,
+    benchmarks: Vec<&'r Benchmark>,
     /// Benchmarks that were not measured, because the compiler generates different code for
     /// something that they execute in the two versions.
-    left_out: Vec<FullName<'r>>,
+    left_out: Vec<&'r Benchmark>,
     /// Bench targets that are the same programs in both versions, because the linker removes the
     /// function in which they differ.
     same_programs: &'r [BenchTarget],
@@ -41,7 +39,7 @@ pub(in crate::report) struct Selftest<'r> {
     /// The first one is the mode that `compare` uses.
     modes: Vec<WayFields<'r>>,
     against: Option<Against>,
-    failed_targets: Vec<FailedTarget<'r>>,
+    failed_targets: Vec<&'r FailedTarget>,
 }
 
 /// One mode of measuring.
@@ -142,7 +140,7 @@ struct Serial {
 #[derive(Serialize, JsonSchema)]
 struct NoiseFloor<'r> {
     #[serde(flatten)]
-    id: FullName<'r>,
+    id: &'r Benchmark,
     /// The standard deviation of the difference of a pair of builds, on the log scale: 0.01 is 1 %.
     #[schemars(range(min = 0))]
     deviation: f64,
@@ -179,11 +177,11 @@ impl SelftestReport {
             rbench: env!("CARGO_PKG_VERSION"),
             version: (&self.version).into(),
             machine: (&self.machine).into(),
-            criteria: (&self.criteria).into(),
+            criteria: self.criteria,
             fit: self.modes.first().is_some_and(|first| first.fitness.is_fit()),
             repetitions: self.repetitions,
-            benchmarks: self.benchmarks.iter().map(FullName::from).collect(),
-            left_out: self.left_out.iter().map(FullName::from).collect(),
+            benchmarks: self.benchmarks.iter().collect(),
+            left_out: self.left_out.iter().collect(),
             same_programs: &self.same_programs,
             warnings: self.warnings.iter().map(WarningFields::from).collect(),
             modes: self.modes.iter().map(WayFields::from).collect(),
@@ -194,7 +192,7 @@ impl SelftestReport {
                 improved: criterion.improved,
                 duration_seconds: criterion.duration.as_secs_f64(),
             }),
-            failed_targets: self.failed_targets.iter().map(FailedTarget::from).collect(),
+            failed_targets: self.failed_targets.iter().collect(),
         })
     }
 }

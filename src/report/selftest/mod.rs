@@ -14,8 +14,8 @@ use super::{
 };
 use crate::{
     compare::Warning,
-    error::{Error, Exit, Result},
-    model::{BenchTarget, Benchmark, Machine, Mode, SampleSizes, Version},
+    error::{Exit, Result},
+    model::{BenchTarget, Benchmark, FailedTarget, Machine, Mode, SampleSizes, Version},
     shell::CommandLine,
     stats::{Criteria, Proportion},
     verdict::fitness::Fitness,
@@ -49,7 +49,7 @@ pub struct SelftestReport {
     /// Reasons why the results are less certain.
     pub warnings: Vec<Warning>,
     /// Bench targets whose benchmarks could not be listed.
-    pub failed_targets: Vec<(BenchTarget, Error)>,
+    pub failed_targets: Vec<FailedTarget>,
     /// Writes the suggested commands.
     pub command_line: Rc<dyn CommandLine>,
 }

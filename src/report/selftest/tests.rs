@@ -4,7 +4,8 @@ use std::time::SystemTime;
 
 use super::*;
 use crate::{
-    model::Disturbance,
+    error::Error,
+    model::{Disturbance, FailedTarget},
     report::{
         PLAIN_COLUMNS, style,
         testing::{
@@ -122,7 +123,8 @@ fn noisy_machine_gets_advice() {
 fn selftest_report_is_harmless_and_keeps_its_schema() {
     let mut report = report(&[HOSTILE], &SMALL, Reported::Neither);
     report.left_out = vec![benchmark(HOSTILE)];
-    report.failed_targets = vec![(target("other"), Error::new(Exit::Benchmark, HOSTILE))];
+    report.failed_targets =
+        vec![FailedTarget { target: target("other"), error: Error::new(Exit::Benchmark, HOSTILE) }];
     assert_harmless(&report);
     assert_keeps("selftest", &report);
 }

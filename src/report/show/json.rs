@@ -4,14 +4,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{ImpactFactors, ShowReport, ShownBenchmark, ShownBuild, ShownExperiment};
+use crate::stats::Criteria;
 use crate::{
     elf::Digest,
-    model::{Layout, SampleSizes, SkipReason, Stage},
+    model::{Benchmark, Layout, Machine, SampleSizes, SkipReason, Stage, Version},
     report::{
         date,
-        json::{
-            Criteria, Estimate, FullName, Machine, Measured, MetricFields, Throughput, Version,
-        },
+        json::{Estimate, Measured, MetricFields, Throughput},
         shares::Shares,
     },
     stats::{Components, LayoutTest, Summary},
@@ -20,12 +19,12 @@ use crate::{
 /// The stored results of a version.
 #[derive(Serialize, JsonSchema)]
 pub(in crate::report) struct Shown<'r> {
-    version: Version<'r>,
+    version: &'r Version,
     criteria: Criteria,
     /// Oldest first.
     experiments: Vec<Experiment<'r>>,
     /// The newest results of each, one for each metric.
-    benchmarks: Vec<Benchmark<'r>>,
+    benchmarks: Vec<BenchmarkFields<'r>>,
 }
 
 /// An experiment that the version was part of.
@@ -40,7 +39,7 @@ struct Experiment<'r> {
     finished_at: Option<String>,
     /// The version of rbench.
     rbench: &'r str,
-    machine: Machine<'r>,
+    machine: &'r Machine,
     /// The output of `rustc -vV`.
     toolchain: &'r str,
     /// All settings.
@@ -48,16 +47,16 @@ struct Experiment<'r> {
     sample_sizes: SampleSizes,
     seed: u64,
     /// The other versions of the experiment.
-    others: Vec<Version<'r>>,
+    others: Vec<&'r Version>,
     /// The reason why it could not be built; null if it could.
     failure: Option<&'r str>,
 }
 
 /// A benchmark in one metric.
 #[derive(Serialize, JsonSchema)]
-struct Benchmark<'r> {
+struct BenchmarkFields<'r> {
     #[serde(flatten)]
-    id: FullName<'r>,
+    id: &'r Benchmark,
     #[serde(flatten)]
     metric: MetricFields<'r>,
     /// The index of its experiment.
@@ -118,16 +117,16 @@ impl ShowReport {
     pub(super) fn fields(&self) -> Shown<'_> {
         Shown {
             version: (&self.version).into(),
-            criteria: (&self.criteria).into(),
+            criteria: self.criteria,
             experiments: self.experiments.iter().map(Experiment::from).collect(),
             benchmarks: self.benchmarks.iter().map(|shown| self.benchmark(shown)).collect(),
         }
     }
 
-    fn benchmark<'r>(&self, shown: &'r ShownBenchmark) -> Benchmark<'r> {
+    fn benchmark<'r>(&self, shown: &'r ShownBenchmark) -> BenchmarkFields<'r> {
         let summary = shown.summary.as_ref();
         let components = summary.map(Components::estimate);
-        Benchmark {
+        BenchmarkFields {
             id: (&shown.benchmark).into(),
             metric: summary.map(Summary::metric).into(),
             experiment: shown.experiment,
@@ -159,7 +158,7 @@ impl<'r> From<&'r ShownExperiment> for Experiment<'r> {
             settings: &shown.settings,
             sample_sizes: shown.sample_sizes,
             seed: shown.seed,
-            others: shown.others.iter().map(Version::from).collect(),
+            others: shown.others.iter().collect(),
             failure: shown.failure.as_deref(),
         }
     }

@@ -9,13 +9,13 @@ use super::{ShowReport, ShownBenchmark, json::Shown};
 use crate::{
     compare::Outcome,
     error::Result,
-    model::Version,
+    model::{Benchmark, Version},
     report::{
         Report,
         compare::{self, ComparisonReport},
         document::{Block, Document, Medium, Text},
         escape::escape_untrusted,
-        json::{Change, FullName, Version as VersionFields, document},
+        json::{Change, document},
         names::{Names, metric_name},
         quantity::{changed_within, count},
         style::Role,
@@ -181,8 +181,8 @@ pub(in crate::report) struct Range<'r> {
 /// The comparison of two versions.
 #[derive(Serialize, JsonSchema)]
 struct ComparisonFields<'r> {
-    base: VersionFields<'r>,
-    head: VersionFields<'r>,
+    base: &'r Version,
+    head: &'r Version,
     /// By both stages.
     changes: Vec<ChangedFields<'r>>,
     /// The number of inconclusive verdicts.
@@ -193,7 +193,7 @@ struct ComparisonFields<'r> {
 #[derive(Serialize, JsonSchema)]
 struct ChangedFields<'r> {
     #[serde(flatten)]
-    id: FullName<'r>,
+    id: &'r Benchmark,
     /// null if the verdict is about the benchmark as a whole.
     metric: Option<&'r str>,
     verdict: VerdictKind,
@@ -202,7 +202,7 @@ struct ChangedFields<'r> {
 
 impl<'r> From<&'r RangeComparison> for ComparisonFields<'r> {
     fn from(comparison: &'r RangeComparison) -> Self {
-        let [base, head] = comparison.versions.each_ref().map(VersionFields::from);
+        let [base, head] = comparison.versions.each_ref();
         let changed = |row: &'r DecidedRow| ChangedFields {
             id: (&row.benchmark).into(),
             metric: row.metric.as_ref().map(|metric| metric.name.as_str()),

@@ -13,7 +13,7 @@ const DEFAULT: Criteria = Criteria {
     estimator: None,
     rule: Rule::Paired,
     false_alarm_rate: 0.05,
-    judgements: 1,
+    comparisons: 1,
     confidence: 0.95,
     min_effect: 0.01,
     counts: crate::stats::CountLimits::DEFAULT,

@@ -8,7 +8,7 @@ use cargo_rbench::{
     elf,
     error::{Error, Exit},
     impact::{Impact, ReachedFunction},
-    model::{BenchTarget, Disturbance, SampleSizes},
+    model::{BenchTarget, Disturbance, FailedTarget, SampleSizes},
     report::{Format, compare::ComparisonReport},
     stats::{Criteria, Random, Verdict},
     verdict::{DecidedRow, ExitPolicy},
@@ -143,7 +143,7 @@ fn with_all_verdicts(count: usize) -> Outcome {
     outcome.add_disturbances([Disturbance::Others { share: 0.23 }]);
     let target = BenchTarget { package: "parser".to_owned(), target: "other".to_owned() };
     let failure = Error::new(Exit::Benchmark, "cannot list the benchmarks of `other`");
-    outcome.failed_targets = vec![(target, failure)];
+    outcome.failed_targets = vec![FailedTarget { target, error: failure }];
     outcome
 }
 

@@ -16,7 +16,7 @@ const CRITERIA: Criteria = Criteria {
     estimator: None,
     rule: Rule::Paired,
     false_alarm_rate: 0.05,
-    judgements: 1,
+    comparisons: 1,
     confidence: 0.95,
     min_effect: 0.0,
     counts: cargo_rbench::stats::CountLimits::DEFAULT,

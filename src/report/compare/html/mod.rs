@@ -7,6 +7,7 @@ use askama::Template;
 use row::Row;
 
 use super::ComparisonReport;
+use crate::model::FailedTarget;
 use crate::{
     error::{Context as _, Exit, Result},
     report::{
@@ -172,7 +173,7 @@ impl ComparisonReport {
     fn failed_target_texts(&self) -> Vec<String> {
         let targets = self.outcome.failed_targets.iter();
         targets
-            .map(|(target, failure)| format!("{target}: failed: {failure}"))
+            .map(|FailedTarget { target, error: failure }| format!("{target}: failed: {failure}"))
             .map(|text| escape_untrusted(&text).into_owned())
             .collect()
     }

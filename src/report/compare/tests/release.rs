@@ -5,7 +5,7 @@ use super::*;
 /// Unchanged since the base, and slower since the release.
 fn drifted() -> Outcome {
     let row = |factors: &[f64]| decided_row("parse/1", 812.0, factors, 0.01, 0.002);
-    let criteria = Criteria { judgements: 2, ..Criteria::default() };
+    let criteria = Criteria { comparisons: 2, ..Criteria::default() };
     let also = Outcome {
         base: version("v1.2.0", 'c'),
         criteria,
