@@ -31,7 +31,7 @@ use crate::{
 };
 
 /// The confidence of the CI of a change by fresh builds, or by the first interim analysis. Later
-/// analyses have a higher one; docs/validation.md has their joint coverage.
+/// analyses have a higher one; docs/research/validation.md has their joint coverage.
 const INTERVAL: f64 = 0.95;
 
 impl ComparisonReport {

@@ -2,7 +2,7 @@
 //! its target.
 //!
 //! `cargo run --release -p lab --bin validate_statistics` prints the table that
-//! `docs/validation.md` explains, in full precision (with `-- shapes` only those of changed
+//! `docs/research/validation.md` explains, in full precision (with `-- shapes` only those of changed
 //! shapes), and fails if a target is missed; a short form runs in the tests. The table depends on
 //! neither the number of threads nor their timing.
 
@@ -121,7 +121,7 @@ mod tests {
     #[test]
     #[ignore = "takes long"]
     fn documentation_shows_these_checks_and_targets() {
-        let page = include_str!("../../../../docs/validation.md");
+        let page = include_str!("../../../../docs/research/validation.md");
         let (_, page) = page.split_once("## The table").expect("the page has the table");
         let table = page.lines().filter(|line| line.starts_with('|')).skip(2);
         let shown = table.map(|line| {
