@@ -172,6 +172,8 @@ impl BuildEnv<'_> {
         environment.set(wrapper::BIN_VARIABLE, bin);
         environment.set(wrapper::RECIPES_VARIABLE, self.cache_dirs.build_path().join("recipes"));
         environment.set("CARGO_INCREMENTAL", "0");
+        // A configured directory would be shared by all versions, whose sources are at one path.
+        environment.set("CARGO_BUILD_BUILD_DIR", self.cache_dirs.target_path());
         if let Some(columns) = self.progress_columns {
             let plain = anstream::ColorChoice::global() == anstream::ColorChoice::Never;
             environment.set("CARGO_TERM_COLOR", if plain { "never" } else { "always" });

@@ -129,21 +129,6 @@ pub fn compile(
     arguments
 }
 
-/// The arguments of `cargo clean` for these packages, given by their full specifications.
-pub fn clean(
-    context: &CargoContext,
-    settings: &CompileSettings,
-    packages: &[String],
-) -> Vec<OsString> {
-    let mut arguments: Vec<OsString> = vec!["clean".into(), "--quiet".into()];
-    arguments.extend(context.common(settings));
-    arguments.extend(["--target-dir".into(), (&context.target_dir).into()]);
-    arguments.extend(["--profile".into(), (&settings.profile).into()]);
-    arguments.extend(packages.iter().flat_map(|spec| ["--package".into(), spec.into()]));
-    arguments.extend(shared(settings, &["--config", "-Z", "--target"]));
-    arguments
-}
-
 /// The command with which a user can reproduce a failed compilation without rbench, and the command that removes what
 /// the first one leaves in the user's repository. The packages' specifications contain their present directories,
 /// below `source`.
@@ -338,8 +323,6 @@ mod tests {
         let settings = CompileSettings { cargo_args, ..CompileSettings::default() };
         let bench = line(&compile(&context(), &settings, &Chosen::default()));
         assert!(bench.ends_with(&words.join(" ")), "{bench}");
-        let clean = line(&clean(&context(), &settings, &[]));
-        assert!(clean.ends_with("bench --config a=1 --config=b=2 -Zc --target t"), "{clean}");
         let metadata = line(&metadata(&context(), &settings));
         assert!(metadata.ends_with("config.toml --config a=1 --config=b=2 -Zc"), "{metadata}");
     }

@@ -170,7 +170,8 @@ impl BuildEnv<'_> {
         let chosen = workspace.bench_targets(filter, &version)?;
         self.observer.build_event(&Event::Compiling { version: &version, purpose });
         if let Some(reused) = &reused {
-            seed_dependencies(self, &context, reused, &home, &workspace)?;
+            let packages = workspace.path_packages(&self.cache_dirs.source_path());
+            seed_dependencies(reused, &home, &packages)?;
         }
         let before = files_in(source.checkout);
         workspace.keep(&home)?;
@@ -362,28 +363,72 @@ fn pass_answers(reused: &Path, home: &Path) {
     let _ = fs::copy(from, to);
 }
 
-/// Fills the target dir of the compilation in `home` from the reused one.
-fn seed_dependencies(
-    build_env: &BuildEnv<'_>,
-    context: &CargoContext,
-    reused: &Path,
-    home: &Path,
-    workspace: &Workspace,
-) -> Result<()> {
+/// Fills the target dir of the compilation in `home` from the reused one, without what cargo made of these packages.
+fn seed_dependencies(reused: &Path, home: &Path, packages: &BTreeSet<&str>) -> Result<()> {
     let target = home.join("target");
     let what = || format!("cannot copy compiled dependencies from {}", reused.display());
     copy_directory(&reused.join("target"), &target).context(Exit::Build, what)?;
-    let arguments = cargo::clean(
-        context,
-        &build_env.settings,
-        &workspace.path_packages(&build_env.cache_dirs.source_path()),
-    );
-    // Any error here is harmless: compiling from scratch is slower, never wrong.
-    if tool::run(&mut context.command(&arguments), || "cannot clean".to_owned()).is_err() {
+    // Compiling from scratch is slower, never wrong.
+    if !forget_packages(&target, packages).context(Exit::Build, what)? {
         files::remove_directory(&target)?;
         files::create_directory(&target)?;
     }
     Ok(())
+}
+
+/// Removes what cargo made of these packages for any platform and profile: `cargo clean` ignores the platform that
+/// `[build] target` configures. Returns false if the target dir has another layout than the known one, in which each
+/// package has directories `.fingerprint/NAME-HASH`, and files with the same hash.
+fn forget_packages(target: &Path, packages: &BTreeSet<&str>) -> io::Result<bool> {
+    let mut is_known = false;
+    let platforms = directories(target)?;
+    let below: Vec<PathBuf> =
+        platforms.iter().map(|one| directories(one)).collect::<io::Result<Vec<_>>>()?.concat();
+    for profile in platforms.into_iter().chain(below) {
+        let fingerprints = profile.join(".fingerprint");
+        if !fingerprints.is_dir() {
+            continue;
+        }
+        is_known = true;
+        let mut hashes = BTreeSet::new();
+        for fingerprint in directories(&fingerprints)? {
+            let name = fingerprint.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            if let Some((package, hash)) = name.rsplit_once('-')
+                && packages.contains(package)
+            {
+                hashes.insert(hash.to_owned());
+                fs::remove_dir_all(&fingerprint)?;
+            }
+        }
+        for made in ["build", "deps", "examples"].map(|name| profile.join(name)) {
+            for entry in fs::read_dir(&made).into_iter().flatten() {
+                let entry = entry?;
+                let name = entry.file_name().to_string_lossy().into_owned();
+                let (_, end) = name.rsplit_once('-').unwrap_or_default();
+                if !hashes.contains(end.split('.').next().unwrap_or_default()) {
+                    continue;
+                }
+                if entry.file_type()?.is_dir() {
+                    fs::remove_dir_all(entry.path())?;
+                } else {
+                    fs::remove_file(entry.path())?;
+                }
+            }
+        }
+    }
+    Ok(is_known)
+}
+
+/// The directories in a directory.
+fn directories(directory: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            found.push(entry.path());
+        }
+    }
+    Ok(found)
 }
 
 /// The newest compilation of this family, whose dependencies can be reused. Names of compilation directories begin
@@ -491,6 +536,41 @@ mod tests {
         fs::create_dir(directory.path().join("own-unfinished")).unwrap();
         assert_eq!(newest_of_family(directory.path(), "own"), Some(newest));
         assert_eq!(newest_of_family(directory.path(), "unknown"), None);
+    }
+
+    #[test]
+    fn forget_packages_leaves_dependencies_of_every_platform() {
+        let target = tempfile::tempdir().unwrap();
+        let files = [
+            ".fingerprint/own-lib-0123456789abcdef/dep-lib-own_lib",
+            ".fingerprint/own-0123456789abcdee/dep-bench-b",
+            ".fingerprint/serde-0123456789abcded/dep-lib-serde",
+            "deps/libown_lib-0123456789abcdef.rlib",
+            "deps/b-0123456789abcdee",
+            "deps/b-0123456789abcdee.d",
+            "deps/libserde-0123456789abcded.rlib",
+            "build/own-0123456789abcdee/out/generated.rs",
+            "build/serde-0123456789abcded/out/generated.rs",
+        ];
+        for profile in ["release", "x86_64-unknown-linux-gnu/release"] {
+            for file in files {
+                files::write_whole(&target.path().join(profile).join(file), b"").unwrap();
+            }
+        }
+        let packages = BTreeSet::from(["own", "own-lib"]);
+        assert!(forget_packages(target.path(), &packages).unwrap());
+        let left: Vec<String> = files_in(target.path()).into_iter().collect();
+        let kept = [
+            ".fingerprint/serde-0123456789abcded/dep-lib-serde",
+            "build/serde-0123456789abcded/out/generated.rs",
+            "deps/libserde-0123456789abcded.rlib",
+        ];
+        let of = |profile: &str| kept.map(|file| format!("{profile}/{file}"));
+        assert_eq!(left, [of("release"), of("x86_64-unknown-linux-gnu/release")].concat());
+        let other = tempfile::tempdir().unwrap();
+        files::write_whole(&other.path().join("release/build/own/0123/fingerprint/x"), b"")
+            .unwrap();
+        assert!(!forget_packages(other.path(), &packages).unwrap());
     }
 
     #[test]

@@ -184,13 +184,13 @@ impl Workspace {
             })
     }
 
-    /// The specifications of all packages whose source may differ between versions: those of the workspace, all others
-    /// that are given by a path, and those in the repository, at `source_path`.
-    pub fn path_packages(&self, source_path: &Path) -> Vec<String> {
+    /// The names of all packages whose source may differ between versions: those of the workspace, all others that are
+    /// given by a path, and those in the repository, at `source_path`.
+    pub fn path_packages(&self, source_path: &Path) -> BTreeSet<&str> {
         let of_repository = |package: &&Package| {
             package.source.is_none() || package.manifest_path.starts_with(source_path)
         };
-        self.metadata.packages.iter().filter(of_repository).map(specification).collect()
+        self.metadata.packages.iter().filter(of_repository).map(|one| one.name.as_str()).collect()
     }
 }
 

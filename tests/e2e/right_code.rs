@@ -37,6 +37,32 @@ fn versions_with_different_libraries_print_their_own_answers() {
     assert_eq!(builds.digests(1), builds.digests(3), "the step is what it was at first");
 }
 
+/// `cargo clean` ignores a configured platform, and a configured build directory is the same for all
+/// versions.
+#[test]
+fn configured_platform_and_build_dir_keep_versions_apart() {
+    for setting in ["target", "build-dir"] {
+        let project = TestProject::of("sums");
+        let value = match setting {
+            "target" => format!("{}-unknown-linux-gnu", std::env::consts::ARCH),
+            _ => project.beside("shared").display().to_string(),
+        };
+        project.write(".cargo/config.toml", &format!("[build]\n{setting} = '{value}'\n"));
+        project.commit("Configure the build");
+        project.replace("src/lib.rs", "STEP: u64 = 3", "STEP: u64 = 4");
+        project.commit("Change the library alone");
+        build(&project, &["HEAD~1", "HEAD"]);
+        // The second checkout is older than what was compiled of the first.
+        fs::remove_dir_all(project.storage()).unwrap();
+        let builds = build(&project, &["HEAD", "HEAD~1"]);
+        for (version, steps) in [180, 135].into_iter().enumerate() {
+            let printed = builds.printed(version);
+            let expected = format!("steps {steps}\n");
+            assert!(printed.starts_with(&expected), "{setting}, {version}: {printed}");
+        }
+    }
+}
+
 /// The files of a version that was checked out earlier are older than what was compiled since, so
 /// cargo takes them for unchanged.
 #[test]
