@@ -39,7 +39,7 @@ fn p(values: &[f64], window: usize, noise: Noise) -> f64 {
 fn one() {
     const COUNT: usize = 2_000;
     println!("\none series, looked at after each version: ever suspected without a change");
-    println!("newest   noise      30 looks   100 looks   250 looks");
+    println!("newest   noise      30 nights  100 nights  250 nights");
     for window in WINDOWS {
         for noise in [Noise::Known, Noise::Estimated] {
             let first = replicate(COUNT, 80, |random| {
@@ -62,8 +62,8 @@ fn one() {
 /// Benchmarks that are analysed together, each with the full window of versions from the start.
 fn many() {
     println!(
-        "\n{BENCHMARKS} benchmarks without a change, {NIGHTS} looks: nights with a suspicion, and suspicions that stood in so \
-         many looks in a row: {NEEDED:?}"
+        "\n{BENCHMARKS} benchmarks without a change, {NIGHTS} nights: nights with a suspicion, and suspicions that stood in this number of \
+         nights in a row: {NEEDED:?}"
     );
     println!("newest   noise      rate     nights   suspicions a year");
     for (window, years) in WINDOWS.into_iter().zip([400, 100]) {

@@ -33,7 +33,7 @@ pub fn of_pairs(pairs: &[Pairs], best: Way) -> Vec<Bar> {
     let (median, count) = (median(&mut gains), gains.len());
     vec![
         Bar {
-            what: "sd of a pair's log ratio, best one after the other / turns: median",
+            what: "sd of a pair's log ratio, best sequential / interleaved: median",
             required: "at least 4",
             measured: format!("{median:.1}"),
             is_reached: median >= 4.0,

@@ -95,7 +95,7 @@ fn print_pairs(all: &[Pairs], best: Way) {
             1e2 * pairs.against_alone(),
         );
     }
-    println!("in turns, the median of the standard deviations by each estimator:");
+    println!("interleaved, the median of the standard deviations by each estimator:");
     for estimator in Estimator::ALL {
         let of_each = all.iter().map(|pairs| pairs.in_turns(estimator)).collect::<Vec<_>>();
         println!("  {:<15} {:.2}", estimator.to_string(), 1e2 * median(&mut { of_each }));

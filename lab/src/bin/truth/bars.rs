@@ -117,7 +117,7 @@ impl Bar {
         };
         let ratio = of_one / usual;
         Self {
-            what: "measuring per decided row, fixed plan, one after the other / default",
+            what: "measuring per decided row, fixed plan, sequential / default",
             target: "at least 5",
             obtained: if number == 0 {
                 "nothing compared".to_owned()
@@ -142,7 +142,7 @@ impl Bar {
         let (rows, middle) =
             (ratios.len(), if ratios.is_empty() { 0.0 } else { median(&mut ratios) });
         Self {
-            what: "standard error by the fixed plan, one after the other / in turns: median",
+            what: "standard error by the fixed plan, sequential / interleaved: median",
             target: "at least 3",
             obtained: format!("{middle:.1} ({rows} rows)"),
             is_met: middle >= 3.0,

@@ -118,13 +118,13 @@ fn try_all(place: &Place, options: &Options) -> Result<(), Box<dyn Error>> {
 
 fn print(all: &All) -> bool {
     println!("{}\n", hour::paragraph(all.trials()));
-    println!("What was said of every row:\n\n{}", tables::verdicts(all));
+    println!("The verdicts of all rows:\n\n{}", tables::verdicts(all));
     println!("{}\n", tables::touched(&all.unrelated));
-    println!("The rows that were not said to be what they are:\n\n{}", tables::missed(all));
-    println!("How long measuring took:\n\n{}", tables::times(all));
-    println!("How many builds of each version the rows took:\n\n{}", tables::builds(all));
+    println!("Rows with another verdict than the right one:\n\n{}", tables::missed(all));
+    println!("Time of measuring:\n\n{}", tables::times(all));
+    println!("Builds of each version per row:\n\n{}", tables::builds(all));
     println!(
-        "What each estimator makes of the builds of the first look, by one test at 5 %:\n\n{}",
+        "Each estimator on the builds of the first interim analysis, by one test at 5 %:\n\n{}",
         tables::estimators(all)
     );
     println!("{}\n", tables::choice(&all.unrelated));

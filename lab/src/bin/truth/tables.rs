@@ -25,7 +25,7 @@ fn name(kind: &Kind) -> String {
     match kind.way {
         Way::Usual => change,
         Way::Fixed => format!("{change}, fixed plan"),
-        Way::Alone => format!("{change}, fixed plan, one after the other"),
+        Way::Alone => format!("{change}, fixed plan, sequential"),
     }
 }
 
@@ -178,7 +178,7 @@ pub fn estimators(all: &All) -> Table<9> {
         "%",
         "median SE %",
         "2 % more: flagged",
-        "judging half: flagged",
+        "deciding half: flagged",
         "%",
         "median SE %",
         "2 % more: flagged",
@@ -213,7 +213,7 @@ pub fn choice(unrelated: &Kind) -> String {
     let other_half = count(Half::Judges, chosen);
     let is_default = if chosen == Estimator::Pairwise { "is" } else { "is not" };
     format!(
-        "{functions} choose `{chosen}`, which {is_default} the default in turns. In the other half it \
+        "{functions} choose `{chosen}`, which {is_default} the default when interleaved. In the other half it \
          flags {} rows without a change ({:.1} %), with a median standard error of {:.3} %.",
         other_half.flagged,
         1e2 * other_half.flagged.rate(),
