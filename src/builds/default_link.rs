@@ -7,13 +7,13 @@ use std::{
 };
 
 use super::{
-    files,
+    files, inputs,
     linker::{Arrangement, Linker, LinkerOption},
     recipe::Recipe,
     tool,
 };
 use crate::{
-    elf::{self, FunctionSet, LinkMap, LinkedFunction},
+    elf::{self, Digest, FunctionSet, LinkMap, LinkedFunction},
     error::{Context, Error, Exit, Result},
 };
 
@@ -90,6 +90,8 @@ impl DefaultLink {
 pub struct ListedExecutable {
     /// The file.
     pub path: PathBuf,
+    /// The digest of everything that it loads.
+    pub program: Digest,
     /// Its functions, in the order of addresses.
     pub functions: Vec<LinkedFunction>,
     /// A directory for cached data about it.
@@ -99,9 +101,17 @@ pub struct ListedExecutable {
 }
 
 /// The executable whose functions [`function_set`] returns.
-pub fn listed_executable(recipe: &Recipe, home: &Path) -> Result<ListedExecutable> {
+pub fn listed_executable(
+    recipe: &Recipe,
+    loaded_at_start: Option<Digest>,
+    home: &Path,
+) -> Result<ListedExecutable> {
+    let default_link = DefaultLink::link(recipe, home)?;
+    let what = || format!("cannot read {}", recipe.output.display());
     Ok(ListedExecutable {
-        functions: DefaultLink::link(recipe, home)?.kept(recipe)?,
+        program: inputs::program_digest(&default_link.executable, loaded_at_start)
+            .context(Exit::Build, what)?,
+        functions: default_link.kept(recipe)?,
         path: home.join(BY_OWN),
         home: home.to_owned(),
         options: recipe.options(),

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::recipe::Recipe;
 use crate::{
-    elf::Digest,
+    elf::{Digest, Unreadable, loadable_digest},
     error::{Context, Exit, Result},
 };
 
@@ -80,6 +80,17 @@ pub fn loaded_at_start(files: &[InputFile]) -> Option<Digest> {
         .flat_map(|file| *file.digest.as_bytes())
         .collect();
     (!loaded.is_empty()).then(|| Digest::compute(&loaded))
+}
+
+/// The digest of everything that an executable loads, and of the libraries of its compilation.
+pub fn program_digest(
+    executable: &[u8],
+    loaded_at_start: Option<Digest>,
+) -> Result<Digest, Unreadable> {
+    let executable = loadable_digest(executable)?;
+    Ok(loaded_at_start.map_or(executable, |libraries| {
+        Digest::compute(&[*executable.as_bytes(), *libraries.as_bytes()].concat())
+    }))
 }
 
 /// The digest of the recipe, recorded at the time `recorded`, and its input files.

@@ -27,7 +27,7 @@ use super::{
     tool,
 };
 use crate::{
-    elf::{self, Digest, Placement},
+    elf::{Digest, Placement},
     error::{Context, Exit, Result},
     model::{BenchTarget, Layout, LayoutSeed},
 };
@@ -287,17 +287,11 @@ impl Linkable {
         files::remove_directory(&directory)?;
         let bytes = fs::read(executable).context(Exit::Build, what)?;
         Ok(BuildRecord {
-            digest: self.with_libraries(elf::loadable_digest(&bytes).context(Exit::Build, what)?),
+            digest: inputs::program_digest(&bytes, self.loaded_at_start)
+                .context(Exit::Build, what)?,
             file: Digest::compute(&bytes),
             size: bytes.len() as u64,
             microseconds: u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
-        })
-    }
-
-    /// The digest of an executable and of the libraries that it loads.
-    fn with_libraries(&self, executable: Digest) -> Digest {
-        self.loaded_at_start.map_or(executable, |libraries| {
-            Digest::compute(&[*executable.as_bytes(), *libraries.as_bytes()].concat())
         })
     }
 }

@@ -9,6 +9,7 @@ use super::{
     build_env::{BuildEnv, Source},
     compilation::{Compilation, CompiledTarget, Instance},
     default_link::{self, ListedExecutable},
+    inputs,
     link::{Linkable, LinkedBuild},
 };
 use crate::{
@@ -302,7 +303,12 @@ impl BuildEnv<'_> {
             .ok_or_else(|| Error::new(Exit::Internal, format!("{target} has not been compiled")))?;
         let mut recipe = compilation.recipe(compiled)?;
         recipe.keep_symbols();
-        default_link::listed_executable(&recipe, &compilation.recipe_home(compiled))
+        let loaded_at_start = inputs::loaded_at_start(&compiled.files);
+        default_link::listed_executable(
+            &recipe,
+            loaded_at_start,
+            &compilation.recipe_home(compiled),
+        )
     }
 
     /// The targets of each version that `only` selects (`None`: all), ready to be linked; `None` if no linker here can

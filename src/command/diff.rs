@@ -77,7 +77,7 @@ fn traced(
         report.targets.iter().map(|one| (one.target.clone(), one.diff.clone())).collect();
     let common = common_benchmarks(&listed);
     let impact = runner.impact(&listed, &differences, &common)?;
-    let impacts: Vec<_> = common.into_iter().zip(impact).collect();
+    let impacts: Vec<_> = common.into_iter().zip(impact.benchmarks).collect();
     let not_traced = benchmarks_in_one_version(&listed);
     let mut failed = listed.iter().flat_map(|version| &version.listing.failures).peekable();
     let exit = if failed.peek().is_some() { Exit::Benchmark } else { Exit::Success };

@@ -1,11 +1,13 @@
 //! Selects the benchmarks of two versions to measure: those on which the changes have an impact.
 
+use std::collections::BTreeSet;
+
 use super::{functions::Functions, warning::Warning};
 use crate::{
     elf::{FunctionDiff, FunctionSet},
     error::Result,
     impact::Impact,
-    measure::{Builds, ListedVersion, Runner},
+    measure::{Builds, Impacts, ListedVersion, Runner},
     model::{BenchTarget, Benchmark, SkipReason},
     verdict::are_identical,
 };
@@ -20,6 +22,8 @@ pub struct Selection {
     impacts: Vec<Impact>,
     /// The differences of functions by bench target, where they can be compared.
     functions: Vec<(BenchTarget, FunctionDiff)>,
+    /// The bench targets whose executables are the same program in both versions.
+    identical: BTreeSet<BenchTarget>,
 }
 
 impl Selection {
@@ -43,17 +47,24 @@ impl Selection {
         warnings: &mut Vec<Warning>,
     ) -> Result<Self> {
         let functions = functions_that_differ(runner, versions, warnings);
-        let impacts = runner.impact(versions, &functions, &common)?;
+        let Impacts { benchmarks: impacts, identical } =
+            runner.impact(versions, &functions, &common)?;
         let is_measured = |(_, impact): &(&Benchmark, &Impact)| all || !impact.is_nothing();
         let measured = common.iter().zip(&impacts).filter(is_measured);
         let measured = measured.map(|(benchmark, _)| benchmark.clone()).collect();
-        Ok(Self { common, measured, impacts, functions })
+        Ok(Self { common, measured, impacts, functions, identical })
     }
 
     /// Selects all of these benchmarks, without impact analysis.
     pub fn from_benchmarks(benchmarks: Vec<Benchmark>) -> Self {
         let measured = benchmarks.clone();
-        Self { common: benchmarks, measured, impacts: Vec::new(), functions: Vec::new() }
+        Self {
+            common: benchmarks,
+            measured,
+            impacts: Vec::new(),
+            functions: Vec::new(),
+            identical: BTreeSet::new(),
+        }
     }
 
     /// The impact of the changes on one of the common benchmarks.
@@ -63,12 +74,13 @@ impl Selection {
     }
 
     /// The benchmarks whose bench targets are linked: those to measure, and those whose programs
-    /// may be identical.
+    /// may be identical in other layouts. Programs that are identical in the linker's default order
+    /// need no builds.
     pub fn linked(&self) -> Vec<Benchmark> {
         let may_be_identical = |benchmark: &Benchmark| {
             let target = benchmark.bench_target();
             let diff = self.functions.iter().find(|(other, _)| *other == target);
-            diff.is_none_or(|(_, diff)| diff.is_empty())
+            !self.identical.contains(&target) && diff.is_none_or(|(_, diff)| diff.is_empty())
         };
         let is_linked = |one: &&Benchmark| self.measured.contains(one) || may_be_identical(one);
         self.common.iter().filter(is_linked).cloned().collect()
@@ -87,7 +99,11 @@ impl Selection {
         let skip_reason = |benchmark: &Benchmark| {
             let target = benchmark.bench_target();
             let [base, head] = [0, 1].map(|version| builds.programs(version, &target));
-            if are_identical(&base, &head) { SkipReason::Identical } else { SkipReason::Unaffected }
+            if self.identical.contains(&target) || are_identical(&base, &head) {
+                SkipReason::Identical
+            } else {
+                SkipReason::Unaffected
+            }
         };
         let unaffected = self.unaffected().into_iter();
         unaffected.map(|(one, _)| (one.clone(), skip_reason(&one))).collect()

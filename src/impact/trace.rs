@@ -33,6 +33,11 @@ impl Trace {
         Self { gaps: vec![IncompleteTrace::Untraced(reason)], ..Self::default() }
     }
 
+    /// True if the benchmark could not be traced.
+    pub fn is_none(&self) -> bool {
+        self.gaps.iter().any(|gap| matches!(gap, IncompleteTrace::Untraced(_)))
+    }
+
     /// The functions that were entered, some of them twice.
     pub fn entered(&self) -> impl Iterator<Item = u64> {
         self.in_set_up.iter().chain(&self.while_measuring).copied()

@@ -8,10 +8,10 @@ use std::{
 
 use tracing::{debug, info_span};
 
-use super::{ListedVersion, Runner, version::VersionFiles};
+use super::{ListedVersion, Runner, trace::Traceable, version::VersionFiles};
 use crate::{
-    elf::{FunctionDiff, Name},
-    error::{Error, Exit, Result},
+    elf::{Digest, FunctionDiff, Name},
+    error::{Exit, Result},
     impact::{Differences, Impact, Trace, impact},
     model::{BenchTarget, Benchmark},
 };
@@ -25,10 +25,18 @@ impl Runner<'_> {
         versions: &[ListedVersion; 2],
         functions: &[(BenchTarget, FunctionDiff)],
         benchmarks: &[Benchmark],
-    ) -> Result<Vec<Impact>> {
+    ) -> Result<Impacts> {
         let [base, head] = versions;
-        let traced = [self.traces(base, benchmarks)?, self.traces(head, benchmarks)?];
+        let in_base = self.traces(base, benchmarks, None)?;
+        let in_head = self.traces(head, benchmarks, Some(&in_base))?;
+        let traced = [in_base, in_head];
         let targets = targets_of(benchmarks);
+        let identical = targets.iter().filter(|target| {
+            let [base_digest, head_digest] =
+                [base, head].map(|version| version.variables_digest(target));
+            traced[0].is_same_program(&traced[1], target) && base_digest == head_digest
+        });
+        let identical = identical.cloned().collect();
         let differences = targets.into_iter().map(|target| {
             let diff = functions.iter().find(|(other, _)| *other == target);
             let of_target =
@@ -58,51 +66,113 @@ impl Runner<'_> {
             );
             all.push(impact);
         }
-        Ok(all)
+        Ok(Impacts { benchmarks: all, identical })
     }
 
-    /// Traces these benchmarks in a version.
-    fn traces(&self, version: &ListedVersion, benchmarks: &[Benchmark]) -> Result<Traced> {
+    /// Traces these benchmarks in a version, or takes the traces of another one where a program is
+    /// the same in both.
+    fn traces(
+        &self,
+        version: &ListedVersion,
+        benchmarks: &[Benchmark],
+        other: Option<&Traced>,
+    ) -> Result<Traced> {
         let count = benchmarks.len();
         let _phase = info_span!("trace", version = %version.version, count).entered();
         self.observer.traced(&version.version, 0, count);
         let mut traces = vec![Trace::default(); count];
-        let (mut functions, mut options) = (BTreeMap::new(), BTreeMap::new());
+        let mut programs = BTreeMap::new();
         let mut done = 0;
         for target in targets_of(benchmarks) {
             let traceable = match self.traceable(version, &target) {
                 Err(error) if error.exit() == Exit::Interrupted => return Err(error),
                 traceable => traceable,
             };
-            let of_target =
-                benchmarks.iter().zip(&mut traces).filter(|(one, _)| one.bench_target() == target);
-            for (benchmark, trace) in of_target {
-                if self.conditions.interrupt.is_set() {
-                    return Err(Error::new(Exit::Interrupted, "stopped between two executions"));
-                }
-                *trace = match &traceable {
-                    Ok(traceable) => self.trace(traceable, benchmark)?,
-                    Err(error) => Trace::none(error.what().to_owned()),
-                };
+            let program = traceable.as_ref().ok().map(|one| self.program(&target, one));
+            let same_program = other.filter(|other| {
+                program.as_ref().is_some_and(|program| other.has_program(&target, program))
+            });
+            let is_its = |index: &usize| benchmarks[*index].bench_target() == target;
+            let indices: Vec<usize> = (0..count).filter(is_its).collect();
+            let mut progress = || {
                 done += 1;
                 self.observer.traced(&version.version, done, count);
+            };
+            match &traceable {
+                Ok(traceable) => {
+                    let with_other = |index: &usize| {
+                        (&benchmarks[*index], same_program.map(|other| &other.traces[*index]))
+                    };
+                    let own: Vec<_> = indices.iter().map(with_other).collect();
+                    let found = self.trace(traceable, &own, &mut progress)?;
+                    for (index, trace) in indices.into_iter().zip(found) {
+                        traces[index] = trace;
+                    }
+                }
+                Err(error) => {
+                    for index in indices {
+                        traces[index] = Trace::none(error.what().to_owned());
+                        progress();
+                    }
+                }
             }
-            if let Ok(traceable) = &traceable {
-                options.insert(target.clone(), traceable.options().to_vec());
-            }
-            functions.insert(target, traceable.map(|one| one.functions()).unwrap_or_default());
+            programs.insert(target, program.unwrap_or_default());
         }
-        Ok(Traced { traces, functions, options })
+        Ok(Traced { traces, programs })
     }
+
+    fn program(&self, target: &BenchTarget, traceable: &Traceable<'_>) -> Program {
+        // A program that runs others does what these do.
+        let is_alone = !self.project.file.runs_other_programs(target);
+        Program {
+            digest: is_alone.then(|| traceable.program()),
+            functions: traceable.functions(),
+            options: traceable.options().to_vec(),
+        }
+    }
+}
+
+/// The impact of the changes between two versions on benchmarks.
+pub struct Impacts {
+    /// The impact on each benchmark, in their order.
+    pub benchmarks: Vec<Impact>,
+    /// The bench targets whose executables are the same program in both versions.
+    pub identical: BTreeSet<BenchTarget>,
 }
 
 /// The traces of benchmarks in a version, in their order.
 struct Traced {
     traces: Vec<Trace>,
-    /// The functions of each bench target, by instance.
-    functions: BTreeMap<BenchTarget, BTreeMap<u64, Name>>,
-    /// The link options of each bench target.
-    options: BTreeMap<BenchTarget, Vec<String>>,
+    /// The executable of each bench target.
+    programs: BTreeMap<BenchTarget, Program>,
+}
+
+/// The executable of a bench target; without data if it cannot be traced.
+#[derive(Default)]
+struct Program {
+    /// The digest of everything that it loads; `None` if that does not decide what it does.
+    digest: Option<Digest>,
+    /// Its functions, by instance.
+    functions: BTreeMap<u64, Name>,
+    /// The options that it is linked with.
+    options: Vec<String>,
+}
+
+impl Traced {
+    /// True if both versions have the same program for a bench target.
+    fn is_same_program(&self, other: &Self, target: &BenchTarget) -> bool {
+        let digest = self.programs.get(target).and_then(|program| program.digest);
+        digest.is_some() && digest == other.programs.get(target).and_then(|program| program.digest)
+    }
+
+    /// True if this version has this program for a bench target, with the same names of functions.
+    fn has_program(&self, target: &BenchTarget, program: &Program) -> bool {
+        let own = self.programs.get(target);
+        program.digest.is_some()
+            && own.is_some_and(|own| {
+                own.digest == program.digest && own.functions.keys().eq(program.functions.keys())
+            })
+    }
 }
 
 fn targets_of(benchmarks: &[Benchmark]) -> BTreeSet<BenchTarget> {
@@ -137,11 +207,19 @@ impl TargetImpact {
         traced: &[Traced; 2],
     ) -> Self {
         let [base, head] = versions;
+        let variables = variables_that_differ(base.variables(target), head.variables(target));
+        if traced[0].is_same_program(&traced[1], target) {
+            // Whatever made it: it is the same code and data, whose names may differ.
+            let (functions, common) = (FunctionDiff::default(), BTreeMap::new());
+            return Self { functions, common, variables, everywhere: Vec::new() };
+        }
+        let programs = traced.each_ref().map(|one| one.programs.get(target));
         let mut everywhere = Vec::new();
         if base.compilation.record.rustc != head.compilation.record.rustc {
             everywhere.push("another compiler made it".to_owned());
         }
-        let [base_options, head_options] = traced.each_ref().map(|one| one.options.get(target));
+        let [base_options, head_options] =
+            programs.map(|program| program.map(|program| &program.options));
         if base_options != head_options {
             everywhere.push("it is linked with other options".to_owned());
         }
@@ -156,17 +234,17 @@ impl TargetImpact {
             }
         }
         // Only those of the workspace: durations decide what a harness does.
-        let [in_base, in_head] = traced.each_ref().map(|one| &one.functions[target]);
-        let is_common = |(instance, name): &(&u64, &Name)| {
-            in_head.contains_key(instance) && belongs_to(name.as_str(), &base.crates)
-        };
-        let common = in_base.iter().filter(is_common);
-        Self {
-            functions: functions.cloned().unwrap_or_default(),
-            common: common.map(|(instance, name)| (*instance, name.clone())).collect(),
-            variables: variables_that_differ(base.variables(target), head.variables(target)),
-            everywhere,
+        let mut common = BTreeMap::new();
+        if let [Some(in_base), Some(in_head)] = programs {
+            for (instance, name) in &in_base.functions {
+                let is_common = in_head.functions.contains_key(instance);
+                if is_common && belongs_to(name.as_str(), &base.crates) {
+                    common.insert(*instance, name.clone());
+                }
+            }
         }
+        let functions = functions.cloned().unwrap_or_default();
+        Self { functions, common, variables, everywhere }
     }
 }
 

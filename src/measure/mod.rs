@@ -2,6 +2,7 @@
 //! are measured interleaved, stage by stage. Every execution is stored before the next one starts,
 //! so that an interrupted run can be resumed.
 
+mod at_once;
 mod builds;
 mod counting;
 mod diagnosis;
@@ -26,6 +27,7 @@ mod version;
 pub use builds::Builds;
 pub use counting::{COUNTED_LAYOUTS, Counter, allocator_of};
 pub use diagnosis::{ControlRun, Probe, ProloguePair, control_program};
+pub use impact::Impacts;
 pub use listing::{ListedTarget, Listing};
 pub use plan::Outline;
 pub use probe::Trial;

@@ -1,7 +1,6 @@
 //! Traces of benchmarks: one execution of each version, cached for as long as its compilation is.
 
 use std::{
-    cell::Cell,
     collections::{BTreeMap, BTreeSet},
     ffi::OsString,
     fs,
@@ -12,7 +11,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
-use super::{ListedVersion, Runner, version::VersionFiles};
+use super::{ListedVersion, Runner, at_once::at_once, version::VersionFiles};
 use crate::{
     builds::{ListedExecutable, files, this_executable},
     elf::{Digest, LinkedFunction, Name, instance_of},
@@ -49,14 +48,17 @@ struct TraceCacheEntry {
 pub(super) struct Traceable<'v> {
     version: &'v ListedVersion,
     listed: ListedExecutable,
-    /// True if the last traced benchmark asks for more time than was requested.
-    asks_for_more: Cell<bool>,
     files: VersionFiles,
-    /// The executable that traces: rbench itself.
-    tracer: PathBuf,
-    place: TempDir,
     /// The lines of `/proc/cpuinfo` that list the processor's features.
     processor: BTreeSet<String>,
+}
+
+/// A benchmark to trace.
+struct Subject<'v> {
+    benchmark: &'v Benchmark,
+    harness: &'v dyn Harness,
+    executable: Executable,
+    request: ExecutionRequest,
 }
 
 impl Runner<'_> {
@@ -67,113 +69,151 @@ impl Runner<'_> {
         target: &BenchTarget,
     ) -> Result<Traceable<'v>> {
         let listed = self.build_env.listed_executable(&version.compilation, target)?;
-        let place = tempfile::tempdir().context(Exit::Usage, || "cannot make a directory")?;
-        let tracer = this_executable()?;
         let files = version.files(self.build_env.cache_dirs.build_path());
-        let (asks_for_more, processor) = (Cell::new(false), processor());
-        let traceable =
-            Traceable { version, listed, asks_for_more, files, tracer, place, processor };
-        let what = || "cannot write what is to be traced";
-        let plan = serde_json::to_vec(&traceable.plan()).context(Exit::Internal, what)?;
-        fs::write(traceable.plan_path(), plan).context(Exit::Usage, what)?;
-        Ok(traceable)
+        Ok(Traceable { version, listed, files, processor: processor() })
     }
 
-    /// The trace of a benchmark: from the cache unless a file that it reads has changed, otherwise
-    /// from an execution now.
-    pub(super) fn trace(&self, of: &Traceable<'_>, benchmark: &Benchmark) -> Result<Trace> {
-        let target = of.version.target_of(benchmark).ok_or_else(|| {
-            let what = format!("{benchmark} is not in {}", of.version.version);
-            Error::new(Exit::Internal, what)
-        })?;
-        let executable = Executable { path: of.listed.path.clone(), ..target.executable.clone() };
-        let request = self.traced_request(&*target.harness, &executable, benchmark)?;
-        let conditions_of = |trace: &Trace| {
-            let own = (&target.harness, &executable.variables);
-            let all = format!("{own:?} {request:?} {:?} {:?}", inherited(trace), of.processor);
-            Digest::compute(all.as_bytes())
-        };
-        let kept_in = of.kept_in(benchmark);
-        if let Some(TraceCacheEntry { rules: RULES, conditions, trace }) =
-            files::read_json(&kept_in)
-            && trace.files == of.files.states(&trace.files)
-            && conditions == conditions_of(&trace)
-        {
-            return Ok(trace);
+    /// The traces of benchmarks of one target, in their order: each from the cache unless a file
+    /// that it reads has changed, otherwise from an execution now. Calls `traced` after each.
+    ///
+    /// Beside a benchmark can be its trace in another version in which the program and its
+    /// functions are the same. Only the files that it reads can be different in this version, so it
+    /// is not executed again.
+    pub(super) fn trace(
+        &self,
+        of: &Traceable<'_>,
+        benchmarks: &[(&Benchmark, Option<&Trace>)],
+        traced: &mut dyn FnMut(),
+    ) -> Result<Vec<Trace>> {
+        let mut traces = vec![Trace::default(); benchmarks.len()];
+        let mut open = Vec::new();
+        for (index, (benchmark, same_program)) in benchmarks.iter().enumerate() {
+            let subject = self.traced_subject(of, benchmark)?;
+            if let Some(trace) = of.known(&subject, *same_program)? {
+                traces[index] = trace;
+                traced();
+            } else {
+                open.push((index, subject));
+            }
         }
-        let trace = self.execute_traced(of, &*target.harness, &executable, benchmark, &request)?;
-        if !trace.gaps.iter().any(|gap| matches!(gap, IncompleteTrace::Untraced(_))) {
-            let kept = TraceCacheEntry {
-                rules: RULES,
-                conditions: conditions_of(&trace),
-                trace: trace.clone(),
+        let conditions = self.conditions;
+        let mut disturbed = Vec::new();
+        let is_alone = open.len() == 1;
+        at_once(
+            &open,
+            conditions.interrupt,
+            || Tracer::new(of, conditions),
+            |tracer, (_, subject)| tracer.trace(subject),
+            &mut |at, trace: Trace| {
+                let (index, subject) = &open[at];
+                if trace.is_none() && !is_alone {
+                    disturbed.push(at);
+                    return Ok(());
+                }
+                of.keep(subject, &trace)?;
+                traces[*index] = trace;
+                traced();
+                Ok(())
+            },
+        )?;
+        // Perhaps only because others ran beside it: two may need the same port or file.
+        let mut tracer = None;
+        for at in disturbed {
+            let (index, subject) = &open[at];
+            let tracer = match &mut tracer {
+                Some(tracer) => tracer,
+                None => tracer.insert(Tracer::new(of, conditions)?),
             };
-            files::write_json(&kept_in, &kept)?;
+            let trace = tracer.trace(subject)?;
+            of.keep(subject, &trace)?;
+            traces[*index] = trace;
+            traced();
         }
-        Ok(trace)
+        Ok(traces)
     }
 
     /// The request of a traced execution: the same as the one that will be measured, with the tuned
     /// iterations, but with the shortest warm-up that a harness allows. Code of the warm-up is
     /// executed by the measurements too.
-    fn traced_request(
+    fn traced_subject<'v>(
         &self,
-        harness: &dyn Harness,
-        executable: &Executable,
-        benchmark: &Benchmark,
-    ) -> Result<ExecutionRequest> {
+        of: &Traceable<'v>,
+        benchmark: &'v Benchmark,
+    ) -> Result<Subject<'v>> {
+        let target = of.version.target_of(benchmark).ok_or_else(|| {
+            let what = format!("{benchmark} is not in {}", of.version.version);
+            Error::new(Exit::Internal, what)
+        })?;
+        let executable = Executable { path: of.listed.path.clone(), ..target.executable.clone() };
+        let harness = &*target.harness;
         let request = self.settings.efforts.for_benchmark(benchmark).request();
-        let iterations = self.tune_by(harness, executable, benchmark, &request)?;
-        Ok(ExecutionRequest { warm_up: request.warm_up.min(WARM_UP), iterations, ..request })
+        let iterations = self.tune_by(harness, &executable, benchmark, &request)?;
+        let warm_up = request.warm_up.min(WARM_UP);
+        let request = ExecutionRequest { warm_up, iterations, ..request };
+        Ok(Subject { benchmark, harness, executable, request })
+    }
+}
+
+/// Executes benchmarks of one target under the tracer, one after the other.
+struct Tracer<'t> {
+    of: &'t Traceable<'t>,
+    conditions: Conditions<'t>,
+    /// The executable that traces: rbench itself.
+    program: PathBuf,
+    place: TempDir,
+    /// True if the last traced benchmark asks for more time than was requested.
+    asks_for_more: bool,
+}
+
+impl<'t> Tracer<'t> {
+    fn new(of: &'t Traceable<'t>, conditions: Conditions<'t>) -> Result<Self> {
+        let place = tempfile::tempdir().context(Exit::Usage, || "cannot make a directory")?;
+        let program = this_executable()?;
+        let tracer = Self { of, conditions, program, place, asks_for_more: false };
+        let what = || "cannot write what is to be traced";
+        let plan = of.plan(tracer.report_path());
+        let plan = serde_json::to_vec(&plan).context(Exit::Internal, what)?;
+        fs::write(tracer.plan_path(), plan).context(Exit::Usage, what)?;
+        Ok(tracer)
     }
 
     /// Traces an execution, which takes seconds if the benchmark's own code asks for seconds.
     /// Benchmarks of one target mostly ask for the same time, so this one starts in a hurry if the
     /// previous one asked for more. If it does not ask for more, it is executed again without
     /// hurry: benchmarks that follow the request are traced in all that they execute.
-    fn execute_traced(
-        &self,
-        of: &Traceable<'_>,
-        harness: &dyn Harness,
-        executable: &Executable,
-        benchmark: &Benchmark,
-        request: &ExecutionRequest,
-    ) -> Result<Trace> {
-        let execute = |request: &ExecutionRequest, slowness: u32| {
-            self.execute_once_traced(of, harness, executable, benchmark, (request, slowness))
-        };
+    fn trace(&mut self, subject: &Subject<'_>) -> Result<Trace> {
+        let request = &subject.request;
         // With other harnesses, the clock does not decide how much is executed.
-        let is_by_clock = harness.kind() == HarnessKind::Criterion;
+        let is_by_clock = subject.harness.kind() == HarnessKind::Criterion;
         let asks_for_more = |execution: Option<Execution>| {
             is_by_clock && execution.is_some_and(|one| asks_for_more(request.least_time(), &one))
         };
-        if of.asks_for_more.get() {
-            let (trace, execution) = execute(&in_a_hurry(request), SLOWNESS)?;
+        if self.asks_for_more {
+            let (trace, execution) = self.execute(subject, &in_a_hurry(request), SLOWNESS)?;
             if asks_for_more(execution) {
                 return Ok(trace);
             }
         }
-        let (trace, execution) = execute(request, 1)?;
-        of.asks_for_more.set(asks_for_more(execution));
+        let (trace, execution) = self.execute(subject, request, 1)?;
+        self.asks_for_more = asks_for_more(execution);
         Ok(trace)
     }
 
     /// Traces one execution on a processor that seems slower by this factor. Returns the execution
     /// too, if it measured.
-    fn execute_once_traced(
+    fn execute(
         &self,
-        of: &Traceable<'_>,
-        harness: &dyn Harness,
-        executable: &Executable,
-        benchmark: &Benchmark,
-        (request, slowness): (&ExecutionRequest, u32),
+        subject: &Subject<'_>,
+        request: &ExecutionRequest,
+        slowness: u32,
     ) -> Result<(Trace, Option<Execution>)> {
-        let _ = fs::remove_file(of.report_path());
-        let (tracer, plan) = (of.tracer.clone(), of.plan_path());
+        let Subject { benchmark, harness, executable, .. } = subject;
+        let _ = fs::remove_file(self.report_path());
+        let (tracer, plan) = (self.program.clone(), self.plan_path());
         let tracing = Tracing { tracer, plan, ahead: slowness - 1 };
         let conditions = Conditions { tracing: Some(&tracing), ..self.conditions };
         let outcome = harness.execute(executable, &benchmark.name, request, &conditions);
-        let observation = fs::read(of.report_path()).ok();
+        let observation = fs::read(self.report_path()).ok();
         let observation = observation.and_then(|bytes| serde_json::from_slice(&bytes).ok());
         let none = |reason: &str| Ok((Trace::none(reason.to_owned()), None));
         match (outcome, observation) {
@@ -182,12 +222,20 @@ impl Runner<'_> {
                 none(&format!("it cannot be traced: {reason}"))
             }
             (Ok(Outcome::Measured(execution)), Some(Ok(observed))) => {
-                Ok((of.trace(observed), Some(execution)))
+                Ok((self.of.trace(observed), Some(execution)))
             }
             (Ok(Outcome::Measured(_)), None) => none("it was not traced"),
             (Ok(Outcome::Skipped(_)), _) => none("it chose not to run"),
             (Err(_), _) => none("it fails when it is traced"),
         }
+    }
+
+    fn plan_path(&self) -> PathBuf {
+        self.place.path().join("plan.json")
+    }
+
+    fn report_path(&self) -> PathBuf {
+        self.place.path().join("observed.json")
     }
 }
 
@@ -257,7 +305,49 @@ impl Traceable<'_> {
         &self.listed.options
     }
 
-    fn plan(&self) -> Plan {
+    /// The digest of everything that its executable loads.
+    pub(super) const fn program(&self) -> Digest {
+        self.listed.program
+    }
+
+    /// The trace of a benchmark that needs no execution: the cached one if it is still valid, or
+    /// else that of the same program in another version.
+    fn known(&self, subject: &Subject<'_>, same_program: Option<&Trace>) -> Result<Option<Trace>> {
+        if let Some(TraceCacheEntry { rules: RULES, conditions, trace }) =
+            files::read_json(&self.kept_in(subject.benchmark))
+            && trace.files == self.files.states(&trace.files)
+            && conditions == self.conditions(subject, &trace)
+        {
+            return Ok(Some(trace));
+        }
+        let Some(other) = same_program else { return Ok(None) };
+        let trace = Trace { files: self.files.states(&other.files), ..other.clone() };
+        // With other contents of files, it may take another path: no trace for later versions.
+        if trace == *other {
+            self.keep(subject, &trace)?;
+        }
+        Ok(Some(trace))
+    }
+
+    /// Caches a trace.
+    fn keep(&self, subject: &Subject<'_>, trace: &Trace) -> Result<()> {
+        if trace.is_none() {
+            return Ok(());
+        }
+        let conditions = self.conditions(subject, trace);
+        let kept = TraceCacheEntry { rules: RULES, conditions, trace: trace.clone() };
+        files::write_json(&self.kept_in(subject.benchmark), &kept)
+    }
+
+    /// Digest of everything besides the version that decides the path of an execution.
+    fn conditions(&self, subject: &Subject<'_>, trace: &Trace) -> Digest {
+        let Subject { harness, executable, request, .. } = subject;
+        let own = (harness, &executable.variables);
+        let all = format!("{own:?} {request:?} {:?} {:?}", inherited(trace), self.processor);
+        Digest::compute(all.as_bytes())
+    }
+
+    fn plan(&self, report: PathBuf) -> Plan {
         let addresses_of = |names: &[&str]| -> Vec<u64> {
             let is_one = |function: &&LinkedFunction| {
                 function.symbols().any(|symbol| names.contains(&symbol))
@@ -271,16 +361,8 @@ impl Traceable<'_> {
             clocks: addresses_of(&CLOCKS),
             clock: addresses_of(&[CLOCK]),
             variables: addresses_of(&VARIABLES),
-            report: self.report_path(),
+            report,
         }
-    }
-
-    fn plan_path(&self) -> PathBuf {
-        self.place.path().join("plan.json")
-    }
-
-    fn report_path(&self) -> PathBuf {
-        self.place.path().join("observed.json")
     }
 
     fn kept_in(&self, benchmark: &Benchmark) -> PathBuf {
@@ -294,10 +376,14 @@ impl Traceable<'_> {
             let functions = entered.iter().filter_map(|index| self.listed.functions.get(*index));
             functions.flat_map(LinkedFunction::symbols).map(instance_of).collect()
         };
-        let mut files = BTreeMap::new();
+        let mut found = BTreeMap::new();
+        // What it loads of its own executable is compared by functions; the rest is for debuggers.
+        let executable = files::real(&self.listed.path);
+        let is_own = |path: &PathBuf| files::real(path) == executable;
         let read = observed.opened.iter().chain(&observed.programs).map(|path| (path, true));
-        for (path, is_opened) in observed.looked_for.iter().map(|path| (path, false)).chain(read) {
-            files.extend(self.files.find(path, is_opened));
+        let looked_for = observed.looked_for.iter().map(|path| (path, false));
+        for (path, is_opened) in looked_for.chain(read).filter(|(path, _)| !is_own(path)) {
+            found.extend(self.files.find(path, is_opened));
         }
         let all = observed.in_set_up.union(&observed.while_measuring);
         let mut functions = all.filter_map(|index| self.listed.functions.get(*index));
@@ -313,7 +399,7 @@ impl Traceable<'_> {
         Trace {
             in_set_up: instances(&observed.in_set_up),
             while_measuring: instances(&observed.while_measuring),
-            files,
+            files: found,
             variables: observed.variables,
             gaps,
         }

@@ -122,6 +122,35 @@ fn identical_machine_code_is_not_measured() {
     outcome.assert_stderr_has(&["cannot write the report", "full.md"]);
 }
 
+/// One of two identical programs is executed to trace it, and none if the trace is known.
+#[test]
+fn identical_program_is_traced_once() {
+    let project = TestProject::of("compared");
+    let executed = project.beside("executed");
+    let note = format!(
+        "use std::io::Write as _; \
+         let mut file = std::fs::File::options().create(true).append(true).open({executed:?}).unwrap(); \
+         writeln!(file, \"once\").unwrap();"
+    );
+    project.replace(
+        "benches/work.rs",
+        "|bencher| bencher.iter(compared::steady)",
+        &format!("|bencher| {{ {note} bencher.iter(compared::steady) }}"),
+    );
+    project.commit("Note each execution");
+    let mut counts = Vec::new();
+    for text in ["one", "two"] {
+        project.write("README.md", text);
+        project.commit("Describe");
+        let outcome = project.rbench(&["compare", "HEAD~1", "HEAD"]).ok();
+        outcome.assert_stdout_has(&["2 identical"]);
+        let noted = std::fs::read_to_string(&executed).unwrap();
+        counts.push(noted.lines().count());
+    }
+    // Its iterations are tuned first.
+    assert_eq!(counts, [2, 2]);
+}
+
 #[test]
 fn external_program_is_measured_despite_identical_builds() {
     let project = TestProject::of("sums");

@@ -10,7 +10,7 @@ use crate::support::{
 /// Each top-level module of `src/`, and the other modules that its code may use.
 const MAY_USE: [(&str, &[&str]); 30] = [
     // Pure: no files, no processes, no clock.
-    ("model", &[]),
+    ("model", &["error"]),
     ("error", &[]),
     ("shell", &[]),
     ("escape", &[]),
@@ -249,12 +249,11 @@ fn table_of_directions_has_no_cycle() {
 }
 
 /// The folders whose modules still use each other in a cycle. This list only ever gets shorter.
-const WITH_CYCLES: [&str; 9] = [
+const WITH_CYCLES: [&str; 8] = [
     "src/cli",
     "src/command",
     "src/command/history",
     "src/command/run",
-    "src/report",
     "src/report/compare/html",
     "src/report/diagnose",
     "src/report/history",
