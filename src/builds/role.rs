@@ -1,18 +1,18 @@
-//! The roles of this program besides the command line: rustc's wrapper, the linker, the supervisor of cargo, and the
-//! tracer.
+//! The roles of this program besides the command line: rustc's wrapper, the linker, the supervisor of cargo, the
+//! tracer, and a benchmark.
 //!
 //! Cargo and rustc only accept the path of a program for these, so the name of the program selects the role:
-//! [`install_wrapper`] and [`install_shim`] make links to this executable.
+//! [`install_wrapper`] and [`install_shim`] make links to this executable. The benchmark is started as any other is.
 
 use std::{
-    ffi::OsStr,
+    ffi::{OsStr, OsString},
     path::{Path, PathBuf},
 };
 
 use super::files;
 use crate::{
     error::{Context, Error, Exit, Result},
-    process::trace::TRACER,
+    process::{CONTROL_ARGUMENT, trace::TRACER},
 };
 
 /// The name of the rustc wrapper. Cargo gets this bare name, found through `PATH`: it hashes the name into every
@@ -42,11 +42,13 @@ pub enum Role {
     Supervisor,
     /// `cargo-rbench-tracer <plan> <ahead> <program> <arguments>`, by rbench itself.
     Tracer,
+    /// `cargo-rbench --bench --rbench-protocol …`, by rbench itself: the benchmark that it measures beside those of a user.
+    Control,
 }
 
 impl Role {
-    /// The role for the name by which the process was started.
-    pub fn from_argv0(argv0: &OsStr) -> Self {
+    /// The role for the name by which the process was started, and its arguments.
+    pub fn from_command_line(argv0: &OsStr, arguments: &[OsString]) -> Self {
         let path = Path::new(argv0);
         if path.file_stem() == Some(OsStr::new(WRAPPER)) {
             Self::Wrapper
@@ -56,6 +58,8 @@ impl Role {
             Self::Tracer
         } else if path.parent().and_then(Path::file_name) == Some(OsStr::new(SHIMS)) {
             Self::Linker
+        } else if arguments.get(1).is_some_and(|argument| argument == CONTROL_ARGUMENT) {
+            Self::Control
         } else {
             Self::Command
         }
@@ -110,14 +114,14 @@ mod tests {
 
     #[test]
     fn role_follows_from_the_name() {
-        assert_eq!(Role::from_argv0(OsStr::new("cargo-rbench")), Role::Command);
-        assert_eq!(Role::from_argv0(OsStr::new("/x/bin/cargo-rbench-rustc")), Role::Wrapper);
+        let role = |argv0: &Path| Role::from_command_line(argv0.as_os_str(), &[]);
+        assert_eq!(role(Path::new("cargo-rbench")), Role::Command);
+        assert_eq!(role(Path::new("/x/bin/cargo-rbench-rustc")), Role::Wrapper);
         let bin = Path::new("/x/bin");
-        assert_eq!(Role::from_argv0(shim(bin, None).as_os_str()), Role::Linker);
-        assert_eq!(
-            Role::from_argv0(shim(bin, Some(Path::new("/usr/bin/clang"))).as_os_str()),
-            Role::Linker
-        );
+        assert_eq!(role(&shim(bin, None)), Role::Linker);
+        assert_eq!(role(&shim(bin, Some(Path::new("/usr/bin/clang")))), Role::Linker);
+        let request = ["--bench", "--rbench-protocol", "1"].map(OsString::from);
+        assert_eq!(Role::from_command_line(OsStr::new("cargo-rbench"), &request), Role::Control);
     }
 
     #[test]

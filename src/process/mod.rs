@@ -20,7 +20,7 @@ pub use self::{
     interrupt::{Interrupt, SavedHandler},
     invocation::{Invocation, PADDING_VARIABLE, padding_length},
     launcher::{launcher_beside, run_as_launcher},
-    load::Load,
+    load::{CONTROL_ARGUMENT, Load, run_as_control},
     output::Output,
     run::{Ended, Limits, check_cpu, cpus, run},
 };
