@@ -7,8 +7,8 @@ use serde::Serialize;
 use super::{
     InsufficientData, Options, Position, SIGNIFICANT,
     changes::{change_points, long_run_variance, without_spikes},
-    execution::{Execution, long_enough, mean, parts},
-    steps::without_steps,
+    execution::{Execution, long_enough, parts},
+    values::{mean, without_steps},
 };
 use crate::stats::{Estimator, Random, Scratch, distribution::normal_two_sided, median};
 

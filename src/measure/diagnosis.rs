@@ -36,7 +36,7 @@ pub struct Probe {
 }
 
 /// Two experiments on one benchmark: in fresh processes, and in processes after others.
-pub struct ProloguePair<'b> {
+pub struct OrderEffectPair<'b> {
     /// The experiment in fresh processes.
     pub fresh: &'b StartedExperiment,
     /// The experiment after others.
@@ -259,9 +259,9 @@ impl Runner<'_> {
     /// Measures a benchmark in a fresh process and in one process after others, in random order, in
     /// pairs with the same build and initial state. Stops when `budget` is spent, but not before
     /// `least` pairs, and at `most` pairs. Returns the number of pairs.
-    pub fn measure_prologue(
+    pub fn measure_order_effect(
         &self,
-        pair: &ProloguePair<'_>,
+        pair: &OrderEffectPair<'_>,
         versions: &[ListedVersion],
         builds: &Builds,
         benchmark: &Benchmark,

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::{
-    evidence::{self, PrologueSources, Source, Sources},
+    evidence::{Evidence, OrderEffectSources, Source, Sources, not_after_others},
     scale,
 };
 use crate::{
@@ -13,11 +13,11 @@ use crate::{
     console::{Console, announcement},
     error::Result,
     measure::{
-        Builds, ControlRun, ExperimentSettings, ListedVersion, Probe, ProloguePair, Runner,
+        Builds, ControlRun, ExperimentSettings, ListedVersion, OrderEffectPair, Probe, Runner,
         StartedExperiment, control_program,
     },
     model::{Benchmark, DiagnosisPart, DiagnosisSettings, InterimAnalyses, Name, Unmeasured},
-    report::diagnose::NotExamined,
+    report::quantity::count,
     stats::Criteria,
 };
 
@@ -55,14 +55,13 @@ impl Measuring<'_, '_> {
         &mut self,
         benchmark: &Benchmark,
         criteria: &Criteria,
-    ) -> Result<Result<Sources, NotExamined>> {
+    ) -> Result<Result<Sources, Unmeasured>> {
         let candidates = scale::candidates(self.effort.typed(), self.effort.long);
         let left = self.left_of(benchmark, &candidates)?;
         self.set(DiagnosisPart::Executions, left.unwrap_or(candidates[0]));
         let probe = match self.runner.probe(self.versions, self.builds, benchmark)? {
             Ok(probe) => probe,
-            Err(Unmeasured::Failed(reason)) => return Ok(Err(NotExamined::Failed(reason))),
-            Err(Unmeasured::Skipped(reason)) => return Ok(Err(NotExamined::Skipped(reason))),
+            Err(unmeasured) => return Ok(Err(unmeasured)),
         };
         let effort = left.unwrap_or_else(|| scale::chosen(&candidates, &probe, self.effort.long));
         self.set(DiagnosisPart::Executions, effort);
@@ -74,8 +73,8 @@ impl Measuring<'_, '_> {
         }
         let (executions, control) = self.executions(benchmark, begun, &probe, effort)?;
         let lengths = self.lengths(benchmark, &probe, effort)?;
-        let prologue = self.prologue(benchmark, effort, criteria)?;
-        Ok(Ok(Sources { executions, control, lengths, prologue }))
+        let order_effect = self.order_effect(benchmark, effort, criteria)?;
+        Ok(Ok(Sources { executions, control, lengths, order_effect }))
     }
 
     /// Measures the executions, interleaved with those of the control.
@@ -182,18 +181,18 @@ impl Measuring<'_, '_> {
 
     /// Measures the order effect: the benchmark in fresh processes and after all benchmarks before it. If they differ,
     /// also after each of these alone.
-    fn prologue(
+    fn order_effect(
         &mut self,
         benchmark: &Benchmark,
         effort: SamplingOptions,
         criteria: &Criteria,
-    ) -> Result<Result<PrologueSources, String>> {
+    ) -> Result<Result<OrderEffectSources, String>> {
         let others = self.runner.before_in_target(&self.versions[0], benchmark)?;
         if others.is_empty() {
             let reason = "it comes first in its bench target, so nothing runs before it there";
             return Ok(Err(reason.to_owned()));
         }
-        if !self.can_execute_together(benchmark) {
+        if !Runner::can_execute_together(&self.versions[0], benchmark) {
             let reason = "only Criterion.rs and rbench-harness execute several benchmarks in one process for rbench";
             return Ok(Err(reason.to_owned()));
         }
@@ -206,14 +205,16 @@ impl Measuring<'_, '_> {
         let fresh = self.begin(benchmark)?;
         self.console.line(&format!(
             "measuring in fresh processes, and after the benchmarks before it: {}",
-            crate::report::quantity::count(others.len(), "other")
+            count(others.len(), "other")
         ));
         let most = self.builds.seeds.len() * PAIRS.1 as usize;
         let pairs = (PAIRS.0, most, AFTER_ALL_BUDGET);
         let after_all = self.after(benchmark, &fresh, &others, effort, pairs)?;
         let mut after_each = Vec::new();
+        let evidence = Evidence { store: &self.runner.store, benchmark, criteria };
+        let fresh_source = source(&fresh);
         let matters = match &after_all {
-            Ok(all) => self.matters(benchmark, &fresh, all, criteria)?,
+            Ok(all) => evidence.has_order_effect(&fresh_source, all)?,
             Err(_) => false,
         };
         if matters && others.len() > 1 {
@@ -227,19 +228,13 @@ impl Measuring<'_, '_> {
                 }
             }
         }
-        let fresh_source = source(&fresh);
         self.begun.push(fresh);
         let ids = others.into_iter().map(|name| name.id).collect();
-        Ok(after_all.map(|all| PrologueSources {
+        Ok(after_all.map(|all| OrderEffectSources {
             fresh: fresh_source,
             after_all: (ids, all),
             after_each,
         }))
-    }
-
-    /// True if its harness can run several benchmarks in one process.
-    fn can_execute_together(&self, benchmark: &Benchmark) -> bool {
-        Runner::can_execute_together(&self.versions[0], benchmark)
     }
 
     /// Measures pairs of a fresh process and a process that runs these others first.
@@ -254,36 +249,17 @@ impl Measuring<'_, '_> {
         let ids = others.iter().map(|name| name.id.clone()).collect();
         self.set(DiagnosisPart::After { others: ids }, effort);
         let after = self.begin(benchmark)?;
-        let pair = ProloguePair { fresh, after: &after, others };
-        let measured =
-            self.runner.measure_prologue(&pair, self.versions, self.builds, benchmark, pairs)?;
+        let pair = OrderEffectPair { fresh, after: &after, others };
+        let measured = self.runner.measure_order_effect(
+            &pair,
+            self.versions,
+            self.builds,
+            benchmark,
+            pairs,
+        )?;
         let source = source(&after);
         self.begun.push(after);
-        Ok(match measured {
-            Ok(_) => Ok(source),
-            Err(unmeasured) => {
-                let reason = unmeasured.to_string();
-                let words: Vec<&str> = reason.lines().map(str::trim).collect();
-                Err(format!(
-                    "it could not be measured after other benchmarks: {}",
-                    words.join(": ")
-                ))
-            }
-        })
-    }
-
-    /// True if there is an order effect worth a warning.
-    fn matters(
-        &self,
-        benchmark: &Benchmark,
-        fresh: &StartedExperiment,
-        after: &Source,
-        criteria: &Criteria,
-    ) -> Result<bool> {
-        let sources = [&source(fresh), after];
-        let found = evidence::paired(&self.runner.store, benchmark, sources, criteria)?;
-        let options = evidence::plain_options(criteria);
-        Ok(found.is_some_and(|found| evidence::warning_of(&found, &options).is_some()))
+        Ok(measured.map(|_| source).map_err(|unmeasured| not_after_others(&unmeasured)))
     }
 }
 

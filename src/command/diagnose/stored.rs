@@ -1,6 +1,6 @@
 //! Finds the stored experiments for a diagnosis that measures nothing (`--from-stored`).
 
-use super::evidence::{PrologueSources, Source, Sources};
+use super::evidence::{OrderEffectSources, Source, Sources};
 use crate::{
     error::Result,
     model::{Benchmark, DiagnosisPart, DiagnosisSettings, Version},
@@ -70,11 +70,11 @@ fn diagnosis(all: &[(&StoredExperiment, usize)]) -> Option<Stored> {
             Some(DiagnosisPart::Executions) | None => {}
         }
     }
-    let prologue = match prologue {
+    let order_effect = match prologue {
         (Some(fresh), Some(after_all), mut after_each) => {
             after_each.retain(|(_, source)| *source != after_all.1);
             after_each.reverse();
-            Ok(PrologueSources { fresh, after_all, after_each })
+            Ok(OrderEffectSources { fresh, after_all, after_each })
         }
         _ => Err("that was not measured: nothing comes before it in its bench target, or its harness cannot \
                   execute several benchmarks in one process"
@@ -87,7 +87,7 @@ fn diagnosis(all: &[(&StoredExperiment, usize)]) -> Option<Stored> {
             "the diagnosis was interrupted, so there are fewer executions than planned".to_owned(),
         );
     }
-    let sources = Sources { executions: source(newest, *place), control, lengths, prologue };
+    let sources = Sources { executions: source(newest, *place), control, lengths, order_effect };
     Some(Stored { sources, load, notes, newest: (*newest).clone() })
 }
 
@@ -104,7 +104,7 @@ fn comparison(all: &[(&StoredExperiment, usize)]) -> Option<Stored> {
         executions: source(newest, *place),
         control: None,
         lengths: Err(cannot.to_owned()),
-        prologue: Err(cannot.to_owned()),
+        order_effect: Err(cannot.to_owned()),
     };
     let notes = vec![
         "what is stored was measured for a comparison: without --from-stored, more can be answered"
