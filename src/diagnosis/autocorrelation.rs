@@ -114,7 +114,7 @@ fn error_if_independent(values: &[f64]) -> f64 {
 mod tests {
     use super::*;
     use crate::{
-        diagnosis::{Position, simulated::autoregressive},
+        diagnosis::simulated::{autoregressive, executions_of},
         stats::Random,
     };
 
@@ -147,10 +147,7 @@ mod tests {
     fn neighbours(execution: impl Fn(&mut Random) -> Vec<f64>) -> Autocorrelation {
         let mut random = Random::new(5);
         let all: Vec<Vec<f64>> = (0..20).map(|_| execution(&mut random)).collect();
-        let position = Position { seed: 0, round: 0 };
-        let all: Vec<Execution<'_>> =
-            all.iter().map(|values| Execution { position, build: 0, values }).collect();
-        Autocorrelation::compute(&all, &Options::default()).unwrap()
+        Autocorrelation::compute(&executions_of(&all), &Options::default()).unwrap()
     }
 
     #[test]

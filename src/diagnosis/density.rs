@@ -119,13 +119,10 @@ fn binned(values: &[f64], low: f64, step: f64) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{diagnosis::Position, stats::Random};
+    use crate::{diagnosis::simulated::executions_of, stats::Random};
 
     fn densities(all: &[Vec<f64>]) -> [Densities; 2] {
-        let position = Position { seed: 0, round: 0 };
-        let executions: Vec<Execution<'_>> =
-            all.iter().map(|values| Execution { position, build: 0, values }).collect();
-        Densities::estimate(&executions)
+        Densities::estimate(&executions_of(all))
     }
 
     fn normal(center: f64, sd: f64, seed: u64) -> Vec<f64> {

@@ -206,21 +206,12 @@ fn best_division(sorted: &[f64]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagnosis::simulated::autoregressive;
+    use crate::diagnosis::simulated::{autoregressive, executions_of};
 
     fn detect_in(execution: impl Fn(&mut Random) -> Vec<f64>) -> Multimodality {
         let mut random = Random::new(12);
         let all: Vec<Vec<f64>> = (0..20).map(|_| execution(&mut random)).collect();
-        let executions: Vec<Execution<'_>> = all
-            .iter()
-            .enumerate()
-            .map(|(round, values)| Execution {
-                position: Position { seed: 0, round },
-                build: 0,
-                values,
-            })
-            .collect();
-        Multimodality::detect(&executions, None, 0.0, &Options::default()).unwrap()
+        Multimodality::detect(&executions_of(&all), None, 0.0, &Options::default()).unwrap()
     }
 
     #[test]

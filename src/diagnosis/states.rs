@@ -127,7 +127,7 @@ fn test(states: &[State]) -> Option<FTest> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::Random;
+    use crate::{diagnosis::simulated::executions_of, stats::Random};
 
     /// One build whose executions have these means and standard deviations.
     fn detect_in(executions: &[(f64, f64)], measurements: usize) -> SteadyStates {
@@ -136,16 +136,7 @@ mod tests {
             .iter()
             .map(|(mean, sd)| (0..measurements).map(|_| mean + sd * random.normal()).collect())
             .collect();
-        let executions: Vec<Execution<'_>> = values
-            .iter()
-            .enumerate()
-            .map(|(round, values)| Execution {
-                position: Position { seed: 1, round },
-                build: 0,
-                values,
-            })
-            .collect();
-        SteadyStates::detect(&executions).unwrap()
+        SteadyStates::detect(&executions_of(&values)).unwrap()
     }
 
     /// Table 1 of Gil et al. 2011: means and standard deviations in ns per operation, 20,000 measurements each.

@@ -218,14 +218,11 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{diagnosis::Position, stats::Random};
+    use crate::{diagnosis::simulated::executions_of, stats::Random};
 
     /// Ranked executions with these measurements.
     fn ranked(blocks: &[Vec<f64>]) -> Ranked {
-        let position = Position { seed: 0, round: 0 };
-        let executions: Vec<Execution<'_>> =
-            blocks.iter().map(|values| Execution { position, build: 0, values }).collect();
-        Ranked::new(&executions, blocks[0].len())
+        Ranked::new(&executions_of(blocks), blocks[0].len())
     }
 
     fn normal(executions: usize, measurements: usize, seed: u64) -> Vec<Vec<f64>> {
@@ -285,9 +282,7 @@ mod tests {
                 *value *= 1.2;
             }
         }
-        let position = Position { seed: 0, round: 0 };
-        let executions: Vec<Execution<'_>> =
-            blocks.iter().map(|values| Execution { position, build: 0, values }).collect();
+        let executions = executions_of(&blocks);
         let trend = Trend::test(&executions, &Options::default()).unwrap();
         assert!((trend.effect.center - 0.2).abs() < 0.01, "{:?}", trend.effect);
         assert_eq!((trend.warm_up, trend.profile.len()), (10, 50));

@@ -94,11 +94,6 @@ impl ExperimentSettings {
 }
 
 impl Runner<'_> {
-    /// The present settings, from which those of a part are derived.
-    pub fn settings(&self) -> &ExperimentSettings {
-        &self.settings
-    }
-
     /// Measures with other settings from now on. Versions stay compiled as they are.
     pub fn set_settings(&mut self, settings: ExperimentSettings) {
         self.settings = settings;
@@ -258,7 +253,7 @@ impl Runner<'_> {
 
     /// Measures a benchmark in a fresh process and in one process after others, in random order, in
     /// pairs with the same build and initial state. Stops when `budget` is spent, but not before
-    /// `least` pairs, and at `most` pairs. Returns the number of pairs.
+    /// `least` pairs, and at `most` pairs.
     pub fn measure_order_effect(
         &self,
         pair: &OrderEffectPair<'_>,
@@ -266,12 +261,11 @@ impl Runner<'_> {
         builds: &Builds,
         benchmark: &Benchmark,
         (least, most, budget): (usize, usize, Duration),
-    ) -> Result<Result<usize, Unmeasured>> {
+    ) -> Result<Result<(), Unmeasured>> {
         let subject = self.subject(versions, builds, benchmark)?;
         let mut random = Random::stream(self.settings.builds.seed, pair.others.len() as u64);
         let mut spent = Duration::ZERO;
         let used = builds.seeds.len().max(1);
-        let mut pairs = 0;
         for index in 0..most {
             self.observer.executed(index, most);
             let (build, round) = (index % used, u32::try_from(index / used).unwrap_or(u32::MAX));
@@ -284,11 +278,9 @@ impl Runner<'_> {
             let is_done = |experiment: &&StartedExperiment| {
                 experiment.done.contains(&(benchmark.clone(), slot))
             };
-            if both.iter().all(is_done) {
-                pairs += 1;
-                continue;
-            }
-            if pairs >= least && spent >= budget {
+            // What was measured before an interruption costs no time.
+            let is_measured = both.iter().all(is_done);
+            if !is_measured && index >= least && spent >= budget {
                 break;
             }
             for experiment in both.into_iter().filter(|experiment| !is_done(experiment)) {
@@ -302,10 +294,9 @@ impl Runner<'_> {
                     Err(unmeasured) => return Ok(Err(unmeasured)),
                 }
             }
-            pairs += 1;
         }
         self.observer.executed(most, most);
-        Ok(Ok(pairs))
+        Ok(Ok(()))
     }
 
     /// Executes a benchmark in one process after others. Iterations are found in that process.

@@ -259,7 +259,7 @@ impl Measuring<'_, '_> {
         )?;
         let source = source(&after);
         self.begun.push(after);
-        Ok(measured.map(|_| source).map_err(|unmeasured| not_after_others(&unmeasured)))
+        Ok(measured.map(|()| source).map_err(|unmeasured| not_after_others(&unmeasured)))
     }
 }
 

@@ -94,25 +94,21 @@ impl Examination {
     fn unit(&self) -> (String, f64) {
         let metric = self.data.metric();
         let typical = self.data.values().first().copied().unwrap_or(1.0);
-        let (name, step) = match metric.unit {
+        let (names, step) = match metric.unit {
             Unit::Nanoseconds => (["ns", "µs", "ms", "s"], 1000.0),
             Unit::Bytes => (["B", "KiB", "MiB", "GiB"], 1024.0),
             Unit::Instructions | Unit::Cycles | Unit::Allocations => {
                 (["", "thousand ", "million ", "billion "], 1000.0)
             }
         };
-        let (mut index, mut divisor) = (0, 1.0);
-        while typical / divisor >= step && index + 1 < name.len() {
-            divisor *= step;
-            index += 1;
-        }
-        let what = match metric.unit {
-            Unit::Instructions | Unit::Cycles | Unit::Allocations => {
-                format!("{}{}", name[index], metric.unit.symbol())
-            }
-            Unit::Nanoseconds | Unit::Bytes => name[index].to_owned(),
+        let things = match metric.unit {
+            Unit::Nanoseconds | Unit::Bytes => "",
+            unit => unit.symbol(),
         };
-        (format!("{} per iteration ({what})", metric.name), divisor)
+        let divisors = iter::successors(Some(1.0), |divisor| Some(divisor * step));
+        let fitting = divisors.zip(names).take_while(|(divisor, _)| *divisor <= typical).last();
+        let (divisor, name) = fitting.unwrap_or((1.0, names[0]));
+        (format!("{} per iteration ({name}{things})", metric.name), divisor)
     }
 
     /// Figures 1, 2, 4, 5 and 6 of Gil et al. 2011.
