@@ -135,7 +135,7 @@ fn all_known(
 mod tests {
     use super::*;
     use crate::{
-        diagnosis::simulated::{Truth, simulated},
+        diagnosis::testing::{Truth, simulated},
         stats::Random,
     };
 

@@ -114,7 +114,7 @@ fn error_if_independent(values: &[f64]) -> f64 {
 mod tests {
     use super::*;
     use crate::{
-        diagnosis::simulated::{autoregressive, executions_of},
+        diagnosis::testing::{autoregressive, executions_of},
         stats::Random,
     };
 

@@ -119,7 +119,7 @@ fn binned(values: &[f64], low: f64, step: f64) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{diagnosis::simulated::executions_of, stats::Random};
+    use crate::{diagnosis::testing::executions_of, stats::Random};
 
     fn densities(all: &[Vec<f64>]) -> [Densities; 2] {
         Densities::estimate(&executions_of(all))

@@ -120,7 +120,7 @@ fn no_impact(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagnosis::simulated::{Truth, simulated};
+    use crate::diagnosis::testing::{Truth, simulated};
 
     #[test]
     fn impact_factor_is_near_the_analytic_one() {

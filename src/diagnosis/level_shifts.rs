@@ -226,7 +226,7 @@ fn class(segments: &[Segment], threshold: f64) -> Class {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagnosis::simulated::executions_of;
+    use crate::diagnosis::testing::executions_of;
 
     const THRESHOLD: f64 = 0.005;
 

@@ -121,6 +121,6 @@ impl Options {
 }
 
 #[cfg(test)]
-mod simulated;
+mod testing;
 #[cfg(test)]
 mod tests;

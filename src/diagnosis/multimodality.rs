@@ -206,7 +206,7 @@ fn best_division(sorted: &[f64]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagnosis::simulated::{autoregressive, executions_of};
+    use crate::diagnosis::testing::{autoregressive, executions_of};
 
     fn detect_in(execution: impl Fn(&mut Random) -> Vec<f64>) -> Multimodality {
         let mut random = Random::new(12);

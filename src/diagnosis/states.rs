@@ -127,7 +127,7 @@ fn test(states: &[State]) -> Option<FTest> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{diagnosis::simulated::executions_of, stats::Random};
+    use crate::{diagnosis::testing::executions_of, stats::Random};
 
     /// One build whose executions have these means and standard deviations.
     fn detect_in(executions: &[(f64, f64)], measurements: usize) -> SteadyStates {

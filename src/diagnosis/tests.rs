@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::{
-    simulated::{Truth, simulated},
+    testing::{Truth, simulated},
     *,
 };
 use crate::{

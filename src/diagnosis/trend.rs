@@ -218,7 +218,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{diagnosis::simulated::executions_of, stats::Random};
+    use crate::{diagnosis::testing::executions_of, stats::Random};
 
     /// Ranked executions with these measurements.
     fn ranked(blocks: &[Vec<f64>]) -> Ranked {

@@ -206,7 +206,7 @@ fn chi_squared(freedom: f64, random: &mut Random) -> f64 {
 mod tests {
     use super::*;
     use crate::{
-        diagnosis::simulated::{Truth, simulated},
+        diagnosis::testing::{Truth, simulated},
         stats::Moments,
     };
 

@@ -5,7 +5,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use super::{
-    Builds, ExperimentSettings, ListedVersion, Runner, StartedExperiment,
+    Builds, ExperimentSettings, ListedTarget, ListedVersion, Runner, StartedExperiment,
     run::{Ended, Measuring},
     schedule::Step,
     subject::{Subject, outcome_of},
@@ -33,6 +33,17 @@ pub struct Probe {
     pub iterations: Option<u64>,
     /// The harness that measures.
     pub harness: HarnessKind,
+}
+
+/// One benchmark of the only version, in all its builds.
+#[derive(Clone, Copy)]
+pub struct DiagnosedBenchmark<'b> {
+    /// Only one.
+    pub versions: &'b [ListedVersion],
+    /// Its builds.
+    pub builds: &'b Builds,
+    /// The benchmark.
+    pub benchmark: &'b Benchmark,
 }
 
 /// Two experiments on one benchmark: in fresh processes, and in processes after others.
@@ -85,6 +96,19 @@ fn iterations_of(execution: Option<&Execution>) -> Option<u64> {
     execution?.series.first().and_then(Series::same_iterations)
 }
 
+impl DiagnosedBenchmark<'_> {
+    /// True if rbench can execute it after others in one process.
+    pub fn can_execute_together(&self) -> bool {
+        self.target().is_some_and(|target| {
+            matches!(target.harness.kind(), HarnessKind::Native | HarnessKind::Criterion)
+        })
+    }
+
+    fn target(&self) -> Option<&ListedTarget> {
+        self.versions[0].target_of(self.benchmark)
+    }
+}
+
 impl ExperimentSettings {
     /// The same settings for another part of a diagnosis, with this sampling.
     #[must_use]
@@ -102,9 +126,7 @@ impl Runner<'_> {
     /// Executes a benchmark once, with a few measurements.
     pub fn probe(
         &self,
-        versions: &[ListedVersion],
-        builds: &Builds,
-        benchmark: &Benchmark,
+        DiagnosedBenchmark { versions, builds, benchmark }: DiagnosedBenchmark<'_>,
     ) -> Result<Result<Probe, Unmeasured>> {
         /// Enough for a median.
         const FEW: usize = 5;
@@ -132,23 +154,12 @@ impl Runner<'_> {
         }))
     }
 
-    /// The benchmarks that precede `benchmark` in its bench target, and run before it where all run
-    /// in one process.
-    pub fn before_in_target(
-        &self,
-        version: &ListedVersion,
-        benchmark: &Benchmark,
-    ) -> Result<Vec<Name>> {
-        let Some(target) = version.target_of(benchmark) else { return Ok(Vec::new()) };
+    /// The benchmarks that precede this one in its bench target, and run before it where all run in
+    /// one process.
+    pub fn before_in_target(&self, one: DiagnosedBenchmark<'_>) -> Result<Vec<Name>> {
+        let Some(target) = one.target() else { return Ok(Vec::new()) };
         let all = target.harness.list(&target.executable, &self.conditions)?;
-        Ok(all.into_iter().take_while(|name| *name != benchmark.name).collect())
-    }
-
-    /// True if rbench can execute a benchmark after others in one process.
-    pub fn can_execute_together(version: &ListedVersion, benchmark: &Benchmark) -> bool {
-        version.target_of(benchmark).is_some_and(|target| {
-            matches!(target.harness.kind(), HarnessKind::Native | HarnessKind::Criterion)
-        })
+        Ok(all.into_iter().take_while(|name| *name != one.benchmark.name).collect())
     }
 
     /// Measures a benchmark alone, and executes the control after every other execution of it.
@@ -156,9 +167,7 @@ impl Runner<'_> {
         &self,
         experiment: &StartedExperiment,
         control: Option<&ControlRun<'_>>,
-        versions: &[ListedVersion],
-        builds: &Builds,
-        benchmark: &Benchmark,
+        DiagnosedBenchmark { versions, builds, benchmark }: DiagnosedBenchmark<'_>,
     ) -> Result<()> {
         let wanted = std::slice::from_ref(benchmark);
         let steps =
@@ -213,9 +222,7 @@ impl Runner<'_> {
     pub fn measure_lengths(
         &self,
         experiment: &StartedExperiment,
-        versions: &[ListedVersion],
-        builds: &Builds,
-        benchmark: &Benchmark,
+        DiagnosedBenchmark { versions, builds, benchmark }: DiagnosedBenchmark<'_>,
         last: u32,
     ) -> Result<()> {
         let subject = self.subject(versions, builds, benchmark)?;
@@ -257,9 +264,7 @@ impl Runner<'_> {
     pub fn measure_order_effect(
         &self,
         pair: &OrderEffectPair<'_>,
-        versions: &[ListedVersion],
-        builds: &Builds,
-        benchmark: &Benchmark,
+        DiagnosedBenchmark { versions, builds, benchmark }: DiagnosedBenchmark<'_>,
         (least, most, budget): (usize, usize, Duration),
     ) -> Result<Result<(), Unmeasured>> {
         let subject = self.subject(versions, builds, benchmark)?;

@@ -25,7 +25,7 @@ mod version;
 
 pub use builds::Builds;
 pub use counting::{COUNTED_LAYOUTS, Counter, allocator_of};
-pub use diagnosis::{ControlRun, OrderEffectPair, Probe, control_program};
+pub use diagnosis::{ControlRun, DiagnosedBenchmark, OrderEffectPair, Probe, control_program};
 pub use listing::{ListedTarget, Listing};
 pub use plan::Outline;
 pub use probe::Trial;

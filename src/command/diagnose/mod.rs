@@ -21,7 +21,7 @@ use crate::{
     error::{Context, Error, Exit, Result},
     harness::Filter,
     machine::{state::MachineState, this_machine},
-    measure::{ExperimentSettings, Runner},
+    measure::{DiagnosedBenchmark, ExperimentSettings, Runner},
     model::{Benchmark, FailedTarget, Machine, Version},
     process::{Interrupt, Load, SavedHandler},
     project::Project,
@@ -107,20 +107,20 @@ impl Task<'_> {
         if effort.load == 0 {
             runner.leave_out_interruptions(&versions[0])?;
         }
-        let mut measuring = Measuring {
-            runner,
-            settings,
-            versions: &versions,
-            builds: &builds,
-            effort,
-            console: self.console,
-            begun: Vec::new(),
-        };
-        let mut all = Vec::with_capacity(benchmarks.len());
+        let (mut begun, mut all) = (Vec::new(), Vec::with_capacity(benchmarks.len()));
         for benchmark in &benchmarks {
             self.console.line(&format!("examining {benchmark}"));
             let before = MachineState::now();
-            let sources = measuring.benchmark(benchmark, &self.verdicts.criteria(benchmark))?;
+            let mut measuring = Measuring {
+                runner: &mut *runner,
+                settings: &settings,
+                one: DiagnosedBenchmark { versions: &versions, builds: &builds, benchmark },
+                criteria: &self.verdicts.criteria(benchmark),
+                effort,
+                console: self.console,
+                begun: &mut begun,
+            };
+            let sources = measuring.measure()?;
             if !load.is_running() {
                 return Err(Error::new(Exit::Internal, "a busy process has ended"));
             }
@@ -133,7 +133,6 @@ impl Task<'_> {
             all.push((benchmark, sources, measured));
         }
         drop(load);
-        let (runner, begun) = (measuring.runner, measuring.begun);
         for one in &begun {
             runner.finish(one)?;
         }
