@@ -65,10 +65,14 @@ pub enum Answer<T> {
     /// The finding.
     Found(T),
     /// There is no finding.
-    Unanswered {
-        /// The reason why the data do not answer the question.
-        unanswered: String,
-    },
+    Unanswered(Unanswered),
+}
+
+/// A question without an answer.
+#[derive(Serialize, JsonSchema)]
+pub struct Unanswered {
+    /// The reason why the data do not answer it.
+    unanswered: String,
 }
 
 /// Serializes the finding, or `{"unanswered": reason}` in its place.
@@ -77,8 +81,8 @@ pub fn serialize_answer<T: Serialize, E: fmt::Display, S: Serializer>(
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
     let answer = answer.as_ref().map_or_else(
-        |reason| Answer::Unanswered { unanswered: reason.to_string() },
-        |found| Answer::Found(found),
+        |reason| Answer::Unanswered(Unanswered { unanswered: reason.to_string() }),
+        Answer::Found,
     );
     answer.serialize(serializer)
 }

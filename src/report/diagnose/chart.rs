@@ -3,7 +3,7 @@
 
 use askama::filters::{Html, escape};
 
-use crate::report::{escape::escape_untrusted, html::figure::Linear, table::shorten};
+use crate::report::{escape::escape_untrusted, html::Linear, table::shorten};
 
 /// The width of a document, in pixels: small, so that its text is legible when a phone shows it
 /// whole.

@@ -57,7 +57,7 @@ fn file_name(id: &str) -> String {
 
 fn unused(name: &str, used: &mut BTreeSet<String>) -> String {
     let numbered = (2..).map(|number| format!("{name}-{number}"));
-    let mut names = std::iter::once(name.to_owned()).chain(numbered);
+    let mut names = iter::once(name.to_owned()).chain(numbered);
     // File systems may ignore case.
     let free = names.find(|name| used.insert(name.to_ascii_lowercase()));
     free.unwrap_or_else(|| name.to_owned())
@@ -79,7 +79,7 @@ impl Examination {
             ("density", "distribution of the measurements of each execution", self.densities()),
             ("normal", "one execution against a normal distribution", self.normal()),
             ("sequence", "measurements in the order of time", self.sequences()),
-            ("variance", "where the variance comes from", self.variance()),
+            ("variance", "where the variance comes from", self.variance_shares()),
             ("estimators", "estimators by the number of measurements", self.estimators()),
             (
                 "order-effect",
@@ -188,7 +188,7 @@ impl Examination {
     }
 
     /// The components of Kalibera et al. 2006.
-    fn variance(&self) -> Vec<Panel> {
+    fn variance_shares(&self) -> Vec<Panel> {
         let Ok(found) = &self.findings.variance else { return Vec::new() };
         let Shares { layouts, executions, measurements } = found.shares;
         let shares =
