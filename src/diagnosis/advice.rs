@@ -1,13 +1,14 @@
 //! Advises on the numbers of builds, executions and measurements: 2005 (8), 2006 (18)-(23), with unbiased components.
 
-use super::{InsufficientData, Options, execution::interval_of_draws, variance::EstimatedLevels};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{InsufficientData, Options, values::interval_of_draws, variance::EstimatedLevels};
 use crate::{
     model::SampleSizes,
     stats::{
-        Levels, Measurements,
-        plan::{
-            Cost, Optimum, best_executions, best_measurements, builds_for_half_width, half_width,
-        },
+        Interval, Levels, Measurements,
+        plan::{self, Cost, Optimum, best_executions, best_measurements, builds_for_half_width},
     },
 };
 
@@ -16,32 +17,38 @@ const MOST: SampleSizes =
     SampleSizes { first_analysis: None, builds: 1_000, executions: 100, measurements: 100_000 };
 
 /// The sample sizes with the highest precision for the time.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Advice {
-    /// The assumed costs, in units of the time of one measurement.
-    pub cost: Cost,
     /// `n0`: the number of measurements of each execution.
     pub measurements: Repetitions,
     /// `m0`: the number of executions of each build.
     pub executions: Repetitions,
     /// The intended half-width of `l0` builds, relative to the mean: half of the smallest effect of interest.
     pub half_width: f64,
-    /// `l0` builds of `m0` executions of `n0` measurements, in whole numbers. None if more than 1,000 builds
-    /// would be needed.
+    /// `l0` builds of `m0` executions of `n0` measurements, in whole numbers. Null if more than 1,000 builds would be
+    /// needed.
     pub dimensions: Option<SampleSizes>,
     /// The half-width of the present sample sizes, relative to the mean.
+    #[schemars(with = "Option<f64>")]
     pub half_width_now: f64,
+    /// The assumed cost of a build, in the time of one measurement.
+    pub build_cost: f64,
+    /// The assumed cost of starting an execution, in the time of one measurement.
+    pub execution_cost: f64,
 }
 
-/// The best number of repetitions at one level.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// The best number of repetitions at one level. Infinite, and null in JSON, where the level above does not vary: more
+/// repetitions are always better then.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Repetitions {
-    /// From the components as estimated.
-    pub best: Optimum,
-    /// The lower end of the interval of `best`: where the components are uncertain, both ends differ widely. Infinite
-    /// where the level above may not vary.
+    /// From the components as estimated; 1 if neither this level nor the one above varies.
+    #[schemars(with = "Option<f64>")]
+    pub best: f64,
+    /// The lower end of the interval of `best`: where the components are uncertain, both ends differ widely.
+    #[schemars(with = "Option<f64>")]
     pub low: f64,
     /// The upper end of the interval of `best`.
+    #[schemars(with = "Option<f64>")]
     pub high: f64,
 }
 
@@ -59,39 +66,33 @@ impl Advice {
             means.draws.iter().filter_map(|draw| all_known(draw, now).ok()).collect();
         let confidence = options.confidence;
         let repetitions = |best: fn(&Levels<f64>, &Cost) -> Optimum| {
-            Repetitions::new(best(&components, &cost), confidence, || {
-                drawn.iter().map(|components| number(best(components, &cost))).collect()
-            })
+            let draws = drawn.iter().map(|components| number(best(components, &cost))).collect();
+            let best = number(best(&components, &cost));
+            let Interval { low, high, .. } = interval_of_draws(best, draws, confidence);
+            Repetitions { best, low, high }
         };
-        let (measurements, executions) =
-            (repetitions(best_measurements), repetitions(best_executions));
-        let relative = options.min_effect / 2.0;
-        let (m, n) = (
-            executions.best.at_most(MOST.executions),
-            measurements.best.at_most(MOST.measurements),
-        );
-        let wanted = relative * means.mean;
-        let builds = builds_for_half_width(&components, m, n, confidence, wanted, MOST.builds);
-        Ok(Self {
-            cost,
-            measurements,
+        let half_width = options.min_effect / 2.0;
+        let executions = best_executions(&components, &cost).at_most(MOST.executions);
+        let measurements = best_measurements(&components, &cost).at_most(MOST.measurements);
+        let wanted = half_width * means.mean;
+        let builds = builds_for_half_width(
+            &components,
             executions,
-            half_width: relative,
-            dimensions: builds.map(|builds| SampleSizes {
-                first_analysis: None,
-                builds,
-                executions: m,
-                measurements: n,
-            }),
-            half_width_now: half_width(&components, now, confidence) / means.mean,
+            measurements,
+            confidence,
+            wanted,
+            MOST.builds,
+        );
+        let sizes = |builds| SampleSizes { first_analysis: None, builds, executions, measurements };
+        Ok(Self {
+            measurements: repetitions(best_measurements),
+            executions: repetitions(best_executions),
+            half_width,
+            dimensions: builds.map(sizes),
+            half_width_now: plan::half_width(&components, now, confidence) / means.mean,
+            build_cost: cost.build,
+            execution_cost: cost.execution,
         })
-    }
-}
-
-impl Repetitions {
-    fn new(best: Optimum, confidence: f64, drawn: impl Fn() -> Vec<f64>) -> Self {
-        let interval = interval_of_draws(number(best), drawn(), confidence);
-        Self { best, low: interval.low, high: interval.high }
     }
 }
 
@@ -134,7 +135,7 @@ fn all_known(
 mod tests {
     use super::*;
     use crate::{
-        diagnosis::simulated::{Truth, simulated},
+        diagnosis::testing::{Truth, simulated},
         stats::Random,
     };
 
@@ -149,7 +150,7 @@ mod tests {
         let found = Advice::new(&data, &means, &options).unwrap();
         for (repetitions, truth) in [(found.measurements, 50.0), (found.executions, 3.0_f64.sqrt())]
         {
-            let best = number(repetitions.best);
+            let best = repetitions.best;
             assert!((best / truth - 1.0).abs() < 0.25, "{repetitions:?}");
             assert!(repetitions.low < best && best < repetitions.high);
             assert!(repetitions.low < truth && truth < repetitions.high);

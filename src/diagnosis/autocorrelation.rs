@@ -6,9 +6,9 @@ use serde::Serialize;
 
 use super::{
     InsufficientData, Options,
-    execution::{Execution, long_enough, mean, quantile, sorted},
-    ranks::Ranks,
-    states::{PARTS, estimate_parts},
+    execution::{Execution, long_enough},
+    states::estimate_parts,
+    values::{Ranks, mean, quantile, sorted},
 };
 use crate::stats::{
     Estimator, Interval, Moments,
@@ -96,8 +96,8 @@ fn root_mean_square(executions: &[Execution<'_>], number: fn(&[f64]) -> f64) -> 
 
 /// The relative standard error of the trimmed mean, from the differences between its parts.
 fn error_by_parts(values: &[f64]) -> f64 {
-    let moments = estimate_parts(values, Estimator::TrimmedMean);
-    (moments.squares / (PARTS * (PARTS - 1)) as f64).sqrt() / moments.mean
+    let (mean, error) = estimate_parts(values, Estimator::TrimmedMean);
+    error / mean
 }
 
 /// The relative standard error for independent measurements, from winsorized values (Tukey and others 1963).
@@ -114,7 +114,7 @@ fn error_if_independent(values: &[f64]) -> f64 {
 mod tests {
     use super::*;
     use crate::{
-        diagnosis::{Position, simulated::autoregressive},
+        diagnosis::testing::{autoregressive, executions_of},
         stats::Random,
     };
 
@@ -147,10 +147,7 @@ mod tests {
     fn neighbours(execution: impl Fn(&mut Random) -> Vec<f64>) -> Autocorrelation {
         let mut random = Random::new(5);
         let all: Vec<Vec<f64>> = (0..20).map(|_| execution(&mut random)).collect();
-        let position = Position { seed: 0, round: 0 };
-        let all: Vec<Execution<'_>> =
-            all.iter().map(|values| Execution { position, build: 0, values }).collect();
-        Autocorrelation::compute(&all, &Options::default()).unwrap()
+        Autocorrelation::compute(&executions_of(&all), &Options::default()).unwrap()
     }
 
     #[test]

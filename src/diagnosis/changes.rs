@@ -1,6 +1,6 @@
 //! Finds change points of a mean, and estimates the long-run variance of the values.
 
-use super::execution::mean;
+use super::values::mean;
 use crate::stats::{median, segmentation::Sums};
 
 /// The changes of the mean: the indices at which new segments start, ascending.

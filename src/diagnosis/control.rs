@@ -50,7 +50,8 @@ impl Control {
             }
             Warning::LevelShifts { leaping, executions, distance, .. } => {
                 let of = |found: &Diagnosis| -> Vec<f64> {
-                    let all = found.leaps.as_ref().map_or(&[][..], |found| &found.executions);
+                    let all =
+                        found.level_shifts.as_ref().map_or(&[][..], |found| &found.executions);
                     all.iter()
                         .map(|one| if one.has_shifts() { one.distance() } else { 0.0 })
                         .collect()
@@ -59,8 +60,8 @@ impl Control {
             }
             Warning::SimultaneousStates { executions, of: all, distance, .. } => {
                 let of = |found: &Diagnosis| -> Vec<f64> {
-                    let Ok(found) = &found.simultaneous else { return Vec::new() };
-                    let p_of_all = found.together.unwrap_or(1.0);
+                    let Ok(found) = &found.multimodality else { return Vec::new() };
+                    let p_of_all = found.p_together.unwrap_or(1.0);
                     let sure = |p: f64| p.min(p_of_all) < SIGNIFICANT;
                     let all = found.executions.iter();
                     all.map(|one| if sure(one.p) { one.distance } else { 0.0 }).collect()
@@ -79,7 +80,8 @@ impl Control {
     }
 
     fn autocorrelation_is_lower(&self, found: &Diagnosis) -> bool {
-        let (Ok(one), Ok(control)) = (&found.neighbours, &self.findings.neighbours) else {
+        let (Ok(one), Ok(control)) = (&found.autocorrelation, &self.findings.autocorrelation)
+        else {
             return true;
         };
         let excess = |found: &Autocorrelation| found.error - found.error_if_independent;

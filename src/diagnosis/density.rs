@@ -1,6 +1,9 @@
 //! Density curves of the executions: a Gaussian kernel, as in the figures of Gil et al. 2011.
 
-use super::execution::{Execution, quantile, sorted};
+use super::{
+    execution::Execution,
+    values::{quantile, sorted},
+};
 use crate::stats::Moments;
 
 /// The number of points of the grid.
@@ -11,20 +14,9 @@ const REACH: f64 = 4.0;
 /// single spike.
 const SHOWN: [f64; 2] = [0.001, 0.98];
 
-/// The choice of the width `h` of the kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Bandwidth {
-    /// One width for all curves, as in the paper's figures: `h = min_i σ_i (4 / (3 r))^{1/5}` (section 3).
-    Common,
-    /// A separate width for each curve, the best for normal data: `h_i = σ_i (4 / (3 r_i))^{1/5}` (the same section).
-    Own,
-}
-
 /// One curve for each execution, over one grid.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Densities {
-    /// The choice of the widths.
-    pub bandwidth: Bandwidth,
     /// `h` of each curve, in the metric's unit.
     pub widths: Vec<f64>,
     /// The points at which the curves are given, ascending in equal steps, in the metric's unit. The slowest
@@ -59,17 +51,16 @@ fn spread(sorted: &[f64]) -> f64 {
 }
 
 impl Densities {
-    /// The curves of all executions, of which there must be at least one, with both choices of the width.
+    /// The curves of all executions, of which there must be at least one, with both widths of section 3 of the paper:
+    /// one for all, as in its figures, `h = min_i σ_i (4 / (3 r))^{1/5}`; and a separate one for each curve, the best for
+    /// normal data, `h_i = σ_i (4 / (3 r_i))^{1/5}`.
     pub(super) fn estimate(executions: &[Execution<'_>]) -> [Self; 2] {
         let samples: Vec<Sample> = executions.iter().map(Sample::from_execution).collect();
         let common = samples.iter().map(|sample| sample.width).fold(f64::INFINITY, f64::min);
-        [
-            Self::with(&samples, Bandwidth::Common, |_| common),
-            Self::with(&samples, Bandwidth::Own, |sample| sample.width),
-        ]
+        [Self::with(&samples, |_| common), Self::with(&samples, |sample| sample.width)]
     }
 
-    fn with(samples: &[Sample], bandwidth: Bandwidth, width: impl Fn(&Sample) -> f64) -> Self {
+    fn with(samples: &[Sample], width: impl Fn(&Sample) -> f64) -> Self {
         let end = |probability: f64, sign: f64| {
             let end = move |sample: &Sample| quantile(&sample.sorted, probability) * sign;
             samples.iter().map(move |sample| end(sample) + 3.0 * sample.width)
@@ -83,7 +74,7 @@ impl Densities {
         let widths: Vec<f64> = samples.iter().map(|sample| width(sample).max(step)).collect();
         let curve = |(sample, width): (&Sample, &f64)| curve(&sample.sorted, *width, low, step);
         let curves = samples.iter().zip(&widths).map(curve).collect();
-        Self { bandwidth, widths, grid, curves }
+        Self { widths, grid, curves }
     }
 }
 
@@ -128,13 +119,10 @@ fn binned(values: &[f64], low: f64, step: f64) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{diagnosis::Position, stats::Random};
+    use crate::{diagnosis::testing::executions_of, stats::Random};
 
     fn densities(all: &[Vec<f64>]) -> [Densities; 2] {
-        let position = Position { seed: 0, round: 0 };
-        let executions: Vec<Execution<'_>> =
-            all.iter().map(|values| Execution { position, build: 0, values }).collect();
-        Densities::estimate(&executions)
+        Densities::estimate(&executions_of(all))
     }
 
     fn normal(center: f64, sd: f64, seed: u64) -> Vec<f64> {

@@ -1,11 +1,10 @@
-//! Lists the executions of a benchmark, with the sums over them that several findings share.
-
-use std::fmt;
+//! Lists the executions of a benchmark.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::stats::{Estimator, Interval, Measurements, Scratch};
+use super::InsufficientData;
+use crate::stats::Measurements;
 
 /// The place of an execution in an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -14,55 +13,6 @@ pub struct Position {
     pub seed: u64,
     /// The index of its execution within the build, from 0.
     pub round: usize,
-}
-
-/// The reason why a question has no answer from these data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum InsufficientData {
-    /// Too few builds.
-    Builds {
-        /// The required number.
-        needed: usize,
-        /// The available number.
-        found: usize,
-    },
-    /// Too few executions, of each build where the levels must be distinguished.
-    Executions {
-        /// The required number.
-        needed: usize,
-        /// The available number.
-        found: usize,
-    },
-    /// Too few measurements of each execution.
-    Measurements {
-        /// The required number.
-        needed: usize,
-        /// The available number, in the shortest execution.
-        found: usize,
-    },
-    /// Nothing varies.
-    Variance,
-    /// The costs of builds and executions were not given.
-    Cost,
-}
-
-impl fmt::Display for InsufficientData {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Builds { needed, found } => {
-                write!(f, "needs {needed} builds or more, and there are {found}")
-            }
-            Self::Executions { needed, found } => {
-                write!(f, "needs {needed} executions or more of each build, and there are {found}")
-            }
-            Self::Measurements { needed, found } => write!(
-                f,
-                "needs {needed} measurements or more of each execution, and the shortest has {found}"
-            ),
-            Self::Variance => f.write_str("all measurements are exactly equal"),
-            Self::Cost => f.write_str("what a build and an execution cost is not known"),
-        }
-    }
 }
 
 /// One execution with its position.
@@ -113,41 +63,6 @@ pub fn parts(values: &[f64], count: usize) -> impl Iterator<Item = &[f64]> {
     (0..count).map(move |part| &values[part * length / count..(part + 1) * length / count])
 }
 
-pub fn mean(values: &[f64]) -> f64 {
-    Estimator::Mean.estimate(values, &mut Scratch::default())
-}
-
-/// The quantile of sorted values, with linear interpolation: type 7 of Hyndman & Fan 1996.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "an index below the number of values"
-)]
-pub fn quantile(sorted: &[f64], probability: f64) -> f64 {
-    let Some(last) = sorted.len().checked_sub(1) else { return f64::NAN };
-    let at = probability.clamp(0.0, 1.0) * last as f64;
-    let (below, above) = (at.floor() as usize, at.ceil() as usize);
-    if sorted[below].total_cmp(&sorted[above]).is_eq() {
-        // Both may be infinite.
-        return sorted[below];
-    }
-    sorted[below] + (sorted[above] - sorted[below]) * (at - at.floor())
-}
-
-/// Sorts the values ascending.
-pub fn sorted(mut values: Vec<f64>) -> Vec<f64> {
-    values.sort_unstable_by(f64::total_cmp);
-    values
-}
-
-/// The interval about an estimate, from draws of its distribution.
-pub fn interval_of_draws(center: f64, draws: Vec<f64>, confidence: f64) -> Interval {
-    let draws = sorted(draws);
-    let tail = (1.0 - confidence) / 2.0;
-    let (low, high) = (quantile(&draws, tail), quantile(&draws, 1.0 - tail));
-    Interval { center, low: low.min(center), high: high.max(center) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -171,15 +86,5 @@ mod tests {
             assert_eq!(parts(&values, count).collect::<Vec<_>>().concat(), values);
         }
         assert_eq!(parts(&values, 5).map(<[f64]>::len).collect::<Vec<_>>(), [4, 5, 4, 5, 5]);
-    }
-
-    #[test]
-    fn quantile_interpolates_between_neighbours() {
-        let values = [1.0, 2.0, 4.0, 8.0, f64::INFINITY];
-        assert_eq!(
-            [0.0, 0.25, 0.375, 1.0].map(|p| quantile(&values, p)),
-            [1.0, 2.0, 3.0, f64::INFINITY]
-        );
-        assert!(quantile(&[], 0.5).is_nan());
     }
 }

@@ -1,6 +1,6 @@
 //! Cheap checks of the measurements of a comparison. They only suggest a diagnosis; they do not replace one.
 
-use super::{Options, SIGNIFICANT, Trend, execution::executions};
+use super::{Options, Trend, execution::executions, values::sorted};
 use crate::stats::{Measurements, Moments};
 
 /// A reason to run a diagnosis. Sizes are relative: .01 is 1 %.
@@ -20,11 +20,8 @@ pub enum Hint {
 
 /// The hints in these measurements and the values of their builds.
 pub fn hints(data: &Measurements, builds: &[f64], options: &Options) -> Vec<Hint> {
-    let trend = Trend::test(&executions(data), options).ok().filter(|trend| {
-        let agree = trend.correlation * trend.effect.center < 0.0;
-        let is_sure = trend.p.max(trend.p_page) < SIGNIFICANT;
-        agree && is_sure && trend.effect.center.abs() >= options.min_effect
-    });
+    let trend = Trend::test(&executions(data), options).ok();
+    let trend = trend.filter(|it| it.is_clear() && it.effect.center.abs() >= options.min_effect);
     let trend = trend.map(|trend| Hint::Trend { effect: trend.effect.center });
     let groups = two_groups(builds, options.min_effect);
     trend.into_iter().chain(groups.map(|distance| Hint::TwoGroups { distance })).collect()
@@ -42,8 +39,7 @@ pub fn two_groups(values: &[f64], min_effect: f64) -> Option<f64> {
     if values.len() < FEWEST {
         return None;
     }
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
+    let sorted = sorted(values.to_vec());
     let divided = (2..=sorted.len() - 2).map(|at| {
         let (low, high) = sorted.split_at(at);
         let (low, high) = (Moments::compute(low), Moments::compute(high));

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    FTest, InsufficientData, Options, execution::interval_of_draws, variance::EstimatedLevels,
+    FTest, InsufficientData, Options, values::interval_of_draws, variance::EstimatedLevels,
 };
 use crate::stats::{
     Interval, Levels, Measurements, Random,
@@ -17,6 +17,8 @@ const STREAMS: [u64; 2] = [11, 12];
 /// The influence of one level: of restarting the program, or of rebuilding it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Influence {
+    /// The number of executions, or of builds, that were compared.
+    pub compared: usize,
     /// The factor by bootstrap, and the factor without the shift of each data set: near 1 if the additive
     /// model fits (2005, section 5.2).
     #[serde(flatten)]
@@ -46,7 +48,8 @@ impl Influence {
             _ => InsufficientData::Measurements { needed: 3, found: values },
         };
         let impact = impact.map_err(|reason| no_impact(reason, lacking))?;
-        Ok(Self::new(means, impact, test, options, |components| {
+        let compared = data.builds().map(|build| build.executions().len()).sum();
+        Ok(Self::new(compared, means, impact, test, options, |components| {
             Some([components.build?, components.execution?])
         }))
     }
@@ -66,13 +69,15 @@ impl Influence {
             _ => InsufficientData::Executions { needed: 3, found: values },
         };
         let impact = impact.map_err(|reason| no_impact(reason, lacking))?;
-        Ok(Self::new(estimates, impact, test, options, |components| {
+        let compared = data.builds().len();
+        Ok(Self::new(compared, estimates, impact, test, options, |components| {
             Some([components.version?, components.build?])
         }))
     }
 
     /// `level` returns the components of the level and of the one below.
     fn new(
+        compared: usize,
         known: &EstimatedLevels,
         impact: ImpactFactor,
         test: Option<FTest>,
@@ -87,6 +92,7 @@ impl Influence {
         let drawn = known.draws.iter().filter_map(factor).collect();
         let above = level(&known.components.t).map_or(0.0, |[above, _]| above.max(0.0));
         Self {
+            compared,
             impact,
             analytic: interval_of_draws(center, drawn, options.confidence),
             relative_sd: above.sqrt() / known.mean,
@@ -114,7 +120,7 @@ fn no_impact(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagnosis::simulated::{Truth, simulated};
+    use crate::diagnosis::testing::{Truth, simulated};
 
     #[test]
     fn impact_factor_is_near_the_analytic_one() {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::stats::median;
+use crate::stats::{median, plan};
 
 /// Relative errors against iterations per measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -14,6 +14,10 @@ pub struct Length {
     pub points: Vec<LengthPoint>,
     /// The value to which errors are relative: the median at the most iterations, in the metric's unit per iteration.
     pub reference: f64,
+    /// The iterations by the oracle of Algorithm 1, which considers only the clock.
+    pub oracle: u64,
+    /// The iterations in use, which take at least the minimum time.
+    pub in_use: u64,
 }
 
 /// All measurements with one number of iterations.
@@ -31,7 +35,7 @@ pub struct LengthPoint {
 
 impl Length {
     /// Computes the curve from measurements as (iterations, value per iteration), in any order. None without any.
-    pub fn from_measurements(measurements: &[(u64, f64)]) -> Option<Self> {
+    pub fn from_measurements(measurements: &[(u64, f64)], in_use: u64) -> Option<Self> {
         let mut by_iterations: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
         for &(iterations, value) in measurements {
             by_iterations.entry(iterations).or_default().push(value);
@@ -41,7 +45,8 @@ impl Length {
         let points = points
             .map(|(iterations, values)| LengthPoint::new(iterations, values, reference))
             .collect();
-        Some(Self { points, reference })
+        let least = measurements.iter().map(|(_, value)| *value).fold(f64::INFINITY, f64::min);
+        Some(Self { points, reference, oracle: plan::oracle(least), in_use })
     }
 }
 
@@ -61,7 +66,7 @@ mod tests {
     #[test]
     fn errors_are_relative_to_the_median_at_most_iterations() {
         let measurements = [(1, 15.0), (100, 10.0), (1, 5.0), (100, 9.0), (100, 11.0), (10, 11.0)];
-        let found = Length::from_measurements(&measurements).unwrap();
+        let found = Length::from_measurements(&measurements, 100).unwrap();
         assert_eq!(found.reference, 10.0);
         let points: Vec<_> = found
             .points
@@ -71,6 +76,6 @@ mod tests {
         assert_eq!(points, [(1, 2, 10.0), (10, 1, 11.0), (100, 3, 10.0)]);
         assert!((found.points[0].error - 0.5).abs() < 1e-12);
         assert!((found.points[1].error - 0.1).abs() < 1e-12);
-        assert_eq!(Length::from_measurements(&[]), None);
+        assert_eq!(Length::from_measurements(&[], 1), None);
     }
 }

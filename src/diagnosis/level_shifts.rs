@@ -7,8 +7,8 @@ use serde::Serialize;
 use super::{
     InsufficientData, Options, Position, SIGNIFICANT,
     changes::{change_points, long_run_variance, without_spikes},
-    execution::{Execution, long_enough, mean, parts},
-    steps::without_steps,
+    execution::{Execution, long_enough, parts},
+    values::{mean, without_steps},
 };
 use crate::stats::{Estimator, Random, Scratch, distribution::normal_two_sided, median};
 
@@ -226,6 +226,7 @@ fn class(segments: &[Segment], threshold: f64) -> Class {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::diagnosis::testing::executions_of;
 
     const THRESHOLD: f64 = 0.005;
 
@@ -256,10 +257,7 @@ mod tests {
                 (0..measurements).map(|i| value(i) * (1.0 + 0.004 * random.normal())).collect()
             })
             .collect();
-        let position = Position { seed: 0, round: 0 };
-        let executions: Vec<Execution<'_>> =
-            values.iter().map(|values| Execution { position, build: 0, values }).collect();
-        LevelShifts::detect(&executions, 0.0, &Options::default()).unwrap()
+        LevelShifts::detect(&executions_of(&values), 0.0, &Options::default()).unwrap()
     }
 
     #[test]
@@ -289,10 +287,9 @@ mod tests {
 
     #[test]
     fn short_executions_are_skipped() {
-        let values = vec![1.0; 199];
-        let position = Position { seed: 0, round: 0 };
-        let short = Execution { position, build: 0, values: &values };
-        let lacking = LevelShifts::detect(&[short], 0.0, &Options::default()).unwrap_err();
+        let short = [vec![1.0; 199]];
+        let short = executions_of(&short);
+        let lacking = LevelShifts::detect(&short, 0.0, &Options::default()).unwrap_err();
         assert_eq!(lacking, InsufficientData::Measurements { needed: 200, found: 199 });
     }
 }

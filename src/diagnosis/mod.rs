@@ -18,8 +18,8 @@
 //! | does its level shift within one execution? | [`LevelShifts`] | Gil et al. 2011, section 5; Barrett et al. 2017 |
 //! | several states at the same time? | [`Multimodality`] | Gil et al. 2011, section 5; Hartigan 1985 |
 //! | are neighbours in time alike? | [`Autocorrelation`] | Kalibera et al. 2005, section 4; Bartels 1982 |
-//! | which estimator is the most precise? | [`Candidates`] | Haveraaen & Hundvebakke 2001, table 1 |
-//! | does what ran before matter? | [`OrderEffect`] | Gil et al. 2011, section 6 |
+//! | which estimator is the most precise? | [`Estimators`] | Haveraaen & Hundvebakke 2001, table 1 |
+//! | does what ran before matter? | [`OrderEffects`] | Gil et al. 2011, section 6 |
 //! | how long must a measurement be? | [`Length`] | Chen & Revels 2016, Algorithm 1 |
 //!
 //! The last two need separate measurements, and are computed by [`OrderEffect::estimate`] and
@@ -30,13 +30,13 @@
 )]
 
 mod advice;
+mod answer;
 mod autocorrelation;
-mod candidates;
 mod changes;
 mod control;
 mod density;
 mod dip;
-mod draws;
+mod estimators;
 mod execution;
 mod findings;
 mod hints;
@@ -44,35 +44,83 @@ mod influence;
 mod length;
 mod level_shifts;
 mod multimodality;
-mod options;
 mod order_effect;
-mod ranks;
 mod states;
-mod steps;
 mod trend;
+mod values;
 mod variance;
 mod warning;
 
+use crate::stats::{Estimator, StatsError, plan::Cost};
+
 pub use advice::{Advice, Repetitions};
+pub use answer::{Answer, InsufficientData, serialize_answer};
 pub use autocorrelation::Autocorrelation;
-pub use candidates::{Candidate, Candidates, Precision};
 pub use control::Control;
-pub use density::{Bandwidth, Densities};
-pub use execution::{InsufficientData, Position};
+pub use density::Densities;
+pub use estimators::{EstimatorPrecision, Estimators};
+pub use execution::{Position, parts};
 pub use findings::{Diagnosis, diagnose};
 pub use hints::{Hint, hints, two_groups};
 pub use influence::Influence;
 pub use length::{Length, LengthPoint};
 pub use level_shifts::{Class, LevelShifts, Segment, Segments};
 pub use multimodality::{Modes, Multimodality};
-pub use options::{Options, SIGNIFICANT};
-pub use order_effect::OrderEffect;
+pub use order_effect::{AfterOne, OrderEffect, OrderEffects};
 pub use states::{State, SteadyStates};
 pub use trend::Trend;
-pub use variance::{FTest, Variance};
+pub use variance::{FTest, Shares, Variance};
 pub use warning::{Level, Warning};
 
+/// A warning needs a p value below this, because one benchmark undergoes many tests.
+pub const SIGNIFICANT: f64 = 0.001;
+
+/// The parameters of a diagnosis besides the measurements.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Options {
+    /// δ₀: the smallest relative difference of interest, .01 for 1 %.
+    pub min_effect: f64,
+    /// The estimator of executions, for comparisons that use one.
+    pub estimator: Estimator,
+    /// The confidence of all intervals, .95 for 95 %.
+    pub confidence: f64,
+    /// The seed of all random choices: the same seed gives the same diagnosis.
+    pub seed: u64,
+    /// `K`: the number of repetitions of the bootstrap of an impact factor.
+    pub repetitions: usize,
+    /// The costs of builds and executions, in measurements. Without them there is no [`Advice`].
+    pub cost: Option<Cost>,
+}
+
+impl Default for Options {
+    /// 1 %, the minimum, 95 %, seed 0, 10,000 repetitions as in the paper of 2005, and no costs.
+    fn default() -> Self {
+        Self {
+            min_effect: 0.01,
+            estimator: Estimator::default(),
+            confidence: 0.95,
+            seed: 0,
+            repetitions: 10_000,
+            cost: None,
+        }
+    }
+}
+
+impl Options {
+    /// Refuses invalid options.
+    fn check(&self) -> Result<(), StatsError> {
+        let Self { min_effect, confidence, .. } = *self;
+        if !(min_effect >= 0.0 && min_effect.is_finite()) {
+            Err(StatsError::NotAnEffect(min_effect))
+        } else if !(confidence > 0.0 && confidence < 1.0) {
+            Err(StatsError::NotAProbability(confidence))
+        } else {
+            Ok(())
+        }
+    }
+}
+
 #[cfg(test)]
-mod simulated;
+mod testing;
 #[cfg(test)]
 mod tests;

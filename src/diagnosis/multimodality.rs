@@ -8,9 +8,8 @@ use super::{
     InsufficientData, LevelShifts, Options, Position, SIGNIFICANT,
     autocorrelation::ratio,
     dip::{dip, p_of_dip},
-    execution::{Execution, long_enough, mean, quantile, sorted},
-    ranks::Ranks,
-    steps::without_steps,
+    execution::{Execution, long_enough},
+    values::{Ranks, mean, quantile, sorted, without_steps},
 };
 use crate::stats::{Random, distribution::chi_squared_survival, median};
 
@@ -28,19 +27,21 @@ const SLOWER: f64 = 0.2;
 const STREAM: u64 = 21;
 
 /// The modes of every execution without level shifts: the states of one with level shifts follow each other in time.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Multimodality {
     /// Each execution with enough measurements, in the order of builds and rounds.
     pub executions: Vec<Modes>,
     /// The p value of all executions together, by Fisher's method, for neighbours in time so alike that most single
     /// executions show too little.
-    pub together: Option<f64>,
+    #[schemars(range(min = 0, max = 1))]
+    pub p_together: Option<f64>,
     /// The number of executions with several states: `min_effect` apart, a fifth of the measurements or more in the
     /// slower, with p below .001 by their own test or by that of all together.
     pub several: usize,
-    /// The one of these with the median distance, as an index into `executions`.
-    pub typical: Option<usize>,
+    /// The one of these with the median distance.
+    pub typical: Option<Modes>,
     /// The largest p value of these; 1 without any.
+    #[schemars(range(min = 0, max = 1))]
     pub p: f64,
 }
 
@@ -87,8 +88,8 @@ impl Multimodality {
         let modes: Vec<Modes> =
             steady.map(|one| Modes::detect(&one, resolution, &mut random)).collect();
         let alone = modes.iter().filter(|modes| modes.tested >= FEWEST).count();
-        let together = if 2 * alone < modes.len() { together(&modes) } else { None };
-        let p_of_all = together.unwrap_or(1.0);
+        let p_together = if 2 * alone < modes.len() { together(&modes) } else { None };
+        let p_of_all = p_together.unwrap_or(1.0);
         let p = |index: &usize| modes[*index].p.min(p_of_all);
         let is_several = |index: &usize| {
             let Modes { distance, slower, .. } = modes[*index];
@@ -97,11 +98,11 @@ impl Multimodality {
         let mut several: Vec<usize> = (0..modes.len()).filter(is_several).collect();
         several.sort_by(|&a, &b| modes[a].distance.total_cmp(&modes[b].distance));
         Ok(Self {
-            typical: several.get(several.len() / 2).copied(),
+            typical: several.get(several.len() / 2).map(|typical| modes[*typical]),
             p: several.iter().map(p).reduce(f64::max).unwrap_or(1.0),
             several: several.len(),
             executions: modes,
-            together,
+            p_together,
         })
     }
 }
@@ -205,21 +206,12 @@ fn best_division(sorted: &[f64]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagnosis::simulated::autoregressive;
+    use crate::diagnosis::testing::{autoregressive, executions_of};
 
     fn detect_in(execution: impl Fn(&mut Random) -> Vec<f64>) -> Multimodality {
         let mut random = Random::new(12);
         let all: Vec<Vec<f64>> = (0..20).map(|_| execution(&mut random)).collect();
-        let executions: Vec<Execution<'_>> = all
-            .iter()
-            .enumerate()
-            .map(|(round, values)| Execution {
-                position: Position { seed: 0, round },
-                build: 0,
-                values,
-            })
-            .collect();
-        Multimodality::detect(&executions, None, 0.0, &Options::default()).unwrap()
+        Multimodality::detect(&executions_of(&all), None, 0.0, &Options::default()).unwrap()
     }
 
     #[test]
@@ -233,8 +225,8 @@ mod tests {
                     })
                     .collect()
             });
-            assert_eq!((found.several, found.together), (20, None));
-            let typical = &found.executions[found.typical.unwrap()];
+            assert_eq!((found.several, found.p_together), (20, None));
+            let typical = found.typical.unwrap();
             assert!((typical.distance - 0.04).abs() < 0.005 && typical.gap_ratio > 5.0);
             let share = if regular { 0.5 } else { 0.3 };
             assert!((typical.slower - share).abs() < 0.1 && found.p < SIGNIFICANT);
@@ -252,7 +244,7 @@ mod tests {
                 })
                 .collect()
         });
-        assert!(found.together.unwrap() < SIGNIFICANT && found.several > 15, "{found:?}");
+        assert!(found.p_together.unwrap() < SIGNIFICANT && found.several > 15, "{found:?}");
     }
 
     #[test]

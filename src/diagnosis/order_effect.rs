@@ -3,11 +3,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Options, SIGNIFICANT, Warning, options::check};
-use crate::stats::{
-    Interval, Moments, StatsError,
-    distribution::{t_quantile, t_survival},
-};
+use super::{Options, SIGNIFICANT, Warning, values::mean_interval};
+use crate::stats::{Interval, StatsError};
 
 /// The same benchmark alone in a process and after others, paired by layout seed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
@@ -21,34 +18,49 @@ pub struct OrderEffect {
     pub p: f64,
 }
 
+/// The effects of the benchmarks that run before one in the same process.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct OrderEffects {
+    /// The ids of the others, in their order.
+    pub others: Vec<String>,
+    /// The effect of all of them together.
+    #[serde(flatten)]
+    pub after_all: OrderEffect,
+    /// The relative slowdown of each measurement after the others, by its index: medians over the pairs.
+    pub by_index: Vec<f64>,
+    /// The effect of each of them alone, if that was measured.
+    pub after_each: Vec<AfterOne>,
+}
+
+/// The effect of one benchmark that runs before.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct AfterOne {
+    /// Its id.
+    pub other: String,
+    /// Its effect.
+    #[serde(flatten)]
+    pub effect: OrderEffect,
+}
+
 impl OrderEffect {
     /// Estimates the effect from pairs of values in the metric's unit, `[alone, after others]`, each pair of one seed.
     /// Refuses fewer than two pairs.
     pub fn estimate(pairs: &[[f64; 2]], options: &Options) -> Result<Self, StatsError> {
-        check(options)?;
+        options.check()?;
         if pairs.len() < 2 {
             return Err(StatsError::TooFewBuilds { builds: pairs.len() });
         }
         let logs: Vec<f64> = pairs.iter().map(|[alone, after]| (after / alone).ln()).collect();
-        let moments = Moments::compute(&logs);
-        let freedom = moments.count as f64 - 1.0;
-        let error = (moments.squares / freedom / moments.count as f64).sqrt();
-        let half_width = t_quantile(f64::midpoint(1.0, options.confidence), freedom) * error;
-        let Interval { center, low, high } = Interval::around(moments.mean, half_width);
+        let (Interval { center, low, high }, p) = mean_interval(&logs, options.confidence);
         let change = Interval { center: center.exp_m1(), low: low.exp_m1(), high: high.exp_m1() };
-        let p = if error > 0.0 {
-            2.0 * t_survival((moments.mean / error).abs(), freedom)
-        } else {
-            f64::from(moments.mean == 0.0)
-        };
         Ok(Self { pairs: pairs.len(), change, p })
     }
 
     /// The warning, if the effect is `min_effect` or more.
     pub fn warning(&self, options: &Options) -> Option<Warning> {
-        let Self { change, p, .. } = *self;
+        let Self { pairs, change, p } = *self;
         (p < SIGNIFICANT && change.center.abs() >= options.min_effect)
-            .then_some(Warning::OrderEffect { change: change.center, p })
+            .then_some(Warning::OrderEffect { change: change.center, pairs, p })
     }
 }
 

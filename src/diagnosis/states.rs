@@ -5,12 +5,13 @@ use serde::Serialize;
 
 use super::{
     Densities, FTest, InsufficientData, Position,
-    execution::{Execution, parts, quantile, shortest, sorted},
+    execution::{Execution, parts, shortest},
+    values::{quantile, sorted},
 };
 use crate::stats::{Estimator, Moments, Scratch};
 
 /// The number of parts of an execution: few, so that parts are longer than the correlation of neighbours in time.
-pub(super) const PARTS: usize = 5;
+const PARTS: usize = 5;
 /// The least number of measurements to divide into parts.
 const FEWEST: usize = 10;
 
@@ -86,28 +87,29 @@ fn states(executions: &[Execution<'_>]) -> Vec<State> {
     let mut states = Vec::with_capacity(executions.len());
     let builds = executions.chunk_by(|a, b| a.build == b.build);
     for build in builds.filter(|build| build.len() > 1) {
-        let settled: Vec<Moments> = build
+        let settled: Vec<(f64, f64)> = build
             .iter()
             .map(|execution| estimate_parts(execution.values, Estimator::LowerQuartile))
             .collect();
         let m = settled.len() as f64;
-        let center = settled.iter().map(|moments| moments.mean).sum::<f64>() / m;
+        let center = settled.iter().map(|(value, _)| value).sum::<f64>() / m;
         let stretch = (m / (m - 1.0)).sqrt();
-        states.extend(build.iter().zip(settled).map(|(execution, moments)| State {
+        states.extend(build.iter().zip(settled).map(|(execution, (value, error))| State {
             position: execution.position,
-            value: moments.mean,
-            error: (moments.squares / (PARTS * (PARTS - 1)) as f64).sqrt(),
-            deviation: (moments.mean / center - 1.0) * stretch,
+            value,
+            error,
+            deviation: (value / center - 1.0) * stretch,
         }));
     }
     states
 }
 
-/// The moments of the estimates of the parts of an execution.
-pub(super) fn estimate_parts(values: &[f64], estimator: Estimator) -> Moments {
+/// The mean of the estimates of the parts of an execution, with its standard error.
+pub(super) fn estimate_parts(values: &[f64], estimator: Estimator) -> (f64, f64) {
     let mut scratch = Scratch::default();
     let estimate = |part: &[f64]| estimator.estimate(part, &mut scratch);
-    Moments::compute(&parts(values, PARTS).map(estimate).collect::<Vec<_>>())
+    let moments = Moments::compute(&parts(values, PARTS).map(estimate).collect::<Vec<_>>());
+    (moments.mean, (moments.squares / (PARTS * (PARTS - 1)) as f64).sqrt())
 }
 
 /// Deviations of executions within builds, against their errors. A stretched square is `m / (m − 1)` times the
@@ -125,7 +127,7 @@ fn test(states: &[State]) -> Option<FTest> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::Random;
+    use crate::{diagnosis::testing::executions_of, stats::Random};
 
     /// One build whose executions have these means and standard deviations.
     fn detect_in(executions: &[(f64, f64)], measurements: usize) -> SteadyStates {
@@ -134,16 +136,7 @@ mod tests {
             .iter()
             .map(|(mean, sd)| (0..measurements).map(|_| mean + sd * random.normal()).collect())
             .collect();
-        let executions: Vec<Execution<'_>> = values
-            .iter()
-            .enumerate()
-            .map(|(round, values)| Execution {
-                position: Position { seed: 1, round },
-                build: 0,
-                values,
-            })
-            .collect();
-        SteadyStates::detect(&executions).unwrap()
+        SteadyStates::detect(&executions_of(&values)).unwrap()
     }
 
     /// Table 1 of Gil et al. 2011: means and standard deviations in ns per operation, 20,000 measurements each.

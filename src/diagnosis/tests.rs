@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::{
-    simulated::{Truth, simulated},
+    testing::{Truth, simulated},
     *,
 };
 use crate::{
@@ -97,7 +97,7 @@ fn small_data_and_invalid_options_are_refused() {
     let one = Measurements::new(Metric::wall(), [(1, vec![vec![5.0, 5.0]])]).unwrap();
     let found = diagnose(&one, &Options::default()).unwrap();
     assert_eq!(found.variance, Err(InsufficientData::Variance));
-    assert_eq!(found.leaps, Err(InsufficientData::Measurements { needed: 200, found: 2 }));
+    assert_eq!(found.level_shifts, Err(InsufficientData::Measurements { needed: 200, found: 2 }));
     assert_eq!(found.warnings, []);
     for options in [
         Options { min_effect: f64::NAN, ..quick() },
@@ -133,7 +133,7 @@ proptest! {
         let (one, other) = (of(1.0), of(scale));
         prop_assert_eq!(&one.warnings, &other.warnings);
         prop_assert_eq!(&one.trend, &other.trend);
-        prop_assert_eq!(one.neighbours, other.neighbours);
+        prop_assert_eq!(one.autocorrelation, other.autocorrelation);
         prop_assert_eq!(one.executions.is_ok(), other.executions.is_ok());
     }
 }

@@ -5,13 +5,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    InsufficientData, Options,
-    execution::{Execution, mean, parts, shortest, sorted},
-    ranks::Ranks,
+    InsufficientData, Options, SIGNIFICANT,
+    execution::{Execution, parts, shortest},
+    values::{Ranks, mean, mean_interval, sorted},
 };
 use crate::stats::{
-    Interval, Moments,
-    distribution::{chi_squared_survival, normal_two_sided, t_survival},
+    Interval,
+    distribution::{chi_squared_survival, normal_two_sided},
     median,
 };
 
@@ -96,6 +96,12 @@ impl Trend {
             profile,
         })
     }
+
+    /// True if ranks and means clearly show a trend in the same direction. They may disagree if a few measurements are
+    /// outliers.
+    pub(super) fn is_clear(&self) -> bool {
+        self.p.max(self.p_page) < SIGNIFICANT && self.correlation * self.effect.center < 0.0
+    }
 }
 
 /// The sums over ranks that both tests share.
@@ -151,8 +157,8 @@ impl Ranked {
         let of = |&(slope, squares): &(f64, f64)| {
             if squares > 0.0 { slope / (squares * squares_of_indices).sqrt() } else { 0.0 }
         };
-        let moments = Moments::compute(&self.each.iter().map(of).collect::<Vec<_>>());
-        (moments.mean, p_of_mean(&moments))
+        let (mean, p) = mean_interval(&self.each.iter().map(of).collect::<Vec<_>>(), 0.95);
+        (mean.center, p)
     }
 
     /// Friedman's statistic, with its correction for ties, and its p:
@@ -168,17 +174,6 @@ impl Ranked {
         } else {
             (0.0, 1.0)
         }
-    }
-}
-
-/// The two-sided p value of "the expectation of values with these moments is 0".
-fn p_of_mean(moments: &Moments) -> f64 {
-    let freedom = moments.count as f64 - 1.0;
-    let error = (moments.squares / freedom / moments.count as f64).sqrt();
-    if error > 0.0 {
-        (2.0 * t_survival((moments.mean / error).abs(), freedom)).min(1.0)
-    } else {
-        f64::from(moments.mean == 0.0)
     }
 }
 
@@ -223,14 +218,11 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{diagnosis::Position, stats::Random};
+    use crate::{diagnosis::testing::executions_of, stats::Random};
 
     /// Ranked executions with these measurements.
     fn ranked(blocks: &[Vec<f64>]) -> Ranked {
-        let position = Position { seed: 0, round: 0 };
-        let executions: Vec<Execution<'_>> =
-            blocks.iter().map(|values| Execution { position, build: 0, values }).collect();
-        Ranked::new(&executions, blocks[0].len())
+        Ranked::new(&executions_of(blocks), blocks[0].len())
     }
 
     fn normal(executions: usize, measurements: usize, seed: u64) -> Vec<Vec<f64>> {
@@ -290,9 +282,7 @@ mod tests {
                 *value *= 1.2;
             }
         }
-        let position = Position { seed: 0, round: 0 };
-        let executions: Vec<Execution<'_>> =
-            blocks.iter().map(|values| Execution { position, build: 0, values }).collect();
+        let executions = executions_of(&blocks);
         let trend = Trend::test(&executions, &Options::default()).unwrap();
         assert!((trend.effect.center - 0.2).abs() < 0.01, "{:?}", trend.effect);
         assert_eq!((trend.warm_up, trend.profile.len()), (10, 50));

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Autocorrelation, Class, Influence, LevelShifts, Multimodality, Options, SIGNIFICANT, Segments,
-    SteadyStates, Trend,
+    Autocorrelation, Class, Influence, LevelShifts, Modes, Multimodality, Options, SIGNIFICANT,
+    Segments, SteadyStates, Trend,
 };
 use crate::stats::median;
 
@@ -33,6 +33,8 @@ pub enum Warning {
         factor: f64,
         /// The standard deviation that the level adds.
         relative_sd: f64,
+        /// The number of executions, or of builds, that were compared.
+        compared: usize,
         /// The p value of the F test of the level.
         #[schemars(range(min = 0, max = 1))]
         p: f64,
@@ -44,6 +46,8 @@ pub enum Warning {
         effect: f64,
         /// The number of measurements at the start that are slower by `min_effect / 2` or more.
         measurements: usize,
+        /// The number of examined executions.
+        executions: usize,
         /// The p value of the trend.
         #[schemars(range(min = 0, max = 1))]
         p: f64,
@@ -52,6 +56,8 @@ pub enum Warning {
     SlowDown {
         /// The size, as a positive number.
         effect: f64,
+        /// The number of examined executions.
+        executions: usize,
         /// The p value of the trend.
         #[schemars(range(min = 0, max = 1))]
         p: f64,
@@ -62,6 +68,8 @@ pub enum Warning {
         spread: f64,
         /// The distance from the lowest to the highest state.
         range: f64,
+        /// The number of examined executions.
+        executions: usize,
         /// The p value of the F test of executions.
         #[schemars(range(min = 0, max = 1))]
         p: f64,
@@ -108,6 +116,8 @@ pub enum Warning {
         error: f64,
         /// The relative standard error that independent measurements would have.
         error_if_independent: f64,
+        /// The number of examined executions.
+        executions: usize,
         /// The p value of the rank von Neumann test.
         #[schemars(range(min = 0, max = 1))]
         p: f64,
@@ -116,6 +126,8 @@ pub enum Warning {
     OrderEffect {
         /// The slowdown after others; below 0, a speedup.
         change: f64,
+        /// The number of pairs, each of a fresh process and of one that runs others before.
+        pairs: usize,
         /// The p value of "no change".
         #[schemars(range(min = 0, max = 1))]
         p: f64,
@@ -132,23 +144,21 @@ pub(super) fn influence_warning(
     level: Level,
     options: &Options,
 ) -> Option<Warning> {
-    let Influence { impact, relative_sd, p, .. } = *influence;
+    let Influence { compared, impact, relative_sd, p, .. } = *influence;
     let factor = impact.factor;
     (factor > FACTOR && p < SIGNIFICANT && relative_sd >= options.min_effect)
-        .then_some(Warning::Influence { level, factor, relative_sd, p })
+        .then_some(Warning::Influence { level, factor, relative_sd, compared, p })
 }
 
 pub(super) fn trend_warning(trend: &Trend, options: &Options) -> Option<Warning> {
-    let p = trend.p.max(trend.p_page);
+    let (p, executions) = (trend.p.max(trend.p_page), trend.executions);
     let effect = trend.effect.center;
-    // Ranks and means may disagree about the direction if a few measurements are outliers.
-    let agree = trend.correlation * effect < 0.0;
-    if p >= SIGNIFICANT || !agree || effect.abs() < options.min_effect / 2.0 {
+    if !trend.is_clear() || effect.abs() < options.min_effect / 2.0 {
         None
     } else if effect > 0.0 {
-        Some(Warning::WarmUp { effect, measurements: trend.warm_up, p })
+        Some(Warning::WarmUp { effect, measurements: trend.warm_up, executions, p })
     } else {
-        Some(Warning::SlowDown { effect: -effect, p })
+        Some(Warning::SlowDown { effect: -effect, executions, p })
     }
 }
 
@@ -159,68 +169,72 @@ pub(super) fn class_warning(shifts: &LevelShifts) -> Option<Warning> {
     let last_start = |execution: &&Segments| execution.segments.last().map(|last| last.start);
     let mut starts: Vec<usize> = warming_up.iter().filter_map(last_start).collect();
     starts.sort_unstable();
-    let mut distances: Vec<f64> = warming_up.iter().map(|one| one.distance()).collect();
-    (2 * warming_up.len() > shifts.executions.len()).then(|| Warning::WarmUp {
-        effect: median(&mut distances),
-        measurements: starts[starts.len() / 2],
-        p: warming_up.iter().map(|execution| execution.p).fold(0.0, f64::max),
+    let executions = shifts.executions.len();
+    let (effect, p) = typical_shift(&warming_up);
+    (2 * warming_up.len() > executions).then(|| {
+        let measurements = starts[starts.len() / 2];
+        Warning::WarmUp { effect, measurements, executions, p }
     })
+}
+
+/// The median distance of the segments of these executions, and their largest p value.
+fn typical_shift(executions: &[&Segments]) -> (f64, f64) {
+    let mut distances: Vec<f64> = executions.iter().map(|one| one.distance()).collect();
+    (median(&mut distances), executions.iter().map(|one| one.p).fold(0.0, f64::max))
 }
 
 pub(super) fn state_warning(states: &SteadyStates, options: &Options) -> Option<Warning> {
     let SteadyStates { spread, range, test, .. } = *states;
-    (test.p < SIGNIFICANT && spread >= options.min_effect).then_some(Warning::SeveralSteadyStates {
+    let (executions, p) = (states.states.len(), test.p);
+    (p < SIGNIFICANT && spread >= options.min_effect).then_some(Warning::SeveralSteadyStates {
         spread,
         range,
-        p: test.p,
+        executions,
+        p,
     })
 }
 
 pub(super) fn level_shift_warning(shifts: &LevelShifts, warms_up: bool) -> Option<Warning> {
-    let counts = |execution: &&Segments| !(warms_up && execution.warms_up());
-    let shifting =
-        shifts.executions.iter().filter(|execution| execution.has_shifts()).filter(counts);
-    let shifting: Vec<&Segments> = shifting.collect();
-    let executions = shifts.executions.len();
-    if shifting.is_empty() || (shifting.len() as f64) < SHARE * executions as f64 {
+    let counts = |one: &&Segments| one.has_shifts() && !(warms_up && one.warms_up());
+    let shifting: Vec<&Segments> = shifts.executions.iter().filter(counts).collect();
+    let (leaping, executions) = (shifting.len(), shifts.executions.len());
+    if leaping == 0 || (leaping as f64) < SHARE * executions as f64 {
         return None;
     }
-    let count = |class| shifting.iter().filter(|execution| execution.class == class).count();
-    let mut distances: Vec<f64> = shifting.iter().map(|execution| execution.distance()).collect();
+    let count = |class| shifting.iter().filter(|one| one.class == class).count();
+    let [warm_up, slow_down, no_steady_state] =
+        [Class::WarmUp, Class::SlowDown, Class::NoSteadyState].map(count);
+    let (distance, p) = typical_shift(&shifting);
     Some(Warning::LevelShifts {
-        leaping: shifting.len(),
+        leaping,
         executions,
-        warm_up: count(Class::WarmUp),
-        slow_down: count(Class::SlowDown),
-        no_steady_state: count(Class::NoSteadyState),
-        distance: median(&mut distances),
-        p: shifting.iter().map(|execution| execution.p).fold(0.0, f64::max),
+        warm_up,
+        slow_down,
+        no_steady_state,
+        distance,
+        p,
     })
 }
 
-pub(super) fn multimodality_warning(modes: &Multimodality) -> Option<Warning> {
-    let typical = modes.executions.get(modes.typical?)?;
-    let of = modes.executions.len();
-    (modes.several as f64 >= SHARE * of as f64).then_some(Warning::SimultaneousStates {
-        executions: modes.several,
+pub(super) fn multimodality_warning(found: &Multimodality) -> Option<Warning> {
+    let Modes { distance, slower, .. } = found.typical?;
+    let (executions, of, p) = (found.several, found.executions.len(), found.p);
+    (executions as f64 >= SHARE * of as f64).then_some(Warning::SimultaneousStates {
+        executions,
         of,
-        distance: typical.distance,
-        slower: typical.slower,
-        p: modes.p,
+        distance,
+        slower,
+        p,
     })
 }
 
 pub(super) fn autocorrelation_warning(
-    alike: &Autocorrelation,
+    found: &Autocorrelation,
     options: &Options,
 ) -> Option<Warning> {
-    let Autocorrelation { correlation, error, error_if_independent, p, .. } = *alike;
+    let Autocorrelation { executions, correlation, error, error_if_independent, p, .. } = *found;
+    let correlation = correlation.center;
     (p < SIGNIFICANT && error - error_if_independent >= options.min_effect / 2.0).then_some(
-        Warning::Autocorrelation {
-            correlation: correlation.center,
-            error,
-            error_if_independent,
-            p,
-        },
+        Warning::Autocorrelation { correlation, error, error_if_independent, executions, p },
     )
 }

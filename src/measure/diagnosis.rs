@@ -5,7 +5,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use super::{
-    Builds, ExperimentSettings, ListedVersion, Runner, StartedExperiment,
+    Builds, ExperimentSettings, ListedTarget, ListedVersion, Runner, StartedExperiment,
     run::{Ended, Measuring},
     schedule::Step,
     subject::{Subject, outcome_of},
@@ -36,8 +36,19 @@ pub struct Probe {
     pub harness: HarnessKind,
 }
 
+/// One benchmark of the only version, in all its builds.
+#[derive(Clone, Copy)]
+pub struct DiagnosedBenchmark<'b> {
+    /// Only one.
+    pub versions: &'b [ListedVersion],
+    /// Its builds.
+    pub builds: &'b Builds,
+    /// The benchmark.
+    pub benchmark: &'b Benchmark,
+}
+
 /// Two experiments on one benchmark: in fresh processes, and in processes after others.
-pub struct ProloguePair<'b> {
+pub struct OrderEffectPair<'b> {
     /// The experiment in fresh processes.
     pub fresh: &'b StartedExperiment,
     /// The experiment after others.
@@ -84,6 +95,19 @@ fn iterations_of(execution: Option<&Execution>) -> Option<u64> {
     execution?.series.first().and_then(Series::same_iterations)
 }
 
+impl DiagnosedBenchmark<'_> {
+    /// True if rbench can execute it after others in one process.
+    pub fn can_execute_together(&self) -> bool {
+        self.target().is_some_and(|target| {
+            matches!(target.harness.kind(), HarnessKind::Native | HarnessKind::Criterion)
+        })
+    }
+
+    fn target(&self) -> Option<&ListedTarget> {
+        self.versions[0].target_of(self.benchmark)
+    }
+}
+
 impl ExperimentSettings {
     /// The same settings for another part of a diagnosis, with this sampling.
     #[must_use]
@@ -93,11 +117,6 @@ impl ExperimentSettings {
 }
 
 impl Runner<'_> {
-    /// The present settings, from which those of a part are derived.
-    pub fn settings(&self) -> &ExperimentSettings {
-        &self.settings
-    }
-
     /// Measures with other settings from now on. Versions stay compiled as they are.
     pub fn set_settings(&mut self, settings: ExperimentSettings) {
         self.settings = settings;
@@ -106,9 +125,7 @@ impl Runner<'_> {
     /// Executes a benchmark once, with a few measurements.
     pub fn probe(
         &self,
-        versions: &[ListedVersion],
-        builds: &Builds,
-        benchmark: &Benchmark,
+        DiagnosedBenchmark { versions, builds, benchmark }: DiagnosedBenchmark<'_>,
     ) -> Result<Result<Probe, Unmeasured>> {
         /// Enough for a median.
         const FEW: usize = 5;
@@ -136,23 +153,12 @@ impl Runner<'_> {
         }))
     }
 
-    /// The benchmarks that precede `benchmark` in its bench target, and run before it where all run
-    /// in one process.
-    pub fn before_in_target(
-        &self,
-        version: &ListedVersion,
-        benchmark: &Benchmark,
-    ) -> Result<Vec<Name>> {
-        let Some(target) = version.target_of(benchmark) else { return Ok(Vec::new()) };
+    /// The benchmarks that precede this one in its bench target, and run before it where all run in
+    /// one process.
+    pub fn before_in_target(&self, one: DiagnosedBenchmark<'_>) -> Result<Vec<Name>> {
+        let Some(target) = one.target() else { return Ok(Vec::new()) };
         let all = target.harness.list(&target.executable, &self.conditions)?;
-        Ok(all.into_iter().take_while(|name| *name != benchmark.name).collect())
-    }
-
-    /// True if rbench can execute a benchmark after others in one process.
-    pub fn can_execute_together(version: &ListedVersion, benchmark: &Benchmark) -> bool {
-        version.target_of(benchmark).is_some_and(|target| {
-            matches!(target.harness.kind(), HarnessKind::Native | HarnessKind::Criterion)
-        })
+        Ok(all.into_iter().take_while(|name| *name != one.benchmark.name).collect())
     }
 
     /// Measures a benchmark alone, and executes the control after every other execution of it.
@@ -160,9 +166,7 @@ impl Runner<'_> {
         &self,
         experiment: &StartedExperiment,
         control: Option<&ControlRun<'_>>,
-        versions: &[ListedVersion],
-        builds: &Builds,
-        benchmark: &Benchmark,
+        DiagnosedBenchmark { versions, builds, benchmark }: DiagnosedBenchmark<'_>,
     ) -> Result<()> {
         let wanted = std::slice::from_ref(benchmark);
         let steps =
@@ -217,9 +221,7 @@ impl Runner<'_> {
     pub fn measure_lengths(
         &self,
         experiment: &StartedExperiment,
-        versions: &[ListedVersion],
-        builds: &Builds,
-        benchmark: &Benchmark,
+        DiagnosedBenchmark { versions, builds, benchmark }: DiagnosedBenchmark<'_>,
         last: u32,
     ) -> Result<()> {
         let subject = self.subject(versions, builds, benchmark)?;
@@ -257,20 +259,17 @@ impl Runner<'_> {
 
     /// Measures a benchmark in a fresh process and in one process after others, in random order, in
     /// pairs with the same build and initial state. Stops when `budget` is spent, but not before
-    /// `least` pairs, and at `most` pairs. Returns the number of pairs.
-    pub fn measure_prologue(
+    /// `least` pairs, and at `most` pairs.
+    pub fn measure_order_effect(
         &self,
-        pair: &ProloguePair<'_>,
-        versions: &[ListedVersion],
-        builds: &Builds,
-        benchmark: &Benchmark,
+        pair: &OrderEffectPair<'_>,
+        DiagnosedBenchmark { versions, builds, benchmark }: DiagnosedBenchmark<'_>,
         (least, most, budget): (usize, usize, Duration),
-    ) -> Result<Result<usize, Unmeasured>> {
+    ) -> Result<Result<(), Unmeasured>> {
         let subject = self.subject(versions, builds, benchmark)?;
         let mut random = Random::stream(self.settings.builds.seed, pair.others.len() as u64);
         let mut spent = Duration::ZERO;
         let used = builds.seeds.len().max(1);
-        let mut pairs = 0;
         for index in 0..most {
             self.observer.executed(index, most);
             let (build, round) = (index % used, u32::try_from(index / used).unwrap_or(u32::MAX));
@@ -283,11 +282,9 @@ impl Runner<'_> {
             let is_done = |experiment: &&StartedExperiment| {
                 experiment.done.contains(&(benchmark.clone(), slot))
             };
-            if both.iter().all(is_done) {
-                pairs += 1;
-                continue;
-            }
-            if pairs >= least && spent >= budget {
+            // What was measured before an interruption costs no time.
+            let is_measured = both.iter().all(is_done);
+            if !is_measured && index >= least && spent >= budget {
                 break;
             }
             for experiment in both.into_iter().filter(|experiment| !is_done(experiment)) {
@@ -301,10 +298,9 @@ impl Runner<'_> {
                     Err(unmeasured) => return Ok(Err(unmeasured)),
                 }
             }
-            pairs += 1;
         }
         self.observer.executed(most, most);
-        Ok(Ok(pairs))
+        Ok(Ok(()))
     }
 
     /// Executes a benchmark in one process after others. Iterations are found in that process.

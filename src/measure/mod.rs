@@ -26,7 +26,7 @@ mod version;
 
 pub use builds::Builds;
 pub use counting::{COUNTED_LAYOUTS, Counter, count_allocations};
-pub use diagnosis::{ControlRun, Probe, ProloguePair, control_program};
+pub use diagnosis::{ControlRun, DiagnosedBenchmark, OrderEffectPair, Probe, control_program};
 pub use impact::Impacts;
 pub use listing::{ListedTarget, Listing};
 pub use plan::Outline;

@@ -15,7 +15,7 @@ fn all() -> [(&'static str, Schema); 13] {
     [
         ("build", schema::<build::json::Builds<'_>>("build")),
         ("compare", schema::<compare::json::Comparison<'_>>("compare")),
-        ("diagnose", schema::<diagnose::json::Fields<'_>>("diagnose")),
+        ("diagnose", schema::<diagnose::DiagnosisReport>("diagnose")),
         ("diff", schema::<diff::json::Diff<'_>>("diff")),
         ("doctor", schema::<doctor::json::Doctor<'_>>("doctor")),
         ("explain", schema::<explain::json::Explained<'_>>("explain")),

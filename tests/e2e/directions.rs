@@ -255,7 +255,6 @@ const WITH_CYCLES: [&str; 8] = [
     "src/command/history",
     "src/command/run",
     "src/report/compare/html",
-    "src/report/diagnose",
     "src/report/history",
     "src/report/plan",
 ];

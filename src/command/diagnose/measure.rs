@@ -1,10 +1,10 @@
 //! Measures one benchmark for a diagnosis: its executions, measurements of other lengths, and executions after other
 //! benchmarks in one process.
 
-use std::time::Duration;
+use std::{slice::from_ref, time::Duration};
 
 use super::{
-    evidence::{self, PrologueSources, Source, Sources},
+    evidence::{Evidence, OrderEffectSources, Source, Sources, not_after_others},
     scale,
 };
 use crate::{
@@ -13,11 +13,11 @@ use crate::{
     console::{Console, announcement},
     error::Result,
     measure::{
-        Builds, ControlRun, ExperimentSettings, ListedVersion, Probe, ProloguePair, Runner,
-        StartedExperiment, control_program,
+        ControlRun, DiagnosedBenchmark, ExperimentSettings, ListedVersion, OrderEffectPair, Probe,
+        Runner, StartedExperiment, control_program,
     },
-    model::{Benchmark, DiagnosisPart, DiagnosisSettings, InterimAnalyses, Name, Unmeasured},
-    report::diagnose::NotExamined,
+    model::{DiagnosisPart, DiagnosisSettings, InterimAnalyses, Name, Unmeasured},
+    report::quantity::count,
     stats::Criteria,
 };
 
@@ -36,59 +36,53 @@ const FEW_PAIRS: usize = 6;
 /// The maximum number of other benchmarks to test alone, the nearest ones first.
 const MOST_OTHERS: usize = 20;
 
-/// A running diagnosis.
+/// The running diagnosis of one benchmark.
 pub struct Measuring<'m, 'r> {
     pub runner: &'m mut Runner<'r>,
     /// The settings that all parts share.
-    pub settings: ExperimentSettings,
-    pub versions: &'m [ListedVersion],
-    pub builds: &'m Builds,
+    pub settings: &'m ExperimentSettings,
+    pub one: DiagnosedBenchmark<'m>,
+    pub criteria: &'m Criteria,
     pub effort: &'m DiagnosisSampling,
     pub console: &'m Console,
     /// The started experiments. They are finished together, so that an interrupted diagnosis is resumed as a whole.
-    pub begun: Vec<StartedExperiment>,
+    pub begun: &'m mut Vec<StartedExperiment>,
 }
 
 impl Measuring<'_, '_> {
-    /// Measures all parts of one benchmark.
-    pub fn benchmark(
-        &mut self,
-        benchmark: &Benchmark,
-        criteria: &Criteria,
-    ) -> Result<Result<Sources, NotExamined>> {
+    /// Measures all parts.
+    pub fn measure(&mut self) -> Result<Result<Sources, Unmeasured>> {
         let candidates = scale::candidates(self.effort.typed(), self.effort.long);
-        let left = self.left_of(benchmark, &candidates)?;
+        let left = self.left_of(&candidates)?;
         self.set(DiagnosisPart::Executions, left.unwrap_or(candidates[0]));
-        let probe = match self.runner.probe(self.versions, self.builds, benchmark)? {
+        let probe = match self.runner.probe(self.one)? {
             Ok(probe) => probe,
-            Err(Unmeasured::Failed(reason)) => return Ok(Err(NotExamined::Failed(reason))),
-            Err(Unmeasured::Skipped(reason)) => return Ok(Err(NotExamined::Skipped(reason))),
+            Err(unmeasured) => return Ok(Err(unmeasured)),
         };
         let effort = left.unwrap_or_else(|| scale::chosen(&candidates, &probe, self.effort.long));
         self.set(DiagnosisPart::Executions, effort);
-        let wanted = std::slice::from_ref(benchmark);
-        announcement::plan(self.console, &self.runner.outline(self.versions, wanted), false);
-        let begun = self.begin(benchmark)?;
+        let outline = self.runner.outline(self.one.versions, from_ref(self.one.benchmark));
+        announcement::plan(self.console, &outline, false);
+        let begun = self.begin()?;
         if begun.resumed() > 0 {
             announcement::resumed(self.console, &begun);
         }
-        let (executions, control) = self.executions(benchmark, begun, &probe, effort)?;
-        let lengths = self.lengths(benchmark, &probe, effort)?;
-        let prologue = self.prologue(benchmark, effort, criteria)?;
-        Ok(Ok(Sources { executions, control, lengths, prologue }))
+        let (executions, control) = self.executions(begun, &probe, effort)?;
+        let lengths = self.lengths(&probe, effort)?;
+        let order_effect = self.order_effect(effort)?;
+        Ok(Ok(Sources { executions, control, lengths, order_effect }))
     }
 
     /// Measures the executions, interleaved with those of the control.
     fn executions(
         &mut self,
-        benchmark: &Benchmark,
         begun: StartedExperiment,
         probe: &Probe,
         effort: SamplingOptions,
     ) -> Result<(Source, Option<Source>)> {
         let control = if control_program().is_some() {
             self.set(DiagnosisPart::Control, effort);
-            Some(self.begin(benchmark)?)
+            Some(self.begin()?)
         } else {
             self.console.line(
                 "note: rbench-control is not installed beside cargo-rbench, so what the machine does is not told from \
@@ -98,8 +92,7 @@ impl Measuring<'_, '_> {
         };
         self.set(DiagnosisPart::Executions, effort);
         let beside = control.as_ref().and_then(|own| ControlRun::installed(own, probe.measurement));
-        let (versions, builds) = (self.versions, self.builds);
-        self.runner.measure_beside(&begun, beside.as_ref(), versions, builds, benchmark)?;
+        self.runner.measure_beside(&begun, beside.as_ref(), self.one)?;
         let sources = (source(&begun), control.as_ref().map(source));
         self.begun.push(begun);
         self.begun.extend(control);
@@ -107,18 +100,14 @@ impl Measuring<'_, '_> {
     }
 
     /// The sample sizes of an interrupted diagnosis that can be resumed.
-    fn left_of(
-        &mut self,
-        benchmark: &Benchmark,
-        candidates: &[SamplingOptions],
-    ) -> Result<Option<SamplingOptions>> {
+    fn left_of(&mut self, candidates: &[SamplingOptions]) -> Result<Option<SamplingOptions>> {
         for candidate in candidates {
             self.set(DiagnosisPart::Executions, *candidate);
             let with_compiler = |version: &ListedVersion| {
                 (version.version.clone(), version.compilation.record.rustc.clone())
             };
-            let versions = self.versions.iter().map(with_compiler);
-            let plan = self.runner.plan(versions, std::slice::from_ref(benchmark));
+            let versions = self.one.versions.iter().map(with_compiler);
+            let plan = self.runner.plan(versions, from_ref(self.one.benchmark));
             if self.runner.store.find_unfinished(&plan)?.is_some() {
                 return Ok(Some(*candidate));
             }
@@ -134,14 +123,14 @@ impl Measuring<'_, '_> {
         self.runner.set_settings(self.settings.for_part(diagnosis, efforts));
     }
 
-    fn begin(&self, benchmark: &Benchmark) -> Result<StartedExperiment> {
-        self.runner.begin(self.versions, std::slice::from_ref(benchmark), self.builds)
+    fn begin(&self) -> Result<StartedExperiment> {
+        let DiagnosedBenchmark { versions, builds, benchmark } = self.one;
+        self.runner.begin(versions, from_ref(benchmark), builds)
     }
 
     /// Measures 1, 2, 4 iterations and so on, up to four times the number in use.
     fn lengths(
         &mut self,
-        benchmark: &Benchmark,
         probe: &Probe,
         effort: SamplingOptions,
     ) -> Result<Result<Source, String>> {
@@ -172,9 +161,9 @@ impl Measuring<'_, '_> {
             ..effort
         };
         self.set(DiagnosisPart::Lengths, effort);
-        let begun = self.begin(benchmark)?;
+        let begun = self.begin()?;
         self.console.line("measuring with more and more iterations");
-        self.runner.measure_lengths(&begun, self.versions, self.builds, benchmark, last)?;
+        self.runner.measure_lengths(&begun, self.one, last)?;
         let source = source(&begun);
         self.begun.push(begun);
         Ok(Ok(source))
@@ -182,18 +171,16 @@ impl Measuring<'_, '_> {
 
     /// Measures the order effect: the benchmark in fresh processes and after all benchmarks before it. If they differ,
     /// also after each of these alone.
-    fn prologue(
+    fn order_effect(
         &mut self,
-        benchmark: &Benchmark,
         effort: SamplingOptions,
-        criteria: &Criteria,
-    ) -> Result<Result<PrologueSources, String>> {
-        let others = self.runner.before_in_target(&self.versions[0], benchmark)?;
+    ) -> Result<Result<OrderEffectSources, String>> {
+        let others = self.runner.before_in_target(self.one)?;
         if others.is_empty() {
             let reason = "it comes first in its bench target, so nothing runs before it there";
             return Ok(Err(reason.to_owned()));
         }
-        if !self.can_execute_together(benchmark) {
+        if !self.one.can_execute_together() {
             let reason = "only Criterion.rs and rbench-harness execute several benchmarks in one process for rbench";
             return Ok(Err(reason.to_owned()));
         }
@@ -203,49 +190,45 @@ impl Measuring<'_, '_> {
             ..effort
         };
         self.set(DiagnosisPart::OwnProcess, effort);
-        let fresh = self.begin(benchmark)?;
+        let fresh = self.begin()?;
         self.console.line(&format!(
             "measuring in fresh processes, and after the benchmarks before it: {}",
-            crate::report::quantity::count(others.len(), "other")
+            count(others.len(), "other")
         ));
-        let most = self.builds.seeds.len() * PAIRS.1 as usize;
+        let most = self.one.builds.seeds.len() * PAIRS.1 as usize;
         let pairs = (PAIRS.0, most, AFTER_ALL_BUDGET);
-        let after_all = self.after(benchmark, &fresh, &others, effort, pairs)?;
+        let after_all = self.after(&fresh, &others, effort, pairs)?;
         let mut after_each = Vec::new();
+        let (benchmark, criteria) = (self.one.benchmark, self.criteria);
+        let evidence = Evidence { store: &self.runner.store, benchmark, criteria };
+        let fresh_source = source(&fresh);
         let matters = match &after_all {
-            Ok(all) => self.matters(benchmark, &fresh, all, criteria)?,
+            Ok(all) => evidence.has_order_effect(&fresh_source, all)?,
             Err(_) => false,
         };
         if matters && others.len() > 1 {
             let nearest = others.len().saturating_sub(MOST_OTHERS);
             let of_each = AFTER_EACH_BUDGET / u32::try_from(others.len() - nearest).unwrap_or(1);
             for other in &others[nearest..] {
-                let one = std::slice::from_ref(other);
+                let other_alone = from_ref(other);
                 let pairs = (2, FEW_PAIRS.min(most), of_each);
-                if let Ok(after) = self.after(benchmark, &fresh, one, effort, pairs)? {
+                if let Ok(after) = self.after(&fresh, other_alone, effort, pairs)? {
                     after_each.push((other.id.clone(), after));
                 }
             }
         }
-        let fresh_source = source(&fresh);
         self.begun.push(fresh);
         let ids = others.into_iter().map(|name| name.id).collect();
-        Ok(after_all.map(|all| PrologueSources {
+        Ok(after_all.map(|all| OrderEffectSources {
             fresh: fresh_source,
             after_all: (ids, all),
             after_each,
         }))
     }
 
-    /// True if its harness can run several benchmarks in one process.
-    fn can_execute_together(&self, benchmark: &Benchmark) -> bool {
-        Runner::can_execute_together(&self.versions[0], benchmark)
-    }
-
     /// Measures pairs of a fresh process and a process that runs these others first.
     fn after(
         &mut self,
-        benchmark: &Benchmark,
         fresh: &StartedExperiment,
         others: &[Name],
         effort: SamplingOptions,
@@ -253,37 +236,12 @@ impl Measuring<'_, '_> {
     ) -> Result<Result<Source, String>> {
         let ids = others.iter().map(|name| name.id.clone()).collect();
         self.set(DiagnosisPart::After { others: ids }, effort);
-        let after = self.begin(benchmark)?;
-        let pair = ProloguePair { fresh, after: &after, others };
-        let measured =
-            self.runner.measure_prologue(&pair, self.versions, self.builds, benchmark, pairs)?;
+        let after = self.begin()?;
+        let pair = OrderEffectPair { fresh, after: &after, others };
+        let measured = self.runner.measure_order_effect(&pair, self.one, pairs)?;
         let source = source(&after);
         self.begun.push(after);
-        Ok(match measured {
-            Ok(_) => Ok(source),
-            Err(unmeasured) => {
-                let reason = unmeasured.to_string();
-                let words: Vec<&str> = reason.lines().map(str::trim).collect();
-                Err(format!(
-                    "it could not be measured after other benchmarks: {}",
-                    words.join(": ")
-                ))
-            }
-        })
-    }
-
-    /// True if there is an order effect worth a warning.
-    fn matters(
-        &self,
-        benchmark: &Benchmark,
-        fresh: &StartedExperiment,
-        after: &Source,
-        criteria: &Criteria,
-    ) -> Result<bool> {
-        let sources = [&source(fresh), after];
-        let found = evidence::paired(&self.runner.store, benchmark, sources, criteria)?;
-        let options = evidence::plain_options(criteria);
-        Ok(found.is_some_and(|found| evidence::warning_of(&found, &options).is_some()))
+        Ok(measured.map(|()| source).map_err(|unmeasured| not_after_others(&unmeasured)))
     }
 }
 

@@ -8,18 +8,20 @@ mod stored;
 
 use std::{fs, path::Path, rc::Rc, time::SystemTime};
 
-use self::{evidence::MeasuredConditions, measure::Measuring};
+use self::{
+    evidence::{Evidence, MeasuredConditions},
+    measure::Measuring,
+};
 use super::{output::Output, project_of};
 use crate::{
     cli::DiagnoseArgs,
     compare::archive,
-    config::CriteriaOptions,
-    config::VerdictSettings,
+    config::{CriteriaOptions, VerdictSettings},
     console::{Console, announcement},
     error::{Context, Error, Exit, Result},
     harness::Filter,
     machine::{state::MachineState, this_machine},
-    measure::{ExperimentSettings, Runner},
+    measure::{DiagnosedBenchmark, ExperimentSettings, Runner},
     model::{Benchmark, FailedTarget, Machine, Version},
     process::{Interrupt, Load, SavedHandler},
     project::Project,
@@ -35,11 +37,23 @@ pub fn run(args: &DiagnoseArgs) -> Result<Exit> {
     }
     let kept = if args.from_stored { SavedHandler::Nothing } else { SavedHandler::Compilations };
     let interrupt = Interrupt::on_signals(kept)?;
-    let report = if args.from_stored {
-        read(args, &console)?
-    } else {
-        measured(args, &console, &interrupt)?
+    let project = project_of(&args.target)?;
+    project.check_tables(&[&args.revision], &console)?;
+    let criteria = CriteriaOptions {
+        min_effect: args.criteria.min_effect,
+        estimator: args.criteria.estimator,
+        ..CriteriaOptions::default()
     };
+    let verdicts = VerdictSettings::resolve(&project.file, &criteria)?;
+    let hint = args.given.as_filter("diagnose", "HEAD", &args.revision);
+    let version = project.repository.resolve(&args.revision);
+    let version = version.map_err(|error| hint.iter().fold(error, Error::hint))?;
+    let task = Task { args, project: &project, version, verdicts, console: &console };
+    let (machine, benchmarks) =
+        if args.from_stored { task.read()? } else { task.measure(&interrupt)? };
+    let given = args.given.without(&["plots", "filter", "exact", "from-stored", "long"]);
+    let (version, command_line) = (task.version, Rc::new(given));
+    let report = DiagnosisReport { version, machine, benchmarks, command_line };
     output.write(&report)?;
     if let Some(directory) = &args.plots {
         write_plots(directory, &report, &console)?;
@@ -50,118 +64,124 @@ pub fn run(args: &DiagnoseArgs) -> Result<Exit> {
     Ok(if report.has_failures() { Exit::Benchmark } else { Exit::Success })
 }
 
-/// Reads and examines stored results.
-fn read(args: &DiagnoseArgs, console: &Console) -> Result<DiagnosisReport> {
-    let DiagnoseOptions { project, version, verdicts } = DiagnoseOptions::from_args(args, console)?;
-    from_stored(&project, args, version, &verdicts, console)
-}
-
-/// The resolved arguments, as far as they do not depend on results.
-struct DiagnoseOptions {
-    project: Project,
+/// The resolved arguments.
+struct Task<'t> {
+    args: &'t DiagnoseArgs,
+    project: &'t Project,
     version: Version,
     verdicts: VerdictSettings,
+    console: &'t Console,
 }
 
-impl DiagnoseOptions {
-    fn from_args(args: &DiagnoseArgs, console: &Console) -> Result<Self> {
-        let project = project_of(&args.target)?;
-        project.check_tables(&[&args.revision], console)?;
-        let criteria = CriteriaOptions {
-            min_effect: args.criteria.min_effect,
-            estimator: args.criteria.estimator,
-            ..CriteriaOptions::default()
-        };
-        let verdicts = VerdictSettings::resolve(&project.file, &criteria)?;
-        let hint = args.given.as_filter("diagnose", "HEAD", &args.revision);
-        let version = project.repository.resolve(&args.revision);
-        let version = version.map_err(|error| hint.iter().fold(error, Error::hint))?;
-        Ok(Self { project, version, verdicts })
-    }
-}
+/// The machine that measured, and the examined benchmarks.
+type Examined = (Option<Machine>, Vec<ExaminedBenchmark>);
 
-/// Measures and examines the benchmarks.
-fn measured(
-    args: &DiagnoseArgs,
-    console: &Console,
-    interrupt: &Interrupt,
-) -> Result<DiagnosisReport> {
-    let DiagnoseOptions { project, version, verdicts } = DiagnoseOptions::from_args(args, console)?;
-    let start = SystemTime::now();
-    let settings = ExperimentSettings::for_diagnosis(&project.file, args);
-    let mut runner = Runner::open(&project, settings.clone(), interrupt, console)?;
-    let examined = examine(&mut runner, settings, args, &version, &verdicts, console);
-    runner.prune(start);
-    let benchmarks = examined.map_err(|error| runner.with_what_is_kept(error))?;
-    Ok(report(args, version, Some(this_machine()), benchmarks))
-}
+impl Task<'_> {
+    /// Measures and examines the benchmarks.
+    fn measure(&self, interrupt: &Interrupt) -> Result<Examined> {
+        let start = SystemTime::now();
+        let settings = ExperimentSettings::for_diagnosis(&self.project.file, self.args);
+        let mut runner = Runner::open(self.project, settings.clone(), interrupt, self.console)?;
+        let examined = self.measure_with(&mut runner, settings);
+        runner.prune(start);
+        let benchmarks = examined.map_err(|error| runner.with_what_is_kept(error))?;
+        Ok((Some(this_machine()), benchmarks))
+    }
 
-fn examine(
-    runner: &mut Runner<'_>,
-    settings: ExperimentSettings,
-    args: &DiagnoseArgs,
-    version: &Version,
-    verdicts: &VerdictSettings,
-    console: &Console,
-) -> Result<Vec<ExaminedBenchmark>> {
-    let versions = [runner.list(version.clone())?];
-    for FailedTarget { target, error } in &versions[0].listing.failures {
-        console.line(&format!("warning: {target}: {error}"));
-    }
-    let benchmarks = versions[0].benchmarks();
-    check_few(&benchmarks, args)?;
-    let seeds = runner.first_seeds(&versions, &benchmarks);
-    let builds = runner.link(&versions, &benchmarks, seeds)?;
-    let mut load = Load::start(args.effort.load)?;
-    let effort = &args.effort;
-    // With `--load`, interruptions by the busy processes are what the user wants to see.
-    if effort.load == 0 {
-        runner.leave_out_interruptions(&versions[0])?;
-    }
-    let begun = Vec::new();
-    let mut measuring = Measuring {
-        runner,
-        settings,
-        versions: &versions,
-        builds: &builds,
-        effort,
-        console,
-        begun,
-    };
-    let mut all = Vec::with_capacity(benchmarks.len());
-    for benchmark in &benchmarks {
-        console.line(&format!("examining {benchmark}"));
-        let before = MachineState::now();
-        let sources = measuring.benchmark(benchmark, &verdicts.criteria(benchmark))?;
-        if !load.is_running() {
-            return Err(Error::new(Exit::Internal, "a busy process has ended"));
+    fn measure_with(
+        &self,
+        runner: &mut Runner<'_>,
+        settings: ExperimentSettings,
+    ) -> Result<Vec<ExaminedBenchmark>> {
+        let versions = [runner.list(self.version.clone())?];
+        for FailedTarget { target, error } in &versions[0].listing.failures {
+            self.console.line(&format!("warning: {target}: {error}"));
         }
-        let others = MachineState::now().others_since(&before);
-        all.push((benchmark, sources, others));
-    }
-    drop(load);
-    let (runner, begun) = (measuring.runner, measuring.begun);
-    for one in &begun {
-        runner.finish(one)?;
-    }
-    let mut examined = Vec::with_capacity(all.len());
-    for (benchmark, sources, others) in all {
-        let circumstances = MeasuredConditions {
-            build: builds.link_time(&benchmark.bench_target()),
-            load: args.effort.load,
-            others,
-            notes: Vec::new(),
-        };
-        let outcome = match sources {
-            Ok(sources) => {
-                let criteria = verdicts.criteria(benchmark);
-                evidence::examine(&runner.store, benchmark, &sources, &criteria, circumstances)?
+        let benchmarks = versions[0].benchmarks();
+        check_few(&benchmarks, self.args)?;
+        let seeds = runner.first_seeds(&versions, &benchmarks);
+        let builds = runner.link(&versions, &benchmarks, seeds)?;
+        let effort = &self.args.effort;
+        let mut load = Load::start(effort.load)?;
+        // With `--load`, interruptions by the busy processes are what the user wants to see.
+        if effort.load == 0 {
+            runner.leave_out_interruptions(&versions[0])?;
+        }
+        let (mut begun, mut all) = (Vec::new(), Vec::with_capacity(benchmarks.len()));
+        for benchmark in &benchmarks {
+            self.console.line(&format!("examining {benchmark}"));
+            let before = MachineState::now();
+            let mut measuring = Measuring {
+                runner: &mut *runner,
+                settings: &settings,
+                one: DiagnosedBenchmark { versions: &versions, builds: &builds, benchmark },
+                criteria: &self.verdicts.criteria(benchmark),
+                effort,
+                console: self.console,
+                begun: &mut begun,
+            };
+            let sources = measuring.measure()?;
+            if !load.is_running() {
+                return Err(Error::new(Exit::Internal, "a busy process has ended"));
             }
-            Err(not) => Err(not),
-        };
-        examined.push(ExaminedBenchmark { benchmark: benchmark.clone(), outcome });
+            let measured = MeasuredConditions {
+                build: builds.link_time(&benchmark.bench_target()),
+                load: effort.load,
+                others: MachineState::now().others_since(&before),
+                notes: Vec::new(),
+            };
+            all.push((benchmark, sources, measured));
+        }
+        drop(load);
+        for one in &begun {
+            runner.finish(one)?;
+        }
+        let mut examined = Vec::with_capacity(all.len());
+        for (benchmark, sources, measured) in all {
+            let criteria = &self.verdicts.criteria(benchmark);
+            let evidence = Evidence { store: &runner.store, benchmark, criteria };
+            let outcome = match sources {
+                Ok(sources) => evidence.examine(&sources, measured)?,
+                Err(unmeasured) => Err(unmeasured),
+            };
+            let (benchmark, outcome) = (benchmark.clone(), outcome.into());
+            examined.push(ExaminedBenchmark { benchmark, outcome });
+        }
+        Ok(examined)
     }
-    Ok(examined)
+
+    /// Reads and examines stored results.
+    fn read(&self) -> Result<Examined> {
+        let (args, target) = (self.args, &self.args.target);
+        let store = archive::store(self.project, self.console, &args.given)?;
+        let experiments = store.experiments()?;
+        let patterns = args.filter.patterns();
+        let filter = Filter::new(&patterns, args.filter.exact, &target.package, &target.bench);
+        let mut known = archive::chosen(&store, &filter, &args.given)?;
+        known.retain(|benchmark| !target.exclude.contains(&benchmark.package));
+        let (mut benchmarks, mut found) = (Vec::new(), Vec::new());
+        for benchmark in known {
+            if let Some(stored) = stored::find(&store, &experiments, &self.version, &benchmark)? {
+                benchmarks.push(benchmark);
+                found.push(stored);
+            }
+        }
+        let Some(last) = found.last() else {
+            return Err(archive::not_stored(&self.version, &args.given));
+        };
+        check_few(&benchmarks, args)?;
+        let machine = (*last.newest.plan.machine).clone();
+        let mut examined = Vec::with_capacity(found.len());
+        for (benchmark, stored) in benchmarks.into_iter().zip(found) {
+            let (load, notes) = (stored.load, stored.notes);
+            let measured = MeasuredConditions { load, notes, ..MeasuredConditions::default() };
+            let criteria = &self.verdicts.criteria(&benchmark);
+            let evidence = Evidence { store: &store, benchmark: &benchmark, criteria };
+            let outcome = evidence.examine(&stored.sources, measured)?.into();
+            examined.push(ExaminedBenchmark { benchmark, outcome });
+        }
+        Ok((Some(machine), examined))
+    }
 }
 
 /// Refuses many benchmarks without a filter: each takes up to a minute.
@@ -179,57 +199,6 @@ fn check_few(benchmarks: &[Benchmark], args: &DiagnoseArgs) -> Result<()> {
         error = error.cause(format!("  and {more} more"));
     }
     Err(error.hint("name one or a few after the revision: each takes up to a minute"))
-}
-
-/// Reports on stored results.
-fn from_stored(
-    project: &Project,
-    args: &DiagnoseArgs,
-    version: Version,
-    verdicts: &VerdictSettings,
-    console: &Console,
-) -> Result<DiagnosisReport> {
-    let store = archive::store(project, console, &args.given)?;
-    let experiments = store.experiments()?;
-    let (patterns, target) = (args.filter.patterns(), &args.target);
-    let filter = Filter::new(&patterns, args.filter.exact, &target.package, &target.bench);
-    let mut known = archive::chosen(&store, &filter, &args.given)?;
-    known.retain(|benchmark| !target.exclude.contains(&benchmark.package));
-    let mut found = Vec::new();
-    for benchmark in known {
-        if let Some(stored) = stored::find(&store, &experiments, &version, &benchmark)? {
-            found.push((benchmark, stored));
-        }
-    }
-    if found.is_empty() {
-        return Err(archive::not_stored(&version, &args.given));
-    }
-    let benchmarks: Vec<Benchmark> = found.iter().map(|(benchmark, _)| benchmark.clone()).collect();
-    check_few(&benchmarks, args)?;
-    let machine = found.last().map(|(_, stored)| (*stored.newest.plan.machine).clone());
-    let mut examined = Vec::with_capacity(found.len());
-    for (benchmark, stored) in found {
-        let circumstances = MeasuredConditions {
-            load: stored.load,
-            notes: stored.notes,
-            ..MeasuredConditions::default()
-        };
-        let criteria = verdicts.criteria(&benchmark);
-        let outcome =
-            evidence::examine(&store, &benchmark, &stored.sources, &criteria, circumstances)?;
-        examined.push(ExaminedBenchmark { benchmark, outcome });
-    }
-    Ok(report(args, version, machine, examined))
-}
-
-fn report(
-    args: &DiagnoseArgs,
-    version: Version,
-    machine: Option<Machine>,
-    benchmarks: Vec<ExaminedBenchmark>,
-) -> DiagnosisReport {
-    let given = args.given.without(&["plots", "filter", "exact", "from-stored", "long"]);
-    DiagnosisReport { version, machine, benchmarks, command_line: Rc::new(given) }
 }
 
 /// Creates the directory for plots before measuring, so that an error costs no time.

@@ -46,11 +46,8 @@ pub fn candidates(typed: SamplingOptions, long: bool) -> Vec<SamplingOptions> {
             mode: None,
         })
     };
-    let mut all: Vec<SamplingOptions> = if long {
-        LONG_LADDER.iter().chain(&LADDER).map(of).collect()
-    } else {
-        LADDER.iter().map(of).collect()
-    };
+    let ladder = LONG_LADDER.iter().filter(|_| long).chain(&LADDER);
+    let mut all: Vec<SamplingOptions> = ladder.map(of).collect();
     all.dedup();
     all
 }

@@ -1,6 +1,6 @@
 //! Finds the stored experiments for a diagnosis that measures nothing (`--from-stored`).
 
-use super::evidence::{PrologueSources, Source, Sources};
+use super::evidence::{OrderEffectSources, Source, Sources};
 use crate::{
     error::Result,
     model::{Benchmark, DiagnosisPart, DiagnosisSettings, Version},
@@ -39,45 +39,40 @@ pub fn find(
 /// The experiments of the newest diagnosis, all with the same load. `all` has the newest first.
 fn diagnosis(all: &[(&StoredExperiment, usize)]) -> Option<Stored> {
     let part_of = |stored: &StoredExperiment| stored.plan.diagnosis();
-    let is_executions = |(stored, _): &&(&StoredExperiment, usize)| {
+    let (newest, place) = newest(all, |stored| {
         matches!(part_of(stored), Some(DiagnosisSettings { part: DiagnosisPart::Executions, .. }))
-    };
-    let is_finished = |one: &&(&StoredExperiment, usize)| one.0.finished.is_some();
-    let executions = all.iter().filter(is_executions).find(is_finished);
-    let (newest, place) = executions.or_else(|| all.iter().find(is_executions))?;
+    })?;
     let load = part_of(newest)?.load;
     let of_load = |stored: &StoredExperiment| {
         part_of(stored).filter(|diagnosis| diagnosis.load == load).map(|diagnosis| diagnosis.part)
     };
-    let mut prologue = (None, None::<(Vec<String>, Source)>, Vec::<(String, Source)>::new());
-    let (mut lengths, mut control) = (None, None);
+    let (mut lengths, mut control, mut fresh) = (None, None, None);
+    let (mut after_all, mut after_each) = (None::<(Vec<String>, Source)>, Vec::new());
     for (stored, place) in all.iter().filter(|(stored, _)| stored.begun >= newest.begun) {
         let found = source(stored, *place);
         match of_load(stored) {
             Some(DiagnosisPart::Control) => control = Some(found),
             Some(DiagnosisPart::Lengths) => lengths = Some(found),
-            Some(DiagnosisPart::OwnProcess) => prologue.0 = Some(found),
+            Some(DiagnosisPart::OwnProcess) => fresh = Some(found),
             Some(DiagnosisPart::After { others }) => {
-                let is_longest =
-                    prologue.1.as_ref().is_none_or(|(ids, _)| ids.len() < others.len());
                 if let [other] = &others[..] {
-                    prologue.2.push((other.clone(), found.clone()));
+                    after_each.push((other.clone(), found.clone()));
                 }
-                if is_longest {
-                    prologue.1 = Some((others, found));
+                if after_all.as_ref().is_none_or(|(ids, _)| ids.len() < others.len()) {
+                    after_all = Some((others, found));
                 }
             }
             Some(DiagnosisPart::Executions) | None => {}
         }
     }
-    let prologue = match prologue {
-        (Some(fresh), Some(after_all), mut after_each) => {
+    let order_effect = match fresh.zip(after_all) {
+        Some((fresh, after_all)) => {
             after_each.retain(|(_, source)| *source != after_all.1);
             after_each.reverse();
-            Ok(PrologueSources { fresh, after_all, after_each })
+            Ok(OrderEffectSources { fresh, after_all, after_each })
         }
-        _ => Err("that was not measured: nothing comes before it in its bench target, or its harness cannot \
-                  execute several benchmarks in one process"
+        None => Err("that was not measured: nothing comes before it in its bench target, or its harness cannot \
+                     execute several benchmarks in one process"
             .to_owned()),
     };
     let lengths = lengths.ok_or_else(|| "that was not measured".to_owned());
@@ -87,30 +82,36 @@ fn diagnosis(all: &[(&StoredExperiment, usize)]) -> Option<Stored> {
             "the diagnosis was interrupted, so there are fewer executions than planned".to_owned(),
         );
     }
-    let sources = Sources { executions: source(newest, *place), control, lengths, prologue };
-    Some(Stored { sources, load, notes, newest: (*newest).clone() })
+    let sources = Sources { executions: source(newest, place), control, lengths, order_effect };
+    Some(Stored { sources, load, notes, newest: newest.clone() })
 }
 
 /// The newest experiment that is not a diagnosis.
 fn comparison(all: &[(&StoredExperiment, usize)]) -> Option<Stored> {
-    let is_one = |(stored, _): &&(&StoredExperiment, usize)| {
-        !stored.plan.is_diagnosis() && !stored.plan.is_counting()
-    };
-    let is_finished = |one: &&(&StoredExperiment, usize)| one.0.finished.is_some();
-    let finished = all.iter().filter(is_one).find(is_finished);
-    let (newest, place) = finished.or_else(|| all.iter().find(is_one))?;
+    let is_comparison =
+        |stored: &StoredExperiment| !stored.plan.is_diagnosis() && !stored.plan.is_counting();
+    let (newest, place) = newest(all, is_comparison)?;
     let cannot = "what is stored was measured for a comparison, and says nothing about it";
     let sources = Sources {
-        executions: source(newest, *place),
+        executions: source(newest, place),
         control: None,
         lengths: Err(cannot.to_owned()),
-        prologue: Err(cannot.to_owned()),
+        order_effect: Err(cannot.to_owned()),
     };
     let notes = vec![
         "what is stored was measured for a comparison: without --from-stored, more can be answered"
             .to_owned(),
     ];
-    Some(Stored { sources, load: 0, notes, newest: (*newest).clone() })
+    Some(Stored { sources, load: 0, notes, newest: newest.clone() })
+}
+
+/// The newest finished experiment of this kind, or else the newest.
+fn newest<'s>(
+    all: &'s [(&'s StoredExperiment, usize)],
+    is_one: impl Fn(&StoredExperiment) -> bool,
+) -> Option<(&'s StoredExperiment, usize)> {
+    let of_kind = || all.iter().copied().filter(|(stored, _)| is_one(stored));
+    of_kind().find(|(stored, _)| stored.finished.is_some()).or_else(|| of_kind().next())
 }
 
 fn source(stored: &StoredExperiment, version: usize) -> Source {

@@ -1,17 +1,17 @@
 //! The plots of a diagnosis as SVG files: the figures of the papers, for the user's own benchmark.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, iter};
 
 use super::{
-    Examination, ExaminedBenchmark,
-    scale::Axis,
-    svg::{Kind, Panel, Shape, document},
+    DiagnosisReport, Examination, ExaminationOutcome, ExaminedBenchmark,
+    chart::{Axis, Kind, Panel, Shape, document},
+    sections::name_of,
 };
 use crate::{
-    diagnosis::{Densities, Segments},
+    diagnosis::{Densities, Position, Segment, Segments, Shares},
     model::Unit,
     report::escape::escape_untrusted,
-    stats::Moments,
+    stats::{Interval, Moments},
 };
 
 /// The maximum number of dots in a panel, so that a browser can open the file.
@@ -30,20 +30,21 @@ pub struct PlotFile {
     pub svg: String,
 }
 
-/// All plots of these benchmarks.
-pub(super) fn plots(benchmarks: &[ExaminedBenchmark]) -> Vec<PlotFile> {
-    let mut used = BTreeSet::new();
-    let mut files = Vec::new();
-    for ExaminedBenchmark { benchmark, outcome } in benchmarks {
-        let Ok(examination) = outcome else { continue };
-        let id = &benchmark.name.id;
-        let prefix = unused(&file_name(id), &mut used);
-        let plots = examination.drawn(|title| format!("{id}: {title}"));
-        files.extend(
-            plots.map(|(name, svg)| PlotFile { name: format!("{prefix}-{name}.svg"), svg }),
-        );
+impl DiagnosisReport {
+    /// The plots of all benchmarks.
+    pub fn plots(&self) -> Vec<PlotFile> {
+        let mut used = BTreeSet::new();
+        let mut files = Vec::new();
+        for ExaminedBenchmark { benchmark, outcome } in &self.benchmarks {
+            let ExaminationOutcome::Diagnosis(examination) = outcome else { continue };
+            let id = &benchmark.name.id;
+            let prefix = unused(&file_name(id), &mut used);
+            let plots = examination.drawn(|title| format!("{id}: {title}"));
+            let file = |(name, svg)| PlotFile { name: format!("{prefix}-{name}.svg"), svg };
+            files.extend(plots.map(file));
+        }
+        files
     }
-    files
 }
 
 /// A safe file name for any id.
@@ -56,7 +57,7 @@ fn file_name(id: &str) -> String {
 
 fn unused(name: &str, used: &mut BTreeSet<String>) -> String {
     let numbered = (2..).map(|number| format!("{name}-{number}"));
-    let mut names = std::iter::once(name.to_owned()).chain(numbered);
+    let mut names = iter::once(name.to_owned()).chain(numbered);
     // File systems may ignore case.
     let free = names.find(|name| used.insert(name.to_ascii_lowercase()));
     free.unwrap_or_else(|| name.to_owned())
@@ -78,7 +79,7 @@ impl Examination {
             ("density", "distribution of the measurements of each execution", self.densities()),
             ("normal", "one execution against a normal distribution", self.normal()),
             ("sequence", "measurements in the order of time", self.sequences()),
-            ("variance", "where the variance comes from", self.variance()),
+            ("variance", "where the variance comes from", self.variance_shares()),
             ("estimators", "estimators by the number of measurements", self.estimators()),
             (
                 "order-effect",
@@ -93,46 +94,37 @@ impl Examination {
     fn unit(&self) -> (String, f64) {
         let metric = self.data.metric();
         let typical = self.data.values().first().copied().unwrap_or(1.0);
-        let (name, step) = match metric.unit {
+        let (names, step) = match metric.unit {
             Unit::Nanoseconds => (["ns", "µs", "ms", "s"], 1000.0),
             Unit::Bytes => (["B", "KiB", "MiB", "GiB"], 1024.0),
             Unit::Instructions | Unit::Cycles | Unit::Allocations => {
                 (["", "thousand ", "million ", "billion "], 1000.0)
             }
         };
-        let (mut index, mut divisor) = (0, 1.0);
-        while typical / divisor >= step && index + 1 < name.len() {
-            divisor *= step;
-            index += 1;
-        }
-        let what = match metric.unit {
-            Unit::Instructions | Unit::Cycles | Unit::Allocations => {
-                format!("{}{}", name[index], metric.unit.symbol())
-            }
-            Unit::Nanoseconds | Unit::Bytes => name[index].to_owned(),
+        let things = match metric.unit {
+            Unit::Nanoseconds | Unit::Bytes => "",
+            unit => unit.symbol(),
         };
-        (format!("{} per iteration ({what})", metric.name), divisor)
+        let divisors = iter::successors(Some(1.0), |divisor| Some(divisor * step));
+        let fitting = divisors.zip(names).take_while(|(divisor, _)| *divisor <= typical).last();
+        let (divisor, name) = fitting.unwrap_or((1.0, names[0]));
+        (format!("{} per iteration ({name}{things})", metric.name), divisor)
     }
 
     /// Figures 1, 2, 4, 5 and 6 of Gil et al. 2011.
     fn densities(&self) -> Vec<Panel> {
         let Ok(found) = &self.findings.states else { return Vec::new() };
+        let (label, divisor) = self.unit();
+        let builds: Vec<u64> = self.data.builds().map(|build| build.seed()).collect();
         let panel = |title: &str, densities: &Densities| {
-            let (label, divisor) = self.unit();
-            let builds: Vec<u64> = self.data.builds().map(|build| build.seed()).collect();
             let curves = densities.curves.iter().zip(&found.states).map(|(curve, state)| {
                 let build = builds.iter().position(|seed| *seed == state.position.seed);
                 let points = densities.grid.iter().zip(curve);
                 let points = points.map(|(at, density)| [at / divisor, density * divisor]);
                 Shape::new(Kind::Faint, build.unwrap_or_default(), points.collect())
             });
-            Panel {
-                title: title.to_owned(),
-                x: Axis::linear(label),
-                y: Axis::linear("density"),
-                shapes: curves.collect(),
-                marks: Vec::new(),
-            }
+            let axes = [Axis::linear(&*label), Axis::linear("density")];
+            Panel::new(title, axes, curves.collect())
         };
         vec![
             panel("one width for all: h = min σ (4/3r)^⅕; a colour for each build", &found.common),
@@ -149,162 +141,118 @@ impl Examination {
         let moments = Moments::compute(self.execution(state.position));
         let variance = moments.squares / (moments.count.max(2) - 1) as f64;
         let (label, divisor) = self.unit();
-        let points = |density: &dyn Fn(usize, f64) -> f64| {
-            let grid = found.own.grid.iter().enumerate();
-            grid.map(|(index, at)| [at / divisor, density(index, *at) * divisor]).collect()
-        };
-        let normal = |_: usize, at: f64| {
+        let normal = |at: &f64| {
             let squared = (at - moments.mean).powi(2) / variance;
-            (-squared / 2.0).exp() / (2.0 * std::f64::consts::PI * variance).sqrt()
+            (-squared / 2.0).exp() / (std::f64::consts::TAU * variance).sqrt()
         };
-        let measured = |index: usize, _: f64| curve.get(index).copied().unwrap_or(f64::NAN);
-        vec![Panel {
-            title: format!("seed {}, execution {}", state.position.seed, state.position.round + 1),
-            x: Axis::linear(label),
-            y: Axis::linear("density"),
-            shapes: vec![
-                Shape::new(Kind::Line, 0, points(&measured)).named("measured"),
-                Shape::new(Kind::Line, 1, points(&normal)).named("normal"),
-            ],
-            marks: Vec::new(),
-        }]
+        let shape = |colour, name, densities: &mut dyn Iterator<Item = f64>| {
+            let points = found.own.grid.iter().zip(densities);
+            let points = points.map(|(at, density)| [at / divisor, density * divisor]);
+            Shape::new(Kind::Line, colour, points.collect()).named(name)
+        };
+        let shapes = vec![
+            shape(0, "measured", &mut curve.iter().copied()),
+            shape(1, "normal", &mut found.own.grid.iter().map(normal)),
+        ];
+        let axes = [Axis::linear(label), Axis::linear("density")];
+        vec![Panel::new(name_of(state.position), axes, shapes)]
     }
 
     /// Figures 7, 8 and 9, with change points.
     fn sequences(&self) -> Vec<Panel> {
         let (label, divisor) = self.unit();
-        let panel = |position, found: Option<&Segments>| {
+        let panel = |(position, segments): (Position, &[Segment])| {
             let values = self.execution(position);
             let step = values.len().div_ceil(MOST_DOTS).max(1);
             let dots = values.iter().enumerate().step_by(step);
             let dots = dots.map(|(index, value)| [(index + 1) as f64, value / divisor]).collect();
-            let mut shapes = vec![Shape::new(Kind::Dots, 0, dots)];
-            let segments = found.map_or(&[][..], |found| &found.segments);
-            shapes.extend(segments.iter().map(|segment| {
+            let levels = segments.iter().map(|segment| {
                 let level = segment.level / divisor;
                 let ends = [segment.start + 1, segment.end].map(|at| [at as f64, level]);
                 Shape::new(Kind::Line, 1, ends.to_vec())
-            }));
-            let marks = segments.iter().skip(1);
-            Panel {
-                title: format!("seed {}, execution {}", position.seed, position.round + 1),
-                x: Axis::linear("measurement"),
-                y: Axis::linear(label.clone()),
-                shapes,
-                marks: marks.map(|segment| (segment.start as f64 + 0.5, String::new())).collect(),
-            }
+            });
+            let shapes = iter::once(Shape::new(Kind::Dots, 0, dots)).chain(levels).collect();
+            let axes = [Axis::linear("measurement"), Axis::linear(&*label)];
+            let starts = segments.iter().skip(1).map(|segment| segment.start as f64 + 0.5);
+            let marks = starts.map(|at| (at, String::new())).collect();
+            Panel { marks, ..Panel::new(name_of(position), axes, shapes) }
         };
-        if let Ok(leaps) = &self.findings.leaps {
-            let mut order: Vec<&Segments> = leaps.executions.iter().collect();
-            // The clearest level shifts first.
-            order.sort_by(|a, b| a.p.total_cmp(&b.p));
-            return order
-                .iter()
-                .take(SEQUENCES)
-                .map(|one| panel(one.position, Some(one)))
-                .collect();
+        if let Ok(shifts) = &self.findings.level_shifts {
+            let mut clearest: Vec<&Segments> = shifts.executions.iter().collect();
+            clearest.sort_by(|a, b| a.p.total_cmp(&b.p));
+            let shown = clearest.iter().take(SEQUENCES);
+            return shown.map(|one| panel((one.position, &one.segments))).collect();
         }
         let states = self.findings.states.as_ref().map_or(&[][..], |found| &found.states);
-        states.iter().take(SEQUENCES).map(|state| panel(state.position, None)).collect()
+        states.iter().take(SEQUENCES).map(|state| panel((state.position, &[]))).collect()
     }
 
     /// The components of Kalibera et al. 2006.
-    fn variance(&self) -> Vec<Panel> {
+    fn variance_shares(&self) -> Vec<Panel> {
         let Ok(found) = &self.findings.variance else { return Vec::new() };
-        let shares = [found.shares.version, found.shares.build, found.shares.execution];
-        let known =
-            shares.iter().enumerate().filter_map(|(index, share)| Some((index as f64, (*share)?)));
-        let known: Vec<_> = known.collect();
-        let bars = known.iter().map(|(at, share)| [*at, 100.0 * share.center]).collect();
-        let ranges = known
-            .iter()
-            .flat_map(|(at, share)| [[*at, 100.0 * share.low], [*at, 100.0 * share.high]]);
-        let names = ["layouts", "executions", "measurements"].map(str::to_owned).to_vec();
-        vec![Panel {
-            title: "share of the variance of one measurement, with intervals".to_owned(),
-            x: Axis { names, ..Axis::linear("level") },
-            y: Axis::linear("%"),
-            shapes: vec![
-                Shape::new(Kind::Bars, 5, bars),
-                Shape::new(Kind::Ranges, 6, ranges.collect()),
-            ],
-            marks: Vec::new(),
-        }]
+        let Shares { layouts, executions, measurements } = found.shares;
+        let shares =
+            [("layouts", layouts), ("executions", executions), ("measurements", measurements)];
+        let title = "share of the variance of one measurement, with intervals";
+        vec![bars(title, ["level", "%"], shares)]
     }
 
     /// The tables of Haveraaen & Hundvebakke 2001.
     fn estimators(&self) -> Vec<Panel> {
-        let Ok(found) = &self.findings.candidates else { return Vec::new() };
-        let shapes = found.table.iter().enumerate().map(|(colour, (candidate, precisions))| {
-            let points = found.counts.iter().zip(precisions);
-            let points = points.map(|(k, one)| [*k as f64, 100.0 * one.relative_sd.center]);
-            Shape::new(Kind::Line, colour, points.collect()).named(candidate.name())
+        let Ok(found) = &self.findings.estimators else { return Vec::new() };
+        let shapes = found.estimators.iter().enumerate().map(|(colour, one)| {
+            let points = found.counts.iter().zip(&one.relative_sds);
+            let points = points.map(|(k, sd)| [*k as f64, 100.0 * sd.center]);
+            Shape::new(Kind::Line, colour, points.collect()).named(one.estimator)
         });
-        vec![Panel {
-            title: "relative standard deviation between executions of one build".to_owned(),
-            x: Axis::logarithmic("k, measurements of an execution"),
-            y: Axis::logarithmic("%"),
-            shapes: shapes.collect(),
-            marks: Vec::new(),
-        }]
+        let title = "relative standard deviation between executions of one build";
+        let axes = [Axis::logarithmic("k, measurements of an execution"), Axis::logarithmic("%")];
+        vec![Panel::new(title, axes, shapes.collect())]
     }
 
     /// Figures 10 and 11.
     fn order_effects(&self) -> Vec<Panel> {
-        let Ok(found) = &self.prologue else { return Vec::new() };
-        let all = ("all".to_owned(), found.after_all);
-        let bars: Vec<_> = std::iter::once(&all).chain(&found.after_each).collect();
-        let centers = bars.iter().enumerate();
-        let centers =
-            centers.map(|(at, (_, one))| [at as f64, 100.0 * one.change.center]).collect();
-        let ranges = bars.iter().enumerate().flat_map(|(at, (_, one))| {
-            [one.change.low, one.change.high].map(|end| [at as f64, 100.0 * end])
-        });
+        let Ok(found) = &self.order_effect else { return Vec::new() };
+        let each = found.after_each.iter().map(|one| (&*one.other, Some(one.effect.change)));
+        let changes = iter::once(("all", Some(found.after_all.change))).chain(each);
         let by_index = found.by_index.iter().enumerate();
         let by_index = by_index.map(|(index, change)| [(index + 1) as f64, 100.0 * change]);
+        let axes = [Axis::linear("measurement after the others"), Axis::linear("% slower")];
+        let line = Shape::new(Kind::Line, 0, by_index.collect());
         vec![
-            Panel {
-                title: "how much slower after others".to_owned(),
-                x: Axis {
-                    names: bars
-                        .iter()
-                        .map(|(name, _)| escape_untrusted(name).into_owned())
-                        .collect(),
-                    ..Axis::linear("what ran before")
-                },
-                y: Axis::linear("%"),
-                shapes: vec![
-                    Shape::new(Kind::Bars, 5, centers),
-                    Shape::new(Kind::Ranges, 6, ranges.collect()),
-                ],
-                marks: Vec::new(),
-            },
-            Panel {
-                title: "how long that lasts: medians over all pairs".to_owned(),
-                x: Axis::linear("measurement after the others"),
-                y: Axis::linear("% slower"),
-                shapes: vec![Shape::new(Kind::Line, 0, by_index.collect())],
-                marks: Vec::new(),
-            },
+            bars("how much slower after others", ["what ran before", "%"], changes),
+            Panel::new("how long that lasts: medians over all pairs", axes, vec![line]),
         ]
     }
 
     /// The data that Algorithm 1 of Chen & Revels 2016 decides on.
     fn lengths(&self) -> Vec<Panel> {
         let Ok(found) = &self.length else { return Vec::new() };
-        let points = found.curve.points.iter();
+        let points = found.points.iter();
         let points = points.map(|point| [point.iterations as f64, 100.0 * point.error]);
-        vec![Panel {
-            title: "relative error of one measurement".to_owned(),
-            x: Axis::logarithmic("iterations of a measurement"),
-            y: Axis::logarithmic("%"),
-            shapes: vec![Shape::new(Kind::Line, 0, points.collect())],
-            marks: vec![
-                (found.oracle as f64, "oracle".to_owned()),
-                (found.in_use as f64, "in use".to_owned()),
-            ],
-        }]
+        let axes = [Axis::logarithmic("iterations of a measurement"), Axis::logarithmic("%")];
+        let line = Shape::new(Kind::Line, 0, points.collect());
+        let marks = [(found.oracle, "oracle"), (found.in_use, "in use")];
+        let marks = marks.map(|(at, name)| (at as f64, name.to_owned())).to_vec();
+        vec![Panel { marks, ..Panel::new("relative error of one measurement", axes, vec![line]) }]
     }
+}
+
+/// A bar in percent for each named share, with its interval.
+fn bars<'n>(
+    title: &str,
+    [x, y]: [&str; 2],
+    shares: impl IntoIterator<Item = (&'n str, Option<Interval>)>,
+) -> Panel {
+    let (names, shares): (Vec<&str>, Vec<_>) = shares.into_iter().unzip();
+    let known = || shares.iter().enumerate().filter_map(|(at, share)| Some((at as f64, (*share)?)));
+    let centers = known().map(|(at, share)| [at, 100.0 * share.center]).collect();
+    let ranges =
+        known().flat_map(|(at, share)| [share.low, share.high].map(|end| [at, 100.0 * end]));
+    let names = names.into_iter().map(|name| escape_untrusted(name).into_owned()).collect();
+    let shapes =
+        vec![Shape::new(Kind::Bars, 5, centers), Shape::new(Kind::Ranges, 6, ranges.collect())];
+    Panel::new(title, [Axis { names, ..Axis::linear(x) }, Axis::linear(y)], shapes)
 }
 
 #[cfg(test)]

@@ -1,168 +1,214 @@
 //! Answers each question of a diagnosis in a short section: figures with intervals, a small plot,
 //! and the paper.
 
+use std::fmt::Display;
+
 use super::{
-    Examination, ExaminedLength, ExaminedPrologue,
-    estimators::estimators,
-    line::Line,
-    sentence::{factor, relative},
-    small::{self, between, curve, parts, sparkline},
+    Conditions, Examination,
+    sentence::{factor, kinds, relative},
+    small::{self, between, curve, sparkline},
 };
 use crate::{
     diagnosis::{
-        Advice, Autocorrelation, Class, FTest, Influence, InsufficientData, LevelShifts,
-        Multimodality, Segments, SteadyStates, Trend, Variance,
+        Advice, Autocorrelation, Class, EstimatorPrecision, Estimators, FTest, Influence, Length,
+        LengthPoint, LevelShifts, Multimodality, OrderEffects, Position, Repetitions, Segments,
+        Shares, SteadyStates, Trend, Variance,
     },
     model::Unit,
-    report::quantity::{self, count, p_value, size},
-    stats::{Interval, plan::Optimum},
+    report::{
+        document::{Block, Item, Text, Verbatim},
+        quantity::{self, count, p_value, size},
+        style::Role,
+        table::{Cell, Column, Table},
+    },
+    stats::Interval,
 };
 
 /// The width of a plot, in columns.
 const PLOT: usize = 60;
 
-/// The answer to one question.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Section {
-    /// The question.
-    pub question: &'static str,
-    /// The paper that asks it, with the section of the method.
-    pub paper: &'static str,
-    /// The answer.
-    pub lines: Vec<Line>,
-}
-
-/// The questions and their papers, in the order of the report.
-pub const QUESTIONS: [(&str, &str); 11] = [
-    ("Where does the variance come from?", "Kalibera et al. 2006, (14)-(16)"),
-    ("How much does the initial state matter?", "Kalibera et al. 2005, figure 2 and section 5.2"),
-    ("How many executions of how many measurements?", "Kalibera et al. 2005, (8); 2006, (18)-(23)"),
-    ("Does it warm up?", "Gil et al. 2011, section 2; Page 1963; Barrett et al. 2017"),
-    ("One steady state, or several?", "Gil et al. 2011, sections 3 and 4"),
-    ("Does it leap within one execution?", "Gil et al. 2011, section 5; Barrett et al. 2017"),
-    ("Several states at the same time?", "Gil et al. 2011, section 5; Hartigan & Hartigan 1985"),
-    ("Does what ran before matter?", "Gil et al. 2011, section 6"),
-    ("Are neighbours in time alike?", "Kalibera et al. 2005, section 4; Bartels 1982"),
-    ("Which estimator would serve?", "Haveraaen & Hundvebakke 2001, table 1; Chen & Revels 2016"),
-    ("How long must a measurement be?", "Chen & Revels 2016, Algorithm 1"),
-];
+/// The maximum number of columns in the table of estimators, one for each number of measurements.
+const MOST: usize = 7;
 
 impl Examination {
-    /// All answers, at this width.
-    pub(super) fn sections(&self, columns: usize) -> Vec<Section> {
+    /// All questions with their papers and answers.
+    pub(super) fn questions(&self) -> Vec<Block> {
         let found = &self.findings;
-        let answers: [Vec<Line>; 11] = [
-            or_lacking(found.variance.as_ref(), variance),
-            influence(&found.executions, &found.builds),
-            or_lacking(found.advice.as_ref(), advice),
-            or_lacking(found.trend.as_ref(), trend),
-            or_lacking(found.states.as_ref(), |states| self.states(states)),
-            or_lacking(found.leaps.as_ref(), |leaps| self.level_shifts(leaps)),
-            or_lacking(found.simultaneous.as_ref(), |found| self.multimodality(found)),
-            self.prologue.as_ref().map_or_else(unanswered, order_effect),
-            or_lacking(found.neighbours.as_ref(), autocorrelation),
-            or_lacking(found.candidates.as_ref(), |found| {
-                estimators(found, &self.conditions, columns)
-            }),
-            self.length.as_ref().map_or_else(unanswered, |found| self.length(found)),
+        let influence =
+            [("starting it again", &found.executions), ("building it again", &found.builds)];
+        let sections = [
+            (
+                "Where does the variance come from?",
+                "Kalibera et al. 2006, (14)-(16)",
+                answer(&found.variance, |found| self.variance(found)),
+            ),
+            (
+                "How much does the initial state matter?",
+                "Kalibera et al. 2005, figure 2 and section 5.2",
+                influence.map(|(name, found)| influence_of(name, found)).to_vec(),
+            ),
+            (
+                "How many executions of how many measurements?",
+                "Kalibera et al. 2005, (8); 2006, (18)-(23)",
+                answer(&found.advice, advice),
+            ),
+            (
+                "Does it warm up?",
+                "Gil et al. 2011, section 2; Page 1963; Barrett et al. 2017",
+                answer(&found.trend, trend),
+            ),
+            (
+                "One steady state, or several?",
+                "Gil et al. 2011, sections 3 and 4",
+                answer(&found.states, |states| self.states(states)),
+            ),
+            (
+                "Does it leap within one execution?",
+                "Gil et al. 2011, section 5; Barrett et al. 2017",
+                answer(&found.level_shifts, |shifts| self.level_shifts(shifts)),
+            ),
+            (
+                "Several states at the same time?",
+                "Gil et al. 2011, section 5; Hartigan & Hartigan 1985",
+                answer(&found.multimodality, |found| self.multimodality(found)),
+            ),
+            (
+                "Does what ran before matter?",
+                "Gil et al. 2011, section 6",
+                answer(&self.order_effect, order_effect),
+            ),
+            (
+                "Are neighbours in time alike?",
+                "Kalibera et al. 2005, section 4; Bartels 1982",
+                answer(&found.autocorrelation, autocorrelation),
+            ),
+            (
+                "Which estimator would serve?",
+                "Haveraaen & Hundvebakke 2001, table 1; Chen & Revels 2016",
+                answer(&found.estimators, |found| estimators(found, &self.conditions)),
+            ),
+            (
+                "How long must a measurement be?",
+                "Chen & Revels 2016, Algorithm 1",
+                answer(&self.length, |found| self.length(found)),
+            ),
         ];
-        let section = |((question, paper), lines)| Section { question, paper, lines };
-        QUESTIONS.into_iter().zip(answers).map(section).collect()
+        let section = |(question, paper, answer): (&str, &str, Vec<Item>)| {
+            let paper = Item::from(Text::new().styled(Role::Quiet, paper));
+            [Block::heading(question), Block::List([vec![paper], answer].concat())]
+        };
+        sections.into_iter().flat_map(section).collect()
     }
 
-    fn states(&self, found: &SteadyStates) -> Vec<Line> {
-        let mut lines = vec![prose(format!(
+    fn variance(&self, found: &Variance) -> Vec<Item> {
+        let Shares { layouts, executions, measurements } = found.shares;
+        let levels = [layouts, executions, measurements];
+        let [layouts, executions, measurements] =
+            levels.map(|level| level.map_or("unknown".to_owned(), |share| range(&share)));
+        let centers = levels.map(|level| level.map_or(0.0, |share| share.center));
+        let mut items = vec![drawn(
+            format!(
+                "of one measurement: layouts █ {layouts}, executions ▓ {executions}, measurements ▒ {measurements}"
+            ),
+            &[format!("│{:<PLOT$}│", small::shares(&centers, PLOT))],
+        )];
+        items.extend(found.execution_share_of_estimate.map(|own| {
+            let estimator = self.conditions.estimator;
+            let own = range(&own);
+            Item::from(format!(
+                "of the {estimator} of one execution: the execution {own}, the rest its build"
+            ))
+        }));
+        let tests = [("layouts", found.layout_test), ("executions", found.execution_test)];
+        items.extend(
+            tests.into_iter().filter_map(|(name, tested)| {
+                Some(Item::from(format!("{name}: {}", test(&tested?))))
+            }),
+        );
+        items
+    }
+
+    fn states(&self, found: &SteadyStates) -> Vec<Item> {
+        let text = format!(
             "executions of one build settle within {} (10 % to 90 %), {} from the lowest to the highest; {}",
             size(found.spread),
             size(found.range),
             test(&found.test)
-        ))];
+        );
+        let (grid, curves) = (&found.common.grid, &found.common.curves);
+        let (Some(first), Some(last)) = (grid.first(), grid.last()) else {
+            return vec![text.into()];
+        };
+        let extreme =
+            |index: usize| curves.get(found.extremes[index]).map_or(&[][..], Vec::as_slice);
+        let all = sum(curves);
+        let curves = [("all", &*all), ("fastest", extreme(0)), ("slowest", extreme(1))];
+        let mut lines = curves
+            .map(|(name, values)| {
+                format!("{name:>8} │{:<PLOT$}│", curve(&small::parts(values, PLOT)))
+            })
+            .to_vec();
         let unit = self.data.metric().unit;
-        let grid = &found.common.grid;
-        if let (Some(first), Some(last)) = (grid.first(), grid.last()) {
-            let all = sum(&found.common.curves);
-            let extreme = |index: usize| {
-                found.common.curves.get(found.extremes[index]).map_or(&[][..], Vec::as_slice)
-            };
-            let drawn =
-                |values: &[f64]| curve(&parts(values, PLOT)).trim_end_matches('\n').to_owned();
-            for (name, values) in [("all", &*all), ("fastest", extreme(0)), ("slowest", extreme(1))]
-            {
-                lines.push(block(format!("{name:>8} │{:<PLOT$}│", drawn(values))));
-            }
-            let [low, high] = [first, last].map(|end| label(*end, unit));
-            lines.push(block(format!(
-                "{:>8}  {low}{high:>width$}",
-                "",
-                width = PLOT - low.chars().count()
-            )));
-        }
-        lines
+        let [low, high] = [first, last].map(|end| label(*end, unit));
+        let width = PLOT - low.chars().count();
+        lines.push(format!("{:>8}  {low}{high:>width$}", ""));
+        vec![drawn(text, &lines)]
     }
 
-    fn level_shifts(&self, found: &LevelShifts) -> Vec<Line> {
+    fn level_shifts(&self, found: &LevelShifts) -> Vec<Item> {
         let of = |class| found.executions.iter().filter(|one| one.class == class).count();
-        let all = found.executions.len();
-        let classes = [
+        let classes = kinds([
             (of(Class::Flat), "are flat"),
             (of(Class::WarmUp), "end in their fastest state"),
             (of(Class::SlowDown), "end in one that is not their fastest"),
             (of(Class::NoSteadyState), "have no steady state"),
-        ];
-        let classes = classes.iter().filter(|(number, _)| *number > 0);
-        let classes: Vec<String> =
-            classes.map(|(number, what)| format!("{number} {what}")).collect();
-        let mut lines = vec![prose(format!(
-            "of {}, {} (a leap is {} or more)",
-            count(all, "execution"),
-            classes.join(", "),
+        ]);
+        let text = format!(
+            "of {}, {classes} (a leap is {} or more)",
+            count(found.executions.len(), "execution"),
             size(found.threshold)
-        ))];
-        if let Some(shown) = clearest(found) {
-            lines.extend(self.sequence(shown));
-        }
-        lines
+        );
+        // The execution with the clearest level shift, or the first.
+        let leaping = found.executions.iter().filter(|one| one.segments.len() > 1);
+        let shown = leaping.min_by(|a, b| a.p.total_cmp(&b.p)).or(found.executions.first());
+        vec![drawn(text, &shown.map_or(Vec::new(), |shown| self.sequence(shown)))]
     }
 
     /// The measurements of one execution in order of time, with its level shifts below.
-    fn sequence(&self, shown: &Segments) -> Vec<Line> {
+    fn sequence(&self, shown: &Segments) -> Vec<String> {
         let values = self.execution(shown.position);
-        let drawn = parts(values, PLOT);
-        let width = drawn.len();
-        let mut below: Vec<char> = vec![' '; width];
+        let drawn = small::parts(values, PLOT);
+        let mut below = vec![' '; drawn.len()];
         for segment in shown.segments.iter().skip(1) {
-            let at = segment.start * width / values.len().max(1);
+            let at = segment.start * drawn.len() / values.len().max(1);
             if let Some(place) = below.get_mut(at) {
                 *place = '^';
             }
         }
         let below: String = below.into_iter().collect();
-        let name = format!("seed {}, execution {}", shown.position.seed, shown.position.round + 1);
         let calm = values.iter().copied().fold(f64::INFINITY, f64::min);
-        let mut lines = vec![block(between(&drawn, [calm, 1.02 * calm]))];
-        if !below.trim().is_empty() {
-            lines.push(block(below.trim_end().to_owned()));
-        }
-        lines.push(block(format!("time → ({name})")));
+        let mut lines = vec![between(&drawn, [calm, 1.02 * calm])];
+        lines.extend(Some(below.trim_end().to_owned()).filter(|below| !below.is_empty()));
+        lines.push(format!("time → ({})", name_of(shown.position)));
         lines
     }
 
     /// The measurements of one execution.
-    pub(super) fn execution(&self, position: crate::diagnosis::Position) -> &[f64] {
+    pub(super) fn execution(&self, position: Position) -> &[f64] {
         let mut builds = self.data.builds();
         let Some(build) = builds.find(|build| build.seed() == position.seed) else { return &[] };
         let mut all = build.rounds().zip(build.executions());
         all.find(|(round, _)| *round == position.round).map_or(&[], |(_, values)| values)
     }
 
-    fn multimodality(&self, found: &Multimodality) -> Vec<Line> {
+    fn multimodality(&self, found: &Multimodality) -> Vec<Item> {
         let all = found.executions.len();
         if all == 0 {
-            return vec![prose("every execution leaps: its states come one after the other")];
+            return vec!["every execution leaps: its states come one after the other".into()];
         }
         let mut text =
             format!("{} of {} have several states", found.several, count(all, "execution"));
-        if let Some(typical) = found.typical.and_then(|index| found.executions.get(index)) {
+        if let Some(typical) = found.typical {
             let unit = self.data.metric().unit;
             let [low, high] = typical.levels.map(|level| quantity::value(level, unit));
             text += &format!(
@@ -181,182 +227,159 @@ impl Examination {
                 p_value(least.p)
             );
         }
-        vec![prose(text)]
+        vec![text.into()]
     }
 
-    fn length(&self, found: &ExaminedLength) -> Vec<Line> {
+    fn length(&self, found: &Length) -> Vec<Item> {
         let unit = self.data.metric().unit;
-        let ExaminedLength { curve: length, oracle, in_use } = found;
-        let errors: Vec<f64> =
-            length.points.iter().map(|point| point.error.max(1e-9).ln()).collect();
         let at = |iterations: u64| {
-            let point =
-                length.points.iter().min_by_key(|point| point.iterations.abs_diff(iterations));
-            point.map_or(String::new(), |point| {
+            let near = |point: &&LengthPoint| point.iterations.abs_diff(iterations);
+            found.points.iter().min_by_key(near).map_or(String::new(), |point| {
                 let time = quantity::value(point.value * point.iterations as f64, unit);
                 format!("{} ({time}): {}", count_of(point.iterations), size(point.error))
             })
         };
-        let most = length.points.last().map_or(1, |point| point.iterations);
+        let most = found.points.last().map_or(1, |point| point.iterations);
+        let errors: Vec<f64> =
+            found.points.iter().map(|point| point.error.max(1e-9).ln()).collect();
         let wide = (PLOT / errors.len().max(1)).clamp(1, 6);
-        let drawn: String =
+        let bars: String =
             sparkline(&errors).chars().flat_map(|bar| std::iter::repeat_n(bar, wide)).collect();
+        let text = format!(
+            "error of one measurement by its iterations: {}; in use {}; at most {}",
+            at(1),
+            at(found.in_use),
+            at(most)
+        );
+        let oracle = count_of(found.oracle);
         vec![
-            prose(format!(
-                "error of one measurement by its iterations: {}; in use {}; at most {}",
-                at(1),
-                at(*in_use),
-                at(most)
-            )),
-            block(format!("{drawn} 1 → {}", count_of(most))),
-            prose(format!(
-                "for the clock alone, the oracle of Algorithm 1 asks for {}",
-                count_of(*oracle)
-            )),
+            drawn(text, &[format!("{bars} 1 → {}", count_of(most))]),
+            format!("for the clock alone, the oracle of Algorithm 1 asks for {oracle}").into(),
         ]
     }
 }
 
-fn advice(advice: &Advice) -> Vec<Line> {
-    let about = |repetitions: &crate::diagnosis::Repetitions| match repetitions.best {
-        Optimum::About(number) => format!(
-            "about {} ({} .. {})",
-            rounded(number),
-            rounded(repetitions.low),
-            rounded(repetitions.high)
-        ),
-        Optimum::Unlimited => "as many as there is time for".to_owned(),
-        Optimum::Indifferent => "one".to_owned(),
-    };
-    let best = advice.dimensions.map_or_else(
-        || "more than 1000 builds would be needed".to_owned(),
-        |best| format!("it takes {}", quantity::sample_sizes(best)),
-    );
-    vec![
-        prose(format!(
-            "best for the time: measurements of each execution: {}; executions of each build: {}",
-            about(&advice.measurements),
-            about(&advice.executions)
-        )),
-        prose(format!(
-            "for an interval of ± {} {best}; these measurements give ± {}",
-            size(advice.half_width),
-            size(advice.half_width_now)
-        )),
-        prose(format!(
-            "a build is taken to cost as much as {} measurements, starting an execution as much as {}",
-            rounded(advice.cost.build),
-            rounded(advice.cost.execution)
-        )),
-    ]
+/// The figures of an answer, or the reason why there is none.
+fn answer<T, E: Display>(
+    answer: &Result<T, E>,
+    figures: impl FnOnce(&T) -> Vec<Item>,
+) -> Vec<Item> {
+    answer.as_ref().map_or_else(|reason| vec![format!("not answered: {reason}").into()], figures)
 }
 
-/// The execution with the clearest level shift, or the first.
-fn clearest(found: &LevelShifts) -> Option<&Segments> {
-    let leaping = found.executions.iter().filter(|one| one.segments.len() > 1);
-    leaping.min_by(|a, b| a.p.total_cmp(&b.p)).or(found.executions.first())
+/// A sentence with a plot of some lines below.
+fn drawn(text: String, lines: &[String]) -> Item {
+    let drawing: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let drawing = Verbatim { language: "text", text: drawing };
+    Item::new(text, (!lines.is_empty()).then_some(Block::Verbatim(drawing)))
 }
 
-fn variance(found: &Variance) -> Vec<Line> {
-    let share = |share: Option<Interval>| share.map_or("unknown".to_owned(), |share| range(&share));
-    let shares = &found.shares;
-    let levels = [shares.version, shares.build, shares.execution];
-    let drawn: Vec<f64> =
-        levels.iter().map(|level| level.map_or(0.0, |share| share.center)).collect();
-    let mut lines = vec![
-        prose(format!(
-            "of one measurement: layouts █ {}, executions ▓ {}, measurements ▒ {}",
-            share(levels[0]),
-            share(levels[1]),
-            share(levels[2])
-        )),
-        block(format!("│{:<PLOT$}│", small::shares(&drawn, PLOT))),
-    ];
-    if let Some(own) = found.of_executions {
-        lines.push(prose(format!(
-            "of the {} of one execution: the execution {}, the rest its build",
-            found.estimator,
-            range(&own)
-        )));
-    }
-    for (name, tested) in [("layouts", found.layout), ("executions", found.executions)] {
-        if let Some(tested) = tested {
-            lines.push(prose(format!("{name}: {}", test(&tested))));
-        }
-    }
-    lines
+/// The name of an execution.
+pub(super) fn name_of(position: Position) -> String {
+    format!("seed {}, execution {}", position.seed, position.round + 1)
 }
 
-fn influence(
-    executions: &Result<Influence, InsufficientData>,
-    builds: &Result<Influence, InsufficientData>,
-) -> Vec<Line> {
-    let line = |what: &str, found: &Result<Influence, InsufficientData>| match found {
-        Ok(found) => prose(format!(
-            "{what}: impact factor {} ({} without shift; {:.2} .. {:.2} by the additive model), standard deviation \
+fn influence_of(name: &str, found: &Result<Influence, impl Display>) -> Item {
+    match found {
+        Ok(found) => format!(
+            "{name}: impact factor {} ({} without shift; {:.2} .. {:.2} by the additive model), standard deviation \
              {}",
             factor(found.impact.factor),
             factor(found.impact.without_shift),
             found.analytic.low,
             found.analytic.high,
             size(found.relative_sd)
-        )),
-        Err(lacking) => prose(format!("{what}: not known: this {lacking}")),
-    };
-    vec![line("starting it again", executions), line("building it again", builds)]
+        ),
+        Err(lacking) => format!("{name}: not known: {lacking}"),
+    }
+    .into()
 }
 
-fn trend(found: &Trend) -> Vec<Line> {
-    let z = if found.sd > 0.0 { (found.l - found.expected) / found.sd } else { 0.0 };
+fn advice(advice: &Advice) -> Vec<Item> {
+    let about = |repetitions: &Repetitions| match repetitions.best {
+        f64::INFINITY => "as many as there is time for".to_owned(),
+        1.0 => "one".to_owned(),
+        best => format!(
+            "about {} ({} .. {})",
+            rounded(best),
+            rounded(repetitions.low),
+            rounded(repetitions.high)
+        ),
+    };
+    let best = advice.dimensions.map_or_else(
+        || "more than 1000 builds would be needed".to_owned(),
+        |best| format!("it takes {}", quantity::sample_sizes(best)),
+    );
     vec![
-        prose(format!(
-            "its first tenth against its second half: {}; {} by the rank correlations of {} with time (mean {:.2})",
-            relative(&found.effect),
-            p_value(found.p),
-            count(found.executions, "execution"),
-            found.correlation
-        )),
-        block(format!("{} time →", between(&found.profile, [0.0, 0.02]))),
-        prose(format!(
+        format!(
+            "best for the time: measurements of each execution: {}; executions of each build: {}",
+            about(&advice.measurements),
+            about(&advice.executions)
+        )
+        .into(),
+        format!(
+            "for an interval of ± {} {best}; these measurements give ± {}",
+            size(advice.half_width),
+            size(advice.half_width_now)
+        )
+        .into(),
+        format!(
+            "a build is taken to cost as much as {} measurements, starting an execution as much as {}",
+            rounded(advice.build_cost),
+            rounded(advice.execution_cost)
+        )
+        .into(),
+    ]
+}
+
+fn trend(found: &Trend) -> Vec<Item> {
+    let z = if found.sd > 0.0 { (found.l - found.expected) / found.sd } else { 0.0 };
+    let text = format!(
+        "its first tenth against its second half: {}; {} by the rank correlations of {} with time (mean {:.2})",
+        relative(&found.effect),
+        p_value(found.p),
+        count(found.executions, "execution"),
+        found.correlation
+    );
+    vec![
+        drawn(text, &[format!("{} time →", between(&found.profile, [0.0, 0.02]))]),
+        format!(
             "Page's L is {:.4e}, {z:+.1} standard deviations from {:.4e} ({}); Friedman's test {} (both take \
              measurements for independent)",
             found.l,
             found.expected,
             p_value(found.p_page),
             p_value(found.p_friedman)
-        )),
+        )
+        .into(),
     ]
 }
 
-fn order_effect(found: &ExaminedPrologue) -> Vec<Line> {
+fn order_effect(found: &OrderEffects) -> Vec<Item> {
     let all = &found.after_all;
     let others = match &found.others[..] {
         [only] => format!("after `{only}`"),
         several => format!("after the {} benchmarks before it", several.len()),
     };
-    let mut lines = vec![prose(format!(
+    let text = format!(
         "{others} in one process, against a fresh process: {} ({}, {} of one build and initial state)",
         relative(&all.change),
         p_value(all.p),
         count(all.pairs, "pair")
-    ))];
-    if !found.by_index.is_empty() {
-        let drawn = parts(&found.by_index, PLOT);
-        lines.push(block(format!("{} time after them →", between(&drawn, [0.0, 0.02]))));
-    }
-    for (id, one) in &found.after_each {
-        lines.push(prose(format!(
-            "after `{id}` alone: {} ({})",
-            relative(&one.change),
-            p_value(one.p)
-        )));
-    }
-    lines
+    );
+    let by_index = small::parts(&found.by_index, PLOT);
+    let bars = format!("{} time after them →", between(&by_index, [0.0, 0.02]));
+    let lines = if by_index.is_empty() { Vec::new() } else { vec![bars] };
+    let each = found.after_each.iter().map(|one| {
+        let (change, p) = (relative(&one.effect.change), p_value(one.effect.p));
+        format!("after `{}` alone: {change} ({p})", one.other).into()
+    });
+    std::iter::once(drawn(text, &lines)).chain(each).collect()
 }
 
-fn autocorrelation(found: &Autocorrelation) -> Vec<Line> {
+fn autocorrelation(found: &Autocorrelation) -> Vec<Item> {
     vec![
-        prose(format!(
+        format!(
             "correlation of neighbours {:+.3} ({:+.3} .. {:+.3}), von Neumann's ratio of ranks {:.3} where 2 is \
              independent ({}, {})",
             found.correlation.center,
@@ -365,35 +388,60 @@ fn autocorrelation(found: &Autocorrelation) -> Vec<Line> {
             found.ratio,
             p_value(found.p),
             count(found.executions, "execution")
-        )),
-        prose(format!(
+        )
+        .into(),
+        format!(
             "the value of one execution is sure to {}; if measurements were independent, to {}",
             size(found.error),
             size(found.error_if_independent)
-        )),
+        )
+        .into(),
     ]
 }
 
-fn or_lacking<T>(
-    found: Result<&T, &InsufficientData>,
-    lines: impl FnOnce(&T) -> Vec<Line>,
-) -> Vec<Line> {
-    match found {
-        Ok(found) => lines(found),
-        Err(lacking) => unanswered(format!("this {lacking}")),
+/// The tables of Haveraaen & Hundvebakke 2001, for the user's own benchmark.
+fn estimators(found: &Estimators, conditions: &Conditions) -> Vec<Item> {
+    let others = conditions
+        .others
+        .map_or(String::new(), |share| format!("; others used {} of the CPU time", size(share)));
+    let chosen = chosen(&found.counts);
+    let counts = chosen.iter().map(|at| Column::right(format!("k = {}", found.counts[*at])));
+    let mut table = Table::new(std::iter::once(Column::left("estimator")).chain(counts));
+    for EstimatorPrecision { estimator, relative_sds, .. } in &found.estimators {
+        let sds = chosen.iter().filter_map(|at| relative_sds.get(*at));
+        let cells = sds.map(|sd| Cell::from(size(sd.center)));
+        table.row(std::iter::once(Cell::from(estimator)).chain(cells));
     }
+    let text = format!(
+        "relative standard deviation between executions of one build, by the first k measurements{}{others}",
+        conditions.beside()
+    );
+    let best = best(found).map(Item::from);
+    std::iter::once(Item::new(text, [Block::Table(table)])).chain(best).collect()
 }
 
-fn unanswered(reason: impl AsRef<str>) -> Vec<Line> {
-    vec![prose(format!("not answered: {}", reason.as_ref()))]
+/// The estimator with the least variance, and those that may be as good.
+fn best(found: &Estimators) -> Option<String> {
+    let last = |one: &EstimatorPrecision| Some((one.estimator, *one.relative_sds.last()?));
+    let all: Vec<(&str, Interval)> = found.estimators.iter().filter_map(last).collect();
+    let (best, sd) = *all.iter().min_by(|one, other| one.1.center.total_cmp(&other.1.center))?;
+    let alike = all.iter().filter(|(name, other)| *name != best && other.low <= sd.high);
+    let alike: Vec<&str> = alike.map(|(name, _)| *name).collect();
+    let range = format!("({} .. {})", size(sd.low), size(sd.high));
+    let mut text = format!("the {best} varies least: {} {range}", size(sd.center));
+    if !alike.is_empty() {
+        text += &format!("; not told from it: {}", alike.join(", "));
+    }
+    Some(text)
 }
 
-fn prose(text: impl Into<String>) -> Line {
-    Line::Prose(text.into())
-}
-
-fn block(text: impl Into<String>) -> Line {
-    Line::Block(text.into())
+/// The indices of the first, the last, and some counts between them.
+fn chosen(counts: &[usize]) -> Vec<usize> {
+    let Some(last) = counts.len().checked_sub(1) else { return Vec::new() };
+    if counts.len() <= MOST {
+        return (0..counts.len()).collect();
+    }
+    (0..MOST).map(|index| (index * last + (MOST - 1) / 2) / (MOST - 1)).collect()
 }
 
 fn test(FTest { f, freedom: [above, below], p }: &FTest) -> String {
@@ -429,4 +477,19 @@ fn rounded(number: f64) -> String {
 
 fn count_of(iterations: u64) -> String {
     count(usize::try_from(iterations).unwrap_or(usize::MAX), "iteration")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chosen_counts_fit_the_columns() {
+        assert_eq!(chosen(&[]), [0; 0]);
+        assert_eq!(chosen(&[1, 3]), [0, 1]);
+        let many: Vec<usize> = (1..20).collect();
+        let shown = chosen(&many);
+        assert_eq!((shown.len(), shown[0], shown[MOST - 1]), (MOST, 0, 18));
+        assert!(shown.is_sorted());
+    }
 }

@@ -1,67 +1,59 @@
 //! Words the warnings of a diagnosis: the phenomenon, its size, the evidence, and the advice.
 
-use super::{Conditions, Examination, ExaminedPrologue};
+use std::time::Duration;
+
+use super::{Conditions, WordedWarning};
 use crate::{
-    diagnosis::{Level, Warning},
-    report::quantity::{duration, p_value, percent, size},
+    diagnosis::{AfterOne, Level, OrderEffects, Warning},
+    report::quantity::{changed_within, duration, p_value, size},
+    stats::Interval,
 };
 
-/// A warning in words.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Words {
-    /// The finding, with its size and evidence.
-    pub finding: String,
-    /// The advice.
-    pub advice: String,
-}
-
-impl Examination {
-    pub(super) fn words(&self, warning: &Warning) -> Words {
-        let finding = finding(warning, self);
-        Words { finding, advice: advice(warning, &self.conditions) }
+impl WordedWarning {
+    /// Words a warning. `effects` are those of the benchmarks that ran before, if they were measured.
+    pub fn new(warning: Warning, conditions: &Conditions, effects: Option<&OrderEffects>) -> Self {
+        let finding = finding(&warning, conditions, effects);
+        Self { warning, finding, advice: advice(&warning, conditions) }
     }
 }
 
-fn finding(warning: &Warning, of: &Examination) -> String {
+fn finding(warning: &Warning, conditions: &Conditions, effects: Option<&OrderEffects>) -> String {
     match *warning {
-        Warning::Influence { level, factor, relative_sd, p } => {
-            let what = match level {
-                Level::Executions => "starting the program again changes its speed: executions",
-                Level::Builds => "the layout of the code changes its speed: builds",
+        Warning::Influence { level, factor, relative_sd, compared, p } => {
+            let (what, things) = match level {
+                Level::Executions => ("starting the program again", "executions"),
+                Level::Builds => ("the layout of the code", "builds"),
             };
-            let evidence = of.executions_of(level);
             format!(
-                "{what} differ by {} (standard deviation), impact factor {} ({}, {evidence})",
+                "{what} changes its speed: {things} differ by {} (standard deviation), impact factor {} ({}, \
+                 {compared} {things})",
                 size(relative_sd),
                 self::factor(factor),
                 p_value(p),
             )
         }
-        Warning::WarmUp { effect, measurements, p } => {
-            let long = of.conditions.measurement.map_or(String::new(), |each| {
-                format!(" or {}", duration(each.saturating_mul(count_of(measurements))))
-            });
+        Warning::WarmUp { effect, measurements, executions, p } => {
+            let time = conditions.time_of(measurements);
+            let long = time.map_or(String::new(), |time| format!(" or {}", duration(time)));
             format!(
                 "it warms up: the first tenth of an execution is {} slower than its second half; that lasts for \
-                 about {measurements} measurements{long} ({}, {})",
+                 about {measurements} measurements{long} ({}, {executions} executions)",
                 size(effect),
-                p_value(p),
-                of.trend_evidence()
+                p_value(p)
             )
         }
-        Warning::SlowDown { effect, p } => format!(
-            "it slows down: the first tenth of an execution is {} faster than its second half ({}, {})",
+        Warning::SlowDown { effect, executions, p } => format!(
+            "it slows down: the first tenth of an execution is {} faster than its second half ({}, {executions} \
+             executions)",
             size(effect),
-            p_value(p),
-            of.trend_evidence()
+            p_value(p)
         ),
-        Warning::SeveralSteadyStates { spread, range, p } => format!(
+        Warning::SeveralSteadyStates { spread, range, executions, p } => format!(
             "executions of one build settle in different states: most are within {}, the extremes {} apart ({}, \
-             {} executions)",
+             {executions} executions)",
             size(spread),
             size(range),
-            p_value(p),
-            of.findings.states.as_ref().map_or(0, |states| states.states.len())
+            p_value(p)
         ),
         Warning::LevelShifts {
             leaping,
@@ -72,19 +64,16 @@ fn finding(warning: &Warning, of: &Examination) -> String {
             distance,
             p,
         } => {
-            let kinds = [
+            let kinds = kinds([
                 (warm_up, "end in their fastest state"),
                 (slow_down, "end in one that is not their fastest"),
                 (no_steady_state, "have no steady state"),
-            ];
-            let kinds = kinds.into_iter().filter(|(count, _)| *count > 0);
-            let kinds: Vec<String> = kinds.map(|(count, what)| format!("{count} {what}")).collect();
+            ]);
             format!(
                 "it leaps while it runs: {leaping} of {executions} executions change by {} from one measurement \
-                 to the next, and stay there ({}); {}",
+                 to the next, and stay there ({}); {kinds}",
                 size(distance),
-                at_most(p),
-                kinds.join(", ")
+                at_most(p)
             )
         }
         Warning::SimultaneousStates { executions, of: all, distance, slower, p } => format!(
@@ -94,19 +83,17 @@ fn finding(warning: &Warning, of: &Examination) -> String {
             size(distance),
             at_most(p)
         ),
-        Warning::Autocorrelation { correlation, error, error_if_independent, p } => format!(
-            "measurements depend on the one before: their correlation is {correlation:.2}, so the value of an \
-             execution is sure to {} and not to {} ({}, {})",
-            size(error),
-            size(error_if_independent),
-            p_value(p),
-            of.autocorrelation_evidence()
-        ),
-        Warning::OrderEffect { change, p } => {
-            let (after, pairs) = match &of.prologue {
-                Ok(prologue) => (culprits(prologue), prologue.after_all.pairs),
-                Err(_) => ("others".to_owned(), 0),
-            };
+        Warning::Autocorrelation { correlation, error, error_if_independent, executions, p } => {
+            format!(
+                "measurements depend on the one before: their correlation is {correlation:.2}, so the value of an \
+             execution is sure to {} and not to {} ({}, {executions} executions)",
+                size(error),
+                size(error_if_independent),
+                p_value(p)
+            )
+        }
+        Warning::OrderEffect { change, pairs, p } => {
+            let after = effects.map_or_else(|| "others".to_owned(), culprits);
             let slower = if change < 0.0 { "faster" } else { "slower" };
             format!(
                 "what ran before in its process changes its speed: after {after} it is {} {slower} than in a \
@@ -119,18 +106,16 @@ fn finding(warning: &Warning, of: &Examination) -> String {
 }
 
 fn advice(warning: &Warning, conditions: &Conditions) -> String {
-    let dimensions = conditions.dimensions;
     match *warning {
         Warning::Influence { level: Level::Executions, .. } => {
             "take several executions of each build (-m), and believe no single one".to_owned()
         }
         Warning::Influence { level: Level::Builds, .. } => format!(
             "take many builds (-l {} or more), and believe no comparison of one build with one other",
-            dimensions.builds
+            conditions.sample_sizes.builds
         ),
         Warning::WarmUp { measurements, .. } => {
-            let time = conditions.measurement.map(|each| each.saturating_mul(count_of(measurements)));
-            let flag = time.map_or("--warm-up".to_owned(), |time| {
+            let flag = conditions.time_of(measurements).map_or("--warm-up".to_owned(), |time| {
                 format!("--warm-up {}ms", time.as_millis().max(1))
             });
             format!("measure it with {flag}, or make what it fills before it is timed")
@@ -168,18 +153,30 @@ fn advice(warning: &Warning, conditions: &Conditions) -> String {
     }
 }
 
+impl Conditions {
+    /// The duration of this many measurements.
+    fn time_of(&self, measurements: usize) -> Option<Duration> {
+        Duration::try_from_secs_f64(self.measurement_seconds? * measurements as f64).ok()
+    }
+}
+
 /// The benchmarks whose earlier run matters: those that matter alone, or all.
-fn culprits(prologue: &ExaminedPrologue) -> String {
-    let limit = prologue.after_all.change.center.abs() / 2.0;
-    let is_one = |one: &&(String, crate::diagnosis::OrderEffect)| one.1.change.center.abs() > limit;
-    let found: Vec<String> =
-        prologue.after_each.iter().filter(is_one).map(|(id, _)| format!("`{id}`")).collect();
-    match (&found[..], &prologue.others[..]) {
+fn culprits(effects: &OrderEffects) -> String {
+    let limit = effects.after_all.change.center.abs() / 2.0;
+    let matters = |one: &&AfterOne| one.effect.change.center.abs() > limit;
+    let found = effects.after_each.iter().filter(matters).map(|one| format!("`{}`", one.other));
+    match (&found.collect::<Vec<String>>()[..], &effects.others[..]) {
         ([], [only]) => format!("`{only}`"),
         ([], all) => format!("the {} benchmarks that come before it", all.len()),
         (some, _) if some.len() <= 3 => some.join(" or "),
         (some, _) => format!("any of {} others", some.len()),
     }
+}
+
+/// The numbers of several kinds, without those that are 0.
+pub(super) fn kinds<const N: usize>(kinds: [(usize, &str); N]) -> String {
+    let there = kinds.into_iter().filter(|(count, _)| *count > 0);
+    there.map(|(count, what)| format!("{count} {what}")).collect::<Vec<_>>().join(", ")
 }
 
 /// An impact factor.
@@ -193,36 +190,6 @@ fn at_most(p: f64) -> String {
 }
 
 /// A relative interval: `+4.20 % (+3.90 .. +4.50)`.
-pub(super) fn relative(interval: &crate::stats::Interval) -> String {
-    let range = crate::report::quantity::range(interval.low, interval.high);
-    format!("{} ({range})", percent(interval.center))
-}
-
-fn count_of(measurements: usize) -> u32 {
-    u32::try_from(measurements).unwrap_or(u32::MAX)
-}
-
-impl Examination {
-    fn executions_of(&self, level: Level) -> String {
-        let Conditions { dimensions, .. } = &self.conditions;
-        match level {
-            Level::Executions => format!("{} executions", self.executions()),
-            Level::Builds => format!("{} builds", dimensions.builds),
-        }
-    }
-
-    /// The total number of executions.
-    pub(super) fn executions(&self) -> usize {
-        self.data.builds().map(|build| build.executions().len()).sum()
-    }
-
-    fn trend_evidence(&self) -> String {
-        let executions = self.findings.trend.as_ref().map_or(0, |trend| trend.executions);
-        format!("{executions} executions")
-    }
-
-    fn autocorrelation_evidence(&self) -> String {
-        let executions = self.findings.neighbours.as_ref().map_or(0, |found| found.executions);
-        format!("{executions} executions")
-    }
+pub(super) fn relative(interval: &Interval) -> String {
+    changed_within(interval.center, interval.low, interval.high)
 }

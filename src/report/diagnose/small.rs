@@ -1,10 +1,9 @@
 //! Draws plots in a few lines of text.
 
+use crate::{diagnosis, stats::median};
+
 /// Eight heights.
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-
-/// The character of a share of 0 in a curve.
-const NOTHING: char = ' ';
 
 /// One character for each value, from the minimum to the maximum. Equal values are all low; a value
 /// that is no number is a dot.
@@ -31,7 +30,7 @@ pub fn curve(values: &[f64]) -> String {
     let most = values.iter().copied().filter(|value| value.is_finite()).fold(0.0, f64::max);
     let bar = |value: &f64| {
         let share = if most > 0.0 { value / most } else { 0.0 };
-        if share < 0.01 { NOTHING } else { BARS[height(share)] }
+        if share < 0.01 { ' ' } else { BARS[height(share)] }
     };
     values.iter().map(bar).collect()
 }
@@ -52,12 +51,7 @@ pub fn shares(shares: &[f64], width: usize) -> String {
 
 /// The medians of at most `count` parts of equal length.
 pub fn parts(values: &[f64], count: usize) -> Vec<f64> {
-    let count = count.min(values.len());
-    let part = |index: usize| {
-        let (start, end) = (index * values.len() / count, (index + 1) * values.len() / count);
-        crate::stats::median(&mut values[start..end].to_vec())
-    };
-    (0..count).map(part).collect()
+    diagnosis::parts(values, count).map(|part| median(&mut part.to_vec())).collect()
 }
 
 #[expect(

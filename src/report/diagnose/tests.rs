@@ -1,13 +1,11 @@
 //! The report of `diagnose` for people and for programs, on simulated benchmarks.
 
-use std::time::Duration;
-
 use super::*;
 use crate::{
-    diagnosis::{Options, diagnose},
+    diagnosis::{AfterOne, Options, OrderEffect, diagnose},
     model::Metric,
     report::{
-        style,
+        Report, style,
         testing::{HOSTILE, assert_harmless, assert_keeps, benchmark, given, machine, version},
     },
     stats::{Interval, Random, plan::Cost},
@@ -31,27 +29,24 @@ fn paired(change: f64) -> OrderEffect {
 fn examined(id: &str, factor: impl Fn(usize) -> f64, others: &[&str]) -> ExaminedBenchmark {
     let data = data(factor);
     let cost = Some(Cost { build: 100.0, execution: 5.0, repeat: 1.0 });
-    let findings = diagnose(&data, &Options { cost, repetitions: 100, ..Options::default() });
-    let findings = findings.unwrap();
-    let mut warnings = findings.warnings.clone();
-    let prologue = if others.is_empty() {
+    let options = Options { cost, repetitions: 100, ..Options::default() };
+    let findings = diagnose(&data, &options).unwrap();
+    let order_effect = if others.is_empty() {
         Err("it comes first".to_owned())
     } else {
-        warnings.push(Warning::OrderEffect { change: 0.3, p: 1e-9 });
-        Ok(ExaminedPrologue {
+        let each = others.iter().map(|&id| AfterOne { other: id.to_owned(), effect: paired(0.29) });
+        Ok(OrderEffects {
             others: others.iter().map(|&id| id.to_owned()).collect(),
             after_all: paired(0.3),
             by_index: (0..20).map(|at| 0.3 / f64::from(1 + at)).collect(),
-            after_each: others.iter().map(|&id| (id.to_owned(), paired(0.29))).collect(),
+            after_each: each.collect(),
         })
     };
     let lengths: Vec<(u64, f64)> =
         (0..8).flat_map(|power| [(1 << power, 1000.0 + 40.0 / f64::from(1 << power)); 3]).collect();
-    let length = Length::from_measurements(&lengths).ok_or_else(String::new);
-    let length = length.map(|curve| ExaminedLength { curve, oracle: 11, in_use: 32 });
     let conditions = Conditions {
         experiments: vec!["0123".to_owned()],
-        dimensions: SampleSizes {
+        sample_sizes: SampleSizes {
             first_analysis: None,
             builds: 4,
             executions: 4,
@@ -60,25 +55,36 @@ fn examined(id: &str, factor: impl Fn(usize) -> f64, others: &[&str]) -> Examine
         min_effect: 0.01,
         estimator: Estimator::Minimum,
         confidence: 0.95,
-        measurement: Some(Duration::from_micros(1024)),
+        measurement_seconds: Some(0.001_024),
         iterations: Some(1024),
-        warm_up: Duration::ZERO,
+        warm_up_seconds: 0.0,
         load: 0,
         others: Some(0.02),
         preempted: None,
     };
-    let outcome = Ok(Box::new(Examination {
+    let effects = order_effect.as_ref().ok();
+    let warnings = findings.warnings.iter().copied();
+    let warnings = warnings.chain(effects.and_then(|found| found.after_all.warning(&options)));
+    let word = |warning| WordedWarning::new(warning, &conditions, effects);
+    let warnings = warnings.map(word).collect();
+    let outcome = ExaminationOutcome::Diagnosis(Box::new(Examination {
         data,
         conditions,
-        findings,
-        control: None,
         warnings,
-        machine: Vec::new(),
-        prologue,
-        length,
+        machine_warnings: Vec::new(),
+        has_control: false,
         notes: Vec::new(),
+        findings,
+        order_effect,
+        length: Length::from_measurements(&lengths, 32).ok_or_else(String::new),
     }));
     ExaminedBenchmark { benchmark: benchmark(id), outcome }
+}
+
+/// The findings on the first benchmark.
+fn first(report: &mut DiagnosisReport) -> &mut Examination {
+    let ExaminationOutcome::Diagnosis(found) = &mut report.benchmarks[0].outcome else { panic!() };
+    found
 }
 
 /// A benchmark that warms up and is slower after another one, a steady one, one that failed and one
@@ -93,11 +99,11 @@ fn report(id: &str) -> DiagnosisReport {
             examined("steady", |_| 1.0, &[]),
             ExaminedBenchmark {
                 benchmark: benchmark("broken"),
-                outcome: Err(NotExamined::Failed("it panicked\n  no such file".to_owned())),
+                outcome: ExaminationOutcome::Failure("it panicked\n  no such file".to_owned()),
             },
             ExaminedBenchmark {
                 benchmark: benchmark("gpu"),
-                outcome: Err(NotExamined::Skipped("there is no GPU".to_owned())),
+                outcome: ExaminationOutcome::Skipped("there is no GPU".to_owned()),
             },
         ],
         command_line: given("run --bench work"),
@@ -120,13 +126,15 @@ fn json() {
     let mut json: serde_json::Value = serde_json::from_str(&text).unwrap();
     // Lists with one entry for each execution are long and uninteresting.
     for benchmark in json["benchmarks"].as_array_mut().unwrap() {
-        for finding in ["states", "level_shifts"] {
-            if let Some(all) = benchmark["diagnosis"][finding]["executions"].as_array_mut() {
+        for list in [
+            "/diagnosis/states/executions",
+            "/diagnosis/level_shifts/executions",
+            "/diagnosis/multimodality/executions",
+            "/diagnosis/estimators/estimators",
+        ] {
+            if let Some(all) = benchmark.pointer_mut(list).and_then(|list| list.as_array_mut()) {
                 all.truncate(1);
             }
-        }
-        if let Some(all) = benchmark["diagnosis"]["estimators"]["estimators"].as_array_mut() {
-            all.truncate(1);
         }
     }
     insta::assert_snapshot!(serde_json::to_string_pretty(&json).unwrap());
@@ -139,7 +147,7 @@ fn plots() {
     let of_first =
         ["density", "normal", "sequence", "variance", "estimators", "order-effect", "length"];
     assert_eq!(names[..7], of_first.map(|name| format!("parse--a-{name}.svg")));
-    assert_eq!(names.len(), 13, "the steady one has no prologue, and the others nothing");
+    assert_eq!(names.len(), 13, "the steady one has no order effect, and the others nothing");
     insta::assert_snapshot!(plots[3].svg);
     insta::assert_snapshot!(plots[5].svg);
     insta::assert_snapshot!(plots[6].svg);
@@ -164,11 +172,10 @@ fn json_keeps_its_schema() {
     let mut few = report("few");
     let data = Measurements::new(Metric::wall(), [(1, [[1.0, 2.0]])]).unwrap();
     let findings = diagnose(&data, &Options::default()).unwrap();
-    if let Ok(examination) = &mut few.benchmarks[0].outcome {
-        (examination.data, examination.findings) = (data, findings);
-        examination.warnings.clear();
-        examination.prologue = Err("no".to_owned());
-    }
+    let examination = first(&mut few);
+    (examination.data, examination.findings) = (data, findings);
+    examination.warnings.clear();
+    examination.order_effect = Err("no".to_owned());
     assert_keeps("diagnose", &few);
     assert!(style::plain(&few.text(80)).contains("not answered: this needs"));
 }
@@ -192,9 +199,8 @@ fn steady_benchmark_has_no_warning_and_lines_fit() {
 #[test]
 fn warning_shared_by_the_control_is_about_the_machine() {
     let mut report = report("parse");
-    if let Ok(examination) = &mut report.benchmarks[0].outcome {
-        examination.machine = std::mem::take(&mut examination.warnings);
-    }
+    let examination = first(&mut report);
+    examination.machine_warnings = std::mem::take(&mut examination.warnings);
     let text = style::plain(&report.text(80));
     assert!(!text.contains("\nwarning: it warms up"), "{text}");
     assert!(text.contains("no warning: it warms up"), "{text}");

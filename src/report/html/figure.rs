@@ -72,7 +72,8 @@ impl Linear {
         let room = if high > low { 0.04 * (high - low) } else { (0.01 * low.abs()).max(1e-9) };
         // Room below zero would be for impossible values.
         let low = if low >= 0.0 { (low - room).max(0.0) } else { low - room };
-        let high = if high <= 0.0 { (high + room).min(0.0) } else { high + room };
+        // Zeros alone need some room above.
+        let high = if high <= 0.0 && low < 0.0 { (high + room).min(0.0) } else { high + room };
         Self { low, high }
     }
 

@@ -1,16 +1,16 @@
 //! A diagnosis of one benchmark that warms up, and of one that failed.
 
-use std::{rc::Rc, time::Duration};
+use std::rc::Rc;
 
 use cargo_rbench::{
     cli::GivenOptions,
-    diagnosis::{Length, Options, diagnose},
+    diagnosis::{Length, Options, Warning, diagnose},
     model::{Metric, SampleSizes},
     report::{
         Format,
         diagnose::{
-            Conditions, DiagnosisReport, Examination, ExaminedBenchmark, ExaminedLength,
-            NotExamined,
+            Conditions, DiagnosisReport, Examination, ExaminationOutcome, ExaminedBenchmark,
+            WordedWarning,
         },
     },
     stats::{Estimator, Measurements, Random, plan::Cost},
@@ -39,38 +39,35 @@ fn examination() -> Examination {
         diagnose(&data, &Options { cost, repetitions: 100, ..Options::default() }).unwrap();
     let lengths: Vec<(u64, f64)> =
         (0..8).flat_map(|power| [(1 << power, 1000.0 + 40.0 / f64::from(1 << power)); 3]).collect();
-    let length = Length::from_measurements(&lengths).map(|curve| ExaminedLength {
-        curve,
-        oracle: 11,
-        in_use: 32,
-    });
+    let conditions = Conditions {
+        experiments: vec!["0123".to_owned()],
+        sample_sizes: SampleSizes {
+            first_analysis: None,
+            builds: 4,
+            executions: 4,
+            measurements: 200,
+        },
+        min_effect: 0.01,
+        estimator: Estimator::Minimum,
+        confidence: 0.95,
+        measurement_seconds: Some(0.001_024),
+        iterations: Some(1024),
+        warm_up_seconds: 0.0,
+        load: 0,
+        others: Some(0.2),
+        preempted: None,
+    };
+    let word = |warning: &Warning| WordedWarning::new(*warning, &conditions, None);
     Examination {
         data,
-        conditions: Conditions {
-            experiments: vec!["0123".to_owned()],
-            dimensions: SampleSizes {
-                first_analysis: None,
-                builds: 4,
-                executions: 4,
-                measurements: 200,
-            },
-            min_effect: 0.01,
-            estimator: Estimator::Minimum,
-            confidence: 0.95,
-            measurement: Some(Duration::from_micros(1024)),
-            iterations: Some(1024),
-            warm_up: Duration::ZERO,
-            load: 0,
-            others: Some(0.2),
-            preempted: None,
-        },
-        warnings: findings.warnings.clone(),
-        findings,
-        control: None,
-        machine: Vec::new(),
-        prologue: Err("it comes first".to_owned()),
-        length: length.ok_or_else(String::new),
+        warnings: findings.warnings.iter().map(word).collect(),
+        machine_warnings: Vec::new(),
+        has_control: false,
         notes: vec!["what is stored was measured for a <comparison>".to_owned()],
+        conditions,
+        findings,
+        order_effect: Err("it comes first".to_owned()),
+        length: Length::from_measurements(&lengths, 32).ok_or_else(String::new),
     }
 }
 
@@ -82,11 +79,11 @@ pub fn page() -> String {
         benchmarks: vec![
             ExaminedBenchmark {
                 benchmark: benchmark("parse/json"),
-                outcome: Ok(Box::new(examination())),
+                outcome: ExaminationOutcome::Diagnosis(Box::new(examination())),
             },
             ExaminedBenchmark {
                 benchmark: benchmark(HOSTILE),
-                outcome: Err(NotExamined::Failed("it panicked\n  no <such> file".to_owned())),
+                outcome: ExaminationOutcome::Failure("it panicked\n  no <such> file".to_owned()),
             },
         ],
         command_line: Rc::new(GivenOptions::default()),

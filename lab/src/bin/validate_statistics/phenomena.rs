@@ -174,7 +174,7 @@ pub fn shares(sheet: &mut Sheet) {
         let covers = |share: Option<Interval>| {
             share.map(|share| f64::from(share.low <= 1.0 / 3.0 && 1.0 / 3.0 <= share.high))
         };
-        Some([covers(found.shares.build)?, covers(found.shares.version)?])
+        Some([covers(found.shares.executions)?, covers(found.shares.layouts)?])
     });
     for (level, covered) in ["executions", "builds"].into_iter().zip(covered) {
         let check = format!("coverage, 95 % interval of the share of {level}, V=B=E, l=8 m=5");

@@ -1,5 +1,6 @@
 //! Simulated benchmarks of known truth, for the tests.
 
+use super::{Position, execution::Execution};
 use crate::{
     model::Metric,
     stats::{Measurements, Random},
@@ -33,6 +34,18 @@ pub fn simulated(truth: Truth, [l, m, n]: [usize; 3], random: &mut Random) -> Me
         builds.push((seed as u64, executions));
     }
     Measurements::new(Metric::wall(), builds).unwrap()
+}
+
+/// The executions of one build with these measurements.
+pub fn executions_of(values: &[Vec<f64>]) -> Vec<Execution<'_>> {
+    (0..)
+        .zip(values)
+        .map(|(round, values)| Execution {
+            position: Position { seed: 0, round },
+            build: 0,
+            values,
+        })
+        .collect()
 }
 
 /// A process of variance 1 whose neighbours have this correlation.

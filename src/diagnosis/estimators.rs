@@ -1,26 +1,42 @@
 //! Compares estimators for the user's benchmark, as in the tables of Haveraaen & Hundvebakke 2001.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::{
     InsufficientData, Options,
-    execution::{Execution, mean, shortest, sorted},
+    execution::{Execution, shortest},
+    values::{mean, sorted},
 };
 use crate::stats::{Estimator, Interval, Moments, Scratch, distribution::chi_squared_quantile};
 
 /// The most groups of measurements of one execution to use: more add no information.
 const GROUPS: usize = 8;
 
-/// Every estimator at numbers of measurements from 1 to n.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Candidates {
+/// The precision of estimators at growing numbers of measurements.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Estimators {
     /// The numbers of measurements, ascending: the paper's odd numbers up to 19, then about doubling, and n.
     pub counts: Vec<usize>,
-    /// For each candidate, one entry for each of `counts`.
-    pub table: Vec<(Candidate, Vec<Precision>)>,
+    /// Those that rbench offers, and others.
+    pub estimators: Vec<EstimatorPrecision>,
+}
+
+/// The precision of one estimator.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct EstimatorPrecision {
+    /// Its name, as on the command line if it is there.
+    pub estimator: &'static str,
+    /// The mean of its values at each of the counts, in the metric's unit.
+    pub values: Vec<f64>,
+    /// The standard deviation between executions of one build at each of the counts, relative to the value (.01 is
+    /// 1 %), with its interval for normal values.
+    pub relative_sds: Vec<Interval>,
 }
 
 /// A function from the measurements of an execution to one value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Candidate {
+#[derive(Clone, Copy, Debug)]
+enum Candidate {
     /// An estimator that rbench offers.
     Of(Estimator),
     /// The mean without a quarter at each end.
@@ -30,19 +46,9 @@ pub enum Candidate {
     Slope,
 }
 
-/// One estimator at one number of measurements.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Precision {
-    /// The mean of its values, in the metric's unit.
-    pub value: f64,
-    /// The standard deviation between executions of one build, relative to `value` (.01 is 1 %), with its
-    /// interval for normal values.
-    pub relative_sd: Interval,
-}
-
 impl Candidate {
-    /// The candidates in the order of the tables.
-    pub const ALL: [Self; 7] = [
+    /// In the order of the tables.
+    const ALL: [Self; 7] = [
         Self::Of(Estimator::Mean),
         Self::Of(Estimator::TrimmedMean),
         Self::Of(Estimator::Median),
@@ -52,8 +58,7 @@ impl Candidate {
         Self::Slope,
     ];
 
-    /// The name, as on the command line if it is there.
-    pub const fn name(self) -> &'static str {
+    const fn name(self) -> &'static str {
         match self {
             Self::Of(estimator) => estimator.name(),
             Self::InterquartileMean => "interquartile-mean",
@@ -62,7 +67,7 @@ impl Candidate {
     }
 
     /// Estimates one value from measurements in the order of time, in their unit; NaN without any.
-    pub fn estimate(self, values: &[f64], scratch: &mut Scratch) -> f64 {
+    fn estimate(self, values: &[f64], scratch: &mut Scratch) -> f64 {
         match self {
             Self::Of(estimator) => estimator.estimate(values, scratch),
             Self::InterquartileMean => interquartile_mean(values),
@@ -89,8 +94,8 @@ fn slope(values: &[f64]) -> f64 {
     6.0 * total / (k * (k * k - 1.0))
 }
 
-impl Candidates {
-    pub(super) fn compute(
+impl Estimators {
+    pub(super) fn compare(
         executions: &[Execution<'_>],
         options: &Options,
     ) -> Result<Self, InsufficientData> {
@@ -107,10 +112,11 @@ impl Candidates {
                 let value = |values: &[f64]| candidate.estimate(values, &mut scratch);
                 precision(executions, measurements, count, options.confidence, value)
             };
-            (candidate, counts.iter().map(precision).collect())
+            let (values, relative_sds) = counts.iter().map(precision).unzip();
+            EstimatorPrecision { estimator: candidate.name(), values, relative_sds }
         };
-        let table = Candidate::ALL.into_iter().map(&mut row).collect();
-        Ok(Self { counts, table })
+        let estimators = Candidate::ALL.into_iter().map(&mut row).collect();
+        Ok(Self { counts, estimators })
     }
 }
 
@@ -121,7 +127,8 @@ fn counts(measurements: usize) -> Vec<usize> {
     smaller.chain([measurements]).collect()
 }
 
-/// One estimator at `count` of the first `measurements` of each execution.
+/// The value and the relative standard deviation of an estimator at `count` of the first `measurements` of each
+/// execution.
 ///
 /// As in the paper, consecutive measurements make a group, here without overlap. The variance between executions of one
 /// build is that of the first groups of each, of the second ones, and so on, averaged.
@@ -131,7 +138,7 @@ fn precision(
     count: usize,
     confidence: f64,
     mut value: impl FnMut(&[f64]) -> f64,
-) -> Precision {
+) -> (f64, Interval) {
     let groups = (measurements / count).min(GROUPS);
     let (mut squares, mut total, mut freedom) = (0.0, 0.0, 0);
     for build in executions.chunk_by(|a, b| a.build == b.build) {
@@ -151,8 +158,7 @@ fn precision(
     let sd = (squares / (freedom * groups as f64)).sqrt() / mean;
     let end = |probability: f64| sd * (freedom / chi_squared_quantile(probability, freedom)).sqrt();
     let tail = (1.0 - confidence) / 2.0;
-    let relative_sd = Interval { center: sd, low: end(1.0 - tail), high: end(tail) };
-    Precision { value: mean, relative_sd }
+    (mean, Interval { center: sd, low: end(1.0 - tail), high: end(tail) })
 }
 
 #[cfg(test)]
@@ -220,15 +226,15 @@ mod tests {
             .iter()
             .map(|(build, values)| Execution { position, build: *build, values })
             .collect();
-        let found = Candidates::compute(&executions, &Options::default()).unwrap();
-        let (_, mean) = &found.table[0];
-        for (count, precision) in found.counts.iter().zip(mean) {
+        let found = Estimators::compare(&executions, &Options::default()).unwrap();
+        let mean = &found.estimators[0];
+        for (count, sd) in found.counts.iter().zip(&mean.relative_sds) {
             let expected = 0.01 / (*count as f64).sqrt();
-            let Interval { center, low, high } = precision.relative_sd;
+            let Interval { center, low, high } = *sd;
             assert!(low < center && center < high);
             assert!((center / expected - 1.0).abs() < 0.5, "{count} {center}");
         }
-        let alone = Candidates::compute(&executions[..1], &Options::default()).unwrap_err();
+        let alone = Estimators::compare(&executions[..1], &Options::default()).unwrap_err();
         assert_eq!(alone, InsufficientData::Executions { needed: 2, found: 1 });
     }
 }

@@ -1,0 +1,428 @@
+//! Draws charts as SVG: lines, dots and marks in panels, with axes. Escapes every text, so that
+//! nothing in a chart is markup.
+
+use askama::filters::{Html, escape};
+
+use crate::report::{escape::escape_untrusted, html::Linear, table::shorten};
+
+/// The width of a document, in pixels: small, so that its text is legible when a phone shows it
+/// whole.
+const WIDTH: f64 = 480.0;
+/// The height of one panel, with its axis.
+const PANEL: f64 = 270.0;
+/// The margins around the plot area: left, right, above, below.
+const MARGINS: [f64; 4] = [74.0, 14.0, 30.0, 46.0];
+/// The maximum width of a bar.
+const BAR: f64 = 40.0;
+/// The approximate number of letters that fit along the horizontal axis.
+const LETTERS: usize = 52;
+/// The room above the first panel, for the title.
+const TITLE: f64 = 34.0;
+/// The line height of a legend, and the number of names in a line.
+const LEGEND: f64 = 17.0;
+const ABREAST: usize = 3;
+
+/// Colours that colour-blind people can distinguish (Okabe & Ito).
+const COLOURS: [&str; 8] =
+    ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#444444", "#b8a800"];
+
+/// One panel of a document.
+#[derive(Clone, Debug, Default)]
+pub struct Panel {
+    /// The title of the panel.
+    pub title: String,
+    /// The horizontal axis.
+    pub x: Axis,
+    /// The vertical axis.
+    pub y: Axis,
+    /// The shapes, the first at the bottom.
+    pub shapes: Vec<Shape>,
+    /// Vertical lines, with their labels.
+    pub marks: Vec<(f64, String)>,
+}
+
+/// A drawn series of points.
+#[derive(Clone, Debug)]
+pub struct Shape {
+    /// The way to draw the points.
+    pub kind: Kind,
+    /// The index in the list of colours.
+    pub colour: usize,
+    /// The name in the legend.
+    pub name: Option<String>,
+    /// The points, as x and y.
+    pub points: Vec<[f64; 2]>,
+}
+
+/// The way to draw points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A line through all points.
+    Line,
+    /// A faint line, for many lines above each other.
+    Faint,
+    /// A dot for each point.
+    Dots,
+    /// A bar from 0 for each point.
+    Bars,
+    /// A vertical line between each two points, for intervals.
+    Ranges,
+}
+
+/// A document of these panels, one below the other.
+pub fn document(title: &str, panels: &[Panel]) -> String {
+    let height = TITLE + panels.iter().map(Panel::height).sum::<f64>();
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" width=\"{WIDTH:.0}\" height=\"{height:.0}\" \
+         viewBox=\"0 0 {WIDTH:.0} {height:.0}\" font-family=\"sans-serif\" font-size=\"13\">\n\
+         <title>{title}</title>\n\
+         <rect class=\"paper\" width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n\
+         <text x=\"12\" y=\"23\" font-size=\"15\" font-weight=\"bold\">{title}</text>\n",
+        title = escaped(title)
+    );
+    let mut top = TITLE;
+    for panel in panels {
+        svg += &format!("<g transform=\"translate(0,{top:.0})\">\n{}</g>\n", panel.draw());
+        top += panel.height();
+    }
+    svg + "</svg>\n"
+}
+
+/// Escapes text, so that nothing in it is markup or controls a terminal.
+fn escaped(text: &str) -> String {
+    // XML documents must not contain these two.
+    let text = escape_untrusted(text).replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}");
+    let Ok(escaped) = escape(text, Html);
+    escaped.to_string()
+}
+
+impl Panel {
+    /// A panel without marks, with its horizontal and its vertical axis.
+    pub fn new(title: impl Into<String>, [x, y]: [Axis; 2], shapes: Vec<Shape>) -> Self {
+        Self { title: title.into(), x, y, shapes, marks: Vec::new() }
+    }
+
+    fn draw(&self) -> String {
+        let [left, right, above, below] = MARGINS;
+        let points = || self.shapes.iter().flat_map(|shape| &shape.points);
+        let has_bars = self.shapes.iter().any(|shape| shape.kind == Kind::Bars);
+        let zero = has_bars.then_some(0.0);
+        let marked = self.marks.iter().map(|(x, _)| *x);
+        let x = Scale::fit(points().map(|p| p[0]).chain(marked), &self.x, [left, WIDTH - right]);
+        let y = Scale::fit(points().map(|p| p[1]).chain(zero), &self.y, [PANEL - below, above]);
+        let mut svg = text([left, 20.0], "", &self.title);
+        svg += &self.axes(&x, &y);
+        svg.extend(self.shapes.iter().map(|shape| shape.draw(&x, &y)));
+        for (at, name) in &self.marks {
+            let at = x.place(*at);
+            svg += &format!(
+                "<path d=\"M{at:.1} {above}V{:.1}\" class=\"mark\" stroke=\"#d55e00\" stroke-dasharray=\"4 3\"/>\n",
+                PANEL - below
+            );
+            svg += &text([at + 4.0, above + 12.0], " class=\"mark\" fill=\"#a63a06\"", name);
+        }
+        svg + &self.legend()
+    }
+
+    fn axes(&self, x: &Scale, y: &Scale) -> String {
+        const MIDDLE: &str = " text-anchor=\"middle\"";
+        let [left, right, above, below] = MARGINS;
+        let (bottom, end) = (PANEL - below, WIDTH - right);
+        let mut svg = format!(
+            "<path d=\"M{left} {above}V{bottom}H{end}\" class=\"axis\" fill=\"none\" stroke=\"#888888\"/>\n"
+        );
+        for (tick, label) in x.ticks.iter().zip(self.x.labels(&x.ticks)) {
+            let at = x.place(*tick);
+            svg += &format!("<path d=\"M{at:.1} {bottom}v4\" class=\"axis\" stroke=\"#888888\"/>");
+            svg += &text([at, bottom + 17.0], MIDDLE, &label);
+        }
+        for (tick, label) in y.ticks.iter().zip(self.y.labels(&y.ticks)) {
+            let at = y.place(*tick);
+            svg +=
+                &format!("<path d=\"M{left} {at:.1}H{end}\" class=\"grid\" stroke=\"#eeeeee\"/>");
+            svg += &text([left - 6.0, at + 4.0], " text-anchor=\"end\"", &label);
+        }
+        svg += &text([f64::midpoint(left, end), bottom + 36.0], MIDDLE, &self.x.label);
+        let turned =
+            format!(" transform=\"rotate(-90 16 {:.1})\"{MIDDLE}", f64::midpoint(above, bottom));
+        svg + &text([16.0, f64::midpoint(above, bottom)], &turned, &self.y.label)
+    }
+
+    /// The height of the panel, with its legend.
+    fn height(&self) -> f64 {
+        let names = self.shapes.iter().filter(|shape| shape.name.is_some()).count();
+        PANEL + LEGEND * names.div_ceil(ABREAST) as f64
+    }
+
+    /// The names of shapes, several in a line, below the axis.
+    fn legend(&self) -> String {
+        let [left, right, ..] = MARGINS;
+        let named =
+            self.shapes.iter().filter_map(|shape| Some((shape.colour, shape.name.as_ref()?)));
+        let mut svg = String::new();
+        for (index, (colour, name)) in named.enumerate() {
+            let x = left + (WIDTH - left - right) / ABREAST as f64 * (index % ABREAST) as f64;
+            let y = PANEL + LEGEND * (index / ABREAST) as f64 + 12.0;
+            let line = format!("M{x:.1} {:.1}h12", y - 4.0);
+            svg += &path(colour, &line, "stroke-width=\"3\"");
+            svg += &text([x + 17.0, y], "", name);
+        }
+        svg
+    }
+}
+
+/// A text with these attributes.
+fn text([x, y]: [f64; 2], attributes: &str, text: &str) -> String {
+    format!("<text x=\"{x:.1}\" y=\"{y:.1}\"{attributes}>{}</text>\n", escaped(text))
+}
+
+/// A path in one of the colours.
+fn path(colour: usize, line: &str, attributes: &str) -> String {
+    let class = colour % COLOURS.len();
+    let stroke = COLOURS[class];
+    format!("<path class=\"c{class}\" d=\"{line}\" stroke=\"{stroke}\" {attributes}/>\n")
+}
+
+impl Shape {
+    /// A shape without a name.
+    pub fn new(kind: Kind, colour: usize, points: Vec<[f64; 2]>) -> Self {
+        Self { kind, colour, name: None, points }
+    }
+
+    /// Names the shape in the legend.
+    #[must_use]
+    pub fn named(self, name: impl Into<String>) -> Self {
+        Self { name: Some(name.into()), ..self }
+    }
+
+    fn draw(&self, x: &Scale, y: &Scale) -> String {
+        let is_drawn = |point: &&[f64; 2]| x.has(point[0]) && y.has(point[1]);
+        let points = self.points.iter().filter(is_drawn);
+        let places: Vec<[f64; 2]> = points.map(|p| [x.place(p[0]), y.place(p[1])]).collect();
+        let joined = |places: &[[f64; 2]]| {
+            let words = places.iter().map(|[x, y]| format!("{x:.1} {y:.1}"));
+            format!("M{}", words.collect::<Vec<_>>().join("L"))
+        };
+        if places.is_empty() {
+            return String::new();
+        }
+        let line = match self.kind {
+            Kind::Line | Kind::Faint => joined(&places),
+            Kind::Dots => places.iter().map(|[x, y]| format!("M{x:.1} {y:.1}h0")).collect(),
+            Kind::Bars => {
+                let zero = y.place(0.0);
+                places.iter().map(|[x, y]| format!("M{x:.1} {zero:.1}V{y:.1}")).collect()
+            }
+            Kind::Ranges => places.chunks_exact(2).map(joined).collect(),
+        };
+        let attributes = match self.kind {
+            Kind::Line => "fill=\"none\" stroke-width=\"1.8\"".to_owned(),
+            Kind::Faint => "fill=\"none\" stroke-opacity=\"0.45\"".to_owned(),
+            Kind::Dots => {
+                "stroke-width=\"2.4\" stroke-linecap=\"round\" stroke-opacity=\"0.6\"".to_owned()
+            }
+            Kind::Bars => {
+                let apart = places.windows(2).map(|pair| (pair[1][0] - pair[0][0]).abs());
+                let width = apart.fold(BAR, |width, apart| width.min(0.8 * apart));
+                format!("stroke-width=\"{width:.0}\"")
+            }
+            Kind::Ranges => "stroke-width=\"2\"".to_owned(),
+        };
+        path(self.colour, &line, &attributes)
+    }
+}
+
+/// The approximate number of labels at an axis.
+const TICKS: f64 = 6.0;
+
+/// An axis.
+#[derive(Clone, Debug, Default)]
+pub struct Axis {
+    /// The quantity, with its unit.
+    pub label: String,
+    /// True for a logarithmic axis.
+    pub logarithmic: bool,
+    /// Names in place of numbers, for 0, 1, 2 and so on.
+    pub names: Vec<String>,
+}
+
+impl Axis {
+    /// An axis with equal steps.
+    pub fn linear(label: impl Into<String>) -> Self {
+        Self { label: label.into(), ..Self::default() }
+    }
+
+    /// An axis with equal factors.
+    pub fn logarithmic(label: impl Into<String>) -> Self {
+        Self { logarithmic: true, ..Self::linear(label) }
+    }
+
+    /// The labels at these ticks: the names, or numbers with as many decimals as distinguish them.
+    fn labels(&self, ticks: &[f64]) -> Vec<String> {
+        if !self.names.is_empty() {
+            return self
+                .names
+                .iter()
+                .map(|name| shorten(name, LETTERS / self.names.len()))
+                .collect();
+        }
+        let digits = decimals(ticks);
+        let label = |tick: &f64| {
+            if self.logarithmic { tick.to_string() } else { format!("{tick:.digits$}") }
+        };
+        ticks.iter().map(label).collect()
+    }
+}
+
+/// The scale of an axis.
+#[derive(Clone, Debug)]
+struct Scale {
+    /// The values at both ends, as logarithms if the axis is logarithmic.
+    ends: [f64; 2],
+    /// The positions of both ends, in pixels.
+    places: [f64; 2],
+    logarithmic: bool,
+    /// The values of the labels.
+    ticks: Vec<f64>,
+}
+
+impl Scale {
+    /// A scale with room for all values that can be drawn on it.
+    fn fit(values: impl Iterator<Item = f64>, axis: &Axis, places: [f64; 2]) -> Self {
+        let logarithmic = axis.logarithmic;
+        let shown = values.filter(|value| can_be_drawn(*value, logarithmic));
+        let shown = shown.map(|value| if logarithmic { value.log10() } else { value });
+        let Linear { low, high } = Linear::fit(shown);
+        let last_name = axis.names.len() as f64 - 1.0;
+        let ends = if axis.names.is_empty() { [low, high] } else { [-0.6, last_name + 0.6] };
+        let ticks = match axis.names.len() {
+            0 if logarithmic => powers(ends),
+            0 => round_numbers(ends),
+            names => (0..names).map(|index| index as f64).collect(),
+        };
+        Self { ends, places, logarithmic, ticks }
+    }
+
+    /// True if a value is on the scale.
+    fn has(&self, value: f64) -> bool {
+        can_be_drawn(value, self.logarithmic)
+    }
+
+    /// The position of a value on the scale.
+    fn place(&self, value: f64) -> f64 {
+        let value = if self.logarithmic { value.log10() } else { value };
+        let [low, high] = self.ends;
+        let [first, last] = self.places;
+        first + (last - first) * (value - low) / (high - low)
+    }
+}
+
+/// The number of decimals that distinguishes these round numbers.
+fn decimals(ticks: &[f64]) -> usize {
+    let step = ticks.windows(2).map(|pair| (pair[1] - pair[0]).abs()).fold(f64::INFINITY, f64::min);
+    (0..9).find(|digits| step >= 0.9 * 0.1_f64.powi(*digits)).unwrap_or(9).unsigned_abs() as usize
+}
+
+fn can_be_drawn(value: f64, logarithmic: bool) -> bool {
+    value.is_finite() && (!logarithmic || value > 0.0)
+}
+
+/// Multiples of 1, 2 or 5 times a power of ten.
+#[expect(clippy::cast_possible_truncation, reason = "a power of ten within the range of floats")]
+fn round_numbers([low, high]: [f64; 2]) -> Vec<f64> {
+    let rough = (high - low) / TICKS;
+    let power = 10_f64.powi(rough.log10().floor() as i32);
+    let steps = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power);
+    let step = steps.into_iter().find(|step| *step >= rough).unwrap_or(power);
+    let first = (low / step).ceil();
+    let numbers = (0..20).map(|index| (first + f64::from(index)) * step);
+    // Adding 0.0 turns a negative zero into a positive one.
+    numbers.take_while(|number| *number <= high).map(|number| number + 0.0).collect()
+}
+
+/// Powers of ten, or of two if there would be too few.
+#[expect(clippy::cast_possible_truncation, reason = "a power within the range of floats")]
+fn powers([low, high]: [f64; 2]) -> Vec<f64> {
+    let (first, last) = (low.ceil() as i32, high.floor() as i32);
+    if last - first >= 1 {
+        let step = usize::try_from((last - first) / 8 + 1).unwrap_or(1);
+        return (first..=last).step_by(step).map(|power| 10_f64.powi(power)).collect();
+    }
+    let two = 2_f64.log10();
+    let (first, last) = ((low / two).ceil() as i32, (high / two).floor() as i32);
+    (first..=last).map(|power| 2_f64.powi(power)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn panel() -> Panel {
+        Panel {
+            title: "a < b & \"c\"".to_owned(),
+            x: Axis::linear("time"),
+            y: Axis::logarithmic("error"),
+            shapes: vec![
+                Shape::new(Kind::Line, 0, vec![[0.0, 1.0], [1.0, 10.0], [2.0, 100.0]])
+                    .named("<i>x</i>"),
+                Shape::new(Kind::Dots, 1, vec![[0.5, 2.0], [f64::NAN, 1.0], [1.0, 0.0]]),
+            ],
+            marks: vec![(1.5, "]]>".to_owned())],
+        }
+    }
+
+    #[test]
+    fn names_are_escaped() {
+        let svg = document("</title><script>alert(1)</script>\u{1b}", &[panel()]);
+        assert!(!svg.contains("<script") && !svg.contains("<i>") && !svg.contains('\u{1b}'));
+        assert!(svg.contains("a &#60; b &#38; &#34;c&#34;"));
+        assert_eq!(svg.matches("<g ").count(), 1);
+    }
+
+    #[test]
+    fn points_off_the_axis_are_not_drawn() {
+        let svg = document("t", &[panel()]);
+        assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+        // Of three dots, one is on the axis.
+        assert_eq!(svg.matches("h0").count(), 1);
+    }
+
+    #[test]
+    fn empty_panel_is_drawn_without_shapes() {
+        let svg = document("t", &[Panel::default()]);
+        assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+    }
+
+    fn scale(values: &[f64], axis: &Axis) -> Scale {
+        Scale::fit(values.iter().copied(), axis, [0.0, 100.0])
+    }
+
+    #[test]
+    fn scale_covers_all_values_with_round_ticks() {
+        let scale = scale(&[15.2, 19.5], &Axis::linear("ns"));
+        assert!(scale.place(15.2) > 0.0 && scale.place(19.5) < 100.0);
+        assert_eq!(scale.ticks, [16.0, 17.0, 18.0, 19.0]);
+        assert_eq!(decimals(&scale.ticks), 0);
+        assert_eq!(decimals(&[0.05, 0.1, 0.15]), 2);
+    }
+
+    #[test]
+    fn logarithmic_scale_has_equal_steps_for_equal_factors() {
+        let scale = scale(&[1.0, 10.0, 100.0], &Axis::logarithmic("iterations"));
+        let [a, b, c] = [1.0, 10.0, 100.0].map(|value| scale.place(value));
+        assert!(((b - a) - (c - b)).abs() < 1e-9);
+        assert_eq!(scale.ticks, [1.0, 10.0, 100.0]);
+        assert!(!scale.has(0.0) && !scale.has(-1.0) && !scale.has(f64::INFINITY));
+    }
+
+    #[test]
+    fn scale_accepts_one_value_or_none() {
+        for values in [&[][..], &[3.0], &[0.0], &[f64::NAN]] {
+            for axis in [Axis::linear("x"), Axis::logarithmic("x")] {
+                let scale = scale(values, &axis);
+                assert!(scale.place(3.0).is_finite());
+                assert!(scale.ticks.len() < 20);
+            }
+        }
+    }
+}
