@@ -1,13 +1,18 @@
 //! Writes commands for the runner of GitHub Actions: annotations, and a stop command that keeps the
 //! output of benchmarks from being read as commands.
 
-use crate::verdict::VerdictKind;
 use std::fmt;
 
-use super::{Comparison, Definition, Places, Row, comparison::Change};
+use super::{Definition, Places};
 use crate::{
     escape::escape_untrusted,
-    report::quantity::{changed, range, value},
+    model::FailedTarget,
+    report::{
+        compare::{Comparison, Row},
+        impact::function,
+        quantity::{changed_within, value},
+    },
+    verdict::VerdictKind,
 };
 
 /// The number of annotations that GitHub shows for a step.
@@ -51,13 +56,13 @@ pub fn annotations(comparison: &Comparison, advisory: bool, places: &Places) -> 
         let is_told =
             |row: &&Row| matches!(row.verdict, VerdictKind::Regressed | VerdictKind::Failed);
         let mut rows: Vec<&Row> = one.benchmarks.iter().filter(is_told).collect();
-        let size = |row: &Row| row.change.map_or(0.0, Change::estimate);
+        let size = |row: &Row| row.estimate().unwrap_or(0.0);
         rows.sort_by(|a, b| a.verdict.cmp(&b.verdict).then(size(b).total_cmp(&size(a))));
         for row in rows {
             let name = row.name(&names);
             let has_failed = row.verdict == VerdictKind::Failed;
-            let functions = row.functions();
-            let place = functions.iter().find_map(|function| places.find(&function.name));
+            let mut functions = row.impact.iter().flat_map(|impact| &impact.functions);
+            let place = functions.find_map(|function| places.find(function.name.as_str()));
             let level = if advisory && !has_failed { Level::Warning } else { Level::Error };
             let title = format!("benchmark {}{against}", row.verdict.name());
             let message = if has_failed {
@@ -67,13 +72,13 @@ pub fn annotations(comparison: &Comparison, advisory: bool, places: &Places) -> 
             };
             all.push(Annotation { level, place, title, message });
         }
-        let failed = one.failed_targets.iter().map(|failed| Annotation {
+        let failed = |FailedTarget { target, error }: &FailedTarget| Annotation {
             level: Level::Error,
             place: None,
             title: "bench target failed".to_owned(),
-            message: format!("{}/{}: {}", failed.package, failed.target, failed.error),
-        });
-        all.extend(failed);
+            message: format!("{target}: {error}"),
+        };
+        all.extend(one.failed_targets.iter().map(failed));
     }
     let more = all.len().saturating_sub(MOST_ANNOTATIONS);
     all.truncate(MOST_ANNOTATIONS);
@@ -87,16 +92,14 @@ pub fn annotations(comparison: &Comparison, advisory: bool, places: &Places) -> 
 /// `+5.00 % (+4.10 .. +5.90), 10.00 ns -> 10.50 ns; it executes fold (new, 90 bytes)`.
 fn message(row: &Row) -> String {
     let mut text = String::new();
-    if let Some(change) = row.change {
-        text += &changed(change.estimate());
-        let interval = change.low.zip(change.high).map(|(low, high)| range(low, high));
-        text += &interval.map(|interval| format!(" ({interval})")).unwrap_or_default();
+    if let Some(change) = row.change.as_ref().map(|change| change.change) {
+        text += &changed_within(change.estimate, change.low, change.high);
     }
     if let Some(([base, head], unit)) = row.values() {
         text += &format!(", {} -> {}", value(base, unit), value(head, unit));
     }
-    if let Some(function) = row.functions().first() {
-        text += &format!("; it executes {} ({})", function.name, function.sizes());
+    if let Some(first) = row.impact.iter().flat_map(|impact| &impact.functions).next() {
+        text += &format!("; it executes {}", function(first).plain());
     }
     text
 }

@@ -1,9 +1,9 @@
 //! Words the results of a comparison for continuous integration. Pure: from the JSON of `compare`
 //! and the variables of the service to texts.
 //!
-//! All texts come from the [`Comparison`] that is read back from JSON, even if the comparison was
-//! just made. A comparison from the job of a fork is therefore reported in the same way, and none
-//! of its text is markup or a command.
+//! All texts come from the [`Comparison`] that `compare` writes as JSON, even if it was just made. A
+//! comparison from the job of a fork is therefore reported in the same way, and none of its text is
+//! markup or a command.
 
 mod annotations;
 mod comment;
@@ -23,7 +23,7 @@ mod tests;
 
 pub use annotations::{Annotation, Level, MOST_ANNOTATIONS, annotations, resume, stop};
 pub use comment::{Comment, marker};
-pub use comparison::{Comparison, LARGEST, Row};
+pub use comparison::LARGEST;
 pub use definition::{Definition, Places};
 pub use environment::{Base, CiEnvironment, Provider};
 pub use event::{Event, WorkflowRun};
@@ -31,3 +31,5 @@ pub use junit::junit;
 pub use merge::merge;
 pub use outputs::{Outputs, outputs};
 pub use page::{COMMENT_ROOM, Links, SUMMARY_ROOM, page, short_page};
+
+pub use crate::report::compare::Comparison;

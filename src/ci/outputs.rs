@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
-use super::Comparison;
-use crate::error::{Error, Exit};
+use crate::{
+    error::{Error, Exit},
+    report::compare::Comparison,
+};
 
 /// The results that later steps need.
 #[derive(Clone, Copy, Debug)]
@@ -31,9 +33,9 @@ pub fn outputs(outputs: &Outputs<'_>) -> String {
     };
     let lines = [
         ("verdict", verdict),
-        ("regressed", total(|one| one.counts().regressed).to_string()),
-        ("improved", total(|one| one.counts().improved).to_string()),
-        ("inconclusive", total(|one| one.counts().inconclusive).to_string()),
+        ("regressed", total(|one| one.counts.regressed).to_string()),
+        ("improved", total(|one| one.counts.improved).to_string()),
+        ("inconclusive", total(|one| one.counts.inconclusive).to_string()),
         ("exit-code", (*exit as u8).to_string()),
         ("report", report.display().to_string().replace(['\n', '\r'], " ")),
     ];

@@ -14,8 +14,16 @@ use super::{
     testing::{comparison, document, row},
 };
 use crate::{
+    compare::Outcome,
     error::{Error, Exit},
-    verdict::ExitPolicy,
+    model::Metric,
+    report::{
+        Report as _,
+        compare::ComparisonReport,
+        testing::{benchmark, counted, decided_row, given, inconclusive, version},
+    },
+    stats::{Criteria, Verdict},
+    verdict::{DecidedRow, ExitPolicy, Repetition},
 };
 
 fn comment(comparison: &Comparison) -> Comment {
@@ -184,6 +192,53 @@ fn outputs_have_counts_and_the_exit_code() {
     assert!(outputs(&results).starts_with("verdict=error\nregressed=0\n"));
 }
 
+/// A report on a time and on two counts, of which only the time affects the exit code.
+fn counted_beside_times() -> ComparisonReport {
+    let [instructions, allocations] = [Metric::instructions(), Metric::allocations()];
+    let rows = vec![
+        decided_row("a", 240.8, &[1.0], 0.02, 0.003),
+        counted(&instructions, "a", 100.0, 120.0),
+        counted(&allocations, "a", 0.0, 3.0),
+        inconclusive("b", Repetition::Builds, 30, 0.0099),
+        DecidedRow::without_metric(&benchmark("c"), Verdict::Identical),
+    ];
+    let versions = [version("main", 'a'), version("HEAD", 'b')];
+    let outcome = Outcome { rows, ..Outcome::new(versions, Criteria::default()) };
+    ComparisonReport::new(outcome, ExitPolicy::default(), given("compare main HEAD"))
+}
+
+#[test]
+fn written_comparison_is_read_back_with_primary_rows() {
+    let report = counted_beside_times();
+    let written = report.json().unwrap();
+    let read = Comparison::parse(&written).unwrap();
+    let primary: Vec<bool> = read.benchmarks.iter().map(|row| row.primary).collect();
+    assert_eq!(primary, [true, false, false, true, true]);
+    assert_eq!(read.to_json().unwrap(), written);
+    assert_eq!(read.benchmarks[2].estimate(), Some(f64::INFINITY));
+}
+
+#[test]
+fn row_that_is_not_primary_does_not_fail_the_job() {
+    let report = counted_beside_times();
+    let policy = ExitPolicy::default();
+    let mut read = Comparison::parse(&report.json().unwrap()).unwrap();
+    assert_eq!(read.exit(&policy), Exit::Success);
+    assert_eq!(read.exit(&policy), report.outcome.exit(&policy));
+    let exit_code = |comparison: &Comparison| {
+        let exit = comparison.exit(&policy);
+        outputs(&Outputs { result: Ok(comparison), exit, report: Path::new("r") })
+    };
+    assert!(exit_code(&read).contains("regressed=2\nimproved=0\n"), "{}", exit_code(&read));
+    assert!(exit_code(&read).contains("exit-code=0\n"));
+    read.partition = Some("hash:1/1".parse().unwrap());
+    let merged = super::merge(&[read.clone()]).unwrap();
+    assert_eq!(merged.exit(&policy), Exit::Success);
+    read.benchmarks[1].primary = true;
+    assert!(exit_code(&read).contains("exit-code=1\n"));
+    assert_eq!(super::merge(&[read]).unwrap().exit(&policy), Exit::Regression);
+}
+
 #[test]
 fn parse_rejects_what_compare_does_not_write() {
     let refused = |change: &dyn Fn(&mut Value)| {
@@ -197,6 +252,7 @@ fn parse_rejects_what_compare_does_not_write() {
             "schema version",
         ),
         (&|it| it["head"]["commit"] = json!("main"), "hexadecimal"),
+        (&|it| it["head"]["tree"] = json!("x"), "hexadecimal"),
         (&|it| it["base"]["commit"] = json!("<b>".repeat(40)), "hexadecimal"),
         (&|it| it["benchmarks"][0]["verdict"] = json!("lovely"), "another form"),
         (&|it| it["benchmarks"][0]["base"]["value"] = json!(1e40), "too large"),

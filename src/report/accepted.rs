@@ -1,7 +1,7 @@
 //! Reports accepted slowdowns that no longer change a verdict.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{
     escape::escape_untrusted,
@@ -51,18 +51,19 @@ const fn why(why: Idle) -> &'static str {
 }
 
 /// An entry of .rbench/accepted.toml that changes no verdict any more.
-#[derive(Serialize, JsonSchema)]
-pub struct IdleFields<'r> {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct UnusedAcceptance {
     #[serde(flatten)]
-    id: &'r Benchmark,
-    metric: &'r str,
+    benchmark: Benchmark,
+    metric: String,
     #[schemars(regex(pattern = OBJECT_ID))]
-    commit: &'r str,
+    commit: String,
     why: Idle,
 }
 
-impl<'r> From<&'r IdleAcceptance> for IdleFields<'r> {
-    fn from(IdleAcceptance { benchmark, metric, commit, why }: &'r IdleAcceptance) -> Self {
-        Self { id: benchmark.into(), metric: &metric.name, commit, why: *why }
+impl From<&IdleAcceptance> for UnusedAcceptance {
+    fn from(IdleAcceptance { benchmark, metric, commit, why }: &IdleAcceptance) -> Self {
+        let (benchmark, metric, commit) = (benchmark.clone(), metric.name.clone(), commit.clone());
+        Self { benchmark, metric, commit, why: *why }
     }
 }

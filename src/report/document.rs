@@ -6,7 +6,7 @@
 //! its words come from a commit, a benchmark or a machine.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{prose::capitalised, style::Role, table::Table};
 
@@ -83,7 +83,7 @@ pub struct Verbatim {
 }
 
 /// A command and its purpose.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Step {
     /// The command, to run in the project.
     pub command: String,

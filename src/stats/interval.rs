@@ -1,9 +1,10 @@
 //! The interval of one version: the range of its value over all possible layouts. Pure.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{
+    comparison::or_infinite,
     components::Components,
     distribution::{normal_quantile, t_quantile},
     error::StatsError,
@@ -11,16 +12,18 @@ use super::{
 };
 
 /// An estimate with its closed interval. In JSON, an infinite one is null.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Interval {
     /// The estimate, in the metric's unit.
-    #[serde(rename = "estimate")]
+    #[serde(rename = "estimate", deserialize_with = "or_infinite")]
     #[schemars(with = "Option<f64>")]
     pub center: f64,
     /// The lower end.
+    #[serde(deserialize_with = "or_infinite")]
     #[schemars(with = "Option<f64>")]
     pub low: f64,
     /// The upper end.
+    #[serde(deserialize_with = "or_infinite")]
     #[schemars(with = "Option<f64>")]
     pub high: f64,
 }

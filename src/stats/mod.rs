@@ -74,7 +74,7 @@ pub use achieved_power::{ABOVE_MIN_EFFECT, More, Power};
 pub use alpha_spending::{AlphaSpending, discoveries};
 pub use analysis::{Analysis, Decider, Decision};
 pub use assessment::Assessment;
-pub use comparison::{Change, Comparison, Direction};
+pub use comparison::{Change, Comparison, Direction, or_infinite};
 pub use components::{Components, LayoutTest, Levels, Weights};
 pub use counted::{apart_by_chance, counts_needed, decide_counts, times_counted, varies};
 pub use criteria::{CountLimits, Criteria};

@@ -172,14 +172,12 @@ impl<'c> Job<'c> {
     /// Publishes a comparison: reports, summary, outputs, annotations and comment.
     pub fn publish(
         &mut self,
-        document: &str,
+        comparison: &Comparison,
         exit: Exit,
         advisory: bool,
         places: &Places,
     ) -> Result<()> {
-        let comparison = Comparison::parse(document)?;
-        let comparison = &comparison;
-        self.write(COMPARISON, document)?;
+        self.write(COMPARISON, &comparison.to_json()?)?;
         self.write(JUNIT, &junit(comparison)?)?;
         if self.environment.provider == Provider::Github {
             self.command(&annotations(comparison, advisory, places))?;

@@ -22,7 +22,6 @@ use crate::{
     error::{Exit, Result},
     process::{Interrupt, SavedHandler},
     project::Project,
-    report::Report as _,
 };
 
 /// Compares, or runs a subcommand.
@@ -74,7 +73,7 @@ fn compare_and_publish(args: &CompareArgs, job: &mut Job<'_>, console: &Console)
     if !args.stored {
         announcement::finished(console, start);
     }
-    job.publish(&report.json()?, exit, ignores_regressions, &places)?;
+    job.publish(&report.comparison(), exit, ignores_regressions, &places)?;
     Ok(exit)
 }
 
@@ -98,14 +97,15 @@ fn merged(args: &CiMergeArgs) -> Result<Exit> {
         let parts: Vec<String> =
             args.files.iter().map(|path| comment::read(path)).collect::<Result<_>>()?;
         job.clear()?;
-        let document = ci::merge(&parts)?;
-        let comparison = Comparison::parse(&document)?;
+        let parts: Vec<Comparison> =
+            parts.iter().map(|part| Comparison::parse(part)).collect::<Result<_>>()?;
+        let comparison = ci::merge(&parts)?;
         let policy = compare::policy_of_flag(args.fail_on);
         let exit = comparison.exit(&policy);
         let page = ci::page(&comparison, &job.environment.links, ci::SUMMARY_ROOM);
         Console::result(&page)?;
         job.write(REPORT, &page)?;
-        job.publish(&document, exit, policy.ignores_regressions, &Places::default())?;
+        job.publish(&comparison, exit, policy.ignores_regressions, &Places::default())?;
         Ok(exit)
     })();
     if let Err(error) = &result {

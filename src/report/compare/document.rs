@@ -56,7 +56,7 @@ impl ComparisonReport {
 
     /// One comparison.
     fn part(&self, medium: Medium) -> Vec<Block> {
-        let verdicts = Text::new().styled(Role::Head, self.verdicts_text());
+        let verdicts = Text::new().styled(Role::Head, self.outcome.counts().all_words());
         let means = self.mean_texts().map(Text::from);
         let mut blocks: Vec<Block> =
             Block::paragraph(std::iter::once(verdicts).chain(means)).into_iter().collect();
@@ -117,13 +117,9 @@ impl ComparisonReport {
         blocks.extend(reasons.map(|list| Block::Details("the reasons".into(), vec![list])));
         let table = Block::table(self.table(&calm, true));
         blocks.extend(table.map(|table| {
-            let counts = quiet.map(|kind| (self.with_verdict(kind).count(), kind.name()));
-            let counts = counts.iter().filter(|(count, _)| *count > 0);
-            let counts: Vec<String> =
-                counts.map(|(count, word)| format!("{count} {word}")).collect();
             let notes = Block::list(others.into_iter().map(|note| note.text));
             let inner = std::iter::once(table).chain(notes).collect();
-            Block::Details(counts.join(", ").into(), inner)
+            Block::Details(self.outcome.counts().words(&quiet).into(), inner)
         }));
         blocks.extend(Block::list(self.remarks()));
         blocks

@@ -1,12 +1,12 @@
 //! The report of `compare`: every benchmark of two versions with its verdict.
 
 mod advice;
+mod comparison;
 mod counted;
 mod dependencies;
 mod document;
 mod html;
 mod impact;
-pub(super) mod json;
 mod notes;
 mod overall;
 mod summary;
@@ -14,14 +14,18 @@ mod warning;
 
 use std::rc::Rc;
 
+pub use comparison::{Comparison, Row};
 pub(super) use dependencies::dependencies_note;
 pub(super) use html::page_of;
+pub use impact::{ImpactRow, impact_notes};
 pub use overall::GeometricMean;
-pub(super) use warning::{WarningFields, sentence as warning_sentence};
+pub(super) use warning::sentence as warning_sentence;
+pub use warning::{WarningFields, WarningKind};
 
 use super::{
     Report,
     document::{Document, Medium},
+    json,
 };
 use crate::{compare::Outcome, error::Result, shell::CommandLine, verdict::ExitPolicy};
 
@@ -67,7 +71,7 @@ impl Report for ComparisonReport {
     }
 
     fn json(&self) -> Result<String> {
-        self.write_json()
+        json::text(&self.comparison())
     }
 
     fn html(&self) -> Result<String> {

@@ -1,7 +1,7 @@
 //! The warnings of a comparison, as sentences and as values.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::ComparisonReport;
 use crate::{
@@ -20,19 +20,19 @@ const MOST_AMOUNTS: usize = 3;
 const LONGEST_NAME: usize = 60;
 
 /// Something that makes the results less certain.
-#[derive(Serialize, JsonSchema)]
-pub(in crate::report) struct WarningFields {
-    pub(super) kind: WarningKind,
-    pub(super) text: String,
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct WarningFields {
+    pub(crate) kind: WarningKind,
+    pub(crate) text: String,
     /// The number in the text: load per core; shares of CPU time or of executions (0.05 is 5 %); CPUs; seconds; distinct
     /// builds; the share of functions at the same address; benchmarks.
-    pub(super) value: Option<f64>,
+    value: Option<f64>,
 }
 
 /// The kind of a warning.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(in crate::report) enum WarningKind {
+pub enum WarningKind {
     Load,
     OtherProcesses,
     StolenTime,
@@ -90,6 +90,11 @@ impl ComparisonReport {
     /// The reasons why the comparison is less certain, as sentences.
     pub fn warning_sentences(&self) -> Vec<String> {
         self.outcome.warnings.iter().map(|warning| self.warning_text(warning)).collect()
+    }
+
+    /// A warning for programs, with the suggested command at the end of its text.
+    pub(super) fn warning_fields(&self, warning: &Warning) -> WarningFields {
+        WarningFields { text: self.warning_text(warning), ..warning.into() }
     }
 
     /// A warning as a sentence, with the suggested command at its end.

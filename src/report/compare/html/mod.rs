@@ -99,7 +99,7 @@ impl ComparisonReport {
             summary: escape_untrusted(&head.summary).into_owned(),
             sections,
         };
-        page(&title, &rendered(&body)?, &file, Some(&self.write_json()?))
+        page(&title, &rendered(&body)?, &file, Some(&self.json()?))
     }
 
     /// A section of a page on these two versions; `id` must be unique on the page.

@@ -239,7 +239,7 @@ fn shares_note(stage: Option<&DecidedStage>) -> Option<String> {
 
 /// The changed functions that a benchmark executes, and a note on the rest of the impact.
 fn reached_functions(row: &DecidedRow, kind: VerdictKind) -> (Vec<String>, Option<String>) {
-    let Some(impact) = row.impact.as_ref().filter(|_| is_shown(row)) else {
+    let Some(impact) = row.impact.as_ref().filter(|_| is_shown(kind)) else {
         return (Vec::new(), None);
     };
     if impact.functions.len() <= 1 {
