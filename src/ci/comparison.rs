@@ -7,7 +7,6 @@ use crate::{
     report::{
         SCHEMA_VERSION,
         compare::{Comparison, Row},
-        json,
         names::{Names, with_metric},
     },
     verdict::{Counts, ExitPolicy, VerdictKind},
@@ -46,11 +45,6 @@ impl Comparison {
         comparison.both().try_for_each(Self::check).map_err(|reason| refused(&reason))?;
         comparison.recount();
         Ok(comparison)
-    }
-
-    /// The document that [`parse`](Self::parse) reads.
-    pub fn to_json(&self) -> Result<String> {
-        json::text(self)
     }
 
     fn check(&self) -> Result<(), String> {

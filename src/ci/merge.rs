@@ -6,9 +6,10 @@ use std::collections::{BTreeSet, HashSet};
 use serde::Serialize;
 
 use crate::{
+    compare::Warning,
     error::{Error, Exit, Result},
     model::{Partition, Version},
-    report::compare::{Comparison, GeometricMean, WarningKind},
+    report::compare::{Comparison, GeometricMean},
     verdict::VerdictKind,
 };
 
@@ -81,7 +82,7 @@ fn merged(parts: &[&Comparison]) -> Result<Comparison, String> {
     let mut warnings = joined(parts, |part| &part.warnings);
     if benchmarks.iter().any(|row| row.verdict != VerdictKind::Skipped) {
         // A single part may be empty.
-        warnings.retain(|warning| warning.kind != WarningKind::NothingCompared);
+        warnings.retain(|one| one.warning != Warning::NothingCompared);
     }
     let means: Vec<(&[GeometricMean], usize)> = parts
         .iter()

@@ -5,7 +5,6 @@
 //! comparison from the job of a fork is therefore reported in the same way, and none of its text is
 //! markup or a command.
 
-mod annotations;
 mod comment;
 mod comparison;
 mod definition;
@@ -13,15 +12,14 @@ mod environment;
 mod event;
 mod junit;
 mod merge;
-mod outputs;
 mod page;
+mod runner;
 
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
 mod tests;
 
-pub use annotations::{Annotation, Level, MOST_ANNOTATIONS, annotations, resume, stop};
 pub use comment::{Comment, marker};
 pub use comparison::LARGEST;
 pub use definition::{Definition, Places};
@@ -29,7 +27,9 @@ pub use environment::{Base, CiEnvironment, Provider};
 pub use event::{Event, WorkflowRun};
 pub use junit::junit;
 pub use merge::merge;
-pub use outputs::{Outputs, outputs};
 pub use page::{COMMENT_ROOM, Links, SUMMARY_ROOM, page, short_page};
+pub use runner::{
+    Annotation, Level, MOST_ANNOTATIONS, Outputs, annotations, outputs, resume, stop,
+};
 
 pub use crate::report::compare::Comparison;

@@ -3,11 +3,12 @@
 //! mention, a link or markup.
 
 use crate::{
+    compare::Warning,
     escape::escape_untrusted,
     impact::Impact,
     model::{Benchmark, FailedTarget, Version},
     report::{
-        compare::{Comparison, ImpactRow, Row, WarningFields, WarningKind, impact_notes},
+        compare::{Comparison, ImpactRow, Row, WarningFields, impact_notes},
         document::{Block, Document, Text},
         names::Names,
         quantity::{changed, count, exact, range, value},
@@ -110,7 +111,7 @@ impl Comparison {
             others.into_iter().filter(|row| row.verdict < VerdictKind::Unaffected).collect();
 
         // Without this warning, verdicts would be misread.
-        let is_first = |warning: &&WarningFields| warning.kind == WarningKind::DifferentWork;
+        let is_first = |one: &&WarningFields| matches!(one.warning, Warning::DifferentWork { .. });
         let (first, warnings): (Vec<_>, Vec<_>) = self.warnings.iter().partition(is_first);
         let quoted = |warning: &&WarningFields| quoted(&warning.text);
         let mut blocks = vec![Block::Paragraph(self.sentences())];

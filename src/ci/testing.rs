@@ -150,7 +150,7 @@ pub fn hostile(text: &str) -> Comparison {
     let mut document = document(&rows);
     document["added"] = json!([name]);
     document["removed"] = json!([name]);
-    document["warnings"] = json!([{ "kind": "load", "text": text }]);
+    document["warnings"] = json!([{ "kind": "battery", "text": text }]);
     document["failed_targets"] = json!([{ "package": text, "target": text, "error": text }]);
     for version in ["base", "head"] {
         document[version]["revision"] = json!(text);

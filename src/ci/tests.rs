@@ -54,8 +54,10 @@ fn page_lists_the_largest_regression_first() {
 #[test]
 fn page_has_the_different_work_warning_above_the_table() {
     let mut document = document(&[row("a", "regressed", 0.1)]);
-    let warning = |kind: &str| json!({ "kind": kind, "text": format!("because of {kind}") });
-    document["warnings"] = json!([warning("load"), warning("different_work")]);
+    document["warnings"] = json!([
+        { "kind": "load", "per_core": 2.0, "text": "because of load" },
+        { "kind": "different_work", "benchmarks": [], "text": "because of different_work" },
+    ]);
     let comparison = Comparison::parse(&document.to_string()).unwrap();
     let text = page(&comparison, &Links::default(), COMMENT_ROOM);
     let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("no {part}: {text}"));

@@ -8,7 +8,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{prose::capitalised, style::Role, table::Table};
+use super::{
+    prose::capitalised,
+    style::{Kind, Role},
+    table::Table,
+};
 
 /// The medium that shows a document. The tree is the same everywhere, with two exceptions: a report
 /// may leave out of a pull request what only a terminal or a page has room for, and it draws plots
@@ -105,20 +109,6 @@ pub(super) struct Span {
     pub text: String,
     pub role: Role,
     pub kind: Kind,
-}
-
-/// The kind of a span, which decides its markup.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// Words of a sentence.
-    #[default]
-    Words,
-    /// The name of a benchmark, a function, a version or a file.
-    Name,
-    /// A command. A terminal keeps it on one line, to be copied.
-    Command,
-    /// Quoted, possibly untrusted text.
-    Quote,
 }
 
 impl Document {

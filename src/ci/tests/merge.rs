@@ -18,7 +18,7 @@ fn part(number: u32, of: u32, rows: &[Value]) -> Value {
     part["partition"] = json!({ "part": number, "of": of });
     part["failed_targets"] = json!([{ "package": "p", "target": "t", "error": "broken" }]);
     part["machine"] = json!(machine());
-    part["warnings"] = json!([{ "kind": "load", "text": "busy" }]);
+    part["warnings"] = json!([{ "kind": "battery", "text": "busy" }]);
     part
 }
 
@@ -82,7 +82,7 @@ fn merge_drops_the_warning_of_an_empty_part() {
     empty["warnings"] = json!([{ "kind": "nothing_compared", "text": "nothing" }]);
     let merged = merged(&[first, empty]).unwrap();
     assert_eq!(merged["warnings"].as_array().unwrap().len(), 1);
-    assert_eq!(merged["warnings"][0]["kind"], "load");
+    assert_eq!(merged["warnings"][0]["kind"], "battery");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{ComparisonReport, GeometricMean, WarningFields};
 use crate::{
     compare::ComparedExperiment,
+    error::Result,
     impact::Impact,
     model::{
         BenchTarget, Benchmark, DependencyChange, FailedTarget, Machine, Partition, SampleSizes,
@@ -16,7 +17,7 @@ use crate::{
         accepted::UnusedAcceptance,
         date,
         document::Step,
-        json::{Change, Estimate, Measured},
+        json::{self, Change, Estimate, Measured},
         reason::Reason,
         shares::Shares,
     },
@@ -166,6 +167,13 @@ pub struct Stage {
     /// The smallest relative increase that builds with this variance flag with a power of 80 %;
     /// null for rules of unknown power.
     smallest_flagged: Option<f64>,
+}
+
+impl Comparison {
+    /// The comparison as JSON.
+    pub fn to_json(&self) -> Result<String> {
+        json::text(self)
+    }
 }
 
 impl ComparisonReport {

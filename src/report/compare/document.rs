@@ -6,8 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     ComparisonReport,
     counted::has_metric,
-    dependencies_note,
-    notes::{ground, list},
+    notes::{dependencies_note, ground, list},
     summary::name,
     warning::sentence,
 };
@@ -166,7 +165,7 @@ impl ComparisonReport {
         remarks
     }
 
-    fn warning_blocks(&self, warnings: &[Warning]) -> Vec<Block> {
+    pub(super) fn warning_blocks(&self, warnings: &[Warning]) -> Vec<Block> {
         let block =
             |warning: &Warning| Block::Warning(sentence(warning).into(), self.advised(warning));
         warnings.iter().map(block).collect()
@@ -316,6 +315,13 @@ impl ComparisonReport {
         table
     }
 
+    /// The value of a version, and the half-width of its interval.
+    pub(super) fn value(&self, summary: &Summary) -> (String, String) {
+        let interval = Interval::three_level(summary, self.outcome.criteria.confidence);
+        let value = quantity::value_of_metric(summary.values().mean, summary.metric().unit);
+        (value, interval.as_ref().map_or_else(|_| String::new(), quantity::plus_minus))
+    }
+
     fn cells(&self, names: &Names<'_>, row: &DecidedRow, names_metrics: bool) -> Vec<Cell> {
         let kind = VerdictKind::new(&row.verdict);
         let metric = row.metric.as_ref().filter(|_| names_metrics);
@@ -324,10 +330,8 @@ impl ComparisonReport {
         if let Some(stage) = row.decisive() {
             let change = stage.assessment.change;
             for summary in &stage.summaries {
-                let unit = summary.metric().unit;
-                let interval = Interval::three_level(summary, self.outcome.criteria.confidence);
-                cells.push(Cell::from(quantity::value_of_metric(summary.values().mean, unit)));
-                cells.push(interval.as_ref().map_or_else(|_| Cell::default(), half_width));
+                let (value, interval) = self.value(summary);
+                cells.extend([Cell::from(value), Cell::from(interval)]);
             }
             cells.push(Cell::styled(kind.role(), changed(change.estimate)));
             cells.push(Cell::from(quantity::range(change.low, change.high)));
@@ -405,8 +409,4 @@ fn builds(row: &DecidedRow) -> String {
 /// The shares of the variance of the change.
 fn shares_cell(stage: &DecidedStage) -> Cell {
     Cell::from(shares::text(Shares::change_shares(stage)))
-}
-
-fn half_width(interval: &Interval) -> Cell {
-    Cell::from(quantity::plus_minus(interval))
 }

@@ -3,7 +3,6 @@
 mod advice;
 mod comparison;
 mod counted;
-mod dependencies;
 mod document;
 mod html;
 mod impact;
@@ -15,17 +14,16 @@ mod warning;
 use std::rc::Rc;
 
 pub use comparison::{Comparison, Row};
-pub(super) use dependencies::dependencies_note;
 pub(super) use html::page_of;
 pub use impact::{ImpactRow, impact_notes};
+pub(super) use notes::dependencies_note;
 pub use overall::GeometricMean;
+pub use warning::WarningFields;
 pub(super) use warning::sentence as warning_sentence;
-pub use warning::{WarningFields, WarningKind};
 
 use super::{
     Report,
     document::{Document, Medium},
-    json,
 };
 use crate::{compare::Outcome, error::Result, shell::CommandLine, verdict::ExitPolicy};
 
@@ -71,7 +69,7 @@ impl Report for ComparisonReport {
     }
 
     fn json(&self) -> Result<String> {
-        json::text(&self.comparison())
+        self.comparison().to_json()
     }
 
     fn html(&self) -> Result<String> {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{ComparisonReport, summary::name};
 use crate::{
     elf::{ChangedFunction, FunctionDiff, SizedFunction},
-    model::{Benchmark, InterleavingUnavailable},
+    model::{Benchmark, DependencyChange, InterleavingUnavailable},
     report::{
         diff::label,
         escape::escape_untrusted,
@@ -24,6 +24,9 @@ const LONGEST_NAME: usize = 60;
 
 /// The number of different functions of a bench target up to which they are named.
 const MOST_FUNCTIONS: usize = 3;
+
+/// The maximum number of packages named.
+const MOST_PACKAGES: usize = 5;
 
 impl ComparisonReport {
     /// The evidence of changes that the table shows completely, each kind with its benchmarks:
@@ -301,4 +304,32 @@ pub(super) fn list(names: impl Iterator<Item = String>) -> String {
     let shown: Vec<String> = shown.collect();
     let more = names.len() - shown.len();
     if more == 0 { shown.join(", ") } else { format!("{} and {more} more", shown.join(", ")) }
+}
+
+/// The packages with different versions, if there are any, not yet [escaped](crate::escape): `serde
+/// 1.0.1 -> 1.0.2, new: foo 0.3.0`.
+pub fn dependencies_note(dependencies: &[DependencyChange]) -> Option<String> {
+    let versions = |versions: &[String]| versions.join(" and ");
+    let (mut changed, mut added, mut removed) = (Vec::new(), Vec::new(), Vec::new());
+    for DependencyChange { name, base, head } in dependencies {
+        match (&base[..], &head[..]) {
+            ([], head) => added.push(format!("{name} {}", versions(head))),
+            (base, []) => removed.push(format!("{name} {}", versions(base))),
+            (base, head) => {
+                changed.push(format!("{name} {} -> {}", versions(base), versions(head)));
+            }
+        }
+    }
+    let mut room = MOST_PACKAGES;
+    let mut parts = Vec::new();
+    for (what, mut packages) in [("", changed), ("new: ", added), ("removed: ", removed)] {
+        packages.truncate(room);
+        room -= packages.len();
+        if !packages.is_empty() {
+            parts.push(format!("{what}{}", packages.join(", ")));
+        }
+    }
+    let more = dependencies.len().saturating_sub(MOST_PACKAGES);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    (!parts.is_empty()).then(|| parts.join(", ") + &more)
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ComparisonReport;
 use crate::{
-    compare::Warning,
+    compare::{ChangedWork, Warning},
     model::{Benchmark, Disturbance, MANY_SWITCHES, Throughput},
     report::{
         escape::escape_untrusted,
@@ -22,40 +22,15 @@ const LONGEST_NAME: usize = 60;
 /// Something that makes the results less certain.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct WarningFields {
-    pub(crate) kind: WarningKind,
+    #[serde(flatten)]
+    pub(crate) warning: Warning,
+    /// The warning for people.
     pub(crate) text: String,
-    /// The number in the text: load per core; shares of CPU time or of executions (0.05 is 5 %); CPUs; seconds; distinct
-    /// builds; the share of functions at the same address; benchmarks.
-    value: Option<f64>,
-}
-
-/// The kind of a warning.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum WarningKind {
-    Load,
-    OtherProcesses,
-    StolenTime,
-    Governor,
-    Battery,
-    Quota,
-    Throttled,
-    Preempted,
-    ClockSet,
-    EqualBuilds,
-    OtherAddresses,
-    ChangingIds,
-    FunctionsUnknown,
-    DifferentWork,
-    NothingCompared,
-    AcrossExperiments,
-    NotComparableAcrossExperiments,
-    DifferentConditions,
 }
 
 impl From<&Warning> for WarningFields {
     fn from(warning: &Warning) -> Self {
-        Self { kind: warning.kind(), text: sentence(warning), value: warning.value() }
+        Self { warning: warning.clone(), text: sentence(warning) }
     }
 }
 
@@ -81,7 +56,7 @@ impl ComparisonReport {
         for row in &self.outcome.rows {
             if let Some(work) = row.work.filter(|_| !met.contains(&&row.benchmark)) {
                 met.push(&row.benchmark);
-                benchmarks.push((names.name(&row.benchmark), work));
+                benchmarks.push(ChangedWork { name: names.name(&row.benchmark), work });
             }
         }
         (!benchmarks.is_empty()).then_some(Warning::DifferentWork { benchmarks })
@@ -94,7 +69,7 @@ impl ComparisonReport {
 
     /// A warning for programs, with the suggested command at the end of its text.
     pub(super) fn warning_fields(&self, warning: &Warning) -> WarningFields {
-        WarningFields { text: self.warning_text(warning), ..warning.into() }
+        WarningFields { warning: warning.clone(), text: self.warning_text(warning) }
     }
 
     /// A warning as a sentence, with the suggested command at its end.
@@ -160,8 +135,8 @@ pub(in crate::report) fn sentence(warning: &Warning) -> String {
 }
 
 /// `parse processes 17671 instead of 16274 bytes per iteration (+8.58 %): not the same work`.
-fn different_work(benchmarks: &[(String, [Throughput; 2])]) -> String {
-    let amounts = |(name, work): &(String, [Throughput; 2])| {
+fn different_work(benchmarks: &[ChangedWork]) -> String {
+    let amounts = |ChangedWork { name, work }: &ChangedWork| {
         let [(base, _), (head, unit)] = work.map(Throughput::amount);
         let name = shorten(&escape_untrusted(name), LONGEST_NAME);
         let change = percent(head as f64 / base as f64 - 1.0);
@@ -188,61 +163,6 @@ fn were(benchmarks: usize) -> String {
 fn have(benchmarks: usize) -> String {
     let verb = if benchmarks == 1 { "has" } else { "have" };
     format!("{} {verb}", count(benchmarks, "benchmark"))
-}
-
-impl Warning {
-    /// The kind of the warning, for programs.
-    const fn kind(&self) -> WarningKind {
-        match self {
-            Self::Disturbance(disturbance) => match disturbance {
-                Disturbance::Load { .. } => WarningKind::Load,
-                Disturbance::Others { .. } => WarningKind::OtherProcesses,
-                Disturbance::Stolen { .. } => WarningKind::StolenTime,
-                Disturbance::Governor { .. } => WarningKind::Governor,
-                Disturbance::Battery => WarningKind::Battery,
-                Disturbance::Quota { .. } => WarningKind::Quota,
-                Disturbance::Throttled { .. } => WarningKind::Throttled,
-                Disturbance::Preempted { .. } => WarningKind::Preempted,
-                Disturbance::ClockSet { .. } => WarningKind::ClockSet,
-            },
-            Self::EqualBuilds { .. } => WarningKind::EqualBuilds,
-            Self::OtherAddresses { .. } => WarningKind::OtherAddresses,
-            Self::ChangingIds { .. } => WarningKind::ChangingIds,
-            Self::FunctionsUnknown { .. } => WarningKind::FunctionsUnknown,
-            Self::DifferentWork { .. } => WarningKind::DifferentWork,
-            Self::NothingCompared => WarningKind::NothingCompared,
-            Self::AcrossExperiments { .. } => WarningKind::AcrossExperiments,
-            Self::NotComparableAcrossExperiments { .. } => {
-                WarningKind::NotComparableAcrossExperiments
-            }
-            Self::DifferentConditions { .. } => WarningKind::DifferentConditions,
-        }
-    }
-
-    /// The number in the warning, if any, in the unit of its field.
-    const fn value(&self) -> Option<f64> {
-        match self {
-            Self::Disturbance(
-                Disturbance::Load { per_core: value }
-                | Disturbance::Others { share: value }
-                | Disturbance::Stolen { share: value }
-                | Disturbance::Quota { cpus: value }
-                | Disturbance::Throttled { seconds: value }
-                | Disturbance::Preempted { share: value }
-                | Disturbance::ClockSet { seconds: value },
-            ) => Some(*value),
-            Self::OtherAddresses { share, .. } => Some(*share),
-            Self::ChangingIds { ids } => Some(ids.len() as f64),
-            Self::DifferentWork { benchmarks } => Some(benchmarks.len() as f64),
-            Self::EqualBuilds { distinct: number, .. }
-            | Self::AcrossExperiments { benchmarks: number }
-            | Self::NotComparableAcrossExperiments { benchmarks: number } => Some(*number as f64),
-            Self::Disturbance(Disturbance::Governor { .. } | Disturbance::Battery)
-            | Self::FunctionsUnknown { .. }
-            | Self::NothingCompared
-            | Self::DifferentConditions { .. } => None,
-        }
-    }
 }
 
 fn disturbance_text(disturbance: &Disturbance) -> String {
@@ -301,6 +221,5 @@ mod tests {
             "parser/work: 3.1 % of the functions in both versions have the same address in both (layout \
              `same-order`), so the layout is a larger part of their difference"
         );
-        assert_eq!((warning.kind(), warning.value()), (WarningKind::OtherAddresses, Some(0.031)));
     }
 }

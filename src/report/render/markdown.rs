@@ -2,10 +2,10 @@
 //! rows and entries.
 
 use crate::report::{
-    document::{Block, Document, Item, Kind, Span, Step, Text, Verbatim},
+    document::{Block, Document, Item, Span, Step, Text, Verbatim},
     escape::escape_untrusted,
     markdown::{code, code_in_table, escaped, fence, fenced_as},
-    style::Role,
+    style::{Kind, Role},
     table::{Cell, Table},
 };
 
