@@ -11,7 +11,7 @@ use crate::{
         compare::{Comparison, ImpactRow, Row, WarningFields, impact_notes},
         document::{Block, Document, Text},
         names::Names,
-        quantity::{changed, count, exact, range, value},
+        quantity::{and_more, changed, count, exact, range, value},
         render::markdown_within,
         style::Role,
         table::{Cell, Column, Table, shorten},
@@ -130,11 +130,9 @@ impl Comparison {
         for (benchmarks, whose) in [(&self.added, &self.head), (&self.removed, &self.base)] {
             let shown = benchmarks.iter().take(MOST_NAMES);
             let shown = shown.map(|one: &Benchmark| clipped(&names.name(one)));
-            let more = benchmarks.len().saturating_sub(MOST_NAMES);
-            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
             let text = Text::from(format!("{} only in {}: ", benchmarks.len(), whose.short()))
                 .append(Text::joined(shown, ", "))
-                .then(more);
+                .then(and_more(benchmarks.len(), MOST_NAMES));
             blocks.extend((!benchmarks.is_empty()).then(|| Block::Paragraph(vec![text])));
         }
         let list = Block::list(warnings.iter().map(quoted));

@@ -3,7 +3,7 @@
 
 use std::{fmt, path::Path};
 
-use super::{Definition, Places};
+use super::definition::{Definition, definition};
 use crate::{
     error::{Error, Exit},
     escape::escape_untrusted,
@@ -44,8 +44,13 @@ pub struct Annotation {
     pub message: String,
 }
 
-/// Annotations of regressions and failures, the worst first.
-pub fn annotations(comparison: &Comparison, advisory: bool, places: &Places) -> Vec<Annotation> {
+/// Annotations of regressions and failures, the worst first. `sources` are the paths and texts of the
+/// changed files.
+pub fn annotations(
+    comparison: &Comparison,
+    advisory: bool,
+    sources: &[(String, String)],
+) -> Vec<Annotation> {
     let mut all = Vec::new();
     for one in comparison.both() {
         let names = one.names();
@@ -63,7 +68,7 @@ pub fn annotations(comparison: &Comparison, advisory: bool, places: &Places) -> 
             let name = row.name(&names);
             let has_failed = row.verdict == VerdictKind::Failed;
             let mut functions = row.impact.iter().flat_map(|impact| &impact.functions);
-            let place = functions.find_map(|function| places.find(function.name.as_str()));
+            let place = functions.find_map(|function| definition(sources, function.name.as_str()));
             let level = if advisory && !has_failed { Level::Warning } else { Level::Error };
             let title = format!("benchmark {}{against}", row.verdict.name());
             let message = if has_failed {

@@ -9,8 +9,8 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::{
-    COMMENT_ROOM, Comment, Comparison, Links, MOST_ANNOTATIONS, Outputs, Places, SUMMARY_ROOM,
-    annotations, junit, marker, outputs, page,
+    COMMENT_ROOM, Comment, Comparison, Links, MOST_ANNOTATIONS, Outputs, SUMMARY_ROOM, annotations,
+    junit, marker, outputs, page,
     testing::{comparison, document, row},
 };
 use crate::{
@@ -139,9 +139,9 @@ fn failure_comment_shows_the_error() {
 #[test]
 fn regression_is_annotated_at_the_changed_function() {
     let text = "\n\n\n\n\n\nfn fold() {}\n".to_owned();
-    let places = Places { changed: vec![("src/a,b:c.rs".to_owned(), text)] };
+    let sources = [("src/a,b:c.rs".to_owned(), text)];
     let rows = [row("a", "improved", -0.1), row("b: 100%", "regressed", 0.05)];
-    let of = |advisory| annotations(&comparison(&rows), advisory, &places);
+    let of = |advisory| annotations(&comparison(&rows), advisory, &sources);
     let texts: Vec<String> = of(false).iter().map(ToString::to_string).collect();
     assert_eq!(
         texts,
@@ -153,7 +153,7 @@ fn regression_is_annotated_at_the_changed_function() {
 
 #[test]
 fn annotations_are_limited_to_ten_and_count_the_rest() {
-    let all = annotations(&thousand(), false, &Places::default());
+    let all = annotations(&thousand(), false, &[]);
     assert_eq!(all.len(), MOST_ANNOTATIONS);
     assert!(all[0].message.starts_with("group/999"));
     assert!(all[9].message.ends_with("(and 990 more: see the summary)"), "{}", all[9].message);

@@ -3,17 +3,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    escape::escape_untrusted,
-    names::{Names, metric_name},
-    table::shorten,
-};
+use super::names::{Names, metric_name, short};
 use crate::model::{Benchmark, OBJECT_ID};
 use crate::model::{Idle, IdleAcceptance};
 
-/// The maximum number of names shown, and the maximum width of each in columns.
+/// The maximum number of names shown.
 const MOST_NAMES: usize = 8;
-const LONGEST_NAME: usize = 60;
 
 /// A note that names these entries, each with its reason.
 pub fn idle_note(idle: &[IdleAcceptance]) -> Option<String> {
@@ -23,7 +18,7 @@ pub fn idle_note(idle: &[IdleAcceptance]) -> Option<String> {
             "" => String::new(),
             metric => format!(" ({metric})"),
         };
-        let name = shorten(&escape_untrusted(&names.name(&one.benchmark)), LONGEST_NAME);
+        let name = short(&names.name(&one.benchmark));
         let commit = one.commit.get(..7).unwrap_or(&one.commit);
         format!("{name}{metric} of {commit}, {}", why(one.why))
     };

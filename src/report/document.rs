@@ -169,11 +169,6 @@ impl Text {
         Self::new().name(name)
     }
 
-    /// A message, such as that of an error. May have several lines.
-    pub fn from_message(message: impl AsRef<str>) -> Self {
-        Self::new().message(message)
-    }
-
     /// Appends words.
     #[must_use]
     pub fn then(self, text: impl Into<String>) -> Self {

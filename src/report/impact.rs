@@ -4,16 +4,17 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{document::Text, escape::escape_untrusted, quantity::change_of_stack, table::shorten};
+use super::{
+    document::Text, escape::escape_untrusted, names::short, quantity::change_of_stack,
+    table::shorten,
+};
 use crate::{
     elf::{Cause, Name},
     impact::{Impact, ReachedFunction},
 };
 
-/// The maximum number of functions, files or variables named for a benchmark, and the maximum width
-/// of each in columns.
+/// The maximum number of functions, files or variables named for a benchmark.
 const MOST: usize = 3;
-const LONGEST: usize = 60;
 
 /// The maximum width of an untrusted reason, in columns.
 const LONGEST_REASON: usize = 200;
@@ -47,7 +48,7 @@ pub fn benchmarks_text(whom: Text, number: usize, words: Text) -> Text {
 
 /// An untrusted name, shortened and escaped.
 pub fn name(name: &str) -> Text {
-    Text::from_name(shorten(&escape_untrusted(name), LONGEST))
+    Text::from_name(short(name))
 }
 
 /// The impact on a benchmark: `executes fold (new, 90 bytes)`. Uncertainties follow

@@ -5,8 +5,7 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use super::{
     super::{
-        Annotation, COMMENT_ROOM, Comment, Comparison, Definition, Links, Places, annotations,
-        junit, page,
+        Annotation, COMMENT_ROOM, Comment, Comparison, Definition, Links, annotations, junit, page,
         testing::{HOSTILE, hostile},
     },
     comment,
@@ -82,7 +81,7 @@ fn check_all(comparison: &Comparison, text: &str) {
     check_markdown(&Comment::compose(comparison, Exit::Success, "default", &links).body);
     check_markdown(&page(comparison, &links, COMMENT_ROOM));
     let place = Some(Definition { path: text.to_owned(), line: 1 });
-    for annotation in annotations(comparison, false, &Places::default()) {
+    for annotation in annotations(comparison, false, &[]) {
         let annotation = Annotation { place: place.clone(), ..annotation };
         let line = annotation.to_string();
         assert!(!line.contains(['\n', '\r']), "{line:?}");

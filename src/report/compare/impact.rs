@@ -10,6 +10,7 @@ use crate::{
         document::Text,
         impact::{self, benchmarks_text},
         names::Names,
+        quantity::and_more,
     },
     verdict::VerdictKind,
 };
@@ -46,11 +47,9 @@ pub fn impact_notes(names: &Names<'_>, rows: &[ImpactRow<'_>]) -> Vec<ImpactNote
         }
     }
     let note = |(is_changed, text, benchmarks): (bool, Text, Vec<&Benchmark>)| {
-        let more = benchmarks.len().saturating_sub(MOST_NAMES);
         let shown = benchmarks.iter().take(MOST_NAMES);
         let shown = shown.map(|one| impact::name(&names.name(one)));
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        let whom = Text::joined(shown, ", ").then(more);
+        let whom = Text::joined(shown, ", ").then(and_more(benchmarks.len(), MOST_NAMES));
         ImpactNote { is_changed, text: benchmarks_text(whom, benchmarks.len(), text) }
     };
     notes.into_iter().map(note).collect()

@@ -8,19 +8,17 @@ use crate::{
     model::{Benchmark, DependencyChange, InterleavingUnavailable},
     report::{
         diff::label,
-        escape::escape_untrusted,
-        quantity::{change_of_stack, changed, count, size},
+        names::short,
+        quantity::{and_more, change_of_stack, changed, count, size},
         sentence,
-        table::shorten,
     },
     shell::cargo,
     stats::{Evidence, InconclusiveReason, Verdict},
     verdict::{ByMean, DecidedRow, VerdictKind},
 };
 
-/// The maximum number of names shown in a list, and the maximum width of each in columns.
+/// The maximum number of names shown in a list.
 pub(super) const MOST_NAMES: usize = 8;
-const LONGEST_NAME: usize = 60;
 
 /// The number of different functions of a bench target up to which they are named.
 const MOST_FUNCTIONS: usize = 3;
@@ -72,7 +70,7 @@ impl ComparisonReport {
                 Some(reason) => others.entry(reason).or_default().push(row),
             }
         }
-        let whom = |row: &DecidedRow| shorten(&escape_untrusted(&name(&names, row)), LONGEST_NAME);
+        let whom = |row: &DecidedRow| short(&name(&names, row));
         let what = match &by_chance[..] {
             [] => None,
             [(_, only)] => Some(whom(only)),
@@ -299,11 +297,8 @@ fn power(rows: &[(Option<f64>, &DecidedRow)], whom: impl Fn(&DecidedRow) -> Stri
 /// The first names of a list, and the number of the others.
 pub(super) fn list(names: impl Iterator<Item = String>) -> String {
     let names: Vec<String> = names.collect();
-    let shown =
-        names.iter().take(MOST_NAMES).map(|name| shorten(&escape_untrusted(name), LONGEST_NAME));
-    let shown: Vec<String> = shown.collect();
-    let more = names.len() - shown.len();
-    if more == 0 { shown.join(", ") } else { format!("{} and {more} more", shown.join(", ")) }
+    let shown = names.iter().take(MOST_NAMES).map(|name| short(name));
+    shown.collect::<Vec<_>>().join(", ") + &and_more(names.len(), MOST_NAMES)
 }
 
 /// The packages with different versions, if there are any, not yet [escaped](crate::escape): `serde
@@ -329,7 +324,6 @@ pub fn dependencies_note(dependencies: &[DependencyChange]) -> Option<String> {
             parts.push(format!("{what}{}", packages.join(", ")));
         }
     }
-    let more = dependencies.len().saturating_sub(MOST_PACKAGES);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let more = and_more(dependencies.len(), MOST_PACKAGES);
     (!parts.is_empty()).then(|| parts.join(", ") + &more)
 }

@@ -8,16 +8,13 @@ use crate::{
     compare::{ChangedWork, Warning},
     model::{Benchmark, Disturbance, MANY_SWITCHES, Throughput},
     report::{
-        escape::escape_untrusted,
-        quantity::{count, percent},
-        table::shorten,
+        names::short,
+        quantity::{and_more, count, percent},
     },
 };
 
-/// The maximum number of benchmarks shown with their amounts of work, and the maximum width of
-/// their names in columns.
+/// The maximum number of benchmarks shown with their amounts of work.
 const MOST_AMOUNTS: usize = 3;
-const LONGEST_NAME: usize = 60;
 
 /// Something that makes the results less certain.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -138,20 +135,15 @@ pub(in crate::report) fn sentence(warning: &Warning) -> String {
 fn different_work(benchmarks: &[ChangedWork]) -> String {
     let amounts = |ChangedWork { name, work }: &ChangedWork| {
         let [(base, _), (head, unit)] = work.map(Throughput::amount);
-        let name = shorten(&escape_untrusted(name), LONGEST_NAME);
+        let name = short(name);
         let change = percent(head as f64 / base as f64 - 1.0);
         format!("{name} processes {head} instead of {base} {unit} per iteration ({change})")
     };
     let shown: Vec<String> = benchmarks.iter().take(MOST_AMOUNTS).map(amounts).collect();
-    let (shown, more) = (shown.join(", "), benchmarks.len().saturating_sub(MOST_AMOUNTS));
+    let (shown, more) = (shown.join(", "), and_more(benchmarks.len(), MOST_AMOUNTS));
     match benchmarks.len() {
         1 => format!("{shown}: not the same work"),
-        several if more == 0 => {
-            format!("{several} benchmarks do not do the same work: {shown}")
-        }
-        several => {
-            format!("{several} benchmarks do not do the same work: {shown} and {more} more")
-        }
+        several => format!("{several} benchmarks do not do the same work: {shown}{more}"),
     }
 }
 
