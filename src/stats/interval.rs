@@ -1,10 +1,9 @@
 //! The interval of one version: the range of its value over all possible layouts. Pure.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{
-    comparison::or_infinite,
     components::Components,
     distribution::{normal_quantile, t_quantile},
     error::StatsError,
@@ -26,6 +25,11 @@ pub struct Interval {
     #[serde(deserialize_with = "or_infinite")]
     #[schemars(with = "Option<f64>")]
     pub high: f64,
+}
+
+/// Reads a number that is null in JSON because it is infinite.
+pub fn or_infinite<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or(f64::INFINITY))
 }
 
 impl Interval {

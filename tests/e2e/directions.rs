@@ -49,7 +49,7 @@ const MAY_USE: [(&str, &[&str]); 30] = [
             "escape",
         ],
     ),
-    ("ci", &["error", "verdict", "model", "report", "escape"]),
+    ("ci", &["compare", "error", "escape", "impact", "model", "report", "verdict"]),
     // The command line and its meaning.
     ("config", &["error", "model", "shell", "stats"]),
     ("cli", &["config", "error", "git", "model", "shell", "stats"]),
