@@ -3,7 +3,7 @@
 
 use crate::{
     error::{Error, Exit, Result},
-    model::{Metric, Unit, Version},
+    model::{Unit, Version},
     report::{
         SCHEMA_VERSION,
         compare::{Comparison, Row},
@@ -149,9 +149,7 @@ impl Comparison {
 impl Row {
     /// The name, and the metric unless it is wall time; not escaped yet.
     pub(super) fn name(&self, names: &Names<'_>) -> String {
-        let unit = self.unit.unwrap_or(Unit::Nanoseconds);
-        let metric = self.metric.clone().map(|name| Metric { name, unit });
-        with_metric(names.name(&self.benchmark), metric.as_ref())
+        with_metric(names.name(&self.benchmark), self.metric().as_ref())
     }
 
     /// The values of base and head with their unit.

@@ -25,7 +25,7 @@ pub use definition::{Definition, definition};
 pub use environment::{Base, CiEnvironment, Event, Provider};
 pub use junit::junit;
 pub use merge::merge;
-pub use page::{COMMENT_ROOM, Links, SUMMARY_ROOM, page, short_page};
+pub use page::{Links, SUMMARY_ROOM, page, short_page};
 pub use runner::{
     Annotation, Level, MOST_ANNOTATIONS, Outputs, annotations, outputs, resume, stop,
 };

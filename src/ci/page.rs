@@ -4,31 +4,20 @@
 
 use crate::{
     compare::Warning,
-    escape::escape_untrusted,
     impact::Impact,
     model::{Benchmark, FailedTarget, Version},
     report::{
-        compare::{Comparison, ImpactRow, Row, WarningFields, impact_notes},
+        compare::{Comparison, ImpactRow, Row, WarningFields, impact_notes, table},
         document::{Block, Document, Text},
         names::Names,
-        quantity::{and_more, changed, count, exact, range, value},
-        render::markdown_within,
-        style::Role,
-        table::{Cell, Column, Table, shorten},
+        quantity::{and_more, count, exact},
+        render::{COMMENT_ROOM, markdown_within},
     },
     verdict::VerdictKind,
 };
 
-/// The maximum length of a comment, in characters. Texts are limited to as many bytes, which is
-/// never more characters.
-pub const COMMENT_ROOM: usize = 65_536;
-
 /// The maximum size of a step summary in bytes: GitHub drops a larger one as a whole.
 pub const SUMMARY_ROOM: usize = 1024 * 1024;
-
-/// The maximum width of a name or a reason, in columns.
-const LONGEST: usize = 100;
-const LONGEST_REASON: usize = 400;
 
 /// The maximum number of benchmarks named that only one version has.
 const MOST_NAMES: usize = 8;
@@ -116,7 +105,8 @@ impl Comparison {
         let quoted = |warning: &&WarningFields| quoted(&warning.text);
         let mut blocks = vec![Block::Paragraph(self.sentences())];
         blocks.extend(first.iter().map(|warning| Block::Warning(quoted(warning), None)));
-        blocks.extend(Block::table(table(&names, &news)));
+        let shown = (self.criteria.confidence, true);
+        blocks.extend(Block::table(table(news.iter().copied(), &names, shown)));
         let failed = news.iter().filter_map(|row| failure_reason(&names, row));
         let failed = self.failed_targets.iter().map(failed_target).chain(failed);
         blocks.extend(Block::list(failed));
@@ -124,12 +114,12 @@ impl Comparison {
         if !others.is_empty() {
             let kinds =
                 [VerdictKind::NotComparable, VerdictKind::Inconclusive, VerdictKind::Unchanged];
-            let inner = vec![Block::Table(table(&names, &others))];
+            let inner = vec![Block::Table(table(others.iter().copied(), &names, shown))];
             blocks.push(Block::Details(self.counts.words(&kinds).into(), inner));
         }
         for (benchmarks, whose) in [(&self.added, &self.head), (&self.removed, &self.base)] {
             let shown = benchmarks.iter().take(MOST_NAMES);
-            let shown = shown.map(|one: &Benchmark| clipped(&names.name(one)));
+            let shown = shown.map(|one: &Benchmark| Text::from_name(names.name(one)));
             let text = Text::from(format!("{} only in {}: ", benchmarks.len(), whose.short()))
                 .append(Text::joined(shown, ", "))
                 .then(and_more(benchmarks.len(), MOST_NAMES));
@@ -143,40 +133,10 @@ impl Comparison {
     }
 }
 
-fn table(names: &Names<'_>, rows: &[&Row]) -> Table {
-    let mut table = Table::new([
-        Column::left("benchmark").names(),
-        Column::right("base"),
-        Column::right("head"),
-        Column::right("change"),
-        Column::right("interval, %"),
-        Column::left("verdict"),
-    ]);
-    for row in rows {
-        let role = match row.verdict {
-            VerdictKind::Regressed | VerdictKind::Failed => Role::Bad,
-            _ => Role::Plain,
-        };
-        let [base, head] = row
-            .values()
-            .map_or_else(Default::default, |(values, unit)| values.map(|one| value(one, unit)));
-        let change = row.change.as_ref().map(|change| change.change);
-        table.row([
-            Cell::name(name(&row.name(names))),
-            Cell::from(base),
-            Cell::from(head),
-            Cell::from(change.map_or_else(String::new, |change| changed(change.estimate))),
-            Cell::from(change.map_or_else(String::new, |change| range(change.low, change.high))),
-            Cell::styled(role, row.verdict.name()),
-        ]);
-    }
-    table
-}
-
 /// The reason why a benchmark failed.
 fn failure_reason(names: &Names<'_>, row: &Row) -> Option<Text> {
     let is_failed = row.verdict == VerdictKind::Failed;
-    let name = clipped(&row.name(names));
+    let name = Text::from_name(row.name(names));
     is_failed.then(|| name.then(": ").append(first_line(&row.reason.text)))
 }
 
@@ -194,7 +154,7 @@ fn impacts(names: &Names<'_>, rows: &[&Row]) -> Vec<Text> {
 }
 
 fn failed_target(FailedTarget { target, error }: &FailedTarget) -> Text {
-    clipped(&target.to_string()).then(": ").append(first_line(&error.to_string()))
+    Text::from_name(target.to_string()).then(": ").append(first_line(&error.to_string()))
 }
 
 /// The first line of a reason, quoted.
@@ -204,15 +164,5 @@ fn first_line(reason: &str) -> Text {
 
 /// Quotes untrusted text in a span of code, so that nothing in it is a mention, a link or markup.
 fn quoted(text: &str) -> Text {
-    Text::new().quote(shorten(&escape_untrusted(text), LONGEST_REASON))
-}
-
-fn clipped(name: &str) -> Text {
-    Text::from_name(self::name(name))
-}
-
-/// Shortens a name to fit into a row.
-fn name(name: &str) -> String {
-    let name = escape_untrusted(name);
-    if name.trim().is_empty() { "(no name)".to_owned() } else { shorten(&name, LONGEST) }
+    Text::new().quote(text)
 }

@@ -9,8 +9,8 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::{
-    COMMENT_ROOM, Comment, Comparison, Links, MOST_ANNOTATIONS, Outputs, SUMMARY_ROOM, annotations,
-    junit, marker, outputs, page,
+    Comment, Comparison, Links, MOST_ANNOTATIONS, Outputs, SUMMARY_ROOM, annotations, junit,
+    marker, outputs, page,
     testing::{comparison, document, row},
 };
 use crate::{
@@ -20,6 +20,7 @@ use crate::{
     report::{
         Report as _,
         compare::ComparisonReport,
+        render::COMMENT_ROOM,
         testing::{benchmark, counted, decided_row, given, inconclusive, version},
     },
     stats::{Criteria, Verdict},

@@ -4,7 +4,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::escape::is_hidden;
+use super::{
+    escape::is_hidden,
+    quantity::{plus_minus, value_of_metric},
+};
 pub(super) use crate::impact::HASH;
 use crate::{
     error::{Context, Exit, Result},
@@ -69,7 +72,7 @@ pub struct Estimate {
     /// The upper end.
     pub high: Option<f64>,
     #[schemars(range(min = 1))]
-    builds: usize,
+    pub builds: usize,
     /// The number of executions of all builds together.
     #[schemars(range(min = 1))]
     executions: usize,
@@ -79,6 +82,14 @@ pub struct Estimate {
 }
 
 impl Estimate {
+    /// The value and the half-width of its interval, for people.
+    pub fn texts(&self, unit: Unit) -> (String, String) {
+        let interval = self.low.zip(self.high);
+        let interval = interval.map(|(low, high)| Interval { center: self.value, low, high });
+        let half_width = interval.as_ref().map_or_else(String::new, plus_minus);
+        (value_of_metric(self.value, unit), half_width)
+    }
+
     /// The value with its interval at this confidence.
     pub fn new(summary: &Summary, confidence: f64) -> Self {
         let interval = Interval::three_level(summary, confidence).ok();
@@ -102,7 +113,7 @@ pub struct Change {
     /// The confidence of the interval. The intervals of all interim analyses together contain the true change with at
     /// least 95 % confidence.
     #[schemars(range(min = 0, max = 1))]
-    confidence: f64,
+    pub confidence: f64,
     /// The two-sided p value of no change.
     #[schemars(range(min = 0, max = 1))]
     p: f64,

@@ -5,12 +5,12 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use super::{
     super::{
-        Annotation, COMMENT_ROOM, Comment, Comparison, Definition, Links, annotations, junit, page,
+        Annotation, Comment, Comparison, Definition, Links, annotations, junit, page,
         testing::{HOSTILE, hostile},
     },
     comment,
 };
-use crate::error::Exit;
+use crate::{error::Exit, report::render::COMMENT_ROOM};
 
 const RUN: &str = "https://github.com/o/r/actions/runs/1";
 
@@ -55,7 +55,7 @@ fn check_markdown(text: &str) {
             Event::Start(Tag::TableCell) => cells += 1,
             Event::End(TagEnd::TableRow) => {
                 rows += 1;
-                assert_eq!(cells, 6, "{text}");
+                assert_eq!(cells, 7, "{text}");
             }
             _ => {}
         }

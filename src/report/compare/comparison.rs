@@ -9,8 +9,8 @@ use crate::{
     error::Result,
     impact::Impact,
     model::{
-        BenchTarget, Benchmark, DependencyChange, FailedTarget, Machine, Partition, SampleSizes,
-        Unit, Version,
+        BenchTarget, Benchmark, DependencyChange, FailedTarget, Machine, Metric, Partition,
+        SampleSizes, Unit, Version,
     },
     report::{
         SCHEMA_VERSION,
@@ -126,7 +126,7 @@ pub struct Row {
     /// The first stage, and the second on fresh builds if there was one. The last one decides:
     /// base, head and change are its own.
     #[schemars(length(max = 2))]
-    stages: Vec<Stage>,
+    pub(super) stages: Vec<Stage>,
 }
 
 const fn yes() -> bool {
@@ -142,8 +142,8 @@ const fn is_yes(value: &bool) -> bool {
 /// the test at the false-positive rate rejects; they are narrower than those of the values.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Stage {
-    base: Estimate,
-    head: Estimate,
+    pub(super) base: Estimate,
+    pub(super) head: Estimate,
     change: Change,
     base_comparison_interval: Interval,
     head_comparison_interval: Interval,
@@ -157,13 +157,13 @@ pub struct Stage {
     /// True if the change is shown to be smaller than the smallest of interest.
     equivalent: bool,
     /// The number of builds whose layout seed the other version does not have.
-    builds_left_out: usize,
+    pub(super) builds_left_out: usize,
     /// The share of the variance that pairing removed; negative if it added some.
     pairing_gain: Option<f64>,
     /// The correlation of the versions over layout seeds.
     correlation: Option<f64>,
     /// The shares of the variance; null if no build was executed twice, or nothing varies.
-    variance: Option<Shares>,
+    pub(super) variance: Option<Shares>,
     /// The smallest relative increase that builds with this variance flag with a power of 80 %;
     /// null for rules of unknown power.
     smallest_flagged: Option<f64>,
@@ -173,6 +173,13 @@ impl Comparison {
     /// The comparison as JSON.
     pub fn to_json(&self) -> Result<String> {
         json::text(self)
+    }
+}
+
+impl Row {
+    /// The metric and its unit; `None` if the verdict is about the benchmark as a whole.
+    pub(crate) fn metric(&self) -> Option<Metric> {
+        Some(Metric { name: self.metric.clone()?, unit: self.unit? })
     }
 }
 
@@ -217,7 +224,8 @@ impl ComparisonReport {
         counts.collect()
     }
 
-    fn row(&self, row: &DecidedRow) -> Row {
+    /// The row of a benchmark in a metric.
+    pub(super) fn row(&self, row: &DecidedRow) -> Row {
         let stages: Vec<Stage> = row.stages.iter().map(|stage| self.stage(stage)).collect();
         let last = stages.last();
         Row {

@@ -19,6 +19,7 @@ use crate::{
         escape::{escape_untrusted, escape_untrusted_lines},
         html::{Linear, Pairs, Symmetric, Times, page, rendered, sortable},
         impact::function,
+        json::Estimate,
         names::Names,
         prose::capitalised,
         quantity::{self, bare_percent, changed, count, percent},
@@ -197,7 +198,11 @@ impl ComparisonReport {
         let stage = row.decisive();
         let change = stage.map(|stage| stage.assessment.change);
         let [base, head] = [0, 1].map(|version| {
-            stage.map_or_else(Default::default, |stage| self.value(&stage.summaries[version]))
+            stage.map_or_else(Default::default, |stage| {
+                let summary = &stage.summaries[version];
+                Estimate::new(summary, self.outcome.criteria.confidence)
+                    .texts(summary.metric().unit)
+            })
         });
         let values = Linear::fit(row.stages.iter().flat_map(|stage| {
             let builds = stage.summaries.iter().flat_map(Summary::builds).map(|build| build.value);

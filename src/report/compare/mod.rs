@@ -9,6 +9,7 @@ mod impact;
 mod notes;
 mod overall;
 mod summary;
+mod table;
 mod warning;
 
 use std::rc::Rc;
@@ -18,6 +19,7 @@ pub(super) use html::page_of;
 pub use impact::{ImpactRow, impact_notes};
 pub(super) use notes::dependencies_note;
 pub use overall::GeometricMean;
+pub use table::table;
 pub use warning::WarningFields;
 pub(super) use warning::sentence as warning_sentence;
 
