@@ -77,7 +77,7 @@ fn merged(parts: &[&Comparison]) -> Result<Comparison, String> {
     if !also.is_empty() && also.len() != parts.len() {
         return Err("not all parts have a comparison with a release".to_owned());
     }
-    let also_base = if also.is_empty() { None } else { Some(Box::new(self::merged(&also)?)) };
+    let also_base = if also.is_empty() { None } else { Some(Box::new(merged(&also)?)) };
     let benchmarks = joined(parts, |part| &part.benchmarks);
     let mut warnings = joined(parts, |part| &part.warnings);
     if benchmarks.iter().any(|row| row.verdict != VerdictKind::Skipped) {
@@ -113,7 +113,7 @@ fn joined<'p, T: Serialize + Clone + 'p>(
     list: impl Fn(&'p Comparison) -> &'p Vec<T>,
 ) -> Vec<T> {
     let mut known = HashSet::new();
-    let entries = parts.iter().flat_map(|part| list(part));
+    let entries = parts.iter().copied().flat_map(list);
     // As JSON: not every entry can be compared, or hashed.
     entries.filter(|entry| known.insert(serde_json::json!(entry).to_string())).cloned().collect()
 }

@@ -47,7 +47,7 @@ const UNEQUAL: f64 = 1.05;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "RelativeChange")]
 pub struct Change {
-    /// `exp(D) − 1`; infinite from a count of 0, which has no percentage.
+    /// The relative change, `exp(D) − 1`; infinite from a count of 0, which has no percentage.
     #[serde(deserialize_with = "or_infinite")]
     #[schemars(with = "Option<f64>")]
     pub estimate: f64,

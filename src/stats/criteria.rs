@@ -48,6 +48,12 @@ pub struct CountLimits {
     pub allocated_bytes: f64,
 }
 
+impl Default for CountLimits {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
 impl CountLimits {
     /// Half a percent of the instructions, and any allocation: counts are the same each time, but nearly every commit
     /// changes a few instructions.

@@ -56,7 +56,7 @@ pub fn table<'r>(
 fn cells(row: &Row, names: &Names<'_>, names_metrics: bool) -> Vec<Cell> {
     let metric = row.metric();
     let named = metric_name(metric.as_ref().filter(|_| names_metrics));
-    let mut cells = vec![Cell::name(names.name(&row.benchmark)), Cell::from(named)];
+    let mut cells = vec![Cell::name(names.name(&row.benchmark)), Cell::name(named)];
     let values = metric.as_ref().map(|Metric { unit, .. }| {
         [&row.base, &row.head].map(|value| value.as_ref().map(|value| value.texts(*unit)))
     });
