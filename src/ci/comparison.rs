@@ -87,7 +87,8 @@ impl Comparison {
         };
         let means = self.geometric_means.iter();
         let means = means.flat_map(|mean| [mean.change, mean.low, mean.high]);
-        let numbers = self.benchmarks.iter().flat_map(of_row).chain([self.criteria.min_effect]);
+        let criteria = [self.criteria.min_effect, self.criteria.confidence];
+        let numbers = self.benchmarks.iter().flat_map(of_row).chain(criteria);
         // An infinite number is null in JSON.
         if numbers.chain(means).any(|number| number.is_finite() && number.abs() > FURTHEST) {
             return Err("a number is too large".to_owned());

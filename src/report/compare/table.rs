@@ -79,6 +79,7 @@ fn cells(row: &Row, names: &Names<'_>, names_metrics: bool) -> Vec<Cell> {
 /// The number of deciding builds of a stage: `10`.
 fn builds(stage: &Stage) -> String {
     let [base, head] = [stage.base.builds, stage.head.builds];
-    let paired = (base + head).saturating_sub(stage.builds_left_out) / 2;
+    // Untrusted numbers may be of any size.
+    let paired = base.saturating_add(head).saturating_sub(stage.builds_left_out) / 2;
     if stage.builds_left_out > 0 { paired } else { base.min(head) }.to_string()
 }
