@@ -1,13 +1,10 @@
 //! Words the comment on a pull request: the marker by which it is found again, the notice that it
 //! is stale while a new run works, and whether it is worth posting at all.
 
-use super::{
-    Comparison, Links,
-    page::{COMMENT_ROOM, page, short_page},
-};
+use super::page::{Links, page, short_page};
 use crate::{
     error::{Error, Exit},
-    report::markdown::fenced,
+    report::{compare::Comparison, markdown::fenced, render::COMMENT_ROOM},
 };
 
 /// The bytes reserved for the notice that a comment is stale.

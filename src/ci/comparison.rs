@@ -1,14 +1,12 @@
 //! Reads back a comparison that `compare --format json` wrote. It may come from an untrusted job,
 //! so sizes and values are checked, and counts are computed again.
 
-use serde::Deserialize;
-
 use crate::{
     error::{Error, Exit, Result},
-    model::{Benchmark, Metric, Partition, Unit},
+    model::{Unit, Version},
     report::{
         SCHEMA_VERSION,
-        compare::GeometricMean,
+        compare::{Comparison, Row},
         names::{Names, with_metric},
     },
     verdict::{Counts, ExitPolicy, VerdictKind},
@@ -22,113 +20,6 @@ const MOST: usize = 100_000;
 
 /// The maximum absolute value of a number.
 const FURTHEST: f64 = 1e30;
-
-/// Two versions with their verdicts. Counts are computed here and not read, so that nothing has to
-/// be trusted.
-#[derive(Clone, Debug, Deserialize)]
-pub struct Comparison {
-    schema_version: u32,
-    pub(super) base: Version,
-    pub(super) head: Version,
-    pub(super) criteria: Criteria,
-    pub(super) warnings: Vec<Warning>,
-    pub(super) partition: Option<Partition>,
-    pub(super) geometric_means: Vec<GeometricMean>,
-    pub(super) benchmarks: Vec<Row>,
-    pub(super) added: Vec<Benchmark>,
-    pub(super) removed: Vec<Benchmark>,
-    pub(super) failed_targets: Vec<FailedTarget>,
-    pub(super) also_base: Option<Box<Self>>,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-pub(super) struct Version {
-    commit: Option<String>,
-    dirty: bool,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-pub(super) struct Criteria {
-    pub min_effect: f64,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-pub(super) struct Warning {
-    pub kind: String,
-    pub text: String,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-pub(super) struct FailedTarget {
-    pub package: String,
-    pub target: String,
-    pub error: String,
-}
-
-/// One benchmark in one metric.
-#[derive(Clone, Debug, Deserialize)]
-pub struct Row {
-    #[serde(flatten)]
-    pub(super) benchmark: Benchmark,
-    metric: Option<String>,
-    unit: Option<Unit>,
-    pub(super) verdict: VerdictKind,
-    pub(super) reason: Reason,
-    pub(super) base: Option<Value>,
-    pub(super) head: Option<Value>,
-    pub(super) change: Option<Change>,
-    /// True if it affects the exit code: a count beside times may not.
-    #[serde(default = "yes")]
-    pub(super) primary: bool,
-    impact: Option<Impact>,
-}
-
-const fn yes() -> bool {
-    true
-}
-
-#[derive(Clone, Debug, Deserialize)]
-pub(super) struct Reason {
-    pub text: String,
-}
-
-/// The value of a version; an infinite bound is absent.
-#[derive(Clone, Copy, Debug, Deserialize)]
-pub(super) struct Value {
-    pub value: f64,
-    low: Option<f64>,
-    high: Option<f64>,
-}
-
-/// A relative change: 0.05 is 5 % more than the base.
-#[derive(Clone, Copy, Debug, Deserialize)]
-pub(super) struct Change {
-    /// Absent if the base is 0.
-    estimate: Option<f64>,
-    pub low: Option<f64>,
-    pub high: Option<f64>,
-}
-
-impl Change {
-    /// The change; infinite if the base is 0, which has no percentage.
-    pub fn estimate(self) -> f64 {
-        self.estimate.unwrap_or(f64::INFINITY)
-    }
-}
-
-#[derive(Clone, Debug, Deserialize)]
-struct Impact {
-    functions: Vec<Function>,
-}
-
-/// A function that differs and that the benchmark executes.
-#[derive(Clone, Debug, Deserialize)]
-pub(super) struct Function {
-    pub name: String,
-    pub base_size_bytes: Option<u64>,
-    pub head_size_bytes: Option<u64>,
-    while_measuring: bool,
-}
 
 /// The position of an error in the JSON. Leaves out the text there: a runner could take it for a
 /// command.
@@ -145,13 +36,14 @@ impl Comparison {
         if text.len() > LARGEST {
             return Err(refused("it is larger than 64 MiB"));
         }
-        let comparison: Self =
+        let mut comparison: Self =
             serde_json::from_str(text).map_err(|error| refused(&without_its_text(&error)))?;
         let nested = comparison.also_base.iter().any(|also| also.also_base.is_some());
         if nested {
             return Err(refused("there are more than two comparisons in it"));
         }
         comparison.both().try_for_each(Self::check).map_err(|reason| refused(&reason))?;
+        comparison.recount();
         Ok(comparison)
     }
 
@@ -164,48 +56,55 @@ impl Comparison {
             return Err(format!("its schema version is {version}, and not {SCHEMA_VERSION}"));
         }
         let lists = [
+            self.stored.len(),
+            self.warnings.len(),
+            self.geometric_means.len(),
+            self.functions.len(),
+            self.dependencies.len(),
             self.benchmarks.len(),
             self.added.len(),
             self.removed.len(),
-            self.warnings.len(),
             self.failed_targets.len(),
+            self.unused_acceptances.len(),
+            self.next_steps.len(),
         ];
-        if lists.iter().any(|length| *length > MOST) {
+        let numbers = self.geometric_means.iter().map(|mean| mean.benchmarks);
+        if lists.into_iter().chain(numbers).any(|length| length > MOST) {
             return Err(format!("it has more than {MOST} entries"));
         }
-        let is_commit = |version: &Version| version.commit.as_deref().is_none_or(is_hash);
-        if !is_commit(&self.base) || !is_commit(&self.head) {
-            return Err("a commit is not 40 or 64 hexadecimal digits".to_owned());
+        let is_hashed = |Version { commit, tree, .. }: &Version| {
+            commit.as_deref().is_none_or(is_hash) && is_hash(tree)
+        };
+        if !is_hashed(&self.base) || !is_hashed(&self.head) {
+            return Err("a commit or a tree is not 40 or 64 hexadecimal digits".to_owned());
         }
         let of_row = |row: &Row| {
-            let values = [row.base, row.head].into_iter().flatten();
+            let values = [&row.base, &row.head].into_iter().flatten();
             let values = values.flat_map(|value| [Some(value.value), value.low, value.high]);
-            let change = row.change.map(|change| [change.estimate, change.low, change.high]);
-            values.chain(change.into_iter().flatten()).flatten().collect::<Vec<f64>>()
+            let change = row.change.iter().map(|change| change.change);
+            let change = change.flat_map(|change| [change.estimate, change.low, change.high]);
+            values.flatten().chain(change).collect::<Vec<f64>>()
         };
-        let numbers = self.benchmarks.iter().flat_map(of_row).chain([self.criteria.min_effect]);
-        if numbers.into_iter().any(|number| number.abs() > FURTHEST) {
+        let means = self.geometric_means.iter();
+        let means = means.flat_map(|mean| [mean.change, mean.low, mean.high]);
+        let criteria = [self.criteria.min_effect, self.criteria.confidence];
+        let numbers = self.benchmarks.iter().flat_map(of_row).chain(criteria);
+        // An infinite number is null in JSON.
+        if numbers.chain(means).any(|number| number.is_finite() && number.abs() > FURTHEST) {
             return Err("a number is too large".to_owned());
         }
         Ok(())
     }
 
-    /// This comparison, and that with a release.
-    pub(super) fn both(&self) -> impl Iterator<Item = &Self> {
-        std::iter::once(self).chain(self.also_base.as_deref())
+    /// Counts the rows of each kind, so that nothing has to be trusted.
+    pub(super) fn recount(&mut self) {
+        self.counts = self.count(|_| true);
+        if let Some(also) = &mut self.also_base {
+            also.recount();
+        }
     }
 
-    /// The number of rows of each kind.
-    pub fn counts(&self) -> Counts {
-        self.counts_of(|_| true)
-    }
-
-    /// The number of rows of each kind that affect the exit code.
-    fn deciding_counts(&self) -> Counts {
-        self.counts_of(|row| row.primary)
-    }
-
-    fn counts_of(&self, is_meant: impl Fn(&Row) -> bool) -> Counts {
+    fn count(&self, is_meant: impl Fn(&Row) -> bool) -> Counts {
         let rows = self.benchmarks.iter().filter(|row| is_meant(row));
         let kinds: Vec<VerdictKind> = rows.map(|row| row.verdict).collect();
         Counts {
@@ -216,18 +115,19 @@ impl Comparison {
         }
     }
 
+    /// This comparison, and that with a release.
+    pub(super) fn both(&self) -> impl Iterator<Item = &Self> {
+        std::iter::once(self).chain(self.also_base.as_deref())
+    }
+
     /// The exit code of `compare`. Each row knows whether it affects it.
     pub fn exit(&self, policy: &ExitPolicy) -> Exit {
-        policy.exit(self.both().map(Self::deciding_counts))
+        policy.exit(self.both().map(|one| one.count(|row| row.primary)))
     }
 
     /// The most important verdict; `None` if the versions have no benchmark in common.
     pub fn worst(&self) -> Option<VerdictKind> {
-        let kinds = self.both().flat_map(|one| {
-            let failed = (!one.failed_targets.is_empty()).then_some(VerdictKind::Failed);
-            one.benchmarks.iter().map(|row| row.verdict).chain(failed)
-        });
-        kinds.min()
+        self.both().filter_map(|one| one.counts.worst()).min()
     }
 
     /// True if any benchmark changed or failed.
@@ -247,46 +147,20 @@ impl Comparison {
     }
 }
 
-impl Version {
-    /// The first seven digits of the commit. They are checked to be digits.
-    pub(super) fn short(&self) -> String {
-        let digits = self.commit.as_deref().map(|commit| commit.chars().take(7).collect());
-        let digits = digits.unwrap_or_else(|| "no commit".to_owned());
-        if self.dirty { format!("{digits} with uncommitted changes") } else { digits }
-    }
-}
-
 impl Row {
     /// The name, and the metric unless it is wall time; not escaped yet.
     pub(super) fn name(&self, names: &Names<'_>) -> String {
-        let metric = |name: &String| Metric { name: name.clone(), unit: Unit::Nanoseconds };
-        with_metric(names.name(&self.benchmark), self.metric.as_ref().map(metric).as_ref())
+        with_metric(names.name(&self.benchmark), self.metric().as_ref())
     }
 
     /// The values of base and head with their unit.
     pub(super) fn values(&self) -> Option<([f64; 2], Unit)> {
-        Some(([self.base?.value, self.head?.value], self.unit?))
+        Some(([self.base.as_ref()?.value, self.head.as_ref()?.value], self.unit?))
     }
 
-    /// The changed functions that it executes, during the measurement first.
-    pub(super) fn functions(&self) -> Vec<&Function> {
-        let all = self.impact.iter().flat_map(|impact| &impact.functions);
-        let mut functions: Vec<&Function> = all.collect();
-        functions.sort_by_key(|function| !function.while_measuring);
-        functions
-    }
-}
-
-impl Function {
-    /// The sizes of the function: `2316 -> 2065 bytes`.
-    pub(super) fn sizes(&self) -> String {
-        match (self.base_size_bytes, self.head_size_bytes) {
-            (Some(base), Some(head)) if base == head => format!("changed, {head} bytes"),
-            (Some(base), Some(head)) => format!("{base} -> {head} bytes"),
-            (None, Some(head)) => format!("new, {head} bytes"),
-            (Some(base), None) => format!("removed, {base} bytes"),
-            (None, None) => "changed".to_owned(),
-        }
+    /// The relative change; infinite from 0, which has no percentage.
+    pub(super) fn estimate(&self) -> Option<f64> {
+        self.change.as_ref().map(|change| change.change.estimate)
     }
 }
 

@@ -10,23 +10,9 @@ pub struct Definition {
     pub line: u32,
 }
 
-/// The source files that may hold a definition.
-#[derive(Clone, Debug, Default)]
-pub struct Places {
-    /// The paths and texts of the changed files.
-    pub changed: Vec<(String, String)>,
-}
-
-impl Places {
-    /// The definition of a changed function, if it is unambiguous.
-    pub fn find(&self, name: &str) -> Option<Definition> {
-        definition(&self.changed, name)
-    }
-}
-
 /// The definition of a function in these files (paths and texts); `None` unless there is exactly
 /// one candidate.
-fn definition(sources: &[(String, String)], name: &str) -> Option<Definition> {
+pub fn definition(sources: &[(String, String)], name: &str) -> Option<Definition> {
     let segments = segments(name);
     let word = segments.last()?;
     let mut places = Vec::new();

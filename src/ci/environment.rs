@@ -4,22 +4,25 @@
 
 use std::path::PathBuf;
 
-use super::{Event, Links, comparison::is_hash, event::WorkflowRun};
-use crate::error::{Error, Exit, Result};
+use serde_json::Value;
+
+use super::{comparison::is_hash, page::Links};
+use crate::error::{Context as _, Error, Exit, Result};
 
 /// A CI service.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Provider {
     /// GitHub Actions.
     Github,
     /// GitLab CI.
     Gitlab,
     /// No known service.
+    #[default]
     None,
 }
 
 /// The base that the head is compared with.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Base {
     /// This commit.
     Commit(String),
@@ -34,11 +37,12 @@ pub enum Base {
     /// The parent of the head.
     Parent,
     /// Unknown: the event names none.
+    #[default]
     Unknown,
 }
 
 /// The environment of a CI job, and the change it is about.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct CiEnvironment {
     /// The service that runs the job.
     pub provider: Provider,
@@ -58,10 +62,28 @@ pub struct CiEnvironment {
     pub outputs: Option<PathBuf>,
     /// Links to the run.
     pub links: Links,
-    /// The run that this job follows.
-    followed: Option<WorkflowRun>,
+    /// The commit of the run that this job follows.
+    followed: Option<String>,
+    /// The owner and the name of the branch of that run, which may be in a fork.
+    branch: Option<(String, String)>,
     /// The name of the event, if its jobs have a token with write access whoever wrote the code.
     privileged: Option<String>,
+}
+
+/// The event of GitHub Actions that started a job. Each kind of event has other fields.
+#[derive(Clone, Debug, Default)]
+pub struct Event(Value);
+
+impl Event {
+    /// Parses the content of the file at `GITHUB_EVENT_PATH`.
+    pub fn parse(text: &str) -> Result<Self> {
+        let event = serde_json::from_str(text).map(Self);
+        event.context(Exit::Usage, || "cannot read the event that GITHUB_EVENT_PATH names")
+    }
+
+    fn text(&self, pointer: &str) -> Option<String> {
+        self.0.pointer(pointer)?.as_str().map(str::to_owned)
+    }
 }
 
 /// GitHub events that start jobs for forks with the rights of the repository.
@@ -125,21 +147,9 @@ impl CiEnvironment {
     ) -> Result<Self> {
         let variable = |name: &str| variable(name).filter(|value| !value.is_empty());
         let environment = match provider {
-            Provider::Github => Self::from_github(&variable, event.unwrap_or_default()),
+            Provider::Github => Self::from_github(&variable, &event.unwrap_or_default()),
             Provider::Gitlab => Self::from_gitlab(&variable),
-            Provider::None => Self {
-                provider,
-                head: None,
-                base: Base::Unknown,
-                project: None,
-                request: None,
-                api: None,
-                summary: None,
-                outputs: None,
-                links: Links::default(),
-                followed: None,
-                privileged: None,
-            },
+            Provider::None => Self::default(),
         };
         environment.checked()
     }
@@ -157,27 +167,25 @@ impl CiEnvironment {
     /// The commit that was compared, according to the event: for a job that follows another run,
     /// the commit of that run.
     pub fn head_sha(&self) -> Option<&str> {
-        let followed = self.followed.as_ref().map(|run| run.head_sha.as_str());
-        followed.or(self.head.as_deref())
+        self.followed.as_deref().or(self.head.as_deref())
     }
 
     /// The branch of the followed run, with its owner.
     pub fn branch(&self) -> Option<(&str, &str)> {
-        let run = self.followed.as_ref()?;
-        Some((&run.head_repository.as_ref()?.owner.login, run.head_branch.as_deref()?))
+        self.branch.as_ref().map(|(owner, branch)| (owner.as_str(), branch.as_str()))
     }
 
-    fn from_github(variable: &dyn Fn(&str) -> Option<String>, event: Event) -> Self {
-        let request = event.pull_request.as_ref().map(|request| request.number);
-        let default = event.repository.and_then(|repository| repository.default_branch);
-        let (head, base) = if let Some(request) = event.pull_request {
-            let base = Base::MergeBase { branch: request.base.branch, tip: Some(request.base.sha) };
-            (Some(request.head.sha), base)
-        } else if let Some(group) = event.merge_group {
-            (Some(group.head_sha), Base::Commit(group.base_sha))
-        } else if let Some(before) = event.before {
+    fn from_github(variable: &dyn Fn(&str) -> Option<String>, event: &Event) -> Self {
+        let text = |pointer: &str| event.text(pointer);
+        let (head, base) = if let Some(branch) = text("/pull_request/base/ref") {
+            let tip = text("/pull_request/base/sha");
+            (text("/pull_request/head/sha"), Base::MergeBase { branch, tip })
+        } else if let Some(base) = text("/merge_group/base_sha") {
+            (text("/merge_group/head_sha"), Base::Commit(base))
+        } else if let Some(before) = text("/before") {
             let branch = variable("GITHUB_REF_NAME");
-            (event.after, Base::for_push(&before, branch.as_deref(), default))
+            let default = text("/repository/default_branch");
+            (text("/after"), Base::for_push(&before, branch.as_deref(), default))
         } else {
             (None, Base::Unknown)
         };
@@ -191,12 +199,14 @@ impl CiEnvironment {
             head: head.or_else(|| variable("GITHUB_SHA")),
             base,
             project: variable("GITHUB_REPOSITORY"),
-            request,
+            request: event.0.pointer("/pull_request/number").and_then(Value::as_u64),
             api: variable("GITHUB_API_URL"),
             summary: variable("GITHUB_STEP_SUMMARY").map(PathBuf::from),
             outputs: variable("GITHUB_OUTPUT").map(PathBuf::from),
             links: Links::new(run().as_deref()),
-            followed: event.workflow_run,
+            followed: text("/workflow_run/head_sha"),
+            branch: text("/workflow_run/head_repository/owner/login")
+                .zip(text("/workflow_run/head_branch")),
             privileged: variable("GITHUB_EVENT_NAME")
                 .filter(|event| PRIVILEGED.contains(&event.as_str())),
         }
@@ -227,11 +237,8 @@ impl CiEnvironment {
             project: variable("CI_MERGE_REQUEST_PROJECT_ID").or_else(|| variable("CI_PROJECT_ID")),
             request: variable("CI_MERGE_REQUEST_IID").and_then(|number| number.parse().ok()),
             api: variable("CI_API_V4_URL"),
-            summary: None,
-            outputs: None,
             links: Links::new(variable("CI_JOB_URL").as_deref()),
-            followed: None,
-            privileged: None,
+            ..Self::default()
         }
     }
 
@@ -245,9 +252,8 @@ impl CiEnvironment {
             Base::MergeBase { tip, .. } => tip.as_ref(),
             Base::Parent | Base::Unknown => None,
         };
-        let followed = self.followed.as_ref().map(|run| &run.head_sha);
         if let Some(commit) =
-            self.head.iter().chain(followed).chain(tip).find(|commit| !is_hash(commit))
+            self.head.iter().chain(&self.followed).chain(tip).find(|commit| !is_hash(commit))
         {
             return wrong("a commit", commit);
         }

@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
-use super::{Comparison, Row};
 use crate::{
     error::{Context as _, Exit, Result},
     model::BenchTarget,
-    report::quantity::changed,
+    report::{
+        compare::{Comparison, Row},
+        quantity::changed,
+    },
     verdict::VerdictKind,
 };
 
@@ -35,10 +37,9 @@ pub fn junit(comparison: &Comparison) -> Result<String> {
             add(target, case);
         }
         for failed in &one.failed_targets {
-            let (package, target) = (failed.package.clone(), failed.target.clone());
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
-            status.set_message(failed.error.clone());
-            add(BenchTarget { package, target }, TestCase::new("benchmarks can be listed", status));
+            status.set_message(failed.error.to_string());
+            add(failed.target.clone(), TestCase::new("benchmarks can be listed", status));
         }
         report.add_test_suites(suites.into_values());
     }
@@ -54,8 +55,7 @@ fn status(row: &Row) -> TestCaseStatus {
         }
         _ => return TestCaseStatus::success(),
     };
-    let change =
-        row.change.map_or_else(String::new, |change| format!(" {}", changed(change.estimate())));
+    let change = row.estimate().map_or_else(String::new, |share| format!(" {}", changed(share)));
     status.set_message(format!("{}{change}", row.verdict.name()));
     status.set_type(row.verdict.name());
     status.set_description(row.reason.text.clone());

@@ -1,33 +1,33 @@
 //! Words the results of a comparison for continuous integration. Pure: from the JSON of `compare`
 //! and the variables of the service to texts.
 //!
-//! All texts come from the [`Comparison`] that is read back from JSON, even if the comparison was
-//! just made. A comparison from the job of a fork is therefore reported in the same way, and none
-//! of its text is markup or a command.
+//! All texts come from the [`Comparison`] that `compare` writes as JSON, even if it was just made. A
+//! comparison from the job of a fork is therefore reported in the same way, and none of its text is
+//! markup or a command.
 
-mod annotations;
 mod comment;
 mod comparison;
 mod definition;
 mod environment;
-mod event;
 mod junit;
 mod merge;
-mod outputs;
 mod page;
+mod runner;
 
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
 mod tests;
 
-pub use annotations::{Annotation, Level, MOST_ANNOTATIONS, annotations, resume, stop};
 pub use comment::{Comment, marker};
-pub use comparison::{Comparison, LARGEST, Row};
-pub use definition::{Definition, Places};
-pub use environment::{Base, CiEnvironment, Provider};
-pub use event::{Event, WorkflowRun};
+pub use comparison::LARGEST;
+pub use definition::{Definition, definition};
+pub use environment::{Base, CiEnvironment, Event, Provider};
 pub use junit::junit;
 pub use merge::merge;
-pub use outputs::{Outputs, outputs};
-pub use page::{COMMENT_ROOM, Links, SUMMARY_ROOM, page, short_page};
+pub use page::{Links, SUMMARY_ROOM, page, short_page};
+pub use runner::{
+    Annotation, Level, MOST_ANNOTATIONS, Outputs, annotations, outputs, resume, stop,
+};
+
+pub use crate::report::compare::Comparison;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::Comparison;
+use crate::report::compare::Comparison;
 
 /// Parts of names that would be a mention, a reference, a link, markup, a cell, or a command if not
 /// escaped.
@@ -44,13 +44,17 @@ pub fn version(digit: char) -> Value {
         "tree": digit.to_string().repeat(40),
         "dirty": false,
         "summary": "Parse faster",
-        "committed_at": 0,
+        "committed_at": "2026-11-02T14:05:09Z",
     })
 }
 
 /// A row with this verdict and this change.
 pub fn row(id: &str, verdict: &str, change: f64) -> Value {
-    let value = |value: f64| json!({ "value": value, "low": 0.9 * value, "high": 1.1 * value });
+    let value = |value: f64| {
+        let counts = json!({ "builds": 10, "executions": 10, "measurements": 100 });
+        let interval = json!({ "value": value, "low": 0.9 * value, "high": 1.1 * value });
+        joined(counts, interval)
+    };
     json!({
         "package": "parser",
         "target": "work",
@@ -58,17 +62,50 @@ pub fn row(id: &str, verdict: &str, change: f64) -> Value {
         "metric": "wall",
         "unit": "ns",
         "verdict": verdict,
-        "reason": { "kind": "confirmed", "text": format!("{verdict}: because") },
+        "reason": {
+            "kind": "confirmed",
+            "p": 1e-6,
+            "needed": 0.01,
+            "text": format!("{verdict}: because"),
+        },
         "base": value(100.0),
         "head": value(100.0 * (1.0 + change)),
-        "change": { "estimate": change, "low": change - 0.01, "high": change + 0.01 },
-        "impact": { "functions": [{
-            "name": "parser::fold",
-            "base_size_bytes": 90,
-            "head_size_bytes": 100,
-            "while_measuring": true,
-        }] },
+        "change": {
+            "estimate": change,
+            "low": change - 0.01,
+            "high": change + 0.01,
+            "confidence": 0.95,
+            "p": 1e-6,
+            "paired": true,
+        },
+        "impact": {
+            "functions": [{
+                "name": "parser::fold",
+                "instance": "0123456789abcdef",
+                "base_size_bytes": 90,
+                "head_size_bytes": 100,
+                "base_stack_bytes": null,
+                "head_stack_bytes": null,
+                "while_measuring": true,
+                "differs": "code",
+                "callees_gained": [],
+                "callees_lost": [],
+            }],
+            "files": [],
+            "variables": [],
+            "uncertainties": [],
+        },
+        "stages": [],
     })
+}
+
+/// The entries of both objects.
+fn joined(mut one: Value, other: Value) -> Value {
+    let (Some(entries), Value::Object(other)) = (one.as_object_mut(), other) else {
+        panic!("no objects")
+    };
+    entries.extend(other);
+    one
 }
 
 pub fn document(rows: &[Value]) -> Value {
@@ -77,20 +114,47 @@ pub fn document(rows: &[Value]) -> Value {
         "rbench": "0.1.0",
         "base": version('a'),
         "head": version('b'),
-        "criteria": { "min_effect": 0.01 },
+        "criteria": crate::stats::Criteria::default(),
+        "stored": [],
         "warnings": [],
+        "counts": crate::verdict::Counts::default(),
         "geometric_means": [],
+        "functions": [],
         "dependencies": [],
         "benchmarks": rows,
         "added": [],
         "removed": [],
         "failed_targets": [],
+        "unused_acceptances": [],
+        "next_steps": [],
         "also_base": null,
     })
 }
 
 pub fn comparison(rows: &[Value]) -> Comparison {
     Comparison::parse(&document(rows).to_string()).unwrap()
+}
+
+/// A stage of this row in which every whole number is as large as it can be.
+fn largest_stage(row: &Value) -> Value {
+    let mut value = row["base"].clone();
+    for number in ["builds", "executions", "measurements"] {
+        value[number] = json!(u64::MAX);
+    }
+    let interval = json!({ "estimate": null, "low": -1e308, "high": null });
+    json!({
+        "base": value,
+        "head": value,
+        "change": row["change"],
+        "base_comparison_interval": interval,
+        "head_comparison_interval": interval,
+        "log_change": 1e308,
+        "log_standard_error": 1e308,
+        "degrees_of_freedom": 1e308,
+        "equivalent": false,
+        "builds_left_out": u64::MAX,
+        "variance": { "builds": 1e308, "executions": -1e308 },
+    })
 }
 
 /// A comparison in which this text replaces everything that may be untrusted.
@@ -105,10 +169,11 @@ pub fn hostile(text: &str) -> Comparison {
         row["reason"]["text"] = json!(text);
         row["impact"]["functions"][0]["name"] = json!(text);
     }
+    rows[0]["stages"] = json!([largest_stage(&rows[0])]);
     let mut document = document(&rows);
     document["added"] = json!([name]);
     document["removed"] = json!([name]);
-    document["warnings"] = json!([{ "kind": "load", "text": text }]);
+    document["warnings"] = json!([{ "kind": "battery", "text": text }]);
     document["failed_targets"] = json!([{ "package": text, "target": text, "error": text }]);
     for version in ["base", "head"] {
         document[version]["revision"] = json!(text);

@@ -9,13 +9,22 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::{
-    COMMENT_ROOM, Comment, Comparison, Links, MOST_ANNOTATIONS, Outputs, Places, SUMMARY_ROOM,
-    annotations, junit, marker, outputs, page,
+    Comment, Comparison, Links, MOST_ANNOTATIONS, Outputs, SUMMARY_ROOM, annotations, junit,
+    marker, outputs, page,
     testing::{comparison, document, row},
 };
 use crate::{
+    compare::Outcome,
     error::{Error, Exit},
-    verdict::ExitPolicy,
+    model::Metric,
+    report::{
+        Report as _,
+        compare::ComparisonReport,
+        render::COMMENT_ROOM,
+        testing::{benchmark, counted, decided_row, given, inconclusive, version},
+    },
+    stats::{Criteria, Verdict},
+    verdict::{DecidedRow, ExitPolicy, Repetition},
 };
 
 fn comment(comparison: &Comparison) -> Comment {
@@ -46,8 +55,10 @@ fn page_lists_the_largest_regression_first() {
 #[test]
 fn page_has_the_different_work_warning_above_the_table() {
     let mut document = document(&[row("a", "regressed", 0.1)]);
-    let warning = |kind: &str| json!({ "kind": kind, "text": format!("because of {kind}") });
-    document["warnings"] = json!([warning("load"), warning("different_work")]);
+    document["warnings"] = json!([
+        { "kind": "load", "per_core": 2.0, "text": "because of load" },
+        { "kind": "different_work", "benchmarks": [], "text": "because of different_work" },
+    ]);
     let comparison = Comparison::parse(&document.to_string()).unwrap();
     let text = page(&comparison, &Links::default(), COMMENT_ROOM);
     let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("no {part}: {text}"));
@@ -129,9 +140,9 @@ fn failure_comment_shows_the_error() {
 #[test]
 fn regression_is_annotated_at_the_changed_function() {
     let text = "\n\n\n\n\n\nfn fold() {}\n".to_owned();
-    let places = Places { changed: vec![("src/a,b:c.rs".to_owned(), text)] };
+    let sources = [("src/a,b:c.rs".to_owned(), text)];
     let rows = [row("a", "improved", -0.1), row("b: 100%", "regressed", 0.05)];
-    let of = |advisory| annotations(&comparison(&rows), advisory, &places);
+    let of = |advisory| annotations(&comparison(&rows), advisory, &sources);
     let texts: Vec<String> = of(false).iter().map(ToString::to_string).collect();
     assert_eq!(
         texts,
@@ -143,7 +154,7 @@ fn regression_is_annotated_at_the_changed_function() {
 
 #[test]
 fn annotations_are_limited_to_ten_and_count_the_rest() {
-    let all = annotations(&thousand(), false, &Places::default());
+    let all = annotations(&thousand(), false, &[]);
     assert_eq!(all.len(), MOST_ANNOTATIONS);
     assert!(all[0].message.starts_with("group/999"));
     assert!(all[9].message.ends_with("(and 990 more: see the summary)"), "{}", all[9].message);
@@ -184,6 +195,53 @@ fn outputs_have_counts_and_the_exit_code() {
     assert!(outputs(&results).starts_with("verdict=error\nregressed=0\n"));
 }
 
+/// A report on a time and on two counts, of which only the time affects the exit code.
+fn counted_beside_times() -> ComparisonReport {
+    let [instructions, allocations] = [Metric::instructions(), Metric::allocations()];
+    let rows = vec![
+        decided_row("a", 240.8, &[1.0], 0.02, 0.003),
+        counted(&instructions, "a", 100.0, 120.0),
+        counted(&allocations, "a", 0.0, 3.0),
+        inconclusive("b", Repetition::Builds, 30, 0.0099),
+        DecidedRow::without_metric(&benchmark("c"), Verdict::Identical),
+    ];
+    let versions = [version("main", 'a'), version("HEAD", 'b')];
+    let outcome = Outcome { rows, ..Outcome::new(versions, Criteria::default()) };
+    ComparisonReport::new(outcome, ExitPolicy::default(), given("compare main HEAD"))
+}
+
+#[test]
+fn written_comparison_is_read_back_with_primary_rows() {
+    let report = counted_beside_times();
+    let written = report.json().unwrap();
+    let read = Comparison::parse(&written).unwrap();
+    let primary: Vec<bool> = read.benchmarks.iter().map(|row| row.primary).collect();
+    assert_eq!(primary, [true, false, false, true, true]);
+    assert_eq!(read.to_json().unwrap(), written);
+    assert_eq!(read.benchmarks[2].estimate(), Some(f64::INFINITY));
+}
+
+#[test]
+fn row_that_is_not_primary_does_not_fail_the_job() {
+    let report = counted_beside_times();
+    let policy = ExitPolicy::default();
+    let mut read = Comparison::parse(&report.json().unwrap()).unwrap();
+    assert_eq!(read.exit(&policy), Exit::Success);
+    assert_eq!(read.exit(&policy), report.outcome.exit(&policy));
+    let exit_code = |comparison: &Comparison| {
+        let exit = comparison.exit(&policy);
+        outputs(&Outputs { result: Ok(comparison), exit, report: Path::new("r") })
+    };
+    assert!(exit_code(&read).contains("regressed=2\nimproved=0\n"), "{}", exit_code(&read));
+    assert!(exit_code(&read).contains("exit-code=0\n"));
+    read.partition = Some("hash:1/1".parse().unwrap());
+    let merged = super::merge(&[read.clone()]).unwrap();
+    assert_eq!(merged.exit(&policy), Exit::Success);
+    read.benchmarks[1].primary = true;
+    assert!(exit_code(&read).contains("exit-code=1\n"));
+    assert_eq!(super::merge(&[read]).unwrap().exit(&policy), Exit::Regression);
+}
+
 #[test]
 fn parse_rejects_what_compare_does_not_write() {
     let refused = |change: &dyn Fn(&mut Value)| {
@@ -197,6 +255,7 @@ fn parse_rejects_what_compare_does_not_write() {
             "schema version",
         ),
         (&|it| it["head"]["commit"] = json!("main"), "hexadecimal"),
+        (&|it| it["head"]["tree"] = json!("x"), "hexadecimal"),
         (&|it| it["base"]["commit"] = json!("<b>".repeat(40)), "hexadecimal"),
         (&|it| it["benchmarks"][0]["verdict"] = json!("lovely"), "another form"),
         (&|it| it["benchmarks"][0]["base"]["value"] = json!(1e40), "too large"),

@@ -38,4 +38,4 @@ pub use selection::{Selection, benchmarks_only_in, common_benchmarks};
 pub use session::Session;
 pub use stored::{Archive, StoredRequest, compare_stored};
 pub use unbuildable::{KnownBroken, passed_over};
-pub use warning::Warning;
+pub use warning::{ChangedWork, Warning};

@@ -1,12 +1,16 @@
 //! Warnings about the reliability of a comparison.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use crate::model::{BenchTarget, Disturbance, Layout, Throughput};
 
 /// A reason to trust a comparison less.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+// In place, because reports add a text.
+#[schemars(inline)]
 pub enum Warning {
-    /// Something disturbs, or disturbed, the measurements.
-    Disturbance(Disturbance),
     /// Fewer builds of a bench target differ, in any of the versions, than were requested.
     EqualBuilds {
         /// The bench target.
@@ -37,8 +41,8 @@ pub enum Warning {
     },
     /// Benchmarks report that an iteration processes another amount in the head than in the base.
     DifferentWork {
-        /// Their names and the amounts of both versions.
-        benchmarks: Vec<(String, [Throughput; 2])>,
+        /// The benchmarks concerned.
+        benchmarks: Vec<ChangedWork>,
     },
     /// The report has no verdict on any benchmark in both versions.
     NothingCompared,
@@ -57,6 +61,18 @@ pub enum Warning {
         /// The differences, as texts for people.
         reasons: Vec<String>,
     },
+    /// Something disturbs, or disturbed, the measurements.
+    #[serde(untagged)]
+    Disturbance(Disturbance),
+}
+
+/// A benchmark with another amount of work in the head than in the base.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ChangedWork {
+    /// The name of the benchmark.
+    pub name: String,
+    /// The amounts that one iteration processes in base and head.
+    pub work: [Throughput; 2],
 }
 
 impl Warning {

@@ -3,7 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::{
     comparison::{Comparer, Difference},
@@ -77,8 +78,10 @@ pub struct ChangedFunction {
 }
 
 /// The kind of a function's difference.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(
+    Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(tag = "differs", content = "data", rename_all = "snake_case")]
 pub enum Cause {
     /// Its code, or the functions that it refers to.
     #[default]

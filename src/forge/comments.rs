@@ -2,13 +2,10 @@
 
 use std::time::Duration;
 
-use serde::Deserialize;
 use serde_json::{Value, json};
+use ureq::http::Method;
 
-use super::{
-    HttpError, Token,
-    http::{Http, Method},
-};
+use super::{HttpError, Token, http::Http};
 
 /// Entries requested for each page of a list.
 const PAGE: usize = 100;
@@ -51,39 +48,6 @@ pub struct Comments {
     host: Host,
 }
 
-#[derive(Deserialize)]
-struct Entry {
-    id: u64,
-    body: Option<String>,
-    user: Option<Author>,
-    author: Option<Author>,
-}
-
-#[derive(Clone, Deserialize)]
-struct Author {
-    login: Option<String>,
-    username: Option<String>,
-    #[serde(rename = "type")]
-    kind: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct PullRequest {
-    number: u64,
-    head: Tip,
-}
-
-#[derive(Deserialize)]
-struct Tip {
-    sha: String,
-}
-
-impl Author {
-    fn name(&self) -> Option<&str> {
-        self.login.as_deref().or(self.username.as_deref())
-    }
-}
-
 impl Comments {
     /// Connects to the API at this address; `pause` waits.
     pub fn new(
@@ -107,29 +71,32 @@ impl Comments {
     pub fn find(&self, request: &Request, marker: &str) -> Result<Option<FoundComment>, HttpError> {
         let path = list(request);
         let mut candidates = Vec::new();
-        self.pages(&path, |entry: Entry| {
-            let body = entry.body.unwrap_or_default();
-            if body.starts_with(marker.trim_end()) {
-                candidates.push((FoundComment { id: entry.id, body }, entry.user.or(entry.author)));
+        self.pages(&path, |entry| {
+            let body = entry["body"].as_str().unwrap_or_default();
+            if body.starts_with(marker.trim_end())
+                && let Some(id) = entry["id"].as_u64()
+            {
+                let found = FoundComment { id, body: body.to_owned() };
+                candidates.push((found, [entry["user"].clone(), entry["author"].clone()]));
             }
         })?;
         if candidates.is_empty() {
             return Ok(None);
         }
         let own = self.own_name()?;
-        let is_own = |author: &Author| match &own {
-            Some(own) => author.name() == Some(own),
+        let is_own = |author: &Value| match &own {
+            Some(own) => account(author).as_ref() == Some(own),
             // A workflow's token cannot query its account name; it writes as a bot.
-            None => author.kind.as_deref() == Some("Bot"),
+            None => author["type"] == "Bot",
         };
-        let found = candidates.into_iter().find(|(_, author)| author.as_ref().is_some_and(is_own));
+        let found = candidates.into_iter().find(|(_, authors)| authors.iter().any(is_own));
         Ok(found.map(|(found, _)| found))
     }
 
     /// Writes a new comment.
     pub fn create(&self, request: &Request, body: &str) -> Result<FoundComment, HttpError> {
         let answer =
-            self.http.send(Method::Post, &list(request), Some(&json!({ "body": body })))?;
+            self.http.send(&Method::POST, &list(request), Some(&json!({ "body": body })))?;
         found(&answer, body)
     }
 
@@ -142,9 +109,9 @@ impl Comments {
     ) -> Result<FoundComment, HttpError> {
         let Request { project, number, .. } = request;
         let (method, path) = match self.host {
-            Host::Github => (Method::Patch, format!("/repos/{project}/issues/comments/{id}")),
+            Host::Github => (&Method::PATCH, format!("/repos/{project}/issues/comments/{id}")),
             Host::Gitlab => {
-                (Method::Put, format!("/projects/{project}/merge_requests/{number}/notes/{id}"))
+                (&Method::PUT, format!("/projects/{project}/merge_requests/{number}/notes/{id}"))
             }
         };
         let answer = self.http.send(method, &path, Some(&json!({ "body": body })))?;
@@ -160,7 +127,7 @@ impl Comments {
             Host::Github => (format!("/repos/{project}/pulls/{number}"), "/head/sha"),
             Host::Gitlab => (format!("/projects/{project}/merge_requests/{number}"), "/sha"),
         };
-        let answer = self.http.send(Method::Get, &path, None)?;
+        let answer = self.http.send(&Method::GET, &path, None)?;
         let commit = answer.pointer(place).and_then(Value::as_str);
         commit.map(str::to_owned).ok_or_else(|| HttpError::Answer("it has no commit".to_owned()))
     }
@@ -178,9 +145,9 @@ impl Comments {
         });
         let path = format!("/repos/{project}/pulls?state=open{}", branch.unwrap_or_default());
         let mut numbers = Vec::new();
-        self.pages(&path, |request: PullRequest| {
-            if request.head.sha == commit {
-                numbers.push(request.number);
+        self.pages(&path, |request| {
+            if request["head"]["sha"] == commit {
+                numbers.extend(request["number"].as_u64());
             }
         })?;
         Ok(numbers)
@@ -188,11 +155,8 @@ impl Comments {
 
     /// Name of the token's account; none for a token without an account.
     fn own_name(&self) -> Result<Option<String>, HttpError> {
-        match self.http.send(Method::Get, "/user", None) {
-            Ok(user) => {
-                let name = user["login"].as_str().or(user["username"].as_str());
-                Ok(name.map(str::to_owned))
-            }
+        match self.http.send(&Method::GET, "/user", None) {
+            Ok(user) => Ok(account(&user)),
             Err(HttpError::Status { status: 401 | 403 | 404, .. }) if self.host == Host::Github => {
                 Ok(None)
             }
@@ -201,25 +165,25 @@ impl Comments {
     }
 
     /// Reads a list page by page.
-    fn pages<T: for<'de> Deserialize<'de>>(
-        &self,
-        path: &str,
-        mut each: impl FnMut(T),
-    ) -> Result<(), HttpError> {
+    fn pages(&self, path: &str, mut each: impl FnMut(&Value)) -> Result<(), HttpError> {
         let joint = if path.contains('?') { '&' } else { '?' };
         for page in 1..=MOST_PAGES {
             let path = format!("{path}{joint}per_page={PAGE}&page={page}");
-            let answer = self.http.send(Method::Get, &path, None)?;
-            let entries: Vec<T> = serde_json::from_value(answer)
-                .map_err(|error| HttpError::Answer(error.to_string()))?;
-            let is_last = entries.len() < PAGE;
-            entries.into_iter().for_each(&mut each);
-            if is_last {
+            let answer = self.http.send(&Method::GET, &path, None)?;
+            let entries = answer.as_array();
+            let entries = entries.ok_or_else(|| HttpError::Answer("it is no list".to_owned()))?;
+            entries.iter().for_each(&mut each);
+            if entries.len() < PAGE {
                 return Ok(());
             }
         }
         Err(HttpError::Answer(format!("there are more than {} entries", MOST_PAGES * PAGE)))
     }
+}
+
+/// The name of an account: `login` on GitHub, `username` on GitLab.
+fn account(user: &Value) -> Option<String> {
+    user["login"].as_str().or(user["username"].as_str()).map(str::to_owned)
 }
 
 /// Path of the request's comments in the API.

@@ -9,7 +9,7 @@ use serde_json::Value;
 use tracing::debug;
 use ureq::{
     Agent,
-    http::{HeaderMap, Request},
+    http::{HeaderMap, Method, Request},
     tls::{RootCerts, TlsConfig},
 };
 
@@ -90,26 +90,6 @@ impl fmt::Display for HttpError {
     }
 }
 
-/// The method of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Method {
-    Get,
-    Post,
-    Patch,
-    Put,
-}
-
-impl Method {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Get => "GET",
-            Self::Post => "POST",
-            Self::Patch => "PATCH",
-            Self::Put => "PUT",
-        }
-    }
-}
-
 /// An API at an address.
 pub(super) struct Http {
     agent: Agent,
@@ -159,7 +139,7 @@ impl Http {
     /// Sends a request, with retries if the API asks for them and if a repetition is safe.
     pub fn send(
         &self,
-        method: Method,
+        method: &Method,
         path: &str,
         body: Option<&Value>,
     ) -> Result<Value, HttpError> {
@@ -167,7 +147,7 @@ impl Http {
         for attempt in 1..=TRIES {
             let answer = self.once(method, path, body);
             // Only the path: no headers, queries or bodies, which may contain secrets.
-            let what = (method.name(), path.split('?').next().unwrap_or_default());
+            let what = (method.as_str(), path.split('?').next().unwrap_or_default());
             match &answer {
                 Ok(Response { status, wait, .. }) => debug!(status, ?wait, "{} {}", what.0, what.1),
                 Err(error) => debug!("{} {}: {error}", what.0, what.1),
@@ -183,7 +163,7 @@ impl Http {
                     answer.wait.unwrap_or(LIMIT_WAIT)
                 }
                 // A posted comment may exist in spite of the error.
-                500..600 if method != Method::Post => {
+                500..600 if *method != Method::POST => {
                     error = answer.error();
                     WAIT
                 }
@@ -199,13 +179,12 @@ impl Http {
 
     fn once(
         &self,
-        method: Method,
+        method: &Method,
         path: &str,
         body: Option<&Value>,
     ) -> Result<Response, HttpError> {
         let unreachable = |error: &dyn fmt::Display| HttpError::Unreachable(error.to_string());
-        let mut request =
-            Request::builder().method(method.name()).uri(format!("{}{path}", self.address));
+        let mut request = Request::builder().method(method).uri(format!("{}{path}", self.address));
         for (name, value) in &self.headers {
             request = request.header(*name, value);
         }

@@ -1,9 +1,9 @@
 //! Slowdowns that users accepted on purpose, for the commits between two versions.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::{Benchmark, Metric};
+use super::{Benchmark, Metric, OBJECT_ID};
 
 /// The accepted part of a benchmark's slowdown, from one or several entries.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,9 +15,10 @@ pub struct Acceptance {
 }
 
 /// An accepted slowdown: one entry of the list.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AcceptedChange {
     /// The commit that made the benchmark slower, in hex.
+    #[schemars(regex(pattern = OBJECT_ID))]
     pub commit: String,
     /// The user's reason, on one line.
     pub reason: String,
@@ -44,7 +45,7 @@ pub struct IdleAcceptance {
 }
 
 /// The reason why an entry changes no verdict any more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Idle {
     /// Its commit is not in the history of HEAD: it was rebased or squashed, or is on another branch.

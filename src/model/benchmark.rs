@@ -135,7 +135,9 @@ impl fmt::Display for Benchmark {
 }
 
 /// The amount of data that one iteration processes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Throughput {
     /// Bytes per iteration.

@@ -3,12 +3,17 @@
 //! Only disturbances that users can change or must know are reported. Turbo is neither: versions are measured
 //! interleaved, so heat affects both alike, and nearly every machine has turbo.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 /// The limit of involuntary context switches per second for an execution: a CPU shared with another busy process has a
 /// hundred per second and more, one on a quiet system a few.
 pub const MANY_SWITCHES: u32 = 50;
 
 /// A disturbance of measurements, imminent or past.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+#[schemars(inline)]
 pub enum Disturbance {
     /// Before measuring, this many processes per core were runnable, over the last minute.
     Load {
@@ -16,11 +21,13 @@ pub enum Disturbance {
         per_core: f64,
     },
     /// While measuring, other processes used CPU time.
+    #[serde(rename = "other_processes")]
     Others {
         /// Their share of the time of all CPUs.
         share: f64,
     },
     /// While measuring, the host gave CPU time to other virtual machines.
+    #[serde(rename = "stolen_time")]
     Stolen {
         /// The share of the time of all CPUs.
         share: f64,

@@ -3,9 +3,9 @@
 use std::fmt;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::error::Error;
+use crate::error::{Error, Exit};
 
 /// A bench target of a workspace: one executable with benchmarks, or a program that is itself one benchmark.
 #[derive(
@@ -19,19 +19,24 @@ pub struct BenchTarget {
 }
 
 /// A bench target whose benchmarks could not be listed.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct FailedTarget {
     /// The bench target.
     #[serde(flatten)]
     pub target: BenchTarget,
     /// The reason, with its causes.
-    #[serde(serialize_with = "as_text")]
+    #[serde(serialize_with = "as_text", deserialize_with = "from_text")]
     #[schemars(with = "String")]
     pub error: Error,
 }
 
 fn as_text<S: Serializer>(error: &Error, to: S) -> Result<S::Ok, S::Error> {
     to.collect_str(error)
+}
+
+/// Reads the text of an error, which no longer says what its causes and hints are.
+fn from_text<'de, D: Deserializer<'de>>(from: D) -> Result<Error, D::Error> {
+    Ok(Error::new(Exit::Benchmark, String::deserialize(from)?))
 }
 
 impl fmt::Display for BenchTarget {

@@ -94,7 +94,7 @@ mod rfc3339 {
 }
 
 /// An external package that two versions use in different versions.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DependencyChange {
     /// The name of the package.
     pub name: String,

@@ -1,19 +1,14 @@
 //! Reports accepted slowdowns that no longer change a verdict.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::{
-    escape::escape_untrusted,
-    names::{Names, metric_name},
-    table::shorten,
-};
+use super::names::{Names, metric_name, short};
 use crate::model::{Benchmark, OBJECT_ID};
 use crate::model::{Idle, IdleAcceptance};
 
-/// The maximum number of names shown, and the maximum width of each in columns.
+/// The maximum number of names shown.
 const MOST_NAMES: usize = 8;
-const LONGEST_NAME: usize = 60;
 
 /// A note that names these entries, each with its reason.
 pub fn idle_note(idle: &[IdleAcceptance]) -> Option<String> {
@@ -23,7 +18,7 @@ pub fn idle_note(idle: &[IdleAcceptance]) -> Option<String> {
             "" => String::new(),
             metric => format!(" ({metric})"),
         };
-        let name = shorten(&escape_untrusted(&names.name(&one.benchmark)), LONGEST_NAME);
+        let name = short(&names.name(&one.benchmark));
         let commit = one.commit.get(..7).unwrap_or(&one.commit);
         format!("{name}{metric} of {commit}, {}", why(one.why))
     };
@@ -51,18 +46,19 @@ const fn why(why: Idle) -> &'static str {
 }
 
 /// An entry of .rbench/accepted.toml that changes no verdict any more.
-#[derive(Serialize, JsonSchema)]
-pub struct IdleFields<'r> {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct UnusedAcceptance {
     #[serde(flatten)]
-    id: &'r Benchmark,
-    metric: &'r str,
+    benchmark: Benchmark,
+    metric: String,
     #[schemars(regex(pattern = OBJECT_ID))]
-    commit: &'r str,
+    commit: String,
     why: Idle,
 }
 
-impl<'r> From<&'r IdleAcceptance> for IdleFields<'r> {
-    fn from(IdleAcceptance { benchmark, metric, commit, why }: &'r IdleAcceptance) -> Self {
-        Self { id: benchmark.into(), metric: &metric.name, commit, why: *why }
+impl From<&IdleAcceptance> for UnusedAcceptance {
+    fn from(IdleAcceptance { benchmark, metric, commit, why }: &IdleAcceptance) -> Self {
+        let (benchmark, metric, commit) = (benchmark.clone(), metric.name.clone(), commit.clone());
+        Self { benchmark, metric, commit, why: *why }
     }
 }

@@ -6,9 +6,13 @@
 //! its words come from a commit, a benchmark or a machine.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::{prose::capitalised, style::Role, table::Table};
+use super::{
+    prose::capitalised,
+    style::{Kind, Role},
+    table::Table,
+};
 
 /// The medium that shows a document. The tree is the same everywhere, with two exceptions: a report
 /// may leave out of a pull request what only a terminal or a page has room for, and it draws plots
@@ -83,7 +87,7 @@ pub struct Verbatim {
 }
 
 /// A command and its purpose.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Step {
     /// The command, to run in the project.
     pub command: String,
@@ -105,20 +109,6 @@ pub(super) struct Span {
     pub text: String,
     pub role: Role,
     pub kind: Kind,
-}
-
-/// The kind of a span, which decides its markup.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// Words of a sentence.
-    #[default]
-    Words,
-    /// The name of a benchmark, a function, a version or a file.
-    Name,
-    /// A command. A terminal keeps it on one line, to be copied.
-    Command,
-    /// Quoted, possibly untrusted text.
-    Quote,
 }
 
 impl Document {
@@ -177,11 +167,6 @@ impl Text {
     /// A text that is only a name.
     pub fn from_name(name: impl Into<String>) -> Self {
         Self::new().name(name)
-    }
-
-    /// A message, such as that of an error. May have several lines.
-    pub fn from_message(message: impl AsRef<str>) -> Self {
-        Self::new().message(message)
     }
 
     /// Appends words.

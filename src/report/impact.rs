@@ -1,23 +1,42 @@
 //! Words the impact of the differences between two versions on a benchmark: the changed functions
 //! it executes, and the changed files and variables it reads.
 
-mod json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
-pub use json::{Difference, ReachFields};
-
-use super::{document::Text, escape::escape_untrusted, quantity::change_of_stack, table::shorten};
+use super::{
+    document::Text, escape::escape_untrusted, names::short, quantity::change_of_stack,
+    table::shorten,
+};
 use crate::{
-    elf::Cause,
+    elf::{Cause, Name},
     impact::{Impact, ReachedFunction},
 };
 
-/// The maximum number of functions, files or variables named for a benchmark, and the maximum width
-/// of each in columns.
+/// The maximum number of functions, files or variables named for a benchmark.
 const MOST: usize = 3;
-const LONGEST: usize = 60;
 
 /// The maximum width of an untrusted reason, in columns.
 const LONGEST_REASON: usize = 200;
+
+/// The difference between two versions of a function, for programs.
+#[derive(Serialize, JsonSchema)]
+pub struct Difference<'r> {
+    #[serde(flatten)]
+    cause: &'r Cause,
+    /// The functions that only the head's refers to.
+    callees_gained: &'r [Name],
+    /// The functions that only the base's refers to: inlined, or not called any more.
+    callees_lost: &'r [Name],
+}
+
+impl<'r> Difference<'r> {
+    /// The difference by its cause, and the functions that only head (`gained`) or base (`lost`)
+    /// refers to.
+    pub const fn new(cause: &'r Cause, gained: &'r [Name], lost: &'r [Name]) -> Self {
+        Self { cause, callees_gained: gained, callees_lost: lost }
+    }
+}
 
 /// The common impact on `number` benchmarks: `a, b: each executes fold (new, 90 bytes)`.
 pub fn benchmarks_text(whom: Text, number: usize, words: Text) -> Text {
@@ -29,7 +48,7 @@ pub fn benchmarks_text(whom: Text, number: usize, words: Text) -> Text {
 
 /// An untrusted name, shortened and escaped.
 pub fn name(name: &str) -> Text {
-    Text::from_name(shorten(&escape_untrusted(name), LONGEST))
+    Text::from_name(short(name))
 }
 
 /// The impact on a benchmark: `executes fold (new, 90 bytes)`. Uncertainties follow

@@ -2,21 +2,22 @@
 //! and intervals are `low` and `high`. An infinite or unknown number is null.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
-use super::escape::is_hidden;
+use super::{
+    escape::is_hidden,
+    quantity::{plus_minus, value_of_metric},
+};
+pub(super) use crate::impact::HASH;
 use crate::{
     error::{Context, Exit, Result},
     model::{self, InterleavingUnavailable, Metric, Mode, Unit},
-    stats::{self, Assessment, Comparison, Estimator, Method, Summary},
+    stats::{self, Assessment, Comparison, Estimator, Interval, Method, Summary},
     verdict::{DecidedRow, Interleaving},
 };
 
 /// The version of the JSON of every report.
 pub const SCHEMA_VERSION: u32 = 1;
-
-/// The schema of a hash of 64 bits.
-pub(super) const HASH: &str = "^[0-9a-f]{16}$";
 
 // A report with the version of its shape.
 #[derive(Serialize, JsonSchema)]
@@ -33,10 +34,15 @@ impl<T> From<T> for Versioned<T> {
     }
 }
 
-/// The JSON document of a report with its schema version, indented, with a final line break.
-/// Characters that control a terminal are escaped, so they neither do so nor are removed as styles.
+/// The JSON document of a report with its schema version.
 pub fn document(report: &impl Serialize) -> Result<String> {
-    let text = serde_json::to_string_pretty(&Versioned::from(report));
+    text(&Versioned::from(report))
+}
+
+/// A report as JSON, indented, with a final line break. Characters that control a terminal are
+/// escaped, so they neither do so nor are removed as styles.
+pub fn text(report: &impl Serialize) -> Result<String> {
+    let text = serde_json::to_string_pretty(report);
     let text = text.context(Exit::Internal, || "cannot write the report as JSON")?;
     Ok(escaped(&text) + "\n")
 }
@@ -55,40 +61,18 @@ fn escaped(document: &str) -> String {
     out
 }
 
-/// Reads a number that is null in JSON because it is infinite.
-pub fn or_infinite<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
-    Ok(Option::deserialize(deserializer)?.unwrap_or(f64::INFINITY))
-}
-
-/// A comparison interval in the metric's unit: those of base and head fail to overlap exactly if
-/// the test at the false-positive rate rejects. It is narrower than the interval of the value
-/// itself.
-#[derive(Serialize, JsonSchema)]
-pub struct Interval {
-    low: f64,
-    /// null if unbounded.
-    #[schemars(with = "Option<f64>")]
-    high: f64,
-}
-
-impl From<stats::Interval> for Interval {
-    fn from(stats::Interval { low, high, .. }: stats::Interval) -> Self {
-        Self { low, high }
-    }
-}
-
 /// The value of one version in one metric.
-#[derive(Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
     /// The value by the estimator, in the metric's unit.
-    value: f64,
+    pub value: f64,
     /// The lower end of the three-level interval at the confidence of the criteria; null with less
     /// than two builds.
-    low: Option<f64>,
+    pub low: Option<f64>,
     /// The upper end.
-    high: Option<f64>,
+    pub high: Option<f64>,
     #[schemars(range(min = 1))]
-    builds: usize,
+    pub builds: usize,
     /// The number of executions of all builds together.
     #[schemars(range(min = 1))]
     executions: usize,
@@ -98,9 +82,17 @@ pub struct Estimate {
 }
 
 impl Estimate {
+    /// The value and the half-width of its interval, for people.
+    pub fn texts(&self, unit: Unit) -> (String, String) {
+        let interval = self.low.zip(self.high);
+        let interval = interval.map(|(low, high)| Interval { center: self.value, low, high });
+        let half_width = interval.as_ref().map_or_else(String::new, plus_minus);
+        (value_of_metric(self.value, unit), half_width)
+    }
+
     /// The value with its interval at this confidence.
     pub fn new(summary: &Summary, confidence: f64) -> Self {
-        let interval = stats::Interval::three_level(summary, confidence).ok();
+        let interval = Interval::three_level(summary, confidence).ok();
         Self {
             value: summary.values().mean,
             low: interval.map(|interval| interval.low),
@@ -113,21 +105,15 @@ impl Estimate {
 }
 
 /// The relative change from base to head: 0.05 is 5 % more than the base.
-#[derive(Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Change {
-    /// The relative change; null if the base is 0: that has no percentage.
-    #[schemars(with = "Option<f64>")]
-    estimate: f64,
-    /// The lower end of the interval; null if the estimate is.
-    #[schemars(with = "Option<f64>")]
-    low: f64,
-    /// The upper end; null if unbounded.
-    #[schemars(with = "Option<f64>")]
-    high: f64,
+    /// The change in the stage that decides.
+    #[serde(flatten)]
+    pub change: stats::Change,
     /// The confidence of the interval. The intervals of all interim analyses together contain the true change with at
     /// least 95 % confidence.
     #[schemars(range(min = 0, max = 1))]
-    confidence: f64,
+    pub confidence: f64,
     /// The two-sided p value of no change.
     #[schemars(range(min = 0, max = 1))]
     p: f64,
@@ -146,9 +132,7 @@ impl From<&Assessment> for Change {
     fn from(Assessment { change, comparison, alpha: rates, .. }: &Assessment) -> Self {
         let Comparison { p, method, .. } = comparison;
         Self {
-            estimate: change.estimate,
-            low: change.low,
-            high: change.high,
+            change: *change,
             confidence: rates.confidence,
             p: *p,
             paired: matches!(method, Method::Paired { .. }),
@@ -157,7 +141,7 @@ impl From<&Assessment> for Change {
 }
 
 /// The mode in which a benchmark was measured, and the estimator of its values.
-#[derive(Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Measured {
     /// The mode of its executions: interleaved with those of the other version, or sequential. Null: no
     /// value, or not all were measured in one mode.

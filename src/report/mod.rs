@@ -16,7 +16,7 @@ pub mod explain;
 mod form;
 pub mod history;
 mod html;
-mod impact;
+pub mod impact;
 mod json;
 pub mod list;
 pub mod markdown;
@@ -36,7 +36,6 @@ pub mod style;
 pub mod table;
 #[cfg(test)]
 pub(crate) mod testing;
-pub mod verdict;
 
 pub use accepted::idle_note;
 pub use form::{Format, PLAIN_COLUMNS, Report};

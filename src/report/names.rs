@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use super::{escape::escape_untrusted, table::shorten};
 use crate::model::{Benchmark, Metric};
 
 /// The names of benchmarks: ids, with the bench target if another one has a benchmark of that id.
@@ -25,6 +26,14 @@ impl<'b> Names<'b> {
         let is_unique = self.targets.get(&*name.id).is_none_or(|targets| targets.len() < 2);
         if is_unique { name.id.clone() } else { format!("{package}/{target} {}", name.id) }
     }
+}
+
+/// The maximum width of a name in a sentence, in columns.
+const LONGEST: usize = 60;
+
+/// A name for a sentence: escaped, and shortened in the middle.
+pub fn short(name: &str) -> String {
+    shorten(&escape_untrusted(name), LONGEST)
 }
 
 /// A name with the metric in brackets, unless that is wall time.

@@ -34,6 +34,14 @@ pub fn count(number: usize, thing: &str) -> String {
     format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
 
+/// The number of things that a list does not name, to append to it: ` and 3 more`, or nothing.
+pub fn and_more(all: usize, most: usize) -> String {
+    match all.saturating_sub(most) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    }
+}
+
 /// The size of an experiment: `5 builds × 1 execution × 5 measurements`.
 pub fn sample_sizes(sizes: SampleSizes) -> String {
     let SampleSizes { builds, executions, measurements, .. } = sizes;

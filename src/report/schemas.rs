@@ -14,8 +14,8 @@ use super::{
 fn all() -> [(&'static str, Schema); 13] {
     [
         ("build", schema::<build::json::Builds<'_>>("build")),
-        ("compare", schema::<compare::json::Comparison<'_>>("compare")),
         ("diagnose", schema::<diagnose::DiagnosisReport>("diagnose")),
+        ("compare", root::<compare::Comparison>("compare")),
         ("diff", schema::<diff::json::Diff<'_>>("diff")),
         ("doctor", schema::<doctor::json::Doctor<'_>>("doctor")),
         ("explain", schema::<explain::json::Explained<'_>>("explain")),
@@ -30,8 +30,12 @@ fn all() -> [(&'static str, Schema); 13] {
 }
 
 fn schema<T: JsonSchema>(command: &str) -> Schema {
+    root::<Versioned<T>>(command)
+}
+
+fn root<T: JsonSchema>(command: &str) -> Schema {
     let settings = SchemaSettings::draft2020_12().for_serialize().with_transform(finish);
-    let mut schema = settings.into_generator().into_root_schema_for::<Versioned<T>>();
+    let mut schema = settings.into_generator().into_root_schema_for::<T>();
     let title = format!("What `cargo rbench {command} --format json` prints");
     schema.insert("title".to_owned(), title.into());
     schema

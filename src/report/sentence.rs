@@ -2,12 +2,13 @@
 
 use super::{
     escape::{escape_untrusted, escape_untrusted_lines},
-    quantity::{changed, exact, p_value, percent, probability, size},
+    quantity::{changed, count, exact, p_value, percent, probability, size},
+    style::Role,
 };
 use crate::{
     model::{Acceptance, AcceptedChange},
     stats::{Change, Evidence, InconclusiveReason, Verdict},
-    verdict::{ByMean, DecidedRow, DecidedStage, VerdictKind},
+    verdict::{ByMean, Counts, DecidedRow, DecidedStage, VerdictKind},
 };
 
 /// The multiple of the smallest change flagged with 80 % power below which an estimate tends to be
@@ -15,6 +16,48 @@ use crate::{
 /// of the differences of builds. A true change of that size is reported 2 % too large on average,
 /// one of three quarters of a deviation by a fifth.
 const EXAGGERATED: f64 = 1.45;
+
+impl Counts {
+    /// The numbers of these verdicts, without those that there are none of: `2 regressed, 7
+    /// unchanged`.
+    pub fn words(&self, kinds: &[VerdictKind]) -> String {
+        let there = kinds.iter().filter(|kind| self.with_verdict(**kind) > 0);
+        let words = there.map(|kind| format!("{} {}", self.with_verdict(*kind), kind.name()));
+        words.collect::<Vec<_>>().join(", ")
+    }
+
+    /// The numbers of all verdicts and of failed bench targets: `2 regressed, 1 failed bench
+    /// target`.
+    pub fn all_words(&self) -> String {
+        let targets = self.failed_targets;
+        let targets = (targets > 0).then(|| count(targets, "failed bench target"));
+        let words = [self.words(&VerdictKind::ALL), targets.unwrap_or_default()];
+        let words: Vec<String> = words.into_iter().filter(|words| !words.is_empty()).collect();
+        if words.is_empty() { "no benchmark in both versions".to_owned() } else { words.join(", ") }
+    }
+}
+
+impl VerdictKind {
+    /// The class in a style sheet.
+    pub const fn class(self) -> &'static str {
+        match self {
+            Self::NotComparable => "incomparable",
+            other => other.name(),
+        }
+    }
+
+    /// The role in a text.
+    pub const fn role(self) -> Role {
+        match self {
+            Self::Regressed => Role::Bad,
+            Self::Improved => Role::Good,
+            Self::Failed | Self::Accepted | Self::NotComparable | Self::Inconclusive => {
+                Role::Doubtful
+            }
+            Self::Unchanged | Self::Unaffected | Self::Identical | Self::Skipped => Role::Plain,
+        }
+    }
+}
 
 /// A verdict with its reason: `regressed: +5.00 % (+3.43 % to +6.60 %), confirmed by fresh builds (…)`.
 pub fn verdict(verdict: &Verdict) -> String {

@@ -1,7 +1,7 @@
 //! Divides the variance of a value or of a change into the shares of builds and of executions.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{
     stats::{DifferenceShares, Moments, Summary},
@@ -13,7 +13,7 @@ pub const HEAD: &str = "variance b/e";
 
 /// The shares of builds and executions in a variance, which add up to 1. More executions of each
 /// build reduce only the second.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Shares {
     #[schemars(range(min = 0, max = 1))]
     builds: f64,

@@ -25,6 +25,20 @@ pub enum Role {
     Quiet,
 }
 
+/// The kind of a span, which decides its markup.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Words of a sentence.
+    #[default]
+    Words,
+    /// The name of a benchmark, a function, a version or a file.
+    Name,
+    /// A command. A terminal keeps it on one line, to be copied.
+    Command,
+    /// Quoted, possibly untrusted text.
+    Quote,
+}
+
 impl Role {
     const fn ansi(self) -> Style {
         match self {

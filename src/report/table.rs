@@ -10,9 +10,8 @@ use std::{borrow::Cow, collections::HashSet};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::{
-    document::Kind,
     escape::escape_untrusted,
-    style::{self, Role},
+    style::{self, Kind, Role},
 };
 
 /// The space between two columns.

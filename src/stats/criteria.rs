@@ -1,13 +1,13 @@
 //! The criteria of verdicts that users can set, with their defaults.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{error::StatsError, estimator::Estimator, rule::Rule};
 use crate::model::Metric;
 
 /// The criteria of verdicts, the same for all benchmarks and both stages of an experiment.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Criteria {
     /// The estimator of an execution; if absent, the one that suits the way the execution was measured.
     pub estimator: Option<Estimator>,
@@ -46,6 +46,12 @@ pub struct CountLimits {
     pub allocations: f64,
     /// The limit for allocated bytes.
     pub allocated_bytes: f64,
+}
+
+impl Default for CountLimits {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
 }
 
 impl CountLimits {

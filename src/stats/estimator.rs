@@ -3,7 +3,7 @@
 use std::{fmt, str::FromStr};
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::moments;
 
@@ -14,7 +14,7 @@ use super::moments;
 /// changed.
 ///
 /// Below, `d_1 ≤ … ≤ d_k` are the sorted measurements.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Estimator {
     /// The arithmetic mean: Kalibera et al. 2006.

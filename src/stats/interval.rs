@@ -1,7 +1,7 @@
 //! The interval of one version: the range of its value over all possible layouts. Pure.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{
     components::Components,
@@ -11,18 +11,25 @@ use super::{
 };
 
 /// An estimate with its closed interval. In JSON, an infinite one is null.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Interval {
     /// The estimate, in the metric's unit.
-    #[serde(rename = "estimate")]
+    #[serde(rename = "estimate", deserialize_with = "or_infinite")]
     #[schemars(with = "Option<f64>")]
     pub center: f64,
     /// The lower end.
+    #[serde(deserialize_with = "or_infinite")]
     #[schemars(with = "Option<f64>")]
     pub low: f64,
     /// The upper end.
+    #[serde(deserialize_with = "or_infinite")]
     #[schemars(with = "Option<f64>")]
     pub high: f64,
+}
+
+/// Reads a number that is null in JSON because it is infinite.
+pub fn or_infinite<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or(f64::INFINITY))
 }
 
 impl Interval {

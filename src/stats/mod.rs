@@ -81,7 +81,7 @@ pub use criteria::{CountLimits, Criteria};
 pub use data::{BuildMeasurements, InvalidMeasurement, MeasurementPosition, Measurements};
 pub use error::StatsError;
 pub use estimator::{Estimator, Scratch, UnknownEstimator};
-pub use interval::Interval;
+pub use interval::{Interval, or_infinite};
 pub use matching::{DifferenceShares, Method, Pairing, Unpaired};
 pub use moments::{Moments, median, slow};
 pub use proportion::Proportion;

@@ -1,5 +1,8 @@
 //! The verdict on a benchmark, with its reason as a value. Pure.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::{
     achieved_power::Power,
     assessment::Assessment,
@@ -76,55 +79,72 @@ pub enum Verdict {
 }
 
 /// The evidence for a change.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+// In place, because reports have it as a value and flattened.
+#[schemars(inline)]
 pub enum Evidence {
     /// It was flagged, and fresh builds alone agree.
     Confirmed {
         /// The one-sided p value of the fresh builds.
+        #[schemars(range(min = 0, max = 1))]
         p: f64,
         /// The largest p value that counts as confirmation.
+        #[schemars(range(min = 0, max = 1))]
         needed: f64,
     },
     /// It was flagged, and not measured again.
     OneStage,
     /// It was flagged in stored results of two sessions, with a false-alarm probability no larger than that of two
     /// stages.
+    #[serde(rename = "two_experiments")]
     Stored {
         /// The one-sided p value.
+        #[schemars(range(min = 0, max = 1))]
         p: f64,
         /// The largest p value that counts.
+        #[schemars(range(min = 0, max = 1))]
         needed: f64,
     },
     /// It was counted, and the ranges of both versions lie apart.
     Counted {
         /// The probability that ranges of this number of counts lie apart by chance, if the counts of a version vary;
         /// else 0.
+        #[schemars(range(min = 0, max = 1))]
         by_chance: f64,
     },
     /// A slowdown was accepted, and this one is shown to be larger.
+    #[serde(rename = "beyond_accepted")]
     BeyondLimit {
         /// The largest accepted relative change: 0.05 is 5 % more than the base.
+        #[schemars(range(min = 0))]
         ceiling: f64,
         /// The one-sided p value of "not larger than that".
+        #[schemars(range(min = 0, max = 1))]
         p: f64,
         /// The largest p value that counts.
+        #[schemars(range(min = 0, max = 1))]
         needed: f64,
     },
 }
 
 /// The reason why a change is not reported.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+#[schemars(inline)]
 pub enum InconclusiveReason {
     /// The rule does not flag it.
     NotFlagged,
     /// It was counted, and the counts of a version vary so much that both ranges overlap, or may lie apart by chance.
     Varies {
-        /// The probability that ranges of this number of counts lie apart by chance; none if they overlap.
+        /// The probability that ranges of this number of counts lie apart by chance; null if they overlap.
+        #[schemars(range(min = 0, max = 1))]
         by_chance: Option<f64>,
     },
     /// It is flagged, but its estimate is below the smallest change of interest.
     Small {
         /// The smallest change of interest.
+        #[schemars(range(min = 0))]
         min_effect: f64,
     },
     /// The fastest measurements show no change, but the mean of all changed by more than the smallest change of
@@ -142,31 +162,41 @@ pub enum InconclusiveReason {
     /// It is flagged, but fresh builds were not measured.
     Unconfirmed,
     /// It is flagged in stored results of two sessions, but too weakly to count without fresh builds.
+    #[serde(rename = "needs_fresh_builds")]
     NeedsFresh {
         /// The one-sided p value.
+        #[schemars(range(min = 0, max = 1))]
         p: f64,
         /// The largest p value that counts.
+        #[schemars(range(min = 0, max = 1))]
         needed: f64,
     },
     /// It is flagged, but fresh builds show the other direction or none.
     Contradicted {
         /// The change by the first stage.
+        #[serde(rename = "first_change")]
         first: f64,
     },
     /// It is flagged, but fresh builds do not show it with enough certainty.
     Weak {
         /// The change by the first stage.
+        #[serde(rename = "first_change")]
         first: f64,
         /// The one-sided p value of the fresh builds.
+        #[schemars(range(min = 0, max = 1))]
         p: f64,
         /// The largest p value that counts as confirmation.
+        #[schemars(range(min = 0, max = 1))]
         needed: f64,
     },
     /// It is flagged and fresh builds confirm it, but they estimate it below the smallest change of interest.
+    #[serde(rename = "confirmed_but_small")]
     Shrunk {
         /// The change by the first stage.
+        #[serde(rename = "first_change")]
         first: f64,
         /// The smallest change of interest.
+        #[schemars(range(min = 0))]
         min_effect: f64,
     },
 }

@@ -1,7 +1,7 @@
 //! Decides the exit code of a command that compares: which verdicts make it fail.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{kind::VerdictKind, row::DecidedRow};
 use crate::{error::Exit, model::Metric};
@@ -51,7 +51,7 @@ impl ExitPolicy {
 
 /// The number of rows by verdict, and of benchmarks and bench targets that were not compared. A
 /// benchmark has one row for each metric.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Counts {
     /// Slower.
     pub regressed: usize,
@@ -114,6 +114,16 @@ impl Counts {
             VerdictKind::Identical => self.identical,
             VerdictKind::Skipped => self.skipped,
         }
+    }
+
+    /// The most important verdict, where a failed bench target counts as a failed benchmark; `None`
+    /// if there is nothing.
+    pub fn worst(&self) -> Option<VerdictKind> {
+        let is_there = |kind: &VerdictKind| {
+            let targets = if *kind == VerdictKind::Failed { self.failed_targets } else { 0 };
+            self.with_verdict(*kind) + targets > 0
+        };
+        VerdictKind::ALL.into_iter().find(is_there)
     }
 
     /// The total number of rows.

@@ -1,7 +1,7 @@
 //! The verdict on one benchmark in one metric, as `verdicts.rs` produces it and reports consume it.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{interim::Progress, interleaving::Interleaving};
 use crate::{
@@ -43,9 +43,10 @@ pub struct DecidedRow {
 }
 
 /// The comparison by the mean, for a benchmark whose estimator is one of the fastest measurements.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ByMean {
     /// The change of the mean in the deciding stage, with its 95 % CI.
+    #[serde(flatten)]
     pub change: Change,
     /// True if the mean decided, because only the mean showed a change. The stages then hold the
     /// means.
@@ -62,18 +63,20 @@ pub struct DecidedStage {
 }
 
 /// The sample size that an experiment needs for a smaller change.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Advice {
     /// The level of the experiment to repeat more often.
+    #[serde(rename = "more")]
     pub what: Repetition,
     /// The total number of builds, or of executions of each build.
+    #[schemars(range(min = 2))]
     pub number: usize,
     /// The smallest relative change that would then be reported with a power of 80 %.
     pub smallest_reported: f64,
 }
 
 /// A level of an experiment that can be repeated more often.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Repetition {
     /// Builds: `-l`.

@@ -49,7 +49,7 @@ const MAY_USE: [(&str, &[&str]); 30] = [
             "escape",
         ],
     ),
-    ("ci", &["error", "verdict", "model", "report", "escape"]),
+    ("ci", &["compare", "error", "escape", "impact", "model", "report", "verdict"]),
     // The command line and its meaning.
     ("config", &["error", "model", "shell", "stats"]),
     ("cli", &["config", "error", "git", "model", "shell", "stats"]),
@@ -254,7 +254,7 @@ const WITH_CYCLES: [&str; 8] = [
     "src/command",
     "src/command/history",
     "src/command/run",
-    "src/report/compare/html",
+    "src/report/diagnose",
     "src/report/history",
     "src/report/plan",
 ];

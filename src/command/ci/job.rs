@@ -14,8 +14,8 @@ use super::{
 };
 use crate::{
     ci::{
-        Annotation, CiEnvironment, Comment, Comparison, Event, Outputs, Places, Provider,
-        SUMMARY_ROOM, annotations, junit, outputs, page, resume, stop,
+        Annotation, CiEnvironment, Comment, Comparison, Event, Outputs, Provider, SUMMARY_ROOM,
+        annotations, junit, outputs, page, resume, stop,
     },
     cli::{CiPlaceArgs, CiProvider, OutputFile},
     console::Console,
@@ -172,17 +172,15 @@ impl<'c> Job<'c> {
     /// Publishes a comparison: reports, summary, outputs, annotations and comment.
     pub fn publish(
         &mut self,
-        document: &str,
+        comparison: &Comparison,
         exit: Exit,
         advisory: bool,
-        places: &Places,
+        sources: &[(String, String)],
     ) -> Result<()> {
-        let comparison = Comparison::parse(document)?;
-        let comparison = &comparison;
-        self.write(COMPARISON, document)?;
+        self.write(COMPARISON, &comparison.to_json()?)?;
         self.write(JUNIT, &junit(comparison)?)?;
         if self.environment.provider == Provider::Github {
-            self.command(&annotations(comparison, advisory, places))?;
+            self.command(&annotations(comparison, advisory, sources))?;
         }
         let links = self.environment.links.clone();
         self.summarize(|room| page(comparison, &links, room))?;

@@ -15,14 +15,13 @@ use self::{
 };
 use super::{compare, output::Output, project_of};
 use crate::{
-    ci::{self, Comparison, Places},
+    ci::{self, Comparison},
     cli::{CiArgs, CiCommand, CiMergeArgs, CiRunArgs, CompareArgs, RevisionPair},
     compare::Outcome,
     console::{Console, announcement},
     error::{Exit, Result},
     process::{Interrupt, SavedHandler},
     project::Project,
-    report::Report as _,
 };
 
 /// Compares, or runs a subcommand.
@@ -67,26 +66,25 @@ fn compare_and_publish(args: &CompareArgs, job: &mut Job<'_>, console: &Console)
     };
     let policy = compare::policy(&project, &args.verdict);
     let (exit, ignores_regressions) = (outcome.exit(&policy), policy.ignores_regressions);
-    let places = places(&project, &outcome, console);
+    let sources = sources(&project, &outcome, console);
     let report = compare::report(outcome, policy, &args);
     output.write(&report)?;
     job.write_report(&report)?;
     if !args.stored {
         announcement::finished(console, start);
     }
-    job.publish(&report.json()?, exit, ignores_regressions, &places)?;
+    job.publish(&report.comparison(), exit, ignores_regressions, &sources)?;
     Ok(exit)
 }
 
 /// The sources of changed functions, which annotations point to. Without sources there are no annotations, only a
 /// warning.
-fn places(project: &Project, outcome: &Outcome, console: &Console) -> Places {
+fn sources(project: &Project, outcome: &Outcome, console: &Console) -> Vec<(String, String)> {
     let changed = project.repository.changed_sources(&outcome.base, &outcome.head);
-    let changed = changed.unwrap_or_else(|error| {
+    changed.unwrap_or_else(|error| {
         console.line(&format!("warning: {error}"));
         Vec::new()
-    });
-    Places { changed }
+    })
 }
 
 /// Merges the comparisons of all parts and publishes them as one.
@@ -98,14 +96,15 @@ fn merged(args: &CiMergeArgs) -> Result<Exit> {
         let parts: Vec<String> =
             args.files.iter().map(|path| comment::read(path)).collect::<Result<_>>()?;
         job.clear()?;
-        let document = ci::merge(&parts)?;
-        let comparison = Comparison::parse(&document)?;
+        let parts: Vec<Comparison> =
+            parts.iter().map(|part| Comparison::parse(part)).collect::<Result<_>>()?;
+        let comparison = ci::merge(&parts)?;
         let policy = compare::policy_of_flag(args.fail_on);
         let exit = comparison.exit(&policy);
         let page = ci::page(&comparison, &job.environment.links, ci::SUMMARY_ROOM);
         Console::result(&page)?;
         job.write(REPORT, &page)?;
-        job.publish(&document, exit, policy.ignores_regressions, &Places::default())?;
+        job.publish(&comparison, exit, policy.ignores_regressions, &[])?;
         Ok(exit)
     })();
     if let Err(error) = &result {

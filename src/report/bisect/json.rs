@@ -11,7 +11,8 @@ use crate::model::{Benchmark, FailedTarget, Machine, OBJECT_ID, Version};
 use crate::stats::Criteria;
 use crate::{
     error::Result,
-    report::{compare::WarningFields, date, impact::ReachFields, json::document},
+    impact::Impact,
+    report::{compare::WarningFields, date, json::document},
     stats::{self, bisection::Ending},
 };
 
@@ -128,7 +129,7 @@ struct PlaceFields<'r> {
     commits: Vec<CommitFields<'r>>,
     change: Change,
     /// null if their differences were not examined.
-    impact: Option<ReachFields<'r>>,
+    impact: Option<&'r Impact>,
     /// The search of the merged commits, if the commit is a merge and they were searched.
     merged: Option<Box<Line<'r>>>,
     /// The reason why the commits of a merge were not searched.
@@ -253,7 +254,7 @@ impl<'r> From<&'r CommitPlace> for PlaceFields<'r> {
             after: (&place.after).into(),
             commits: place.commits.iter().map(CommitFields::from).collect(),
             change: (&place.change).into(),
-            impact: place.impact.as_ref().map(ReachFields::from),
+            impact: place.impact.as_ref(),
             merged,
             not_searched,
         }

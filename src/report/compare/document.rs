@@ -4,11 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    ComparisonReport,
+    ComparisonReport, Row,
     counted::has_metric,
-    dependencies_note,
-    notes::{ground, list},
+    notes::{dependencies_note, ground, list},
     summary::name,
+    table::table,
     warning::sentence,
 };
 use crate::{
@@ -19,20 +19,15 @@ use crate::{
         date,
         document::{Block, Document, Item, Medium, Text},
         escape::escape_untrusted,
-        names::{Names, metric_name},
-        quantity::{self, changed, exact},
+        names::metric_name,
+        quantity::{self, exact},
         sentence,
-        shares::{self, Shares},
         style::Role,
-        table::{Cell, Column, Table},
+        table::Table,
     },
-    stats::{Interval, Method, Rule, Summary},
+    stats::{Method, Rule, Summary},
     verdict::{DecidedRow, DecidedStage, VerdictKind},
 };
-
-/// The confidence of the CI of a change by fresh builds, or by the first interim analysis. Later
-/// analyses have a higher one; docs/research/validation.md has their joint coverage.
-const INTERVAL: f64 = 0.95;
 
 impl ComparisonReport {
     pub(super) fn write_document(&self, medium: Medium) -> Document {
@@ -56,7 +51,7 @@ impl ComparisonReport {
 
     /// One comparison.
     fn part(&self, medium: Medium) -> Vec<Block> {
-        let verdicts = Text::new().styled(Role::Head, self.verdicts_text());
+        let verdicts = Text::new().styled(Role::Head, self.outcome.counts().all_words());
         let means = self.mean_texts().map(Text::from);
         let mut blocks: Vec<Block> =
             Block::paragraph(std::iter::once(verdicts).chain(means)).into_iter().collect();
@@ -117,13 +112,9 @@ impl ComparisonReport {
         blocks.extend(reasons.map(|list| Block::Details("the reasons".into(), vec![list])));
         let table = Block::table(self.table(&calm, true));
         blocks.extend(table.map(|table| {
-            let counts = quiet.map(|kind| (self.with_verdict(kind).count(), kind.name()));
-            let counts = counts.iter().filter(|(count, _)| *count > 0);
-            let counts: Vec<String> =
-                counts.map(|(count, word)| format!("{count} {word}")).collect();
             let notes = Block::list(others.into_iter().map(|note| note.text));
             let inner = std::iter::once(table).chain(notes).collect();
-            Block::Details(counts.join(", ").into(), inner)
+            Block::Details(self.outcome.counts().words(&quiet).into(), inner)
         }));
         blocks.extend(Block::list(self.remarks()));
         blocks
@@ -170,7 +161,7 @@ impl ComparisonReport {
         remarks
     }
 
-    fn warning_blocks(&self, warnings: &[Warning]) -> Vec<Block> {
+    pub(super) fn warning_blocks(&self, warnings: &[Warning]) -> Vec<Block> {
         let block =
             |warning: &Warning| Block::Warning(sentence(warning).into(), self.advised(warning));
         warnings.iter().map(block).collect()
@@ -287,60 +278,8 @@ impl ComparisonReport {
     }
 
     fn table(&self, rows: &[&DecidedRow], names_metrics: bool) -> Table {
-        let names = self.names();
-        let of_value = format!("± ({})", exact(self.outcome.criteria.confidence));
-        // Counts have no confidence interval.
-        let is_counted = !rows.is_empty() && !rows.iter().any(|row| is_timed(row));
-        let is_wider = |row: &&DecidedRow| {
-            row.decisive().is_some_and(|stage| stage.assessment.alpha.confidence > INTERVAL + 1e-9)
-        };
-        let at_least = if rows.iter().any(is_wider) { "≥ " } else { "" };
-        let of_change = if is_counted {
-            "range".to_owned()
-        } else {
-            format!("{at_least}{} interval", exact(INTERVAL))
-        };
-        let range = Column::right(of_change);
-        let mut table = Table::new([
-            Column::left("benchmark").names(),
-            Column::left("metric"),
-            Column::right("base").dropped(1),
-            Column::right(of_value.clone()).joined().optional(1),
-            Column::right("head").dropped(1),
-            Column::right(of_value).joined().optional(1),
-            Column::right("change"),
-            if is_counted { range.optional(3) } else { range.dropped(0) },
-            Column::left("verdict"),
-            Column::right("builds").optional(2),
-            Column::right(shares::HEAD).optional(0),
-        ]);
-        for row in rows {
-            table.row(self.cells(&names, row, names_metrics));
-        }
-        table
-    }
-
-    fn cells(&self, names: &Names<'_>, row: &DecidedRow, names_metrics: bool) -> Vec<Cell> {
-        let kind = VerdictKind::new(&row.verdict);
-        let metric = row.metric.as_ref().filter(|_| names_metrics);
-        let mut cells =
-            vec![Cell::name(names.name(&row.benchmark)), Cell::from(metric_name(metric))];
-        if let Some(stage) = row.decisive() {
-            let change = stage.assessment.change;
-            for summary in &stage.summaries {
-                let unit = summary.metric().unit;
-                let interval = Interval::three_level(summary, self.outcome.criteria.confidence);
-                cells.push(Cell::from(quantity::value_of_metric(summary.values().mean, unit)));
-                cells.push(interval.as_ref().map_or_else(|_| Cell::default(), half_width));
-            }
-            cells.push(Cell::styled(kind.role(), changed(change.estimate)));
-            cells.push(Cell::from(quantity::range(change.low, change.high)));
-        }
-        cells.resize_with(8, Cell::default);
-        cells.push(Cell::styled(kind.role(), kind.name()));
-        cells.push(Cell::from(builds(row)));
-        cells.push(row.decisive().map_or_else(Cell::default, shares_cell));
-        cells
+        let rows: Vec<Row> = rows.iter().map(|row| self.row(row)).collect();
+        table(&rows, &self.names(), (self.outcome.criteria.confidence, names_metrics))
     }
 
     /// The benchmarks that were not measured, and the difference in the machine code.
@@ -395,22 +334,4 @@ fn only_metric<'r>(rows: &[&'r DecidedRow]) -> Option<&'r str> {
         rows.iter().filter_map(|row| Some(metric_name(Some(row.metric.as_ref()?)))).collect();
     let only = metrics.first().filter(|metric| metrics.len() == 1 && !metric.is_empty());
     only.copied()
-}
-
-/// The number of deciding builds: of the first stage, and of the second if there was one: `10+6`.
-fn builds(row: &DecidedRow) -> String {
-    let of_stage = |stage: &DecidedStage| {
-        let [base, head] = stage.assessment.comparison.builds;
-        base.min(head).to_string()
-    };
-    row.stages.iter().map(of_stage).collect::<Vec<_>>().join("+")
-}
-
-/// The shares of the variance of the change.
-fn shares_cell(stage: &DecidedStage) -> Cell {
-    Cell::from(shares::text(Shares::change_shares(stage)))
-}
-
-fn half_width(interval: &Interval) -> Cell {
-    Cell::from(quantity::plus_minus(interval))
 }

@@ -1,5 +1,7 @@
 //! Words the impact of the differences between the versions on benchmarks.
 
+use std::collections::{HashMap, HashSet};
+
 use super::{ComparisonReport, notes::MOST_NAMES};
 use crate::{
     impact::Impact,
@@ -7,47 +9,59 @@ use crate::{
     report::{
         document::Text,
         impact::{self, benchmarks_text},
+        names::Names,
+        quantity::and_more,
     },
-    verdict::{DecidedRow, VerdictKind},
+    verdict::VerdictKind,
 };
 
 /// A note on benchmarks with the same impact.
-pub(super) struct ImpactNote {
+pub struct ImpactNote {
     /// True if they changed; false if they are only not shown to cost the same.
-    pub(super) is_changed: bool,
+    pub is_changed: bool,
     /// The names of the benchmarks, and the impact on them.
-    pub(super) text: Text,
+    pub text: Text,
+}
+
+/// A row with an impact: its benchmark, its verdict, and the impact on it.
+pub type ImpactRow<'r> = (&'r Benchmark, VerdictKind, &'r Impact);
+
+/// The notes on the impact on measured benchmarks, unless they are shown to cost the same.
+/// Benchmarks with the same impact share a note.
+pub fn impact_notes(names: &Names<'_>, rows: &[ImpactRow<'_>]) -> Vec<ImpactNote> {
+    let changed = rows.iter().filter(|(_, kind, _)| kind.is_change());
+    let changed: HashSet<&Benchmark> = changed.map(|(benchmark, ..)| *benchmark).collect();
+    let mut notes: Vec<(bool, Text, Vec<&Benchmark>)> = Vec::new();
+    let (mut places, mut met) = (HashMap::new(), HashSet::new());
+    for (benchmark, _, impact) in rows.iter().filter(|(_, kind, _)| is_shown(*kind)) {
+        // A benchmark has one row for each metric.
+        if !met.insert(*benchmark) {
+            continue;
+        }
+        let is_changed = changed.contains(benchmark);
+        let text = words(impact, is_changed);
+        let place = *places.entry((is_changed, text.plain())).or_insert(notes.len());
+        match notes.get_mut(place) {
+            Some((.., benchmarks)) => benchmarks.push(benchmark),
+            None => notes.push((is_changed, text, vec![benchmark])),
+        }
+    }
+    let note = |(is_changed, text, benchmarks): (bool, Text, Vec<&Benchmark>)| {
+        let shown = benchmarks.iter().take(MOST_NAMES);
+        let shown = shown.map(|one| impact::name(&names.name(one)));
+        let whom = Text::joined(shown, ", ").then(and_more(benchmarks.len(), MOST_NAMES));
+        ImpactNote { is_changed, text: benchmarks_text(whom, benchmarks.len(), text) }
+    };
+    notes.into_iter().map(note).collect()
 }
 
 impl ComparisonReport {
-    /// The notes on the impact on measured benchmarks, unless they are shown to cost the same.
-    /// Benchmarks with the same impact share a note.
+    /// The notes on the impact on the rows of the table.
     pub(super) fn impact_notes(&self) -> Vec<ImpactNote> {
-        let names = self.names();
-        let rows: Vec<&DecidedRow> =
-            self.ordered().into_iter().filter(|row| is_shown(row)).collect();
-        let mut notes: Vec<(bool, Text, Vec<&Benchmark>)> = Vec::new();
-        for row in &rows {
-            let Some(impact) = &row.impact else { continue };
-            // A benchmark has one row for each metric.
-            let mut own = rows.iter().filter(|other| other.benchmark == row.benchmark);
-            let is_changed = own.any(|row| has_changed(row));
-            let text = words(impact, is_changed);
-            match notes.iter_mut().find(|(changed, of, _)| (*changed, of) == (is_changed, &text)) {
-                Some((.., benchmarks)) if benchmarks.contains(&&row.benchmark) => {}
-                Some((.., benchmarks)) => benchmarks.push(&row.benchmark),
-                None => notes.push((is_changed, text, vec![&row.benchmark])),
-            }
-        }
-        let note = |(is_changed, text, benchmarks): (bool, Text, Vec<&Benchmark>)| {
-            let more = benchmarks.len().saturating_sub(MOST_NAMES);
-            let shown = benchmarks.iter().take(MOST_NAMES);
-            let shown = shown.map(|one| impact::name(&names.name(one)));
-            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            let whom = Text::joined(shown, ", ").then(more);
-            ImpactNote { is_changed, text: benchmarks_text(whom, benchmarks.len(), text) }
-        };
-        notes.into_iter().map(note).collect()
+        let rows = self.ordered().into_iter().filter_map(|row| {
+            Some((&row.benchmark, VerdictKind::new(&row.verdict), row.impact.as_ref()?))
+        });
+        impact_notes(&self.names(), &rows.collect::<Vec<_>>())
     }
 }
 
@@ -63,11 +77,7 @@ pub(super) fn words(impact: &Impact, is_changed: bool) -> Text {
     }
 }
 
-/// True if a reader will ask for the impact on the benchmark.
-pub(super) fn is_shown(row: &DecidedRow) -> bool {
-    has_changed(row) || VerdictKind::new(&row.verdict) == VerdictKind::Inconclusive
-}
-
-fn has_changed(row: &DecidedRow) -> bool {
-    VerdictKind::new(&row.verdict).is_change()
+/// True if a reader will ask for the impact on a benchmark with this verdict.
+pub(super) const fn is_shown(kind: VerdictKind) -> bool {
+    kind.is_change() || matches!(kind, VerdictKind::Inconclusive)
 }

@@ -1,23 +1,27 @@
 //! The report of `compare`: every benchmark of two versions with its verdict.
 
 mod advice;
+mod comparison;
 mod counted;
-mod dependencies;
 mod document;
 mod html;
 mod impact;
-pub(super) mod json;
 mod notes;
 mod overall;
 mod summary;
+mod table;
 mod warning;
 
 use std::rc::Rc;
 
-pub(super) use dependencies::dependencies_note;
+pub use comparison::{Comparison, Row};
 pub(super) use html::page_of;
+pub use impact::{ImpactRow, impact_notes};
+pub(super) use notes::dependencies_note;
 pub use overall::GeometricMean;
-pub(super) use warning::{WarningFields, sentence as warning_sentence};
+pub use table::table;
+pub use warning::WarningFields;
+pub(super) use warning::sentence as warning_sentence;
 
 use super::{
     Report,
@@ -67,7 +71,7 @@ impl Report for ComparisonReport {
     }
 
     fn json(&self) -> Result<String> {
-        self.write_json()
+        self.comparison().to_json()
     }
 
     fn html(&self) -> Result<String> {

@@ -5,25 +5,26 @@ use std::collections::BTreeMap;
 use super::{ComparisonReport, summary::name};
 use crate::{
     elf::{ChangedFunction, FunctionDiff, SizedFunction},
-    model::{Benchmark, InterleavingUnavailable},
+    model::{Benchmark, DependencyChange, InterleavingUnavailable},
     report::{
         diff::label,
-        escape::escape_untrusted,
-        quantity::{change_of_stack, changed, count, size},
+        names::short,
+        quantity::{and_more, change_of_stack, changed, count, size},
         sentence,
-        table::shorten,
     },
     shell::cargo,
     stats::{Evidence, InconclusiveReason, Verdict},
     verdict::{ByMean, DecidedRow, VerdictKind},
 };
 
-/// The maximum number of names shown in a list, and the maximum width of each in columns.
+/// The maximum number of names shown in a list.
 pub(super) const MOST_NAMES: usize = 8;
-const LONGEST_NAME: usize = 60;
 
 /// The number of different functions of a bench target up to which they are named.
 const MOST_FUNCTIONS: usize = 3;
+
+/// The maximum number of packages named.
+const MOST_PACKAGES: usize = 5;
 
 impl ComparisonReport {
     /// The evidence of changes that the table shows completely, each kind with its benchmarks:
@@ -69,7 +70,7 @@ impl ComparisonReport {
                 Some(reason) => others.entry(reason).or_default().push(row),
             }
         }
-        let whom = |row: &DecidedRow| shorten(&escape_untrusted(&name(&names, row)), LONGEST_NAME);
+        let whom = |row: &DecidedRow| short(&name(&names, row));
         let what = match &by_chance[..] {
             [] => None,
             [(_, only)] => Some(whom(only)),
@@ -296,9 +297,33 @@ fn power(rows: &[(Option<f64>, &DecidedRow)], whom: impl Fn(&DecidedRow) -> Stri
 /// The first names of a list, and the number of the others.
 pub(super) fn list(names: impl Iterator<Item = String>) -> String {
     let names: Vec<String> = names.collect();
-    let shown =
-        names.iter().take(MOST_NAMES).map(|name| shorten(&escape_untrusted(name), LONGEST_NAME));
-    let shown: Vec<String> = shown.collect();
-    let more = names.len() - shown.len();
-    if more == 0 { shown.join(", ") } else { format!("{} and {more} more", shown.join(", ")) }
+    let shown = names.iter().take(MOST_NAMES).map(|name| short(name));
+    shown.collect::<Vec<_>>().join(", ") + &and_more(names.len(), MOST_NAMES)
+}
+
+/// The packages with different versions, if there are any, not yet [escaped](crate::escape): `serde
+/// 1.0.1 -> 1.0.2, new: foo 0.3.0`.
+pub fn dependencies_note(dependencies: &[DependencyChange]) -> Option<String> {
+    let versions = |versions: &[String]| versions.join(" and ");
+    let (mut changed, mut added, mut removed) = (Vec::new(), Vec::new(), Vec::new());
+    for DependencyChange { name, base, head } in dependencies {
+        match (&base[..], &head[..]) {
+            ([], head) => added.push(format!("{name} {}", versions(head))),
+            (base, []) => removed.push(format!("{name} {}", versions(base))),
+            (base, head) => {
+                changed.push(format!("{name} {} -> {}", versions(base), versions(head)));
+            }
+        }
+    }
+    let mut room = MOST_PACKAGES;
+    let mut parts = Vec::new();
+    for (what, mut packages) in [("", changed), ("new: ", added), ("removed: ", removed)] {
+        packages.truncate(room);
+        room -= packages.len();
+        if !packages.is_empty() {
+            parts.push(format!("{what}{}", packages.join(", ")));
+        }
+    }
+    let more = and_more(dependencies.len(), MOST_PACKAGES);
+    (!parts.is_empty()).then(|| parts.join(", ") + &more)
 }

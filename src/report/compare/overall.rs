@@ -30,11 +30,8 @@ use serde::{Deserialize, Serialize};
 use super::ComparisonReport;
 use crate::{
     model::Metric,
-    report::{
-        json::or_infinite,
-        quantity::{bare_percent, exact, percent},
-    },
-    stats::Verdict,
+    report::quantity::{bare_percent, exact, percent},
+    stats::{Verdict, or_infinite},
     verdict::DecidedStage,
 };
 

@@ -16,11 +16,6 @@ impl ComparisonReport {
         self.with_verdict(VerdictKind::Skipped).count() == self.outcome.rows.len()
     }
 
-    /// This comparison, and that with a release.
-    fn both(&self) -> impl Iterator<Item = &Self> {
-        std::iter::once(self).chain(self.also.as_deref())
-    }
-
     /// The smallest change of interest in a benchmark: of its own settings, or the common one.
     pub(super) fn min_effect_of(&self, row: &DecidedRow) -> f64 {
         row.decisive().map_or(self.outcome.criteria.min_effect, |stage| stage.assessment.min_effect)
@@ -44,29 +39,9 @@ impl ComparisonReport {
 
     /// The most important verdict of both comparisons, in a word.
     pub(super) fn headline(&self) -> &'static str {
-        let worst = |report: &Self| {
-            let failed = (!report.outcome.failed_targets.is_empty()).then_some(VerdictKind::Failed);
-            let kinds = report.outcome.rows.iter().map(|row| VerdictKind::new(&row.verdict));
-            kinds.chain(failed).min()
-        };
-        self.both().filter_map(worst).min().map_or("nothing to compare", VerdictKind::name)
-    }
-
-    /// `2 regressed, 7 unchanged`.
-    pub(super) fn verdicts_text(&self) -> String {
-        let counted = VerdictKind::ALL.into_iter().filter_map(|kind| {
-            let count = self.with_verdict(kind).count();
-            (count > 0).then(|| format!("{count} {}", kind.name()))
-        });
-        let mut counted: Vec<String> = counted.collect();
-        if !self.outcome.failed_targets.is_empty() {
-            counted.push(quantity::count(self.outcome.failed_targets.len(), "failed bench target"));
-        }
-        if counted.is_empty() {
-            "no benchmark in both versions".to_owned()
-        } else {
-            counted.join(", ")
-        }
+        let both = std::iter::once(&self.outcome).chain(self.also.iter().map(|also| &also.outcome));
+        let worst = both.filter_map(|outcome| outcome.counts().worst()).min();
+        worst.map_or("nothing to compare", VerdictKind::name)
     }
 
     /// The rows with this verdict, in the order of definition.

@@ -16,7 +16,7 @@ use accepted::{accepted, idle};
 
 use super::*;
 use crate::{
-    compare::{ComparedExperiment, Warning},
+    compare::{ChangedWork, ComparedExperiment, Warning},
     elf::{Cause, ChangedFunction, FunctionDiff, Name, SizedFunction},
     error::{Error, Exit},
     model::{
@@ -223,7 +223,10 @@ fn verdicts_and_warnings_all_keep_the_schema() {
         Warning::ChangingIds { ids: vec!["parse 12:00".to_owned()] },
         Warning::FunctionsUnknown { reason: "no archive".to_owned() },
         Warning::DifferentWork {
-            benchmarks: vec![("a".to_owned(), [Throughput::Bits(0), Throughput::Bits(1)])],
+            benchmarks: vec![ChangedWork {
+                name: "a".to_owned(),
+                work: [0, 1].map(Throughput::Bits),
+            }],
         },
         Warning::AcrossExperiments { benchmarks: 2 },
         Warning::NotComparableAcrossExperiments { benchmarks: 1 },
@@ -234,6 +237,8 @@ fn verdicts_and_warnings_all_keep_the_schema() {
     all.outcome.idle = idle("gone");
     for report in [all, shown(nothing())] {
         assert_keeps("compare", &report);
+        let written = report.json().unwrap();
+        assert_eq!(Comparison::parse(&written).unwrap().to_json().unwrap(), written);
     }
 }
 
@@ -421,7 +426,10 @@ fn untrusted_texts_are_harmless() {
         warnings: vec![
             Warning::FunctionsUnknown { reason: hostile() },
             Warning::DifferentWork {
-                benchmarks: vec![(hostile(), [1, 2].map(Throughput::Elements))],
+                benchmarks: vec![ChangedWork {
+                    name: hostile(),
+                    work: [1, 2].map(Throughput::Elements),
+                }],
             },
             Warning::DifferentConditions { reasons: vec![hostile()] },
         ],

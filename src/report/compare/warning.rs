@@ -1,61 +1,33 @@
 //! The warnings of a comparison, as sentences and as values.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::ComparisonReport;
 use crate::{
-    compare::Warning,
+    compare::{ChangedWork, Warning},
     model::{Benchmark, Disturbance, MANY_SWITCHES, Throughput},
     report::{
-        escape::escape_untrusted,
-        quantity::{count, percent},
-        table::shorten,
+        names::short,
+        quantity::{and_more, count, percent},
     },
 };
 
-/// The maximum number of benchmarks shown with their amounts of work, and the maximum width of
-/// their names in columns.
+/// The maximum number of benchmarks shown with their amounts of work.
 const MOST_AMOUNTS: usize = 3;
-const LONGEST_NAME: usize = 60;
 
 /// Something that makes the results less certain.
-#[derive(Serialize, JsonSchema)]
-pub(in crate::report) struct WarningFields {
-    pub(super) kind: WarningKind,
-    pub(super) text: String,
-    /// The number in the text: load per core; shares of CPU time or of executions (0.05 is 5 %); CPUs; seconds; distinct
-    /// builds; the share of functions at the same address; benchmarks.
-    pub(super) value: Option<f64>,
-}
-
-/// The kind of a warning.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub(in crate::report) enum WarningKind {
-    Load,
-    OtherProcesses,
-    StolenTime,
-    Governor,
-    Battery,
-    Quota,
-    Throttled,
-    Preempted,
-    ClockSet,
-    EqualBuilds,
-    OtherAddresses,
-    ChangingIds,
-    FunctionsUnknown,
-    DifferentWork,
-    NothingCompared,
-    AcrossExperiments,
-    NotComparableAcrossExperiments,
-    DifferentConditions,
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct WarningFields {
+    #[serde(flatten)]
+    pub(crate) warning: Warning,
+    /// The warning for people.
+    pub(crate) text: String,
 }
 
 impl From<&Warning> for WarningFields {
     fn from(warning: &Warning) -> Self {
-        Self { kind: warning.kind(), text: sentence(warning), value: warning.value() }
+        Self { warning: warning.clone(), text: sentence(warning) }
     }
 }
 
@@ -81,7 +53,7 @@ impl ComparisonReport {
         for row in &self.outcome.rows {
             if let Some(work) = row.work.filter(|_| !met.contains(&&row.benchmark)) {
                 met.push(&row.benchmark);
-                benchmarks.push((names.name(&row.benchmark), work));
+                benchmarks.push(ChangedWork { name: names.name(&row.benchmark), work });
             }
         }
         (!benchmarks.is_empty()).then_some(Warning::DifferentWork { benchmarks })
@@ -90,6 +62,11 @@ impl ComparisonReport {
     /// The reasons why the comparison is less certain, as sentences.
     pub fn warning_sentences(&self) -> Vec<String> {
         self.outcome.warnings.iter().map(|warning| self.warning_text(warning)).collect()
+    }
+
+    /// A warning for programs, with the suggested command at the end of its text.
+    pub(super) fn warning_fields(&self, warning: &Warning) -> WarningFields {
+        WarningFields { warning: warning.clone(), text: self.warning_text(warning) }
     }
 
     /// A warning as a sentence, with the suggested command at its end.
@@ -155,23 +132,18 @@ pub(in crate::report) fn sentence(warning: &Warning) -> String {
 }
 
 /// `parse processes 17671 instead of 16274 bytes per iteration (+8.58 %): not the same work`.
-fn different_work(benchmarks: &[(String, [Throughput; 2])]) -> String {
-    let amounts = |(name, work): &(String, [Throughput; 2])| {
+fn different_work(benchmarks: &[ChangedWork]) -> String {
+    let amounts = |ChangedWork { name, work }: &ChangedWork| {
         let [(base, _), (head, unit)] = work.map(Throughput::amount);
-        let name = shorten(&escape_untrusted(name), LONGEST_NAME);
+        let name = short(name);
         let change = percent(head as f64 / base as f64 - 1.0);
         format!("{name} processes {head} instead of {base} {unit} per iteration ({change})")
     };
     let shown: Vec<String> = benchmarks.iter().take(MOST_AMOUNTS).map(amounts).collect();
-    let (shown, more) = (shown.join(", "), benchmarks.len().saturating_sub(MOST_AMOUNTS));
+    let (shown, more) = (shown.join(", "), and_more(benchmarks.len(), MOST_AMOUNTS));
     match benchmarks.len() {
         1 => format!("{shown}: not the same work"),
-        several if more == 0 => {
-            format!("{several} benchmarks do not do the same work: {shown}")
-        }
-        several => {
-            format!("{several} benchmarks do not do the same work: {shown} and {more} more")
-        }
+        several => format!("{several} benchmarks do not do the same work: {shown}{more}"),
     }
 }
 
@@ -183,61 +155,6 @@ fn were(benchmarks: usize) -> String {
 fn have(benchmarks: usize) -> String {
     let verb = if benchmarks == 1 { "has" } else { "have" };
     format!("{} {verb}", count(benchmarks, "benchmark"))
-}
-
-impl Warning {
-    /// The kind of the warning, for programs.
-    const fn kind(&self) -> WarningKind {
-        match self {
-            Self::Disturbance(disturbance) => match disturbance {
-                Disturbance::Load { .. } => WarningKind::Load,
-                Disturbance::Others { .. } => WarningKind::OtherProcesses,
-                Disturbance::Stolen { .. } => WarningKind::StolenTime,
-                Disturbance::Governor { .. } => WarningKind::Governor,
-                Disturbance::Battery => WarningKind::Battery,
-                Disturbance::Quota { .. } => WarningKind::Quota,
-                Disturbance::Throttled { .. } => WarningKind::Throttled,
-                Disturbance::Preempted { .. } => WarningKind::Preempted,
-                Disturbance::ClockSet { .. } => WarningKind::ClockSet,
-            },
-            Self::EqualBuilds { .. } => WarningKind::EqualBuilds,
-            Self::OtherAddresses { .. } => WarningKind::OtherAddresses,
-            Self::ChangingIds { .. } => WarningKind::ChangingIds,
-            Self::FunctionsUnknown { .. } => WarningKind::FunctionsUnknown,
-            Self::DifferentWork { .. } => WarningKind::DifferentWork,
-            Self::NothingCompared => WarningKind::NothingCompared,
-            Self::AcrossExperiments { .. } => WarningKind::AcrossExperiments,
-            Self::NotComparableAcrossExperiments { .. } => {
-                WarningKind::NotComparableAcrossExperiments
-            }
-            Self::DifferentConditions { .. } => WarningKind::DifferentConditions,
-        }
-    }
-
-    /// The number in the warning, if any, in the unit of its field.
-    const fn value(&self) -> Option<f64> {
-        match self {
-            Self::Disturbance(
-                Disturbance::Load { per_core: value }
-                | Disturbance::Others { share: value }
-                | Disturbance::Stolen { share: value }
-                | Disturbance::Quota { cpus: value }
-                | Disturbance::Throttled { seconds: value }
-                | Disturbance::Preempted { share: value }
-                | Disturbance::ClockSet { seconds: value },
-            ) => Some(*value),
-            Self::OtherAddresses { share, .. } => Some(*share),
-            Self::ChangingIds { ids } => Some(ids.len() as f64),
-            Self::DifferentWork { benchmarks } => Some(benchmarks.len() as f64),
-            Self::EqualBuilds { distinct: number, .. }
-            | Self::AcrossExperiments { benchmarks: number }
-            | Self::NotComparableAcrossExperiments { benchmarks: number } => Some(*number as f64),
-            Self::Disturbance(Disturbance::Governor { .. } | Disturbance::Battery)
-            | Self::FunctionsUnknown { .. }
-            | Self::NothingCompared
-            | Self::DifferentConditions { .. } => None,
-        }
-    }
 }
 
 fn disturbance_text(disturbance: &Disturbance) -> String {
@@ -296,6 +213,5 @@ mod tests {
             "parser/work: 3.1 % of the functions in both versions have the same address in both (layout \
              `same-order`), so the layout is a larger part of their difference"
         );
-        assert_eq!((warning.kind(), warning.value()), (WarningKind::OtherAddresses, Some(0.031)));
     }
 }

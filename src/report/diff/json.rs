@@ -10,7 +10,7 @@ use crate::{
     impact::Impact,
     model::{BenchTarget, Benchmark, Version},
     report::{
-        impact::{Difference, ReachFields},
+        impact::Difference,
         json::{HASH, document},
     },
 };
@@ -96,7 +96,7 @@ struct Sized<'r> {
 #[derive(Serialize, JsonSchema)]
 struct Reaching<'r> {
     id: &'r str,
-    impact: ReachFields<'r>,
+    impact: &'r Impact,
 }
 
 /// A link input that could not be compared, and the reason.
@@ -150,7 +150,7 @@ impl<'r> From<&'r TargetDiff> for TargetFields<'r> {
         };
         let reaching = |(benchmark, impact): &'r (Benchmark, Impact)| Reaching {
             id: &benchmark.name.id,
-            impact: impact.into(),
+            impact,
         };
         let inputs = not_comparable.iter();
         Self {

@@ -9,8 +9,9 @@ use crate::{
     compare::ExplainedBenchmark,
     elf::{ChangedFunction, Name, SizedFunction},
     error::Result,
+    impact::Impact,
     report::{
-        impact::{Difference, ReachFields},
+        impact::Difference,
         json::{HASH, document},
     },
 };
@@ -35,7 +36,7 @@ pub(in crate::report) struct Explained<'r> {
     /// first. All numbers are of one iteration.
     functions: Vec<FunctionFields<'r>>,
     /// The impact, including set-up.
-    impact: ReachFields<'r>,
+    impact: &'r Impact,
     /// The external packages whose version differs between base and head.
     dependencies: Vec<&'r DependencyChange>,
 }
@@ -127,7 +128,7 @@ impl ExplainedBenchmark {
             head_instructions: self.explanation.head,
             unattributed: self.without_reason(),
             functions: self.explanation.functions.iter().map(FunctionFields::from).collect(),
-            impact: (&self.reach).into(),
+            impact: &self.reach,
             dependencies: self.dependencies.iter().collect(),
         })
     }

@@ -6,11 +6,11 @@ use askama::filters::{Html, escape};
 use crate::{
     error::Result,
     report::{
-        document::{Block, Document, Item, Kind, Span, Step, Text, Verbatim},
+        document::{Block, Document, Item, Span, Step, Text, Verbatim},
         escape::{escape_untrusted, escape_untrusted_lines},
         html::{breakable, page},
         prose::capitalised,
-        style::Role,
+        style::{Kind, Role},
         table::{Cell, Table},
     },
 };
@@ -20,22 +20,37 @@ pub fn html(document: &Document, json: &str) -> Result<String> {
     let command = document.command;
     let title = document.title.plain();
     let title = if title.is_empty() { format!("cargo rbench {command}") } else { title };
-    let mut body = format!(
-        "<header>\n<p class=eyebrow>cargo rbench {}\n<h1>{}</h1>\n",
-        escaped(command),
-        escaped(&title)
-    );
-    if !document.lead.is_empty() {
-        body += &format!("<p class=lead>{}\n", inline(&document.lead));
-    }
-    body += "</header>\n";
-    body.extend(document.blocks.iter().map(block));
-    page(&title, &body, command, Some(json))
+    let head = header(command, &Text::from(title.as_str()), &document.lead);
+    let blocks: String = document.blocks.iter().map(|one| block(one, "h2")).collect();
+    page(&title, &(head + &blocks), command, Some(json))
 }
 
-fn block(block: &Block) -> String {
+/// The head of a page. In its title, what follows the first span is less prominent.
+pub fn header(command: &str, title: &Text, lead: &Text) -> String {
+    let (first, rest) = title.spans.split_first().map_or_else(Default::default, |(first, rest)| {
+        let rest: String = rest.iter().map(|span| escaped(&span.text)).collect();
+        (escaped(&first.text), rest)
+    });
+    let rest = if rest.is_empty() { rest } else { format!("<span>{rest}</span>") };
+    let lead =
+        if lead.is_empty() { String::new() } else { format!("<p class=lead>{}\n", inline(lead)) };
+    let command = escaped(command);
+    format!(
+        "<header>\n<p class=eyebrow>cargo rbench {command}\n<h1>{first}{rest}</h1>\n{lead}</header>\n"
+    )
+}
+
+/// The blocks of a section of a page, which has a title already.
+pub fn section_blocks(blocks: impl IntoIterator<Item = Block>) -> String {
+    blocks.into_iter().map(|one| block(&one, "h3")).collect()
+}
+
+/// A block. `heading` is the element of headings.
+fn block(block: &Block, heading: &str) -> String {
     match block {
-        Block::Heading(text) => format!("<h2>{}</h2>\n", inline(&text.clone().capitalised())),
+        Block::Heading(text) => {
+            format!("<{heading}>{}</{heading}>\n", inline(&text.clone().capitalised()))
+        }
         Block::Paragraph(texts) => {
             let sentences: Vec<String> = texts.iter().map(sentence).collect();
             format!("<p>{}\n", sentences.join(" "))
@@ -57,7 +72,7 @@ fn block(block: &Block) -> String {
             format!("<h3>Next steps</h3>\n<dl class=steps>{steps}</dl>\n")
         }
         Block::Details(summary, inner) => {
-            let inner: String = inner.iter().map(self::block).collect();
+            let inner: String = inner.iter().map(|inner| self::block(inner, heading)).collect();
             format!("<details><summary>{}</summary>\n{inner}</details>\n", inline(summary))
         }
     }
@@ -65,7 +80,7 @@ fn block(block: &Block) -> String {
 
 fn list(items: &[Item]) -> String {
     let entry = |Item { text, blocks }: &Item| {
-        let below: String = blocks.iter().map(block).collect();
+        let below: String = blocks.iter().map(|below| block(below, "h3")).collect();
         format!("<li>{}{}{below}", inline(text), message(text))
     };
     format!("<ul class=notes>{}</ul>\n", items.iter().map(entry).collect::<String>())

@@ -2,19 +2,23 @@
 //! rows and entries.
 
 use crate::report::{
-    document::{Block, Document, Item, Kind, Span, Step, Text, Verbatim},
+    document::{Block, Document, Item, Span, Step, Text, Verbatim},
     escape::escape_untrusted,
     markdown::{code, code_in_table, escaped, fence, fenced_as},
-    style::Role,
+    style::{Kind, Role},
     table::{Cell, Table},
 };
 
-/// The maximum size of a document, in bytes. Comments on GitHub hold 65,536 characters, and
-/// publishing a document adds a few lines.
-const ROOM: usize = 63_000;
+/// The maximum length of a comment on GitHub, in characters. Texts are limited to as many bytes,
+/// which is never more characters.
+pub const COMMENT_ROOM: usize = 65_536;
 
-/// The maximum length of a name or a message, in characters.
+/// The maximum size of a document, in bytes: publishing it adds a few lines.
+const ROOM: usize = COMMENT_ROOM - 2_536;
+
+/// The maximum length of a name, a quote or a message, in characters.
 const LONGEST_NAME: usize = 100;
+const LONGEST_QUOTE: usize = 400;
 const LONGEST_MESSAGE: usize = 1_500;
 
 /// The maximum size of a command, in bytes. A longer one is left out: nobody types it.
@@ -189,7 +193,8 @@ fn span(Span { text, role, kind }: &Span) -> String {
     let shown = match kind {
         Kind::Words => escaped(&shortened(&escape_untrusted(text), LONGEST_MESSAGE)),
         Kind::Name => code(&shortened(&escape_untrusted(text), LONGEST_NAME)),
-        Kind::Command | Kind::Quote => code(text),
+        Kind::Quote => code(&shortened(&escape_untrusted(text), LONGEST_QUOTE)),
+        Kind::Command => code(text),
     };
     match role {
         Role::Bad if !text.trim().is_empty() => format!("**{shown}**"),

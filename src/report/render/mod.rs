@@ -5,8 +5,8 @@ mod html;
 mod markdown;
 mod text;
 
-pub use html::html;
-pub use markdown::{markdown, markdown_within};
+pub use html::{header, html, section_blocks};
+pub use markdown::{COMMENT_ROOM, markdown, markdown_within};
 pub use text::text;
 
 #[cfg(test)]

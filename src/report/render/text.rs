@@ -4,10 +4,10 @@
 use unicode_width::UnicodeWidthStr;
 
 use crate::report::{
-    document::{Block, Document, Item, Kind, Step, Text, Verbatim},
+    document::{Block, Document, Item, Step, Text, Verbatim},
     escape::escape_untrusted_lines,
     prose::filled,
-    style::{Role, paint, plain},
+    style::{Kind, Role, paint, plain},
 };
 
 /// The indent of blocks that belong to an entry of a list, in columns.

@@ -101,7 +101,11 @@ fn different_work_is_named_in_every_format() {
     assert!(text.contains("regressed") && !text.contains("rbench accept"), "{text}");
     assert!(report.markdown().contains(&format!("> **Warning:** {words}\n")));
     let json: serde_json::Value = serde_json::from_str(&report.json().unwrap()).unwrap();
-    let expected = serde_json::json!([{ "kind": "different_work", "text": words, "value": 1.0 }]);
+    let work = serde_json::json!([{ "bytes": 16_274 }, { "bytes": 17_671 }]);
+    let benchmarks = serde_json::json!([{ "name": "parse", "work": work }]);
+    let expected = serde_json::json!([
+        { "kind": "different_work", "benchmarks": benchmarks, "text": words },
+    ]);
     assert_eq!(json["warnings"], expected);
 
     let rows = (0..5).map(|index| worked(&format!("b{index}"), bytes)).collect();

@@ -91,7 +91,7 @@ fn joint_conclusion_is_in_a_list_and_in_both_rows() {
     let said = "instructions the same: memory, branches or layout";
     assert_eq!(told.matches(said).count(), 3, "{told}");
     let (_, list) = told.split_once("<h3>Time and instructions together</h3>").unwrap();
-    assert!(list.starts_with("<ul class=notes><li>a: time +10.00 %, instructions"), "{list}");
+    assert!(list.starts_with("\n<ul class=notes><li>a: time +10.00 %, instructions"), "{list}");
     let told = page(1.0, 1.1);
     assert_eq!(told.matches("ime unchanged (± ").count(), 3, "{told}");
     assert!(!page(1.0, 1.0).contains("Time and instructions"), "nothing changed");

@@ -1,13 +1,19 @@
-//! Writes commands for the runner of GitHub Actions: annotations, and a stop command that keeps the
-//! output of benchmarks from being read as commands.
+//! Writes texts for the runner of GitHub Actions: annotations, outputs of a step, and a stop command
+//! that keeps the output of benchmarks from being read as commands.
 
-use crate::verdict::VerdictKind;
-use std::fmt;
+use std::{fmt, path::Path};
 
-use super::{Comparison, Definition, Places, Row, comparison::Change};
+use super::definition::{Definition, definition};
 use crate::{
+    error::{Error, Exit},
     escape::escape_untrusted,
-    report::quantity::{changed, range, value},
+    model::FailedTarget,
+    report::{
+        compare::{Comparison, Row},
+        impact::function,
+        quantity::{changed_within, value},
+    },
+    verdict::VerdictKind,
 };
 
 /// The number of annotations that GitHub shows for a step.
@@ -38,8 +44,13 @@ pub struct Annotation {
     pub message: String,
 }
 
-/// Annotations of regressions and failures, the worst first.
-pub fn annotations(comparison: &Comparison, advisory: bool, places: &Places) -> Vec<Annotation> {
+/// Annotations of regressions and failures, the worst first. `sources` are the paths and texts of the
+/// changed files.
+pub fn annotations(
+    comparison: &Comparison,
+    advisory: bool,
+    sources: &[(String, String)],
+) -> Vec<Annotation> {
     let mut all = Vec::new();
     for one in comparison.both() {
         let names = one.names();
@@ -51,13 +62,13 @@ pub fn annotations(comparison: &Comparison, advisory: bool, places: &Places) -> 
         let is_told =
             |row: &&Row| matches!(row.verdict, VerdictKind::Regressed | VerdictKind::Failed);
         let mut rows: Vec<&Row> = one.benchmarks.iter().filter(is_told).collect();
-        let size = |row: &Row| row.change.map_or(0.0, Change::estimate);
+        let size = |row: &Row| row.estimate().unwrap_or(0.0);
         rows.sort_by(|a, b| a.verdict.cmp(&b.verdict).then(size(b).total_cmp(&size(a))));
         for row in rows {
             let name = row.name(&names);
             let has_failed = row.verdict == VerdictKind::Failed;
-            let functions = row.functions();
-            let place = functions.iter().find_map(|function| places.find(&function.name));
+            let mut functions = row.impact.iter().flat_map(|impact| &impact.functions);
+            let place = functions.find_map(|function| definition(sources, function.name.as_str()));
             let level = if advisory && !has_failed { Level::Warning } else { Level::Error };
             let title = format!("benchmark {}{against}", row.verdict.name());
             let message = if has_failed {
@@ -67,13 +78,13 @@ pub fn annotations(comparison: &Comparison, advisory: bool, places: &Places) -> 
             };
             all.push(Annotation { level, place, title, message });
         }
-        let failed = one.failed_targets.iter().map(|failed| Annotation {
+        let failed = |FailedTarget { target, error }: &FailedTarget| Annotation {
             level: Level::Error,
             place: None,
             title: "bench target failed".to_owned(),
-            message: format!("{}/{}: {}", failed.package, failed.target, failed.error),
-        });
-        all.extend(failed);
+            message: format!("{target}: {error}"),
+        };
+        all.extend(one.failed_targets.iter().map(failed));
     }
     let more = all.len().saturating_sub(MOST_ANNOTATIONS);
     all.truncate(MOST_ANNOTATIONS);
@@ -87,16 +98,14 @@ pub fn annotations(comparison: &Comparison, advisory: bool, places: &Places) -> 
 /// `+5.00 % (+4.10 .. +5.90), 10.00 ns -> 10.50 ns; it executes fold (new, 90 bytes)`.
 fn message(row: &Row) -> String {
     let mut text = String::new();
-    if let Some(change) = row.change {
-        text += &changed(change.estimate());
-        let interval = change.low.zip(change.high).map(|(low, high)| range(low, high));
-        text += &interval.map(|interval| format!(" ({interval})")).unwrap_or_default();
+    if let Some(change) = row.change.as_ref().map(|change| change.change) {
+        text += &changed_within(change.estimate, change.low, change.high);
     }
     if let Some(([base, head], unit)) = row.values() {
         text += &format!(", {} -> {}", value(base, unit), value(head, unit));
     }
-    if let Some(function) = row.functions().first() {
-        text += &format!("; it executes {} ({})", function.name, function.sizes());
+    if let Some(first) = row.impact.iter().flat_map(|impact| &impact.functions).next() {
+        text += &format!("; it executes {}", function(first).plain());
     }
     text
 }
@@ -140,4 +149,39 @@ fn data(text: &str) -> String {
 /// Escapes the value of a property of a command.
 fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+/// The results that later steps need.
+#[derive(Clone, Copy, Debug)]
+pub struct Outputs<'o> {
+    /// The comparison, or the error that prevented it.
+    pub result: Result<&'o Comparison, &'o Error>,
+    /// The exit code.
+    pub exit: Exit,
+    /// The directory of the reports.
+    pub report: &'o Path,
+}
+
+/// Lines for the file at `GITHUB_OUTPUT`. No value contains a line break.
+pub fn outputs(outputs: &Outputs<'_>) -> String {
+    let Outputs { result, exit, report } = outputs;
+    let verdict = match result {
+        Ok(comparison) => {
+            let worst = comparison.worst().map_or("nothing_compared", |kind| kind.name());
+            worst.replace(' ', "_")
+        }
+        Err(_) => "error".to_owned(),
+    };
+    let total = |of: fn(&Comparison) -> usize| {
+        result.map_or(0, |comparison| comparison.both().map(of).sum::<usize>())
+    };
+    let lines = [
+        ("verdict", verdict),
+        ("regressed", total(|one| one.counts.regressed).to_string()),
+        ("improved", total(|one| one.counts.improved).to_string()),
+        ("inconclusive", total(|one| one.counts.inconclusive).to_string()),
+        ("exit-code", (*exit as u8).to_string()),
+        ("report", report.display().to_string().replace(['\n', '\r'], " ")),
+    ];
+    lines.map(|(name, value)| format!("{name}={value}\n")).concat()
 }

@@ -1,0 +1,287 @@
+//! A comparison as a value: what `compare` writes for programs, and what `ci` reads back.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{ComparisonReport, GeometricMean, WarningFields};
+use crate::{
+    compare::ComparedExperiment,
+    error::Result,
+    impact::Impact,
+    model::{
+        BenchTarget, Benchmark, DependencyChange, FailedTarget, Machine, Metric, Partition,
+        SampleSizes, Unit, Version,
+    },
+    report::{
+        SCHEMA_VERSION,
+        accepted::UnusedAcceptance,
+        date,
+        document::Step,
+        json::{self, Change, Estimate, Measured},
+        reason::Reason,
+        shares::Shares,
+    },
+    stats::{Criteria, Direction, Interval, Method},
+    verdict::{Advice, ByMean, Counts, DecidedRow, DecidedStage, VerdictKind},
+};
+
+/// A comparison of two versions.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Comparison {
+    #[schemars(extend("const" = SCHEMA_VERSION))]
+    pub(crate) schema_version: u32,
+    /// The version of rbench.
+    pub(crate) rbench: String,
+    pub(crate) base: Version,
+    pub(crate) head: Version,
+    pub(crate) criteria: Criteria,
+    /// For benchmarks without their own settings; null if nothing was measured, and for stored
+    /// results.
+    pub(crate) sample_sizes: Option<SampleSizes>,
+    pub(crate) machine: Option<Machine>,
+    /// The state of the machine before measuring, if it matters to measurements, for people: see
+    /// `cargo rbench doctor`.
+    pub(crate) environment: Option<String>,
+    /// The experiments that stored results are from, oldest first; empty if the results were just
+    /// measured.
+    pub(crate) stored: Vec<Stored>,
+    /// Reasons why the results are less certain.
+    pub(crate) warnings: Vec<WarningFields>,
+    pub(crate) counts: Counts,
+    /// One for each metric with a change.
+    pub(crate) geometric_means: Vec<GeometricMean>,
+    /// One for each bench target that was measured.
+    pub(crate) functions: Vec<Functions>,
+    /// The external packages whose version differs between base and head; empty for stored results.
+    pub(crate) dependencies: Vec<DependencyChange>,
+    /// The compared part of all benchmarks; absent if all were compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) partition: Option<Partition>,
+    /// Benchmarks of both versions, one for each metric, in the order of definition.
+    pub(crate) benchmarks: Vec<Row>,
+    /// Benchmarks that only the head has.
+    pub(crate) added: Vec<Benchmark>,
+    /// Benchmarks that only the base has.
+    pub(crate) removed: Vec<Benchmark>,
+    pub(crate) failed_targets: Vec<FailedTarget>,
+    pub(crate) unused_acceptances: Vec<UnusedAcceptance>,
+    /// Suggested commands.
+    pub(crate) next_steps: Vec<Step>,
+    /// The comparison of the same head with a release; null if there is none, and in itself.
+    pub(crate) also_base: Option<Box<Self>>,
+}
+
+/// An experiment that stored results are from.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Stored {
+    /// The identity of the experiment.
+    identity: String,
+    /// The start of the experiment, in UTC.
+    #[schemars(extend("format" = "date-time"))]
+    started_at: String,
+    sample_sizes: SampleSizes,
+}
+
+/// The number of functions of a bench target that differ in their machine code.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Functions {
+    #[serde(flatten)]
+    target: BenchTarget,
+    changed: usize,
+    added: usize,
+    removed: usize,
+    unchanged: usize,
+}
+
+/// One benchmark in one metric.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Row {
+    #[serde(flatten)]
+    pub(crate) benchmark: Benchmark,
+    /// The name of the metric, such as `wall`; null if the entry is about the benchmark as a whole.
+    pub(crate) metric: Option<String>,
+    /// The unit of all values.
+    pub(crate) unit: Option<Unit>,
+    pub(crate) verdict: VerdictKind,
+    pub(crate) reason: Reason,
+    #[serde(flatten)]
+    measured: Measured,
+    /// The smallest change of interest in this benchmark; null without a verdict on values.
+    #[schemars(range(min = 0))]
+    min_effect: Option<f64>,
+    pub(crate) base: Option<Estimate>,
+    pub(crate) head: Option<Estimate>,
+    pub(crate) change: Option<Change>,
+    /// In the deciding stage; null if the estimator is not one of the fastest measurements.
+    by_mean: Option<ByMean>,
+    /// Present if the row does not affect the exit code: counts beside times, unless that was
+    /// requested.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    #[schemars(extend("const" = false))]
+    pub(crate) primary: bool,
+    /// null: not known, or not measured because of it.
+    pub(crate) impact: Option<Impact>,
+    /// If the verdict is inconclusive.
+    advice: Option<Advice>,
+    /// The first stage, and the second on fresh builds if there was one. The last one decides:
+    /// base, head and change are its own.
+    #[schemars(length(max = 2))]
+    pub(super) stages: Vec<Stage>,
+}
+
+const fn yes() -> bool {
+    true
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference to the field")]
+const fn is_yes(value: &bool) -> bool {
+    *value
+}
+
+/// One stage of a comparison. The comparison intervals of base and head fail to overlap exactly if
+/// the test at the false-positive rate rejects; they are narrower than those of the values.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Stage {
+    pub(super) base: Estimate,
+    pub(super) head: Estimate,
+    change: Change,
+    base_comparison_interval: Interval,
+    head_comparison_interval: Interval,
+    /// The difference of the mean logarithms.
+    log_change: f64,
+    /// The standard error of that.
+    log_standard_error: f64,
+    degrees_of_freedom: f64,
+    /// The direction in which the rule flags the change.
+    flagged: Option<Direction>,
+    /// True if the change is shown to be smaller than the smallest of interest.
+    equivalent: bool,
+    /// The number of builds whose layout seed the other version does not have.
+    pub(super) builds_left_out: usize,
+    /// The share of the variance that pairing removed; negative if it added some.
+    pairing_gain: Option<f64>,
+    /// The correlation of the versions over layout seeds.
+    correlation: Option<f64>,
+    /// The shares of the variance; null if no build was executed twice, or nothing varies.
+    pub(super) variance: Option<Shares>,
+    /// The smallest relative increase that builds with this variance flag with a power of 80 %;
+    /// null for rules of unknown power.
+    smallest_flagged: Option<f64>,
+}
+
+impl Comparison {
+    /// The comparison as JSON.
+    pub fn to_json(&self) -> Result<String> {
+        json::text(self)
+    }
+}
+
+impl Row {
+    /// The metric and its unit; `None` if the verdict is about the benchmark as a whole.
+    pub(crate) fn metric(&self) -> Option<Metric> {
+        Some(Metric { name: self.metric.clone()?, unit: self.unit? })
+    }
+}
+
+impl ComparisonReport {
+    /// The comparison as a value.
+    pub fn comparison(&self) -> Comparison {
+        let outcome = &self.outcome;
+        Comparison {
+            schema_version: SCHEMA_VERSION,
+            rbench: env!("CARGO_PKG_VERSION").to_owned(),
+            base: outcome.base.clone(),
+            head: outcome.head.clone(),
+            criteria: outcome.criteria,
+            sample_sizes: outcome.sample_sizes,
+            machine: outcome.machine.clone(),
+            environment: outcome.environment.clone(),
+            stored: outcome.stored.iter().map(Stored::from).collect(),
+            warnings: self.all_warnings().iter().map(|one| self.warning_fields(one)).collect(),
+            counts: outcome.counts(),
+            geometric_means: self.geometric_means(),
+            functions: self.function_counts(),
+            dependencies: outcome.dependencies.clone(),
+            partition: outcome.partition,
+            benchmarks: outcome.rows.iter().map(|row| self.row(row)).collect(),
+            added: outcome.added.clone(),
+            removed: outcome.removed.clone(),
+            failed_targets: outcome.failed_targets.clone(),
+            unused_acceptances: outcome.idle.iter().map(UnusedAcceptance::from).collect(),
+            next_steps: self.next_steps(),
+            also_base: self.also.as_ref().map(|also| Box::new(also.comparison())),
+        }
+    }
+
+    fn function_counts(&self) -> Vec<Functions> {
+        let counts = self.outcome.functions.iter().map(|(target, diff)| Functions {
+            target: target.clone(),
+            changed: diff.changed.len(),
+            added: diff.added.len(),
+            removed: diff.removed.len(),
+            unchanged: diff.unchanged,
+        });
+        counts.collect()
+    }
+
+    /// The row of a benchmark in a metric.
+    pub(super) fn row(&self, row: &DecidedRow) -> Row {
+        let stages: Vec<Stage> = row.stages.iter().map(|stage| self.stage(stage)).collect();
+        let last = stages.last();
+        Row {
+            benchmark: row.benchmark.clone(),
+            metric: row.metric.as_ref().map(|metric| metric.name.clone()),
+            unit: row.metric.as_ref().map(|metric| metric.unit),
+            verdict: VerdictKind::new(&row.verdict),
+            reason: Reason::for_row(row),
+            measured: Measured::new(
+                row.interleaving,
+                row.decisive().map(|stage| &stage.summaries[1]),
+            ),
+            min_effect: row.decisive().map(|stage| stage.assessment.min_effect),
+            base: last.map(|stage| stage.base.clone()),
+            head: last.map(|stage| stage.head.clone()),
+            change: last.map(|stage| stage.change.clone()),
+            by_mean: row.by_mean,
+            primary: self.policy.decides(row, &self.outcome.rows),
+            impact: row.impact.clone(),
+            advice: row.advice,
+            stages,
+        }
+    }
+
+    fn stage(&self, stage: &DecidedStage) -> Stage {
+        let DecidedStage { summaries, assessment } = stage;
+        let comparison = &assessment.comparison;
+        let [base, head] = summaries
+            .each_ref()
+            .map(|summary| Estimate::new(summary, self.outcome.criteria.confidence));
+        Stage {
+            base,
+            head,
+            change: assessment.into(),
+            base_comparison_interval: comparison.base,
+            head_comparison_interval: comparison.head,
+            log_change: comparison.log_change,
+            log_standard_error: comparison.standard_error,
+            degrees_of_freedom: comparison.freedom,
+            flagged: assessment.flag,
+            equivalent: assessment.equivalent,
+            builds_left_out: match comparison.method {
+                Method::Paired { left_out } => left_out,
+                Method::Welch(_) => 0,
+            },
+            pairing_gain: comparison.gain,
+            correlation: comparison.correlation,
+            variance: Shares::change_shares(stage),
+            smallest_flagged: assessment.smallest_flagged(),
+        }
+    }
+}
+
+impl From<&ComparedExperiment> for Stored {
+    fn from(ComparedExperiment { identity, started, sample_sizes }: &ComparedExperiment) -> Self {
+        let (identity, started_at) = (identity.clone(), date::rfc3339(*started));
+        Self { identity, started_at, sample_sizes: *sample_sizes }
+    }
+}
