@@ -2,7 +2,7 @@
 //! and intervals are `low` and `high`. An infinite or unknown number is null.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::escape::is_hidden;
 use crate::{
@@ -78,15 +78,15 @@ impl From<stats::Interval> for Interval {
 }
 
 /// The value of one version in one metric.
-#[derive(Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
     /// The value by the estimator, in the metric's unit.
-    value: f64,
+    pub value: f64,
     /// The lower end of the three-level interval at the confidence of the criteria; null with less
     /// than two builds.
-    low: Option<f64>,
+    pub low: Option<f64>,
     /// The upper end.
-    high: Option<f64>,
+    pub high: Option<f64>,
     #[schemars(range(min = 1))]
     builds: usize,
     /// The number of executions of all builds together.
@@ -157,13 +157,13 @@ impl From<&Assessment> for Change {
 }
 
 /// The mode in which a benchmark was measured, and the estimator of its values.
-#[derive(Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Measured {
     /// The mode of its executions: interleaved with those of the other version, or sequential. Null: no
     /// value, or not all were measured in one mode.
-    mode: Option<Mode>,
+    pub mode: Option<Mode>,
     /// The reason why it was not interleaved although that was requested.
-    interleaving_unavailable: Option<InterleavingUnavailable>,
+    pub interleaving_unavailable: Option<InterleavingUnavailable>,
     /// The estimator of the value; null: there is no value.
     estimator: Option<Estimator>,
 }
@@ -193,6 +193,14 @@ impl<'r> From<Option<&'r Metric>> for MetricFields<'r> {
     fn from(metric: Option<&'r Metric>) -> Self {
         Self { metric: metric.map(|metric| &*metric.name), unit: metric.map(|metric| metric.unit) }
     }
+}
+
+/// Serializes a metric, or its absence, as [`MetricFields`].
+pub fn metric_fields<'m, S: Serializer>(
+    metric: impl Into<Option<&'m Metric>>,
+    to: S,
+) -> Result<S::Ok, S::Error> {
+    MetricFields::from(metric.into()).serialize(to)
 }
 
 /// The amount that one iteration processes.

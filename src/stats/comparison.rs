@@ -21,7 +21,7 @@
 //! and equal values have `p = 1`.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{
     distribution::{t_quantile, t_survival},
@@ -43,19 +43,31 @@ const NEGLIGIBLE: f64 = 1e-12;
 /// 5 %, the bias is a small part of the noise.
 const UNEQUAL: f64 = 1.05;
 
-/// A relative change and its interval: 0.05 is 5 % more than the base.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// A relative change and its interval: 0.05 is 5 % more than the base. In JSON, an infinite number is null.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "RelativeChange")]
 pub struct Change {
-    /// `exp(D) − 1`; infinite from a count of nothing, which has no percentage.
+    /// `exp(D) − 1`; infinite from a count of 0, which has no percentage.
+    #[serde(deserialize_with = "or_infinite")]
+    #[schemars(with = "Option<f64>")]
     pub estimate: f64,
     /// The lower end of its interval.
+    #[serde(deserialize_with = "or_infinite")]
+    #[schemars(with = "Option<f64>")]
     pub low: f64,
     /// The upper end of its interval.
+    #[serde(deserialize_with = "or_infinite")]
+    #[schemars(with = "Option<f64>")]
     pub high: f64,
 }
 
+/// Reads a number that is null in JSON because it is infinite.
+pub fn or_infinite<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or(f64::INFINITY))
+}
+
 /// The direction in which a version differs from its base. Every metric is a cost, so more is worse.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
     /// The head costs more than the base.

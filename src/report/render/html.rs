@@ -17,20 +17,28 @@ use crate::{
 
 /// The page of a document, with the JSON that its reader can save.
 pub fn html(document: &Document, json: &str) -> Result<String> {
-    let command = document.command;
+    page(&title(document), &body(document), document.command, Some(json))
+}
+
+fn title(document: &Document) -> String {
     let title = document.title.plain();
-    let title = if title.is_empty() { format!("cargo rbench {command}") } else { title };
-    let mut body = format!(
-        "<header>\n<p class=eyebrow>cargo rbench {}\n<h1>{}</h1>\n",
-        escaped(command),
-        escaped(&title)
-    );
+    if title.is_empty() { format!("cargo rbench {}", document.command) } else { title }
+}
+
+/// The header and the blocks of a document, as the beginning of a page.
+pub fn body(document: &Document) -> String {
+    let (command, title) = (escaped(document.command), escaped(&title(document)));
+    let mut header =
+        format!("<header>\n<p class=eyebrow>cargo rbench {command}\n<h1>{title}</h1>\n");
     if !document.lead.is_empty() {
-        body += &format!("<p class=lead>{}\n", inline(&document.lead));
+        header += &format!("<p class=lead>{}\n", inline(&document.lead));
     }
-    body += "</header>\n";
-    body.extend(document.blocks.iter().map(block));
-    page(&title, &body, command, Some(json))
+    header + "</header>\n" + &blocks(&document.blocks)
+}
+
+/// Blocks as a part of a page.
+pub fn blocks(all: &[Block]) -> String {
+    all.iter().map(block).collect()
 }
 
 fn block(block: &Block) -> String {
@@ -57,16 +65,15 @@ fn block(block: &Block) -> String {
             format!("<h3>Next steps</h3>\n<dl class=steps>{steps}</dl>\n")
         }
         Block::Details(summary, inner) => {
-            let inner: String = inner.iter().map(self::block).collect();
-            format!("<details><summary>{}</summary>\n{inner}</details>\n", inline(summary))
+            let (summary, inner) = (inline(summary), blocks(inner));
+            format!("<details><summary>{summary}</summary>\n{inner}</details>\n")
         }
     }
 }
 
 fn list(items: &[Item]) -> String {
     let entry = |Item { text, blocks }: &Item| {
-        let below: String = blocks.iter().map(block).collect();
-        format!("<li>{}{}{below}", inline(text), message(text))
+        format!("<li>{}{}{}", inline(text), message(text), self::blocks(blocks))
     };
     format!("<ul class=notes>{}</ul>\n", items.iter().map(entry).collect::<String>())
 }

@@ -6,6 +6,7 @@ mod markdown;
 mod text;
 
 pub use html::html;
+pub(super) use html::{blocks as html_blocks, body as html_body};
 pub use markdown::{markdown, markdown_within};
 pub use text::text;
 
