@@ -71,8 +71,9 @@ struct Row {
     total_change: f64,
     state: &'static str,
     large: Option<Drawing>,
-    /// A description of the series, also for readers who cannot see it.
+    /// The numbers of versions and sessions, and the suspected changes.
     caption: String,
+    suspected: String,
     /// The values at both ends of the axis, and the versions.
     ends: [String; 2],
     versions_at_ends: [String; 2],
@@ -223,15 +224,11 @@ impl BenchmarkHistory {
         Some(Drawing { course, marks, possible })
     }
 
-    /// The numbers of versions and sessions, and the suspected changes.
-    fn caption(&self, points: &[Point]) -> String {
-        let sessions = 1 + points.last().map_or(0, |point| point.session);
-        let (versions, sessions) =
-            (count(self.versions.len(), "version"), count(sessions, "session"));
-        let found = match &self.series {
-            Series::Undecided { reason } => format!("not judged: {reason}"),
+    fn suspected(&self) -> String {
+        match &self.series {
+            Series::Undecided { reason } => format!("Not judged: {reason}"),
             Series::Decided { changes, .. } if changes.is_empty() => {
-                "no change is suspected".to_owned()
+                "No change is suspected".to_owned()
             }
             Series::Decided { changes, .. } => {
                 let suspected = changes.iter().map(|one| {
@@ -239,10 +236,9 @@ impl BenchmarkHistory {
                         changed_within(one.change.estimate, one.change.low, one.change.high);
                     format!("{change} in {}", one.place.best)
                 });
-                format!("suspected: {}", suspected.collect::<Vec<_>>().join(", "))
+                format!("Suspected: {}", suspected.collect::<Vec<_>>().join(", "))
             }
-        };
-        escape_untrusted(&format!("{versions} in {sessions}; {found}")).into_owned()
+        }
     }
 }
 
@@ -261,6 +257,7 @@ impl Row {
         let newest = rows.last();
         let newest_value = newest.and_then(|row| Some(row.result.as_ref()?.value));
         let points = history.points();
+        let sessions = 1 + points.last().map_or(0, |point| point.session);
         let [small, large] = [SMALL, LARGE].map(|steps| history.drawing(&points, steps));
         let unit = history.metric.unit;
         let ends = large.as_ref().map_or_else(Default::default, |drawing| {
@@ -284,7 +281,8 @@ impl Row {
             total_change,
             state,
             large,
-            caption: history.caption(&points),
+            caption: format!("{} in {}", count(rows.len(), "version"), count(sessions, "session")),
+            suspected: escape_untrusted(&history.suspected()).into_owned(),
             ends,
             versions_at_ends: match (rows.first(), newest) {
                 (Some(first), Some(last)) => {
