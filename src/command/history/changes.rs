@@ -109,14 +109,13 @@ impl History<'_> {
             )?,
             None => None,
         };
-        let values = match changes::Series::new(&observations, repeats.as_ref()) {
-            Some(series) => Values::Timed(series),
-            None => {
-                let mut versions: Vec<usize> = observations.iter().map(|one| one.place).collect();
-                versions.dedup();
-                Values::TooFew(too_few(versions.len(), others))
-            }
+        let refused = || {
+            let mut versions: Vec<usize> = observations.iter().map(|one| one.place).collect();
+            versions.dedup();
+            Values::TooFew(too_few(versions.len(), others))
         };
+        let series = changes::Series::new(&observations, repeats.as_ref());
+        let values = series.map_or_else(refused, Values::Timed);
         Ok(BenchmarkSeries { values, chain, sources, newest })
     }
 

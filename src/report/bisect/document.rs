@@ -186,20 +186,33 @@ impl SearchedLine {
 
     /// The number of benchmarks by outcome.
     fn counts(&self) -> String {
-        let kinds: [(&str, fn(&Outcome) -> bool); 6] = [
-            ("changed", |one| matches!(one, Outcome::Changed { .. })),
-            ("unchanged", |one| matches!(one, Outcome::Unchanged { .. })),
-            ("inconclusive", |one| matches!(one, Outcome::Inconclusive { .. })),
-            ("unaffected", |one| matches!(one, Outcome::Unaffected)),
-            ("not comparable", |one| matches!(one, Outcome::NotComparable { .. })),
-            ("not compared", |one| matches!(one, Outcome::NotCompared)),
+        let kinds = [
+            "changed",
+            "unchanged",
+            "inconclusive",
+            "unaffected",
+            "not comparable",
+            "not compared",
         ];
-        let counted = kinds.iter().filter_map(|(kind, is_it)| {
-            let number = self.benchmarks.iter().filter(|one| is_it(&one.outcome)).count();
+        let counted = kinds.iter().filter_map(|kind| {
+            let number = self.benchmarks.iter().filter(|one| one.outcome.name() == *kind).count();
             (number > 0).then(|| format!("{number} {kind}"))
         });
         let counted: Vec<String> = counted.collect();
         if counted.is_empty() { "no benchmark at both ends".to_owned() } else { counted.join(", ") }
+    }
+}
+
+impl Outcome {
+    const fn name(&self) -> &'static str {
+        match self {
+            Self::Unaffected => "unaffected",
+            Self::NotComparable { .. } => "not comparable",
+            Self::NotCompared => "not compared",
+            Self::Unchanged { .. } => "unchanged",
+            Self::Inconclusive { .. } => "inconclusive",
+            Self::Changed { .. } => "changed",
+        }
     }
 }
 

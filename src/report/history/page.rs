@@ -19,7 +19,7 @@ use crate::{
         json,
         names::with_metric,
         quantity::{changed, changed_within, count, value},
-        render::{html_blocks, html_body},
+        render::{header, section_blocks},
     },
     stats::Criteria,
 };
@@ -54,8 +54,12 @@ pub(in crate::report) struct History<'r> {
 
 #[derive(Template)]
 #[template(path = "history.html")]
-struct Benchmarks {
+struct Page {
+    head: String,
+    compared: String,
+    suspected: String,
     rows: Vec<Row>,
+    remarks: String,
 }
 
 /// A benchmark in a metric.
@@ -107,23 +111,10 @@ impl Report for HistoryReport {
             count(self.benchmarks.len(), "benchmark"),
             count(longest.len(), "version")
         );
-        let mut document = Document::new("history").titled(&*title);
+        let mut lead = Text::new();
         if let (Some(first), Some(last)) = (longest.first(), longest.last()) {
             let [first, last] = [first, last].map(|row| end_text(&row.version));
-            document.lead = format!("From {first} to {last}").into();
-        }
-        document.add(self.warning_blocks());
-        let compared = self.compared();
-        if !compared.is_empty() {
-            document.add([Block::heading("what comparisons showed to have changed")]);
-            document.add(compared);
-        }
-        document.add([Block::heading("what is suspected to have changed")]);
-        document.add(self.event_blocks());
-        let mut body = html_body(&document);
-        if !self.benchmarks.is_empty() {
-            body += &html_blocks(&[Block::heading("benchmarks")]);
-            body += &rendered(&Benchmarks { rows: self.page_rows() })?;
+            lead = format!("From {first} to {last}").into();
         }
         let mut remarks: Vec<Block> = Block::list(self.explanations()).into_iter().collect();
         remarks.extend(self.hidden_note());
@@ -136,9 +127,16 @@ impl Report for HistoryReport {
             remarks.push(Block::Paragraph(vec![Text::from(lacking).command(all)]));
             self.benchmarks.iter().map(BenchmarkHistory::without_versions).collect()
         };
-        body += &html_blocks(&remarks);
+        let head = header("history", &Text::from(&*title), &lead);
+        let body = Page {
+            head: head + &section_blocks(self.warning_blocks()),
+            compared: section_blocks(self.compared()),
+            suspected: section_blocks(self.event_blocks()),
+            rows: self.page_rows(),
+            remarks: section_blocks(remarks),
+        };
         let json = self.json_with(benchmarks)?;
-        page(&format!("History: {title}"), &body, "history", Some(&json))
+        page(&format!("History: {title}"), &rendered(&body)?, "history", Some(&json))
     }
 }
 
@@ -301,7 +299,7 @@ fn details(history: &BenchmarkHistory, listed: usize) -> String {
     let newest: &[HistoryRow] = &history.versions[all - listed..];
     let title = format!("the newest {listed} of {}", count(all, "version"));
     let title = Block::paragraph((listed < all).then_some(title));
-    html_blocks(&title.into_iter().chain(history.versions_table(newest)).collect::<Vec<_>>())
+    section_blocks(title.into_iter().chain(history.versions_table(newest)))
 }
 
 /// The label of a version at the end of an axis: `1a2b3c4, 2026-11-02`.

@@ -17,33 +17,40 @@ use crate::{
 
 /// The page of a document, with the JSON that its reader can save.
 pub fn html(document: &Document, json: &str) -> Result<String> {
-    page(&title(document), &body(document), document.command, Some(json))
-}
-
-fn title(document: &Document) -> String {
+    let command = document.command;
     let title = document.title.plain();
-    if title.is_empty() { format!("cargo rbench {}", document.command) } else { title }
+    let title = if title.is_empty() { format!("cargo rbench {command}") } else { title };
+    let head = header(command, &Text::from(title.as_str()), &document.lead);
+    let blocks: String = document.blocks.iter().map(|one| block(one, "h2")).collect();
+    page(&title, &(head + &blocks), command, Some(json))
 }
 
-/// The header and the blocks of a document, as the beginning of a page.
-pub fn body(document: &Document) -> String {
-    let (command, title) = (escaped(document.command), escaped(&title(document)));
-    let mut header =
-        format!("<header>\n<p class=eyebrow>cargo rbench {command}\n<h1>{title}</h1>\n");
-    if !document.lead.is_empty() {
-        header += &format!("<p class=lead>{}\n", inline(&document.lead));
-    }
-    header + "</header>\n" + &blocks(&document.blocks)
+/// The head of a page. In its title, what follows the first span is less prominent.
+pub fn header(command: &str, title: &Text, lead: &Text) -> String {
+    let (first, rest) = title.spans.split_first().map_or_else(Default::default, |(first, rest)| {
+        let rest: String = rest.iter().map(|span| escaped(&span.text)).collect();
+        (escaped(&first.text), rest)
+    });
+    let rest = if rest.is_empty() { rest } else { format!("<span>{rest}</span>") };
+    let lead =
+        if lead.is_empty() { String::new() } else { format!("<p class=lead>{}\n", inline(lead)) };
+    let command = escaped(command);
+    format!(
+        "<header>\n<p class=eyebrow>cargo rbench {command}\n<h1>{first}{rest}</h1>\n{lead}</header>\n"
+    )
 }
 
-/// Blocks as a part of a page.
-pub fn blocks(all: &[Block]) -> String {
-    all.iter().map(block).collect()
+/// The blocks of a section of a page, which has a title already.
+pub fn section_blocks(blocks: impl IntoIterator<Item = Block>) -> String {
+    blocks.into_iter().map(|one| block(&one, "h3")).collect()
 }
 
-fn block(block: &Block) -> String {
+/// A block. `heading` is the element of headings.
+fn block(block: &Block, heading: &str) -> String {
     match block {
-        Block::Heading(text) => format!("<h2>{}</h2>\n", inline(&text.clone().capitalised())),
+        Block::Heading(text) => {
+            format!("<{heading}>{}</{heading}>\n", inline(&text.clone().capitalised()))
+        }
         Block::Paragraph(texts) => {
             let sentences: Vec<String> = texts.iter().map(sentence).collect();
             format!("<p>{}\n", sentences.join(" "))
@@ -65,15 +72,16 @@ fn block(block: &Block) -> String {
             format!("<h3>Next steps</h3>\n<dl class=steps>{steps}</dl>\n")
         }
         Block::Details(summary, inner) => {
-            let (summary, inner) = (inline(summary), blocks(inner));
-            format!("<details><summary>{summary}</summary>\n{inner}</details>\n")
+            let inner: String = inner.iter().map(|inner| self::block(inner, heading)).collect();
+            format!("<details><summary>{}</summary>\n{inner}</details>\n", inline(summary))
         }
     }
 }
 
 fn list(items: &[Item]) -> String {
     let entry = |Item { text, blocks }: &Item| {
-        format!("<li>{}{}{}", inline(text), message(text), self::blocks(blocks))
+        let below: String = blocks.iter().map(|below| block(below, "h3")).collect();
+        format!("<li>{}{}{below}", inline(text), message(text))
     };
     format!("<ul class=notes>{}</ul>\n", items.iter().map(entry).collect::<String>())
 }

@@ -5,8 +5,7 @@ mod html;
 mod markdown;
 mod text;
 
-pub use html::html;
-pub(super) use html::{blocks as html_blocks, body as html_body};
+pub use html::{header, html, section_blocks};
 pub use markdown::{markdown, markdown_within};
 pub use text::text;
 
