@@ -43,7 +43,7 @@ pub struct ProjectArgs {
 }
 
 /// Filters of bench targets.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Bench targets")]
 pub struct TargetArgs {
     /// Only bench targets of this package; may be repeated.
@@ -144,7 +144,7 @@ impl MeasureArgs {
 }
 
 /// The options of commands that measure.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub struct ExperimentArgs {
     /// Only benchmarks whose id matches this regular expression; may be repeated.
     #[arg(long = "filter", value_name = "REGEX")]

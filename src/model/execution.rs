@@ -6,6 +6,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Metric, Schedule, Throughput, nanoseconds};
@@ -114,7 +115,7 @@ pub struct Resources {
 }
 
 /// The reason why an execution has no measurements.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Unmeasured {
     /// The benchmark or its process failed: the error message shown to the user.

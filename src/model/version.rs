@@ -73,6 +73,21 @@ impl fmt::Display for Version {
     }
 }
 
+/// The commits after one version, up to another: `A..B` of git.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct CommitRange {
+    /// The version before the first commit.
+    pub after: Version,
+    /// The last commit.
+    pub until: Version,
+}
+
+impl fmt::Display for CommitRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}..{}", self.after.short(), self.until.short())
+    }
+}
+
 /// The schema of a git hash, which has 40 digits, or 64 in a repository with SHA-256.
 pub const OBJECT_ID: &str = "^([0-9a-f]{40}|[0-9a-f]{64})$";
 

@@ -3,6 +3,7 @@
 use std::time::SystemTime;
 
 use jiff::Timestamp;
+use serde::{Serialize, Serializer};
 
 /// The day of a Unix time in seconds: `2026-11-02`; empty if no calendar has that time.
 pub fn day(seconds: i64) -> String {
@@ -25,6 +26,17 @@ pub fn rfc3339(time: SystemTime) -> String {
 /// A Unix time in seconds as RFC 3339; `None` if no calendar has that time.
 pub fn rfc3339_of_seconds(seconds: i64) -> Option<String> {
     Timestamp::from_second(seconds).ok().map(|time| time.to_string())
+}
+
+/// Serializes a time by [`rfc3339`].
+pub fn time<S: Serializer>(time: &SystemTime, to: S) -> Result<S::Ok, S::Error> {
+    rfc3339(*time).serialize(to)
+}
+
+/// Serializes a Unix time by [`rfc3339_of_seconds`].
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference to the field")]
+pub fn unix_time<S: Serializer>(seconds: &i64, to: S) -> Result<S::Ok, S::Error> {
+    rfc3339_of_seconds(*seconds).serialize(to)
 }
 
 #[cfg(test)]

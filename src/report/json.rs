@@ -2,7 +2,7 @@
 //! and intervals are `low` and `high`. An infinite or unknown number is null.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{
     escape::is_hidden,
@@ -145,9 +145,9 @@ impl From<&Assessment> for Change {
 pub struct Measured {
     /// The mode of its executions: interleaved with those of the other version, or sequential. Null: no
     /// value, or not all were measured in one mode.
-    mode: Option<Mode>,
+    pub mode: Option<Mode>,
     /// The reason why it was not interleaved although that was requested.
-    interleaving_unavailable: Option<InterleavingUnavailable>,
+    pub interleaving_unavailable: Option<InterleavingUnavailable>,
     /// The estimator of the value; null: there is no value.
     estimator: Option<Estimator>,
 }
@@ -177,6 +177,14 @@ impl<'r> From<Option<&'r Metric>> for MetricFields<'r> {
     fn from(metric: Option<&'r Metric>) -> Self {
         Self { metric: metric.map(|metric| &*metric.name), unit: metric.map(|metric| metric.unit) }
     }
+}
+
+/// Serializes a metric, or its absence, as [`MetricFields`].
+pub fn metric_fields<'m, S: Serializer>(
+    metric: impl Into<Option<&'m Metric>>,
+    to: S,
+) -> Result<S::Ok, S::Error> {
+    MetricFields::from(metric.into()).serialize(to)
 }
 
 /// The amount that one iteration processes.

@@ -5,26 +5,38 @@ use std::{
     time::Duration,
 };
 
-use super::{
-    finder::Finder,
-    versions::{Versions, why_missing},
-};
+use super::versions::{Versions, why_missing};
 use crate::{
     compare::{Benchmarks, Outcome, Request, Selection, Warning, common_benchmarks, compare},
+    config::VerdictSettings,
+    console::Console,
     error::Result,
     git::Line,
     impact::Impact,
     model::{Benchmark, Metric, Version},
+    project::Project,
     report::{
         bisect::CONFIDENCE,
         quantity::{changed_within, count},
     },
     stats::{
-        Verdict,
+        Change, Verdict,
         bisection::{Answer, Estimate, Finding, Known, Measured, Pair, Question, Strategy},
     },
     verdict::DecidedRow,
 };
+
+/// The context of a search.
+pub struct Finder<'f> {
+    /// The user's repository.
+    pub project: &'f Project,
+    /// The criteria of verdicts. The whole search together keeps the false-alarm rate.
+    pub verdicts: &'f VerdictSettings,
+    /// The measuring time after which no further comparison starts, if it is limited.
+    pub budget: Option<Duration>,
+    /// The console for progress.
+    pub console: &'f Console,
+}
 
 /// The subject of a search: a benchmark in a metric.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,11 +97,9 @@ pub struct Comparisons<'c, 's> {
     pub(super) metrics: HashMap<usize, Metric>,
 }
 
-/// The result for one subject in two versions, without measuring.
-enum ComparisonResult {
-    Lacking { place: usize, reason: String },
-    Impact(Impact),
-}
+/// The impact of the differences between two versions on a subject; or the index of the version that cannot be
+/// compared, and the reason.
+type KnownImpact = Result<Impact, (usize, String)>;
 
 impl Comparisons<'_, '_> {
     /// Answers the questions of the strategy until it has no more, or until the budget is spent.
@@ -133,11 +143,11 @@ impl Comparisons<'_, '_> {
         }
         let looked = self.compare_versions(versions, subjects)?;
         let known = subjects.iter().zip(looked).map(|(subject, looked)| match looked {
-            ComparisonResult::Lacking { place, reason } => {
+            Err((place, reason)) => {
                 self.lacking.insert((pair[place], Some(*subject)), reason);
                 Known::Lacks(pair[place])
             }
-            ComparisonResult::Impact(impact) => {
+            Ok(impact) => {
                 let is_same = impact.is_nothing();
                 self.impacts.insert((pair, *subject), impact);
                 if is_same { Known::Same } else { Known::Differs }
@@ -180,7 +190,7 @@ impl Comparisons<'_, '_> {
         &mut self,
         versions: [&Version; 2],
         subjects: &[usize],
-    ) -> Result<Vec<ComparisonResult>> {
+    ) -> Result<Vec<KnownImpact>> {
         let benchmark = |subject: &usize| &self.subjects[*subject].benchmark;
         let warnings = &mut self.effort.warnings;
         self.versions.session.with(versions, |session, versions| {
@@ -189,17 +199,10 @@ impl Comparisons<'_, '_> {
             let chosen = Selection::select(&session.runner, versions, common, false, warnings)?;
             let looked = subjects.iter().map(|subject| {
                 let wanted = benchmark(subject);
-                chosen.impact(wanted).map_or_else(
-                    || {
-                        let has_it = versions[0].benchmarks().contains(wanted);
-                        let place = usize::from(has_it);
-                        ComparisonResult::Lacking {
-                            place,
-                            reason: why_missing(&versions[place], wanted),
-                        }
-                    },
-                    |impact| ComparisonResult::Impact(impact.clone()),
-                )
+                chosen.impact(wanted).cloned().ok_or_else(|| {
+                    let place = usize::from(versions[0].benchmarks().contains(wanted));
+                    (place, why_missing(&versions[place], wanted))
+                })
             });
             Ok(looked.collect())
         })
@@ -254,7 +257,7 @@ impl Comparisons<'_, '_> {
         Measured { estimate, finding }: Measured,
     ) {
         let [base, head] = pair.map(|commit| self.line.version(commit).short());
-        let [low, high] = estimate.interval(CONFIDENCE);
+        let Change { estimate, low, high } = estimate.change(CONFIDENCE);
         let said = match finding {
             Finding::Changed => "changed",
             Finding::Unchanged => "unchanged",
@@ -263,7 +266,7 @@ impl Comparisons<'_, '_> {
         self.finder.console.line(&format!(
             "{base}..{head}: {} {}, {said}",
             self.subjects[subject].benchmark.name.id,
-            changed_within(estimate.relative(), low, high),
+            changed_within(estimate, low, high),
         ));
     }
 }

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::History;
+use super::rows::History;
 use crate::{
     error::Result,
-    model::{Mode, Stage, Version},
-    report::history::{BenchmarkHistory, CommitPlace, Event, Series, SuspectedChange},
+    model::{CommitRange, Mode, Stage, Version},
+    report::history::{BenchmarkHistory, CommitPlace, Event, EventChange, Series, SuspectedChange},
     stats::{
         Change, Summary, Verdict,
         changes::{self, FEWEST, LARGEST_P, Observation, Span},
@@ -17,16 +17,23 @@ use crate::{
 
 /// A benchmark's values in one metric along the history, before change points are detected.
 pub struct BenchmarkSeries {
-    /// The values for change-point detection, or the reason why there are too few.
-    series: Result<changes::Series, String>,
-    /// For counted metrics: the number of versions, and the steps, which need no statistics.
-    steps: Option<(usize, Vec<Step>)>,
+    values: Values,
     /// The entries of the timeline on one line of history up to the newest, oldest first.
     chain: Vec<usize>,
     /// For each entry, the entry whose measurements are its value.
     sources: Vec<Option<usize>>,
     /// The place of the newest value in the series.
     pub(super) newest: Option<VersionRef>,
+}
+
+/// The values of a series.
+enum Values {
+    /// For change-point detection.
+    Timed(changes::Series),
+    /// Of a counted metric: the number of versions, and the steps, which need no statistics.
+    Counted(usize, Vec<Step>),
+    /// Too few, for this reason.
+    TooFew(String),
 }
 
 /// A value of the benchmark that may be part of the series.
@@ -82,8 +89,9 @@ impl History<'_> {
         let (candidates, others) = self.candidates(measured);
         let newest = candidates.last().map(|one| one.place);
         if self.metric.is_counted() && self.all.results.is_counting(self.newest.experiment) {
-            let (series, steps) = (Err(String::new()), Some(self.steps(&candidates)?));
-            return Ok(BenchmarkSeries { series, steps, chain, sources, newest });
+            let (versions, steps) = self.steps(&candidates)?;
+            let values = Values::Counted(versions, steps);
+            return Ok(BenchmarkSeries { values, chain, sources, newest });
         }
         let mut observations = Vec::new();
         for Candidate { entry, place, .. } in &candidates {
@@ -101,13 +109,14 @@ impl History<'_> {
             )?,
             None => None,
         };
-        let series = changes::Series::new(&observations, repeats.as_ref());
-        let series = series.ok_or_else(|| {
+        let refused = || {
             let mut versions: Vec<usize> = observations.iter().map(|one| one.place).collect();
             versions.dedup();
-            too_few(versions.len(), others)
-        });
-        Ok(BenchmarkSeries { series, steps: None, chain, sources, newest })
+            Values::TooFew(too_few(versions.len(), others))
+        };
+        let series = changes::Series::new(&observations, repeats.as_ref());
+        let values = series.map_or_else(refused, Values::Timed);
+        Ok(BenchmarkSeries { values, chain, sources, newest })
     }
 
     /// For each entry, the entry whose measurements are its value. Entries with the same files use those of the first.
@@ -172,13 +181,9 @@ fn versions(candidates: &[Candidate]) -> usize {
 /// Keeps the candidates of the most frequent mode: times of interleaved and of sequential executions are not
 /// comparable.
 fn interleaved_like_most(mut all: Vec<Candidate>) -> Vec<Candidate> {
-    let mut kinds: BTreeMap<String, (usize, Mode)> = BTreeMap::new();
-    for one in &all {
-        let (count, _) = kinds.entry(format!("{:?}", one.mode)).or_insert((0, one.mode));
-        *count += 1;
-    }
-    let usual = kinds.values().max_by_key(|(count, _)| *count).map(|(_, kind)| *kind);
-    all.retain(|one| Some(one.mode) == usual);
+    let interleaved = all.iter().filter(|one| one.mode == Mode::Interleaved).count();
+    let usual = if 2 * interleaved > all.len() { Mode::Interleaved } else { Mode::Sequential };
+    all.retain(|one| one.mode == usual);
     all
 }
 
@@ -212,31 +217,37 @@ pub(super) fn detect_changes(
     entries: &[TimelineEntry],
     false_alarm_rate: f64,
 ) {
-    let p_values: Vec<Option<f64>> =
-        courses.iter().map(|course| course.series.as_ref().ok().map(changes::Series::p)).collect();
+    let p_value = |course: &BenchmarkSeries| match &course.values {
+        Values::Timed(series) => Some(series.p()),
+        Values::Counted(..) | Values::TooFew(_) => None,
+    };
+    let p_values: Vec<Option<f64>> = courses.iter().map(p_value).collect();
     let level = discoveries(p_values.iter().flatten().copied(), false_alarm_rate.min(LARGEST_P));
     for ((benchmark, course), p) in benchmarks.iter_mut().zip(courses).zip(p_values) {
-        if let Some((versions, steps)) = &course.steps {
-            let changes: Vec<SuspectedChange> =
-                steps.iter().map(|step| course.suspected(step, entries)).collect();
-            let p = if changes.is_empty() { 1.0 } else { 0.0 };
-            benchmark.series = Series::Decided { versions: *versions, p, changes };
-            continue;
-        }
-        benchmark.series = match (&course.series, p) {
-            (Ok(series), Some(p)) => {
+        benchmark.series = match &course.values {
+            Values::TooFew(reason) => Series::Undecided { reason: reason.clone() },
+            Values::Counted(versions, steps) => {
+                let change = |Step { between, change }: &Step| SuspectedChange {
+                    place: place(&course.span(*between, [*between; 2]), entries),
+                    change: *change,
+                };
+                let changes: Vec<SuspectedChange> = steps.iter().map(change).collect();
+                let p = if changes.is_empty() { 1.0 } else { 0.0 };
+                Series::Decided { versions: *versions, p, changes }
+            }
+            Values::Timed(series) => {
+                let p = p.unwrap_or(1.0);
                 let found = if p <= level { series.changes(level) } else { Vec::new() };
-                let change = |change: &changes::ChangePoint| SuspectedChange {
-                    place: place(&course.span(change), entries),
-                    estimate: change.estimate.exp_m1(),
-                    low: change.low.exp_m1(),
-                    high: change.high.exp_m1(),
+                let change = |found: &changes::ChangePoint| {
+                    let span = course.span(found.at, [found.earliest, found.latest]);
+                    let [estimate, low, high] =
+                        [found.estimate, found.low, found.high].map(f64::exp_m1);
+                    let change = Change { estimate, low, high };
+                    SuspectedChange { place: place(&span, entries), change }
                 };
                 let changes = found.iter().map(change).collect();
                 Series::Decided { versions: series.versions(), p, changes }
             }
-            (Ok(_), None) => Series::NotJudged { reason: String::new() },
-            (Err(reason), _) => Series::NotJudged { reason: reason.clone() },
         };
     }
 }
@@ -244,55 +255,48 @@ pub(super) fn detect_changes(
 /// Groups the changes of all benchmarks that may have the same cause.
 pub(super) fn events(benchmarks: &[BenchmarkHistory], entries: &[TimelineEntry]) -> Vec<Event> {
     let index = |version: &Version| entries.iter().position(|entry| entry.version == *version);
-    let indices = |[after, until]: &[Version; 2]| Some([index(after)?, index(until)?]);
-    let mut spans = Vec::new();
-    let mut members = Vec::new();
-    for (number, benchmark) in benchmarks.iter().enumerate() {
-        for (change, SuspectedChange { place, .. }) in benchmark.series.changes().iter().enumerate()
-        {
-            if let (Some(best), Some(possible)) = (indices(&place.best), indices(&place.possible)) {
+    let indices = |range: &CommitRange| Some([index(&range.after)?, index(&range.until)?]);
+    let (mut spans, mut members) = (Vec::new(), Vec::new());
+    for BenchmarkHistory { benchmark, metric, series, .. } in benchmarks {
+        for change in series.changes() {
+            let CommitPlace { best, possible } = &change.place;
+            if let (Some(best), Some(possible)) = (indices(best), indices(possible)) {
                 spans.push(Span { best, possible });
-                members.push([number, change]);
+                members.push(EventChange {
+                    benchmark: benchmark.clone(),
+                    metric: metric.clone(),
+                    change: change.clone(),
+                });
             }
         }
     }
-    let event = |group: changes::Group| Event {
-        place: place(&group.span, entries),
-        members: group.members.into_iter().map(|member| members[member]).collect(),
+    let event = |group: changes::Group| {
+        let changes = group.members.into_iter().map(|member| members[member].clone());
+        let mut changes: Vec<EventChange> = changes.collect();
+        let size = |one: &EventChange| one.change.change.estimate.abs();
+        changes.sort_by(|one, other| size(other).total_cmp(&size(one)));
+        Event { place: place(&group.span, entries), changes }
     };
     changes::groups(&spans).into_iter().map(event).collect()
 }
 
 fn place(span: &Span, entries: &[TimelineEntry]) -> CommitPlace {
-    let versions = |range: [usize; 2]| range.map(|index| entries[index].version.clone());
-    CommitPlace { best: versions(span.best), possible: versions(span.possible) }
+    let range = |range: [usize; 2]| {
+        let [after, until] = range.map(|index| entries[index].version.clone());
+        CommitRange { after, until }
+    };
+    CommitPlace { best: range(span.best), possible: range(span.possible) }
 }
 
 impl BenchmarkSeries {
-    /// Converts a step into a suspected change.
-    fn suspected(&self, step: &Step, entries: &[TimelineEntry]) -> SuspectedChange {
-        let at = step.between;
-        let change = changes::ChangePoint {
-            at,
-            earliest: at,
-            latest: at,
-            estimate: 0.0,
-            low: 0.0,
-            high: 0.0,
-        };
-        let Change { estimate, low, high } = step.change;
-        SuspectedChange { place: place(&self.span(&change), entries), estimate, low, high }
-    }
-
-    /// The possible positions of a change, without versions in which the benchmark is known to be unaffected.
-    fn span(&self, change: &changes::ChangePoint) -> Span {
+    /// The most likely place of a change, and all its places between the `earliest` and the `latest`, without versions
+    /// in which the benchmark is known to be unaffected.
+    fn span(&self, at: [usize; 2], [earliest, latest]: [[usize; 2]; 2]) -> Span {
         let narrowed = |[after, until]: [usize; 2]| {
             let between = self.chain.iter().filter(|index| (after..until).contains(index));
             let mut same = between.filter(|index| self.sources[**index] == Some(after));
-            [same.next_back().copied().unwrap_or(after), until]
+            same.next_back().copied().unwrap_or(after)
         };
-        let best = narrowed(change.at);
-        let earliest = narrowed(change.earliest);
-        Span { best, possible: [earliest[0], change.latest[1]] }
+        Span { best: [narrowed(at), at[1]], possible: [narrowed(earliest), latest[1]] }
     }
 }

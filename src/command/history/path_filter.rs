@@ -6,8 +6,8 @@ use crate::{
     cli::HistoryArgs,
     error::{Error, Exit, Result},
     git::{Contents, Repository},
-    model::Version,
-    report::history::{BenchmarkHistory, SuspectedChange},
+    model::{CommitRange, Version},
+    report::history::BenchmarkHistory,
     verdict::TimelineEntry,
 };
 
@@ -63,9 +63,10 @@ impl PathFilter {
                 let base = row.against.as_ref().map(|against| &against.version);
                 base.is_some_and(|base| self.differ([base, &row.version]))
             });
-            let may_be_due =
-                |change: &SuspectedChange| self.differ(change.place.possible.each_ref());
-            benchmark.series.retain(may_be_due);
+            benchmark.series.retain(|change| {
+                let CommitRange { after, until } = &change.place.possible;
+                self.differ([after, until])
+            });
         }
     }
 

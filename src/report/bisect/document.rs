@@ -1,35 +1,74 @@
-//! The report of `bisect` for people: an entry for each benchmark, and below it the places where it
-//! changed.
+//! The forms of the report of `bisect`. For people, it is an entry for each benchmark, and below it
+//! the places where it changed.
 
-use super::{
-    BisectReport, Commit, CommitPlace, Merged, Outcome, SearchedBenchmark, SearchedLine,
-    words::{self, change, day},
-};
-use crate::report::{
-    compare::warning_sentence,
-    document::{Block, Document, Item, Text},
-    impact,
-    quantity::count,
-    style::Role,
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{BisectReport, Commit, CommitPlace, Merged, Outcome, SearchedBenchmark, SearchedLine};
+use crate::{
+    error::Result,
+    model::{Benchmark, FailedTarget},
+    report::{
+        Report,
+        compare::{WarningFields, warning_sentence},
+        date,
+        document::{Block, Document, Item, Medium, Text},
+        impact, json,
+        names::{Names, metric_name},
+        quantity::{changed_within, count},
+        style::Role,
+    },
+    stats::{Change, bisection::Ending},
 };
 
-impl BisectReport {
-    pub(super) fn write_document(&self) -> Document {
+/// The number of commits shown at each end of a longer list.
+const SHOWN: usize = 3;
+
+/// The commits of a range that changed benchmarks.
+#[derive(Serialize, JsonSchema)]
+pub(in crate::report) struct Bisect<'r> {
+    /// The version of rbench.
+    rbench: &'static str,
+    #[serde(flatten)]
+    report: &'r BisectReport,
+    /// Reasons why the results are less certain.
+    warnings: Vec<WarningFields>,
+}
+
+impl Report for BisectReport {
+    fn document(&self, _medium: Medium) -> Document {
         let title = Text::new().name(&*self.range).then(format!(": {}", self.line.subject()));
         let mut document = Document::new("bisect").titled(title);
         let warnings = self.warnings.iter();
         document.add(warnings.map(|one| Block::Warning(warning_sentence(one).into(), None)));
         document.add(self.blocks(&self.line));
-        let summary = format!("{}; {}", self.line.counts(), self.cost());
-        document.add(Block::paragraph(std::iter::once(summary).chain(self.remarks())));
+        let stored = match self.stored {
+            0 => String::new(),
+            some => format!(", {some} taken from the store"),
+        };
+        let measured = count(self.measured, "comparison");
+        let summary = format!("{}; {measured} measured{stored}", self.line.counts());
+        let resume = "the budget ended the search: the same command goes on from here";
+        let resume = self.stopped.then(|| resume.to_owned());
+        document.add(Block::paragraph([summary].into_iter().chain(resume)));
         document
     }
 
+    fn json(&self) -> Result<String> {
+        json::document(&Bisect {
+            rbench: env!("CARGO_PKG_VERSION"),
+            report: self,
+            warnings: self.warnings.iter().map(WarningFields::from).collect(),
+        })
+    }
+}
+
+impl BisectReport {
     /// The results on a line: each benchmark that changed stands apart.
     fn blocks(&self, line: &SearchedLine) -> Vec<Block> {
-        let names = line.names();
+        let names = Names::new(line.benchmarks.iter().map(|one| &one.benchmark));
         let is_changed = |one: &&SearchedBenchmark| matches!(one.outcome, Outcome::Changed { .. });
-        let item = |one: &SearchedBenchmark| self.item(one, &one.name(&names));
+        let item = |one: &SearchedBenchmark| self.item(one, &names);
         let changed = line.benchmarks.iter().filter(is_changed);
         let mut blocks: Vec<Block> = changed.map(|one| Block::List(vec![item(one)])).collect();
         let others = line.benchmarks.iter().filter(|one| !is_changed(one));
@@ -38,39 +77,38 @@ impl BisectReport {
         blocks
     }
 
-    fn item(&self, one: &SearchedBenchmark, name: &str) -> Item {
+    fn item(&self, one: &SearchedBenchmark, names: &Names<'_>) -> Item {
         let (role, places): (_, &[CommitPlace]) = match &one.outcome {
             Outcome::Changed { places, .. } => (Role::Head, places),
             _ => (Role::Plain, &[]),
         };
-        let places = places.iter().map(|place| self.place(place, one));
+        let places = places.iter().map(|place| self.place(place, &one.benchmark));
         let remarks = one.remarks(self.criteria.min_effect).into_iter().map(Item::from);
+        let (name, metric) = (names.name(&one.benchmark), metric_name(one.metric.as_ref()));
+        let name = if metric.is_empty() { name } else { format!("{name} {metric}") };
         let text = Text::new().styled_name(role, name).then(format!(": {}", one.outcome()));
         Item::new(text, Block::list(places.chain(remarks)))
     }
 
-    /// A place: the commits that changed the benchmark, and below them the size of the change.
-    fn place(&self, place: &CommitPlace, one: &SearchedBenchmark) -> Item {
-        let (first, between, last) = words::shown(&place.commits);
-        let more = (between > 0).then(|| Text::from(format!("… {} …", count(between, "commit"))));
-        let mut lines: Vec<Text> = place
-            .caution()
-            .map(|caution| Text::new().styled(Role::Doubtful, caution))
-            .into_iter()
-            .collect();
-        lines.extend(first.iter().map(commit).chain(more).chain(last.iter().map(commit)));
-        let role = if place.change.estimate > 0.0 { Role::Bad } else { Role::Good };
-        let mut size = Text::new().styled(role, change(&place.change));
-        if let Some(impact) = &place.impact {
+    /// A place: the commits that changed the benchmark, and below them the size of the change and the
+    /// command that verifies it.
+    fn place(&self, place: &CommitPlace, benchmark: &Benchmark) -> Item {
+        let CommitPlace { commits, change, impact, merged, .. } = place;
+        let role = if change.estimate > 0.0 { Role::Bad } else { Role::Good };
+        let mut size = Text::new().styled(role, change_text(change));
+        if let Some(impact) = impact {
             size = size.then(": ").append(impact::words(impact, "measured because"));
         }
         let mut below = vec![Item::from(size)];
-        below.extend(
-            place
-                .check(self, &one.benchmark)
-                .map(|command| Item::from(Text::from("check it with: ").command(command))),
-        );
-        below.extend(place.merged.as_ref().map(|merged| match merged {
+        if let Some(last) = commits.last() {
+            let at = last.version.short();
+            let base =
+                if place.named().is_some() { format!("{at}~1") } else { place.after.short() };
+            let options = [("filter", Some(&*benchmark.name.id)), ("exact", None)];
+            let command = self.command_line.suggest("compare", &[&base, &at], &options);
+            below.push(Text::from("check it with: ").command(command).into());
+        }
+        below.extend(merged.as_ref().map(|merged| match merged {
             Merged::NotSearched(reason) => {
                 Item::from(format!("what it merged was not searched: {reason}"))
             }
@@ -79,12 +117,170 @@ impl BisectReport {
                 Item::new(head, self.blocks(line))
             }
         }));
+        let caution = place.caution().map(|caution| Text::new().styled(Role::Doubtful, caution));
+        let lines = caution.into_iter().chain(commit_texts(commits));
         Item::new(Text::joined(lines, "; "), [Block::List(below)])
     }
 }
 
-/// `1a2b3c4 2026-11-02 Parse names without a table`.
-fn commit(commit: &Commit) -> Text {
-    let hash = Text::new().styled_name(Role::Head, commit.version.short());
-    hash.then(format!(" {} {}", day(commit), commit.version.summary))
+/// `+5.02 % (+4.81 .. +5.24)`.
+fn change_text(change: &Change) -> String {
+    changed_within(change.estimate, change.low, change.high)
+}
+
+/// Each commit, such as `1a2b3c4 2026-11-02 Parse names without a table`; of many, the first and the
+/// last, and the number between them.
+fn commit_texts(commits: &[Commit]) -> Vec<Text> {
+    let text = |Commit { version, authored, is_merge }: &Commit| {
+        let merge = if *is_merge { " (merge)" } else { "" };
+        let hash = Text::new().styled_name(Role::Head, version.short());
+        hash.then(format!(" {}{merge} {}", date::day(*authored), version.summary))
+    };
+    let mut texts: Vec<Text> = commits.iter().map(text).collect();
+    if texts.len() > 2 * SHOWN + 1 {
+        let between = SHOWN..texts.len() - SHOWN;
+        let more = format!("… {} …", count(between.len(), "commit"));
+        texts.splice(between, [Text::from(more)]);
+    }
+    texts
+}
+
+impl SearchedLine {
+    /// `62 commits from v1.2.0 (1a2b3c4) to 5d6e7f8`.
+    fn subject(&self) -> String {
+        format!("{} from {} to {}", count(self.commits, "commit"), self.base, self.head)
+    }
+
+    /// Notes on everything that was not searched.
+    fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.forks {
+            notes.push(format!(
+                "the start of the range is not on this line, which forks off at {}: what the start alone has is not \
+                 searched",
+                self.base
+            ));
+        }
+        let ids = |benchmarks: &[Benchmark]| {
+            let ids: Vec<&str> = benchmarks.iter().map(|one| one.name.id.as_str()).collect();
+            ids.join(", ")
+        };
+        for (benchmarks, whose) in [(&self.added, &self.head), (&self.removed, &self.base)] {
+            if !benchmarks.is_empty() {
+                notes.push(format!("only in {whose}, not searched: {}", ids(benchmarks)));
+            }
+        }
+        for skipped in &self.skipped {
+            let whom = match skipped.benchmarks.as_slice() {
+                [] => String::new(),
+                some => format!(" for {}", ids(some)),
+            };
+            let reason = first_line(&skipped.reason);
+            notes.push(format!("{} was passed over{whom}: {reason}", skipped.version));
+        }
+        for FailedTarget { target, error } in &self.failed_targets {
+            notes.push(format!("{target}: {error}"));
+        }
+        notes
+    }
+
+    /// The number of benchmarks by outcome.
+    fn counts(&self) -> String {
+        let kinds = [
+            "changed",
+            "unchanged",
+            "inconclusive",
+            "unaffected",
+            "not comparable",
+            "not compared",
+        ];
+        let counted = kinds.iter().filter_map(|kind| {
+            let number = self.benchmarks.iter().filter(|one| one.outcome.name() == *kind).count();
+            (number > 0).then(|| format!("{number} {kind}"))
+        });
+        let counted: Vec<String> = counted.collect();
+        if counted.is_empty() { "no benchmark at both ends".to_owned() } else { counted.join(", ") }
+    }
+}
+
+impl Outcome {
+    const fn name(&self) -> &'static str {
+        match self {
+            Self::Unaffected => "unaffected",
+            Self::NotComparable { .. } => "not comparable",
+            Self::NotCompared => "not compared",
+            Self::Unchanged { .. } => "unchanged",
+            Self::Inconclusive { .. } => "inconclusive",
+            Self::Changed { .. } => "changed",
+        }
+    }
+}
+
+impl SearchedBenchmark {
+    /// The outcome in one line.
+    fn outcome(&self) -> String {
+        match &self.outcome {
+            Outcome::Unaffected => "unaffected: executes and reads nothing that differs".to_owned(),
+            Outcome::NotComparable { version, reason } => {
+                format!("cannot be compared in {version}: {}", first_line(reason))
+            }
+            Outcome::NotCompared => "not compared".to_owned(),
+            Outcome::Unchanged { change } => format!("no change: {}", change_text(change)),
+            Outcome::Inconclusive { change } => format!("inconclusive: {}", change_text(change)),
+            Outcome::Changed { change, places, .. } => {
+                let single = places.iter().filter(|place| place.named().is_some()).count();
+                let others = places.len() - single;
+                let by = (single > 0).then(|| format!("by {}", count(single, "commit")));
+                let others =
+                    (others > 0).then(|| format!("{} not narrowed to one", count(others, "place")));
+                let by: Vec<String> = by.into_iter().chain(others).collect();
+                let comparisons = count(self.comparisons, "comparison");
+                format!("{}, {}; {comparisons}", change_text(change), by.join(" and "))
+            }
+        }
+    }
+
+    /// The unexplained part of its change, and the commits that were not measured.
+    fn remarks(&self, min_effect: f64) -> Vec<String> {
+        let mut remarks = Vec::new();
+        if let Outcome::Changed { unexplained, places, .. } = &self.outcome {
+            let is_shown = unexplained.low > 0.0 || unexplained.high < 0.0;
+            let is_large = unexplained.estimate.abs() >= min_effect;
+            if is_shown && is_large && !places.is_empty() {
+                remarks.push(format!("left unexplained: {}", change_text(unexplained)));
+            }
+        }
+        remarks.extend(self.same.iter().map(|range| {
+            format!(
+                "from {} to {} it executes and reads nothing that differs: not measured",
+                range.after.short(),
+                range.until.short()
+            )
+        }));
+        remarks
+    }
+}
+
+impl CommitPlace {
+    /// A caution, if the search of this place did not end at a single commit.
+    fn caution(&self) -> Option<String> {
+        let commits = count(self.commits.len(), "commit");
+        match self.ending {
+            Ending::Named => None,
+            Ending::NotComparable => {
+                Some(format!("one of {commits}: those between cannot be compared"))
+            }
+            Ending::Spread => {
+                Some(format!("somewhere in {commits}: neither half alone is shown to have changed"))
+            }
+            Ending::NotShown => {
+                Some(format!("perhaps in {commits}: their own comparison does not show it"))
+            }
+            Ending::Stopped => Some(format!("somewhere in {commits}: the search was stopped here")),
+        }
+    }
+}
+
+fn first_line(message: &str) -> &str {
+    message.lines().next().unwrap_or_default()
 }

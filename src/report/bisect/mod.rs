@@ -1,22 +1,24 @@
 //! The report of `bisect`: the commits of a range that changed benchmarks.
 
-mod document;
-pub(super) mod json;
+pub(super) mod document;
 #[cfg(test)]
 mod tests;
-mod words;
 
 use std::rc::Rc;
 
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
+
 use super::{
-    Report,
-    document::{Document, Medium},
+    date,
+    impact::ReachFields,
+    json::{MetricFields, metric_fields},
 };
 use crate::{
     compare::Warning,
-    error::{Exit, Result},
+    error::Exit,
     impact::Impact,
-    model::{Benchmark, FailedTarget, Machine, Metric, Version},
+    model::{Benchmark, CommitRange, FailedTarget, Machine, Metric, Version},
     shell::CommandLine,
     stats::{Change, Criteria, bisection::Ending},
 };
@@ -25,30 +27,35 @@ use crate::{
 pub const CONFIDENCE: f64 = 0.95;
 
 /// The result of a search.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct BisectReport {
     /// The range as typed.
     pub range: String,
-    /// The line of first parents.
-    pub line: SearchedLine,
-    /// The criteria of the verdicts; each comparison has a stricter false-positive rate.
+    /// The criteria of the verdicts. Each comparison has a stricter false-positive rate, so that the
+    /// whole search keeps this one.
     pub criteria: Criteria,
     /// The machine that measured.
     pub machine: Machine,
-    /// The number of comparisons measured.
+    /// The number of comparisons of two versions that were measured.
+    #[serde(rename = "measured_comparisons")]
     pub measured: usize,
-    /// The number of comparisons taken from the store.
+    /// The number of comparisons of two versions taken from the store.
+    #[serde(rename = "stored_comparisons")]
     pub stored: usize,
     /// True if the search stopped at the end of its budget.
     pub stopped: bool,
+    /// The line of first parents.
+    pub line: SearchedLine,
     /// Reasons why the results are less certain.
+    #[serde(skip)]
     pub warnings: Vec<Warning>,
     /// Writes the suggested commands.
+    #[serde(skip)]
     pub command_line: Rc<dyn CommandLine>,
 }
 
-/// A searched line of commits.
-#[derive(Clone, Debug)]
+/// A searched line of commits, each with its first parent before it.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct SearchedLine {
     /// The version before the first commit.
     pub base: Version,
@@ -60,18 +67,18 @@ pub struct SearchedLine {
     pub forks: bool,
     /// The results of the benchmarks that both ends have.
     pub benchmarks: Vec<SearchedBenchmark>,
-    /// Benchmarks that only the last commit has.
+    /// Benchmarks that only the last commit has; not searched.
     pub added: Vec<Benchmark>,
-    /// Benchmarks that only the base has.
+    /// Benchmarks that only the base has; not searched.
     pub removed: Vec<Benchmark>,
-    /// The skipped commits.
+    /// The commits that could not be compared.
     pub skipped: Vec<Skipped>,
     /// Bench targets of the ends whose benchmarks could not be listed.
     pub failed_targets: Vec<FailedTarget>,
 }
 
-/// A skipped commit.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A commit that could not be compared.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Skipped {
     /// The commit.
     pub version: Version,
@@ -82,50 +89,54 @@ pub struct Skipped {
 }
 
 /// The result of a benchmark.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct SearchedBenchmark {
     /// The benchmark searched for.
+    #[serde(flatten)]
     pub benchmark: Benchmark,
     /// The metric of the comparisons; `None` if nothing was measured.
+    #[serde(flatten, serialize_with = "metric_fields")]
+    #[schemars(with = "MetricFields<'_>")]
     pub metric: Option<Metric>,
     /// The number of comparisons with a verdict on it.
     pub comparisons: usize,
-    /// Ranges of commits without impact on it, after the first version up to the second, which were
-    /// not measured.
-    pub same: Vec<[Version; 2]>,
     /// The outcome of the search.
+    #[serde(flatten)]
     pub outcome: Outcome,
+    /// Ranges of commits without impact on it, which were not measured.
+    pub same: Vec<CommitRange>,
 }
 
-/// The outcome of the search for a benchmark.
-#[derive(Clone, Debug)]
+/// The outcome of the search for a benchmark: the verdict on the two ends of the line. Intervals are
+/// of 95 % confidence.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Outcome {
     /// Nothing that differs between the ends has an impact on it.
-    Same,
+    Unaffected,
     /// It cannot be compared at one end.
-    Unusable {
+    NotComparable {
         /// The end.
         version: Version,
         /// The reason.
         reason: String,
     },
-    /// The ends were not compared.
-    Open,
-    /// The ends were compared, and are shown to differ by less than the smallest change of
-    /// interest.
+    /// The search was stopped before the ends were compared.
+    NotCompared,
+    /// The ends differ by less than the smallest change of interest.
     Unchanged {
         /// The change from base to head.
         change: Change,
     },
-    /// The ends were compared, and neither a change nor its absence is shown.
+    /// Neither a change nor its absence is shown.
     Inconclusive {
         /// The change from base to head.
         change: Change,
     },
-    /// It changed.
+    /// The ends differ.
     Changed {
         /// The change from the base to the last commit.
-        total: Change,
+        change: Change,
         /// The places where it changed, oldest first.
         places: Vec<CommitPlace>,
         /// The part of the change that these places do not explain.
@@ -134,36 +145,46 @@ pub enum Outcome {
 }
 
 /// The commits that changed a benchmark.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CommitPlace {
+    /// The reason why the search of this place ended.
+    pub ending: Ending,
     /// The last version before them.
     pub after: Version,
     /// The candidates for the change, oldest first: a single commit, unless the search could not
     /// narrow it down.
+    #[schemars(length(min = 1))]
     pub commits: Vec<Commit>,
-    /// The reason why the search of this place ended.
-    pub ending: Ending,
     /// The change at this place.
     pub change: Change,
-    /// The impact of their differences on the benchmark, if known.
+    /// The impact of their differences on the benchmark; null if it was not examined.
+    #[serde(serialize_with = "impact_fields")]
+    #[schemars(with = "Option<ReachFields<'_>>")]
     pub impact: Option<Impact>,
     /// For a merge: the search of the merged commits.
     pub merged: Option<Merged>,
 }
 
 /// A commit of the line.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Commit {
     /// The version at this commit.
+    #[serde(flatten)]
     pub version: Version,
-    /// When its author wrote it, in seconds since 1970-01-01 UTC.
+    /// When its author wrote it, in UTC.
+    ///
+    /// In seconds since 1970-01-01; in JSON, in RFC 3339.
+    #[serde(rename = "authored_at", serialize_with = "date::unix_time")]
+    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
     pub authored: i64,
-    /// True for a merge.
+    /// True for a merge: it has more than one parent.
+    #[serde(rename = "merge")]
     pub is_merge: bool,
 }
 
 /// The search of the commits of a merge.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Merged {
     /// They were searched too.
     Searched(Box<SearchedLine>),
@@ -171,35 +192,29 @@ pub enum Merged {
     NotSearched(String),
 }
 
+fn impact_fields<'i, S: Serializer>(
+    impact: impl Into<Option<&'i Impact>>,
+    to: S,
+) -> Result<S::Ok, S::Error> {
+    impact.into().map(ReachFields::from).serialize(to)
+}
+
 impl CommitPlace {
     /// The commit that is named, if there is a single one and the change is shown.
     pub fn named(&self) -> Option<&Commit> {
-        match self.commits.as_slice() {
-            [commit] if self.ending == Ending::Shown => Some(commit),
-            _ => None,
-        }
+        self.commits.first().filter(|_| self.ending == Ending::Named)
     }
 }
 
 impl BisectReport {
     /// The exit code: success whatever was found, and an error if something could not be examined.
     pub fn exit(&self) -> Exit {
-        let failed = |one: &SearchedBenchmark| matches!(one.outcome, Outcome::Unusable { .. });
+        let failed = |one: &SearchedBenchmark| matches!(one.outcome, Outcome::NotComparable { .. });
         let line = &self.line;
         if line.failed_targets.is_empty() && !line.benchmarks.iter().any(failed) {
             Exit::Success
         } else {
             Exit::Benchmark
         }
-    }
-}
-
-impl Report for BisectReport {
-    fn document(&self, _medium: Medium) -> Document {
-        self.write_document()
-    }
-
-    fn json(&self) -> Result<String> {
-        self.write_json()
     }
 }

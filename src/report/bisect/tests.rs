@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::report::{
-    style,
+    Report as _, style,
     testing::{HOSTILE, assert_harmless, assert_keeps, benchmark, given, machine, version},
 };
 
@@ -71,30 +71,30 @@ fn report(line: SearchedLine) -> BisectReport {
 
 /// Two places, of which the second is a merge whose commits were searched; and every other outcome.
 fn full(id: &str) -> BisectReport {
-    let mut merge = place('5', &['6'], -3.0, Ending::Shown);
+    let mut merge = place('5', &['6'], -3.0, Ending::Named);
     merge.commits[0].is_merge = true;
     let inside = Outcome::Changed {
-        total: change(-3.0),
+        change: change(-3.0),
         places: vec![place('a', &['b', 'c'], -3.0, Ending::Spread)],
         unexplained: change(0.0),
     };
     merge.merged = Some(Merged::Searched(Box::new(line(vec![searched(id, inside)]))));
     let changed = Outcome::Changed {
-        total: change(2.0),
-        places: vec![place('1', &['2'], 5.0, Ending::Shown), merge],
+        change: change(2.0),
+        places: vec![place('1', &['2'], 5.0, Ending::Named), merge],
         unexplained: change(1.5),
     };
-    let mut same = searched("f", Outcome::Same);
-    same.same.push([version("x", '1'), version("y", '3')]);
+    let mut same = searched("f", Outcome::Unaffected);
+    same.same.push(CommitRange { after: version("x", '1'), until: version("y", '3') });
     let mut all = line(vec![
         searched(id, changed),
         searched("b", Outcome::Unchanged { change: change(0.1) }),
         searched("c", Outcome::Inconclusive { change: change(1.1) }),
         searched(
             "d",
-            Outcome::Unusable { version: version("v1.0", '0'), reason: "no\nGPU".to_owned() },
+            Outcome::NotComparable { version: version("v1.0", '0'), reason: "no\nGPU".to_owned() },
         ),
-        searched("e", Outcome::Open),
+        searched("e", Outcome::NotCompared),
         same,
     ]);
     all.forks = true;
@@ -110,8 +110,8 @@ fn full(id: &str) -> BisectReport {
 
 #[test]
 fn named_commit_has_its_change_and_a_check_command() {
-    let places = vec![place('1', &['2'], 5.0, Ending::Shown)];
-    let outcome = Outcome::Changed { total: change(5.1), places, unexplained: change(0.1) };
+    let places = vec![place('1', &['2'], 5.0, Ending::Named)];
+    let outcome = Outcome::Changed { change: change(5.1), places, unexplained: change(0.1) };
     let text = style::plain(&report(line(vec![searched("parse/1", outcome)])).text(100));
     assert_eq!(
         text,
@@ -130,10 +130,10 @@ fn named_commit_has_its_change_and_a_check_command() {
 fn unnarrowed_place_lists_its_commits_and_the_reason() {
     let shown = |commits: &[char], ending| {
         let places = vec![place('1', commits, 5.0, ending)];
-        let outcome = Outcome::Changed { total: change(5.0), places, unexplained: change(0.0) };
+        let outcome = Outcome::Changed { change: change(5.0), places, unexplained: change(0.0) };
         style::plain(&report(line(vec![searched("a", outcome)])).text(100))
     };
-    let text = shown(&['2', '3'], Ending::Shown);
+    let text = shown(&['2', '3'], Ending::NotComparable);
     assert!(text.contains("one of 2 commits: those between cannot be compared"), "{text}");
     assert!(text.contains("1 place not narrowed to one"), "{text}");
     assert!(text.contains("compare 1111111 3333333 "), "{text}");

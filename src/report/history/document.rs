@@ -1,21 +1,25 @@
-//! The report of `history` for people.
+//! The report of `history` for people: the changes that comparisons showed, the suspected changes in
+//! the series of values with the command that confirms them, and the values.
+
+use std::collections::BTreeSet;
 
 use super::{
-    BenchmarkHistory, HistoryReport, HistoryRow, ReferenceVersion, Relation, sparkline::sparkline,
+    BenchmarkHistory, Event, HistoryReport, HistoryRow, ReferenceVersion, Relation, Series,
+    SessionVariation, sparkline::sparkline,
 };
 use crate::{
-    model::{Metric, Mode, Version},
+    model::{Benchmark, Metric, Mode, Unit, Version},
     report::{
         date,
         document::{Block, Document, Text},
-        names::{metric_name, with_metric},
-        quantity::{self, changed, count, range_in_brackets},
+        names::{Names, metric_name, with_metric},
+        quantity::{changed, count, plus_minus, range_in_brackets, value},
         sentence,
         style::Role,
         table::{Cell, Column, Table},
     },
-    stats::{SessionVariance, Verdict},
-    verdict::{Interleaving, MIXED, VerdictKind},
+    stats::{Change, Interval, Verdict},
+    verdict::{MIXED, VerdictKind},
 };
 
 /// The sign after a verdict on versions from different experiments.
@@ -27,8 +31,7 @@ const FEW_DEGREES: f64 = 3.0;
 impl HistoryReport {
     pub(super) fn write_document(&self) -> Document {
         let mut document = Document::new("history");
-        let warnings = self.warnings().into_iter();
-        document.add(warnings.map(|warning| Block::Warning(warning.into(), None)));
+        document.add(self.warning_blocks());
         let nothing = || self.benchmarks.iter().all(|benchmark| benchmark.versions.is_empty());
         let why_empty = if self.benchmarks.is_empty() && self.worst_only {
             "no benchmark is suspected to have become slower in the versions that are shown"
@@ -48,12 +51,159 @@ impl HistoryReport {
         if !self.changes_only {
             document.add(if self.overview { self.overview() } else { self.tables() });
         }
-        if self.hidden > 0 {
-            let versions = count(self.hidden, "other stored version");
-            let hidden = format!("{versions} not shown: see --last and --since");
-            document.add(Block::paragraph([hidden]));
-        }
+        document.add(self.hidden_note());
         document
+    }
+
+    pub(super) fn warning_blocks(&self) -> impl Iterator<Item = Block> {
+        self.warnings().into_iter().map(|warning| Block::Warning(warning.into(), None))
+    }
+
+    /// The warnings, as sentences.
+    pub(super) fn warnings(&self) -> Vec<String> {
+        let is_different = |row: &HistoryRow| {
+            row.against.as_ref().is_some_and(|against| {
+                against.relation == Relation::DifferentConditions
+                    && against.row.decisive().is_some()
+            })
+        };
+        let different = self.rows().any(is_different).then(|| {
+            "results from different machines, compilers or settings are compared, because of \
+             --ignore-environment"
+                .to_owned()
+        });
+        let shallow = self.shallow.then(|| {
+            "this clone is shallow and lacks older commits: git fetch --unshallow".to_owned()
+        });
+        let unfinished = (self.unfinished > 0).then(|| {
+            let verb = if self.unfinished == 1 { "is" } else { "are" };
+            let experiments = count(self.unfinished, "experiment");
+            format!(
+                "{experiments} {verb} unfinished and left out; rerun the interrupted command to \
+                 resume"
+            )
+        });
+        [different, shallow, unfinished].into_iter().flatten().collect()
+    }
+
+    pub(super) fn hidden_note(&self) -> Option<Block> {
+        let versions = count(self.hidden, "other stored version");
+        let note = format!("{versions} not shown: see --last and --since");
+        Block::paragraph((self.hidden > 0).then_some(note))
+    }
+
+    pub(super) fn names(&self) -> Names<'_> {
+        Names::new(self.benchmarks.iter().map(|history| &history.benchmark))
+    }
+
+    /// The changes that comparisons within one experiment showed: a table for each pair of versions
+    /// between which benchmarks changed, the oldest first; empty if there are none.
+    pub(super) fn compared(&self) -> Vec<Block> {
+        let names = self.names();
+        let mut pairs: Vec<([&Version; 2], Table)> = Vec::new();
+        for BenchmarkHistory { benchmark, metric, versions, .. } in &self.benchmarks {
+            for HistoryRow { version: head, against, .. } in versions {
+                let Some(ReferenceVersion { version: base, relation, row }) = against else {
+                    continue;
+                };
+                let kind = VerdictKind::new(&row.verdict);
+                if !kind.is_change() || *relation != Relation::SameExperiment {
+                    continue;
+                }
+                let pair = [base, head];
+                let known = pairs.iter().position(|(known, _)| *known == pair);
+                let at = known.unwrap_or_else(|| {
+                    let title = format!("changed in {}..{}", base.short(), head.short());
+                    pairs.push((pair, changes_table(title, Column::left("verdict"))));
+                    pairs.len() - 1
+                });
+                let change = row.decisive().map(|stage| &stage.assessment.change);
+                let verdict = Cell::styled(kind.role(), kind.name());
+                let subject = (names.name(benchmark), metric);
+                pairs[at].1.row(change_row(subject, kind.role(), change, verdict));
+            }
+        }
+        // All benchmarks have the versions in one order; versions that a benchmark lacks are not in
+        // its rows.
+        let longest = self.benchmarks.iter().max_by_key(|history| history.versions.len());
+        let place = |head: &Version| {
+            longest.and_then(|all| all.versions.iter().position(|row| row.version == *head))
+        };
+        pairs.sort_by_key(|([_, head], _)| place(head));
+        let blocks = |([_, head], table): ([&Version; 2], Table)| {
+            std::iter::once(Block::Table(table)).chain(subject(head))
+        };
+        pairs.into_iter().flat_map(blocks).collect()
+    }
+
+    /// The suspected changes by event, and the number of analysed benchmarks.
+    pub(super) fn event_blocks(&self) -> Vec<Block> {
+        let names = self.names();
+        let mut blocks = Vec::new();
+        for Event { place, changes } in &self.events {
+            let title = format!("suspected since {}", place.best);
+            let mut table = changes_table(title, Column::left("or in").dropped(0));
+            for one in changes {
+                let change = &one.change.change;
+                let role = if change.estimate > 0.0 { Role::Bad } else { Role::Good };
+                let possible = one.change.place.possible_range().unwrap_or_default();
+                let subject = (names.name(&one.benchmark), &one.metric);
+                table.row(change_row(subject, role, Some(change), Cell::from(possible)));
+            }
+            blocks.push(Block::Table(table));
+            blocks.extend(subject(&place.best.until));
+        }
+        let confirmation = self
+            .events
+            .last()
+            .map(|event| Text::from("confirm the newest: ").command(self.confirmation(event)));
+        let summary = std::iter::once(Text::from(self.decided_text()));
+        blocks.extend(Block::list(confirmation.into_iter().chain(summary)));
+        blocks
+    }
+
+    /// The number of benchmarks with an analysed series, and the reasons why others have none.
+    pub(super) fn decided_text(&self) -> String {
+        let all = self.benchmarks.len();
+        let mut reasons: Vec<(&str, usize)> = Vec::new();
+        let mut most = 0;
+        for benchmark in &self.benchmarks {
+            match &benchmark.series {
+                Series::Decided { versions, .. } => most = most.max(*versions),
+                Series::Undecided { reason } => {
+                    match reasons.iter_mut().find(|(known, _)| known == reason) {
+                        Some((_, count)) => *count += 1,
+                        None => reasons.push((reason, 1)),
+                    }
+                }
+            }
+        }
+        let not: usize = reasons.iter().map(|(_, count)| count).sum();
+        let mut text = String::new();
+        if self.events.is_empty() && not < all {
+            text += "no change is suspected";
+            if !self.paths.is_empty() {
+                text += &format!(" where {} changed", self.paths.join(", "));
+            }
+            text += ": ";
+        }
+        let subjects: BTreeSet<&Benchmark> =
+            self.benchmarks.iter().map(|history| &history.benchmark).collect();
+        let of_all = if subjects.len() == all {
+            count(all, "benchmark")
+        } else {
+            // A benchmark has one series for each metric.
+            format!("{all} series of {}", count(subjects.len(), "benchmark"))
+        };
+        text += &format!("judged {} of {of_all}", all - not);
+        if not < all {
+            text += &format!(" over up to {}", count(most, "version"));
+        }
+        for (index, (reason, count)) in reasons.iter().enumerate() {
+            text += if index == 0 { "; not judged: " } else { ", " };
+            text += &format!("{count} {reason}");
+        }
+        text
     }
 
     /// One row for each benchmark.
@@ -78,7 +228,7 @@ impl HistoryReport {
                 Cell::name(&name),
                 Cell::from(metric_name(Some(&benchmark.metric))),
                 Cell::from(benchmark.sparkline()),
-                self.value_cell(newest),
+                newest.value_cell(benchmark.metric.unit),
                 newest.commit_cell(),
             ];
             cells.extend(newest.verdict_cells());
@@ -94,69 +244,25 @@ impl HistoryReport {
     /// One table for each benchmark.
     fn tables(&self) -> Vec<Block> {
         let mut blocks = Vec::new();
-        for benchmark in &self.benchmarks {
-            let BenchmarkHistory { benchmark: place, metric: Metric { name: metric, .. }, .. } =
-                benchmark;
-            let head = Text::new().styled_name(Role::Head, &*place.name.id);
-            let head = head.then(format!("  {} {}, {metric}", place.package, place.target));
-            blocks.push(Block::Heading(head));
-            blocks.push(Block::Paragraph(vec![benchmark.sparkline().into()]));
-            blocks.push(Block::Table(self.table(benchmark)));
-            let rows = benchmark.versions.iter();
-            let notes = rows.filter_map(|row| row.sentence(row.version.short()));
-            let sessions = benchmark.sessions.as_ref().map(|one| Text::from(sessions_text(one)));
-            blocks.extend(Block::list(notes.chain(sessions)));
+        for history in &self.benchmarks {
+            let Benchmark { package, target, name } = &history.benchmark;
+            let Metric { name: metric, .. } = &history.metric;
+            let head = Text::new().styled_name(Role::Head, &*name.id);
+            blocks.push(Block::Heading(head.then(format!("  {package} {target}, {metric}"))));
+            blocks.push(Block::Paragraph(vec![history.sparkline().into()]));
+            blocks.extend(history.versions_table(&history.versions));
         }
         blocks.extend(Block::list(self.explanations()));
         blocks
     }
 
-    fn table(&self, benchmark: &BenchmarkHistory) -> Table {
-        let mut table = Table::new([
-            Column::left("version"),
-            Column::left("date").dropped(1),
-            Column::right("value"),
-            Column::right("change"),
-            Column::left("").dropped(2).joined(),
-            Column::left("verdict"),
-            Column::left("").joined(),
-            Column::left("against").dropped(3),
-            Column::left("subject").shortened().dropped(0),
-        ]);
-        let mut above = None;
-        for row in &benchmark.versions {
-            let base = row.against.as_ref().map(|against| &against.version);
-            let mut cells = vec![
-                row.commit_cell(),
-                Cell::from(row.version.time.map_or(String::new(), date::day)),
-                self.value_cell(row),
-            ];
-            cells.extend(row.verdict_cells());
-            let against = base.filter(|_| base != above).map(Version::short);
-            cells.push(Cell::from(against.unwrap_or_default()));
-            cells.push(Cell::from(&row.version.summary));
-            table.row(cells);
-            above = Some(&row.version);
-        }
-        table
-    }
-
-    fn value_cell(&self, row: &HistoryRow) -> Cell {
-        row.summary.as_ref().map_or_else(
-            || Cell::styled(Role::Doubtful, row.without_value().name()),
-            |summary| Cell::from(quantity::estimate(summary, self.criteria.confidence)),
-        )
-    }
-
     /// The legend of the signs that occur, and advice on results that cannot be compared.
-    fn explanations(&self) -> Vec<Text> {
+    pub(super) fn explanations(&self) -> Vec<Text> {
         let mut lines = Vec::new();
-        let across = || {
-            let rows = self.rows().filter_map(|row| row.against.as_ref());
-            rows.filter(|against| against.is_across())
-        };
-        if across().next().is_some() {
-            let is_judged = across().any(|against| against.row.decisive().is_some());
+        let across = self.rows().filter_map(|row| row.against.as_ref());
+        let mut across = across.filter(|against| against.is_across()).peekable();
+        if across.peek().is_some() {
+            let is_judged = across.any(|against| against.row.decisive().is_some());
             let included = if is_judged {
                 ": the verdict includes the variation between experiments"
             } else {
@@ -169,48 +275,26 @@ impl HistoryReport {
         if self.rows().any(|row| !row.in_repository) {
             lines.push("( ) no longer in this repository".to_owned());
         }
-        let is_refused = |against: &&ReferenceVersion| {
-            matches!(against.row.verdict, Verdict::NotComparable { .. })
-        };
-        let refused = || {
-            let rows = self.rows().rev();
-            rows.filter_map(|row| Some((row.against.as_ref().filter(is_refused)?, row)))
-        };
-        let mut reasons: Vec<String> =
-            refused().map(|(against, _)| sentence::row(&against.row)).collect();
-        reasons.sort_unstable();
-        reasons.dedup();
-        lines.extend(reasons);
-        let is_across = |(against, _): &(&ReferenceVersion, &HistoryRow)| {
+        let refused: Vec<(&ReferenceVersion, &HistoryRow)> = self
+            .rows()
+            .rev()
+            .filter_map(|row| Some((row.against.as_ref()?, row)))
+            .filter(|(against, _)| matches!(against.row.verdict, Verdict::NotComparable { .. }))
+            .collect();
+        let reasons = refused.iter().map(|(against, _)| sentence::row(&against.row));
+        lines.extend(reasons.collect::<BTreeSet<String>>());
+        let mut texts: Vec<Text> = lines.into_iter().map(Text::from).collect();
+        let is_across = |(against, _): &&(&ReferenceVersion, &HistoryRow)| {
             against.relation == Relation::AcrossExperiments
         };
-        let mut texts: Vec<Text> = lines.into_iter().map(Text::from).collect();
-        let hint =
-            |what: &str, command: String| Text::from(format!("hint: {what}: ")).command(command);
-        if let Some((against, row)) = refused().find(is_across) {
-            let version = &row.version;
-            let (base, head) =
-                (against.version.current_revision_arg(), version.current_revision_arg());
-            // Uncommitted files may have changed since, and be a different version now.
-            let same = if version.dirty { &base } else { &head };
-            let again = self.command_line.suggest("run", &[same], &[]);
-            let together = self.command_line.suggest("compare", &[&base, &head], &[]);
-            // `run` measures a version alone, so it cannot repeat interleaved results.
-            let alone = Interleaving { mode: Mode::Sequential, unavailable: None };
-            if row.interleaving.is_none_or(|all| all == alone) {
-                texts
-                    .push(hint("measure one of them a second time, with the same settings", again));
-                texts.push(hint("or both together", together));
-            } else {
-                texts.push(hint("measure both together", together));
-            }
+        if let Some((against, row)) = refused.iter().find(is_across) {
+            texts.extend(self.measuring_hints(&against.version, row));
         }
         // Results of different modes cannot be compared under any option.
         let mixed = Verdict::NotComparable { reason: MIXED.to_owned() };
-        let would_be_allowed = |against: &ReferenceVersion| {
+        if refused.iter().any(|(against, _)| {
             against.relation == Relation::DifferentConditions && against.row.verdict != mixed
-        };
-        if refused().any(|(against, _)| would_be_allowed(against)) {
+        }) {
             texts.push(Text::from(
                 "hint: results from different machines, compilers or settings are compared only with \
                  --ignore-environment",
@@ -218,20 +302,111 @@ impl HistoryReport {
         }
         texts
     }
+
+    /// The commands after which a version and the one before it can be compared.
+    fn measuring_hints(&self, base: &Version, row: &HistoryRow) -> Vec<Text> {
+        let hint =
+            |what: &str, command: String| Text::from(format!("hint: {what}: ")).command(command);
+        let (base, head) = (base.current_revision_arg(), row.version.current_revision_arg());
+        let together = self.command_line.suggest("compare", &[&base, &head], &[]);
+        // `run` measures a version alone, so it cannot repeat interleaved results.
+        if row.conditions.mode == Some(Mode::Interleaved)
+            || row.conditions.interleaving_unavailable.is_some()
+        {
+            return vec![hint("measure both together", together)];
+        }
+        // Uncommitted files may have changed since, and be a different version now.
+        let same = if row.version.dirty { &base } else { &head };
+        let again = self.command_line.suggest("run", &[same], &[]);
+        vec![
+            hint("measure one of them a second time, with the same settings", again),
+            hint("or both together", together),
+        ]
+    }
+}
+
+/// A table of changes between two versions.
+fn changes_table(title: String, last: Column) -> Table {
+    Table::new([
+        Column::left(title).names(),
+        Column::left("metric"),
+        Column::right("change"),
+        Column::left("").joined(),
+        last,
+    ])
+}
+
+fn change_row(
+    (name, metric): (String, &Metric),
+    role: Role,
+    change: Option<&Change>,
+    last: Cell,
+) -> [Cell; 5] {
+    let [change, range] = change_cells(role, change);
+    [Cell::name(name), Cell::from(metric_name(Some(metric))), change, range, last]
+}
+
+/// A change and its interval; empty without a change.
+fn change_cells(role: Role, change: Option<&Change>) -> [Cell; 2] {
+    change.map_or_else(Default::default, |change| {
+        let range = range_in_brackets(change.low, change.high);
+        [Cell::styled(role, changed(change.estimate)), Cell::from(range)]
+    })
+}
+
+/// The subject of the commit with the change.
+fn subject(version: &Version) -> Option<Block> {
+    let hash = Text::new().styled_name(Role::Quiet, version.short());
+    let subject = hash.styled(Role::Quiet, format!(": {}", version.summary));
+    (!version.summary.is_empty()).then(|| Block::Paragraph(vec![subject]))
 }
 
 impl BenchmarkHistory {
     fn sparkline(&self) -> String {
-        let value = |row: &HistoryRow| {
-            row.summary.as_ref().filter(|_| row.like_newest).map(|summary| summary.values().mean)
-        };
+        let value =
+            |row: &HistoryRow| row.result.as_ref().filter(|_| row.like_newest).map(|one| one.value);
         let values: Vec<Option<f64>> = self.versions.iter().map(value).collect();
         let begins = |row: &HistoryRow| {
-            self.series.changes().iter().any(|change| change.place.best[1] == row.version)
+            self.series.changes().iter().any(|change| change.place.best.until == row.version)
         };
         let changes: Vec<usize> =
             (0..self.versions.len()).filter(|index| begins(&self.versions[*index])).collect();
         sparkline(&values, &changes)
+    }
+
+    /// A table of versions, and below it the reasons for verdicts and the variation between
+    /// experiments.
+    pub(super) fn versions_table(&self, versions: &[HistoryRow]) -> Vec<Block> {
+        let mut table = Table::new([
+            Column::left("version"),
+            Column::left("date").dropped(1),
+            Column::right("value"),
+            Column::right("change"),
+            Column::left("").dropped(2).joined(),
+            Column::left("verdict"),
+            Column::left("").joined(),
+            Column::left("against").dropped(3),
+            Column::left("subject").shortened().dropped(0),
+        ]);
+        let mut above = None;
+        for row in versions {
+            let base = row.against.as_ref().map(|against| &against.version);
+            let mut cells = vec![
+                row.commit_cell(),
+                Cell::from(row.version.time.map_or(String::new(), date::day)),
+                row.value_cell(self.metric.unit),
+            ];
+            cells.extend(row.verdict_cells());
+            let against = base.filter(|_| base != above).map(Version::short);
+            cells.push(Cell::from(against.unwrap_or_default()));
+            cells.push(Cell::from(&row.version.summary));
+            table.row(cells);
+            above = Some(&row.version);
+        }
+        let notes = versions.iter().filter_map(|row| row.sentence(row.version.short()));
+        let sessions = self.sessions.as_ref().map(|one| Text::from(one.text()));
+        let notes = Block::list(notes.chain(sessions));
+        std::iter::once(Block::Table(table)).chain(notes).collect()
     }
 }
 
@@ -245,15 +420,28 @@ impl HistoryRow {
         }
     }
 
+    fn value_cell(&self, unit: Unit) -> Cell {
+        let role = if self.result.is_some() { Role::Plain } else { Role::Doubtful };
+        Cell::styled(role, self.value_parts(unit).join(" ").trim_end())
+    }
+
+    /// The value and the half-width of its interval, or the reason why there is none.
+    pub(super) fn value_parts(&self, unit: Unit) -> [String; 2] {
+        let Some(result) = &self.result else {
+            return [self.without_value().name().to_owned(), String::new()];
+        };
+        let interval = result.low.zip(result.high);
+        let half_width = interval.map_or_else(String::new, |(low, high)| {
+            plus_minus(&Interval { center: result.value, low, high })
+        });
+        [value(result.value, unit), half_width]
+    }
+
     /// The cells for the change, its interval, the verdict and its sign.
     fn verdict_cells(&self) -> [Cell; 4] {
         let Some(against) = &self.against else { return Default::default() };
-        let stage = against.row.decisive();
-        let [change, range] = stage.map_or_else(Default::default, |stage| {
-            let change = stage.assessment.change;
-            let range = range_in_brackets(change.low, change.high);
-            [changed(change.estimate), range].map(Cell::from)
-        });
+        let change = against.row.decisive().map(|stage| &stage.assessment.change);
+        let [change, range] = change_cells(Role::Plain, change);
         let kind = VerdictKind::new(&against.row.verdict);
         let sign = if against.is_across() { ACROSS } else { "" };
         [change, range, Cell::styled(kind.role(), kind.name()), Cell::from(sign)]
@@ -268,25 +456,27 @@ impl HistoryRow {
                 matches!(kind, Regressed | Accepted | Improved | Failed | Skipped)
                     .then(|| sentence::row(row))
             }
-            None => self.failure.as_ref().map(ToString::to_string),
+            None => self.unmeasured.as_ref().map(ToString::to_string),
         };
         Some(Text::from_name(name).then(": ").message(reason?))
     }
 }
 
-fn sessions_text(sessions: &SessionVariance) -> String {
-    let repeats = count(sessions.repeats, "version");
-    if sessions.freedom < FEW_DEGREES {
-        let verb = if sessions.repeats == 1 { "was" } else { "were" };
-        return format!(
-            "the variation between experiments is hardly known yet: only {repeats} {verb} \
-             measured again"
-        );
+impl SessionVariation {
+    fn text(&self) -> String {
+        let repeats = count(self.repeats, "version");
+        if self.degrees_of_freedom < FEW_DEGREES {
+            let verb = if self.repeats == 1 { "was" } else { "were" };
+            return format!(
+                "the variation between experiments is hardly known yet: only {repeats} {verb} \
+                 measured again"
+            );
+        }
+        format!(
+            "standard deviation between experiments: {:.2} % ({repeats} measured again, {:.1} \
+             degrees of freedom)",
+            100.0 * self.standard_deviation,
+            self.degrees_of_freedom
+        )
     }
-    format!(
-        "standard deviation between experiments: {:.2} % ({repeats} measured again, {:.1} degrees \
-         of freedom)",
-        100.0 * sessions.standard_deviation().exp_m1(),
-        sessions.freedom
-    )
 }

@@ -1,32 +1,28 @@
 //! The report of `history`: benchmarks over the stored versions, each version compared with the one
 //! before it.
 
-mod compared;
 mod document;
-mod html;
-mod html_row;
-pub(super) mod json;
-mod series;
-pub(super) mod sparkline;
+pub(super) mod page;
+mod sparkline;
+#[cfg(test)]
+mod tests;
 
 use std::{rc::Rc, time::SystemTime};
 
 use schemars::JsonSchema;
-use serde::Serialize;
-pub use series::{CommitPlace, Event, Series, SuspectedChange};
+use serde::{Serialize, Serializer};
 
+pub use super::json::{Estimate, Measured};
 use super::{
-    Report,
-    document::{Document, Medium},
-    names::Names,
-    quantity::count,
+    date,
+    json::{self, MetricFields, metric_fields},
+    reason::Reason,
 };
 use crate::{
-    error::Result,
-    model::{Benchmark, Machine, Metric, Unmeasured, Version},
+    model::{Benchmark, CommitRange, Machine, Metric, Unmeasured, Version},
     shell::CommandLine,
-    stats::{Criteria, SessionVariance, Summary, Verdict},
-    verdict::{DecidedRow, Interleaving, VerdictKind},
+    stats::{Change, Criteria, SessionVariance, Verdict},
+    verdict::{DecidedRow, VerdictKind},
 };
 
 /// Benchmarks over the stored versions.
@@ -57,55 +53,148 @@ pub struct HistoryReport {
 }
 
 /// One benchmark in one metric over the stored versions.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct BenchmarkHistory {
     /// The benchmark measured.
+    #[serde(flatten)]
     pub benchmark: Benchmark,
     /// The metric of the values.
+    #[serde(flatten, serialize_with = "metric_fields")]
+    #[schemars(with = "MetricFields<'_>")]
     pub metric: Metric,
-    /// The variance between experiments; `None` if it is not needed, no version was measured twice,
+    /// The variation between experiments; null if it is not needed, no version was measured twice,
     /// or the compared experiments had different conditions.
-    pub sessions: Option<SessionVariance>,
+    pub sessions: Option<SessionVariation>,
     /// The change-point analysis of its values.
     pub series: Series,
-    /// The versions, oldest first; none if only events are shown.
+    /// The versions, oldest first, in the order of the repository; none if only events are shown.
     pub versions: Vec<HistoryRow>,
 }
 
+/// The variation of a benchmark between experiments.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct SessionVariation {
+    /// The relative standard deviation: 0.005 is 0.5 %.
+    #[schemars(range(min = 0))]
+    pub standard_deviation: f64,
+    /// The degrees of freedom of the standard deviation.
+    #[schemars(range(min = 0))]
+    pub degrees_of_freedom: f64,
+    /// The number of versions that were measured more than once.
+    pub repeats: usize,
+}
+
+/// The change-point analysis of a benchmark's values.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(tag = "status", rename_all = "snake_case")]
+pub enum Series {
+    /// Analysed for change points.
+    Decided {
+        /// The number of versions in the series.
+        versions: usize,
+        /// The probability that a series without a change looks as much as if it had one; 1 if that
+        /// is more than 5 %.
+        #[schemars(range(min = 0, max = 1))]
+        p: f64,
+        /// The suspected changes, oldest first.
+        changes: Vec<SuspectedChange>,
+    },
+    /// Not analysed.
+    Undecided {
+        /// The reason.
+        reason: String,
+    },
+}
+
+/// A change that the series suggests, and that no comparison has confirmed.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct SuspectedChange {
+    /// The commits that may have caused it.
+    #[serde(flatten)]
+    pub place: CommitPlace,
+    /// The relative change of the level, with its 95 % CI.
+    #[serde(flatten)]
+    pub change: Change,
+}
+
+/// The commits that may have caused a change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct CommitPlace {
+    /// The most likely range: both ends were measured, and nothing between them. An end may also have
+    /// the same impact as a measured version.
+    #[serde(flatten)]
+    pub best: CommitRange,
+    /// The range that contains the change with 95 % confidence.
+    pub possible: CommitRange,
+}
+
+/// Suspected changes of benchmarks that may have a common cause.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Event {
+    /// The commits that may have caused them.
+    #[serde(flatten)]
+    pub place: CommitPlace,
+    /// The changes, the largest first.
+    #[schemars(length(min = 1))]
+    pub changes: Vec<EventChange>,
+}
+
+/// A suspected change of a benchmark.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct EventChange {
+    /// The benchmark.
+    #[serde(flatten)]
+    pub benchmark: Benchmark,
+    /// The metric that changed.
+    #[serde(flatten, serialize_with = "metric_fields")]
+    #[schemars(with = "MetricFields<'_>")]
+    pub metric: Metric,
+    /// The change in the series of the benchmark.
+    #[serde(flatten)]
+    pub change: SuspectedChange,
+}
+
 /// A version of a benchmark's history.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct HistoryRow {
     /// The version measured.
     pub version: Version,
     /// True if the repository still has it.
     pub in_repository: bool,
-    /// The start of its experiment.
+    /// The start of its experiment, in UTC.
+    #[serde(rename = "measured_at", serialize_with = "date::time")]
+    #[schemars(with = "String", extend("format" = "date-time"))]
     pub measured: SystemTime,
     /// The machine that measured it.
     pub machine: Machine,
-    /// The compiler, from `rustc -vV`.
+    /// The compiler: the first line of `rustc -vV`.
     pub toolchain: String,
-    /// The values, if it was measured.
-    pub summary: Option<Summary>,
-    /// The interleaving of its executions; `None` if nothing was measured, or in different modes.
-    pub interleaving: Option<Interleaving>,
+    /// The mode of its executions, and the estimator of the value.
+    #[serde(flatten)]
+    pub conditions: Measured,
+    /// The value, if it was measured; for a version that was skipped because nothing relevant changed,
+    /// the value of the version before it.
+    pub result: Option<Estimate>,
     /// The reason why it was not measured.
-    pub failure: Option<Unmeasured>,
+    pub unmeasured: Option<Unmeasured>,
     /// True if it was measured on the same machine and with the same settings as the newest
     /// version.
+    #[serde(skip)]
     pub like_newest: bool,
     /// The comparison with the version before it, if there is one.
     pub against: Option<ReferenceVersion>,
 }
 
 /// A version compared with the one before it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ReferenceVersion {
     /// The version before it.
     pub version: Version,
     /// The relation of their measurements.
     pub relation: Relation,
     /// The verdict on the two versions.
+    #[serde(flatten, serialize_with = "verdict_fields")]
+    #[schemars(with = "VerdictFields")]
     pub row: DecidedRow,
 }
 
@@ -122,47 +211,70 @@ pub enum Relation {
     DifferentConditions,
 }
 
+/// A verdict for programs.
+#[derive(Serialize, JsonSchema)]
+struct VerdictFields {
+    verdict: VerdictKind,
+    reason: Reason,
+    change: Option<json::Change>,
+}
+
+fn verdict_fields<S: Serializer>(row: &DecidedRow, to: S) -> Result<S::Ok, S::Error> {
+    let (verdict, reason) = (VerdictKind::new(&row.verdict), Reason::for_row(row));
+    VerdictFields { verdict, reason, change: json::Change::new(row) }.serialize(to)
+}
+
 impl HistoryReport {
-    /// The warnings, as sentences.
-    fn warnings(&self) -> Vec<String> {
-        let is_different = |row: &HistoryRow| {
-            row.against.as_ref().is_some_and(|against| {
-                against.relation == Relation::DifferentConditions
-                    && against.row.decisive().is_some()
-            })
-        };
-        let different = self.rows().any(is_different).then(|| {
-            "results from different machines, compilers or settings are compared, because of \
-             --ignore-environment"
-                .to_owned()
-        });
-        let shallow = self.shallow.then(|| {
-            "this clone is shallow and lacks older commits: git fetch --unshallow".to_owned()
-        });
-        let unfinished = (self.unfinished > 0).then(|| {
-            let verb = if self.unfinished == 1 { "is" } else { "are" };
-            let experiments = count(self.unfinished, "experiment");
-            format!(
-                "{experiments} {verb} unfinished and left out; rerun the interrupted command to \
-                 resume"
-            )
-        });
-        [different, shallow, unfinished].into_iter().flatten().collect()
+    /// The command that decides an event: a comparison of the ends of its range.
+    pub fn confirmation(&self, event: &Event) -> String {
+        let CommitRange { after, until } = &event.place.possible;
+        let [base, head] = [after, until].map(Version::current_revision_arg);
+        self.command_line.suggest("compare", &[&base, &head], &[])
     }
 
     fn rows(&self) -> impl DoubleEndedIterator<Item = &HistoryRow> {
         self.benchmarks.iter().flat_map(|benchmark| &benchmark.versions)
     }
+}
 
-    fn names(&self) -> Names<'_> {
-        Names::new(self.benchmarks.iter().map(|history| &history.benchmark))
+impl Series {
+    /// The suspected changes.
+    pub fn changes(&self) -> &[SuspectedChange] {
+        match self {
+            Self::Decided { changes, .. } => changes,
+            Self::Undecided { .. } => &[],
+        }
+    }
+
+    /// Keeps the suspected changes that satisfy the predicate.
+    pub fn retain(&mut self, is_kept: impl FnMut(&SuspectedChange) -> bool) {
+        if let Self::Decided { changes, .. } = self {
+            changes.retain(is_kept);
+        }
+    }
+
+    /// The relative change over all suspected changes: 0.05 if the last level is 5 % above the
+    /// first. A change from or to a count of 0 has no ratio: then it is only that change and those
+    /// after it.
+    pub fn total(&self) -> f64 {
+        let estimates = || self.changes().iter().map(|one| one.change.estimate);
+        let has_no_ratio = |estimate: f64| estimate <= -1.0 || estimate == f64::INFINITY;
+        let first = estimates().rposition(has_no_ratio).unwrap_or(0);
+        estimates().skip(first).map(|estimate| 1.0 + estimate).product::<f64>() - 1.0
+    }
+}
+
+impl CommitPlace {
+    /// The 95 % range, if it differs from the most likely one.
+    fn possible_range(&self) -> Option<String> {
+        (self.possible != self.best).then(|| self.possible.to_string())
     }
 }
 
 impl HistoryRow {
     /// The kind shown in place of a missing value.
     const fn without_value(&self) -> VerdictKind {
-        match self.failure {
+        match self.unmeasured {
             Some(Unmeasured::Skipped(_)) => VerdictKind::Skipped,
             _ => VerdictKind::Failed,
         }
@@ -180,19 +292,12 @@ impl ReferenceVersion {
     }
 }
 
-impl Report for HistoryReport {
-    fn document(&self, _medium: Medium) -> Document {
-        self.write_document()
-    }
-
-    fn json(&self) -> Result<String> {
-        self.write_json()
-    }
-
-    fn html(&self) -> Result<String> {
-        self.write_html()
+impl From<SessionVariance> for SessionVariation {
+    fn from(variance: SessionVariance) -> Self {
+        Self {
+            standard_deviation: variance.standard_deviation().exp_m1(),
+            degrees_of_freedom: variance.freedom,
+            repeats: variance.repeats,
+        }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -2,19 +2,18 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::{
     model::{InterleavingUnavailable, Mode, Unit},
     report::{
-        style,
+        Report as _, style,
         testing::{HOSTILE, assert_harmless, assert_keeps, benchmark, given, machine, memory},
     },
-    stats::{Assessment, Estimator, Measurements, Pairing},
+    stats::{Assessment, Estimator, Measurements, Pairing, Summary},
+    verdict::{DecidedStage, Interleaving, MIXED},
 };
-
-use crate::verdict::{DecidedStage, MIXED};
 
 const CRITERIA: Criteria = Criteria {
     estimator: Some(Estimator::Mean),
@@ -71,21 +70,38 @@ fn row(
     value: Option<f64>,
     against: Option<(&Version, Relation, DecidedRow)>,
 ) -> HistoryRow {
+    let summary = value.map(summary);
+    let interleaving = Interleaving { mode: Mode::Sequential, unavailable: None };
     HistoryRow {
         in_repository: version.summary != "Begin",
         version,
         measured: SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000),
         machine: machine(),
-        toolchain: "rustc 1.90.0\nhost: x86_64".to_owned(),
-        summary: value.map(summary),
-        interleaving: Some(Interleaving { mode: Mode::Sequential, unavailable: None }),
-        failure: None,
+        toolchain: "rustc 1.90.0".to_owned(),
+        conditions: Measured::new(Some(interleaving), summary.as_ref()),
+        result: summary.as_ref().map(|one| Estimate::new(one, CRITERIA.confidence)),
+        unmeasured: None,
         like_newest: true,
         against: against.map(|(version, relation, row)| {
             let version = version.clone();
             ReferenceVersion { version, relation, row }
         }),
     }
+}
+
+fn sessions(freedom: f64, repeats: usize) -> SessionVariation {
+    SessionVariance { mean_square: 3e-5, noise: 5e-6, freedom, repeats }.into()
+}
+
+/// One event with the change of each benchmark.
+fn event(benchmarks: &[BenchmarkHistory]) -> Event {
+    let change = |history: &BenchmarkHistory| EventChange {
+        benchmark: history.benchmark.clone(),
+        metric: history.metric.clone(),
+        change: history.series.changes()[0].clone(),
+    };
+    let changes: Vec<EventChange> = benchmarks.iter().map(change).collect();
+    Event { place: changes[0].change.place.clone(), changes }
 }
 
 /// Five versions: one that is gone, a slower one, an uncommitted one, one that failed, and one that
@@ -101,23 +117,19 @@ fn history(id: &str) -> BenchmarkHistory {
     BenchmarkHistory {
         benchmark: benchmark(id),
         metric: Metric::wall(),
-        sessions: Some(SessionVariance {
-            mean_square: 3e-5,
-            noise: 5e-6,
-            freedom: 3.2,
-            repeats: 4,
-        }),
+        sessions: Some(sessions(3.2, 4)),
         series: Series::Decided {
             versions: 7,
             p: 0.0002,
             changes: vec![SuspectedChange {
                 place: CommitPlace {
-                    best: [begin.clone(), slower.clone()],
-                    possible: [begin.clone(), version("bbbb333", "Break it", false)],
+                    best: CommitRange { after: begin.clone(), until: slower.clone() },
+                    possible: CommitRange {
+                        after: begin.clone(),
+                        until: version("bbbb333", "Break it", false),
+                    },
                 },
-                estimate: 0.0491,
-                low: 0.0384,
-                high: 0.0611,
+                change: Change { estimate: 0.0491, low: 0.0384, high: 0.0611 },
             }],
         },
         versions: vec![
@@ -151,15 +163,11 @@ fn report(overview: bool) -> HistoryReport {
     if overview {
         benchmarks.push(history("lines/1024"));
     }
-    let event = |benchmark: &BenchmarkHistory| Event {
-        place: benchmark.series.changes()[0].place.clone(),
-        members: (0..benchmarks.len()).map(|index| [index, 0]).collect(),
-    };
     HistoryReport {
         changes_only: false,
         worst_only: false,
         paths: Vec::new(),
-        events: vec![event(&benchmarks[0])],
+        events: vec![event(&benchmarks)],
         criteria: CRITERIA,
         overview,
         hidden: 3,
@@ -201,21 +209,21 @@ fn json_keeps_its_schema() {
 fn json_separates_skips_from_failures() {
     let mut report = report(false);
     let rows = &mut report.benchmarks[0].versions;
-    rows[3].failure = Some(Unmeasured::Failed("it crashed".to_owned()));
-    rows[4].failure = Some(Unmeasured::Skipped("no GPU".to_owned()));
+    rows[3].unmeasured = Some(Unmeasured::Failed("it crashed".to_owned()));
+    rows[4].unmeasured = Some(Unmeasured::Skipped("no GPU".to_owned()));
     assert_keeps("history", &report);
     let json: Value = serde_json::from_str(&report.json().unwrap()).unwrap();
-    let field = |row: usize, name: &str| json["benchmarks"][0]["versions"][row][name].clone();
-    assert_eq!([field(3, "failure"), field(3, "skipped")], ["it crashed".into(), Value::Null]);
-    assert_eq!([field(4, "failure"), field(4, "skipped")], [Value::Null, "no GPU".into()]);
+    let reason = |row: usize| json["benchmarks"][0]["versions"][row]["unmeasured"].clone();
+    assert_eq!(reason(2), Value::Null);
+    assert_eq!(reason(3), json!({"failed": "it crashed"}));
+    assert_eq!(reason(4), json!({"skipped": "no GPU"}));
 }
 
 #[test]
 fn json_has_the_mode_of_each_version() {
     let mut report = report(false);
     let reason = Some(InterleavingUnavailable::NotLoaded);
-    report.benchmarks[0].versions[1].interleaving =
-        Some(Interleaving { mode: Mode::Sequential, unavailable: reason });
+    report.benchmarks[0].versions[1].conditions.interleaving_unavailable = reason;
     assert_keeps("history", &report);
     let json: Value = serde_json::from_str(&report.json().unwrap()).unwrap();
     let measured = |row: usize| {
@@ -234,7 +242,8 @@ fn run_is_not_advised_to_repeat_interleaved_results() {
     {
         let mut report = report(false);
         let refused = report.benchmarks[0].versions.last_mut().unwrap();
-        refused.interleaving = Some(Interleaving { mode, unavailable: reason });
+        (refused.conditions.mode, refused.conditions.interleaving_unavailable) =
+            (Some(mode), reason);
         let text = style::plain(&report.text(140));
         assert!(text.contains("hint: measure both together: cargo rbench compare "), "{text}");
         assert!(!text.contains("cargo rbench run "), "{text}");
@@ -264,8 +273,7 @@ fn headings_distinguish_equal_names_and_metrics() {
 
 #[test]
 fn two_experiments_give_a_warning_about_their_variance() {
-    let few = SessionVariance { mean_square: 3e-5, noise: 5e-6, freedom: 1.0, repeats: 1 };
-    let history = BenchmarkHistory { sessions: Some(few), ..history("a") };
+    let history = BenchmarkHistory { sessions: Some(sessions(1.0, 1)), ..history("a") };
     let report = HistoryReport { benchmarks: vec![history], ..report(false) };
     let text = style::plain(&report.text(140));
     let line = "the variation between experiments is hardly known yet: only 1 version was measured \
@@ -335,7 +343,7 @@ fn changes_only_shows_only_events() {
 #[test]
 fn undecided_series_are_listed_once_for_each_reason() {
     let mut report = report(true);
-    let few = |reason: &str| Series::NotJudged { reason: reason.to_owned() };
+    let few = |reason: &str| Series::Undecided { reason: reason.to_owned() };
     report.benchmarks[1].series = few("with 3 comparable versions of at least 5");
     report.benchmarks.push(BenchmarkHistory { series: few("other"), ..history("a") });
     report.benchmarks.push(BenchmarkHistory { series: few("other"), ..history("b") });
@@ -356,7 +364,7 @@ fn untrusted_texts_are_harmless() {
         history.metric = Metric { name: hostile(), unit: Unit::Bytes };
         for row in &mut history.versions {
             row.version.summary = hostile();
-            row.failure = Some(Unmeasured::Failed(hostile()));
+            row.unmeasured = Some(Unmeasured::Failed(hostile()));
         }
         let failed =
             DecidedRow::without_metric(&benchmark(HOSTILE), Verdict::Failed { reason: hostile() });
@@ -364,12 +372,11 @@ fn untrusted_texts_are_harmless() {
         history.versions[1].against.as_mut().unwrap().row = failed;
         history.versions[4].against.as_mut().unwrap().row.verdict = refused;
         let mut report = report(overview);
-        for event in &mut report.events {
-            event.place.best[1].summary = hostile();
-        }
         report.benchmarks = vec![history];
+        report.events = vec![event(&report.benchmarks)];
+        report.events[0].place.best.until.summary = hostile();
         assert_harmless(&report);
-        let unjudged = Series::NotJudged { reason: hostile() };
+        let unjudged = Series::Undecided { reason: hostile() };
         report.benchmarks[0].series = unjudged;
         report.events.clear();
         assert_harmless(&report);

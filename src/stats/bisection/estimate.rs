@@ -1,6 +1,7 @@
 //! The estimated change between two commits, and the arithmetic of two of them.
 
 use crate::stats::{
+    Change,
     counted::relative,
     distribution::{t_quantile, t_survival},
 };
@@ -76,16 +77,14 @@ impl Estimate {
         self.shows(min_change, LEFT)
     }
 
-    /// The relative change: 0.05 is 5 % more; infinite if the base is 0.
-    pub fn relative(self) -> f64 {
-        relative(self.log_change)
-    }
-
-    /// The interval of the relative change at this confidence.
-    pub fn interval(self, confidence: f64) -> [f64; 2] {
+    /// The relative change with its interval at this confidence; infinite if the base is 0.
+    pub fn change(self, confidence: f64) -> Change {
         let half_width =
             t_quantile(f64::midpoint(1.0, confidence), self.freedom) * self.standard_error;
-        [self.log_change - half_width, self.log_change + half_width].map(relative)
+        let log_change = self.log_change;
+        let [estimate, low, high] =
+            [log_change, log_change - half_width, log_change + half_width].map(relative);
+        Change { estimate, low, high }
     }
 }
 
@@ -117,8 +116,8 @@ mod tests {
     #[test]
     fn estimate_without_variance_is_certain() {
         assert_eq!([estimate(0.01, 0.0).p(), estimate(0.0, 0.0).p()], [0.0, 1.0]);
-        let [low, high] = estimate(0.0, 0.0).interval(0.95);
-        assert_eq!([low, high], [0.0, 0.0]);
+        let nothing = Change { estimate: 0.0, low: 0.0, high: 0.0 };
+        assert_eq!(estimate(0.0, 0.0).change(0.95), nothing);
         assert_eq!(estimate(0.0, 0.0).minus(estimate(0.0, 0.0)).freedom, 9.0);
     }
 }

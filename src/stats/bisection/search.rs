@@ -58,8 +58,6 @@ pub struct Found {
     pub after: usize,
     /// The last candidate; the only one if `after` is the commit before it.
     pub at: usize,
-    /// The commits that were compared last; the subject behaves the same in them as in `after` and `at`.
-    pub compared: Pair,
     /// The change, from the comparison that named it.
     pub change: Estimate,
     /// The reason why the search ended here.
@@ -77,8 +75,10 @@ impl Found {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
-    /// The commits, of which only the last can be compared, were compared with the commit before them, and changed.
-    Shown,
+    /// A single commit: it was compared with the commit before it, and changed.
+    Named,
+    /// Only the last of several commits can be compared; it was, with the commit before them, and changed.
+    NotComparable,
     /// Neither half of the commits alone is shown to have changed: several commits may share the change.
     Spread,
     /// Their own comparison does not show the change that other comparisons attribute to them.
@@ -112,16 +112,20 @@ struct Segment {
     to: usize,
     /// The present estimate of the change.
     known: Estimate,
-    /// The comparison of its ends, if that shows the change.
-    shown: Option<(Pair, Estimate)>,
+    /// The change by the comparison of its ends, if that shows one.
+    shown: Option<Estimate>,
 }
 
 impl Segment {
     /// The change of the segment, from its own comparison if that shows one.
     fn found(&self, ending: Ending) -> Found {
         let Self { from, to, known, shown } = *self;
-        let (compared, change) = shown.unwrap_or(([from, to], known));
-        Found { after: from, at: to, compared, change, ending }
+        Found { after: from, at: to, change: shown.unwrap_or(known), ending }
+    }
+
+    /// The ending if the comparison of its ends shows the change, and no commit between them can be compared.
+    const fn shown(&self) -> Ending {
+        if self.to - self.from == 1 { Ending::Named } else { Ending::NotComparable }
     }
 }
 
@@ -227,7 +231,7 @@ impl Search {
         if total.finding != Finding::Changed {
             return Ok(Conclusion::NotChanged(total));
         }
-        let (known, shown) = (total.estimate, Some((whole, total.estimate)));
+        let (known, shown) = (total.estimate, Some(total.estimate));
         let segment = Segment { from: 0, to: self.commits, known, shown };
         let mut found = Vec::new();
         match self.budget {
@@ -298,7 +302,7 @@ impl Search {
         }
         let part = |from, to, known, measured: Option<Measured>| {
             let shown = measured.filter(|one| one.finding == Finding::Changed);
-            Segment { from, to, known, shown: shown.map(|one| ([from, to], one.estimate)) }
+            Segment { from, to, known, shown: shown.map(|one| one.estimate) }
         };
         let rest = budget - share;
         match decision {
@@ -339,7 +343,7 @@ impl Search {
     fn last(&self, segment: Segment, rate: f64) -> Result<Found, Task> {
         let Segment { from, to, known, shown } = segment;
         if shown.is_some() {
-            return Ok(segment.found(Ending::Shown));
+            return Ok(segment.found(segment.shown()));
         }
         let own = self.compare([from, to], rate)?;
         let both = own.estimate.with(known);
@@ -348,9 +352,8 @@ impl Search {
             Finding::Unchanged => false,
             Finding::Unsure => both.shows(self.min_change, rate),
         };
-        let ending = if is_shown { Ending::Shown } else { Ending::NotShown };
-        let shown = Some(([from, to], own.estimate));
-        Ok(Segment { shown, ..segment }.found(ending))
+        let ending = if is_shown { segment.shown() } else { Ending::NotShown };
+        Ok(Segment { shown: Some(own.estimate), ..segment }.found(ending))
     }
 
     /// The usable commit between two that is nearest to their middle; of two, the older one.
@@ -389,16 +392,3 @@ const NOTHING: Measured = Measured {
     estimate: Estimate { log_change: 0.0, standard_error: 1e3, freedom: 1.0 },
     finding: Finding::Unsure,
 };
-
-impl Conclusion {
-    /// The part of the whole change that the found commits do not explain; none without a change.
-    pub fn unexplained(&self) -> Option<Estimate> {
-        match self {
-            Self::Changed { total, found } => {
-                let changes = found.iter().map(|one| one.change);
-                Some(changes.fold(total.estimate, Estimate::minus))
-            }
-            _ => None,
-        }
-    }
-}

@@ -126,11 +126,6 @@ impl Series {
         self.places.len()
     }
 
-    /// The source of the noise estimate.
-    pub fn noise(&self) -> Noise {
-        self.noise
-    }
-
     /// The p value of "no change": the probability that a series without a change looks at least this changed; 1 if
     /// above 5 %.
     pub fn p(&self) -> f64 {

@@ -139,7 +139,11 @@ fn find(
 /// The named commits, if each place is a single one.
 fn named(said: &Value) -> Option<Vec<String>> {
     let places = said.pointer("/line/benchmarks/0/places")?.as_array()?;
-    places.iter().map(|place| place["named"].as_str().map(str::to_owned)).collect()
+    let named = |place: &Value| {
+        let commit = place["commits"][0]["commit"].as_str()?;
+        (place["ending"] == "named").then(|| commit.to_owned())
+    };
+    places.iter().map(named).collect()
 }
 
 /// The number of comparisons on the line.

@@ -109,7 +109,7 @@ impl Drawn {
         let Ok(Conclusion::Changed { found, .. }) = strategy.searches()[0].conclusion() else {
             return Some(Vec::new());
         };
-        let is_single = |one: &&Found| one.ending == Ending::Shown && one.after + 1 == one.at;
+        let is_single = |one: &&Found| one.ending == Ending::Named;
         self.named = found.iter().filter(is_single).map(|one| one.at).collect();
         (self.named.len() == found.len()).then(|| self.named.clone())
     }

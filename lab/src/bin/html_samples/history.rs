@@ -7,12 +7,17 @@ use std::{
 
 use cargo_rbench::{
     cli::GivenOptions,
-    model::{Metric, Version},
-    report::history::{
-        BenchmarkHistory, CommitPlace, Event, HistoryReport, HistoryRow, ReferenceVersion,
-        Relation, Series, SuspectedChange,
+    model::{CommitRange, Metric, Version},
+    report::{
+        Report as _,
+        history::{
+            BenchmarkHistory, CommitPlace, Estimate, Event, EventChange, HistoryReport, HistoryRow,
+            Measured, ReferenceVersion, Relation, Series, SuspectedChange,
+        },
     },
-    stats::{Assessment, Criteria, Estimator, Measurements, Pairing, Random, Summary, Verdict},
+    stats::{
+        Assessment, Change, Criteria, Estimator, Measurements, Pairing, Random, Summary, Verdict,
+    },
     verdict::{DecidedRow, DecidedStage, Progress},
 };
 
@@ -60,22 +65,20 @@ impl Shape {
     }
 
     fn place(self, at: usize) -> CommitPlace {
-        let range =
-            |from: usize, to: usize| [from, to].map(|at| Self::version(at.min(self.versions - 1)));
+        let version = |at: usize| Self::version(at.min(self.versions - 1));
+        let range = |from, to| CommitRange { after: version(from), until: version(to) };
         CommitPlace { best: range(at - 1, at), possible: range(at - 2, at + 1) }
     }
 
     fn series(self, of: usize) -> Series {
         if of % 5 == 4 {
-            return Series::NotJudged {
+            return Series::Undecided {
                 reason: "with 3 comparable versions of at least 5".to_owned(),
             };
         }
         let change = |(at, factor): (usize, f64)| SuspectedChange {
             place: self.place(at),
-            estimate: factor - 1.0,
-            low: factor - 1.01,
-            high: factor - 0.988,
+            change: Change { estimate: factor - 1.0, low: factor - 1.01, high: factor - 0.988 },
         };
         let changes = self.changes(of).into_iter().map(change).collect();
         Series::Decided { versions: self.versions, p: 0.001, changes }
@@ -85,14 +88,14 @@ impl Shape {
         if of == 2 { HOSTILE.to_owned() } else { format!("group_{}/benchmark/{of}", of % 6) }
     }
 
-    /// A benchmark with all its versions, or with none.
-    fn history(self, of: usize, has_versions: bool) -> BenchmarkHistory {
+    /// A benchmark with all its versions.
+    fn history(self, of: usize) -> BenchmarkHistory {
         let mut random = Random::stream(11, of as u64);
         let mut level = 40.0 * 1.7_f64.powf((of % 19) as f64);
         let mut session = 1.0;
         let mut before: Option<(Version, Summary)> = None;
         let mut versions = Vec::new();
-        for at in 0..if has_versions { self.versions } else { 0 } {
+        for at in 0..self.versions {
             if at % SESSION == 0 {
                 session = 1.0 + 0.003 * random.normal();
             }
@@ -104,7 +107,7 @@ impl Shape {
             let base = before.filter(|_| self.compared && at % SESSION > 0);
             let against = base.map(|(base, of_base)| against(of, base, of_base, summary.clone()));
             before = Some((version.clone(), summary.clone()));
-            versions.push(row(version, summary, at / SESSION, against));
+            versions.push(row(version, &summary, at / SESSION, against));
         }
         BenchmarkHistory {
             benchmark: benchmark(&Self::name(of)),
@@ -118,7 +121,7 @@ impl Shape {
 
 fn row(
     version: Version,
-    summary: Summary,
+    summary: &Summary,
     session: usize,
     against: Option<ReferenceVersion>,
 ) -> HistoryRow {
@@ -129,9 +132,9 @@ fn row(
             + Duration::from_secs(1_700_000_000 + 90_000 * session as u64),
         machine: machine(),
         toolchain: String::new(),
-        summary: Some(summary),
-        interleaving: None,
-        failure: None,
+        conditions: Measured::new(None, Some(summary)),
+        result: Some(Estimate::new(summary, Criteria::default().confidence)),
+        unmeasured: None,
         like_newest: true,
         against,
     }
@@ -158,20 +161,23 @@ fn against(of: usize, version: Version, base: Summary, head: Summary) -> Referen
     ReferenceVersion { version, relation: Relation::SameExperiment, row }
 }
 
-/// The page of a history. Its versions are made benchmark by benchmark, because all of them at once
-/// take gigabytes.
+/// The page of a history.
 pub fn page(shape: Shape) -> String {
     let benchmarks: Vec<BenchmarkHistory> =
-        (0..shape.benchmarks).map(|of| shape.history(of, false)).collect();
+        (0..shape.benchmarks).map(|of| shape.history(of)).collect();
     let mut events: Vec<Event> = Vec::new();
-    for (of, benchmark) in benchmarks.iter().enumerate() {
-        for (number, change) in benchmark.series.changes().iter().enumerate() {
+    for BenchmarkHistory { benchmark, metric, series, .. } in &benchmarks {
+        for change in series.changes() {
+            let member = EventChange {
+                benchmark: benchmark.clone(),
+                metric: metric.clone(),
+                change: change.clone(),
+            };
             let known = events.iter_mut().find(|event| event.place == change.place);
             if let Some(event) = known {
-                event.members.push([of, number]);
+                event.changes.push(member);
             } else {
-                let members = vec![[of, number]];
-                events.push(Event { place: change.place.clone(), members });
+                events.push(Event { place: change.place.clone(), changes: vec![member] });
             }
         }
     }
@@ -188,7 +194,7 @@ pub fn page(shape: Shape) -> String {
         events,
         command_line: Rc::new(GivenOptions::default()),
     };
-    report.html_of((0..shape.benchmarks).map(|of| shape.history(of, true))).unwrap()
+    report.html().unwrap()
 }
 
 #[cfg(test)]
