@@ -1,8 +1,9 @@
 //! Formats dates in UTC, so that a report is the same everywhere.
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
+use serde::{Serialize, Serializer};
 
 /// The day of a Unix time in seconds: `2026-11-02`; empty if no calendar has that time.
 pub fn day(seconds: i64) -> String {
@@ -27,10 +28,24 @@ pub fn rfc3339_of_seconds(seconds: i64) -> Option<String> {
     Timestamp::from_second(seconds).ok().map(|time| time.to_string())
 }
 
+/// Serializes a time by [`rfc3339`].
+pub fn time<S: Serializer>(time: &SystemTime, to: S) -> Result<S::Ok, S::Error> {
+    rfc3339(*time).serialize(to)
+}
+
+/// Serializes a time by [`rfc3339`], if there is one.
+#[expect(clippy::ref_option, reason = "serde passes a reference to the field")]
+pub fn optional_time<S: Serializer>(time: &Option<SystemTime>, to: S) -> Result<S::Ok, S::Error> {
+    time.map(rfc3339).serialize(to)
+}
+
+/// Serializes a duration in seconds.
+pub fn seconds<S: Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error> {
+    time.as_secs_f64().serialize(to)
+}
+
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     #[test]

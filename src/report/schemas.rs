@@ -13,7 +13,7 @@ use super::{
 /// Every schema file and its schema.
 fn all() -> [(&'static str, Schema); 13] {
     [
-        ("build", schema::<build::json::Builds<'_>>("build")),
+        ("build", schema::<build::BuildReport>("build")),
         ("compare", schema::<compare::json::Comparison<'_>>("compare")),
         ("diagnose", schema::<diagnose::json::Fields<'_>>("diagnose")),
         ("diff", schema::<diff::json::Diff<'_>>("diff")),
@@ -21,11 +21,11 @@ fn all() -> [(&'static str, Schema); 13] {
         ("explain", schema::<explain::json::Explained<'_>>("explain")),
         ("bisect", schema::<bisect::json::Bisect<'_>>("bisect")),
         ("history", schema::<history::json::History<'_>>("history")),
-        ("list", schema::<list::json::List<'_>>("list")),
-        ("plan", schema::<plan::json::Plan<'_>>("plan")),
-        ("run-range", schema::<show::range::Range<'_>>("run A..B")),
-        ("selftest", schema::<selftest::json::Selftest<'_>>("selftest")),
-        ("show", schema::<show::json::Shown<'_>>("show")),
+        ("list", schema::<list::ListReport>("list")),
+        ("plan", schema::<plan::PlanReport>("plan")),
+        ("run-range", schema::<show::RangeReport>("run A..B")),
+        ("selftest", schema::<selftest::View<'_>>("selftest")),
+        ("show", schema::<show::ShowReport>("show")),
     ]
 }
 
