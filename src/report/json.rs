@@ -78,7 +78,7 @@ impl From<stats::Interval> for Interval {
 }
 
 /// The value of one version in one metric.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
     /// The value by the estimator, in the metric's unit.
     value: f64,
@@ -113,7 +113,7 @@ impl Estimate {
 }
 
 /// The relative change from base to head: 0.05 is 5 % more than the base.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Change {
     /// The relative change; null if the base is 0: that has no percentage.
     #[schemars(with = "Option<f64>")]
@@ -157,7 +157,7 @@ impl From<&Assessment> for Change {
 }
 
 /// The mode in which a benchmark was measured, and the estimator of its values.
-#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Measured {
     /// The mode of its executions: interleaved with those of the other version, or sequential. Null: no
     /// value, or not all were measured in one mode.

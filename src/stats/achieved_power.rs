@@ -131,7 +131,7 @@ impl Power {
         if self.shares.is_some_and(|shares| shares.executions >= EXECUTIONS_DOMINATE) {
             let is_enough =
                 |executions| self.with_executions(executions).is_some_and(|d| d <= wanted);
-            if let Some(executions) = smallest(2..most + 1, is_enough) {
+            if let Some(executions) = smallest(2..=most, is_enough) {
                 return Some(More::Executions(executions));
             }
         }
@@ -141,7 +141,7 @@ impl Power {
     /// The smallest number of builds, from `least` to `most`, that reports a change of `wanted` with a power of 80 %,
     /// with the present number of executions. None if `most` are not enough.
     pub fn builds_for(&self, wanted: f64, least: usize, most: usize) -> Option<usize> {
-        smallest(least.max(2)..most + 1, |builds| self.with_builds(builds) <= wanted)
+        smallest(least.max(2)..=most, |builds| self.with_builds(builds) <= wanted)
     }
 
     /// The number of builds behind this estimate.

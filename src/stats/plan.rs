@@ -139,7 +139,7 @@ pub fn builds_for_half_width(
     most: usize,
 ) -> Option<usize> {
     let sizes = |builds| SampleSizes { first_analysis: None, builds, executions, measurements };
-    smallest(2..most + 1, |builds| half_width(components, sizes(builds), confidence) <= wanted)
+    smallest(2..=most, |builds| half_width(components, sizes(builds), confidence) <= wanted)
 }
 
 /// The total number of builds for an interval of `half_width` on each side, where `first` builds had the standard

@@ -4,7 +4,7 @@
 //! version that is `√l` times the effect in standard deviations of the paired differences, or, unpaired, `√(l/2)` times
 //! the effect in standard deviations of the build means.
 
-use std::ops::Range;
+use std::ops::RangeInclusive;
 
 use super::distribution::{chi_squared_cdf, normal_cdf, normal_quantile, t_quantile};
 
@@ -160,13 +160,20 @@ pub(super) fn noncentrality_for(df: f64, alpha: f64, power: f64) -> f64 {
 }
 
 /// The smallest of these numbers that satisfies a condition which every larger number then satisfies too.
-pub(super) fn smallest(numbers: Range<usize>, is_enough: impl Fn(usize) -> bool) -> Option<usize> {
-    let (mut low, mut high) = (numbers.start, numbers.end);
+pub(super) fn smallest(
+    numbers: RangeInclusive<usize>,
+    is_enough: impl Fn(usize) -> bool,
+) -> Option<usize> {
+    let (mut low, mut high) = (*numbers.start(), numbers.end() + 1);
     while low < high {
         let middle = usize::midpoint(low, high);
-        if is_enough(middle) { high = middle } else { low = middle + 1 }
+        if is_enough(middle) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
     }
-    (low < numbers.end).then_some(low)
+    numbers.contains(&low).then_some(low)
 }
 
 #[cfg(test)]

@@ -106,7 +106,7 @@ pub(super) fn fewest_builds(effect: f64, deviation: f64, alpha: f64, most: usize
         noncentrality > 40.0
             || power_to_report(l - 1.0, noncentrality, alpha, 0.0) >= SECOND_STAGE_POWER
     };
-    smallest(fewest_at(alpha)..most, is_enough).unwrap_or(most)
+    smallest(fewest_at(alpha)..=most, is_enough).unwrap_or(most)
 }
 
 #[cfg(test)]

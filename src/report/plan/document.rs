@@ -84,7 +84,7 @@ impl PlanReport {
     /// The benchmarks whose smallest change of interest no number of builds detects.
     fn excess(&self) -> Option<Text> {
         let excess = &self.suggestion.excess;
-        let names = Names::new(self.benchmarks.iter().map(|one| &one.benchmark));
+        let names = Names::new(self.benchmarks.iter().map(|one| &one.found.benchmark));
         let all = excess.iter().map(|benchmark| Text::from_name(names.name(benchmark)));
         (!excess.is_empty()).then(|| {
             let text = format!(
@@ -113,12 +113,12 @@ impl PlanReport {
                 let percent = |share: f64| format!("{:.0} %", 100.0 * share);
                 let of_measurements = one.components.execution.map(|_| percent(execution));
                 vec![
-                    quantity::estimate(&one.summary, self.criteria.confidence),
+                    quantity::estimate(&one.found.summary, self.criteria.confidence),
                     percent(version),
                     percent(build),
                     known(of_measurements),
-                    factor(one.impact.builds),
-                    factor(one.impact.executions),
+                    factor(one.found.impact.builds),
+                    factor(one.found.impact.executions),
                 ]
             },
             vec![SHARES.to_owned(), IMPACT.to_owned()],
@@ -206,12 +206,12 @@ impl PlanReport {
         row: impl Fn(&'r PlannedBenchmark) -> Vec<String>,
         notes: Vec<String>,
     ) -> [Block; 3] {
-        let names = Names::new(self.benchmarks.iter().map(|one| &one.benchmark));
+        let names = Names::new(self.benchmarks.iter().map(|one| &one.found.benchmark));
         let columns = heads.into_iter().map(|head| Column::right(head.into()));
         let mut table =
             Table::new(std::iter::once(Column::left("benchmark").names()).chain(columns));
         for one in &self.benchmarks {
-            let name = Cell::name(names.name(&one.benchmark));
+            let name = Cell::name(names.name(&one.found.benchmark));
             table.row(std::iter::once(name).chain(row(one).into_iter().map(Cell::from)));
         }
         let notes = notes.into_iter().map(Item::from).collect();

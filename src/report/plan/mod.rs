@@ -67,22 +67,28 @@ pub struct UnknownBenchmark {
 }
 
 /// The stored measurements of a benchmark, which a plan starts from.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct LevelsFound {
     /// The benchmark measured.
+    #[serde(flatten)]
     pub benchmark: Benchmark,
     /// The experiment that measured it, by its identity, which is the same in every store.
     pub experiment: String,
-    /// The start of that experiment.
+    /// The start of that experiment, in UTC.
+    #[serde(rename = "started_at", serialize_with = "date::time")]
+    #[schemars(with = "String", extend("format" = "date-time"))]
     pub started: SystemTime,
-    /// The interleaving of its executions.
-    pub interleaving: Option<Interleaving>,
-    /// Every measurement.
-    pub data: Measurements,
-    /// The summary of its builds.
-    pub summary: Summary,
     /// The impact of starting and of building the program on the measurements.
     pub impact: ImpactFactors,
+    /// The interleaving of its executions.
+    #[serde(skip)]
+    pub interleaving: Option<Interleaving>,
+    /// Every measurement.
+    #[serde(skip)]
+    pub data: Measurements,
+    /// The summary of its builds.
+    #[serde(skip)]
+    pub summary: Summary,
 }
 
 /// The cost of one more repetition at each level.
@@ -130,15 +136,9 @@ pub enum PlanBasis {
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PlannedBenchmark {
     #[serde(flatten)]
-    benchmark: Benchmark,
+    found: LevelsFound,
     #[serde(flatten)]
     value: ShownValue,
-    /// The identity of the experiment that measured it.
-    experiment: String,
-    /// The start of that experiment, in UTC.
-    #[serde(serialize_with = "date::time")]
-    #[schemars(with = "String", extend("format" = "date-time"))]
-    started_at: SystemTime,
     /// The average numbers of each build and execution.
     sample_sizes: SampleSizes,
     /// The unbiased components `T_V²`, `T_B²` and `T_E²` of the variance of means, in the squared
@@ -147,7 +147,6 @@ pub struct PlannedBenchmark {
     /// The shares of the sum of the components; those below 0 count as 0, and all are 0 if nothing
     /// varies.
     shares: Levels<f64>,
-    impact: ImpactFactors,
     costs: Costs,
     /// m0 and n0 by (23) of Kalibera et al. 2006, before rounding; null if a component is unknown.
     best_for_means: Repetitions<Optimum>,
@@ -160,8 +159,6 @@ pub struct PlannedBenchmark {
     /// The number of builds that is needed; null if it is above the maximum ever suggested.
     #[schemars(range(min = 2))]
     builds: Option<usize>,
-    #[serde(skip)]
-    summary: Summary,
     #[serde(skip)]
     power: Option<Power>,
     #[serde(skip)]
@@ -267,15 +264,14 @@ impl PlannedBenchmark {
         expected: Option<Expected>,
         criteria: Criteria,
     ) -> Self {
-        let LevelsFound { benchmark, experiment, started, interleaving, data, summary, impact } =
-            found;
-        let components = Components::estimate(&summary).t;
+        let LevelsFound { interleaving, data, summary, .. } = &found;
+        let components = Components::estimate(summary).t;
         let cost = costs.in_measurements();
         let of_means = known(components);
         let alone = interleaving.is_some_and(|all| all.mode == Mode::Sequential);
         let subsampled = || {
             let estimator = summary.estimator();
-            best_measurements_by_subsampling(&data, estimator, &cost, MOST_EXECUTIONS)
+            best_measurements_by_subsampling(data, estimator, &cost, MOST_EXECUTIONS)
         };
         let measurements = if alone { subsampled() } else { None };
         let taken = summary.measurements_per_execution();
@@ -285,14 +281,10 @@ impl PlannedBenchmark {
         let executions =
             levels.map(|levels| best_executions(&levels, &of_execution).at_most(MOST_EXECUTIONS));
         Self {
-            value: ShownValue::new(&summary, interleaving, criteria.confidence),
-            benchmark,
-            experiment,
-            started_at: started,
-            sample_sizes: sample_sizes(&summary),
+            value: ShownValue::new(summary, *interleaving, criteria.confidence),
+            sample_sizes: sample_sizes(summary),
             components,
             shares: shares(components),
-            impact,
             costs,
             best_for_means: Repetitions {
                 executions: of_means.map(|levels| best_executions(&levels, &cost)),
@@ -304,9 +296,9 @@ impl PlannedBenchmark {
             basis: expected.map(|expected| expected.basis),
             detectable: Vec::new(),
             builds: None,
-            summary,
             power: expected.map(|expected| expected.power),
             criteria,
+            found,
         }
     }
 
@@ -378,7 +370,7 @@ impl Suggestion {
         let common = builds.unwrap_or_default();
         let individual = benchmarks.iter().filter_map(|one| {
             let builds = one.builds.filter(|needed| *needed > common)?;
-            Some(IndividualBuilds { benchmark: one.benchmark.clone(), builds })
+            Some(IndividualBuilds { benchmark: one.found.benchmark.clone(), builds })
         });
         let excess = benchmarks.iter().filter(|one| one.builds.is_none());
         let time = benchmarks.iter().map(|one| {
@@ -393,7 +385,7 @@ impl Suggestion {
             executions,
             measurements,
             individual: individual.collect(),
-            excess: excess.map(|one| one.benchmark.clone()).collect(),
+            excess: excess.map(|one| one.found.benchmark.clone()).collect(),
             time: time.fold(Duration::ZERO, Duration::saturating_add),
             toml: String::new(),
         };

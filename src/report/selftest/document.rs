@@ -208,14 +208,15 @@ impl SelftestReport {
         let mut table = table(heads);
         for benchmark in &self.benchmarks {
             let floors = self.modes.iter().enumerate().flat_map(|(index, result)| {
-                let shown = if index == 0 { 0..BUILDS.len() } else { MIDDLE..MIDDLE + 1 };
+                let (first, shown) = if index == 0 { (0, BUILDS.len()) } else { (MIDDLE, 1) };
                 let mut floors = result.fitness.floors.iter();
                 let cells = match floors.find(|floor| floor.benchmark == *benchmark) {
                     Some(Floor { deviation, detectable, .. }) => {
-                        let changes = detectable[shown].iter().map(|one| one.change);
+                        let changes =
+                            detectable.iter().skip(first).take(shown).map(|one| one.change);
                         std::iter::once(*deviation).chain(changes).map(size).collect()
                     }
-                    None => vec![String::new(); 1 + shown.len()],
+                    None => vec![String::new(); 1 + shown],
                 };
                 cells.into_iter().map(Cell::from)
             });

@@ -122,7 +122,7 @@ pub struct ShownBenchmark {
 }
 
 /// The value of a benchmark in one metric. Everything is null if every execution failed.
-#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(super) struct ShownValue {
     /// The name, such as `wall`; null if the entry is about the benchmark as a whole.
     metric: Option<String>,
@@ -185,6 +185,19 @@ impl ImpactFactors {
         Self {
             executions: ImpactFactor::execution_impact(data, &bootstrap, &mut random).ok(),
             builds: ImpactFactor::build_impact(data, estimator, &bootstrap, &mut random).ok(),
+        }
+    }
+}
+
+impl Default for ShownValue {
+    fn default() -> Self {
+        Self {
+            metric: None,
+            unit: None,
+            measured: Measured::new(None, None),
+            result: None,
+            variance: None,
+            layout_test: None,
         }
     }
 }
