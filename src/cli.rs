@@ -37,7 +37,7 @@ pub use init::{InitArgs, Service};
 pub use plan::PlanArgs;
 pub use results::{ExportArgs, HistoryArgs, ImportArgs, ShowArgs, StoredTargetArgs};
 pub use revisions::RevisionPair;
-pub use selftest::{OtherTool, SelftestArgs};
+pub use selftest::SelftestArgs;
 
 use crate::{
     config::{CriteriaOptions, Once, SamplingOptions, values},

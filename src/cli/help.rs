@@ -147,7 +147,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         "selftest",
         &[
             ("selftest", "the false-positive rate on this machine"),
-            ("selftest --against criterion", "the same, and that of stock criterion"),
+            ("selftest --mode sequential", "the same, without interleaving"),
         ],
     ),
     (

@@ -1,6 +1,6 @@
 //! The command line of `selftest`.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use super::{ExperimentArgs, GivenOptions, ReportArgs, values};
 use crate::model::Mode;
@@ -21,20 +21,10 @@ pub struct SelftestArgs {
     /// Mode to test: interleaved or sequential [default: both ways, one beside the other]
     #[arg(long, value_name = "HOW", help_heading = "Experiment")]
     pub mode: Option<Mode>,
-    /// Also compare the version with itself by this tool, the same number of times.
-    #[arg(long, value_name = "TOOL", help_heading = "Experiment")]
-    pub against: Option<OtherTool>,
     /// Settings of the experiment.
     #[command(flatten)]
     pub experiment: ExperimentArgs,
     /// The format and the files of the report.
     #[command(flatten)]
     pub report: ReportArgs,
-}
-
-/// Another tool that compares.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum OtherTool {
-    /// Criterion.rs, running the project's own benchmarks with its baselines and verdicts.
-    Criterion,
 }

@@ -3,7 +3,6 @@
 use std::time::SystemTime;
 
 use super::{output::Output, project_of};
-use crate::project::source_of;
 use crate::{
     builds::{BuildRequest, Compiled, VersionBuilds},
     cli::BuildArgs,
@@ -11,8 +10,9 @@ use crate::{
     console::Console,
     error::{Exit, Result},
     model::{LayoutSeed, Version},
+    project::source_of,
     report::{
-        build::{BuildReport, TargetAgreement},
+        build::{BuildReport, BuiltVersion, TargetAgreement, WorstAgreement},
         quantity,
     },
 };
@@ -52,10 +52,11 @@ pub fn run(args: &BuildArgs) -> Result<Exit> {
     build_env.prune(start);
 
     let agreements = agreements(&versions, &built)?;
+    let built_version = |(version, builds)| BuiltVersion::new(version, builds);
     Output::new(args.output.format)?.write(&BuildReport {
         layout: settings.layout,
         seed: settings.seed,
-        versions: versions.into_iter().zip(built).collect(),
+        versions: versions.into_iter().zip(built).map(built_version).collect(),
         agreements,
     })?;
     Ok(Exit::Success)
@@ -81,13 +82,14 @@ fn agreements(versions: &[Version], built: &[VersionBuilds]) -> Result<Vec<Targe
         let [of_base, of_head] = built else { continue };
         for base in &of_base.targets {
             let Some(head) = of_head.target(&base.target) else { continue };
+            let between = base.between_seeds()?;
             agreements.push(TargetAgreement {
                 base: versions[0].clone(),
                 head: versions[1].clone(),
                 target: base.target.clone(),
                 identical: base.digest() == head.digest(),
-                pairs: base.agreements(head)?,
-                between_seeds: base.between_seeds()?,
+                worst: WorstAgreement::new(&base.agreements(head)?),
+                same_phase_between_seeds: between.map(|between| between.same_phase_share()),
             });
         }
     }

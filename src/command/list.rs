@@ -10,7 +10,7 @@ use crate::{
     measure::{ListedVersion, Listing},
     model::{FailedTarget, TargetFilter},
     process::{Interrupt, SavedHandler},
-    report::list::ListReport,
+    report::list::{ListReport, ListedBenchmark},
 };
 
 /// Lists the matching benchmarks. Prints an error for each target that cannot be listed, and then fails.
@@ -38,10 +38,13 @@ pub fn run(args: &ListArgs) -> Result<Exit> {
     }
     let Listing { targets, failures } = version.listing;
     let exit = if failures.is_empty() { Exit::Success } else { Exit::Benchmark };
-    let targets = targets.into_iter().map(|target| (target.harness.kind(), target.benchmarks));
+    let benchmarks = targets.into_iter().flat_map(|target| {
+        let harness = target.harness.kind();
+        target.benchmarks.into_iter().map(move |benchmark| ListedBenchmark { benchmark, harness })
+    });
     Output::new(args.output.format)?.write(&ListReport {
         version: version.version,
-        targets: targets.collect(),
+        benchmarks: benchmarks.collect(),
         failed_targets: failures,
     })?;
     Ok(exit)

@@ -72,7 +72,7 @@ mod tests {
     use super::*;
     use crate::{
         model::HarnessKind,
-        report::list::ListReport,
+        report::list::{ListReport, ListedBenchmark},
         verdict::testing::{benchmark, version},
     };
 
@@ -81,7 +81,10 @@ mod tests {
         let id = "a\u{7f}\u{9b}31m\u{1b}[0m\u{202e}b";
         let report = ListReport {
             version: version("head"),
-            targets: vec![(HarnessKind::Native, vec![benchmark(id)])],
+            benchmarks: vec![ListedBenchmark {
+                benchmark: benchmark(id),
+                harness: HarnessKind::Native,
+            }],
             failed_targets: Vec::new(),
         };
         let text = render_file(&report, Format::Json).unwrap();

@@ -1,12 +1,10 @@
 //! `cargo rbench plan`: recommends numbers of builds, executions and measurements, from stored results and a pilot.
 
-mod costs;
-mod levels;
-
-use std::time::SystemTime;
-
-use costs::Links;
-use levels::StoredLevels;
+use std::{
+    cmp::Reverse,
+    collections::HashMap,
+    time::{Duration, SystemTime},
+};
 
 use super::{output::Output, project_of, run::measure};
 use crate::{
@@ -14,12 +12,22 @@ use crate::{
     config::{CriteriaOptions, Purpose, VerdictSettings},
     console::{Console, announcement},
     error::{Exit, Result},
-    measure::{ExperimentSettings, ListedVersion, Runner},
-    model::{Benchmark, Mode, Version},
+    machine::this_machine,
+    measure::{Builds, ExperimentSettings, Runner},
+    model::{BenchTarget, Benchmark, Execution, Metric, Mode, Schedule, Stage, Strategy, Version},
     process::{Interrupt, SavedHandler},
-    report::plan::{Expected, PlanReport, PlannedBenchmark, Unknown},
-    verdict::{DecisionOptions, Results, Verdicts},
+    report::{
+        plan::{
+            Costs, Expected, LevelsFound, PlanBasis, PlanReport, PlannedBenchmark, UnknownBenchmark,
+        },
+        show::ImpactFactors,
+    },
+    stats::{Assessment, Components, Criteria, Pairing, Power, Summary},
+    verdict::{DecidedRow, DecisionOptions, Relation, Results, Verdicts, VersionRef},
 };
+
+/// The number of pairs of builds that is enough to estimate their variance.
+const ENOUGH: usize = 5;
 
 /// Measures a pilot of benchmarks without usable stored results, then reports the plan.
 pub fn run(args: &PlanArgs) -> Result<Exit> {
@@ -31,10 +39,10 @@ pub fn run(args: &PlanArgs) -> Result<Exit> {
     let settings = ExperimentSettings::resolve(&project.file, &args.pilot(), Purpose::OneVersion);
     let verdicts = VerdictSettings::resolve(&project.file, &CriteriaOptions::default())?;
     let runner = Runner::open(&project, settings, &interrupt, &console)?;
-    let planning = Planning { runner: &runner, verdicts: &verdicts, args, console: &console };
+    let compared = project.file.mode(None);
     let done = project.repository.resolve(&args.revision).and_then(|version| {
-        let compared = project.file.mode(None);
-        let report = planning.report(version, compared)?;
+        let wanted = (args.half_width, compared);
+        let report = report(&runner, version, &verdicts, wanted, &console)?;
         output.write(&report)?;
         Ok(if report.has_failures() { Exit::Benchmark } else { Exit::Success })
     });
@@ -45,79 +53,240 @@ pub fn run(args: &PlanArgs) -> Result<Exit> {
     done.map_err(|error| runner.with_what_is_kept(error))
 }
 
-/// The inputs of a plan.
-struct Planning<'a> {
-    runner: &'a Runner<'a>,
-    verdicts: &'a VerdictSettings,
-    args: &'a PlanArgs,
-    console: &'a Console,
+/// Makes the plan of a version, for comparisons in this mode and, if wanted, intervals of this half-width.
+fn report(
+    runner: &Runner<'_>,
+    version: Version,
+    verdicts: &VerdictSettings,
+    wanted: (Option<f64>, Mode),
+    console: &Console,
+) -> Result<PlanReport> {
+    let versions = [runner.list(version)?];
+    let [listed] = &versions;
+    let benchmarks = listed.benchmarks();
+    let stored = Stored::read(runner, &listed.version)?;
+    let (mut levels, mut unknown) = (Vec::with_capacity(benchmarks.len()), Vec::new());
+    for benchmark in &benchmarks {
+        let found = stored.levels(benchmark, &verdicts.criteria(benchmark))?;
+        if found.is_none() {
+            unknown.push(benchmark.clone());
+        }
+        levels.push(found);
+    }
+    if !unknown.is_empty() {
+        announcement::plan(console, &runner.outline(&versions, &unknown), false);
+        let builds = runner.link(&versions, &unknown, runner.first_seeds(&versions, &unknown))?;
+        measure(runner, &versions, &builds, &unknown, console)?;
+    }
+    // Builds of earlier runs are in the cache, with the durations of their links.
+    let builds = runner.link(&versions, &benchmarks, runner.first_seeds(&versions, &benchmarks))?;
+    let links = links(&builds, &benchmarks);
+    let stored = Stored::read(runner, &listed.version)?;
+    let judge = Verdicts::new(&stored.results, DecisionOptions::default());
+    let (mut planned, mut failures) = (Vec::with_capacity(benchmarks.len()), Vec::new());
+    for (benchmark, known) in benchmarks.into_iter().zip(levels) {
+        let criteria = verdicts.criteria(&benchmark);
+        let found = match known {
+            Some(known) => Some(known),
+            None => stored.levels(&benchmark, &criteria)?,
+        };
+        let Some((found, costs)) = found else {
+            let reason = stored.why_unknown(&benchmark)?;
+            failures.push(UnknownBenchmark { benchmark, reason });
+            continue;
+        };
+        let (link, sharing) =
+            links.get(&benchmark.bench_target()).copied().unwrap_or((Duration::ZERO, 1));
+        let expected = stored.expected(&found, &judge, &criteria)?;
+        let costs = Costs { link, sharing, ..costs };
+        planned.push(PlannedBenchmark::new(found, costs, expected, criteria));
+    }
+    let failed_targets = listed.listing.failures.clone();
+    let (version, criteria) = (listed.version.clone(), verdicts.criteria);
+    Ok(PlanReport::new(version, criteria, wanted, planned, failures, failed_targets))
 }
 
-impl Planning<'_> {
-    /// Makes the plan of a version, for comparisons in this mode.
-    fn report(&self, version: Version, compared: Mode) -> Result<PlanReport> {
-        let versions = [self.runner.list(version)?];
-        let [listed] = &versions;
-        let benchmarks = listed.benchmarks();
-        let unknown = self.unknown(listed, &benchmarks)?;
-        if !unknown.is_empty() {
-            let outline = self.runner.outline(&versions, &unknown);
-            announcement::plan(self.console, &outline, false);
-            let seeds = self.runner.first_seeds(&versions, &unknown);
-            let builds = self.runner.link(&versions, &unknown, seeds)?;
-            measure(self.runner, &versions, &builds, &unknown, self.console)?;
-        }
-        // Builds of earlier runs are in the cache, with the durations of their links.
-        let seeds = self.runner.first_seeds(&versions, &benchmarks);
-        let links =
-            Links::from_builds(&self.runner.link(&versions, &benchmarks, seeds)?, &benchmarks);
-        let results = Results::finished(&self.runner.store)?;
-        let mut planned = Vec::with_capacity(benchmarks.len());
-        let mut failures: Vec<(Benchmark, String)> = Vec::new();
-        let judge = Verdicts::new(&results, DecisionOptions::default());
-        for benchmark in &benchmarks {
-            let criteria = self.verdicts.criteria(benchmark);
-            if let Some(found) =
-                StoredLevels::load(&results, &listed.version, benchmark, &criteria)?
-            {
-                let power = found.expected_power(&judge, &criteria)?;
-                planned.push(self.planned(found, power, &links));
-            } else {
-                let reason = levels::why_not(&results, &listed.version, benchmark)?;
-                failures.push((benchmark.clone(), reason));
-            }
-        }
-        let failures = Unknown { benchmarks: failures, targets: listed.listing.failures.clone() };
-        Ok(PlanReport::new(
-            listed.version.clone(),
-            self.verdicts.criteria,
-            (self.args.half_width, compared),
-            planned,
-            failures,
-        ))
+/// The stored results, with the places of one version's measurements on this machine, oldest first.
+struct Stored<'s> {
+    results: Results<'s>,
+    places: Vec<VersionRef>,
+}
+
+impl<'s> Stored<'s> {
+    fn read(runner: &'s Runner<'_>, version: &Version) -> Result<Self> {
+        let results = Results::finished(&runner.store)?;
+        let here = this_machine();
+        let mut places = results.places_of(version);
+        places.retain(|place| *results.experiments[place.experiment].plan.machine == here);
+        Ok(Self { results, places })
     }
 
-    /// The benchmarks whose stored results do not separate the variances of the levels.
-    fn unknown(&self, listed: &ListedVersion, benchmarks: &[Benchmark]) -> Result<Vec<Benchmark>> {
-        let results = Results::finished(&self.runner.store)?;
-        let mut unknown = Vec::new();
-        for benchmark in benchmarks {
-            let criteria = self.verdicts.criteria(benchmark);
-            if StoredLevels::load(&results, &listed.version, benchmark, &criteria)?.is_none() {
-                unknown.push(benchmark.clone());
-            }
-        }
-        Ok(unknown)
-    }
-
-    fn planned(
+    /// The newest results of a benchmark with at least two builds, of which at least one was executed twice, in the
+    /// first metric of its harness; with the costs of executions. `None` if none separate the levels.
+    fn levels(
         &self,
-        found: StoredLevels<'_>,
-        expected: Option<Expected>,
-        links: &Links,
-    ) -> PlannedBenchmark {
-        let costs = links.costs(&found);
-        let criteria = self.verdicts.criteria(&found.results.benchmark);
-        PlannedBenchmark::new(found.into_levels(), costs, expected, &criteria)
+        benchmark: &Benchmark,
+        criteria: &Criteria,
+    ) -> Result<Option<(LevelsFound, Costs)>> {
+        let experiments = self.places.iter().map(|place| place.experiment);
+        let results = self.results.benchmark(benchmark, experiments)?;
+        for place in self.places.iter().copied().rev() {
+            let Ok(interleaving) = results.interleaving(&[place], Stage::First) else { continue };
+            let Some(metric) = results.metrics(&[place]).into_iter().next() else { continue };
+            if results.unmeasured(place).is_some() {
+                continue;
+            }
+            let estimator = results.estimator(place, Stage::First, criteria);
+            let data = results.measurements(place, Stage::First, &metric, estimator)?;
+            let Some(data) = data else { continue };
+            let summary = Summary::compute(&data, estimator);
+            let components = Components::estimate(&summary).t;
+            if components.build.is_none() || components.version.is_none() {
+                continue;
+            }
+            let stored = &self.results.experiments[place.experiment];
+            let costs = costs(results.executions(place, Stage::First).map(|(_, one)| one));
+            let found = LevelsFound {
+                benchmark: benchmark.clone(),
+                experiment: stored.identity.clone(),
+                started: stored.begun,
+                interleaving,
+                impact: ImpactFactors::estimate(&data, estimator, criteria.seed),
+                data,
+                summary,
+            };
+            return Ok(Some((found, costs)));
+        }
+        Ok(None)
     }
+
+    /// The reason why the levels of a benchmark cannot be separated although the pilot included it.
+    fn why_unknown(&self, benchmark: &Benchmark) -> Result<String> {
+        let experiments = self.places.iter().map(|place| place.experiment);
+        let results = self.results.benchmark(benchmark, experiments)?;
+        let reason = self.places.iter().rev().find_map(|place| results.unmeasured(*place));
+        let few = || "it has fewer than two builds that are different programs".to_owned();
+        Ok(reason.map_or_else(few, |reason| reason.to_string()))
+    }
+
+    /// The expected power of a comparison, from the differences of a stored comparison, preferably of this version.
+    /// Without one, it assumes that pairing gains nothing. `None` if there is no variance.
+    fn expected(
+        &self,
+        found: &LevelsFound,
+        judge: &Verdicts<'_>,
+        criteria: &Criteria,
+    ) -> Result<Option<Expected>> {
+        let (benchmark, metric) = (&found.benchmark, found.summary.metric());
+        if let Some(power) = self.compared(benchmark, metric, judge, criteria)? {
+            return Ok(Some(Expected { power, basis: PlanBasis::Compared }));
+        }
+        // The version compared with itself, with the sum of both variances, like unpaired versions.
+        let summaries = [found.summary.clone(), found.summary.clone()];
+        let [base, head] = &summaries;
+        let assessment = Assessment::new(base, head, Pairing::Unpaired, criteria);
+        let power = assessment.ok().and_then(|one| expected_power(&one, &summaries, criteria));
+        Ok(power.map(|power| Expected { power, basis: PlanBasis::OneVersion }))
+    }
+
+    /// The power from the newest comparison on this machine with enough pairs of builds to estimate their variance,
+    /// preferably of this version. If none has enough, from the newest comparison.
+    fn compared(
+        &self,
+        benchmark: &Benchmark,
+        metric: &Metric,
+        judge: &Verdicts<'_>,
+        criteria: &Criteria,
+    ) -> Result<Option<Power>> {
+        let here = this_machine();
+        let is_comparison = |experiment: &usize| {
+            let plan = &self.results.experiments[*experiment].plan;
+            plan.versions.len() > 1 && *plan.machine == here
+        };
+        let with_benchmark = self.results.experiments_with(benchmark)?;
+        let mut comparisons: Vec<usize> =
+            with_benchmark.iter().copied().filter(is_comparison).collect();
+        comparisons.sort_by_key(|experiment| {
+            let is_of_version = self.places.iter().any(|place| place.experiment == *experiment);
+            Reverse((is_of_version, *experiment))
+        });
+        let mut newest = None;
+        for experiment in comparisons {
+            let results = self.results.benchmark(benchmark, [experiment])?;
+            let versions = [0, 1].map(|version| VersionRef { experiment, version });
+            let rows = judge.rows(&results, &Relation::SameExperiment(versions), criteria)?;
+            let of_metric = rows.iter().find(|row| row.metric.as_ref() == Some(metric));
+            let power = of_metric
+                .and_then(DecidedRow::decisive)
+                .and_then(|stage| expected_power(&stage.assessment, &stage.summaries, criteria));
+            if power.is_some_and(|power| power.builds() >= ENOUGH) {
+                return Ok(power);
+            }
+            newest = newest.or(power);
+        }
+        Ok(newest)
+    }
+}
+
+/// The power of a comparison of one benchmark, from assessed builds.
+fn expected_power(
+    assessment: &Assessment,
+    summaries: &[Summary; 2],
+    criteria: &Criteria,
+) -> Option<Power> {
+    let power = Power::estimate(assessment, 1, criteria)?;
+    Some(power.with_executions_of(assessment, summaries))
+}
+
+/// For each bench target of one version, the mean time of a build, linked now or in an earlier run, and the number of
+/// benchmarks that share it.
+fn links(builds: &Builds, benchmarks: &[Benchmark]) -> HashMap<BenchTarget, (Duration, u32)> {
+    let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX).max(1);
+    let mean = |times: &[Duration]| times.iter().sum::<Duration>() / number(times.len());
+    let mut links = HashMap::new();
+    for version in &builds.versions {
+        let compiled = match version.strategy {
+            // One compilation builds all bench targets.
+            Strategy::Rebuild => {
+                let took = version.compilations.iter().map(|one| one.record.took());
+                mean(&took.collect::<Vec<_>>()) / number(version.targets.len())
+            }
+            Strategy::Auto | Strategy::Relink => Duration::ZERO,
+        };
+        for target in &version.targets {
+            let took = target.builds.iter().map(|build| build.record.took());
+            let is_of = |benchmark: &&Benchmark| benchmark.bench_target() == target.target;
+            let sharing = number(benchmarks.iter().filter(is_of).count());
+            let link = compiled + mean(&took.collect::<Vec<_>>());
+            links.insert(target.target.clone(), (link, sharing));
+        }
+    }
+    links
+}
+
+/// The median costs of starting these executions and of their measurements. Those of builds are not set.
+fn costs<'e>(executions: impl Iterator<Item = &'e Execution>) -> Costs {
+    let (starts, measurements): (Vec<_>, Vec<_>) = executions.map(start_and_measurement).unzip();
+    let median = |mut times: Vec<Duration>| {
+        times.sort_unstable();
+        times.get(times.len() / 2).copied().unwrap_or_default()
+    };
+    Costs { start: median(starts), measurement: median(measurements), ..Costs::default() }
+}
+
+/// The duration of an execution without its measurements, and of one measurement.
+fn start_and_measurement(execution: &Execution) -> (Duration, Duration) {
+    let resources = &execution.resources;
+    let whole = match execution.schedule {
+        // Interleaved, the process also waited for the other version.
+        Schedule::Interleaved(_) => resources.user + resources.system,
+        Schedule::NotRequested | Schedule::Unavailable(_) => resources.wall,
+    };
+    let measured = match execution.measured_time() {
+        // The harness does not report its iterations.
+        Duration::ZERO => whole.saturating_sub(execution.warm_up.unwrap_or_default()),
+        measured => measured.min(whole),
+    };
+    let number = execution.measurements().max(1) as f64;
+    (whole.saturating_sub(measured), measured.div_f64(number))
 }

@@ -8,14 +8,14 @@ use crate::{
     compare::archive,
     config::VerdictSettings,
     console::Console,
-    diagnosis::{Hint, Options, hints},
+    diagnosis::{Options, hints},
     error::{Error, Exit, Result},
     git::Repository,
     harness::Filter,
     model::{Benchmark, Execution, LayoutSeed, Metric, Stage, Unmeasured, Version},
     report::show::{ImpactFactors, ShowReport, ShownBenchmark, ShownBuild, ShownExperiment},
     shell::CommandLine,
-    stats::{Criteria, Scratch, Summary, slow},
+    stats::{Criteria, Scratch, slow},
     store::{Store, StoredExecution, StoredExperiment},
     verdict::{BenchmarkResults, DecisionOptions, Results, Verdicts, VersionRef},
 };
@@ -53,7 +53,7 @@ pub fn run(args: &ShowArgs) -> Result<Exit> {
             Err(one) => failure = failure.or(Some(one)),
         }
     }
-    match (ShowReport::together(reports), failure) {
+    match (reports.into_iter().reduce(ShowReport::with), failure) {
         (Some(report), None) => output.write(&report)?,
         (Some(report), Some(failure)) => {
             console.line(&format!("warning: {failure}"));
@@ -97,7 +97,7 @@ pub fn show_version(
         reports.push(shown.report(benchmarks, false, &verdicts)?);
     }
     let none = || Error::new(Exit::Internal, "no metric is to be shown");
-    ShowReport::together(reports).ok_or_else(none)
+    reports.into_iter().reduce(ShowReport::with).ok_or_else(none)
 }
 
 /// Resolves a revision in the repository, or in the store if the commit is gone from the repository.
@@ -242,8 +242,11 @@ impl<'s> Shown<'s> {
     /// experiment that skipped it.
     fn unmeasured(&self, benchmark: &Benchmark) -> Result<Option<ShownBenchmark>> {
         for (index, place) in self.places.iter().enumerate().rev() {
-            if let Some(sameness) = self.results.skip_reason(place.experiment, benchmark)? {
-                return Ok(Some(ShownBenchmark::unmeasured(benchmark, index, sameness)));
+            let reason = self.results.skip_reason(place.experiment, benchmark)?;
+            if reason.is_some() {
+                let mut shown = ShownBenchmark::new(benchmark, index, Stage::First);
+                shown.unmeasured = reason;
+                return Ok(Some(shown));
             }
         }
         Ok(None)
@@ -277,72 +280,44 @@ impl NewestExperiment<'_> {
         criteria: &Criteria,
     ) -> Result<ShownBenchmark> {
         let Self { results, place, index, .. } = *self;
-        let executions = || results.rows(place).iter().filter_map(|row| row.outcome.as_ref().ok());
-        let (mut failures, mut skipped) = (Vec::new(), None);
-        for row in results.rows(place) {
-            match &row.outcome {
-                Err(Unmeasured::Failed(reason)) => failures.push(reason.clone()),
-                Err(Unmeasured::Skipped(reason)) => skipped = Some(reason.clone()),
-                Ok(_) => {}
-            }
-        }
-        failures.dedup();
         let (stage, summary) = match metric {
             Some(metric) => self.judge.value(results, place, metric, criteria)?,
             None => (Stage::First, None),
         };
-        let hints = match (metric, &summary) {
-            (Some(metric), Some(summary)) => self.hints(stage, metric, summary, criteria)?,
-            _ => Vec::new(),
-        };
-        let (mut impact, mut builds) = (ImpactFactors::default(), Vec::new());
-        if let Some(metric) = metric.filter(|_| detailed) {
-            impact = self.impact(stage, metric, criteria)?;
-            for stage in [Stage::First, Stage::Second] {
-                builds.extend(self.builds(stage, metric, criteria)?);
+        let mut shown = ShownBenchmark::new(&results.benchmark, index, stage);
+        if let Some(summary) = summary {
+            let interleaving = results.interleaving(&[place], stage).ok().flatten();
+            shown = shown.with_value(summary, interleaving, criteria);
+        }
+        for row in results.rows(place) {
+            match &row.outcome {
+                Err(Unmeasured::Failed(reason)) => shown.failures.push(reason.clone()),
+                Err(Unmeasured::Skipped(reason)) => shown.skipped = Some(reason.clone()),
+                Ok(execution) => {
+                    shown.throughput.clone_from(&execution.throughput);
+                    shown.peak_memory = shown.peak_memory.max(execution.resources.peak_memory);
+                }
             }
         }
-        Ok(ShownBenchmark {
-            benchmark: results.benchmark.clone(),
-            experiment: index,
-            stage,
-            interleaving: results.interleaving(&[place], stage).ok().flatten(),
-            summary,
-            failures,
-            skipped,
-            unmeasured: None,
-            throughput: executions()
-                .next_back()
-                .map(|last| last.throughput.clone())
-                .unwrap_or_default(),
-            peak_memory: executions().filter_map(|one| one.resources.peak_memory).max(),
-            impact,
-            hints,
-            builds,
-        })
-    }
-
-    /// The findings of cheap checks of the measurements, such as a warm-up.
-    fn hints(
-        &self,
-        stage: Stage,
-        metric: &Metric,
-        summary: &Summary,
-        criteria: &Criteria,
-    ) -> Result<Vec<Hint>> {
-        let estimator = self.results.estimator(self.place, stage, criteria);
-        let data = self.results.measurements(self.place, stage, metric, estimator)?;
-        let builds: Vec<f64> = summary.builds().iter().map(|build| build.value).collect();
-        let options = Options { min_effect: criteria.min_effect, ..Options::default() };
-        Ok(data.map(|data| hints(&data, &builds, &options)).unwrap_or_default())
-    }
-
-    fn impact(&self, stage: Stage, metric: &Metric, criteria: &Criteria) -> Result<ImpactFactors> {
-        let estimator = self.results.estimator(self.place, stage, criteria);
-        let data = self.results.measurements(self.place, stage, metric, estimator)?;
-        Ok(data.map_or_else(ImpactFactors::default, |data| {
-            ImpactFactors::estimate(&data, estimator, criteria.seed)
-        }))
+        shown.failures.dedup();
+        let Some(metric) = metric else { return Ok(shown) };
+        let estimator = results.estimator(place, stage, criteria);
+        if let Some(data) = results.measurements(place, stage, metric, estimator)? {
+            if let Some(summary) = &shown.summary {
+                let builds: Vec<f64> = summary.builds().iter().map(|build| build.value).collect();
+                let options = Options { min_effect: criteria.min_effect, ..Options::default() };
+                shown.hints = hints(&data, &builds, &options);
+            }
+            if detailed {
+                shown.impact = ImpactFactors::estimate(&data, estimator, criteria.seed);
+            }
+        }
+        if detailed {
+            for stage in [Stage::First, Stage::Second] {
+                shown.builds.extend(self.builds(stage, metric, criteria)?);
+            }
+        }
+        Ok(shown)
     }
 
     /// The builds of one stage in the order of their seeds, with layout and digest as linked; slow ones are marked.

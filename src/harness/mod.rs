@@ -18,7 +18,7 @@ pub use self::{
     allocations::{allocations_request, count_allocations},
     command::Command,
     counted::{counting_request, iterations_needed},
-    criterion::{Baseline, Criterion, Said, criterion_by_itself},
+    criterion::Criterion,
     detect::{TargetFacts, detect},
     divan::{Divan, has_threads},
     executable::{Conditions, Executable, library_path, package_variables},

@@ -1,14 +1,10 @@
-//! The two measurements of a selftest: two versions that differ in a function that nothing calls,
-//! like two commits whose change does not concern a benchmark; and stock Criterion.rs, with the
-//! executables that cargo makes, its own measurements and its own verdicts.
+//! The two versions of a selftest: they differ in a function that nothing calls, like two commits
+//! whose change does not concern a benchmark.
 
-use std::path::Path;
-
-use super::{ListedTarget, ListedVersion, Runner};
+use super::Runner;
 use crate::{
     error::{Error, Exit, Result},
-    harness::{Baseline, Said, criterion_by_itself},
-    model::{Benchmark, HarnessKind, Name, Version},
+    model::Version,
 };
 
 /// Source text appended to the root of each bench target, with other numbers in each version.
@@ -90,50 +86,6 @@ impl Runner<'_> {
             )
             .cause("none of their source files is a plain file of this version")
         })
-    }
-}
-
-impl ListedVersion {
-    /// Its bench targets that use Criterion.rs.
-    fn criterion_targets(&self) -> impl Iterator<Item = &ListedTarget> {
-        self.listing.targets.iter().filter(|one| one.harness.kind() == HarnessKind::Criterion)
-    }
-
-    /// The benchmarks of its bench targets that use Criterion.rs.
-    pub fn benchmarks_by_criterion(&self) -> Vec<Benchmark> {
-        self.criterion_targets().flat_map(|target| target.benchmarks.iter().cloned()).collect()
-    }
-}
-
-impl Runner<'_> {
-    /// Runs each bench target of a version that uses Criterion.rs, as `cargo bench` does, with the
-    /// files of Criterion.rs in `home`, and returns the verdicts on these benchmarks. Each target
-    /// has its own directory there, since two may have benchmarks of the same name.
-    pub fn run_criterion(
-        &self,
-        version: &ListedVersion,
-        benchmarks: &[Benchmark],
-        home: &Path,
-        baseline: Baseline,
-    ) -> Result<Vec<(Benchmark, Said)>> {
-        self.build_env.activate(&version.compilation.home)?;
-        let mut all = Vec::new();
-        for (index, target) in version.criterion_targets().enumerate() {
-            let meant: Vec<&Benchmark> =
-                target.benchmarks.iter().filter(|one| benchmarks.contains(one)).collect();
-            if meant.is_empty() {
-                continue;
-            }
-            let names: Vec<Name> = meant.iter().map(|one| one.name.clone()).collect();
-            let home = home.join(index.to_string());
-            let said =
-                criterion_by_itself(&target.executable, &names, &home, baseline, &self.conditions)?;
-            for (name, said) in said {
-                let benchmark = meant.iter().find(|one| one.name.id == name.id);
-                all.extend(benchmark.map(|one| ((*one).clone(), said)));
-            }
-        }
-        Ok(all)
     }
 }
 

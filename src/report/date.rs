@@ -1,6 +1,6 @@
 //! Formats dates in UTC, so that a report is the same everywhere.
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
 use serde::{Serialize, Serializer};
@@ -39,10 +39,19 @@ pub fn unix_time<S: Serializer>(seconds: &i64, to: S) -> Result<S::Ok, S::Error>
     rfc3339_of_seconds(*seconds).serialize(to)
 }
 
+/// Serializes a time by [`rfc3339`], if there is one.
+#[expect(clippy::ref_option, reason = "serde passes a reference to the field")]
+pub fn optional_time<S: Serializer>(time: &Option<SystemTime>, to: S) -> Result<S::Ok, S::Error> {
+    time.map(rfc3339).serialize(to)
+}
+
+/// Serializes a duration in seconds.
+pub fn seconds<S: Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error> {
+    time.as_secs_f64().serialize(to)
+}
+
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     #[test]

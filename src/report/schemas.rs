@@ -13,19 +13,19 @@ use super::{
 /// Every schema file and its schema.
 fn all() -> [(&'static str, Schema); 13] {
     [
-        ("build", schema::<build::json::Builds<'_>>("build")),
-        ("diagnose", schema::<diagnose::DiagnosisReport>("diagnose")),
+        ("build", schema::<build::BuildReport>("build")),
         ("compare", root::<compare::Comparison>("compare")),
+        ("diagnose", schema::<diagnose::DiagnosisReport>("diagnose")),
         ("diff", schema::<diff::json::Diff<'_>>("diff")),
         ("doctor", schema::<doctor::json::Doctor<'_>>("doctor")),
         ("explain", schema::<explain::json::Explained<'_>>("explain")),
         ("bisect", schema::<bisect::document::Bisect<'_>>("bisect")),
         ("history", schema::<history::page::History<'_>>("history")),
-        ("list", schema::<list::json::List<'_>>("list")),
-        ("plan", schema::<plan::json::Plan<'_>>("plan")),
-        ("run-range", schema::<show::range::Range<'_>>("run A..B")),
-        ("selftest", schema::<selftest::json::Selftest<'_>>("selftest")),
-        ("show", schema::<show::json::Shown<'_>>("show")),
+        ("list", schema::<list::ListReport>("list")),
+        ("plan", schema::<plan::PlanReport>("plan")),
+        ("run-range", schema::<show::RangeReport>("run A..B")),
+        ("selftest", schema::<selftest::View<'_>>("selftest")),
+        ("show", schema::<show::ShowReport>("show")),
     ]
 }
 

@@ -18,7 +18,7 @@ use super::{
     components::Levels,
     criteria::Criteria,
     matching::DifferenceShares,
-    power::{POWER, power_to_report},
+    power::{POWER, power_to_report, smallest},
     rule::Rule,
     sequential::fewest_builds,
     summary::Summary,
@@ -110,21 +110,19 @@ impl Power {
     /// The smallest relative increase that an experiment like this one reports with a power of 80 %, given as many
     /// fresh builds as it needs.
     pub fn smallest_reported(&self) -> f64 {
-        self.smallest(self.builds, 1.0, self.flag_rate, SecondStage::AsNeeded)
+        self.smallest(self.builds, self.flag_rate, SecondStage::AsNeeded)
     }
 
     /// The smallest relative increase that `builds` builds in each stage report with a power of 80 %, with the present
     /// number of executions; NaN below 2.
     pub fn with_builds(&self, builds: usize) -> f64 {
-        self.smallest(builds, 1.0, self.criteria.flag_rate(), SecondStage::Equal)
+        self.smallest(builds, self.criteria.flag_rate(), SecondStage::Equal)
     }
 
     /// Like [`with_builds`](Self::with_builds), for the present number of builds with `executions` executions each.
     /// None if the share of executions in the variance is unknown.
     pub fn with_executions(&self, executions: usize) -> Option<f64> {
-        let DifferenceShares { builds, executions: share } = self.shares?;
-        let left = builds + share * self.executions / executions as f64;
-        Some(self.smallest(self.builds, left, self.criteria.flag_rate(), SecondStage::Equal))
+        Some(self.at_executions(executions)?.with_builds(self.builds))
     }
 
     /// The smallest addition that makes a change of `wanted` reported with a power of 80 %: executions where they cause
@@ -133,7 +131,7 @@ impl Power {
         if self.shares.is_some_and(|shares| shares.executions >= EXECUTIONS_DOMINATE) {
             let is_enough =
                 |executions| self.with_executions(executions).is_some_and(|d| d <= wanted);
-            if let Some(executions) = smallest(2, most, is_enough) {
+            if let Some(executions) = smallest(2..=most, is_enough) {
                 return Some(More::Executions(executions));
             }
         }
@@ -143,7 +141,7 @@ impl Power {
     /// The smallest number of builds, from `least` to `most`, that reports a change of `wanted` with a power of 80 %,
     /// with the present number of executions. None if `most` are not enough.
     pub fn builds_for(&self, wanted: f64, least: usize, most: usize) -> Option<usize> {
-        smallest(least.max(2), most, |builds| self.with_builds(builds) <= wanted)
+        smallest(least.max(2)..=most, |builds| self.with_builds(builds) <= wanted)
     }
 
     /// The number of builds behind this estimate.
@@ -183,11 +181,11 @@ impl Power {
     }
 
     /// The relative increase with a power of 80 %, by bisection.
-    fn smallest(&self, builds: usize, share_left: f64, flag_rate: f64, second: SecondStage) -> f64 {
+    fn smallest(&self, builds: usize, flag_rate: f64, second: SecondStage) -> f64 {
         if builds < 2 {
             return f64::NAN;
         }
-        let deviation = (self.variance * share_left).sqrt();
+        let deviation = self.variance.sqrt();
         let error_of =
             |builds: usize| (deviation / (builds as f64).sqrt()).max(self.least_standard_error);
         let alpha = self.criteria.confirmation_rate(self.benchmarks);
@@ -233,12 +231,6 @@ impl Power {
         let least = if reported { self.criteria.min_log_change() } else { 0.0 };
         power_to_report(freedom, change / error, alpha, least / error)
     }
-}
-
-/// The smallest number from `least` to `most` that satisfies a monotone condition.
-fn smallest(least: usize, most: usize, is_enough: impl Fn(usize) -> bool) -> Option<usize> {
-    let numbers: Vec<usize> = (least..=most).collect();
-    numbers.get(numbers.partition_point(|&number| !is_enough(number))).copied()
 }
 
 fn executions(summaries: &[Summary; 2]) -> f64 {

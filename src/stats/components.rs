@@ -27,19 +27,25 @@
 //! it (exactly, for then every `n_kj` is 1). If no build has two executions, the component of the version contains `B`.
 //! If there is one build, nothing is known of `V`. An unknown component is `None`.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::{distribution::f_survival, summary::Summary};
 
 /// A standard deviation below this share of the mean is the rounding of means, not variance.
 const ROUNDING: f64 = 1e-13;
 
 /// One value for each level, named by what varies: the papers' `E`, `B` and `V`.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Levels<T> {
     /// Between the measurements of an execution: `E`.
+    #[serde(rename = "measurements")]
     pub execution: T,
     /// Between the executions of a build: `B`.
+    #[serde(rename = "executions")]
     pub build: T,
     /// Between the builds of a version: `V`.
+    #[serde(rename = "builds")]
     pub version: T,
 }
 
@@ -63,13 +69,16 @@ pub struct Components {
 ///
 /// `F = m S_V² / S_B²` with the harmonic mean of the `m_k` as `m`; exact for normal data with equal
 /// `m_k`, close otherwise.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct LayoutTest {
-    /// The statistic; infinite where builds differ but executions of one build never do.
+    /// The statistic; infinite (in JSON, null) where builds differ but executions of one build never do.
+    #[schemars(with = "Option<f64>")]
     pub f: f64,
     /// `l − 1` and `Σ (m_k − 1)`.
+    #[serde(rename = "degrees_of_freedom")]
     pub freedom: [f64; 2],
     /// The probability of so large an `f` without an effect of layout.
+    #[schemars(range(min = 0, max = 1))]
     pub p: f64,
 }
 

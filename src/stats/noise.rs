@@ -3,6 +3,9 @@
 //!
 //! `e` is the log ratio of one pair of executions, and `d` that of one pair of builds, the mean of its `e`.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::stats::{
     Moments, Proportion, distribution::t_survival, median, power::smallest_flagged,
 };
@@ -22,14 +25,17 @@ pub fn pooled(deviations: &[f64]) -> Option<f64> {
 
 /// The effect of running second: the mean of `o·e`, where `e` is the log ratio of head to base of a pair of executions,
 /// and `o` is 1 if the head ran second and -1 if it ran first.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct PositionEffect {
-    /// The extra time of the second execution: 0.01 is 1 %, on the log scale.
+    /// The number of pairs of executions.
+    pub pairs: usize,
+    /// The mean slowdown of the second, on the log scale: 0.01 is 1 %.
     pub mean: f64,
     /// The mean divided by its standard error.
     pub t: f64,
-    /// The number of pairs.
-    pub pairs: usize,
+    /// The two-sided p value of no effect of the order.
+    #[schemars(range(min = 0, max = 1))]
+    pub p: f64,
 }
 
 impl PositionEffect {
@@ -41,26 +47,22 @@ impl PositionEffect {
         let products: Vec<f64> = pairs.into_iter().map(signed).collect();
         let moments = Moments::compute(&products);
         let error = moments.standard_deviation()? / (moments.count as f64).sqrt();
-        (error > 0.0).then(|| Self {
-            mean: moments.mean,
-            t: moments.mean / error,
-            pairs: moments.count,
-        })
-    }
-
-    /// The two-sided p value of "the order has no effect".
-    pub fn p(&self) -> f64 {
-        2.0 * t_survival(self.t.abs(), self.pairs as f64 - 1.0)
+        let (pairs, mean, t) = (moments.count, moments.mean, moments.mean / error);
+        let p = || 2.0 * t_survival(t.abs(), pairs as f64 - 1.0);
+        (error > 0.0).then(|| Self { pairs, mean, t, p: p() })
     }
 }
 
 /// The autocorrelation at lag 1 of separate sequences: the end of one is no neighbour of the start of the next.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Autocorrelation {
-    /// From -1 to 1.
-    pub correlation: f64,
     /// The number of pairs of neighbours.
     pub pairs: usize,
+    /// From -1 to 1.
+    pub correlation: f64,
+    /// The approximate limit that the absolute correlation of independent neighbours stays below in 95 % of all cases.
+    #[schemars(range(min = 0))]
+    pub by_chance: f64,
 }
 
 impl Autocorrelation {
@@ -75,12 +77,11 @@ impl Autocorrelation {
             neighbours += sequence.len().saturating_sub(1);
         }
         let varies = neighbours > 0 && squares > 0.0;
-        varies.then(|| Self { correlation: products / squares, pairs: neighbours })
-    }
-
-    /// The approximate limit that the absolute correlation of independent neighbours stays below in 95 % of all cases.
-    pub fn by_chance(&self) -> f64 {
-        1.96 / (self.pairs as f64).sqrt()
+        varies.then(|| Self {
+            pairs: neighbours,
+            correlation: products / squares,
+            by_chance: 1.96 / (neighbours as f64).sqrt(),
+        })
     }
 }
 
@@ -103,13 +104,18 @@ pub fn far_from_median(samples: &[Vec<f64>]) -> Proportion {
 }
 
 /// The distance of the distribution of p values from the uniform one, by Kolmogorov and Smirnov.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Uniformity {
     /// N: the number of p values.
     pub count: usize,
+    /// √N·D, where D is the larger of both distances; above 1.36 for 5 % of uniform samples.
+    #[schemars(range(min = 0))]
+    pub statistic: f64,
     /// D⁺: the largest excess of the share of p values below a limit. Small p values are false alarms.
+    #[schemars(range(min = 0, max = 1))]
     pub too_small: f64,
     /// D⁻: the largest deficit of that share.
+    #[schemars(range(min = 0, max = 1))]
     pub too_large: f64,
 }
 
@@ -128,12 +134,8 @@ impl Uniformity {
         let largest =
             excess.fold([0.0_f64; 2], |most, one| [most[0].max(one[0]), most[1].max(one[1])]);
         let [too_small, too_large] = largest;
-        (count > 0).then_some(Self { count, too_small, too_large })
-    }
-
-    /// √N·D, where D is the larger of both.
-    pub fn statistic(&self) -> f64 {
-        (self.count as f64).sqrt() * self.too_small.max(self.too_large)
+        let statistic = (count as f64).sqrt() * too_small.max(too_large);
+        (count > 0).then_some(Self { count, statistic, too_small, too_large })
     }
 
     /// True if there are too many small p values, rather than too many large ones.
@@ -193,7 +195,7 @@ mod tests {
         assert!((effect.mean - 2.0).abs() < 1e-12);
         assert!((effect.t - 12.0_f64.sqrt()).abs() < 1e-12);
         // Two-sided, 2 degrees of freedom: 1 - t / sqrt(2 + t²).
-        assert!((effect.p() - (1.0 - (12.0_f64 / 14.0).sqrt())).abs() < 1e-9);
+        assert!((effect.p - (1.0 - (12.0_f64 / 14.0).sqrt())).abs() < 1e-9);
     }
 
     #[test]
@@ -214,7 +216,7 @@ mod tests {
             let (one, other) = (PositionEffect::estimate(pairs.clone()), PositionEffect::estimate(turned));
             if let (Some(one), Some(other)) = (one, other) {
                 prop_assert!((one.mean + other.mean).abs() < 1e-12);
-                prop_assert!((one.p() - other.p()).abs() < 1e-12);
+                prop_assert!((one.p - other.p).abs() < 1e-12);
             }
         }
     }
@@ -290,17 +292,17 @@ mod tests {
         let found = Uniformity::test(&[0.44, 0.81, 0.14, 0.05, 0.93]).unwrap();
         assert!((found.too_small - 0.26).abs() < 1e-12, "{found:?}");
         assert!((found.too_large - 0.21).abs() < 1e-12, "{found:?}");
-        assert!((found.statistic() - 5.0_f64.sqrt() * 0.26).abs() < 1e-12);
+        assert!((found.statistic - 5.0_f64.sqrt() * 0.26).abs() < 1e-12);
         assert!(found.has_small_ones());
     }
 
     #[test]
     fn uniformity_distinguishes_small_from_large_p_values() {
         let small = Uniformity::test(&[0.01; 30]).unwrap();
-        assert!(small.statistic() > Uniformity::USUAL && small.has_small_ones());
+        assert!(small.statistic > Uniformity::USUAL && small.has_small_ones());
         assert!(small.p_of_small_ones() < 1e-20);
         let large = Uniformity::test(&[1.0; 30]).unwrap();
-        assert!(large.statistic() > Uniformity::USUAL && !large.has_small_ones());
+        assert!(large.statistic > Uniformity::USUAL && !large.has_small_ones());
         assert_eq!(large.p_of_small_ones(), 1.0);
         assert_eq!(Uniformity::test(&[]), None);
     }

@@ -10,12 +10,16 @@
 //! [`best_measurements_by_subsampling`] replaces where there are data, while `m0` and the number of builds hold with
 //! the variance of the executions' estimates instead of `B + E/n`.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::{
     components::Levels,
     data::{BuildMeasurements, Measurements},
     distribution::t_quantile,
     estimator::{Estimator, Scratch},
     moments::Moments,
+    power::smallest,
 };
 use crate::model::SampleSizes;
 
@@ -41,15 +45,18 @@ impl Cost {
 }
 
 /// The best number of repetitions at one level, before rounding.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub enum Optimum {
-    /// This number, approximately. Below 1 it means one: spend on the level above.
-    About(f64),
     /// The level above does not vary, so every repetition here helps as much as the one before: take as many as time
     /// allows.
+    #[serde(rename = "many")]
     Unlimited,
     /// Neither this level nor the one above varies, so the number makes no difference: take one.
+    #[serde(rename = "any")]
     Indifferent,
+    /// This number, approximately. Below 1 it means one: spend on the level above.
+    #[serde(untagged)]
+    About(f64),
 }
 
 impl Optimum {
@@ -131,31 +138,8 @@ pub fn builds_for_half_width(
     wanted: f64,
     most: usize,
 ) -> Option<usize> {
-    let is_enough = |builds: usize| {
-        half_width(
-            components,
-            SampleSizes { first_analysis: None, builds, executions, measurements },
-            confidence,
-        ) <= wanted
-    };
-    let mut high = 2;
-    while !is_enough(high) {
-        if high >= most {
-            return None;
-        }
-        high = (2 * high).min(most);
-    }
-    // The half-width falls with every further build: bisect between too few and enough.
-    let mut low = high / 2;
-    while high - low > 1 {
-        let middle = usize::midpoint(low, high);
-        if is_enough(middle) {
-            high = middle;
-        } else {
-            low = middle;
-        }
-    }
-    (high <= most).then_some(high)
+    let sizes = |builds| SampleSizes { first_analysis: None, builds, executions, measurements };
+    smallest(2..=most, |builds| half_width(components, sizes(builds), confidence) <= wanted)
 }
 
 /// The total number of builds for an interval of `half_width` on each side, where `first` builds had the standard

@@ -4,6 +4,8 @@
 //! version that is `√l` times the effect in standard deviations of the paired differences, or, unpaired, `√(l/2)` times
 //! the effect in standard deviations of the build means.
 
+use std::ops::RangeInclusive;
+
 use super::distribution::{chi_squared_cdf, normal_cdf, normal_quantile, t_quantile};
 
 /// The power for which the smallest visible change is reported.
@@ -155,6 +157,23 @@ pub(super) fn noncentrality_for(df: f64, alpha: f64, power: f64) -> f64 {
         }
         last_was_low = Some(is_low);
     }
+}
+
+/// The smallest of these numbers that satisfies a condition which every larger number then satisfies too.
+pub(super) fn smallest(
+    numbers: RangeInclusive<usize>,
+    is_enough: impl Fn(usize) -> bool,
+) -> Option<usize> {
+    let (mut low, mut high) = (*numbers.start(), numbers.end() + 1);
+    while low < high {
+        let middle = usize::midpoint(low, high);
+        if is_enough(middle) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    numbers.contains(&low).then_some(low)
 }
 
 #[cfg(test)]

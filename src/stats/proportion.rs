@@ -2,10 +2,14 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::distribution::{beta_cdf, beta_quantile};
 
-/// A number of events out of a number of trials.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// A number of events out of a number of trials. In JSON, with the 95 % interval of the true rate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(into = "Rate")]
 pub struct Proportion {
     /// The number of events.
     pub count: usize,
@@ -13,7 +17,28 @@ pub struct Proportion {
     pub of: usize,
 }
 
+/// A proportion, with the 95 % interval of Clopper and Pearson of the true rate.
+#[derive(Serialize, JsonSchema)]
+struct Rate {
+    count: usize,
+    of: usize,
+    #[schemars(range(min = 0, max = 1))]
+    low: f64,
+    #[schemars(range(min = 0, max = 1))]
+    high: f64,
+}
+
+impl From<Proportion> for Rate {
+    fn from(proportion: Proportion) -> Self {
+        let [low, high] = proportion.interval(Proportion::CONFIDENCE);
+        Self { count: proportion.count, of: proportion.of, low, high }
+    }
+}
+
 impl Proportion {
+    /// The confidence of the interval of a rate in reports.
+    pub const CONFIDENCE: f64 = 0.95;
+
     /// Counts the things for which `is_so` is true.
     pub fn count<T>(things: impl IntoIterator<Item = T>, is_so: impl Fn(&T) -> bool) -> Self {
         things.into_iter().fold(Self::default(), |so_far, thing| Self {

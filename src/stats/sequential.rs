@@ -6,7 +6,7 @@ use super::{
     assessment::Assessment,
     criteria::Criteria,
     distribution::{chi_squared_quantile, t_quantile, t_survival},
-    power::power_to_report,
+    power::{power_to_report, smallest},
 };
 
 /// The least number of fresh builds for a confirmation, at any rate.
@@ -99,15 +99,14 @@ pub(super) fn fewest_at(alpha: f64) -> usize {
 /// The fewest builds, up to `most`, that show an effect with the power of the second stage by a one-sided paired t test
 /// at rate `alpha`, for this deviation of the differences of builds.
 pub(super) fn fewest_builds(effect: f64, deviation: f64, alpha: f64, most: usize) -> usize {
-    let is_enough = |builds: &usize| {
-        let l = *builds as f64;
+    let is_enough = |builds: usize| {
+        let l = builds as f64;
         let noncentrality = effect * l.sqrt() / deviation.max(f64::MIN_POSITIVE);
         // Beyond, no test misses it.
         noncentrality > 40.0
             || power_to_report(l - 1.0, noncentrality, alpha, 0.0) >= SECOND_STAGE_POWER
     };
-    let numbers: Vec<usize> = (fewest_at(alpha)..most).collect();
-    numbers.get(numbers.partition_point(|builds| !is_enough(builds))).copied().unwrap_or(most)
+    smallest(fewest_at(alpha)..=most, is_enough).unwrap_or(most)
 }
 
 #[cfg(test)]

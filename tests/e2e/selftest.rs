@@ -91,42 +91,6 @@ fn selftest_leaves_neither_results_nor_changes() {
 }
 
 #[test]
-#[ignore = "takes long"]
-fn criterion_runs_on_its_own_benchmarks_for_comparison() {
-    let project = TestProject::criterion();
-    let arguments = [
-        "short",
-        "--bench",
-        "same",
-        "--mode",
-        "interleaved",
-        "--config",
-        "experiment.min-time=100us",
-        "--format",
-        "json",
-    ];
-    let more = ["--against", "criterion", "--filter", "count"];
-    let outcome = project.rbench(&[&QUICK[..], &arguments, &more].concat()).run();
-    assert!(matches!(outcome.status().code(), Some(0 | 1)), "{}", outcome.told());
-    let json = outcome.json("selftest");
-    let benchmarks = json["benchmarks"].as_array().unwrap().len();
-    let against = &json["against"];
-    assert_eq!((&against["tool"], benchmarks), (&"criterion".into(), 2), "{}", outcome.told());
-    assert_eq!(against["changed"]["of"], 2 * benchmarks);
-    let called = ["regressed", "improved"].map(|what| against[what].as_u64().unwrap());
-    assert_eq!(against["changed"]["count"], called[0] + called[1]);
-    assert!(!project.root().join("target/criterion").exists());
-}
-
-#[test]
-#[ignore = "takes long"]
-fn criterion_comparison_needs_a_criterion_benchmark() {
-    let project = TestProject::of("compared");
-    let outcome = project.rbench(&[&QUICK[..], &["--against", "criterion"]].concat()).fails_with(2);
-    outcome.assert_stderr_has(&["no benchmark of HEAD (", "uses criterion", "leave out --against"]);
-}
-
-#[test]
 fn dry_run_prints_the_plan_and_measures_nothing() {
     let project = TestProject::of("compared");
     let outcome =

@@ -6,13 +6,11 @@
 
 mod message;
 mod runner;
-mod standalone;
 
 use std::{ffi::OsString, slice, time::Duration};
 
 use cargo_metadata::semver::Version;
 
-pub use self::standalone::{Baseline, Said, criterion_by_itself};
 use self::{
     message::Complete,
     runner::{Received, Runner},

@@ -3,11 +3,16 @@
 
 use std::time::Duration;
 
-use super::{BUILDS, PlanBasis, PlanReport, PlannedBenchmark};
+use super::{
+    BUILDS, MOST_BUILDS, MOST_EXECUTIONS, PlanBasis, PlanReport, PlannedBenchmark, UnknownBenchmark,
+};
 use crate::{
-    model::{FailedTarget, SampleSizes, Unit},
+    error::Result,
+    model::{FailedTarget, Unit},
     report::{
-        document::{Block, Document, Item, Text, Verbatim},
+        Report,
+        document::{Block, Document, Item, Medium, Text, Verbatim},
+        json,
         names::Names,
         quantity::{self, count, duration, exact, size},
         table::{Cell, Column, Table},
@@ -15,8 +20,28 @@ use crate::{
     stats::{ABOVE_MIN_EFFECT, Levels, impact::ImpactFactor, plan::Optimum},
 };
 
-impl PlanReport {
-    pub(super) fn write_document(&self) -> Document {
+const SHARES: &str = "Shares of the unbiased components T_V², T_B² and T_E² ((14)-(16) of Kalibera et al. 2006); those \
+                      below 0 count as 0.";
+
+const IMPACT: &str = "Impact factors of building (b) and of starting (e) again: by how much that spreads results \
+                      (Kalibera et al. 2005, figure 2); 1 is not at all.";
+
+const COSTS: &str =
+    "A link is shared by the benchmarks of its bench target; a start includes the warm-up.";
+
+const OF_MEANS: &str = "m0 = sqrt(b/w · T_B²/T_V²) executions of a build and n0 = sqrt(w · T_E²/T_B²) measurements of an \
+                        execution, with a build's cost b and a start's cost w in measurements: (23) of Kalibera et al. \
+                        2006, of means. Where m0 is 1 or less, n0 = sqrt((b + w) · T_E²/(T_V² + T_B²)).";
+
+const ONE_VERSION: &str = "one-version: how pairs of builds differ is not known of one version. This is a bound, as if \
+                           pairing gained nothing; comparisons in turns usually see much smaller changes, and after one, \
+                           of any two versions, the plan is by its pairs.";
+
+const COMPARED: &str = "compared: by the pairs of builds in the newest stored comparison of the benchmark, of this \
+                        version if there is one.";
+
+impl Report for PlanReport {
+    fn document(&self, _medium: Medium) -> Document {
         let mut document = Document::new("plan").titled(self.version.to_string());
         document.lead = Text::from(&*self.version.summary);
         if !self.benchmarks.is_empty() {
@@ -25,175 +50,138 @@ impl PlanReport {
             document.add(self.detectable());
         }
         document.add(Block::list(self.unknown()));
-        let toml = self.toml();
-        if toml.is_empty() {
-            return document;
+        if !self.suggestion.toml.is_empty() {
+            let took = duration(self.suggestion.time);
+            let text = self.suggestion.toml.clone();
+            document.add([
+                Block::heading(format!("For bench.toml (measuring a version takes about {took})")),
+                Block::Verbatim(Verbatim { language: "toml", text }),
+            ]);
+            document.add(self.excess().and_then(|line| Block::paragraph([line])));
         }
-        let took = duration(self.suggestion.time);
-        let head = format!("For bench.toml (measuring a version takes about {took})");
-        document.add([
-            Block::heading(head),
-            Block::Verbatim(Verbatim { language: "toml", text: toml }),
-        ]);
-        document.add(self.beyond().and_then(|line| Block::paragraph([line])));
         document
     }
 
+    fn json(&self) -> Result<String> {
+        json::document(self)
+    }
+}
+
+impl PlanReport {
     /// The benchmarks without data, and the reasons.
     fn unknown(&self) -> Vec<Text> {
-        let names = Names::new(self.unknown.benchmarks.iter().map(|(benchmark, _)| benchmark));
-        let benchmarks = self.unknown.benchmarks.iter().map(|(benchmark, reason)| {
+        let names = Names::new(self.failures.iter().map(|failure| &failure.benchmark));
+        let benchmarks = self.failures.iter().map(|UnknownBenchmark { benchmark, reason }| {
             let name = Text::from_name(names.name(benchmark));
             name.then(": nothing is known: ").message(reason)
         });
-        let targets = self.unknown.targets.iter().map(|FailedTarget { target, error: failure }| {
-            Text::from_name(target.to_string()).then(": ").message(failure.to_string())
+        let targets = self.failed_targets.iter().map(|FailedTarget { target, error }| {
+            Text::from_name(target.to_string()).then(": ").message(error.to_string())
         });
         benchmarks.chain(targets).collect()
     }
 
     /// The benchmarks whose smallest change of interest no number of builds detects.
-    fn beyond(&self) -> Option<Text> {
-        let beyond = &self.suggestion.excess;
-        let names = Names::new(self.benchmarks.iter().map(|one| &one.benchmark));
-        let all = beyond.iter().map(|index| names.name(&self.benchmarks[*index].benchmark));
-        let all: Vec<Text> = all.map(Text::from_name).collect();
-        (!all.is_empty()).then(|| {
+    fn excess(&self) -> Option<Text> {
+        let excess = &self.suggestion.excess;
+        let names = Names::new(self.benchmarks.iter().map(|one| &one.found.benchmark));
+        let all = excess.iter().map(|benchmark| Text::from_name(names.name(benchmark)));
+        (!excess.is_empty()).then(|| {
             let text = format!(
-                "{} {} more than {} builds, which is not suggested: ",
-                count(all.len(), "benchmark"),
-                if all.len() == 1 { "needs" } else { "need" },
-                super::MOST_BUILDS,
+                "{} {} more than {MOST_BUILDS} builds, which is not suggested: ",
+                count(excess.len(), "benchmark"),
+                if excess.len() == 1 { "needs" } else { "need" },
             );
             Text::from(text).append(Text::joined(all, ", "))
         })
     }
 
-    /// The sample sizes behind the estimates: `5 builds × 4 executions × 20 measurements`.
-    fn measured(&self) -> String {
-        let mut sizes: Vec<String> = Vec::new();
+    fn variance(&self) -> [Block; 3] {
+        // Such as `5 builds × 4 executions × 20 measurements`.
+        let mut measured: Vec<String> = Vec::new();
         for one in &self.benchmarks {
-            let size = quantity::sample_sizes(one.sample_sizes());
-            if !sizes.contains(&size) {
-                sizes.push(size);
+            let sizes = quantity::sample_sizes(one.sample_sizes);
+            if !measured.contains(&sizes) {
+                measured.push(sizes);
             }
         }
-        sizes.join("; ")
-    }
-
-    fn variance(&self) -> [Block; 3] {
-        let row = |one: &PlannedBenchmark| {
-            let shares = shares(one).map(|share| format!("{:.0} %", 100.0 * share));
-            let [builds, executions, measurements] = if one.components.t.execution.is_some() {
-                shares
-            } else {
-                let [builds, executions, _] = shares;
-                [builds, executions, "?".to_owned()]
-            };
-            let value = quantity::estimate(&one.summary, self.criteria.confidence);
-            let impact = [one.impact.builds, one.impact.executions].map(factor);
-            let [of_builds, of_executions] = impact;
-            vec![value, builds, executions, measurements, of_builds, of_executions]
-        };
         self.section(
-            format!("Variance of means, by {}", self.measured()),
-            &["value", "builds", "executions", "measurements", "impact b", "impact e"],
-            row,
-            vec![
-                "Shares of the unbiased components T_V², T_B² and T_E² ((14)-(16) of Kalibera et al. 2006); those \
-                 below 0 count as 0."
-                    .to_owned(),
-                "Impact factors of building (b) and of starting (e) again: by how much that spreads results \
-                 (Kalibera et al. 2005, figure 2); 1 is not at all."
-                    .to_owned(),
-            ],
+            format!("Variance of means, by {}", measured.join("; ")),
+            ["value", "builds", "executions", "measurements", "impact b", "impact e"],
+            |one| {
+                let Levels { version, build, execution } = one.shares;
+                let percent = |share: f64| format!("{:.0} %", 100.0 * share);
+                let of_measurements = one.components.execution.map(|_| percent(execution));
+                vec![
+                    quantity::estimate(&one.found.summary, self.criteria.confidence),
+                    percent(version),
+                    percent(build),
+                    known(of_measurements),
+                    factor(one.found.impact.builds),
+                    factor(one.found.impact.executions),
+                ]
+            },
+            vec![SHARES.to_owned(), IMPACT.to_owned()],
         )
     }
 
     fn costs(&self) -> [Block; 3] {
-        let row = |one: &PlannedBenchmark| {
-            let costs = one.costs;
-            vec![
-                time(costs.link / costs.sharing.max(1)),
-                time(costs.start),
-                time(costs.measurement),
-                optimum(one.best_executions),
-                optimum(one.best_measurements),
-                one.executions.map_or("?".to_owned(), |number| number.to_string()),
-                one.measurements.map_or("?".to_owned(), |number| number.to_string()),
-            ]
-        };
         self.section(
             "Costs, and the repetitions that give the smallest variance for them".to_owned(),
-            &["build", "start", "measurement", "m0", "n0", "m", "n"],
-            row,
+            ["build", "start", "measurement", "m0", "n0", "m", "n"],
+            |PlannedBenchmark { costs, best_for_means, best, .. }| {
+                vec![
+                    time(costs.link / costs.sharing.max(1)),
+                    time(costs.start),
+                    time(costs.measurement),
+                    known(best_for_means.executions.map(optimum)),
+                    known(best_for_means.measurements.map(optimum)),
+                    known(best.executions),
+                    known(best.measurements),
+                ]
+            },
             vec![
-                "A link is shared by the benchmarks of its bench target; a start includes the warm-up.".to_owned(),
-                "m0 = sqrt(b/w · T_B²/T_V²) executions of a build and n0 = sqrt(w · T_E²/T_B²) measurements of an \
-                 execution, with a build's cost b and a start's cost w in measurements: (23) of Kalibera et al. \
-                 2006, of means. Where m0 is 1 or less, n0 = sqrt((b + w) · T_E²/(T_V² + T_B²))."
-                    .to_owned(),
+                COSTS.to_owned(),
+                OF_MEANS.to_owned(),
                 format!(
                     "m and n are for the estimator in use, whose variance need not fall like 1/n: m by the variance \
-                     of a change, {} at most; n by how estimates of fewer measurements vary, where executions ran \
-                     alone.",
-                    super::MOST_EXECUTIONS
+                     of a change, {MOST_EXECUTIONS} at most; n by how estimates of fewer measurements vary, where \
+                     executions ran alone."
                 ),
             ],
         )
     }
 
     fn detectable(&self) -> [Block; 3] {
-        let executions = self.suggestion.executions.unwrap_or(1);
-        let row = |one: &PlannedBenchmark| {
-            let power = one.expected_with(executions);
-            let cell =
-                |builds: usize| power.map_or("?".to_owned(), |of| size(of.with_builds(builds)));
-            let mut cells: Vec<String> = BUILDS.iter().map(|builds| cell(*builds)).collect();
-            cells.push(one.expected.map_or("?", |expected| expected.basis.name()).to_owned());
-            let needed = one.builds_for(self.half_width, executions);
-            cells.push(
-                needed.map_or(format!("> {}", super::MOST_BUILDS), |needed| needed.to_string()),
-            );
-            cells
-        };
-        let heads = BUILDS.map(|builds| format!("{builds} builds"));
-        let wanted = match self.half_width {
+        let executions = count(self.suggestion.executions.unwrap_or(1), "execution");
+        let needed = match self.half_width {
             Some(width) => format!("for ±{}", exact(width)),
             None => "needed".to_owned(),
         };
-        let head: Vec<&str> = heads.iter().map(String::as_str).chain(["by", &wanted]).collect();
-        let each = count(executions, "execution");
+        let heads = BUILDS.map(|builds| format!("{builds} builds")).into_iter();
         self.section(
-            format!("The smallest change that a comparison reports with a power of 80 %, {each} of each build"),
-            &head,
-            row,
+            format!("The smallest change that a comparison reports with a power of 80 %, {executions} of each build"),
+            heads.chain(["by".to_owned(), needed]),
+            |one| {
+                let mut cells: Vec<String> =
+                    one.detectable.iter().map(|of| known(of.change.map(size))).collect();
+                cells.push(known(one.basis.map(|basis| match basis {
+                    PlanBasis::Compared => "compared",
+                    PlanBasis::OneVersion => "one-version",
+                })));
+                let most = || format!("> {MOST_BUILDS}");
+                cells.push(one.builds.map_or_else(most, |needed| needed.to_string()));
+                cells
+            },
             self.notes_on_detectable(),
         )
     }
 
     fn notes_on_detectable(&self) -> Vec<String> {
-        let mut notes = Vec::new();
-        let has = |basis: PlanBasis| {
-            let mut known = self.benchmarks.iter().filter_map(|one| one.expected);
-            known.any(|expected| expected.basis == basis)
-        };
-        if has(PlanBasis::OneVersion) {
-            notes.push(
-                "one-version: how pairs of builds differ is not known of one version. This is a bound, as if \
-                 pairing gained nothing; comparisons in turns usually see much smaller changes, and after one, \
-                 of any two versions, the plan is by its pairs."
-                    .to_owned(),
-            );
-        }
-        if has(PlanBasis::Compared) {
-            notes.push(
-                "compared: by the pairs of builds in the newest stored comparison of the benchmark, of this \
-                 version if there is one."
-                    .to_owned(),
-            );
-        }
-        notes.push(match self.half_width {
+        let notes = [(PlanBasis::OneVersion, ONE_VERSION), (PlanBasis::Compared, COMPARED)];
+        let has = |basis| self.benchmarks.iter().any(|one| one.basis == Some(basis));
+        let notes = notes.into_iter().filter(|(basis, _)| has(*basis));
+        let needed = match self.half_width {
             None => format!(
                 "needed: builds with which a change of {}, one and a half times the min-effect, is reported with a \
                  power of 80 %. All numbers are of fixed plans with as many fresh builds as first ones.",
@@ -206,73 +194,51 @@ impl PlanReport {
                 exact(width),
                 exact(1.0 - self.criteria.false_alarm_rate)
             ),
-        });
-        notes
+        };
+        notes.map(|(_, note)| note.to_owned()).chain([needed]).collect()
     }
 
-    fn section(
-        &self,
+    /// A table with a row for each benchmark, and notes.
+    fn section<'r>(
+        &'r self,
         title: String,
-        head: &[&str],
-        row: impl Fn(&PlannedBenchmark) -> Vec<String>,
+        heads: impl IntoIterator<Item = impl Into<String>>,
+        row: impl Fn(&'r PlannedBenchmark) -> Vec<String>,
         notes: Vec<String>,
     ) -> [Block; 3] {
-        let names = Names::new(self.benchmarks.iter().map(|one| &one.benchmark));
-        let columns = head.iter().map(|head| Column::right((*head).to_owned()));
+        let names = Names::new(self.benchmarks.iter().map(|one| &one.found.benchmark));
+        let columns = heads.into_iter().map(|head| Column::right(head.into()));
         let mut table =
             Table::new(std::iter::once(Column::left("benchmark").names()).chain(columns));
         for one in &self.benchmarks {
-            let name = Cell::name(names.name(&one.benchmark));
-            table.row(std::iter::once(name).chain(row(one).iter().map(Cell::from)));
+            let name = Cell::name(names.name(&one.found.benchmark));
+            table.row(std::iter::once(name).chain(row(one).into_iter().map(Cell::from)));
         }
         let notes = notes.into_iter().map(Item::from).collect();
         [Block::heading(title), Block::Table(table), Block::List(notes)]
     }
 }
 
-impl PlannedBenchmark {
-    /// The average sample sizes.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "averages of small numbers, rounded"
-    )]
-    pub(super) fn sample_sizes(&self) -> SampleSizes {
-        let builds = self.summary.builds();
-        let executions: usize = builds.iter().map(|build| build.executions).sum();
-        let executions = (executions as f64 / builds.len().max(1) as f64).round() as usize;
-        let measurements = self.summary.measurements_per_execution().round() as usize;
-        SampleSizes { first_analysis: None, builds: builds.len(), executions, measurements }
-    }
-}
-
-/// The shares of builds, executions and measurements in the variance of one measurement; all 0 if
-/// nothing varies.
-pub(super) fn shares(planned: &PlannedBenchmark) -> [f64; 3] {
-    let Levels { execution, build, version } = planned.components.t;
-    let parts = [version, build, execution].map(|part| part.unwrap_or(0.0).max(0.0));
-    let whole: f64 = parts.iter().sum();
-    parts.map(|part| if whole > 0.0 { part / whole } else { 0.0 })
+/// A cell that may be unknown.
+fn known(value: Option<impl ToString>) -> String {
+    value.map_or_else(|| "?".to_owned(), |value| value.to_string())
 }
 
 fn factor(impact: Option<ImpactFactor>) -> String {
-    match impact {
-        None => "?".to_owned(),
-        Some(impact) if impact.factor.is_finite() => format!("{:.2}", impact.factor),
-        Some(_) => "infinite".to_owned(),
-    }
+    known(impact.map(|ImpactFactor { factor, .. }| {
+        if factor.is_finite() { format!("{factor:.2}") } else { "infinite".to_owned() }
+    }))
 }
 
 fn time(time: Duration) -> String {
     quantity::value(time.as_secs_f64() * 1e9, Unit::Nanoseconds)
 }
 
-fn optimum(optimum: Option<Optimum>) -> String {
+fn optimum(optimum: Optimum) -> String {
     match optimum {
-        None => "?".to_owned(),
-        Some(Optimum::About(number)) if number < 99.5 => format!("{number:.1}"),
-        Some(Optimum::About(number)) => format!("{number:.0}"),
-        Some(Optimum::Unlimited) => "many".to_owned(),
-        Some(Optimum::Indifferent) => "any".to_owned(),
+        Optimum::About(number) if number < 99.5 => format!("{number:.1}"),
+        Optimum::About(number) => format!("{number:.0}"),
+        Optimum::Unlimited => "many".to_owned(),
+        Optimum::Indifferent => "any".to_owned(),
     }
 }

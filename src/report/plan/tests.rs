@@ -7,6 +7,7 @@ use crate::{
     error::{Error, Exit},
     model::Metric,
     report::{
+        Report,
         show::ImpactFactors,
         style,
         testing::{HOSTILE, assert_harmless, assert_keeps, benchmark, target, version},
@@ -59,7 +60,7 @@ fn planned(id: &str, layout: f64, start: f64, noise: f64) -> PlannedBenchmark {
         start: Duration::from_millis(20),
         measurement: Duration::from_millis(5),
     };
-    PlannedBenchmark::new(found, costs, expected, &criteria)
+    PlannedBenchmark::new(found, costs, expected, criteria)
 }
 
 fn report(id: &str, half_width: Option<f64>) -> PlanReport {
@@ -74,10 +75,8 @@ fn report(id: &str, half_width: Option<f64>) -> PlanReport {
         Criteria::default(),
         (half_width, Mode::Interleaved),
         benchmarks,
-        Unknown {
-            benchmarks: vec![(benchmark("broken"), "it crashed".to_owned())],
-            targets: vec![FailedTarget { target: target("other"), error: failed }],
-        },
+        vec![UnknownBenchmark { benchmark: benchmark("broken"), reason: "it crashed".to_owned() }],
+        vec![FailedTarget { target: target("other"), error: failed }],
     )
 }
 
@@ -109,27 +108,25 @@ fn plan_report_is_harmless_and_keeps_its_schema() {
 
 #[test]
 fn toml_has_a_table_for_individual_builds() {
-    let mut report = report("a.b\"c", None);
-    report.suggestion = Suggestion {
+    let suggestion = Suggestion {
         builds: Some(10),
         executions: Some(1),
-        individual: vec![(2, 40)],
+        individual: vec![IndividualBuilds { benchmark: benchmark("a.b\"c"), builds: 40 }],
         ..Suggestion::default()
     };
     let expected = "[experiment]\nbuilds = 10\nexecutions = 1\n\n[[benchmark]]\n\
                     filter = \"^a\\\\.b\\\"c$\"\npackage = \"parser\"\nbench = \"work\"\nbuilds = 40\n";
-    assert_eq!(report.toml(), expected);
+    assert_eq!(suggestion.lines(Mode::Interleaved), expected);
     let parsed: ::toml::Table = ::toml::from_str(expected).unwrap();
     assert_eq!(parsed["benchmark"][0]["filter"].as_str(), Some("^a\\.b\"c$"));
 }
 
 #[test]
 fn measurements_are_suggested_for_sequential_mode_only() {
-    let mut report = report("sort", None);
-    report.suggestion.measurements = Some(7);
-    assert!(report.toml().contains("\n# measurements = 7  # only for mode"));
-    report.compared = Mode::Sequential;
-    assert!(report.toml().contains("\nmeasurements = 7\n"));
+    let suggestion = Suggestion { measurements: Some(7), ..report("sort", None).suggestion };
+    let lines = suggestion.lines(Mode::Interleaved);
+    assert!(lines.contains("\n# measurements = 7  # only for mode"), "{lines}");
+    assert!(suggestion.lines(Mode::Sequential).contains("\nmeasurements = 7\n"));
 }
 
 #[test]
@@ -143,8 +140,19 @@ fn costs_of_builds_fall_with_sharing() {
 #[test]
 fn builds_grow_with_the_square_of_the_precision() {
     let one = planned("a", 0.01, 0.0, 0.0);
-    let builds = |width| one.builds_for(Some(width), 1);
+    let power = one.power.unwrap().at_executions(1).unwrap();
+    let builds = |width| one.builds_for(&power, Some(width));
     let (wide, narrow) = (builds(0.01).unwrap(), builds(0.005).unwrap());
     assert!(narrow > 3 * wide && narrow < 5 * wide, "{wide} {narrow}");
     assert_eq!(builds(1e-6), None);
+}
+
+#[test]
+fn quantile_is_one_of_the_numbers() {
+    let of = |numbers: &[usize], share| quantile(numbers.iter().copied(), share);
+    assert_eq!(of(&[7, 1, 3], 0.5), Some(3));
+    assert_eq!(of(&[4, 1], 0.5), Some(1));
+    assert_eq!(of(&[], 0.5), None);
+    assert_eq!(of(&[5, 6, 20, 80], MOST_BENCHMARKS), Some(20));
+    assert_eq!(of(&[5], MOST_BENCHMARKS), Some(5));
 }

@@ -2,105 +2,99 @@
 //! noise.
 
 mod document;
-pub(super) mod json;
-mod tables;
-mod words;
 
 use std::{rc::Rc, time::Duration};
 
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
+
 use super::{
     Report,
+    compare::WarningFields,
+    date,
     document::{Document, Medium},
+    json as of_json,
 };
 use crate::{
     compare::Warning,
     error::{Exit, Result},
     model::{BenchTarget, Benchmark, FailedTarget, Machine, Mode, SampleSizes, Version},
     shell::CommandLine,
-    stats::{Criteria, Proportion},
+    stats::Criteria,
     verdict::fitness::Fitness,
 };
 
-/// The confidence of the intervals of rates.
-pub const CONFIDENCE: f64 = 0.95;
-
 /// The evaluation of a machine by comparisons of a version with itself.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct SelftestReport {
-    /// The version compared with itself.
+    /// The version that was compared with itself.
     pub version: Version,
     /// The machine that measured.
     pub machine: Machine,
     /// The criteria of the verdicts.
     pub criteria: Criteria,
-    /// The number of times that everything was compared.
+    /// The number of comparisons in each mode.
     pub repetitions: usize,
     /// The benchmarks that were measured.
     pub benchmarks: Vec<Benchmark>,
-    /// Benchmarks that were not measured, because they execute something for which the compiler
-    /// generates different code in the two versions.
+    /// Benchmarks that were not measured, because the compiler generates different code for
+    /// something that they execute in the two versions.
     pub left_out: Vec<Benchmark>,
-    /// Bench targets that are the same programs in both versions.
+    /// Bench targets that are the same programs in both versions, because the linker removes the
+    /// function in which they differ.
     pub same_programs: Vec<BenchTarget>,
+    /// Reasons why the results are less certain.
+    #[serde(serialize_with = "as_fields")]
+    #[schemars(with = "Vec<WarningFields>")]
+    pub warnings: Vec<Warning>,
     /// The results by mode; the first is the mode that `compare` uses.
     pub modes: Vec<ModeResult>,
-    /// The results of Criterion.rs on the same code, if requested.
-    pub criterion: Option<CriterionResult>,
-    /// Reasons why the results are less certain.
-    pub warnings: Vec<Warning>,
     /// Bench targets whose benchmarks could not be listed.
     pub failed_targets: Vec<FailedTarget>,
     /// Writes the suggested commands.
+    #[serde(skip)]
     pub command_line: Rc<dyn CommandLine>,
 }
 
-/// The results of one mode.
-#[derive(Clone, Debug, PartialEq)]
+/// The results of one mode of measuring.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ModeResult {
     /// The mode of the executions.
     pub mode: Mode,
     /// The sample sizes of each comparison, for benchmarks without their own.
     pub sample_sizes: SampleSizes,
-    /// The duration of linking and measuring.
+    /// The duration, linking included.
+    #[serde(rename = "duration_seconds", serialize_with = "date::seconds")]
+    #[schemars(with = "f64", range(min = 0))]
     pub duration: Duration,
     /// The evaluation of the machine in this mode.
+    #[serde(flatten)]
     pub fitness: Fitness,
 }
 
-/// The results of Criterion.rs on unchanged code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CriterionResult {
-    /// The benchmarks, in all repetitions, that it reported as changed.
-    pub changed: Proportion,
-    /// The number reported as regressed.
-    pub regressed: usize,
-    /// The number reported as improved.
-    pub improved: usize,
-    /// The duration of its runs.
-    pub duration: Duration,
+/// Comparisons of a version with itself.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct View<'r> {
+    /// The version of rbench.
+    rbench: &'static str,
+    /// True if the first mode is fit. The exit code is 1 if not.
+    fit: bool,
+    #[serde(flatten)]
+    report: &'r SelftestReport,
+}
+
+fn as_fields<S: Serializer>(warnings: &[Warning], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_seq(warnings.iter().map(WarningFields::from))
 }
 
 impl SelftestReport {
-    /// The mode that most numbers are of, if there are several.
-    fn first_mode_text(&self) -> String {
-        match self.modes.as_slice() {
-            [first, _, ..] => format!(", {}", name_of(first.mode)),
-            _ => String::new(),
-        }
+    fn is_fit(&self) -> bool {
+        self.modes.first().is_some_and(|first| first.fitness.fit)
     }
 
     /// The exit code: a regression if the first mode is not fit.
     pub fn exit(&self) -> Exit {
-        let is_fit = self.modes.first().is_some_and(|first| first.fitness.is_fit());
-        if is_fit { Exit::Success } else { Exit::Regression }
-    }
-}
-
-impl ModeResult {
-    /// The share of rows reported as changed.
-    pub const fn reported(&self) -> Proportion {
-        let Fitness { regressed, improved, rows, .. } = &self.fitness;
-        Proportion { count: *regressed + *improved, of: *rows }
+        if self.is_fit() { Exit::Success } else { Exit::Regression }
     }
 }
 
@@ -118,7 +112,8 @@ impl Report for SelftestReport {
     }
 
     fn json(&self) -> Result<String> {
-        self.write_json()
+        let (rbench, fit) = (env!("CARGO_PKG_VERSION"), self.is_fit());
+        of_json::document(&View { rbench, fit, report: self })
     }
 }
 

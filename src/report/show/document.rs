@@ -3,22 +3,24 @@
 use super::{ImpactFactors, ShowReport, ShownBenchmark, ShownBuild, ShownExperiment};
 use crate::{
     diagnosis::Hint,
+    error::Result,
     model::{Metric, SkipReason, Stage, Unit, Version, settings_words},
     report::{
-        date,
-        document::{Block, Document, Text},
+        Report, date,
+        document::{Block, Document, Medium, Text},
+        json,
         names::{Names, metric_name},
         quantity::{self, p_value, value},
-        shares::{self, Shares},
+        shares,
         style::Role,
         table::{Cell, Column, Table},
     },
-    stats::{Components, Summary, impact::ImpactFactor},
+    stats::{Summary, impact::ImpactFactor},
     verdict::VerdictKind,
 };
 
-impl ShowReport {
-    pub(super) fn write_document(&self) -> Document {
+impl Report for ShowReport {
+    fn document(&self, _medium: Medium) -> Document {
         let mut document = Document::new("show").titled(self.version.to_string());
         document.lead = Text::from(&*self.version.summary);
         let time = self.version.time.filter(|_| !self.version.dirty);
@@ -39,6 +41,12 @@ impl ShowReport {
         document
     }
 
+    fn json(&self) -> Result<String> {
+        json::document(self)
+    }
+}
+
+impl ShowReport {
     fn experiments_table(&self) -> Table {
         let mut table = Table::new([
             Column::right("experiment"),
@@ -121,14 +129,13 @@ impl ShowReport {
                 table.row(cells);
                 continue;
             };
-            let components = Components::estimate(summary);
-            let p = components.layout.map_or(String::new(), |test| p_value(test.p));
+            let p = shown.value.layout_test.map_or(String::new(), |test| p_value(test.p));
             table.row([
                 name,
                 Cell::from(metric_name(Some(summary.metric()))),
                 Cell::from(quantity::estimate(summary, self.criteria.confidence)),
                 Cell::from(shown.throughput_text(summary)),
-                Cell::from(shares::text(Shares::version_shares(summary))),
+                Cell::from(shares::text(shown.value.variance)),
                 Cell::from(p),
                 Cell::from(shown.peak_memory.map_or(String::new(), quantity::bytes)),
                 number,
@@ -207,10 +214,9 @@ impl ShowReport {
         if !throughput.is_empty() {
             lines.push(Text::from(format!("throughput: {throughput}")));
         }
-        let components = Components::estimate(summary);
-        let shares = shares::text(Shares::version_shares(summary));
+        let shares = shares::text(shown.value.variance);
         lines.push(Text::from(format!("variance of builds/executions: {shares}")));
-        if let Some(test) = components.layout {
+        if let Some(test) = shown.value.layout_test {
             let f =
                 if test.f.is_finite() { format!("{:.2}", test.f) } else { "infinite".to_owned() };
             lines.push(Text::from(format!("layout effect: F {f}, {}", p_value(test.p))));

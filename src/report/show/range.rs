@@ -5,7 +5,7 @@ use std::rc::Rc;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{ShowReport, ShownBenchmark, json::Shown};
+use super::{ShowReport, ShownBenchmark};
 use crate::{
     compare::Outcome,
     error::Result,
@@ -15,7 +15,7 @@ use crate::{
         compare::{self, ComparisonReport},
         document::{Block, Document, Medium, Text},
         escape::escape_untrusted,
-        json::{Change, document},
+        json::{self, Change},
         names::{Names, metric_name},
         quantity::{changed_within, count},
         style::Role,
@@ -27,31 +27,71 @@ use crate::{
 };
 
 /// The measured versions of a range.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RangeReport {
-    /// The versions, in the order in which they were measured.
+    /// The newest first.
     pub versions: Vec<ShowReport>,
-    /// The criteria of the verdicts.
-    pub criteria: Criteria,
     /// The comparisons of pairs of versions, in the order in which they were made.
     pub comparisons: Vec<RangeComparison>,
+    /// The criteria of the verdicts.
+    #[serde(skip)]
+    pub criteria: Criteria,
     /// Writes the suggested commands.
+    #[serde(skip)]
     pub command_line: Rc<dyn CommandLine>,
 }
 
 /// The comparison of two versions of a range.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RangeComparison {
-    /// The older one and the newer one.
-    pub versions: [Version; 2],
+    /// The older version.
+    pub base: Version,
+    /// The newer version.
+    pub head: Version,
+    /// By both stages.
+    changes: Vec<ChangedBenchmark>,
+    /// The number of inconclusive verdicts.
+    inconclusive: usize,
     /// The verdicts on the measured benchmarks.
-    pub rows: Vec<DecidedRow>,
+    #[serde(skip)]
+    rows: Vec<DecidedRow>,
+}
+
+/// A benchmark that costs more or less in the head.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+struct ChangedBenchmark {
+    #[serde(flatten)]
+    benchmark: Benchmark,
+    /// null if the verdict is about the benchmark as a whole.
+    metric: Option<String>,
+    verdict: VerdictKind,
+    change: Option<Change>,
 }
 
 impl RangeComparison {
-    /// The rows with a change.
-    pub fn changes(&self) -> impl Iterator<Item = &DecidedRow> {
-        self.rows.iter().filter(|row| VerdictKind::new(&row.verdict).is_change())
+    /// The comparison of a base and a head, with its verdicts.
+    pub fn new([base, head]: [Version; 2], rows: Vec<DecidedRow>) -> Self {
+        let changed = rows.iter().filter(|row| VerdictKind::new(&row.verdict).is_change());
+        let change = |row: &DecidedRow| ChangedBenchmark {
+            benchmark: row.benchmark.clone(),
+            metric: row.metric.as_ref().map(|metric| metric.name.clone()),
+            verdict: VerdictKind::new(&row.verdict),
+            change: Change::new(row),
+        };
+        let is_inconclusive =
+            |row: &&DecidedRow| VerdictKind::new(&row.verdict) == VerdictKind::Inconclusive;
+        Self {
+            base,
+            head,
+            changes: changed.map(change).collect(),
+            inconclusive: rows.iter().filter(is_inconclusive).count(),
+            rows,
+        }
+    }
+
+    /// True if any benchmark changed.
+    pub fn has_changes(&self) -> bool {
+        !self.changes.is_empty()
     }
 
     /// True if any benchmark was measured.
@@ -60,32 +100,28 @@ impl RangeComparison {
             |row: &DecidedRow| !matches!(row.verdict, Verdict::Unaffected | Verdict::Identical);
         self.rows.iter().any(is_measured)
     }
-
-    /// The number of rows without a conclusive verdict.
-    fn inconclusive(&self) -> usize {
-        let is_inconclusive =
-            |row: &&DecidedRow| VerdictKind::new(&row.verdict) == VerdictKind::Inconclusive;
-        self.rows.iter().filter(is_inconclusive).count()
-    }
 }
 
 impl RangeReport {
     /// The changes, by pair of versions.
     fn changes(&self) -> Vec<Text> {
-        let rows = || self.comparisons.iter().flat_map(RangeComparison::changes);
-        let names = Names::new(rows().map(|row| &row.benchmark));
+        let changes = self.comparisons.iter().flat_map(|one| &one.changes);
+        let names = Names::new(changes.map(|change| &change.benchmark));
         let mut texts = Vec::new();
         for comparison in &self.comparisons {
-            let [base, head] = comparison.versions.each_ref().map(Version::short);
-            for row in comparison.changes() {
+            let pair = format!("{}..{}: ", comparison.base.short(), comparison.head.short());
+            for row in &comparison.rows {
                 let kind = VerdictKind::new(&row.verdict);
+                if !kind.is_change() {
+                    continue;
+                }
                 let size = row.decisive().map_or_else(String::new, |stage| {
                     let change = &stage.assessment.change;
                     format!(" {}", changed_within(change.estimate, change.low, change.high))
                 });
                 let name = names.name(&row.benchmark);
                 let name = format!("{name} {}", metric_name(row.metric.as_ref()));
-                let text = Text::from(format!("{base}..{head}: ")).name(name.trim_end());
+                let text = Text::from(&*pair).name(name.trim_end());
                 texts.push(text.then(" ").styled(kind.role(), kind.name()).then(size));
             }
         }
@@ -93,7 +129,7 @@ impl RangeReport {
             let of = count(self.comparisons.len(), "comparison");
             texts.push(Text::from(format!("no change was found in {of}")));
         }
-        let inconclusive: usize = self.comparisons.iter().map(RangeComparison::inconclusive).sum();
+        let inconclusive: usize = self.comparisons.iter().map(|one| one.inconclusive).sum();
         if inconclusive > 0 {
             texts.push(Text::from(format!("inconclusive: {}", count(inconclusive, "verdict"))));
         }
@@ -111,9 +147,9 @@ impl Report for RangeReport {
             Column::left("subject").shortened().dropped(0),
         ]);
         for ShowReport { version, benchmarks, .. } in &self.versions {
-            let ids = |failed: bool| {
+            let number = |failed: bool| {
                 let is_meant = move |shown: &&ShownBenchmark| {
-                    super::has_failed(shown) == failed
+                    shown.has_failed() == failed
                         && shown.skipped.is_none()
                         && shown.unmeasured.is_none()
                 };
@@ -122,14 +158,11 @@ impl Report for RangeReport {
                 ids.dedup();
                 ids.len()
             };
-            let failed = match ids(true) {
-                0 => String::new(),
-                failed => failed.to_string(),
-            };
+            let failed = Some(number(true)).filter(|failed| *failed > 0);
             table.row([
                 Cell::from(version.short()),
-                Cell::from(ids(false).to_string()),
-                Cell::styled(Role::Doubtful, failed),
+                Cell::from(number(false).to_string()),
+                Cell::styled(Role::Doubtful, failed.map_or_else(String::new, |of| of.to_string())),
                 Cell::from(&version.summary),
             ]);
         }
@@ -147,11 +180,11 @@ impl Report for RangeReport {
 
     fn html(&self) -> Result<String> {
         let part = |(number, comparison): (usize, &RangeComparison)| {
-            let [base, head] = comparison.versions.clone();
+            let RangeComparison { base, head, rows, .. } = comparison;
             let title = format!("{}..{} {}", base.short(), head.short(), head.summary);
+            let mut outcome = Outcome::new([base.clone(), head.clone()], self.criteria);
+            outcome.rows.clone_from(rows);
             let command_line = self.command_line.clone();
-            let mut outcome = Outcome::new([base, head], self.criteria);
-            outcome.rows.clone_from(&comparison.rows);
             let report = ComparisonReport::new(outcome, ExitPolicy::default(), command_line);
             report.section_html(number, &escape_untrusted(title.trim()))
         };
@@ -162,58 +195,6 @@ impl Report for RangeReport {
     }
 
     fn json(&self) -> Result<String> {
-        document(&Range {
-            versions: self.versions.iter().map(ShowReport::fields).collect(),
-            comparisons: self.comparisons.iter().map(ComparisonFields::from).collect(),
-        })
-    }
-}
-
-/// The versions of a range.
-#[derive(Serialize, JsonSchema)]
-pub(in crate::report) struct Range<'r> {
-    /// The newest first.
-    versions: Vec<Shown<'r>>,
-    /// In the order in which they were made.
-    comparisons: Vec<ComparisonFields<'r>>,
-}
-
-/// The comparison of two versions.
-#[derive(Serialize, JsonSchema)]
-struct ComparisonFields<'r> {
-    base: &'r Version,
-    head: &'r Version,
-    /// By both stages.
-    changes: Vec<ChangedFields<'r>>,
-    /// The number of inconclusive verdicts.
-    inconclusive: usize,
-}
-
-/// A benchmark that costs more or less in the head.
-#[derive(Serialize, JsonSchema)]
-struct ChangedFields<'r> {
-    #[serde(flatten)]
-    id: &'r Benchmark,
-    /// null if the verdict is about the benchmark as a whole.
-    metric: Option<&'r str>,
-    verdict: VerdictKind,
-    change: Option<Change>,
-}
-
-impl<'r> From<&'r RangeComparison> for ComparisonFields<'r> {
-    fn from(comparison: &'r RangeComparison) -> Self {
-        let [base, head] = comparison.versions.each_ref();
-        let changed = |row: &'r DecidedRow| ChangedFields {
-            id: (&row.benchmark).into(),
-            metric: row.metric.as_ref().map(|metric| metric.name.as_str()),
-            verdict: VerdictKind::new(&row.verdict),
-            change: Change::new(row),
-        };
-        Self {
-            base,
-            head,
-            changes: comparison.changes().map(changed).collect(),
-            inconclusive: comparison.inconclusive(),
-        }
+        json::document(self)
     }
 }

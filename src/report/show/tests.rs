@@ -4,14 +4,14 @@ use super::*;
 use crate::{
     model::{InterleavingUnavailable, Metric, Mode},
     report::{
-        style,
+        Report, style,
         testing::{
             HOSTILE, assert_harmless, assert_keeps, benchmark, decided_row, given, inconclusive,
             machine, memory, summary, version,
         },
     },
     stats::Estimator,
-    verdict::Repetition,
+    verdict::{DecidedRow, Repetition},
 };
 
 fn time(seconds: u64) -> SystemTime {
@@ -41,20 +41,13 @@ fn experiment(identity: &str) -> ShownExperiment {
 
 fn shown(id: &str, metric: Metric, value: f64) -> ShownBenchmark {
     let reason = Some(InterleavingUnavailable::NoClock);
+    let interleaving = Interleaving { mode: Mode::Sequential, unavailable: reason };
+    let summary = summary(metric, value, 0.05, 0.01, 0);
+    let shown = ShownBenchmark::new(&benchmark(id), 0, Stage::First);
     ShownBenchmark {
-        interleaving: Some(Interleaving { mode: Mode::Sequential, unavailable: reason }),
-        benchmark: benchmark(id),
-        experiment: 0,
-        stage: Stage::First,
-        summary: Some(summary(metric, value, 0.05, 0.01, 0)),
-        failures: Vec::new(),
-        skipped: None,
-        unmeasured: None,
         throughput: vec![Throughput::Bytes(4096)],
         peak_memory: Some(3 << 20),
-        impact: ImpactFactors::default(),
-        hints: Vec::new(),
-        builds: Vec::new(),
+        ..shown.with_value(summary, Some(interleaving), &Criteria::default())
     }
 }
 
@@ -76,6 +69,7 @@ fn build(seed: u32, stage: Stage, value: f64) -> ShownBuild {
 fn report(detailed: bool) -> ShowReport {
     let failed = ShownBenchmark {
         experiment: 1,
+        value: ShownValue::default(),
         summary: None,
         failures: vec!["cannot execute `broken`\n  it ended with exit status: 101".to_owned()],
         throughput: Vec::new(),
@@ -180,19 +174,20 @@ fn range_has_a_line_for_each_version() {
 #[test]
 fn range_lists_changes_by_pair_of_versions() {
     let compared =
-        |rows| RangeComparison { versions: [version("HEAD~1", 'c'), version("HEAD", 'b')], rows };
+        |rows| RangeComparison::new([version("HEAD~1", 'c'), version("HEAD", 'b')], rows);
     let slower = decided_row("parse", 100.0, &[1.05, 1.05], 0.001, 0.001);
     let same = decided_row("write", 100.0, &[1.0, 1.0], 0.001, 0.001);
     let unclear = inconclusive("read", Repetition::Builds, 20, 0.05);
     let mut report = range(vec![report(false)]);
     report.comparisons = vec![compared(vec![same.clone()])];
     assert!(report.text(80).contains("\n\nno change was found in 1 comparison\n\n"));
-    report.comparisons.push(compared(vec![slower, same, unclear]));
+    report.comparisons.push(compared(vec![slower.clone(), same, unclear]));
     let text = style::plain(&report.text(80));
     assert!(text.contains("\n\nccccccc..bbbbbbb: parse regressed +5.00 % ("), "{text}");
     assert!(text.contains("\ninconclusive: 1 verdict\n"), "{text}");
     assert_keeps("run-range", &report);
-    report.comparisons[1].rows[0].benchmark = benchmark(HOSTILE);
+    let hostile = DecidedRow { benchmark: benchmark(HOSTILE), ..slower };
+    report.comparisons.push(compared(vec![hostile]));
     assert_harmless(&report);
 }
 
@@ -221,6 +216,7 @@ fn untrusted_texts_are_harmless() {
         let metric = Metric { name: hostile(), ..memory() };
         report.benchmarks.push(shown(HOSTILE, metric, 1.0));
         report.benchmarks.push(ShownBenchmark {
+            value: ShownValue::default(),
             summary: None,
             failures: vec![hostile()],
             ..shown(HOSTILE, Metric::wall(), 1.0)

@@ -3,7 +3,10 @@
 
 mod observed;
 
-use std::collections::BTreeMap;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::SystemTime,
+};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -17,9 +20,10 @@ use crate::{
             smallest_detectable,
         },
     },
+    verdict::VerdictKind,
 };
 
-pub use observed::{FirstStage, Observed, Pair, Reported};
+pub use observed::{FirstStage, Observed, Pair};
 
 /// The numbers of builds for which the smallest detectable change is reported.
 pub const BUILDS: [usize; 3] = [5, 10, 20];
@@ -28,55 +32,82 @@ pub const BUILDS: [usize; 3] = [5, 10, 20];
 /// dominate the autocorrelation.
 const CUT: f64 = 5.0;
 
-/// The evaluation of repeated A/A comparisons that were all measured in one mode.
-#[derive(Clone, Debug, PartialEq)]
+/// The evaluation of repeated A/A comparisons that were all measured in one mode. A row is a
+/// benchmark in a repetition, in its first metric.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Fitness {
+    /// True if verdicts of this machine can be trusted: no finding speaks against them.
+    pub fit: bool,
+    /// The most important first.
+    pub findings: Vec<Finding>,
     /// The number of times that everything was compared.
+    #[serde(skip)]
     pub repetitions: usize,
-    /// The number of decided rows: one for each benchmark and repetition.
+    /// The number of rows with a verdict.
     pub rows: usize,
-    /// The number of these rows that were measured interleaved.
+    /// The number of rows measured interleaved.
+    #[serde(rename = "rows_interleaved")]
     pub interleaved: usize,
-    /// The number of rows without a decision: the benchmark failed, or skipped itself.
+    /// The number of rows that failed or skipped themselves.
+    #[serde(rename = "rows_not_judged")]
     pub unjudged: usize,
-    /// The share of rows that the first stage flagged.
-    pub flagged: Proportion,
-    /// The false-positive rate that the criteria allow the first stage.
+    /// The rate at which the first stage may flag unchanged benchmarks.
+    #[schemars(range(min = 0, max = 1))]
     pub target_error_rate: f64,
-    /// The number of rows reported as regressed.
+    /// Rows that the first stage flagged: false positives.
+    pub flagged: Proportion,
+    /// The number of rows reported as regressed, by mistake.
     pub regressed: usize,
-    /// The number of rows reported as improved.
+    /// The number of rows reported as improved, by mistake.
     pub improved: usize,
-    /// The number of comparisons with any row reported as regressed.
+    /// The number of repetitions with any row reported as regressed.
+    #[serde(rename = "comparisons_with_regressions")]
     pub with_regressions: usize,
-    /// The number of comparisons with any row reported as improved.
+    /// The number of repetitions with any row reported as improved.
+    #[serde(rename = "comparisons_with_improvements")]
     pub with_improvements: usize,
-    /// The share of rows reported as unchanged.
+    /// Rows shown to be unchanged.
     pub unchanged: Proportion,
     /// The test that the p values of the first stage are uniform.
+    #[serde(rename = "p_values")]
     pub uniformity: Option<Uniformity>,
-    /// The difference between first and second executions.
+    /// The difference between first and second executions of a pair.
     pub order: Option<PositionEffect>,
     /// The correlation of consecutive pairs of executions.
     pub autocorrelation: Option<Autocorrelation>,
-    /// The share of pairs of executions far from the median of their benchmark.
+    /// Pairs of executions beyond 5 median absolute deviations from the median of their benchmark;
+    /// 0.07 % if they were normal.
+    #[serde(rename = "far_pairs")]
     pub far: Proportion,
     /// The noise floor of each benchmark.
+    #[serde(rename = "noise_floors")]
     pub floors: Vec<Floor>,
 }
 
 /// The noise floor of a benchmark.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Floor {
     /// The benchmark measured.
+    #[serde(flatten)]
     pub benchmark: Benchmark,
     /// The standard deviation of the difference of a pair of builds, on the log scale: 0.01 is 1 %.
+    #[schemars(range(min = 0))]
     pub deviation: f64,
-    /// The smallest relative changes that these numbers of [builds](BUILDS) flag with a power of 80
-    /// %.
-    pub detectable: [f64; 3],
-    /// The smallest relative change of interest.
+    /// The smallest change of interest in this benchmark.
+    #[schemars(range(min = 0))]
     pub min_effect: f64,
+    /// The smallest detectable change for each number of [builds](BUILDS).
+    pub detectable: [Detectable; 3],
+}
+
+/// The smallest relative change that a number of builds flags with a power of 80 %.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Detectable {
+    /// The number of pairs of builds.
+    pub builds: usize,
+    /// The relative change: 0.01 is 1 %.
+    #[schemars(range(min = 0))]
+    pub change: f64,
 }
 
 impl Fitness {
@@ -84,31 +115,40 @@ impl Fitness {
     pub fn evaluate(rows: &[Observed], repetitions: usize, target_rate: f64) -> Self {
         let decided: Vec<(&Observed, &FirstStage)> =
             rows.iter().filter_map(|row| Some((row, row.first.as_ref()?))).collect();
-        let count = |what| rows.iter().filter(|row| row.reported == what).count();
+        let reported = |what| rows.iter().filter(move |row| row.reported == what);
+        let comparisons_with =
+            |what| reported(what).map(|row| row.repetition).collect::<BTreeSet<usize>>().len();
         let p_values: Vec<f64> = decided.iter().map(|(_, first)| first.p).collect();
-        let pairs = || decided.iter().flat_map(|(_, first)| &first.pairs);
+        let pairs = by_benchmark(&decided);
+        let all_pairs =
+            pairs.iter().flatten().map(|(_, pair)| (pair.log_ratio, pair.is_head_second));
         let is_interleaved =
             |(_, first): &&(&Observed, &FirstStage)| first.mode == Mode::Interleaved;
-        Self {
+        let mut fitness = Self {
+            fit: false,
+            findings: Vec::new(),
             repetitions,
             rows: decided.len(),
             interleaved: decided.iter().filter(is_interleaved).count(),
             unjudged: rows.len() - decided.len(),
             flagged: Proportion::count(&decided, |(_, first)| first.is_flagged),
             target_error_rate: target_rate,
-            regressed: count(Reported::Regressed),
-            improved: count(Reported::Improved),
-            with_regressions: comparisons_with(Reported::Regressed, rows, repetitions),
-            with_improvements: comparisons_with(Reported::Improved, rows, repetitions),
-            unchanged: Proportion::count(&decided, |(row, _)| row.reported == Reported::Unchanged),
+            regressed: reported(VerdictKind::Regressed).count(),
+            improved: reported(VerdictKind::Improved).count(),
+            with_regressions: comparisons_with(VerdictKind::Regressed),
+            with_improvements: comparisons_with(VerdictKind::Improved),
+            unchanged: Proportion::count(&decided, |(row, _)| {
+                row.reported == VerdictKind::Unchanged
+            }),
             uniformity: Uniformity::test(&p_values),
-            order: PositionEffect::estimate(
-                pairs().map(|pair| (pair.log_ratio, pair.is_head_second)),
-            ),
-            autocorrelation: autocorrelation_in_time(&decided),
-            far: far_from_median(&by_benchmark(&decided).into_values().collect::<Vec<_>>()),
+            order: PositionEffect::estimate(all_pairs),
+            autocorrelation: autocorrelation_in_time(&pairs),
+            far: far_from_median(&pairs.iter().map(|of| log_ratios(of)).collect::<Vec<_>>()),
             floors: floors(&decided, target_rate),
-        }
+        };
+        fitness.findings = fitness.findings();
+        fitness.fit = !fitness.findings.iter().any(|finding| finding.is_against());
+        fitness
     }
 
     /// The share of misleading reports: each comparison can report a false regression and a false
@@ -120,48 +160,60 @@ impl Fitness {
 
     /// The number of benchmarks for which this many builds detect a change of the size of interest.
     pub fn sharp_with(&self, builds: usize) -> usize {
-        let index = BUILDS.iter().position(|one| *one == builds);
-        let is_sharp =
-            |floor: &&Floor| index.is_some_and(|index| floor.detectable[index] <= floor.min_effect);
+        let is_sharp = |floor: &&Floor| {
+            let mut detectable = floor.detectable.iter();
+            detectable.any(|one| one.builds == builds && one.change <= floor.min_effect)
+        };
         self.floors.iter().filter(is_sharp).count()
     }
-}
 
-/// The number of comparisons in which any row has this report.
-fn comparisons_with(what: Reported, rows: &[Observed], repetitions: usize) -> usize {
-    let is_in = |repetition: &usize| {
-        rows.iter().any(|row| row.repetition == *repetition && row.reported == what)
-    };
-    (0..repetitions).filter(is_in).count()
-}
-
-/// The log ratios of all pairs of executions, by benchmark.
-fn by_benchmark<'r>(
-    decided: &[(&'r Observed, &'r FirstStage)],
-) -> BTreeMap<&'r Benchmark, Vec<f64>> {
-    let mut ratios: BTreeMap<&Benchmark, Vec<f64>> = BTreeMap::new();
-    for (row, first) in decided {
-        let of_row = first.pairs.iter().map(|pair| pair.log_ratio);
-        ratios.entry(&row.benchmark).or_default().extend(of_row);
+    /// The most important first.
+    fn findings(&self) -> Vec<Finding> {
+        if self.rows == 0 {
+            return vec![Finding::Nothing];
+        }
+        let small = |uniformity: Uniformity| uniformity.p_of_small_ones() < LEVEL;
+        let unchanged = self.unchanged.share().unwrap_or(0.0);
+        // 1.96 standard errors are 5 %, and 2.58 are 1 %.
+        let alike =
+            |serial: Autocorrelation| serial.correlation.abs() > serial.by_chance * 2.58 / 1.96;
+        [
+            (self.flagged.at_least(self.target_error_rate) < LEVEL, Finding::TooManyFlagged),
+            (self.misleading().at_least(MISLEADING) < LEVEL, Finding::TooManyReported),
+            (self.uniformity.is_some_and(small), Finding::SmallP),
+            (unchanged < 0.5, Finding::Noisy),
+            (self.order.is_some_and(|order| order.p < LEVEL), Finding::Order),
+            (self.autocorrelation.is_some_and(alike), Finding::Autocorrelation),
+        ]
+        .into_iter()
+        .filter_map(|(is_so, finding)| is_so.then_some(finding))
+        .collect()
     }
-    ratios
+}
+
+/// The pairs of executions of each benchmark, with their repetitions.
+fn by_benchmark<'r>(decided: &[(&'r Observed, &'r FirstStage)]) -> Vec<Vec<(usize, &'r Pair)>> {
+    let mut pairs: BTreeMap<&Benchmark, Vec<(usize, &Pair)>> = BTreeMap::new();
+    for (row, first) in decided {
+        let of_row = first.pairs.iter().map(|pair| (row.repetition, pair));
+        pairs.entry(&row.benchmark).or_default().extend(of_row);
+    }
+    pairs.into_values().collect()
+}
+
+fn log_ratios(pairs: &[(usize, &Pair)]) -> Vec<f64> {
+    pairs.iter().map(|(_, pair)| pair.log_ratio).collect()
 }
 
 /// The autocorrelation of the pairs of each repetition in order of time. Each pair is in units of
 /// its benchmark's noise, so that a noisy benchmark does not dominate.
-fn autocorrelation_in_time(decided: &[(&Observed, &FirstStage)]) -> Option<Autocorrelation> {
-    let mut repetitions: BTreeMap<usize, Vec<(std::time::SystemTime, f64)>> = BTreeMap::new();
-    let mut of_benchmark: BTreeMap<&Benchmark, Vec<(usize, &Pair)>> = BTreeMap::new();
-    for (row, first) in decided {
-        let pairs = first.pairs.iter().map(|pair| (row.repetition, pair));
-        of_benchmark.entry(&row.benchmark).or_default().extend(pairs);
-    }
-    for pairs in of_benchmark.into_values() {
-        let ratios: Vec<f64> = pairs.iter().map(|(_, pair)| pair.log_ratio).collect();
-        let Some(scaled) = scaled(&ratios) else { continue };
-        for ((repetition, pair), value) in pairs.into_iter().zip(scaled) {
+fn autocorrelation_in_time(benchmarks: &[Vec<(usize, &Pair)>]) -> Option<Autocorrelation> {
+    let mut repetitions: BTreeMap<usize, Vec<(SystemTime, f64)>> = BTreeMap::new();
+    for pairs in benchmarks {
+        let Some(scaled) = scaled(&log_ratios(pairs)) else { continue };
+        for ((repetition, pair), value) in pairs.iter().zip(scaled) {
             let entry = (pair.started, value.clamp(-CUT, CUT));
-            repetitions.entry(repetition).or_default().push(entry);
+            repetitions.entry(*repetition).or_default().push(entry);
         }
     }
     let sequences = repetitions.into_values().map(|mut sequence| {
@@ -186,8 +238,11 @@ fn floors(decided: &[(&Observed, &FirstStage)], rate: f64) -> Vec<Floor> {
         floors.push(Floor {
             benchmark: row.benchmark.clone(),
             deviation,
-            detectable: BUILDS.map(|builds| smallest_detectable(deviation, builds, rate)),
             min_effect: first.min_effect,
+            detectable: BUILDS.map(|builds| Detectable {
+                builds,
+                change: smallest_detectable(deviation, builds, rate),
+            }),
         });
     }
     floors
@@ -227,36 +282,6 @@ impl Finding {
     /// True if verdicts of this machine should not be trusted.
     pub const fn is_against(self) -> bool {
         matches!(self, Self::TooManyFlagged | Self::TooManyReported | Self::SmallP | Self::Nothing)
-    }
-}
-
-impl Fitness {
-    /// The findings, the most important first.
-    pub fn findings(&self) -> Vec<Finding> {
-        if self.rows == 0 {
-            return vec![Finding::Nothing];
-        }
-        let small = |uniformity: Uniformity| uniformity.p_of_small_ones() < LEVEL;
-        let unchanged = self.unchanged.share().unwrap_or(0.0);
-        // 1.96 standard errors are 5 %, and 2.58 are 1 %.
-        let alike =
-            |serial: Autocorrelation| serial.correlation.abs() > serial.by_chance() * 2.58 / 1.96;
-        [
-            (self.flagged.at_least(self.target_error_rate) < LEVEL, Finding::TooManyFlagged),
-            (self.misleading().at_least(MISLEADING) < LEVEL, Finding::TooManyReported),
-            (self.uniformity.is_some_and(small), Finding::SmallP),
-            (unchanged < 0.5, Finding::Noisy),
-            (self.order.is_some_and(|order| order.p() < LEVEL), Finding::Order),
-            (self.autocorrelation.is_some_and(alike), Finding::Autocorrelation),
-        ]
-        .into_iter()
-        .filter_map(|(is_so, finding)| is_so.then_some(finding))
-        .collect()
-    }
-
-    /// True if no finding speaks against verdicts of this machine.
-    pub fn is_fit(&self) -> bool {
-        !self.findings().into_iter().any(Finding::is_against)
     }
 }
 

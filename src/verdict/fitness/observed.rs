@@ -5,9 +5,8 @@ use std::{collections::HashMap, time::SystemTime};
 
 use crate::{
     model::{Benchmark, LayoutSeed, Mode, Stage},
-    stats::Verdict,
     store::StoredExecution,
-    verdict::{DecidedRow, DecidedStage},
+    verdict::{DecidedRow, DecidedStage, VerdictKind},
 };
 
 /// The outcome of one A/A comparison for one benchmark.
@@ -17,23 +16,10 @@ pub struct Observed {
     pub benchmark: Benchmark,
     /// The index of the repetition, from 0.
     pub repetition: usize,
-    /// The reported verdict, after both stages.
-    pub reported: Reported,
+    /// The verdict after both stages; a change is a false positive.
+    pub reported: VerdictKind,
     /// The measurements of the first stage; `None` if it had no values.
     pub first: Option<FirstStage>,
-}
-
-/// The verdict reported for a benchmark that did not change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reported {
-    /// Slower: a false positive.
-    Regressed,
-    /// Faster: a false positive.
-    Improved,
-    /// Unchanged.
-    Unchanged,
-    /// Neither a change nor its absence.
-    Neither,
 }
 
 /// The first stage of an A/A comparison of a benchmark.
@@ -88,12 +74,7 @@ impl Observed {
                 pairs: pairs(stage, executions, went_first),
             }
         });
-        let reported = match row.verdict {
-            Verdict::Regressed { .. } => Reported::Regressed,
-            Verdict::Improved { .. } => Reported::Improved,
-            Verdict::Unchanged { .. } => Reported::Unchanged,
-            _ => Reported::Neither,
-        };
+        let reported = VerdictKind::new(&row.verdict);
         Self { benchmark: row.benchmark.clone(), repetition, reported, first }
     }
 }

@@ -16,11 +16,11 @@ struct Simulation {
     second: f64,
     /// The autocorrelation of consecutive pairs.
     memory: f64,
-    reported: Reported,
+    reported: VerdictKind,
 }
 
 const FIT: Simulation =
-    Simulation { p: 1.0, noise: 0.01, second: 0.0, memory: 0.0, reported: Reported::Unchanged };
+    Simulation { p: 1.0, noise: 0.01, second: 0.0, memory: 0.0, reported: VerdictKind::Unchanged };
 
 fn rows(simulation: Simulation, repetitions: usize) -> Vec<Observed> {
     let mut random = Random::new(7);
@@ -62,8 +62,8 @@ fn fitness(simulation: Simulation) -> Fitness {
 #[test]
 fn fit_machine_has_no_findings() {
     let fitness = fitness(FIT);
-    assert_eq!(fitness.findings(), []);
-    assert!(fitness.is_fit());
+    assert_eq!(fitness.findings, []);
+    assert!(fitness.fit);
     assert_eq!((fitness.rows, fitness.interleaved, fitness.unjudged), (100, 100, 0));
     assert_eq!(fitness.misleading(), Proportion { count: 0, of: 40 });
     assert_eq!(fitness.floors.len(), 5);
@@ -73,34 +73,34 @@ fn fit_machine_has_no_findings() {
 #[test]
 fn too_many_small_p_values_are_unfit() {
     let fitness = fitness(Simulation { p: 0.3, ..FIT });
-    assert_eq!(fitness.findings(), [Finding::TooManyFlagged, Finding::SmallP]);
-    assert!(!fitness.is_fit());
+    assert_eq!(fitness.findings, [Finding::TooManyFlagged, Finding::SmallP]);
+    assert!(!fitness.fit);
 }
 
 #[test]
 fn too_many_false_reports_are_unfit() {
-    let fitness = fitness(Simulation { reported: Reported::Regressed, ..FIT });
+    let fitness = fitness(Simulation { reported: VerdictKind::Regressed, ..FIT });
     assert_eq!(fitness.regressed, 100);
     assert_eq!(fitness.misleading(), Proportion { count: 20, of: 40 });
-    assert_eq!(fitness.findings(), [Finding::TooManyReported, Finding::Noisy]);
+    assert_eq!(fitness.findings, [Finding::TooManyReported, Finding::Noisy]);
 }
 
 #[test]
 fn noisy_machine_is_still_fit() {
-    let fitness = fitness(Simulation { reported: Reported::Neither, noise: 0.1, ..FIT });
-    assert_eq!(fitness.findings(), [Finding::Noisy]);
-    assert!(fitness.is_fit());
+    let fitness = fitness(Simulation { reported: VerdictKind::Inconclusive, noise: 0.1, ..FIT });
+    assert_eq!(fitness.findings, [Finding::Noisy]);
+    assert!(fitness.fit);
     assert_eq!(fitness.sharp_with(20), 0);
 }
 
 #[test]
 fn order_effect_and_autocorrelation_are_harmless() {
     let order = fitness(Simulation { second: 0.01, ..FIT });
-    assert_eq!(order.findings(), [Finding::Order]);
+    assert_eq!(order.findings, [Finding::Order]);
     assert!((order.order.unwrap().mean - 0.01).abs() < 0.002);
     let serial = fitness(Simulation { memory: 0.6, ..FIT });
-    assert_eq!(serial.findings(), [Finding::Autocorrelation]);
-    assert!(order.is_fit() && serial.is_fit());
+    assert_eq!(serial.findings, [Finding::Autocorrelation]);
+    assert!(order.fit && serial.fit);
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn nothing_decided_is_unfit() {
         row.first = None;
     }
     let fitness = Fitness::evaluate(&rows, 1, 0.05);
-    assert_eq!(fitness.findings(), [Finding::Nothing]);
+    assert_eq!(fitness.findings, [Finding::Nothing]);
     assert_eq!(fitness.unjudged, 5);
-    assert!(!fitness.is_fit());
+    assert!(!fitness.fit);
 }

@@ -1,17 +1,14 @@
 //! `cargo rbench selftest`: compares a version with itself repeatedly, and reports whether the false-positive rate on
 //! this machine is as promised.
 
-mod by_criterion;
-
 use std::{
     rc::Rc,
     time::{Duration, Instant, SystemTime},
 };
 
-use self::by_criterion::ByCriterion;
 use super::{output::Output, project_of};
 use crate::{
-    cli::{OtherTool, SelftestArgs},
+    cli::SelftestArgs,
     compare::{Benchmarks, Request, Selection, Session, Warning, compare},
     config::{CriteriaOptions, Purpose, StoppingRule, VerdictSettings},
     console::{Console, announcement},
@@ -36,9 +33,6 @@ use crate::{
 
 /// The time for measuring, unless the number of repetitions is given.
 const BUDGET: Duration = Duration::from_secs(240);
-
-/// The time for measuring if another tool compares too.
-const BUDGET_WITH_PEER: Duration = Duration::from_secs(900);
 
 /// The maximum number of repetitions, unless it is given.
 const MOST: u32 = 20;
@@ -89,7 +83,6 @@ struct Selftest<'a> {
     measured: Vec<Benchmark>,
     left_out: Vec<Benchmark>,
     modes: Vec<MeasuredMode>,
-    peer: Option<ByCriterion>,
     /// Causes that make the comparisons less reliable.
     warnings: Vec<Warning>,
     /// Bench targets whose benchmarks could not be listed.
@@ -120,21 +113,13 @@ impl<'a> Selftest<'a> {
         let versions = runner.that_differ_in_an_unused_function(&version)?;
         let mut session = Session::new(project, runner, console, Rc::new(args.given.clone()));
         let (mut warnings, mut failed_targets) = (Vec::new(), Vec::new());
-        let (measured, left_out, peer) = session.with(versions.each_ref(), |session, listed| {
+        let (measured, left_out) = session.with(versions.each_ref(), |session, listed| {
             for version in listed {
                 failed_targets.extend(version.listing.failures.iter().cloned());
             }
             let chosen = Selection::new(&session.runner, listed, true, &mut warnings)?;
             let is_same = |benchmark: &Benchmark| !chosen.impact(benchmark).is_some_and(differs);
-            let (mut measured, left_out): (Vec<Benchmark>, Vec<Benchmark>) =
-                chosen.common.iter().cloned().partition(is_same);
-            let peer = match args.against {
-                Some(OtherTool::Criterion) => {
-                    Some(ByCriterion::new(project, &version, listed, &mut measured)?)
-                }
-                None => None,
-            };
-            Ok((measured, left_out, peer))
+            Ok(chosen.common.iter().cloned().partition::<Vec<Benchmark>, _>(is_same))
         })?;
         if measured.is_empty() {
             return Err(nothing_to_measure(&version, &left_out));
@@ -148,7 +133,6 @@ impl<'a> Selftest<'a> {
             measured,
             left_out,
             modes: Vec::new(),
-            peer,
             warnings,
             failed_targets,
         };
@@ -181,14 +165,12 @@ impl<'a> Selftest<'a> {
 
     /// The minimum duration of one repetition in all modes.
     fn least_time(&self) -> Duration {
-        let modes: Duration = self.modes.iter().map(|mode| mode.least_time).sum();
-        modes + self.peer.as_ref().map_or(Duration::ZERO, ByCriterion::least_time)
+        self.modes.iter().map(|mode| mode.least_time).sum()
     }
 
     /// The number of repetitions: the given one, or as many as the time allows.
     fn repeat(&self, asked: Option<u32>) -> u32 {
-        let budget = if self.peer.is_some() { BUDGET_WITH_PEER } else { BUDGET };
-        asked.unwrap_or_else(|| affordable(budget, self.least_time()))
+        asked.unwrap_or_else(|| affordable(BUDGET, self.least_time()))
     }
 
     fn announce(&self, repeat: u32) {
@@ -225,12 +207,6 @@ impl<'a> Selftest<'a> {
             let mode = &mut self.modes[index];
             mode.took += start.elapsed();
             mode.rows.extend(observed);
-        }
-        if let Some(peer) = &mut self.peer {
-            self.console.line(&format!("repetition {} of {repeat}: criterion", repetition + 1));
-            self.session.with(self.versions.each_ref(), |session, listed| {
-                peer.once(&session.runner, listed, &self.measured)
-            })?;
         }
         Ok(())
     }
@@ -272,7 +248,6 @@ impl<'a> Selftest<'a> {
             left_out: self.left_out,
             same_programs,
             modes: self.modes.into_iter().map(mode).collect(),
-            criterion: self.peer.as_ref().map(ByCriterion::finish),
             warnings: self.warnings,
             failed_targets: self.failed_targets,
             command_line: self.session.command_line,

@@ -1,11 +1,12 @@
 //! The report of `list`: the benchmarks of a version.
 
-mod document;
-pub(super) mod json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::{
     Report,
-    document::{Document, Medium},
+    document::{Block, Document, Item, Medium, Text},
+    json,
 };
 use crate::{
     error::Result,
@@ -13,23 +14,43 @@ use crate::{
 };
 
 /// The benchmarks of a version.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ListReport {
     /// The version listed.
     pub version: Version,
-    /// The benchmarks of each bench target in the order of definition, with their harness.
-    pub targets: Vec<(HarnessKind, Vec<Benchmark>)>,
+    /// In the order of definition.
+    pub benchmarks: Vec<ListedBenchmark>,
     /// Bench targets whose benchmarks could not be listed.
     pub failed_targets: Vec<FailedTarget>,
 }
 
+/// A benchmark and its harness.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ListedBenchmark {
+    /// The parts of its name are absent if the harness does not report them.
+    #[serde(flatten)]
+    pub benchmark: Benchmark,
+    /// The harness that runs it.
+    pub harness: HarnessKind,
+}
+
 impl Report for ListReport {
+    /// An entry for each bench target, and one below it for each id.
     fn document(&self, _medium: Medium) -> Document {
-        self.write_document()
+        let target = |one: &ListedBenchmark| one.benchmark.bench_target();
+        let targets = self.benchmarks.chunk_by(|one, next| target(one) == target(next));
+        let items = targets.map(|benchmarks| {
+            let ids = benchmarks.iter().map(|one| Text::from_name(&*one.benchmark.name.id));
+            let name = Text::from_name(target(&benchmarks[0]).to_string());
+            Item::new(name.then(format!(" ({})", benchmarks[0].harness)), Block::list(ids))
+        });
+        let mut document = Document::new("list");
+        document.add(Block::list(items));
+        document
     }
 
     fn json(&self) -> Result<String> {
-        self.write_json()
+        json::document(self)
     }
 }
 
@@ -44,11 +65,15 @@ mod tests {
         },
     };
 
+    fn listed(id: &str) -> ListedBenchmark {
+        ListedBenchmark { benchmark: benchmark(id), harness: HarnessKind::Native }
+    }
+
     fn report(id: &str) -> ListReport {
         let failure = Error::new(Exit::Benchmark, format!("cannot list `{id}`"));
         ListReport {
             version: version("HEAD", 'a'),
-            targets: vec![(HarnessKind::Native, vec![benchmark("parse/1"), benchmark(id)])],
+            benchmarks: ["parse/1", id].map(listed).to_vec(),
             failed_targets: vec![FailedTarget { target: target("other"), error: failure }],
         }
     }

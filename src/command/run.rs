@@ -1,0 +1,308 @@
+//! `cargo rbench run`: measures one version alone, or compares the versions of a range, and stores the results.
+
+use std::{
+    mem,
+    rc::Rc,
+    time::{Duration, Instant, SystemTime},
+};
+
+mod pair_queue;
+
+use pair_queue::{Order, PairQueue};
+
+use super::{output::Output, project_of, show};
+use crate::{
+    cli::{GivenOptions, RunArgs},
+    compare::{
+        KnownBroken, Request, Session, benchmarks_only_in, compare, count_version, passed_over,
+    },
+    config::{CriteriaOptions, Purpose, StoppingRule, VerdictSettings},
+    console::{Console, announcement},
+    error::{Error, Exit, Result},
+    git::{Repository, is_range, range_ends},
+    measure::{Builds, ExperimentSettings, ListedVersion, Runner},
+    model::{Benchmark, FailedTarget, Stage, Version},
+    process::{Interrupt, SavedHandler},
+    report::{
+        compare::ComparisonReport,
+        quantity::{count, duration},
+        show::{RangeComparison, RangeReport, ShowReport},
+    },
+    verdict::ExitPolicy,
+};
+
+/// Measures the versions, then reports their stored results.
+pub fn run(args: &RunArgs) -> Result<Exit> {
+    let (console, start) = (Console::attach(), SystemTime::now());
+    let output = Output::with_files(args.report.format, &args.report.output.files)?;
+    let interrupt = Interrupt::on_signals(SavedHandler::Compilations)?;
+    let project = project_of(&args.experiment.target)?;
+    project.check_tables(&args.revisions, &console)?;
+    let purpose = match args.revisions.as_slice() {
+        [revision] if !is_range(revision) => Purpose::OneVersion,
+        _ => Purpose::Comparison { mode: project.file.mode(None), patience: StoppingRule::Usual },
+    };
+    let settings = ExperimentSettings::resolve(&project.file, &args.experiment, purpose);
+    let criteria = CriteriaOptions { metrics: args.metrics.clone(), ..CriteriaOptions::default() };
+    let verdicts = VerdictSettings::resolve(&project.file, &criteria)?;
+    let runner = Runner::open(&project, settings, &interrupt, &console)?;
+    let only_plan = args.experiment.dry_run;
+    let given = Rc::new(args.given.without(&["steps"]));
+    let session = Session::new(&project, runner, &console, given.clone());
+    let mut run = Run { session, verdicts, only_plan, console: &console, given, output: &output };
+    let repository = &project.repository;
+    let exit = match args.revisions.as_slice() {
+        // A version is measured again on request: that shows the variance between experiments.
+        [revision] if !is_range(revision) => {
+            repository.resolve(revision).and_then(|version| run.one(&version))
+        }
+        revisions => versions(repository, revisions)
+            .map(|versions| spread(versions, args.steps))
+            .and_then(|versions| run.range(versions, args.budget)),
+    };
+    let runner = &run.session.runner;
+    runner.prune(start);
+    if exit.is_ok() && !only_plan {
+        announcement::finished(&console, start);
+    }
+    exit.map_err(|error| runner.with_what_is_kept(error))
+}
+
+/// The context of a run.
+struct Run<'a> {
+    session: Session<'a>,
+    verdicts: VerdictSettings,
+    only_plan: bool,
+    console: &'a Console,
+    given: Rc<GivenOptions>,
+    output: &'a Output<'a>,
+}
+
+/// The versions of a range, the oldest first, and the results so far.
+struct Versions {
+    all: Vec<Version>,
+    /// The matching benchmarks of each listed version.
+    benchmarks: Vec<Vec<Benchmark>>,
+    /// The errors of versions that could not be compared.
+    failures: Vec<Error>,
+    comparisons: Vec<RangeComparison>,
+}
+
+impl Run<'_> {
+    /// Measures and reports one version.
+    fn one(&self, version: &Version) -> Result<Exit> {
+        let (runner, console) = (&self.session.runner, self.console);
+        let versions = [runner.list(version.clone())?];
+        let benchmarks = versions[0].benchmarks();
+        if self.verdicts.times() {
+            announcement::plan(console, &runner.outline(&versions, &benchmarks), false);
+        }
+        if self.only_plan {
+            return Ok(Exit::Success);
+        }
+        let failures = &versions[0].listing.failures;
+        self.warn_of(failures);
+        if !benchmarks.is_empty() && self.verdicts.times() {
+            let builds =
+                runner.link(&versions, &benchmarks, runner.first_seeds(&versions, &benchmarks))?;
+            measure(runner, &versions, &builds, &benchmarks, console)?;
+        }
+        if !benchmarks.is_empty() {
+            count_version(runner, &versions, &benchmarks, &self.verdicts, console)?;
+        }
+        let report = self.stored(version, &benchmarks)?;
+        self.output.write(&report)?;
+        let has_failures = !failures.is_empty() || report.has_failures();
+        Ok(if has_failures { Exit::Benchmark } else { Exit::Success })
+    }
+
+    fn warn_of(&self, failures: &[FailedTarget]) {
+        for FailedTarget { target, error } in failures {
+            self.console.line(&format!("warning: {target}: {error}"));
+        }
+    }
+
+    /// The stored results of a version.
+    fn stored(&self, version: &Version, benchmarks: &[Benchmark]) -> Result<ShowReport> {
+        let (store, given) = (&self.session.runner.store, &self.given);
+        show::show_version(store, version, benchmarks, &self.verdicts, given, self.console)
+    }
+
+    /// Compares the versions, which start with the oldest: all neighbors, or the most informative pairs within the
+    /// budget. Skips pairs with stored comparisons, and versions that cannot be built. A history of interleaved
+    /// comparisons is more precise than one of separate measurements.
+    fn range(&mut self, versions: Vec<Version>, budget: Option<Duration>) -> Result<Exit> {
+        let order = if budget.is_some() { Order::MostInformative } else { Order::Adjacent };
+        let mut agenda = PairQueue::new(order, versions.len());
+        let mut versions = Versions {
+            benchmarks: vec![Vec::new(); versions.len()],
+            failures: Vec::new(),
+            comparisons: Vec::new(),
+            all: versions,
+        };
+        self.leave_out_unbuildable(&versions, &mut agenda)?;
+        let (begin, mut previous, mut done) = (Instant::now(), SystemTime::now(), 0);
+        while let Some(pair) = agenda.next() {
+            if budget.is_some_and(|budget| begin.elapsed() >= budget) {
+                self.console.line(&format!(
+                    "{} after {}: what is left was not compared",
+                    count(done, "comparison"),
+                    duration(begin.elapsed())
+                ));
+                break;
+            }
+            let start = SystemTime::now();
+            if let Some(lacking) = self.list(&mut versions, pair)? {
+                agenda.lacks(lacking);
+                continue;
+            }
+            done += 1;
+            let [base, head] = pair.map(|index| versions.all[index].clone());
+            self.console.line(&format!("comparison {done}: {base} with {head}"));
+            let comparison = self.pair([base, head.clone()])?;
+            agenda.compared(pair, comparison.has_changes());
+            versions.comparisons.push(comparison);
+            // All versions of a long range may not fit on the disk at once. The older version of a pair is needed once
+            // more.
+            if order == Order::Adjacent {
+                self.session.forget(&head);
+                self.session.runner.prune(previous);
+                previous = start;
+            }
+        }
+        self.report_range(versions)
+    }
+
+    /// Skips versions that could not be built before.
+    fn leave_out_unbuildable(&self, versions: &Versions, agenda: &mut PairQueue) -> Result<()> {
+        let runner = &self.session.runner;
+        let before = KnownBroken::read(runner)?;
+        for (index, version) in versions.all.iter().enumerate() {
+            if before.why_unbuildable(version, || runner.compiler(version)).is_some() {
+                self.console.line(&passed_over(version, &*self.given));
+                agenda.lacks(index);
+            }
+        }
+        Ok(())
+    }
+
+    /// Compiles and lists both versions. Returns the index of a version that cannot be built or has no matching
+    /// benchmark: that must not end the whole run.
+    fn list(&mut self, versions: &mut Versions, [base, head]: [usize; 2]) -> Result<Option<usize>> {
+        for index in [head, base] {
+            let version = &versions.all[index];
+            if self.session.listed(version).is_some() {
+                continue;
+            }
+            match self.session.list(version) {
+                Ok(listed) => {
+                    versions.benchmarks[index] = listed.benchmarks();
+                    let failures = listed.listing.failures.clone();
+                    self.warn_of(&failures);
+                }
+                Err(error) if matches!(error.exit(), Exit::Build | Exit::Usage) => {
+                    if error.exit() == Exit::Build && !self.only_plan {
+                        self.session.runner.record_unbuildable(version, &error)?;
+                    }
+                    self.console.line(&format!("{version}: skipped: {error}"));
+                    versions.failures.push(error);
+                    return Ok(Some(index));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Compares two listed versions: base and head.
+    fn pair(&mut self, compared: [Version; 2]) -> Result<RangeComparison> {
+        let added = self.session.with(compared.each_ref(), |_, [base, head]| {
+            Ok(benchmarks_only_in(head, base).len())
+        })?;
+        if added > 0 {
+            let added = count(added, "benchmark");
+            self.console.line(&format!("{added} of the newer version cannot be compared"));
+        }
+        let request = Request {
+            reuses: true,
+            only_plan: self.only_plan,
+            ..Request::new(compared.clone(), self.verdicts.clone())
+        };
+        let mut outcome = compare(&request, &mut self.session)?;
+        let rows = mem::take(&mut outcome.rows);
+        let report = ComparisonReport::new(outcome, ExitPolicy::default(), self.given.clone());
+        for warning in report.warning_sentences() {
+            self.console.line(&format!("warning: {warning}"));
+        }
+        Ok(RangeComparison::new(compared, rows))
+    }
+
+    /// Reports the stored results of the versions, the newest first. Fails if no two versions could be compared.
+    fn report_range(&self, mut versions: Versions) -> Result<Exit> {
+        if let Some(error) = versions.failures.pop()
+            && versions.comparisons.is_empty()
+        {
+            return Err(error);
+        }
+        let mut report = RangeReport {
+            criteria: self.verdicts.criteria,
+            versions: Vec::new(),
+            comparisons: versions.comparisons,
+            command_line: self.given.clone(),
+        };
+        let all = versions.all.iter().zip(&versions.benchmarks).rev();
+        for (version, benchmarks) in all.filter(|_| !self.only_plan) {
+            let mut comparisons = report.comparisons.iter();
+            if comparisons.any(|one| one.base == *version || one.head == *version) {
+                report.versions.push(self.stored(version, benchmarks)?);
+            }
+        }
+        self.output.write(&report)?;
+        let has_failures = report.versions.iter().any(ShowReport::has_failures);
+        Ok(if has_failures { Exit::Benchmark } else { Exit::Success })
+    }
+}
+
+/// Measures benchmarks of one built version in a separate experiment, or resumes an interrupted one.
+pub(super) fn measure(
+    runner: &Runner<'_>,
+    versions: &[ListedVersion; 1],
+    builds: &Builds,
+    benchmarks: &[Benchmark],
+    console: &Console,
+) -> Result<()> {
+    let started = runner.begin(versions, benchmarks, builds)?;
+    announcement::resumed(console, &started);
+    runner.measure(&started, Stage::First, versions, builds, benchmarks)?;
+    runner.finish(&started)
+}
+
+/// Resolves revisions and ranges, in their order. A range starts with its base, with which its first version is
+/// compared, and goes from the oldest to the newest.
+fn versions(repository: &Repository, revisions: &[String]) -> Result<Vec<Version>> {
+    let mut versions = Vec::new();
+    for revision in revisions {
+        if is_range(revision) {
+            let mut range = repository.resolve_range(revision)?;
+            range.push(repository.resolve(range_ends(revision)?.0)?);
+            versions.extend(range.into_iter().rev());
+        } else {
+            versions.push(repository.resolve(revision)?);
+        }
+    }
+    Ok(versions)
+}
+
+/// Selects at most `steps` versions, evenly spread, including the first and the last.
+fn spread(versions: Vec<Version>, steps: Option<u32>) -> Vec<Version> {
+    let count = steps.map_or(usize::MAX, |steps| steps as usize);
+    if count >= versions.len() {
+        return versions;
+    }
+    let last = versions.len() - 1;
+    let chosen =
+        |step: usize| if count == 1 { 0 } else { (step * last + (count - 1) / 2) / (count - 1) };
+    let chosen: Vec<usize> = (0..count).map(chosen).collect();
+    let versions = versions.into_iter().enumerate();
+    versions.filter(|(index, _)| chosen.contains(index)).map(|(_, version)| version).collect()
+}
