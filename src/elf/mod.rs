@@ -34,7 +34,7 @@ mod trampoline;
 mod x86;
 
 pub use allocators::{AllocatorFunction, AllocatorKind, Allocators, RequestedBytes};
-pub use diff::{Cause, ChangedFunction, FunctionDiff, SizedFunction};
+pub use diff::{Cause, ChangedFunction, FunctionDiff, HASH, SizedFunction, as_hash};
 pub use digest::Digest;
 pub use format::Unreadable;
 pub use functions::{FunctionCode, FunctionSet, NotComparable, code_by_definition, instance_of};

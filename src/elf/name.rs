@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The name of a function or of data, the same in every version that has it.
@@ -12,8 +13,11 @@ use serde::{Deserialize, Serialize};
 /// suffixes such as `.cold` and `.part.0` name separate functions, and C, C++ and assembler names are unchanged.
 ///
 /// The name is not unique: generic instances often share one.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(transparent)]
+#[schemars(inline)]
 pub struct Name(Box<str>);
 
 impl Name {

@@ -8,13 +8,16 @@
 mod decision;
 mod trace;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use crate::elf::{Cause, Name};
 
 pub use decision::{Differences, impact, is_harness_function};
 pub use trace::{FileState, IncompleteTrace, Trace};
 
 /// The differences between two versions that a benchmark executes or reads.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Impact {
     /// The functions that differ and that it enters, in either version: first those entered while measuring, each group
     /// in the order of the size of the change.
@@ -28,28 +31,52 @@ pub struct Impact {
 }
 
 /// A function that differs and that a benchmark enters.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReachedFunction {
     /// Its demangled name.
     pub name: Name,
     /// Distinguishes it from others of its name: a digest of its symbol, in the head if that has it.
+    #[serde(with = "hash")]
+    #[schemars(with = "String", regex(pattern = HASH))]
     pub instance: u64,
     /// Its size in the base, in bytes; absent if the base lacks it.
+    #[serde(rename = "base_size_bytes")]
     pub base_size: Option<u64>,
     /// Its size in the head, in bytes; absent if the head lacks it.
+    #[serde(rename = "head_size_bytes")]
     pub head_size: Option<u64>,
     /// The size of its stack frame in the base, in bytes; absent if the base lacks it, or it is unknown.
+    #[serde(rename = "base_stack_bytes")]
     pub base_stack: Option<u64>,
     /// The size of its stack frame in the head, in bytes; absent if the head lacks it, or it is unknown.
+    #[serde(rename = "head_stack_bytes")]
     pub head_stack: Option<u64>,
     /// True if it is entered after the clock was first read, false if only during set-up.
     pub while_measuring: bool,
     /// The kind of difference.
+    #[serde(flatten)]
     pub cause: Cause,
     /// The functions that only the head's code refers to.
     pub callees_gained: Vec<Name>,
     /// The functions that only the base's code refers to: inlined, or no longer called.
     pub callees_lost: Vec<Name>,
+}
+
+/// The schema of a hash of 64 bits.
+pub const HASH: &str = "^[0-9a-f]{16}$";
+
+/// Writes a hash of 64 bits as hexadecimal digits: as a number, readers of JSON would round it.
+mod hash {
+    use serde::{Deserialize, Deserializer, Serializer, de::Error as _};
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference to the field")]
+    pub fn serialize<S: Serializer>(hash: &u64, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(&format_args!("{hash:016x}"))
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+        u64::from_str_radix(&String::deserialize(from)?, 16).map_err(D::Error::custom)
+    }
 }
 
 impl Impact {

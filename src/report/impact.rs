@@ -3,7 +3,7 @@
 
 mod json;
 
-pub use json::{Difference, ReachFields};
+pub use json::ReachFields;
 
 use super::{document::Text, escape::escape_untrusted, quantity::change_of_stack, table::shorten};
 use crate::{
