@@ -1,24 +1,20 @@
 //! The command line of `bisect`.
 
-use std::{
-    ffi::{OsStr, OsString},
-    path::Path,
-    time::Duration,
-};
+use std::time::Duration;
 
-use clap::{Args, Parser as _};
+use clap::Args;
 
-use super::{Cli, Command, CriteriaOptions, ExperimentArgs, GivenOptions, ReportArgs, values};
+use super::{ExperimentArgs, GivenOptions, ProjectArgs, ReportArgs};
 use crate::{
-    error::{Context as _, Error, Exit, Result},
+    config::{CriteriaOptions, values},
     model::{Benchmark, Mode},
 };
 
 /// `cargo rbench bisect`.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct BisectArgs {
     /// The options that were given, for suggested commands.
-    #[command(flatten)]
+    #[arg(skip)]
     pub given: GivenOptions,
     /// The commits to search: A..B, the first-parent line of B without the commits of A; `A..` ends at HEAD.
     #[arg(value_name = "A..B")]
@@ -46,38 +42,36 @@ pub struct BisectArgs {
 }
 
 impl BisectArgs {
-    /// Parses the command for these benchmarks and this range, in this workspace, as if it was typed.
-    ///
-    /// Fails if clap refuses it.
+    /// The search for these benchmarks in this range, in this project.
     pub fn for_range<'b>(
         range: &str,
         benchmarks: impl IntoIterator<Item = &'b Benchmark>,
-        manifest_path: Option<&Path>,
-    ) -> Result<Self> {
-        let mut words: Vec<OsString> =
-            ["cargo-rbench", "bisect", "--exact"].map(OsString::from).to_vec();
-        let mut add = |flag: &str, value: &OsStr| {
-            let mut word = OsString::from(flag);
-            word.push("=");
-            word.push(value);
-            if !words.contains(&word) {
-                words.push(word);
+        project: &ProjectArgs,
+    ) -> Self {
+        let mut experiment = ExperimentArgs { exact: true, ..ExperimentArgs::default() };
+        let (patterns, target) = (&mut experiment.patterns, &mut experiment.target);
+        target.project = project.clone();
+        for Benchmark { package, target: bench, name } in benchmarks {
+            for (values, value) in [
+                (&mut target.package, package),
+                (&mut target.bench, bench),
+                (&mut *patterns, &name.id),
+            ] {
+                if !values.contains(value) {
+                    values.push(value.clone());
+                }
             }
-        };
-        for Benchmark { package, target, name } in benchmarks {
-            add("--package", package.as_ref());
-            add("--bench", target.as_ref());
-            add("--filter", name.id.as_ref());
         }
-        if let Some(path) = manifest_path {
-            add("--manifest-path", path.as_os_str());
-        }
-        words.extend(["--".into(), range.into()]);
-        let what = || format!("cannot search `{range}`");
-        match Cli::try_parse_from(words).context(Exit::Usage, what)?.command {
-            Command::Bisect(args) => Ok(args),
-            _ => Err(Error::new(Exit::Internal, what())),
-        }
+        let manifest = project.manifest_path.iter().map(|path| path.display().to_string());
+        let given = [
+            ("package", target.package.clone()),
+            ("bench", target.bench.clone()),
+            ("filter", patterns.clone()),
+            ("manifest-path", manifest.collect()),
+            ("config", project.config.clone()),
+        ];
+        let given = GivenOptions::new(&["exact"], given);
+        Self { given, range: range.to_owned(), experiment, ..Self::default() }
     }
 
     /// The filters with and without `--filter`.
@@ -89,22 +83,33 @@ impl BisectArgs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Name;
+    use crate::{model::Name, shell::CommandLine as _};
 
     #[test]
-    fn benchmark_ids_that_look_like_flags_are_no_flags() {
+    fn search_has_the_benchmarks_and_the_project() {
         let benchmark = |id: &str| Benchmark {
             package: "p".into(),
             target: "work".into(),
             name: Name::plain(id),
         };
         let both = [benchmark("--exact"), benchmark("a, b")];
-        let args = BisectArgs::for_range("a..b", &both, Some(Path::new("x/Cargo.toml"))).unwrap();
+        let project = ProjectArgs {
+            manifest_path: Some("x/Cargo.toml".into()),
+            config: vec!["build.seed=2".to_owned()],
+        };
+        let args = BisectArgs::for_range("a..b", &both, &project);
         assert_eq!((args.range.as_str(), args.experiment.exact), ("a..b", true));
         assert_eq!(args.patterns(), ["--exact", "a, b"]);
+        let target = &args.experiment.target;
         assert_eq!(
-            (&args.experiment.target.package[..], &args.experiment.target.bench[..]),
+            (&target.package[..], &target.bench[..]),
             (&["p".to_owned()][..], &["work".to_owned()][..])
+        );
+        assert_eq!(target.project.config, project.config);
+        assert_eq!(
+            args.given.suggest("diff", &[], &[]),
+            "cargo rbench diff --package p --bench work --manifest-path x/Cargo.toml \
+             --config build.seed=2"
         );
     }
 }

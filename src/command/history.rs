@@ -83,21 +83,17 @@ fn confirm(args: &HistoryArgs, report: &HistoryReport, console: &Console) -> Exi
         for (BenchmarkHistory { benchmark, metric, .. }, _) in report.members(event) {
             of_metric.entry(&metric.name).or_insert((metric, Vec::new())).1.push(benchmark);
         }
-        let (range, path) =
-            (format!("{base}..{head}"), args.target.project.manifest_path.as_deref());
+        let range = format!("{base}..{head}");
         for (metric, benchmarks) in of_metric.into_values() {
             let metrics = vec![metric.clone()];
             let criteria = CriteriaOptions { metrics, ..args.criteria.clone() };
             // An error in one search must not prevent the others.
-            let of_event = BisectArgs::for_range(&range, benchmarks, path)
-                .and_then(|mut args| {
-                    args.criteria = criteria;
-                    bisect::run(&args)
-                })
-                .unwrap_or_else(|error| {
-                    console.line(&format!("error: {error}"));
-                    error.exit()
-                });
+            let mut search = BisectArgs::for_range(&range, benchmarks, &args.target.project);
+            search.criteria = criteria;
+            let of_event = bisect::run(&search).unwrap_or_else(|error| {
+                console.line(&format!("error: {error}"));
+                error.exit()
+            });
             if of_event == Exit::Interrupted {
                 return of_event;
             }
