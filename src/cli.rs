@@ -326,7 +326,7 @@ impl Cli {
     fn from_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let mut cli = Self::from_arg_matches(matches)
             .map_err(|error| error.format(&mut Self::definition()))?;
-        cli.name = matches.subcommand_name().unwrap_or("start").to_owned();
+        matches.subcommand_name().unwrap_or("start").clone_into(&mut cli.name);
         if let Some(given) = cli.command.as_mut().and_then(Command::given) {
             *given = GivenOptions::read(&Self::command(), matches);
         }

@@ -65,16 +65,13 @@ fn executed(
     let runner = Runner::open(project, settings, &interrupt, console)?;
     let reported = versions(project, args).and_then(|[base, head]| {
         let listed = [runner.list(base)?, runner.list(head)?];
-        match &args.explain {
-            Some(benchmark) => {
-                let report = explained(&runner, &listed, benchmark, console)?;
-                Ok((Box::new(report) as Box<dyn Report>, Exit::Success))
-            }
-            None => {
-                let (report, exit) = traced(&runner, &listed, console)?;
-                Ok((Box::new(report) as Box<dyn Report>, exit))
-            }
-        }
+        let report: (Box<dyn Report>, Exit) = if let Some(benchmark) = &args.explain {
+            (Box::new(explained(&runner, &listed, benchmark, console)?), Exit::Success)
+        } else {
+            let (report, exit) = traced(&runner, &listed, console)?;
+            (Box::new(report), exit)
+        };
+        Ok(report)
     });
     runner.prune(start);
     reported.map_err(|error| runner.with_what_is_kept(error))

@@ -109,7 +109,6 @@ pub enum Cause {
 pub const HASH: &str = "^[0-9a-f]{16}$";
 
 /// Writes a hash of 64 bits as hexadecimal digits: as a number, readers of JSON would round it.
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference to the field")]
 pub fn as_hash<S: Serializer>(hash: &u64, to: S) -> Result<S::Ok, S::Error> {
     to.collect_str(&format_args!("{hash:016x}"))
 }
