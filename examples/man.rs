@@ -2,7 +2,7 @@
 
 use std::{env, fs, io, path::Path};
 
-use cargo_rbench::cli::help;
+use cargo_rbench::cli::Cli;
 use clap::Command;
 use clap_mangen::Man;
 
@@ -15,7 +15,7 @@ fn main() -> io::Result<()> {
 
 /// The command line, with the names of files for its commands.
 fn program() -> Command {
-    let mut program = help::command().bin_name("cargo-rbench").disable_help_subcommand(true);
+    let mut program = Cli::definition().bin_name("cargo-rbench").disable_help_subcommand(true);
     program.build();
     program
 }

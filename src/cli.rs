@@ -1,48 +1,47 @@
 //! The command line: clap structs only. Doc comments of fields are the help texts. Nothing here touches files or
 //! processes.
 
-mod accept;
 mod bisect;
 mod ci;
-mod completions;
+mod compare;
 mod diagnose;
-mod doctor;
-mod explain;
 mod given;
 mod groups;
-pub mod help;
-mod init;
+mod help;
 mod plan;
 mod results;
 mod revisions;
 mod selftest;
+mod setup;
+mod suggestion;
 
-use std::{ffi::OsString, iter, path::PathBuf, rc::Rc, time::Duration};
+use std::{ffi::OsString, iter, time::Duration};
 
-pub use accept::AcceptArgs;
 pub use bisect::BisectArgs;
 pub use ci::{CiArgs, CiCommand, CiCommentArgs, CiMergeArgs, CiPlaceArgs, CiProvider, CiRunArgs};
-use clap::{ArgMatches, Args, ColorChoice, FromArgMatches as _, Parser, Subcommand};
-pub use completions::CompletionsArgs;
+use clap::{
+    ArgMatches, Args, ColorChoice, CommandFactory as _, FromArgMatches as _, Parser, Subcommand,
+};
+pub use compare::CompareArgs;
 pub use diagnose::{DiagnoseArgs, DiagnosisSampling};
-pub use doctor::DoctorArgs;
-pub use explain::ExplainArgs;
 pub use given::GivenOptions;
 pub use groups::{
-    CompileArgs, ExperimentArgs, FailOn, FilterArgs, Format, GateArgs, LayoutArgs, MeasureArgs,
-    OutputArgs, OutputFile, OutputFileArgs, ProjectArgs, ReportArgs, ReportFormat, TargetArgs,
-    VerdictArgs,
+    ExperimentArgs, FailOn, FilterArgs, GateArgs, LayoutArgs, MeasureArgs, OutputArgs, OutputFile,
+    OutputFileArgs, ProjectArgs, ReportArgs, TargetArgs, VerdictArgs,
 };
-pub use init::{InitArgs, Service};
 pub use plan::PlanArgs;
-pub use results::{ExportArgs, HistoryArgs, ImportArgs, ShowArgs, StoredTargetArgs};
+pub use results::{
+    AcceptArgs, ExportArgs, HistoryArgs, ImportArgs, ShowArgs, StoreArgs, StoreCommand,
+    StoredTargetArgs,
+};
 pub use revisions::RevisionPair;
 pub use selftest::SelftestArgs;
+pub use setup::{CleanArgs, CompletionsArgs, DemoArgs, DoctorArgs, InitArgs, Service};
 
 use crate::{
-    config::{CriteriaOptions, Once, SamplingOptions, values},
-    model::{Metric, Mode, secret::shown_cargo_args},
-    shell::{self, CommandLine},
+    config::{BuildOptions, values},
+    model::{Metric, secret::shown_cargo_args},
+    shell,
 };
 
 /// Regression benchmarking across builds.
@@ -53,9 +52,9 @@ use crate::{
 #[derive(Debug, Parser)]
 #[command(name = "cargo-rbench", bin_name = "cargo rbench", version, max_term_width = 100)]
 pub struct Cli {
-    /// The subcommand.
+    /// The subcommand; without one, rbench offers a comparison.
     #[command(subcommand)]
-    pub command: Command,
+    pub command: Option<Command>,
     /// When to use colors.
     #[arg(
         long,
@@ -111,14 +110,10 @@ pub enum Command {
     History(HistoryArgs),
     /// Show the stored results of a version: an overview, or every build and execution with a filter.
     Show(ShowArgs),
-    /// Export all stored results as JSON Lines.
-    Export(ExportArgs),
-    /// Import results that `export` wrote, on this or another machine.
-    Import(ImportArgs),
-    /// List the functions whose machine code differs between two versions.
+    /// Export all stored results as JSON Lines, or import those of another machine.
+    Store(StoreArgs),
+    /// List the functions whose machine code differs between two versions, or attribute a benchmark's change to them.
     Diff(DiffArgs),
-    /// Attribute a benchmark's change in executed instructions to functions.
-    Explain(ExplainArgs),
     /// List the benchmarks of a version.
     List(ListArgs),
     /// Run one benchmark, or all benchmarks of one bench target, once and print the measurements.
@@ -155,65 +150,17 @@ pub struct BuildArgs {
     pub target: TargetArgs,
     /// Options for cargo.
     #[command(flatten)]
-    pub compile: CompileArgs,
+    pub compile: BuildOptions,
     /// The format and the files of the report.
     #[command(flatten)]
     pub output: OutputArgs,
-}
-
-/// `cargo rbench compare`.
-#[derive(Clone, Debug, Args)]
-pub struct CompareArgs {
-    /// The options that were given, for suggested commands.
-    #[command(flatten)]
-    pub given: GivenOptions,
-    /// The two versions.
-    #[command(flatten)]
-    pub versions: RevisionPair,
-    /// Compare stored results of both versions instead of measuring.
-    #[arg(long, help_heading = "Stored results", conflicts_with_all = [
-        "no_skip", "budget", "until_decided", "parallel", "dry_run", "quick", "builds", "executions", "measurements", "cpu",
-        "mode", "layout", "profile", "features", "all_features", "no_default_features", "cargo_args", "commands",
-    ])]
-    pub stored: bool,
-    /// With --stored: also compare results from different machines, compilers or settings.
-    #[arg(long, help_heading = "Stored results", requires = "stored")]
-    pub ignore_environment: bool,
-    /// Also measure benchmarks that are unaffected: they execute no changed code and read no changed data.
-    #[arg(long, help_heading = "Experiment")]
-    pub no_skip: bool,
-    /// Measure for at most about this long, preferring the benchmarks that it most likely decides, with up to 40 builds
-    /// of each. Compiling and linking do not count, and the first interim analysis is not limited.
-    #[arg(long, value_name = "TIME", value_parser = values::deadline, help_heading = "Experiment")]
-    pub budget: Option<Duration>,
-    /// Measure benchmarks until they are decided, with up to 160 builds of each.
-    #[arg(long, help_heading = "Experiment")]
-    pub until_decided: bool,
-    /// Mode of both versions: interleaved on one CPU, or sequential [default: interleaved]
-    #[arg(long, value_name = "HOW", help_heading = "Experiment")]
-    pub mode: Option<Mode>,
-    /// Settings of the experiment.
-    #[command(flatten)]
-    pub experiment: ExperimentArgs,
-    /// The criteria of verdicts.
-    #[command(flatten)]
-    pub verdict: VerdictArgs,
-    /// A release to compare the head with, too.
-    #[command(flatten)]
-    pub gate: GateArgs,
-    /// Explain every verdict, not only those that need attention.
-    #[arg(long, help_heading = "Output")]
-    pub reasons: bool,
-    /// The format and the files of the report.
-    #[command(flatten)]
-    pub report: ReportArgs,
 }
 
 /// `cargo rbench run`.
 #[derive(Debug, Args)]
 pub struct RunArgs {
     /// The options that were given, for suggested commands.
-    #[command(flatten)]
+    #[arg(skip)]
     pub given: GivenOptions,
     /// Versions to measure: any git revision, `.` for the uncommitted tree, or a range `A..B`, including A. With
     /// several versions, rbench compares each with the one before it, the newest first, and skips stored comparisons.
@@ -243,7 +190,7 @@ pub struct RunArgs {
 #[derive(Debug, Args)]
 pub struct DiffArgs {
     /// The options that were given, for suggested commands.
-    #[command(flatten)]
+    #[arg(skip)]
     pub given: GivenOptions,
     /// The two versions.
     #[command(flatten)]
@@ -251,22 +198,26 @@ pub struct DiffArgs {
     /// Trace the benchmarks of both versions, and show which ones execute each changed function.
     #[arg(long)]
     pub by_benchmark: bool,
+    /// Count the instructions of this benchmark in both versions, function by function, and attribute their change to
+    /// the changed functions: its id, or a regular expression that only its id matches. Needs valgrind.
+    #[arg(long, value_name = "BENCH", conflicts_with = "by_benchmark")]
+    pub explain: Option<String>,
     /// The bench targets to use.
     #[command(flatten)]
     pub target: TargetArgs,
     /// Options for cargo.
     #[command(flatten)]
-    pub compile: CompileArgs,
+    pub compile: BuildOptions,
     /// The format and the files of the report.
     #[command(flatten)]
-    pub output: OutputArgs,
+    pub report: ReportArgs,
 }
 
 /// `cargo rbench list`.
 #[derive(Debug, Args)]
 pub struct ListArgs {
     /// The options that were given, for suggested commands.
-    #[command(flatten)]
+    #[arg(skip)]
     pub given: GivenOptions,
     /// The version: any git revision, or `.` for the uncommitted tree.
     #[arg(default_value = ".", value_name = "REV")]
@@ -279,7 +230,7 @@ pub struct ListArgs {
     pub target: TargetArgs,
     /// Options for cargo.
     #[command(flatten)]
-    pub compile: CompileArgs,
+    pub compile: BuildOptions,
     /// The format and the files of the report.
     #[command(flatten)]
     pub output: OutputArgs,
@@ -289,7 +240,7 @@ pub struct ListArgs {
 #[derive(Debug, Args)]
 pub struct ExecArgs {
     /// The options that were given, for suggested commands.
-    #[command(flatten)]
+    #[arg(skip)]
     pub given: GivenOptions,
     /// The version: any git revision, or `.` for the uncommitted tree.
     #[arg(default_value = ".", value_name = "REV")]
@@ -327,63 +278,58 @@ pub struct ExecArgs {
     pub target: TargetArgs,
     /// Options for cargo.
     #[command(flatten)]
-    pub compile: CompileArgs,
+    pub compile: BuildOptions,
 }
 
-/// `cargo rbench clean`.
-#[derive(Debug, Args)]
-pub struct CleanArgs {
-    /// Remove entries that have not been used for this long.
-    #[arg(long, value_name = "TIME", default_value = "30d", value_parser = values::duration)]
-    pub max_age: Duration,
-    /// Then remove the least recently used entries until at most this many bytes are left, with an
-    /// optional K, M or G.
-    #[arg(long, value_name = "SIZE", default_value = "10G", value_parser = values::size)]
-    pub max_size: u64,
-    /// Show what would be removed, without removing it.
-    #[arg(long)]
-    pub dry_run: bool,
-    /// The manifest of the workspace [default: that of the current directory]
-    #[arg(long, value_name = "PATH")]
-    pub manifest_path: Option<PathBuf>,
-}
-
-/// `cargo rbench demo`.
-#[derive(Debug, Args)]
-pub struct DemoArgs {
-    /// Keep the project instead of removing it at the end.
-    #[arg(long)]
-    pub keep: bool,
-}
-
-impl CompareArgs {
-    /// The writer of suggested commands, which repeat the options of this one that they share.
-    pub fn command_line(&self) -> Rc<dyn CommandLine> {
-        Rc::new(self.given.clone())
+impl Command {
+    /// The options that the commands it suggests repeat, if it suggests any.
+    const fn given(&mut self) -> Option<&mut GivenOptions> {
+        match self {
+            Self::Compare(args) => Some(&mut args.given),
+            Self::Ci(args) => Some(&mut args.run.compare.given),
+            Self::Bisect(args) => Some(&mut args.given),
+            Self::Run(args) => Some(&mut args.given),
+            Self::Accept(args) => Some(&mut args.given),
+            Self::Diagnose(args) => Some(&mut args.given),
+            Self::History(args) => Some(&mut args.given),
+            Self::Show(args) => Some(&mut args.given),
+            Self::Store(args) => Some(&mut args.given),
+            Self::Diff(args) => Some(&mut args.given),
+            Self::List(args) => Some(&mut args.given),
+            Self::Exec(args) => Some(&mut args.given),
+            Self::Selftest(args) => Some(&mut args.given),
+            _ => None,
+        }
     }
 }
 
 impl Cli {
+    /// The complete definition, with styles, examples and short help.
+    pub fn definition() -> clap::Command {
+        help::decorated(Self::command())
+    }
+
     /// Parses the words after `cargo rbench`.
     pub fn parse_words(words: &[String]) -> Result<Self, clap::Error> {
-        let words = words.iter().map(String::as_str);
-        Self::from_matches(
-            &help::command().try_get_matches_from(iter::once("cargo-rbench").chain(words))?,
-        )
+        let words = iter::once("cargo-rbench").chain(words.iter().map(String::as_str));
+        Self::from_matches(&Self::definition().try_get_matches_from(words)?)
     }
 
     /// Parses the arguments of this process. Prints help or a usage error, if any, and exits. Commands that are
     /// suggested later use the toolchain that was typed.
     pub fn from_process() -> Self {
         shell::adopt_toolchain(|name| std::env::var_os(name));
-        let matches = help::command().get_matches_from(without_cargo(std::env::args_os()));
+        let matches = Self::definition().get_matches_from(without_cargo(std::env::args_os()));
         Self::from_matches(&matches).unwrap_or_else(|error| error.exit())
     }
 
     fn from_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let mut cli =
-            Self::from_arg_matches(matches).map_err(|error| error.format(&mut help::command()))?;
-        cli.name = matches.subcommand_name().map(str::to_owned).unwrap_or_default();
+        let mut cli = Self::from_arg_matches(matches)
+            .map_err(|error| error.format(&mut Self::definition()))?;
+        matches.subcommand_name().unwrap_or("start").clone_into(&mut cli.name);
+        if let Some(given) = cli.command.as_mut().and_then(Command::given) {
+            *given = GivenOptions::read(&Self::command(), matches);
+        }
         Ok(cli)
     }
 
@@ -425,10 +371,11 @@ fn shown_words(words: &[String]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Mode;
 
     #[test]
     fn clap_definition_is_consistent() {
-        help::command().debug_assert();
+        Cli::definition().debug_assert();
     }
 
     #[test]
@@ -476,7 +423,9 @@ mod tests {
     #[test]
     fn mode_flag_belongs_only_to_comparisons() {
         let parse = |command| Cli::try_parse_from(["cargo-rbench", command, "--mode=interleaved"]);
-        let Command::Compare(args) = parse("compare").unwrap().command else { panic!("another") };
+        let Some(Command::Compare(args)) = parse("compare").unwrap().command else {
+            panic!("another")
+        };
         assert_eq!(args.mode, Some(Mode::Interleaved));
         let refusal = parse("run").unwrap_err().to_string();
         assert!(refusal.contains("unexpected argument '--mode'"), "{refusal}");

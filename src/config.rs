@@ -5,8 +5,6 @@
 
 mod accepted;
 mod bench_toml;
-mod example;
-mod file;
 mod gate;
 mod once;
 mod options;
@@ -15,11 +13,10 @@ pub mod values;
 mod verdict;
 
 pub use accepted::{AcceptedEntry, AcceptedToml};
-pub use bench_toml::{BenchToml, BuildOptions, CommandTable};
-pub use example::commented as commented_bench_toml;
+pub use bench_toml::{BenchToml, CommandTable};
 pub use gate::{Gate, Release, deciding};
 pub use once::Once;
-pub use options::{CriteriaOptions, SamplingOptions};
+pub use options::{BuildOptions, CriteriaOptions, SamplingOptions};
 pub use sampling::{MeasurementSettings, Purpose, SamplingConfig, SamplingConfigs, StoppingRule};
 pub use verdict::VerdictSettings;
 

@@ -108,6 +108,19 @@ impl Console {
         let _ = writeln!(anstream::stderr(), "{}", escape_untrusted_lines(text));
     }
 
+    /// Asks a question that Enter alone answers with yes. Returns `None` if nobody can answer, because standard input or
+    /// standard error is no terminal, or because of `--quiet`.
+    pub fn ask(&self, question: &str) -> Option<bool> {
+        let stdin = std::io::stdin();
+        if self.quiet || !stdin.is_terminal() || !std::io::stderr().is_terminal() {
+            return None;
+        }
+        let _ = write!(anstream::stderr(), "{} [Y/n] ", escape_untrusted_lines(question));
+        let mut answer = String::new();
+        let read = stdin.read_line(&mut answer).unwrap_or_default();
+        Some(read > 0 && is_yes(&answer))
+    }
+
     /// Prints a line unless it was printed before.
     fn line_once(&self, text: String) {
         let Ok(mut notices) = self.notices.lock() else { return };
@@ -146,19 +159,8 @@ impl Console {
             }
             return;
         }
-        let Ok(mut links) = self.links.lock() else { return };
-        let bar = links.get_or_insert_with(|| {
-            let style = ProgressStyle::with_template("     Linking [{bar:26}] {pos}/{len}: {msg}");
-            let bar = ProgressBar::new(of as u64)
-                .with_message(escape_untrusted(&format!("{target} of {version}")).into_owned());
-            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-            bar
-        });
-        bar.set_position(bar.position().max(done as u64));
-        if done == of {
-            bar.finish_and_clear();
-            *links = None;
-        }
+        let what = || format!("{target} of {version}");
+        advance(&self.links, "     Linking [{bar:26}] {pos}/{len}: {msg}", what, [done, of]);
     }
 }
 
@@ -247,20 +249,40 @@ impl measure::Observer for Console {
             }
             return;
         }
-        let Ok(mut traces) = self.traces.lock() else { return };
-        let bar = traces.get_or_insert_with(|| {
-            let style = ProgressStyle::with_template("     Tracing [{bar:26}] {pos}/{len}: {msg}");
-            let message = escape_untrusted(&version.to_string()).into_owned();
-            let bar = ProgressBar::new(of as u64).with_message(message);
-            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-            bar
-        });
-        bar.set_position(done as u64);
-        if done == of {
-            bar.finish_and_clear();
-            *traces = None;
-        }
+        let what = || version.to_string();
+        advance(&self.traces, "     Tracing [{bar:26}] {pos}/{len}: {msg}", what, [done, of]);
     }
+}
+
+/// Draws the bar of a phase on a terminal after `done` of `of` steps, and erases it after the last one. Steps may end in
+/// another order than they began.
+fn advance(
+    bar: &Mutex<Option<ProgressBar>>,
+    template: &str,
+    what: impl Fn() -> String,
+    [done, of]: [usize; 2],
+) {
+    let Ok(mut bar) = bar.lock() else { return };
+    let shown = bar.get_or_insert_with(|| {
+        progress_bar(template, of).with_message(escape_untrusted(&what()).into_owned())
+    });
+    shown.set_position(shown.position().max(done as u64));
+    if done == of {
+        shown.finish_and_clear();
+        *bar = None;
+    }
+}
+
+fn progress_bar(template: &str, of: usize) -> ProgressBar {
+    let style = ProgressStyle::with_template(template);
+    let bar = ProgressBar::new(of as u64);
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar
+}
+
+/// True for an empty line, `y` and `yes`.
+fn is_yes(answer: &str) -> bool {
+    matches!(answer.trim().to_ascii_lowercase().as_str(), "" | "y" | "yes")
 }
 
 /// The progress of cargo on a terminal: its last line, in one line that is erased at the end. If
@@ -318,14 +340,8 @@ struct Executions {
 impl Executions {
     /// The progress of `count` executions, the first of which starts now.
     fn new(terminal: bool, count: usize) -> Self {
-        let bar = terminal.then(|| {
-            let style = ProgressStyle::with_template(
-                "   Measuring [{bar:26}] {pos}/{len} executions, {eta} left",
-            );
-            let bar = ProgressBar::new(count as u64);
-            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-            bar
-        });
+        let template = "   Measuring [{bar:26}] {pos}/{len} executions, {eta} left";
+        let bar = terminal.then(|| progress_bar(template, count));
         let lines = Lines { count, reported: 0, last: Duration::ZERO };
         Self { bar, started: Instant::now(), lines }
     }
@@ -397,6 +413,12 @@ mod tests {
         let line =
             |(done, seconds): &(usize, u64)| lines.line(*done, Duration::from_secs(*seconds));
         done.iter().filter_map(line).collect()
+    }
+
+    #[test]
+    fn enter_alone_means_yes() {
+        assert!(["\n", "y\n", "Yes\r\n"].into_iter().all(is_yes));
+        assert!(!["n\n", "no\n", "what?\n"].into_iter().any(is_yes));
     }
 
     #[test]

@@ -2,6 +2,9 @@
 
 use std::{cmp::Ordering, collections::BTreeMap};
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::{
     attribution::attributed,
     matching::{Code, Matched, Side, matched},
@@ -21,11 +24,12 @@ pub struct Explanation {
 }
 
 /// A function in two versions.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct FunctionDifference {
     /// Its demangled name.
     pub name: Name,
     /// Its place: in the head, if executed there.
+    #[serde(flatten)]
     pub place: Place,
     /// The difference in its machine code.
     pub code: Code,
@@ -34,8 +38,10 @@ pub struct FunctionDifference {
     /// Its execution in the head; absent if it was not called there.
     pub head: Option<Executed>,
     /// The functions that only the head's version calls, the most instructions first.
+    #[serde(rename = "called_gained")]
     pub callees_gained: Vec<Callee>,
     /// The functions that only the base's version calls, the most instructions first.
+    #[serde(rename = "called_lost")]
     pub callees_lost: Vec<Callee>,
     /// If only one version calls it: the caller into which the other version probably inlines it. That caller's self
     /// cost grew by about as many instructions as are missing here.
@@ -43,27 +49,35 @@ pub struct FunctionDifference {
 }
 
 /// The execution of a function.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Executed {
     /// Its self cost: instructions outside of its callees.
+    #[serde(rename = "self")]
+    #[schemars(range(min = 0))]
     pub own: f64,
     /// Its inclusive cost, with its callees; for functions that call each other in a cycle, that of the whole cycle.
+    #[schemars(range(min = 0))]
     pub inclusive: f64,
     /// The number of calls.
+    #[schemars(range(min = 0))]
     pub calls: f64,
     /// The instructions that it causes: if its code differs, its own and those of called functions with the same code.
     /// Those cause none themselves, unless no function that differs called them.
+    #[serde(rename = "caused")]
+    #[schemars(range(min = 0))]
     pub attributed: f64,
 }
 
 /// A function that is called.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Callee {
     /// Its demangled name.
     pub name: Name,
     /// The number of calls.
+    #[schemars(range(min = 0))]
     pub calls: f64,
     /// The instructions of these calls.
+    #[schemars(range(min = 0))]
     pub inclusive: f64,
 }
 

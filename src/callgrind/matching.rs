@@ -2,6 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::sum::{Function, Place, Profile};
 use crate::elf::{ChangedFunction, FunctionCode, FunctionSet, Name, SizedFunction};
 
@@ -15,7 +18,8 @@ pub struct Side<'s> {
 }
 
 /// The difference in the machine code of a function.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Code {
     /// There is none.
     Same,

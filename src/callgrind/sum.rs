@@ -3,11 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::{
     graph::components,
     output::{Calls, Dump, Symbol},
 };
-use crate::elf::{LinkedFunction, Name, instance_of};
+use crate::elf::{HASH, LinkedFunction, Name, as_hash, instance_of};
 
 /// The instructions of functions in a number of iterations of a benchmark.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -147,11 +150,17 @@ pub struct Function {
 }
 
 /// The object that holds a function.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 pub enum Place {
     /// The executable, with a digest of the symbol, which distinguishes functions of the same name.
-    Program(u64),
+    #[serde(rename = "instance")]
+    Program(
+        #[serde(serialize_with = "as_hash")]
+        #[schemars(with = "String", regex(pattern = HASH))]
+        u64,
+    ),
     /// A shared library with this file name.
+    #[serde(rename = "library")]
     Library(String),
 }
 

@@ -4,14 +4,17 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::{CriteriaOptions, ExperimentArgs, GivenOptions, ReportArgs, values};
-use crate::model::Mode;
+use super::{ExperimentArgs, GivenOptions, ProjectArgs, ReportArgs};
+use crate::{
+    config::{CriteriaOptions, values},
+    model::{Benchmark, Mode},
+};
 
 /// `cargo rbench bisect`.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct BisectArgs {
     /// The options that were given, for suggested commands.
-    #[command(flatten)]
+    #[arg(skip)]
     pub given: GivenOptions,
     /// The commits to search: A..B, the first-parent line of B without the commits of A; `A..` ends at HEAD.
     #[arg(value_name = "A..B")]

@@ -4,11 +4,12 @@ use std::{path::PathBuf, time::Duration};
 
 use clap::Args;
 
-use super::{
-    CompileArgs, FilterArgs, GivenOptions, LayoutArgs, ReportArgs, SamplingOptions, TargetArgs,
-    values,
+use super::{FilterArgs, GivenOptions, LayoutArgs, ReportArgs, TargetArgs};
+use crate::{
+    config::{BuildOptions, SamplingOptions, values},
+    model::InterimAnalyses,
+    stats::Estimator,
 };
-use crate::{model::InterimAnalyses, stats::Estimator};
 
 /// The maximum number of busy processes: more are certainly a mistake.
 const MOST_LOAD: i64 = 1024;
@@ -17,7 +18,7 @@ const MOST_LOAD: i64 = 1024;
 #[derive(Debug, Args)]
 pub struct DiagnoseArgs {
     /// The options that were given, for suggested commands.
-    #[command(flatten)]
+    #[arg(skip)]
     pub given: GivenOptions,
     /// The version: any git revision, or `.` for the uncommitted tree.
     #[arg(value_name = "REV", default_value = "HEAD")]
@@ -48,7 +49,7 @@ pub struct DiagnoseArgs {
     pub target: TargetArgs,
     /// Options for cargo.
     #[command(flatten)]
-    pub compile: CompileArgs,
+    pub compile: BuildOptions,
     /// The format and the files of the report.
     #[command(flatten)]
     pub report: ReportArgs,
@@ -111,8 +112,7 @@ impl DiagnosisSampling {
             warm_up: self.warm_up,
             min_time: self.min_time,
             deadline: self.deadline,
-            parallel: None,
-            mode: None,
+            ..SamplingOptions::default()
         }
     }
 }

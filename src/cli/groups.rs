@@ -4,10 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{CriteriaOptions, Once, SamplingOptions, values};
 use crate::{
-    config::BuildOptions,
-    model::{Layout, Metric, Mode, Partition, TargetFilter},
+    config::{BuildOptions, CriteriaOptions, Once, SamplingOptions},
+    model::{Format, Layout, Metric, Mode, Partition, TargetFilter},
 };
 
 /// Filters of benchmarks, for commands that take filters as their last positional arguments.
@@ -75,42 +74,6 @@ impl From<&TargetArgs> for TargetFilter {
     }
 }
 
-/// Options for cargo.
-#[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Compilation")]
-pub struct CompileArgs {
-    /// The cargo profile [default: bench]
-    #[arg(long, value_name = "NAME", value_parser = values::profile)]
-    pub profile: Option<String>,
-    /// Features to enable, separated by commas.
-    #[arg(short = 'F', long, value_name = "FEATURES", value_delimiter = ',')]
-    pub features: Vec<String>,
-    /// Enable all features.
-    #[arg(long)]
-    pub all_features: bool,
-    /// Do not enable the default features.
-    #[arg(long)]
-    pub no_default_features: bool,
-    /// Pass this argument to cargo, for example --cargo-arg=--ignore-rust-version; may be repeated.
-    #[arg(long = "cargo-arg", value_name = "ARG", allow_hyphen_values = true)]
-    pub cargo_args: Vec<String>,
-}
-
-impl CompileArgs {
-    /// Converts the flags, with those of the layout, into build options.
-    pub fn options(&self, layout: &LayoutArgs) -> BuildOptions {
-        BuildOptions {
-            layout: layout.layout,
-            profile: self.profile.clone(),
-            features: self.features.clone(),
-            all_features: self.all_features,
-            no_default_features: self.no_default_features,
-            cargo_args: self.cargo_args.clone(),
-            ..BuildOptions::default()
-        }
-    }
-}
-
 /// The code layout of builds.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Layouts")]
@@ -170,7 +133,7 @@ pub struct ExperimentArgs {
     pub target: TargetArgs,
     /// Options for cargo.
     #[command(flatten)]
-    pub compile: CompileArgs,
+    pub compile: BuildOptions,
 }
 
 /// A release that the head is also compared with.
@@ -184,7 +147,7 @@ pub struct GateArgs {
 }
 
 /// The criteria of verdicts, and their effect on the exit code.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Verdict")]
 pub struct VerdictArgs {
     /// The criteria.
@@ -196,11 +159,12 @@ pub struct VerdictArgs {
 }
 
 /// Verdicts that make the command fail.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum FailOn {
     /// No verdict: regressions are reported, but only a failed benchmark makes the command fail.
     Never,
     /// A regression (exit code 1).
+    #[default]
     Regression,
     /// A regression (exit code 1), or a verdict that is inconclusive or not comparable, or nothing compared
     /// at all (exit code 5).
@@ -235,12 +199,12 @@ pub struct OutputArgs {
 }
 
 /// The format and the files of a report.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Output")]
 pub struct ReportArgs {
     /// The format of the report on standard output.
     #[arg(long, default_value = "text")]
-    pub format: ReportFormat,
+    pub format: Format,
     /// Files for the report.
     #[command(flatten)]
     pub output: OutputFileArgs,
@@ -249,46 +213,18 @@ pub struct ReportArgs {
 impl ReportArgs {
     /// True if the report is also a web page.
     pub fn has_page(&self) -> bool {
-        let is_page = |file: &OutputFile| file.format == ReportFormat::Html;
-        self.format == ReportFormat::Html || self.output.files.iter().any(is_page)
+        let is_page = |file: &OutputFile| file.format == Format::Html;
+        self.format == Format::Html || self.output.files.iter().any(is_page)
     }
 }
 
 /// The files that a report is written to.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub struct OutputFileArgs {
     /// Also write the report to this file, in the format of its extension: .html, .json, .md or .txt; may
     /// be repeated.
     #[arg(long = "output", id = "output", value_name = "FILE", value_parser = OutputFile::parse)]
     pub files: Vec<OutputFile>,
-}
-
-/// The formats of a result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// For people; may change at any time.
-    Text,
-    /// For programs; has a schema.
-    Json,
-}
-
-/// The formats of a report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ReportFormat {
-    /// For people; may change at any time.
-    Text,
-    /// For programs; has a schema.
-    Json,
-    /// For pull requests.
-    Markdown,
-    /// For browsers: one file that needs no network.
-    Html,
-}
-
-impl ReportFormat {
-    /// The file extensions of each format.
-    const ENDINGS: [(&str, Self); 4] =
-        [("html", Self::Html), ("json", Self::Json), ("md", Self::Markdown), ("txt", Self::Text)];
 }
 
 /// A file that a report is written to.
@@ -297,7 +233,7 @@ pub struct OutputFile {
     /// The path of the file.
     pub path: PathBuf,
     /// The format that its extension selects.
-    pub format: ReportFormat,
+    pub format: Format,
 }
 
 impl OutputFile {
@@ -305,9 +241,9 @@ impl OutputFile {
     pub fn parse(path: &str) -> Result<Self, String> {
         let path = PathBuf::from(path);
         let ending = path.extension().and_then(|ending| ending.to_str());
-        let known = ReportFormat::ENDINGS.iter().find(|(known, _)| ending == Some(known));
+        let known = Format::EXTENSIONS.iter().find(|(known, _)| ending == Some(known));
         let (_, format) = *known.ok_or_else(|| {
-            let known = ReportFormat::ENDINGS.map(|(ending, _)| format!(".{ending}")).join(", ");
+            let known = Format::EXTENSIONS.map(|(ending, _)| format!(".{ending}")).join(", ");
             format!("the file extension selects the format: use one of {known}")
         })?;
         Ok(Self { path, format })

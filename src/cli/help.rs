@@ -1,18 +1,10 @@
 //! The help: colors, examples, and the options in the short help. It is separate from the clap structs, so that those
 //! stay readable.
 
-use std::io::Write;
-
 use clap::{
-    Command, CommandFactory as _,
+    Command,
     builder::{Resettable, Styles, styling::AnsiColor},
 };
-use clap_complete::Shell;
-
-use super::Cli;
-
-/// The name of the program.
-const PROGRAM: &str = "cargo-rbench";
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -119,20 +111,19 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("show HEAD~1 parse", "every build and execution of some benchmarks"),
         ],
     ),
-    ("export", &[("export results.jsonl", "all results, to be imported elsewhere")]),
-    ("import", &[("import results.jsonl", "results from another machine")]),
+    (
+        "store",
+        &[
+            ("store export results.jsonl", "all results, to be imported elsewhere"),
+            ("store import results.jsonl", "results from another machine"),
+        ],
+    ),
     (
         "diff",
         &[
             ("diff HEAD~1 HEAD", "the functions whose machine code changed"),
             ("diff main . --by-benchmark", "which benchmarks execute each of them"),
-        ],
-    ),
-    (
-        "explain",
-        &[
-            ("explain main . parse/long", "a benchmark of main and of the uncommitted tree"),
-            ("explain HEAD~1..HEAD '^sort$'", "another benchmark and the last commit"),
+            ("diff main . --explain parse/long", "where the instructions of a benchmark went"),
         ],
     ),
     (
@@ -172,9 +163,9 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     ("demo", &[("demo", "example comparisons in a temporary project")]),
 ];
 
-/// Returns the complete clap definition, with styles, examples and short help.
-pub fn command() -> Command {
-    let mut all = Cli::command().styles(STYLES).after_help(
+/// Adds styles, examples and the short help to the definition.
+pub fn decorated(all: Command) -> Command {
+    let mut all = all.styles(STYLES).after_help(
         "A first comparison: cargo rbench init --dry-run, then cargo rbench compare --quick\n\
          Set defaults in bench.toml, next to the workspace's Cargo.toml.",
     );
@@ -207,23 +198,13 @@ fn with_common_options_first(command: Command) -> Command {
     })
 }
 
-/// The file name that a shell expects for completions.
-pub fn completions_file(shell: Shell) -> String {
-    clap_complete::Generator::file_name(&shell, PROGRAM)
-}
-
-/// Writes the completions of a shell.
-pub fn write_completions(shell: Shell, out: &mut dyn Write) {
-    clap_complete::generate(shell, &mut command(), PROGRAM, &mut &mut *out);
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::Cli, *};
 
     #[test]
     fn examples_of_every_command_parse() {
-        for subcommand in Cli::command().get_subcommands() {
+        for subcommand in Cli::definition().get_subcommands() {
             let name = subcommand.get_name();
             let examples = EXAMPLES.iter().find(|(of, _)| *of == name);
             let (_, examples) = examples.unwrap_or_else(|| panic!("{name} has no example"));
@@ -238,7 +219,7 @@ mod tests {
 
     #[test]
     fn short_help_shows_common_options_and_long_help_all() {
-        let mut all = command();
+        let mut all = Cli::definition();
         let compare = all.find_subcommand_mut("compare").unwrap();
         let short = compare.render_help().to_string();
         let long = compare.render_long_help().to_string();
@@ -260,17 +241,7 @@ mod tests {
             let has = |command: &Command| {
                 command.get_arguments().any(|argument| argument.get_long() == Some(name))
             };
-            assert!(Cli::command().get_subcommands().any(has), "no command has --{name}");
-        }
-    }
-
-    #[test]
-    fn completions_exist_for_every_shell() {
-        use clap::ValueEnum as _;
-        for shell in Shell::value_variants() {
-            let mut text = Vec::new();
-            write_completions(*shell, &mut text);
-            assert!(String::from_utf8(text).unwrap().contains("selftest"), "{shell}");
+            assert!(Cli::definition().get_subcommands().any(has), "no command has --{name}");
         }
     }
 }

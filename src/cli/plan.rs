@@ -2,11 +2,11 @@
 
 use clap::Args;
 
-use super::{
-    CompileArgs, ExperimentArgs, LayoutArgs, MeasureArgs, ReportArgs, SamplingOptions, TargetArgs,
-    values,
+use super::{ExperimentArgs, LayoutArgs, MeasureArgs, ReportArgs, TargetArgs};
+use crate::{
+    config::{BuildOptions, SamplingOptions, values},
+    model::InterimAnalyses,
 };
-use crate::model::InterimAnalyses;
 
 /// `cargo rbench plan`.
 #[derive(Debug, Args)]
@@ -37,7 +37,7 @@ pub struct PlanArgs {
     pub target: TargetArgs,
     /// Options for cargo.
     #[command(flatten)]
-    compile: CompileArgs,
+    compile: BuildOptions,
     /// The format and the files of the report.
     #[command(flatten)]
     pub report: ReportArgs,
@@ -71,12 +71,11 @@ impl PlanArgs {
         ExperimentArgs {
             patterns: self.patterns.clone(),
             exact: self.exact,
-            partition: None,
-            dry_run: false,
             measure: MeasureArgs { quick: false, sampling, cpu: self.cpu },
             layout: self.layout.clone(),
             target: self.target.clone(),
             compile: self.compile.clone(),
+            ..ExperimentArgs::default()
         }
     }
 }
@@ -91,7 +90,7 @@ mod tests {
     #[test]
     fn pilot_repeats_every_level() {
         let words = |words: &str| words.split(' ').map(str::to_owned).collect::<Vec<_>>();
-        let Command::Plan(args) = Cli::parse_words(&words("plan main -l 3")).unwrap().command
+        let Some(Command::Plan(args)) = Cli::parse_words(&words("plan main -l 3")).unwrap().command
         else {
             panic!("another command")
         };

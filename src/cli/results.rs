@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, Subcommand};
 
-use super::{
-    CriteriaOptions, FilterArgs, Format, GivenOptions, OutputFileArgs, ProjectArgs, ReportFormat,
+use super::{FilterArgs, GivenOptions, OutputFileArgs, ProjectArgs};
+use crate::{
+    config::{CriteriaOptions, values},
+    model::Format,
 };
 
 /// Filters of bench targets, for commands that compile nothing.
@@ -27,7 +29,7 @@ pub struct StoredTargetArgs {
 #[derive(Debug, Args)]
 pub struct HistoryArgs {
     /// The options that were given, for suggested commands.
-    #[command(flatten)]
+    #[arg(skip)]
     pub given: GivenOptions,
     /// Filters of benchmarks to show commit by commit; without a filter, an overview of all.
     #[command(flatten)]
@@ -56,7 +58,7 @@ pub struct HistoryArgs {
     pub bisect: bool,
     /// The format of the report on standard output.
     #[arg(long, default_value = "text")]
-    pub format: ReportFormat,
+    pub format: Format,
     /// Files for the report.
     #[command(flatten)]
     pub output: OutputFileArgs,
@@ -79,7 +81,7 @@ impl HistoryArgs {
 #[derive(Debug, Args)]
 pub struct ShowArgs {
     /// The options that were given, for suggested commands.
-    #[command(flatten)]
+    #[arg(skip)]
     pub given: GivenOptions,
     /// The version: any git revision, or `.` for the uncommitted tree.
     #[arg(value_name = "REV", default_value = "HEAD")]
@@ -101,12 +103,55 @@ pub struct ShowArgs {
     pub target: StoredTargetArgs,
 }
 
-/// `cargo rbench export`.
+/// `cargo rbench accept`.
+#[derive(Debug, Args)]
+pub struct AcceptArgs {
+    /// The options that were given, for suggested commands.
+    #[arg(skip)]
+    pub given: GivenOptions,
+    /// The commit that made the benchmark slower: the head of a stored comparison.
+    #[arg(value_name = "REV")]
+    pub revision: String,
+    /// The id of the benchmark, as reports show it.
+    #[arg(value_name = "BENCH")]
+    pub benchmark: String,
+    /// The reason for accepting the slowdown, in a few words; reports repeat it.
+    #[arg(long, value_name = "TEXT", value_parser = values::reason)]
+    pub reason: String,
+    /// The largest change to accept, for example 8% [default: the upper end of the measured interval]
+    #[arg(long, value_name = "SHARE", value_parser = values::share)]
+    pub ceiling: Option<f64>,
+    /// The criteria of verdicts.
+    #[command(flatten)]
+    pub criteria: CriteriaOptions,
+    /// The bench targets to use.
+    #[command(flatten)]
+    pub target: StoredTargetArgs,
+}
+
+/// `cargo rbench store`.
+#[derive(Debug, Args)]
+pub struct StoreArgs {
+    /// The options that were given, for suggested commands.
+    #[arg(skip)]
+    pub given: GivenOptions,
+    /// The subcommand.
+    #[command(subcommand)]
+    pub command: StoreCommand,
+}
+
+/// The subcommands of `store`.
+#[derive(Debug, Subcommand)]
+pub enum StoreCommand {
+    /// Export all stored results as JSON Lines.
+    Export(ExportArgs),
+    /// Import results that `store export` wrote, on this or another machine.
+    Import(ImportArgs),
+}
+
+/// `cargo rbench store export`.
 #[derive(Debug, Args)]
 pub struct ExportArgs {
-    /// The options that were given, for suggested commands.
-    #[command(flatten)]
-    pub given: GivenOptions,
     /// The file to write; `-` for standard output.
     #[arg(default_value = "-", value_name = "FILE")]
     pub file: PathBuf,
@@ -115,10 +160,10 @@ pub struct ExportArgs {
     pub project: ProjectArgs,
 }
 
-/// `cargo rbench import`.
+/// `cargo rbench store import`.
 #[derive(Debug, Args)]
 pub struct ImportArgs {
-    /// A file that `export` wrote; `-` for standard input.
+    /// A file that `store export` wrote; `-` for standard input.
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// The project.

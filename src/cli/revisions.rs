@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// The base and the head of a comparison.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub struct RevisionPair {
     /// The version to compare with, or a range BASE..HEAD [default: HEAD~1]
     #[arg(value_name = "BASE")]
@@ -22,11 +22,6 @@ impl RevisionPair {
     /// Makes the pair from two revisions, as if they were typed.
     pub fn from_revisions([base, head]: [String; 2]) -> Self {
         Self { base: Some(base), head: Some(head) }
-    }
-
-    /// Makes the pair from at most two arguments.
-    pub fn parse_words(words: &[String]) -> Self {
-        Self { base: words.first().cloned(), head: words.get(1).cloned() }
     }
 
     /// The given arguments for base and head.

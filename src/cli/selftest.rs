@@ -2,14 +2,14 @@
 
 use clap::Args;
 
-use super::{ExperimentArgs, GivenOptions, ReportArgs, values};
-use crate::model::Mode;
+use super::{ExperimentArgs, GivenOptions, ReportArgs};
+use crate::{config::values, model::Mode};
 
 /// `cargo rbench selftest`.
 #[derive(Debug, Args)]
 pub struct SelftestArgs {
     /// The options that were given, for suggested commands.
-    #[command(flatten)]
+    #[arg(skip)]
     pub given: GivenOptions,
     /// The version to compare with itself: any git revision, or `.` for the uncommitted tree.
     #[arg(default_value = "HEAD", value_name = "REV")]

@@ -22,7 +22,8 @@ pub fn run(args: &BuildArgs) -> Result<Exit> {
     let (console, start) = (Console::attach(), SystemTime::now());
     let project = project_of(&args.target)?;
     project.check_tables(&args.revisions, &console)?;
-    let settings = BuildSettings::resolve(&project.file, args.compile.options(&args.layout));
+    let settings =
+        BuildSettings::resolve(&project.file, args.compile.in_layout(args.layout.layout));
     let common =
         SamplingConfigs::resolve(&project.file, SamplingOptions::default(), Purpose::OneVersion)
             .common();

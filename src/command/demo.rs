@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use super::compare;
 use crate::{
-    cli::{Cli, Command, CompareArgs, DemoArgs},
+    cli::{CompareArgs, DemoArgs, RevisionPair},
     console::Console,
     demo::{self, BASELINE, CHAPTERS, DemoStep, Explanation, PACKAGE},
     error::{Context, Error, Exit, Result},
@@ -18,7 +18,6 @@ use crate::{
     process::Interrupt,
     project::Project,
     report::{Report, quantity, style},
-    shell,
     verdict::ExitPolicy,
 };
 
@@ -97,18 +96,21 @@ impl<'a> Demo<'a> {
         }
         let DemoStep { title, commit, does, expected } = chapter;
         let behind = CHAPTERS.len() - index;
-        let words = command(behind);
-        let shown: Vec<String> = words.iter().map(shell::quoted).collect();
+        let versions = versions(behind);
         Console::result(&format!(
-            "\n{}\n{}\n\n  $ cargo rbench {}\n\n",
+            "\n{}\n{}\n\n  $ cargo rbench compare {}\n\n",
             style::paint(
                 style::Role::Head,
                 &format!("{} of {}: {title}", index + 1, CHAPTERS.len())
             ),
             wrapped(&format!("The commit \"{}\" {does}.", commit.message)),
-            shown.join(" ")
+            versions.join(" ")
         ))?;
-        let args = parsed(&words)?;
+        // The command that is shown, as if it was typed.
+        let args = CompareArgs {
+            versions: RevisionPair::from_revisions(versions),
+            ..CompareArgs::default()
+        };
         let outcome = compare::measured(&self.project, &args, false, self.console, self.interrupt)?;
         let outcome = outcome.ok_or_else(|| Error::new(Exit::Internal, "nothing was compared"))?;
         let explanation = demo::explain(*expected, &outcome.rows);
@@ -122,23 +124,13 @@ impl<'a> Demo<'a> {
     }
 }
 
-/// The arguments of `cargo rbench` that compare the commit `HEAD~behind` with its child.
-fn command(behind: usize) -> Vec<String> {
+/// The commit `HEAD~behind` and its child, as they are typed.
+fn versions(behind: usize) -> [String; 2] {
     let head = match behind {
         1 => "HEAD".to_owned(),
         _ => format!("HEAD~{}", behind - 1),
     };
-    vec!["compare".to_owned(), format!("HEAD~{behind}"), head]
-}
-
-/// Parses these arguments. The demo runs exactly the command that it shows.
-fn parsed(words: &[String]) -> Result<CompareArgs> {
-    match Cli::parse_words(words)
-        .context(Exit::Internal, || "cannot read the demo's own command")?
-    {
-        Cli { command: Command::Compare(args), .. } => Ok(args),
-        Cli { .. } => Err(Error::new(Exit::Internal, "the demo's command compares nothing")),
-    }
+    [format!("HEAD~{behind}"), head]
 }
 
 fn introduction(workspace: &Path, kept: bool) -> String {
@@ -208,11 +200,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shown_commands_compare_consecutive_commits() {
-        for behind in 1..=CHAPTERS.len() {
-            let args = parsed(&command(behind)).unwrap();
-            let head = if behind == 1 { "HEAD".to_owned() } else { format!("HEAD~{}", behind - 1) };
-            assert_eq!(args.versions.names().unwrap(), [format!("HEAD~{behind}"), head]);
-        }
+    fn comparisons_are_of_consecutive_commits() {
+        assert_eq!(versions(2), ["HEAD~2", "HEAD~1"]);
+        assert_eq!(versions(1), ["HEAD~1", "HEAD"]);
     }
 }

@@ -1,41 +1,45 @@
-//! `cargo rbench diff`: the functions whose machine code differs between two versions, and which benchmarks
-//! execute them.
+//! `cargo rbench diff`: the functions whose machine code differs between two versions, which benchmarks execute them,
+//! and how they change the instructions of one benchmark.
 
 use std::time::SystemTime;
 
 use super::{output::Output, project_of};
 use crate::{
-    cli::{DiffArgs, LayoutArgs},
-    compare::{Functions, benchmarks_only_in, common_benchmarks},
+    cli::DiffArgs,
+    compare::{self, ExplainedBenchmark, Functions, benchmarks_only_in, common_benchmarks},
     config::BuildSettings,
     console::Console,
-    elf::FunctionDiff,
-    error::{Exit, Result},
+    elf::{FunctionDiff, FunctionSet},
+    error::{Error, Exit, Result},
+    harness::Filter,
     measure::{ExperimentSettings, ListedVersion, Runner},
     model::{BenchTarget, Benchmark, FailedTarget, TargetFilter, Version},
     process::{Interrupt, SavedHandler},
     project::{Project, source_of},
-    report::diff::{DiffReport, ExecutedFunctions, TargetDiff},
+    report::{
+        Report,
+        diff::{DiffReport, ExecutedFunctions, TargetDiff},
+    },
     shell::CommandLine as _,
 };
 
 /// Compiles both versions and compares them function by function.
 pub fn run(args: &DiffArgs) -> Result<Exit> {
     let console = Console::attach();
+    let output = Output::with_files(args.report.format, &args.report.output.files)?;
     let project = project_of(&args.target)?;
-    let (report, exit) = if args.by_benchmark {
-        diff_benchmarks(&project, args, &console)?
+    let (report, exit) = if args.by_benchmark || args.explain.is_some() {
+        executed(&project, args, &console)?
     } else {
-        (diff_functions(&project, args, &console)?, Exit::Success)
+        (compiled(&project, args, &console)?, Exit::Success)
     };
-    Output::new(args.output.format)?.write(&report)?;
+    output.write(&*report)?;
     Ok(exit)
 }
 
 /// Compares compiled functions without executing anything.
-fn diff_functions(project: &Project, args: &DiffArgs, console: &Console) -> Result<DiffReport> {
-    let settings =
-        BuildSettings::resolve(&project.file, args.compile.options(&LayoutArgs::default()));
+fn compiled(project: &Project, args: &DiffArgs, console: &Console) -> Result<Box<dyn Report>> {
+    let settings = BuildSettings::resolve(&project.file, args.compile.clone());
     let filter = TargetFilter::from(&args.target);
     let versions = versions(project, args)?;
     let build_env = project.build_env(settings.compile, console)?;
@@ -45,41 +49,49 @@ fn diff_functions(project: &Project, args: &DiffArgs, console: &Console) -> Resu
         build_env.functions(&build_env.compile(source, &filter)?)
     };
     let functions = Functions([functions(&versions[0])?, functions(&versions[1])?]);
-    Ok(report(versions, &functions))
+    Ok(Box::new(differences(versions, &functions)))
 }
 
-/// Also traces the benchmarks of both versions. Prints an error for each target that cannot be listed, and then fails.
-fn diff_benchmarks(
+/// Also executes benchmarks of both versions: with `--explain` one of them, else all.
+fn executed(
     project: &Project,
     args: &DiffArgs,
     console: &Console,
-) -> Result<(DiffReport, Exit)> {
+) -> Result<(Box<dyn Report>, Exit)> {
     let start = SystemTime::now();
     let interrupt = Interrupt::on_signals(SavedHandler::Compilations)?;
     project.check_tables(&args.versions.names()?, console)?;
     let settings = ExperimentSettings::for_tracing(&project.file, &args.target, &args.compile);
     let runner = Runner::open(project, settings, &interrupt, console)?;
-    let report = traced(project, &runner, args, console);
+    let reported = versions(project, args).and_then(|[base, head]| {
+        let listed = [runner.list(base)?, runner.list(head)?];
+        let report: (Box<dyn Report>, Exit) = if let Some(benchmark) = &args.explain {
+            (Box::new(explained(&runner, &listed, benchmark, console)?), Exit::Success)
+        } else {
+            let (report, exit) = traced(&runner, &listed, console)?;
+            (Box::new(report), exit)
+        };
+        Ok(report)
+    });
     runner.prune(start);
-    report.map_err(|error| runner.with_what_is_kept(error))
+    reported.map_err(|error| runner.with_what_is_kept(error))
 }
 
+/// Traces all benchmarks. Prints an error for each target that cannot be listed, and then fails.
 fn traced(
-    project: &Project,
     runner: &Runner<'_>,
-    args: &DiffArgs,
+    listed: &[ListedVersion; 2],
     console: &Console,
 ) -> Result<(DiffReport, Exit)> {
-    let [base, head] = versions(project, args)?;
-    let listed = [runner.list(base.clone())?, runner.list(head.clone())?];
-    let mut report = report([base, head], &Functions::load(runner, &listed)?);
+    let versions = listed.each_ref().map(|listed| listed.version.clone());
+    let mut report = differences(versions, &Functions::load(runner, listed)?);
     let differences: Vec<(BenchTarget, FunctionDiff)> =
         report.targets.iter().map(|one| (one.target.clone(), one.diff.clone())).collect();
-    let common = common_benchmarks(&listed);
-    let impact = runner.impact(&listed, &differences, &common)?;
+    let common = common_benchmarks(listed);
+    let impact = runner.impact(listed, &differences, &common)?;
     let impacts: Vec<_> = common.into_iter().zip(impact.benchmarks).collect();
-    let not_traced = benchmarks_in_one_version(&listed);
-    let mut failed = listed.iter().flat_map(|version| &version.listing.failures).peekable();
+    let not_traced = benchmarks_in_one_version(listed);
+    let mut failed = failed_targets(listed).peekable();
     let exit = if failed.peek().is_some() { Exit::Benchmark } else { Exit::Success };
     let mut without_list = Vec::new();
     for FailedTarget { target, error } in failed {
@@ -98,6 +110,62 @@ fn traced(
     Ok((report, exit))
 }
 
+/// Counts the benchmark's instructions in both versions, function by function.
+fn explained(
+    runner: &Runner<'_>,
+    listed: &[ListedVersion; 2],
+    benchmark: &str,
+    console: &Console,
+) -> Result<ExplainedBenchmark> {
+    for FailedTarget { target, error } in failed_targets(listed) {
+        console.line(&format!("warning: {target}: {error}"));
+    }
+    let benchmark = chosen(&common_benchmarks(listed), benchmark)?;
+    let functions = Functions::load(runner, listed)?;
+    let differences = functions
+        .compare_targets(|target, base, head| (target.clone(), FunctionSet::diff(base, head)));
+    let impact = runner.impact(listed, &differences, std::slice::from_ref(&benchmark))?;
+    let impact = impact.into_iter().next().unwrap_or_default();
+    compare::explain(runner, listed, &functions, &benchmark, impact)
+}
+
+/// The benchmark with this id, or else the only one whose id matches it as a regular expression.
+fn chosen(benchmarks: &[Benchmark], typed: &str) -> Result<Benchmark> {
+    const MOST: usize = 10;
+    let has_id = |benchmark: &&Benchmark| benchmark.name.id == typed;
+    let filter = Filter::new(&[typed.to_owned()], false, &[], &[]);
+    let mut matching: Vec<&Benchmark> = benchmarks.iter().filter(has_id).collect();
+    if matching.is_empty() {
+        matching = benchmarks.iter().filter(|benchmark| filter.matches(benchmark)).collect();
+    }
+    match &matching[..] {
+        [only] => Ok((*only).clone()),
+        [] => {
+            let what = format!("no benchmark matches `{typed}` in both versions");
+            Err(Error::new(Exit::Usage, what)
+                .hint("`cargo rbench list` lists the benchmarks of a version"))
+        }
+        several => {
+            let what = format!(
+                "{} benchmarks match `{typed}`, and one can be explained at a time",
+                several.len()
+            );
+            let mut error = Error::new(Exit::Usage, what);
+            for benchmark in several.iter().take(MOST) {
+                error = error.cause(format!("  {benchmark}"));
+            }
+            if several.len() > MOST {
+                error = error.cause(format!("  and {} more", several.len() - MOST));
+            }
+            Err(error.hint("use a whole id, and -p or --bench if needed"))
+        }
+    }
+}
+
+fn failed_targets(listed: &[ListedVersion; 2]) -> impl Iterator<Item = &FailedTarget> {
+    listed.iter().flat_map(|version| &version.listing.failures)
+}
+
 /// The benchmarks that only one version has.
 fn benchmarks_in_one_version([base, head]: &[ListedVersion; 2]) -> Vec<Benchmark> {
     [benchmarks_only_in(base, head), benchmarks_only_in(head, base)].concat()
@@ -111,7 +179,7 @@ fn versions(project: &Project, args: &DiffArgs) -> Result<[Version; 2]> {
 }
 
 /// Makes the report without the impact on benchmarks.
-fn report([base, head]: [Version; 2], functions: &Functions) -> DiffReport {
+fn differences([base, head]: [Version; 2], functions: &Functions) -> DiffReport {
     let [only_base, only_head] = functions.unmatched_targets();
     DiffReport {
         base,

@@ -45,7 +45,7 @@ pub fn run(args: &DoctorArgs) -> Result<Exit> {
     findings.extend(trials(Conditions::new(&interrupt))?);
     findings.extend([probe::clock_step(), probe::perf_events()]);
     findings.extend(of_machine);
-    output.write(&DoctorReport { machine: this_machine(), findings })?;
+    output.write(&DoctorReport::new(this_machine(), findings))?;
     Ok(Exit::Success)
 }
 
@@ -90,7 +90,7 @@ fn valgrind() -> Finding {
     if finding.severity == Severity::Ok {
         return finding;
     }
-    let found = format!("{}; `--metric instructions` and `explain` need it", finding.found);
+    let found = format!("{}; `--metric instructions` and `diff --explain` need it", finding.found);
     Finding { found, matters: false, ..finding }
 }
 

@@ -1,4 +1,4 @@
-//! `cargo rbench export` and `cargo rbench import`: move stored results between machines as JSON Lines.
+//! `cargo rbench store`: moves stored results between machines as JSON Lines.
 
 use std::{
     fs::{self, File, OpenOptions, Permissions},
@@ -9,7 +9,7 @@ use std::{
 
 use super::stored_project;
 use crate::{
-    cli::{ExportArgs, ImportArgs},
+    cli::{ExportArgs, GivenOptions, ImportArgs, StoreArgs, StoreCommand},
     compare::archive,
     console::Console,
     error::{Context, Error, Exit, Result},
@@ -21,11 +21,19 @@ use crate::{
 /// The file name for standard input or output.
 const STANDARD: &str = "-";
 
+/// Exports or imports.
+pub fn run(args: &StoreArgs) -> Result<Exit> {
+    match &args.command {
+        StoreCommand::Export(file) => export(file, &args.given),
+        StoreCommand::Import(file) => import(file),
+    }
+}
+
 /// Exports all stored results.
-pub fn export(args: &ExportArgs) -> Result<Exit> {
+fn export(args: &ExportArgs, given: &GivenOptions) -> Result<Exit> {
     let console = Console::attach();
     let project = stored_project(&args.project)?;
-    let store = archive::store(&project, &console, &args.given)?;
+    let store = archive::store(&project, &console, given)?;
     if args.file == Path::new(STANDARD) {
         Console::stream(|out| store.export(out))?;
         return Ok(Exit::Success);
@@ -113,7 +121,7 @@ fn same_file(file: &Path, real: &Path) -> bool {
 }
 
 /// Imports all results of a file.
-pub fn import(args: &ImportArgs) -> Result<Exit> {
+fn import(args: &ImportArgs) -> Result<Exit> {
     let console = Console::attach();
     let project = stored_project(&args.project)?;
     let mut name = args.file.display().to_string();

@@ -4,7 +4,7 @@ use std::slice;
 
 use super::project_of;
 use crate::{
-    cli::{ExecArgs, LayoutArgs},
+    cli::ExecArgs,
     config::BuildSettings,
     console::Console,
     error::{Error, Exit, Result},
@@ -24,8 +24,7 @@ pub fn run(args: &ExecArgs) -> Result<Exit> {
     conditions.check()?;
     let project = project_of(&args.target)?;
     project.check_tables(&[&args.revision], &console)?;
-    let settings =
-        BuildSettings::resolve(&project.file, args.compile.options(&LayoutArgs::default()));
+    let settings = BuildSettings::resolve(&project.file, args.compile.clone());
     let patterns = args.filter.patterns();
     let filter =
         Filter::new(&patterns, args.filter.exact, &args.target.package, &args.target.bench);

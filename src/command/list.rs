@@ -2,7 +2,7 @@
 
 use super::{output::Output, project_of};
 use crate::{
-    cli::{LayoutArgs, ListArgs},
+    cli::ListArgs,
     config::BuildSettings,
     console::Console,
     error::{Error, Exit, Result},
@@ -21,8 +21,7 @@ pub fn run(args: &ListArgs) -> Result<Exit> {
     conditions.check()?;
     let project = project_of(&args.target)?;
     project.check_tables(&[&args.revision], &console)?;
-    let settings =
-        BuildSettings::resolve(&project.file, args.compile.options(&LayoutArgs::default()));
+    let settings = BuildSettings::resolve(&project.file, args.compile.clone());
     let patterns = args.filter.patterns();
     let filter =
         Filter::new(&patterns, args.filter.exact, &args.target.package, &args.target.bench);

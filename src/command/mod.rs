@@ -14,38 +14,26 @@ mod doctor;
 mod exchange;
 mod exec;
 mod experiment_settings;
-mod explain;
 mod history;
 mod init;
 mod list;
 mod output;
-mod output_files;
 mod plan;
 mod run;
 mod selftest;
 mod show;
+mod start;
 
 use crate::{
-    cli::{Cli, Command, ProjectArgs, TargetArgs},
+    cli::{Cli, Command},
     error::{Exit, Result},
-    project::Project,
 };
-
-/// Finds the project of a command that compiles nothing.
-fn stored_project(args: &ProjectArgs) -> Result<Project> {
-    Project::find(args.manifest_path.as_deref(), &args.config)
-}
-
-/// Finds the project of a command that compiles, with the benchmarks of `--command`.
-fn project_of(target: &TargetArgs) -> Result<Project> {
-    let mut project = stored_project(&target.project)?;
-    project.file.run_only(&target.commands);
-    Ok(project)
-}
+use experiment_settings::{project_of, stored_project};
 
 /// Runs the subcommand.
 pub fn run(cli: &Cli) -> Result<Exit> {
-    match &cli.command {
+    let Some(command) = &cli.command else { return start::run() };
+    match command {
         Command::Accept(args) => accept::run(args),
         Command::Build(args) => build::run(args),
         Command::Ci(args) => ci::run(args),
@@ -56,7 +44,6 @@ pub fn run(cli: &Cli) -> Result<Exit> {
         Command::Diagnose(args) => diagnose::run(args),
         Command::Demo(args) => demo::run(args),
         Command::Diff(args) => diff::run(args),
-        Command::Explain(args) => explain::run(args),
         Command::Completions(args) => completions::run(args),
         Command::Doctor(args) => doctor::run(args),
         Command::Init(args) => init::run(args),
@@ -65,8 +52,7 @@ pub fn run(cli: &Cli) -> Result<Exit> {
         Command::Selftest(args) => selftest::run(args),
         Command::History(args) => history::run(args),
         Command::Show(args) => show::run(args),
-        Command::Export(args) => exchange::export(args),
-        Command::Import(args) => exchange::import(args),
+        Command::Store(args) => exchange::run(args),
         Command::Clean(args) => clean::run(args),
     }
 }

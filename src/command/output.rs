@@ -1,13 +1,17 @@
 //! Writes reports to standard output and to files. Files are checked first, so that no result of a long measurement is
 //! lost to a typing mistake.
 
+use std::{
+    fs::{self, OpenOptions},
+    path::Path,
+};
+
 use tracing::info_span;
 
-use super::output_files::OutputFiles;
 use crate::{
-    cli::{self, OutputFile, ReportFormat},
+    cli::OutputFile,
     console::Console,
-    error::Result,
+    error::{Context, Error, Exit, Result},
     report::{Format, PLAIN_COLUMNS, Report, style},
 };
 
@@ -20,51 +24,70 @@ pub struct Output<'p> {
 
 impl<'p> Output<'p> {
     /// Selects standard output only, in this format.
-    pub fn new(format: impl Into<Format>) -> Result<Self> {
+    pub fn new(format: Format) -> Result<Self> {
         Self::with_files(format, &[])
     }
 
     /// Selects standard output in this format, and these files.
-    pub fn with_files(format: impl Into<Format>, files: &'p [OutputFile]) -> Result<Self> {
-        Ok(Self { format: format.into(), files: OutputFiles::check(files)? })
+    pub fn with_files(format: Format, files: &'p [OutputFile]) -> Result<Self> {
+        Ok(Self { format, files: OutputFiles::check(files)? })
     }
 
     /// Prints the report, then writes the files: if a file has become unwritable, the report is not lost.
     pub fn write(&self, report: &dyn Report) -> Result<()> {
         let _phase = info_span!("report").entered();
         Console::result(&self.format.render(report, Console::result_columns())?)?;
-        write_files(&self.files, report)
+        self.files.write(report)
     }
 }
 
-/// Writes a report to files, each in the format of its extension.
-pub fn write_files(files: &OutputFiles<'_>, report: &dyn Report) -> Result<()> {
-    files.write(|format| render_file(report, format.into()))
+/// Output files that were writable when checked.
+#[derive(Debug)]
+pub struct OutputFiles<'a>(&'a [OutputFile]);
+
+impl<'a> OutputFiles<'a> {
+    /// Checks that each file can be written, without creating or changing it.
+    pub fn check(files: &'a [OutputFile]) -> Result<Self> {
+        for OutputFile { path, .. } in files {
+            check(path)?;
+        }
+        Ok(Self(files))
+    }
+
+    /// Writes the report to each file, in the format of its extension and without colors.
+    pub fn write(&self, report: &dyn Report) -> Result<()> {
+        for OutputFile { path, format } in self.0 {
+            fs::write(path, render_file(report, *format)?)
+                .context(Exit::Usage, || format!("cannot write the report {}", path.display()))?;
+        }
+        Ok(())
+    }
 }
 
-/// Renders a report without colors.
+fn check(path: &Path) -> Result<()> {
+    let what = || format!("cannot write the report {}", path.display());
+    let directory = match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    };
+    let refusal = |reason: String| Err(Error::new(Exit::Usage, what()).cause(reason));
+    match fs::metadata(path) {
+        Ok(metadata) if metadata.is_dir() => refusal("it is a directory".to_owned()),
+        // Opening for appending changes nothing. A device or a pipe is not opened before there is a report: that could
+        // block.
+        Ok(metadata) if metadata.is_file() => {
+            OpenOptions::new().append(true).open(path).map(drop).context(Exit::Usage, what)
+        }
+        Ok(_) => Ok(()),
+        Err(_) if !directory.is_dir() => {
+            refusal(format!("there is no directory {}", directory.display()))
+        }
+        Err(_) => tempfile::tempfile_in(directory).map(drop).context(Exit::Usage, what),
+    }
+}
+
 fn render_file(report: &dyn Report, format: Format) -> Result<String> {
     Ok(style::plain(&format.render(report, PLAIN_COLUMNS)?))
-}
-
-impl From<ReportFormat> for Format {
-    fn from(format: ReportFormat) -> Self {
-        match format {
-            ReportFormat::Text => Self::Text,
-            ReportFormat::Json => Self::Json,
-            ReportFormat::Markdown => Self::Markdown,
-            ReportFormat::Html => Self::Html,
-        }
-    }
-}
-
-impl From<cli::Format> for Format {
-    fn from(format: cli::Format) -> Self {
-        match format {
-            cli::Format::Text => Self::Text,
-            cli::Format::Json => Self::Json,
-        }
-    }
 }
 
 #[cfg(test)]
@@ -76,19 +99,56 @@ mod tests {
         verdict::testing::{benchmark, version},
     };
 
-    #[test]
-    fn json_report_keeps_every_character_of_an_id() {
-        let id = "a\u{7f}\u{9b}31m\u{1b}[0m\u{202e}b";
-        let report = ListReport {
+    fn report(id: &str) -> ListReport {
+        ListReport {
             version: version("head"),
             benchmarks: vec![ListedBenchmark {
                 benchmark: benchmark(id),
                 harness: HarnessKind::Native,
             }],
             failed_targets: Vec::new(),
-        };
-        let text = render_file(&report, Format::Json).unwrap();
+        }
+    }
+
+    #[test]
+    fn json_report_keeps_every_character_of_an_id() {
+        let id = "a\u{7f}\u{9b}31m\u{1b}[0m\u{202e}b";
+        let text = render_file(&report(id), Format::Json).unwrap();
         let json: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert!(json.pointer("/benchmarks/0/id").is_some_and(|value| value == id), "{text}");
+    }
+
+    fn file(path: &Path) -> OutputFile {
+        OutputFile { path: path.to_owned(), format: Format::Json }
+    }
+
+    #[test]
+    fn check_leaves_files_unchanged_until_they_are_written() {
+        let directory = tempfile::tempdir().unwrap();
+        let [new, old] = ["new.json", "old.json"].map(|name| directory.path().join(name));
+        fs::write(&old, "before").unwrap();
+        let files = [file(&new), file(&old)];
+        let checked = OutputFiles::check(&files).unwrap();
+        assert!(!new.exists());
+        assert_eq!(fs::read_to_string(&old).unwrap(), "before");
+        checked.write(&report("a")).unwrap();
+        for file in [&old, &new] {
+            assert!(fs::read_to_string(file).unwrap().starts_with("{\n"));
+        }
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn unwritable_file_is_a_usage_error() {
+        let directory = tempfile::tempdir().unwrap();
+        let (path, in_file) = (directory.path(), directory.path().join("file"));
+        fs::write(&in_file, "").unwrap();
+        for impossible in [path.join("absent/a.json"), in_file.join("a.json"), path.to_owned()] {
+            let error = OutputFiles::check(&[file(&impossible)]).unwrap_err();
+            assert_eq!(error.exit(), Exit::Usage);
+            assert!(error.to_string().contains("cannot write the report"), "{error}");
+        }
+        let absent = OutputFiles::check(&[file(&path.join("absent/a.json"))]).unwrap_err();
+        assert!(absent.to_string().contains("there is no directory"), "{absent}");
     }
 }

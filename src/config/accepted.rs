@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Deserializer, de::Error as _};
 use toml::Spanned;
 
-use super::{file, values};
+use super::{bench_toml::read_if_present, values};
 use crate::{
     error::{Error, Exit, Result},
     model::{Benchmark, Metric},
@@ -72,7 +72,7 @@ impl AcceptedToml {
     /// Reads the file of a workspace, if there is one.
     pub fn read(workspace: &Path) -> Result<Self> {
         let path = workspace.join(DIRECTORY).join(FILE_NAME);
-        let text = file::read(&path)?.unwrap_or_default();
+        let text = read_if_present(&path)?.unwrap_or_default();
         Self::parse(text, path)
     }
 

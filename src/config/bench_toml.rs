@@ -2,16 +2,20 @@
 //!
 //! Defaults are not here: an absent key stays absent, so that each setting can fall back to the next source.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs,
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
 
 use regex::Regex;
 use serde::{Deserialize, Deserializer, de::Error as _};
 use toml::Spanned;
 
-use super::{CriteriaOptions, Once, SamplingOptions, file, values::key};
+use super::{BuildOptions, CriteriaOptions, Once, SamplingOptions, values::key};
 use crate::{
     error::{Context as _, Error, Exit, Result},
-    model::{BenchTarget, Benchmark, HarnessKind, InterimAnalyses, Layout, Metric, Mode, Strategy},
+    model::{BenchTarget, Benchmark, HarnessKind, InterimAnalyses, Metric, Mode},
     shell::quoted,
 };
 
@@ -43,36 +47,6 @@ struct Tables {
     store: StoreTable,
     harness: Vec<Spanned<HarnessTable>>,
     command: Vec<Spanned<CommandTable>>,
-}
-
-/// Build options from flags or from `[build]`; an absent one is left to the next source.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct BuildOptions {
-    /// The order and the addresses of functions.
-    pub layout: Option<Layout>,
-    /// One link for each build, or one compilation for each build.
-    pub strategy: Option<Strategy>,
-    /// The seed that all layout seeds are derived from.
-    pub seed: Option<u64>,
-    /// The cargo profile.
-    #[serde(deserialize_with = "key::profile")]
-    pub profile: Option<String>,
-    /// Features to turn on.
-    pub features: Vec<String>,
-    /// Turn all features on.
-    pub all_features: bool,
-    /// Turn the default feature off.
-    pub no_default_features: bool,
-    /// Refuse to change Cargo.lock.
-    pub locked: bool,
-    /// Do not use the network.
-    pub offline: bool,
-    /// Parallel jobs of cargo and of linking.
-    #[serde(deserialize_with = "key::jobs")]
-    pub jobs: Option<u32>,
-    /// More arguments for the cargo that compiles.
-    pub cargo_args: Vec<String>,
 }
 
 /// `[[benchmark]]`: settings for some benchmarks only. The first table that matches a benchmark applies.
@@ -164,7 +138,7 @@ impl BenchToml {
     /// Reads the file in `directory`; an absent file is an empty one.
     pub fn read(directory: &Path) -> Result<Self> {
         let path = directory.join(FILE_NAME);
-        file::read(&path)?.map_or_else(|| Ok(Self::default()), |text| Self::parse(text, path))
+        read_if_present(&path)?.map_or_else(|| Ok(Self::default()), |text| Self::parse(text, path))
     }
 
     pub(super) fn parse(text: String, path: PathBuf) -> Result<Self> {
@@ -392,18 +366,10 @@ impl BenchmarkTable {
             && self.filter.is_match(&benchmark.name.id)
     }
 
-    pub(super) const fn sampling(&self) -> SamplingOptions {
+    pub(super) fn sampling(&self) -> SamplingOptions {
         let Self { builds, executions, measurements, warm_up, min_time, .. } = *self;
-        SamplingOptions {
-            builds,
-            executions,
-            measurements,
-            warm_up,
-            min_time,
-            deadline: None,
-            parallel: None,
-            mode: None,
-        }
+        let others = SamplingOptions::default();
+        SamplingOptions { builds, executions, measurements, warm_up, min_time, ..others }
     }
 }
 
@@ -417,6 +383,20 @@ impl CommandTable {
     fn target(&self) -> TableTarget<'_> {
         TableTarget { package: self.package.as_deref(), bench: Some(&self.bench) }
     }
+}
+
+/// Returns the text of a configuration file, or `None` if there is none. A dangling link is an error.
+pub(super) fn read_if_present(path: &Path) -> Result<Option<String>> {
+    let what = || format!("cannot read {}", path.display());
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        other => other.context(Exit::Usage, what)?,
+    };
+    // Reading a pipe or a device may block forever.
+    if !fs::metadata(path).context(Exit::Usage, what)?.is_file() {
+        return Err(Error::new(Exit::Usage, what()).cause("it is not a file"));
+    }
+    fs::read_to_string(path).context(Exit::Usage, what).map(Some)
 }
 
 fn regex<'de, D: Deserializer<'de>>(value: D) -> Result<Regex, D::Error> {

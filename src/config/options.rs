@@ -1,4 +1,4 @@
-//! Options that are both flags and keys of `bench.toml`: sample sizes and verdict criteria.
+//! Options that are both flags and keys of `bench.toml`: for builds, sample sizes and verdict criteria.
 //!
 //! Doc comments of fields are the help texts of the flags.
 
@@ -9,9 +9,59 @@ use serde::Deserialize;
 
 use super::values::{self, key};
 use crate::{
-    model::{InterimAnalyses, Metric, Mode},
+    model::{InterimAnalyses, Layout, Metric, Mode, Strategy},
     stats::{Estimator, Rule},
 };
+
+/// Build options; an absent one is left to the next source.
+#[derive(Clone, Debug, Default, Args, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[command(next_help_heading = "Compilation")]
+pub struct BuildOptions {
+    /// Placement of functions in each build. Not a flag here: commands that compile, but need no builds, have none.
+    #[arg(skip)]
+    pub layout: Option<Layout>,
+    /// One link for each build, or one compilation for each build.
+    #[arg(skip)]
+    pub strategy: Option<Strategy>,
+    /// The seed that all layout seeds are derived from.
+    #[arg(skip)]
+    pub seed: Option<u64>,
+    /// The cargo profile [default: bench]
+    #[arg(long, value_name = "NAME", value_parser = values::profile)]
+    #[serde(deserialize_with = "key::profile")]
+    pub profile: Option<String>,
+    /// Features to enable, separated by commas.
+    #[arg(short = 'F', long, value_name = "FEATURES", value_delimiter = ',')]
+    pub features: Vec<String>,
+    /// Enable all features.
+    #[arg(long)]
+    pub all_features: bool,
+    /// Do not enable the default features.
+    #[arg(long)]
+    pub no_default_features: bool,
+    /// Refuse to change Cargo.lock.
+    #[arg(skip)]
+    pub locked: bool,
+    /// Do not use the network.
+    #[arg(skip)]
+    pub offline: bool,
+    /// Parallel jobs of cargo and of linking.
+    #[arg(skip)]
+    #[serde(deserialize_with = "key::jobs")]
+    pub jobs: Option<u32>,
+    /// Pass this argument to cargo, for example --cargo-arg=--ignore-rust-version; may be repeated.
+    #[arg(long = "cargo-arg", value_name = "ARG", allow_hyphen_values = true)]
+    pub cargo_args: Vec<String>,
+}
+
+impl BuildOptions {
+    /// Returns these options with this layout.
+    #[must_use]
+    pub fn in_layout(&self, layout: Option<Layout>) -> Self {
+        Self { layout, ..self.clone() }
+    }
+}
 
 /// Sample sizes and times of a benchmark; an absent one is left to the next source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Args, Deserialize)]
@@ -55,7 +105,7 @@ pub struct SamplingOptions {
 
 impl SamplingOptions {
     /// Returns the sample sizes of `--quick`: a quarter of the time, with wide intervals.
-    pub const fn quick(mode: Mode) -> Self {
+    pub fn quick(mode: Mode) -> Self {
         let measurements = match mode {
             Mode::Interleaved => 20,
             Mode::Sequential => 5,
@@ -64,11 +114,7 @@ impl SamplingOptions {
             builds: Some(InterimAnalyses::fixed(5)),
             executions: Some(1),
             measurements: Some(measurements),
-            warm_up: None,
-            min_time: None,
-            deadline: None,
-            parallel: None,
-            mode: None,
+            ..Self::default()
         }
     }
 

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::{
     comparison::{Comparer, Difference},
@@ -22,7 +22,7 @@ use super::{
 /// function, and nothing differs `elsewhere`, then both execute the same instructions on the same initial data, except
 /// for addresses and for source lines and columns in messages. (Files that are loaded with the executable, and its
 /// input, are not compared.)
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FunctionDiff {
     /// Functions that only the second build has, in the order of names.
     pub added: Vec<SizedFunction>,
@@ -39,41 +39,56 @@ pub struct FunctionDiff {
 }
 
 /// A function and its size.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[schemars(inline)]
 pub struct SizedFunction {
     /// Its demangled name.
     pub name: Name,
     /// Distinguishes functions of one name: a digest of its symbol.
+    #[serde(serialize_with = "as_hash")]
+    #[schemars(with = "String", regex(pattern = HASH))]
     pub instance: u64,
     /// Its size in bytes.
+    #[serde(rename = "size_bytes")]
     pub size: u64,
-    /// The size of its [stack frame](FunctionCode::stack) in bytes, if known.
+    /// The size of its stack frame in bytes, if known.
+    #[serde(rename = "stack_bytes")]
     pub stack: Option<u64>,
 }
 
 /// A function whose code or data changed, and its sizes.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[schemars(inline)]
 pub struct ChangedFunction {
     /// Its demangled name.
     pub name: Name,
-    /// Distinguishes functions of one name: a digest of its symbol in the second build.
+    /// Distinguishes functions of one name: a digest of its symbol in the head.
+    #[serde(serialize_with = "as_hash")]
+    #[schemars(with = "String", regex(pattern = HASH))]
     pub instance: u64,
-    /// The digest of its symbol in the first build.
+    /// The digest of its symbol in the base.
+    #[serde(serialize_with = "as_hash")]
+    #[schemars(with = "String", regex(pattern = HASH))]
     pub base_instance: u64,
-    /// Its size in the first build, in bytes.
+    /// Its size in the base, in bytes.
+    #[serde(rename = "base_bytes")]
     pub base_size: u64,
-    /// Its size in the second build, in bytes.
+    /// Its size in the head, in bytes.
+    #[serde(rename = "head_bytes")]
     pub head_size: u64,
-    /// The size of its [stack frame](FunctionCode::stack) in the first build in bytes, if known.
+    /// The size of its stack frame in the base in bytes, if known.
+    #[serde(rename = "base_stack_bytes")]
     pub base_stack: Option<u64>,
-    /// The size of its stack frame in the second build.
+    /// The size of its stack frame in the head.
+    #[serde(rename = "head_stack_bytes")]
     pub head_stack: Option<u64>,
     /// The kind of the difference.
+    #[serde(flatten)]
     pub cause: Cause,
-    /// The functions that only the second build refers to here, in the order of names: it calls them, or it already
+    /// The functions that only the head refers to here, in the order of names: it calls them, or it already
     /// did so in a function that is inlined now.
     pub callees_gained: Vec<Name>,
-    /// The functions that only the first build refers to here, in the order of names: inlined, or no longer called.
+    /// The functions that only the base refers to here, in the order of names: inlined, or no longer called.
     pub callees_lost: Vec<Name>,
 }
 
@@ -88,6 +103,14 @@ pub enum Cause {
     Code,
     /// Only the contents of data that it refers to; the name of the static, if it has one.
     Data(Option<Name>),
+}
+
+/// The schema of a hash of 64 bits.
+pub const HASH: &str = "^[0-9a-f]{16}$";
+
+/// Writes a hash of 64 bits as hexadecimal digits: as a number, readers of JSON would round it.
+pub fn as_hash<S: Serializer>(hash: &u64, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_str(&format_args!("{hash:016x}"))
 }
 
 impl FunctionDiff {

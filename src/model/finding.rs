@@ -1,13 +1,17 @@
 //! What a check of the machine found.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 /// The result of one check.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Finding {
     /// The name of the check, for programs and people: `governor`.
     pub check: &'static str,
     /// The state of the machine: `powersave (driver intel_pstate)`.
     pub found: String,
     /// The consequence.
+    #[serde(flatten)]
     pub severity: Severity,
     /// True if it may bias or blur the comparisons of rbench.
     pub matters: bool,
@@ -42,7 +46,8 @@ impl Finding {
 }
 
 /// The action that a finding needs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(tag = "grade", content = "advice", rename_all = "kebab-case")]
 pub enum Severity {
     /// None.
     Ok,

@@ -8,6 +8,7 @@ mod disturbance;
 mod execution;
 mod experiment;
 mod finding;
+mod format;
 mod interim_analyses;
 mod interleaving;
 mod layout;
@@ -33,6 +34,7 @@ pub use execution::{
 };
 pub use experiment::{ExperimentPlan, PlannedBenchmark, PlannedVersion, SampleSizes, Slot, Stage};
 pub use finding::{Finding, Severity, findings_summary};
+pub use format::Format;
 pub use interim_analyses::InterimAnalyses;
 pub use interleaving::{InterleavingUnavailable, MOST_PARALLEL, Mode, Schedule};
 pub use layout::{Layout, LayoutSeed, Strategy, derive_seed, first_stage_seed};

@@ -5,6 +5,7 @@ use super::{
     render,
 };
 use crate::error::Result;
+pub use crate::model::Format;
 
 /// The report of a command: one document for people, in three forms, and JSON for programs.
 pub trait Report {
@@ -33,19 +34,6 @@ pub trait Report {
 
 /// The width of text that is not for a terminal.
 pub const PLAIN_COLUMNS: usize = 100;
-
-/// The form of a report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// For people at a terminal.
-    Text,
-    /// For pull requests and web pages.
-    Markdown,
-    /// For programs.
-    Json,
-    /// For a browser.
-    Html,
-}
 
 impl Format {
     /// Renders a report in this form; `columns` is the width of text.

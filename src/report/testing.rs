@@ -23,10 +23,10 @@ pub const HOSTILE: &str = "a\u{1b}[2J\r\u{7}\0\u{9b}31m\n\u{202e}b\u{2066}|`<i>*
 pub fn given(words: &str) -> Rc<dyn CommandLine> {
     let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
     match Cli::parse_words(&words).unwrap().command {
-        Command::Compare(args) => args.command_line(),
-        Command::History(args) => Rc::new(args.given),
-        Command::Run(args) => Rc::new(args.given),
-        Command::Show(args) => Rc::new(args.given),
+        Some(Command::Compare(args)) => args.command_line(),
+        Some(Command::History(args)) => Rc::new(args.given),
+        Some(Command::Run(args)) => Rc::new(args.given),
+        Some(Command::Show(args)) => Rc::new(args.given),
         other => panic!("{other:?} suggests nothing"),
     }
 }

@@ -30,17 +30,17 @@ fn export_is_imported_once_and_shown_elsewhere() {
     project.rbench(&[&RUN[..], &secret].concat()).ok();
     let file = project.beside("results.jsonl");
     let file = file.to_str().unwrap();
-    project.rbench(&["export", file]).ok().assert_stderr_has(&["exported to"]);
-    let printed = project.rbench(&["export"]).ok().stdout();
+    project.rbench(&["store", "export", file]).ok().assert_stderr_has(&["exported to"]);
+    let printed = project.rbench(&["store", "export"]).ok().stdout();
     assert_eq!(printed, fs::read_to_string(file).unwrap());
     assert!(printed.contains("env.TOKEN=blake3:") && !printed.contains("s3cret"), "{printed}");
 
     let elsewhere = project.clone_elsewhere();
-    let first = elsewhere.rbench(&["import", file]).ok();
+    let first = elsewhere.rbench(&["store", "import", file]).ok();
     first.assert_stdout_has(&["imported 1 new experiment with 4 executions"]);
-    let second = elsewhere.rbench(&["import", file]).ok();
+    let second = elsewhere.rbench(&["store", "import", file]).ok();
     second.assert_stdout_has(&["imported 0 new experiments", "1 experiment was already stored"]);
-    assert_eq!(elsewhere.rbench(&["export"]).ok().stdout(), printed);
+    assert_eq!(elsewhere.rbench(&["store", "export"]).ok().stdout(), printed);
     elsewhere.rbench(&["history"]).ok().assert_stdout_has(&["changing", "steady"]);
 }
 
@@ -63,7 +63,7 @@ fn interleaved_results_keep_their_mode_through_an_export() {
     ];
     let compare = ["compare", "--no-confirm", "--fail-on", "never", "--no-skip"];
     project.rbench(&[&compare, &short[..]].concat()).ok();
-    let exported = project.rbench(&["export"]).ok().stdout();
+    let exported = project.rbench(&["store", "export"]).ok().stdout();
     // The fixture reads no clock, so neither benchmark can be interleaved. The edited file claims
     // that one was.
     let alone = r#""schedule":{"unavailable":"no_clock"}"#;
@@ -77,8 +77,8 @@ fn interleaved_results_keep_their_mode_through_an_export() {
     let elsewhere = project.clone_elsewhere();
     let file = elsewhere.beside("results.jsonl");
     fs::write(&file, &exported).unwrap();
-    elsewhere.rbench(&["import", file.to_str().unwrap()]).ok();
-    assert_eq!(elsewhere.rbench(&["export"]).ok().stdout(), exported);
+    elsewhere.rbench(&["store", "import", file.to_str().unwrap()]).ok();
+    assert_eq!(elsewhere.rbench(&["store", "export"]).ok().stdout(), exported);
 
     let stored = ["compare", "--stored", "--no-confirm", "--fail-on", "never"];
     elsewhere.rbench(&stored).ok().assert_stdout_has(&[
@@ -109,7 +109,7 @@ fn interleaved_results_keep_their_mode_through_an_export() {
 fn invalid_export_is_rejected_with_its_line() {
     let project = TestProject::of("counted");
     project.rbench(&RUN).ok();
-    let export = project.rbench(&["export"]).ok().stdout();
+    let export = project.rbench(&["store", "export"]).ok().stdout();
     let cut_off: String = export.split_inclusive('\n').take(4).collect();
     let newer = export.replacen("\"schema_version\":1", "\"schema_version\":99", 1);
     let elsewhere = project.clone_elsewhere();
@@ -121,12 +121,12 @@ fn invalid_export_is_rejected_with_its_line() {
     ] {
         let file = elsewhere.beside("bad.jsonl");
         fs::write(&file, text).unwrap();
-        let outcome = elsewhere.rbench(&["import", file.to_str().unwrap()]).fails_with(2);
+        let outcome = elsewhere.rbench(&["store", "import", file.to_str().unwrap()]).fails_with(2);
         outcome.assert_stderr_has(words);
         outcome.assert_stderr_has(&["cannot import", "bad.jsonl"]);
     }
     elsewhere.rbench(&["history"]).fails_with(2).assert_stderr_has(&["no results are stored yet"]);
-    let missing = elsewhere.rbench(&["import", "no such file"]).fails_with(2);
+    let missing = elsewhere.rbench(&["store", "import", "no such file"]).fails_with(2);
     missing.assert_stderr_has(&["cannot read no such file"]);
 }
 
@@ -137,26 +137,26 @@ fn export_replaces_only_an_earlier_export_once_complete() {
     let link = project.beside("link.sqlite");
     std::os::unix::fs::symlink(project.root().join(".rbench/results.sqlite"), &link).unwrap();
     for file in [".rbench/results.sqlite", link.to_str().unwrap()] {
-        let outcome = project.rbench(&["export", file]).fails_with(2);
+        let outcome = project.rbench(&["store", "export", file]).fails_with(2);
         outcome.assert_stderr_has(&["cannot write ", "where the results are stored"]);
     }
-    let printed = project.rbench(&["export"]).ok().stdout();
+    let printed = project.rbench(&["store", "export"]).ok().stdout();
 
     let earlier = project.write("earlier.jsonl", "an earlier export\n");
     let cut_off = "trap '' XFSZ; ulimit -f 0; exec \"$@\"";
-    let cut_off = ["-c", cut_off, "sh", PROGRAM, "export", "earlier.jsonl"];
+    let cut_off = ["-c", cut_off, "sh", PROGRAM, "store", "export", "earlier.jsonl"];
     project.rbench(&cut_off).program("sh").fails_with(2);
     assert_eq!(fs::read_to_string(&earlier).unwrap(), "an earlier export\n");
     fs::set_permissions(&earlier, Permissions::from_mode(0o600)).unwrap();
-    project.rbench(&["export", "earlier.jsonl"]).ok();
+    project.rbench(&["store", "export", "earlier.jsonl"]).ok();
     assert_eq!(fs::metadata(&earlier).unwrap().permissions().mode() & 0o777, 0o600);
     let link = project.beside("to nothing.jsonl");
     std::os::unix::fs::symlink(project.beside("target.jsonl"), &link).unwrap();
-    project.rbench(&["export", link.to_str().unwrap()]).ok();
+    project.rbench(&["store", "export", link.to_str().unwrap()]).ok();
     assert!(link.is_symlink() && project.beside("target.jsonl").is_file());
     assert_eq!(fs::read_to_string(&earlier).unwrap(), printed);
     assert_eq!(project.git(&["status", "--porcelain"]), "?? earlier.jsonl");
-    project.rbench(&["export", "/dev/null"]).ok();
+    project.rbench(&["store", "export", "/dev/null"]).ok();
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::support::TestProject;
+use crate::support::{TestProject, rbench::PROGRAM};
 
 #[test]
 fn init_writes_a_neutral_configuration_and_a_workflow() {
@@ -20,7 +20,8 @@ fn init_writes_a_neutral_configuration_and_a_workflow() {
     outcome.assert_stdout_has(&["wrote bench.toml", workflow, "next:"]);
     let shown = crate::support::sources::project().join("docs/workflows/pull-request.yml");
     assert_eq!(project.read(workflow), fs::read_to_string(shown).unwrap());
-    assert!(project.read("bench.toml").contains("# layout = \"same-address\"\n"));
+    let written = project.read("bench.toml");
+    assert!(written.lines().count() <= 15 && written.contains("docs/reference.md"), "{written}");
     project.rbench(&["list", "--command", "word-count"]).ok();
 
     project.write("bench.toml", "# mine\n");
@@ -83,6 +84,26 @@ fn quiet_prints_only_the_report_and_errors() {
     assert_eq!(compared.ok().stderr(), "");
     let failed = project.rbench(&["-q", "list", "nonsense~1"]).fails_with(2);
     failed.assert_stderr_has(&["error: cannot find revision"]);
+}
+
+#[test]
+fn comparison_is_suggested_if_no_command_is_typed() {
+    let project = TestProject::of("native");
+    let help = "`cargo rbench --help` lists all commands";
+    let nothing = project.rbench(&[]).fails_with(2);
+    nothing.assert_stderr_has(&["no command is given", "cargo rbench compare HEAD .", help]);
+    let program = TestProject::of("program").rbench(&[]).fails_with(2);
+    program.assert_stderr_has(&["cargo rbench compare HEAD . --command word-count"]);
+    TestProject::bare("empty").rbench(&[]).fails_with(2).assert_stderr_has(&[help]);
+}
+
+#[test]
+fn comparison_is_offered_on_a_terminal() {
+    let project = TestProject::of("native");
+    // `script` gives the program a terminal, on which nobody answers here.
+    let offered = project.rbench(&["-qec", PROGRAM, "/dev/null"]).program("script").ok();
+    offered.assert_stdout_has(&[": native", "head: ", "Run `cargo rbench compare HEAD .`? [Y/n]"]);
+    assert!(!offered.stdout().contains("compiling"), "{}", offered.told());
 }
 
 #[test]

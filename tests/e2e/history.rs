@@ -1,6 +1,6 @@
 //! A history shows results in the order of the repository and compares only comparable ones.
 //!
-//! Most tests need many commits, so they import made-up results: lines in the format of `export`.
+//! Most tests need many commits, so they import made-up results: lines in the format of `store export`.
 
 mod changes;
 mod paths;
@@ -154,7 +154,7 @@ fn project(commits: usize) -> (TestProject, Vec<(String, String)>) {
 fn import(project: &TestProject, lines: Lines) {
     let file = project.beside("results.jsonl");
     std::fs::write(&file, lines.end()).unwrap();
-    project.rbench(&["import", file.to_str().unwrap()]).ok();
+    project.rbench(&["store", "import", file.to_str().unwrap()]).ok();
 }
 
 fn history(project: &TestProject, more: &[&str]) -> Vec<Value> {
@@ -363,7 +363,7 @@ fn missing_commits_are_listed_and_only_newest_are_shown() {
     let from = format!("file://{}", project.root().display());
     shallow.git(&["clone", "--quiet", "--depth", "1", &from, "."]);
     let file = project.beside("results.jsonl");
-    shallow.rbench(&["import", file.to_str().unwrap()]).ok();
+    shallow.rbench(&["store", "import", file.to_str().unwrap()]).ok();
     shallow.rbench(&["history"]).ok().assert_stdout_has(&["git fetch --unshallow"]);
     let unknown = project.rbench(&["history", "--since", "v9"]).fails_with(2);
     unknown.assert_stderr_has(&["cannot find revision `v9`"]);
@@ -390,7 +390,9 @@ fn results_stay_in_the_history_despite_later_runs() {
 #[test]
 fn empty_store_explains_how_to_fill_it_and_makes_no_file() {
     let project = TestProject::of("sums");
-    for arguments in [&["history"][..], &["show", "HEAD"], &["export"], &["compare", "--stored"]] {
+    for arguments in
+        [&["history"][..], &["show", "HEAD"], &["store", "export"], &["compare", "--stored"]]
+    {
         let outcome = project.rbench(&[arguments, &["--manifest-path", "Cargo.toml"]].concat());
         let outcome = if arguments[0] == "compare" {
             project.commit("Second");

@@ -44,7 +44,7 @@ fn run() -> Result<bool, Box<dyn Error>> {
         executions.div_ceil(2 * BUILDS)
     );
     let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
-    let Command::Compare(args) = Cli::parse_words(&words)?.command else {
+    let Some(Command::Compare(args)) = Cli::parse_words(&words)?.command else {
         return Err("the words are not those of a comparison".into());
     };
     let settings =

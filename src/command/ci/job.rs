@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::{
-    super::output_files::OutputFiles,
+    super::output::OutputFiles,
     commenter::{Commenter, host},
 };
 use crate::{
@@ -166,7 +166,7 @@ impl<'c> Job<'c> {
         let files = REPORTS.iter().map(path);
         let files: Vec<OutputFile> =
             files.filter_map(|path| OutputFile::parse(&path.to_string_lossy()).ok()).collect();
-        super::super::output::write_files(&OutputFiles::check(&files)?, report)
+        OutputFiles::check(&files)?.write(report)
     }
 
     /// Publishes a comparison: reports, summary, outputs, annotations and comment.

@@ -8,6 +8,7 @@ use toml::Table;
 
 use crate::{
     builds::run_tool_or,
+    config::Once,
     error::{Context as _, Exit, Result},
     harness::{TargetFacts, detect},
     project::Project,
@@ -86,13 +87,13 @@ impl ProjectSummary {
         self.benches.push((name, harness));
     }
 
-    /// The options that a first comparison needs to have a benchmark. `None` if there is nothing to measure.
-    pub fn command(&self) -> Option<String> {
+    /// The programs that a comparison has to run as benchmarks: none if there are bench targets. `None` if there is
+    /// nothing to measure.
+    pub fn commands(&self) -> Option<Vec<Once>> {
         if self.benches.iter().any(|(_, harness)| harness.is_ok()) {
-            return Some(String::new());
+            return Some(Vec::new());
         }
-        let program = self.programs.first()?;
-        Some(format!(" {}", option("command", Some(&quoted(program)))))
+        Some(vec![quoted(self.programs.first()?).parse().ok()?])
     }
 
     /// Formats the summary for the terminal.
@@ -192,8 +193,8 @@ mod tests {
     fn project_without_bench_targets_starts_with_its_program() {
         let found =
             ProjectSummary { programs: vec!["word count".to_owned()], ..ProjectSummary::default() };
-        assert_eq!(found.command().unwrap(), " --command \"'word count'\"");
+        assert_eq!(found.commands().unwrap()[0].id, "'word count'");
         assert!(found.text().contains("no bench target\n  program word count"));
-        assert_eq!(ProjectSummary::default().command(), None);
+        assert_eq!(ProjectSummary::default().commands(), None);
     }
 }

@@ -8,15 +8,31 @@ use std::{
     path::{Path, PathBuf},
 };
 
+pub use self::found::{ProjectSummary, inspect};
 use crate::{
-    cli::{InitArgs, Service},
-    config::commented_bench_toml,
+    cli::{CompareArgs, ExperimentArgs, InitArgs, RevisionPair, Service, TargetArgs},
     console::Console,
     error::{Context as _, Error, Exit, Result},
     escape::escape_untrusted_lines,
     project::Project,
     shell::cargo,
 };
+
+/// A new `bench.toml`. It changes no setting.
+const BENCH_TOML: &str = r#"# Settings of cargo-rbench, for all versions that it compares; flags override them. Every key is optional.
+# All keys and their defaults: docs/reference.md in rbench's repository.
+
+[experiment]
+# builds = "5..20"     # builds of each version, each with a different code layout
+
+[verdict]
+# min-effect = "1%"    # the smallest change to report
+
+# Other settings for some benchmarks:
+# [[benchmark]]
+# filter = "^slow/"
+# builds = 20
+"#;
 
 /// A file that `init` writes.
 struct NewFile {
@@ -31,7 +47,7 @@ struct NewFile {
 /// Inspects the project, writes the files, and reports.
 pub fn run(args: &InitArgs) -> Result<Exit> {
     let project = Project::find(args.manifest_path.as_deref(), &[])?;
-    let found = found::inspect(&project)?;
+    let found = inspect(&project)?;
     let files = files(&project, args.ci);
     let mut text = found.text();
     let is_there = |file: &&NewFile| fs::symlink_metadata(&file.path).is_ok();
@@ -63,8 +79,8 @@ fn files(project: &Project, ci: Option<Service>) -> Vec<NewFile> {
     let bench_toml = NewFile {
         shown: "bench.toml",
         path: project.workspace.join("bench.toml"),
-        text: commented_bench_toml(),
-        purpose: "every key, as a comment with its default",
+        text: BENCH_TOML.to_owned(),
+        purpose: "the most common settings, as comments with their defaults",
     };
     let workflow = |shown: &'static str, text: &str, purpose| NewFile {
         shown,
@@ -98,21 +114,52 @@ fn write(file: &NewFile) -> Result<()> {
     fs::write(&file.path, &file.text).context(Exit::Usage, what)
 }
 
+/// The comparison that a user most likely wants first: of the last two commits, or else of the only commit and the
+/// uncommitted tree. Without bench targets, a program is the benchmark; `None` if there is no program either.
+pub fn first_comparison(project: &Project, found: &ProjectSummary) -> Option<CompareArgs> {
+    let has_two = project.repository.resolve("HEAD~1").is_ok();
+    let versions = if has_two { ["HEAD~1", "HEAD"] } else { ["HEAD", "."] };
+    let target = TargetArgs { commands: found.commands()?, ..TargetArgs::default() };
+    Some(CompareArgs {
+        versions: RevisionPair::from_revisions(versions.map(str::to_owned)),
+        experiment: ExperimentArgs { target, ..ExperimentArgs::default() },
+        ..CompareArgs::default()
+    })
+}
+
 /// The next commands to run.
-fn next(project: &Project, found: &found::ProjectSummary, args: &InitArgs) -> String {
-    let cargo = cargo();
+fn next(project: &Project, found: &ProjectSummary, args: &InitArgs) -> String {
     let mut text = "\nnext:\n".to_owned();
-    match found.command() {
-        Some(command) => {
-            let has_two = project.repository.resolve("HEAD~1").is_ok();
-            let versions = if has_two { "HEAD~1 HEAD" } else { "HEAD ." };
-            text +=
-                &format!("  {cargo} rbench compare {versions} --quick{command}  # a first look\n");
+    match first_comparison(project, found) {
+        Some(mut comparison) => {
+            comparison.experiment.measure.quick = true;
+            text += &format!("  {}  # a first look\n", comparison.suggest_itself());
         }
         None => text += "  add a bench target, for example with criterion or divan\n",
     }
     if args.ci.is_some() && !args.dry_run {
         text += "  git add, commit and push what was written\n";
     }
-    text + &format!("  {cargo} rbench doctor  # what of this machine blurs comparisons\n")
+    text + &format!("  {} rbench doctor  # what of this machine blurs comparisons\n", cargo())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::BenchToml;
+
+    #[test]
+    fn new_bench_toml_is_short_and_sets_nothing() {
+        assert!(BENCH_TOML.lines().count() <= 15);
+        let is_set = |line: &str| line.contains('=') && !line.starts_with('#');
+        assert!(!BENCH_TOML.lines().any(is_set));
+        let without = |line: &str| {
+            let setting = line.strip_prefix("# ").filter(|line| line.contains([']', '=']));
+            setting.unwrap_or(line).to_owned() + "\n"
+        };
+        let directory = tempfile::tempdir().unwrap();
+        let all: String = BENCH_TOML.lines().map(without).collect();
+        fs::write(directory.path().join("bench.toml"), all).unwrap();
+        BenchToml::read(directory.path()).unwrap();
+    }
 }

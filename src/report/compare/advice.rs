@@ -77,14 +77,14 @@ impl ComparisonReport {
             self.outcome.rows.iter().any(|other| {
                 other.benchmark.name.id == name.id && other.benchmark != row.benchmark
             });
-        let mut options = vec![("exact", None)];
+        let mut options = vec![("explain", Some(name.id.as_str()))];
         // Another part may have a benchmark of this name, too.
         if has_namesake || self.outcome.partition.is_some() {
             options.extend([("package", Some(package.as_str())), ("bench", Some(target.as_str()))]);
         }
         let [base, head] = [&self.outcome.base, &self.outcome.head].map(Version::revision_arg);
         Some(Step {
-            command: self.command_line.suggest("explain", &[&base, &head, &name.id], &options),
+            command: self.command_line.suggest("diff", &[&base, &head], &options),
             purpose: format!(
                 "function by function, the instructions of {}",
                 self.names().name(&row.benchmark)

@@ -1,6 +1,9 @@
 //! Maps the functions that differ to the benchmarks of a bench target that execute them, and the
 //! other way round.
 
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
+
 use crate::{
     elf::Name,
     impact::{Impact, ReachedFunction, is_harness_function},
@@ -15,12 +18,26 @@ use crate::{
 const MOST_NAMES: usize = 8;
 
 /// The impact of the differences on the benchmarks of a bench target.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct ExecutedFunctions {
     /// The benchmarks that both versions have, in the head's order, and the impact on each.
+    #[serde(serialize_with = "impact_fields")]
+    #[schemars(with = "Vec<ImpactFields<'_>>")]
     pub benchmarks: Vec<(Benchmark, Impact)>,
     /// The benchmarks that only one version has, which are not traced.
     pub not_traced: Vec<Benchmark>,
+}
+
+/// The impact of the differences on a benchmark, for programs.
+#[derive(Serialize, JsonSchema)]
+struct ImpactFields<'r> {
+    #[serde(flatten)]
+    benchmark: &'r Benchmark,
+    impact: &'r Impact,
+}
+
+fn impact_fields<S: Serializer>(all: &[(Benchmark, Impact)], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_seq(all.iter().map(|(benchmark, impact)| ImpactFields { benchmark, impact }))
 }
 
 /// The versions that have a function.

@@ -2,30 +2,37 @@
 
 mod document;
 mod executed;
-pub(super) mod json;
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
+
+pub(super) use document::{data_text, sizes};
 pub use executed::ExecutedFunctions;
 
+use self::executed::InVersions;
 use super::{
     Report,
     document::{Document, Medium},
+    json,
 };
 use crate::{
-    elf::{FunctionDiff, FunctionSet, Name, NotComparable},
+    elf::{ChangedFunction, FunctionDiff, FunctionSet, Name, NotComparable, SizedFunction},
     error::Result,
     model::{BenchTarget, Version},
 };
 
-/// The difference between two versions.
-#[derive(Clone, Debug)]
+/// The functions that differ between two versions.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct DiffReport {
     /// The version that the head is compared with.
     pub base: Version,
     /// The version compared with it.
     pub head: Version,
     /// Bench targets of both versions.
+    #[serde(serialize_with = "target_fields")]
+    #[schemars(with = "Vec<TargetFields<'_>>")]
     pub targets: Vec<TargetDiff>,
     /// Bench targets that only the base has.
     pub only_base: Vec<BenchTarget>,
@@ -47,6 +54,52 @@ pub struct TargetDiff {
     pub executed: Option<ExecutedFunctions>,
 }
 
+/// The differences of a bench target, for programs.
+#[derive(Serialize, JsonSchema)]
+struct TargetFields<'r> {
+    #[serde(flatten)]
+    target: &'r BenchTarget,
+    /// Functions of both versions whose machine code differs, or the data that they refer to.
+    changed: Vec<Executable<'r, ChangedFunction>>,
+    /// Functions that only the head has.
+    added: Vec<Executable<'r, SizedFunction>>,
+    /// Functions that only the base has.
+    removed: Vec<Executable<'r, SizedFunction>>,
+    /// The number of functions with the same machine code and the same data.
+    unchanged: usize,
+    /// Absent without --by-benchmark, or if the benchmarks could not be listed.
+    #[serde(flatten)]
+    executed: Option<&'r ExecutedFunctions>,
+    /// Other differences, certain or possible, of code and data: each a phrase that names one, such as `the section
+    /// .init_array`.
+    #[schemars(inner(length(min = 1)))]
+    elsewhere: &'r [String],
+    /// Link inputs that could not be compared.
+    not_comparable: Vec<Input<'r>>,
+}
+
+/// A function, and the benchmarks that execute it.
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
+struct Executable<'r, F> {
+    #[serde(flatten)]
+    function: &'r F,
+    /// The ids of the benchmarks that execute it; absent if `benchmarks` is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    executed_by: Option<Vec<&'r str>>,
+}
+
+/// A link input that could not be compared, and the reason.
+#[derive(Serialize, JsonSchema)]
+struct Input<'r> {
+    input: &'r str,
+    reason: String,
+}
+
+fn target_fields<S: Serializer>(targets: &[TargetDiff], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_seq(targets.iter().map(TargetDiff::fields))
+}
+
 impl TargetDiff {
     /// The difference of a bench target between two versions, without its benchmarks.
     pub fn new(target: &BenchTarget, base: &FunctionSet, head: &FunctionSet) -> Self {
@@ -56,6 +109,39 @@ impl TargetDiff {
         not_comparable.dedup();
         let diff = FunctionSet::diff(base, head);
         Self { target: target.clone(), diff, not_comparable, executed: None }
+    }
+
+    fn fields(&self) -> TargetFields<'_> {
+        let Self { target, diff, not_comparable, executed } = self;
+        let executed_by = |instance, has| {
+            let executing = executed.as_ref()?.executing(instance, has);
+            Some(executing.into_iter().map(|benchmark| benchmark.name.id.as_str()).collect())
+        };
+        let changed = diff.changed.iter().map(|function| Executable {
+            function,
+            executed_by: executed_by(function.instance, InVersions::Both),
+        });
+        let of_one = [(&diff.added, InVersions::OnlyHead), (&diff.removed, InVersions::OnlyBase)];
+        let [added, removed] = of_one.map(|(functions, has)| {
+            let sized = functions.iter().map(|function| Executable {
+                function,
+                executed_by: executed_by(function.instance, has),
+            });
+            sized.collect()
+        });
+        let inputs = not_comparable.iter();
+        TargetFields {
+            target,
+            changed: changed.collect(),
+            added,
+            removed,
+            unchanged: diff.unchanged,
+            executed: executed.as_ref(),
+            elsewhere: &diff.elsewhere,
+            not_comparable: inputs
+                .map(|one| Input { input: &one.input, reason: one.reason.to_string() })
+                .collect(),
+        }
     }
 }
 
@@ -74,7 +160,7 @@ impl Report for DiffReport {
     }
 
     fn json(&self) -> Result<String> {
-        self.write_json()
+        json::document(self)
     }
 }
 
@@ -82,7 +168,7 @@ impl Report for DiffReport {
 mod tests {
     use super::*;
     use crate::{
-        elf::{Cause, ChangedFunction, SizedFunction},
+        elf::Cause,
         impact::{Impact, ReachedFunction},
         report::{
             style,
@@ -233,7 +319,7 @@ mod tests {
             let mut reached = ExecutedFunctions::default();
             reached.benchmarks.push((benchmark("a"), Impact::default()));
             change(&mut reached);
-            reached.executed_by(&Name::demangle("f"), 1, executed::InVersions::Both).plain()
+            reached.executed_by(&Name::demangle("f"), 1, InVersions::Both).plain()
         };
         assert_eq!(said(|_| ()), certain);
         let uncertain = |reached: &mut ExecutedFunctions| {
@@ -260,7 +346,7 @@ mod tests {
         assert_eq!(impact["functions"][1]["name"], "new");
         assert_eq!(impact["functions"][1]["instance"], target["added"][0]["instance"]);
         assert_eq!([&impact["files"][0], &impact["variables"][0]], ["parse", "parse"]);
-        assert_eq!(with["targets"][1]["not_traced"], serde_json::json!(["parse"]));
+        assert_eq!(with["targets"][1]["not_traced"][0]["id"], "parse");
         let without = json(&report("parse"));
         let target = &without["targets"][0];
         for absent in

@@ -1,4 +1,4 @@
-//! The report of `explain` for people: a table of functions, then notes on each.
+//! The report of `diff --explain` for people: a table of functions, then notes on each.
 
 use super::words::{behaviour, calls, code, signed};
 use crate::{
@@ -19,7 +19,7 @@ impl ExplainedBenchmark {
     pub(super) fn write_document(&self) -> Document {
         let Self { base, head, benchmark, .. } = self;
         let title = Text::from_name(benchmark.to_string()).then(format!(" in {base} and {head}"));
-        let mut document = Document::new("explain").titled(title);
+        let mut document = Document::new("diff").titled(title);
         let totals = Text::new().styled(Role::Head, self.totals());
         let remarks = self.remarks().into_iter().map(Text::from);
         document.add(Block::paragraph(std::iter::once(totals).chain(remarks)));

@@ -1,4 +1,4 @@
-//! The report of `explain` as a web page, and as a part of the page of a comparison: a table of
+//! The report of `diff --explain` as a web page, and as a part of the page of a comparison: a table of
 //! functions.
 
 use askama::Template;
@@ -9,6 +9,7 @@ use crate::{
     compare::ExplainedBenchmark,
     error::Result,
     report::{
+        Report as _,
         escape::escape_untrusted,
         html::{page, rendered},
         prose::capitalised,
@@ -65,7 +66,7 @@ impl ExplainedBenchmark {
         };
         let title = format!("{id}: where its instructions went");
         let file = format!("explain-{}-{}", base.short(), head.short());
-        page(&title, &rendered(&body)?, &file, Some(&self.write_json()?))
+        page(&title, &rendered(&body)?, &file, Some(&self.json()?))
     }
 
     /// The table of functions, as a part of a page.

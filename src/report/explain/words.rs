@@ -4,8 +4,10 @@ use super::NOTHING;
 use crate::{
     callgrind::{Callee, Code, FunctionDifference, Place},
     compare::ExplainedBenchmark,
-    elf::{Cause, ChangedFunction},
-    report::quantity::{change_of_stack, percent},
+    report::{
+        diff::{data_text, sizes},
+        quantity::percent,
+    },
 };
 
 /// The maximum number of callees named for a function.
@@ -60,7 +62,9 @@ impl ExplainedBenchmark {
 pub(super) fn code(function: &FunctionDifference) -> String {
     match &function.code {
         Code::Same => "same code".to_owned(),
-        Code::Changed(changed) => changed_text(changed),
+        Code::Changed(changed) => {
+            data_text(&changed.cause).unwrap_or_else(|| format!("changed, {}", sizes(changed)))
+        }
         Code::OnlyBase(sized) => format!("only in the base, {} bytes", sized.size),
         Code::OnlyHead(sized) => format!("only in the head, {} bytes", sized.size),
         Code::Unknown => match &function.place {
@@ -68,24 +72,6 @@ pub(super) fn code(function: &FunctionDifference) -> String {
             _ => "not compared".to_owned(),
         },
     }
-}
-
-fn changed_text(changed: &ChangedFunction) -> String {
-    let ChangedFunction { base_size, head_size, base_stack, head_stack, cause, .. } = changed;
-    let what = match cause {
-        Cause::Code => "changed".to_owned(),
-        Cause::Data(Some(name)) => format!("same code, but static {name} differs"),
-        Cause::Data(None) => "same code, but data without a name differs".to_owned(),
-    };
-    if *cause != Cause::Code {
-        return what;
-    }
-    let size = if base_size == head_size {
-        format!("{base_size} bytes")
-    } else {
-        format!("{base_size} -> {head_size} bytes")
-    };
-    format!("{what}, {size}{}", change_of_stack(*base_stack, *head_stack))
 }
 
 /// The differences in a function's behaviour, as phrases; empty if the numbers show everything.

@@ -175,7 +175,7 @@ impl ShowReport {
         let mut blocks: Vec<Block> =
             self.benchmarks.iter().flat_map(|one| self.detail(one)).collect();
         let names = Names::new(self.benchmarks.iter().map(|shown| &shown.benchmark));
-        let export = self.command_line.suggest("export", &[], &[]);
+        let export = self.command_line.suggest("store export", &[], &[]);
         let export = Text::from("all measurements: ").command(export);
         blocks.extend(Block::list(self.worth_examining(&names).into_iter().chain([export])));
         blocks

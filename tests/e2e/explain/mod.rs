@@ -1,4 +1,4 @@
-//! `cargo rbench explain` names the functions that execute more or fewer instructions.
+//! `cargo rbench diff --explain` names the functions that execute more or fewer instructions.
 //!
 //! The fixture `explained` has a benchmark for each of ten changes. Its repository gets one commit
 //! for each, all on top of the first; the table in `planted.rs` names the function that each
@@ -34,7 +34,7 @@ fn project() -> TestProject {
 /// The explanation of a benchmark for the commit of the same name.
 #[track_caller]
 fn explained(benchmark: &str) -> Value {
-    let words = ["explain", "base", benchmark, benchmark, "--exact", "--format", "json"];
+    let words = ["diff", "base", benchmark, "--explain", benchmark, "--format", "json"];
     project().rbench(&words).ok().json("explain")
 }
 
@@ -62,7 +62,7 @@ fn planted_changes_are_explained_by_the_changed_functions() {
         assert_sums(&explanation);
         let first = &explanation["functions"][0];
         assert_eq!(first["name"], planted.function, "{benchmark}");
-        assert_eq!(first["code"], "changed");
+        assert_eq!(first["code"]["kind"], "changed");
         assert!(number(&first["caused"]) > 100.0, "{first}");
     }
 }
@@ -73,7 +73,7 @@ fn function_called_more_often_is_not_the_reason() {
     let explanation = explained("calls");
     let functions = explanation["functions"].as_array().unwrap();
     let callee = functions.iter().find(|one| one["name"] == "explained::calls::callee").unwrap();
-    assert_eq!((&callee["code"], number(&callee["caused"])), (&Value::from("same"), 0.0));
+    assert_eq!((&callee["code"]["kind"], number(&callee["caused"])), (&Value::from("same"), 0.0));
     let calls = ["base", "head"].map(|version| callee[version]["calls"].clone());
     assert_eq!(calls, [Value::from(20.0), Value::from(40.0)]);
     assert!(number(&callee["self"]) > 1000.0, "{callee}");
@@ -88,10 +88,10 @@ fn function_no_longer_inlined_is_shown_with_its_caller() {
     assert_eq!(walk["name"], "explained::outlined::walk");
     assert_eq!(walk["called_gained"][0]["name"], "explained::outlined::step");
     assert_eq!(step["name"], "explained::outlined::step");
-    assert_eq!((&step["code"], &step["base"]), (&Value::from("only-head"), &Value::Null));
+    assert_eq!((&step["code"]["kind"], &step["base"]), (&Value::from("only-head"), &Value::Null));
     assert_eq!(step["inlined_into"], "explained::outlined::walk");
     let text = project()
-        .rbench(&["explain", "base..outlined", "outlined"])
+        .rbench(&["diff", "base..outlined", "--explain", "outlined"])
         .ok()
         .stdout()
         .replace("\n  ", " ");
@@ -110,10 +110,10 @@ fn same_functions_are_explained_by_other_input() {
     let explanation = explained("input");
     assert_sums(&explanation);
     assert_eq!(explanation["functions"][0]["name"], "explained::rounds::folded");
-    assert_eq!(explanation["functions"][0]["code"], "same");
+    assert_eq!(explanation["functions"][0]["code"]["kind"], "same");
     let unknown = number(&explanation["unattributed"]);
     assert!(unknown > 100.0, "{unknown}");
-    let text = project().rbench(&["explain", "base", "input", "^input$"]).ok();
+    let text = project().rbench(&["diff", "base", "input", "--explain", "^input$"]).ok();
     let text = text.stdout().replace("\n  ", " ");
     for words in ["it has other input, or another environment", "rounds::input"] {
         assert!(text.contains(words), "{text}");
@@ -123,11 +123,9 @@ fn same_functions_are_explained_by_other_input() {
 #[test]
 fn one_benchmark_of_both_versions_must_be_selected() {
     let project = project();
-    let range = project.rbench(&["explain", "base..calls"]).fails_with(2);
-    range.assert_stderr_has(&["no benchmark is given behind `base..calls`"]);
-    let several = project.rbench(&["explain", "base", "calls", "l"]).fails_with(2);
-    several.assert_stderr_has(&["benchmarks match `l`", "explained work calls", "--exact"]);
-    let none = project.rbench(&["explain", "base", "calls", "absent"]).fails_with(2);
+    let several = project.rbench(&["diff", "base", "calls", "--explain", "l"]).fails_with(2);
+    several.assert_stderr_has(&["benchmarks match `l`", "explained work calls", "a whole id"]);
+    let none = project.rbench(&["diff", "base", "calls", "--explain", "absent"]).fails_with(2);
     none.assert_stderr_has(&["no benchmark matches `absent`"]);
 }
 
@@ -137,7 +135,7 @@ fn criterion_and_divan_are_counted_by_function_too() {
     for (project, benchmark) in
         [(TestProject::criterion(), "count/64"), (TestProject::divan(), "same::sum")]
     {
-        let words = ["explain", "HEAD", "HEAD", benchmark, "--exact", "--bench", "same"];
+        let words = ["diff", "HEAD", "HEAD", "--explain", benchmark, "--bench", "same"];
         let explanation = project.rbench(&[&words[..], &["--format", "json"]].concat()).ok();
         let explanation = explanation.json("explain");
         assert_sums(&explanation);
@@ -153,7 +151,7 @@ fn criterion_and_divan_are_counted_by_function_too() {
 #[ignore = "takes long"]
 fn html_pages_show_the_explanation_alone_and_in_comparisons() {
     let project = project();
-    let words = ["explain", "base", "outlined", "outlined", "--output", "explain.html"];
+    let words = ["diff", "base", "outlined", "--explain", "outlined", "--output", "explain.html"];
     project.rbench(&words).ok();
     let alone = project.read("explain.html");
     for told in

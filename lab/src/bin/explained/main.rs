@@ -1,11 +1,11 @@
-//! Checks that `explain` names the changed function and that its differences sum to the counted
+//! Checks that `diff --explain` names the changed function and that its differences sum to the counted
 //! one.
 //!
 //! `cargo run --release -p lab --bin explained` makes ten commits on the fixture `explained`. Each
 //! makes one benchmark execute more or fewer instructions for another reason: a slower function,
 //! inlining lost and gained, more calls, a larger table, another algorithm, checks, allocations, a
 //! method behind a pointer, a recursive function. For each it prints the count of `compare --metric
-//! instructions`, the function that `explain` names first, and the distance of the sum of all
+//! instructions`, the function that `diff --explain` names first, and the distance of the sum of all
 //! differences from the count; then the requirements. It fails if one is missed.
 
 #![expect(clippy::print_stdout, reason = "a program for people prints")]
@@ -99,7 +99,7 @@ impl Answer {
         let only = format!("^{}$", planted.benchmark);
         let compared =
             ask(&["compare", "--metric", "instructions", "--fail-on", "never", "--filter", &only])?;
-        let explained = ask(&["explain", planted.benchmark, "--exact"])?;
+        let explained = ask(&["diff", "--explain", planted.benchmark])?;
         let row = &compared["benchmarks"][0];
         let value = |version: &str| row[version]["value"].as_f64().ok_or("nothing was counted");
         let functions = explained["functions"].as_array().ok_or("there are no functions")?;

@@ -151,7 +151,8 @@ impl Trials {
             "experiment.deadline=20s" => "experiment.deadline=1s".to_owned(),
             word => word.to_owned(),
         });
-        let Command::Compare(args) = Cli::parse_words(&words.collect::<Vec<_>>())?.command else {
+        let Some(Command::Compare(args)) = Cli::parse_words(&words.collect::<Vec<_>>())?.command
+        else {
             return Err("the words are not those of a comparison".into());
         };
         let (mode, patience) = (Mode::Interleaved, StoppingRule::OneLook);

@@ -83,7 +83,7 @@ pub fn measure(
     let mut words = vec!["compare", "-l", "2", "--config", "build.strategy=relink"];
     words.extend(features.iter().flat_map(|feature| ["--features", feature]));
     let words: Vec<String> = words.into_iter().map(str::to_owned).collect();
-    let Command::Compare(args) = Cli::parse_words(&words)?.command else {
+    let Some(Command::Compare(args)) = Cli::parse_words(&words)?.command else {
         return Err("the words are not those of a comparison".into());
     };
     let purpose = Purpose::Comparison { mode: Mode::Sequential, patience: StoppingRule::default() };

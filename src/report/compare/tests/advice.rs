@@ -124,14 +124,14 @@ fn explain_is_suggested_for_a_slowdown_with_changed_functions() {
     let row = slower("a b", vec![impact::function("f", [Some(8), Some(9)], true)]);
     let step = |report: &ComparisonReport| {
         let mut steps = report.next_steps().into_iter().map(|step| step.command);
-        steps.find(|command| command.contains("rbench explain"))
+        steps.find(|command| command.contains("--explain"))
     };
     let (explainable, rows) = (vec![benchmark("a b")], vec![row.clone()]);
     let report = ComparisonReport {
         command_line: given("compare main HEAD --filter a --features x --metric wall"),
         ..shown(Outcome { rows, explainable, ..nothing() })
     };
-    let command = "cargo rbench explain main HEAD 'a b' --exact";
+    let command = "cargo rbench diff main HEAD --explain 'a b'";
     assert_eq!(step(&report).unwrap(), format!("{command} --features x"));
     let mut namesake = slower("a b", Vec::new());
     namesake.benchmark.target = "other".to_owned();

@@ -10,7 +10,7 @@ use crate::{
 fn parsed(line: &str) -> Subcommand {
     let words = shlex::split(line).unwrap();
     let words = words.strip_prefix(&["cargo".to_owned(), "rbench".to_owned()]).unwrap();
-    Cli::parse_words(words).unwrap_or_else(|error| panic!("{line}: {error}")).command
+    Cli::parse_words(words).unwrap_or_else(|error| panic!("{line}: {error}")).command.unwrap()
 }
 
 fn compare(line: &str) -> CompareArgs {

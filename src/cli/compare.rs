@@ -1,0 +1,92 @@
+//! The command line of `compare`.
+
+use std::{rc::Rc, time::Duration};
+
+use clap::Args;
+
+use super::{ExperimentArgs, GateArgs, GivenOptions, ReportArgs, RevisionPair, VerdictArgs};
+use crate::{config::values, model::Mode, shell::CommandLine};
+
+/// `cargo rbench compare`.
+#[derive(Clone, Debug, Default, Args)]
+pub struct CompareArgs {
+    /// The options that were given, for suggested commands.
+    #[arg(skip)]
+    pub given: GivenOptions,
+    /// The two versions.
+    #[command(flatten)]
+    pub versions: RevisionPair,
+    /// Compare stored results of both versions instead of measuring.
+    #[arg(long, help_heading = "Stored results", conflicts_with_all = [
+        "no_skip", "budget", "until_decided", "parallel", "dry_run", "quick", "builds", "executions", "measurements", "cpu",
+        "mode", "layout", "profile", "features", "all_features", "no_default_features", "cargo_args", "commands",
+    ])]
+    pub stored: bool,
+    /// With --stored: also compare results from different machines, compilers or settings.
+    #[arg(long, help_heading = "Stored results", requires = "stored")]
+    pub ignore_environment: bool,
+    /// Also measure benchmarks that are unaffected: they execute no changed code and read no changed data.
+    #[arg(long, help_heading = "Experiment")]
+    pub no_skip: bool,
+    /// Measure for at most about this long, preferring the benchmarks that it most likely decides, with up to 40 builds
+    /// of each. Compiling and linking do not count, and the first interim analysis is not limited.
+    #[arg(long, value_name = "TIME", value_parser = values::deadline, help_heading = "Experiment")]
+    pub budget: Option<Duration>,
+    /// Measure benchmarks until they are decided, with up to 160 builds of each.
+    #[arg(long, help_heading = "Experiment")]
+    pub until_decided: bool,
+    /// Mode of both versions: interleaved on one CPU, or sequential [default: interleaved]
+    #[arg(long, value_name = "HOW", help_heading = "Experiment")]
+    pub mode: Option<Mode>,
+    /// Settings of the experiment.
+    #[command(flatten)]
+    pub experiment: ExperimentArgs,
+    /// The criteria of verdicts.
+    #[command(flatten)]
+    pub verdict: VerdictArgs,
+    /// A release to compare the head with, too.
+    #[command(flatten)]
+    pub gate: GateArgs,
+    /// Explain every verdict, not only those that need attention.
+    #[arg(long, help_heading = "Output")]
+    pub reasons: bool,
+    /// The format and the files of the report.
+    #[command(flatten)]
+    pub report: ReportArgs,
+}
+
+impl CompareArgs {
+    /// The writer of suggested commands, which repeat the options of this one that they share.
+    pub fn command_line(&self) -> Rc<dyn CommandLine> {
+        Rc::new(self.given.clone())
+    }
+
+    /// The command line of these versions and programs, as a user would type it.
+    pub fn suggest_itself(&self) -> String {
+        let versions: Vec<&str> = self.versions.typed().into_iter().flatten().collect();
+        let commands = self.experiment.target.commands.iter();
+        let mut options: Vec<_> =
+            commands.map(|command| ("command", Some(command.id.as_str()))).collect();
+        if self.experiment.measure.quick {
+            options.push(("quick", None));
+        }
+        self.given.suggest("compare", &versions, &options)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::{Cli, Command},
+        *,
+    };
+
+    #[test]
+    fn default_is_the_command_without_options() {
+        let Some(Command::Compare(typed)) = Cli::parse_words(&["compare".into()]).unwrap().command
+        else {
+            panic!("another command")
+        };
+        assert_eq!(format!("{typed:?}"), format!("{:?}", CompareArgs::default()));
+    }
+}

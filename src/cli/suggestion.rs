@@ -1,0 +1,87 @@
+//! Writes the commands that reports and errors suggest. A suggestion repeats the options that it shares with the current
+//! command, such as `--features`.
+
+#[cfg(test)]
+mod tests;
+
+use clap::{Command, CommandFactory as _};
+
+use super::{Cli, GivenOptions};
+use crate::shell::{CommandLine, cargo, option, quoted};
+
+/// Options of one report or of stored results, which no suggestion repeats.
+const OWN: [&str; 10] = [
+    "reasons",
+    "quiet",
+    "format",
+    "output",
+    "color",
+    "dry-run",
+    "stored",
+    "ignore-environment",
+    "also-base",
+    "partition",
+];
+
+impl CommandLine for GivenOptions {
+    /// Writes a command line for a shell: the subcommand with these arguments and `options`, and with
+    /// the given options that it has, too, and that `options` does not replace.
+    fn suggest(
+        &self,
+        subcommand: &str,
+        arguments: &[&str],
+        options: &[(&str, Option<&str>)],
+    ) -> String {
+        let cli = Cli::command();
+        let mut words = subcommand.split(' ');
+        let suggested = words.try_fold(&cli, |command, word| command.find_subcommand(word));
+        let has = |name: &str| {
+            let mut known = suggested.into_iter().flat_map(Command::get_arguments);
+            known.any(|argument| argument.get_long() == Some(name))
+        };
+        // A key of bench.toml matters to a command that has an option of the key's table.
+        let matters = |name: &str, value: Option<&str>| {
+            let key = value.filter(|_| name == "config").and_then(|key| key.split_once('.'));
+            match key.map(|(table, _)| table) {
+                Some("experiment") => has("builds") && has("measurements"),
+                Some("verdict" | "metric") => has("min-effect"),
+                Some("gate") => has("also-base"),
+                _ => true,
+            }
+        };
+        let given = self.0.iter().map(|(name, value)| (name.as_str(), value.as_deref()));
+        let carried = given.filter(|(name, value)| {
+            let replaced = options.iter().any(|(other, _)| {
+                // A suggested number of builds may take longer than the given budget.
+                let is_number = matches!(*other, "builds" | "executions");
+                other == name || *name == "budget" && is_number
+            });
+            !replaced && !OWN.contains(name) && has(name) && matters(name, *value)
+        });
+        let options = options.iter().copied().chain(carried);
+        let options = options.map(|(name, value)| option(name, value));
+        let quoted_arguments = arguments.iter().map(quoted);
+        // An argument that begins with `-` must be after `--`, and no option can follow there.
+        let words: Vec<String> = if arguments.iter().any(|word| word.starts_with('-')) {
+            options.chain(["--".to_owned()]).chain(quoted_arguments).collect()
+        } else {
+            quoted_arguments.chain(options).collect()
+        };
+        let subcommand = [cargo(), "rbench", subcommand].map(str::to_owned);
+        subcommand.into_iter().chain(words).collect::<Vec<_>>().join(" ")
+    }
+}
+
+impl GivenOptions {
+    /// Suggests the same command with `word`, which is not a revision, as a filter of `revision`'s
+    /// benchmarks; `None` if the word cannot be a filter.
+    pub fn as_filter(&self, subcommand: &str, revision: &str, word: &str) -> Option<String> {
+        let is_revision =
+            word.is_empty() || word.contains(['~', '^', ':', '@']) || word == revision;
+        let others = self.0.iter().filter(|(name, _)| name == "filter");
+        let others = others.map(|(name, filter)| (name.as_str(), filter.as_deref()));
+        let filters: Vec<_> = std::iter::once(("filter", Some(word))).chain(others).collect();
+        let command = || self.suggest(subcommand, &[revision], &filters);
+        (!is_revision).then(|| format!("did you mean `{}`?", command()))
+    }
+}
