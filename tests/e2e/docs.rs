@@ -121,16 +121,22 @@ fn sources(html: &str) -> impl Iterator<Item = String> {
     all.filter_map(|rest| Some(rest.split_once('"')?.0.to_owned()))
 }
 
-/// README.md, and the pages directly in docs/.
-fn pages() -> Vec<Page> {
-    let entries = fs::read_dir(project().join("docs")).unwrap();
-    let names = entries.map(|entry| Path::new("docs").join(entry.unwrap().file_name()));
+/// The pages directly in a directory.
+fn pages_in(directory: &str) -> Vec<Page> {
+    let entries = fs::read_dir(project().join(directory)).unwrap();
+    let names = entries.map(|entry| Path::new(directory).join(entry.unwrap().file_name()));
     let mut paths: Vec<PathBuf> =
         names.filter(|path| path.extension().is_some_and(|extension| extension == "md")).collect();
-    paths.push("README.md".into());
     paths.sort();
     let pages: Vec<Page> = paths.into_iter().map(Page::read).collect();
-    assert!(pages.len() > 10, "only {} pages are found", pages.len());
+    assert!(pages.len() > 10, "only {} pages are in {directory}", pages.len());
+    pages
+}
+
+/// README.md and the pages for users.
+fn pages() -> Vec<Page> {
+    let mut pages = pages_in("docs");
+    pages.push(Page::read("README.md".into()));
     pages
 }
 
@@ -147,7 +153,7 @@ fn docs_readme_is_a_page() {
 #[test]
 fn docs_links_lead_to_files_and_headings() {
     let mut checked = 0;
-    for page in pages() {
+    for page in pages().into_iter().chain(pages_in("docs/research")) {
         for link in page.links.iter().filter(|link| !link.starts_with("https://")) {
             let (file, anchor) = page.resolve(link);
             let place = page.path.display();
