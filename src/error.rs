@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// The exit code of the process. It is a public interface: README.md lists the codes.
+/// The exit code of the process. It is a public interface: docs/reference.md lists the codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {

@@ -26,6 +26,7 @@ mod diagnose;
 mod diff;
 mod directions;
 mod distinct;
+mod docs;
 mod exchange;
 mod exec;
 mod explain;

@@ -328,24 +328,6 @@ fn compile_error_is_reported_and_its_output_is_no_command() {
 }
 
 #[test]
-fn documentation_shows_the_tested_workflows() {
-    let docs = crate::support::sources::project().join("docs");
-    let page = fs::read_to_string(docs.join("ci.md")).unwrap();
-    let mut shown = 0;
-    for entry in fs::read_dir(docs.join("workflows")).unwrap() {
-        let path = entry.unwrap().path();
-        let text = fs::read_to_string(&path).unwrap();
-        let block = format!("```yaml\n{text}```\n");
-        assert!(page.contains(&block), "docs/ci.md does not show {}", path.display());
-        shown += 1;
-    }
-    assert_eq!(shown, 7);
-    let shortest = fs::read_to_string(docs.join("workflows/shortest.yml")).unwrap();
-    let readme = fs::read_to_string(docs.with_file_name("README.md")).unwrap();
-    assert!(readme.contains(&format!("```yaml\n{shortest}```\n")));
-}
-
-#[test]
 fn failed_run_removes_earlier_reports() {
     let project = compared();
     let job = Job::of_request(&project, "earlier");

@@ -4,7 +4,7 @@
 //!
 //! `cargo run --release -p lab --bin bisect -- --keep DIR` prints a line for each history, and a
 //! summary. With `--simulate`, it tries only the search itself, with simulated comparisons.
-//! `docs/bisect.md` has the results.
+//! `docs/research/searches.md` has the results.
 
 #![expect(clippy::print_stdout, reason = "a program for people prints")]
 
