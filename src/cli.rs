@@ -7,7 +7,7 @@ mod compare;
 mod diagnose;
 mod given;
 mod groups;
-mod help;
+pub mod help;
 mod plan;
 mod results;
 mod revisions;

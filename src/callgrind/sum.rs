@@ -10,7 +10,7 @@ use super::{
     graph::components,
     output::{Calls, Dump, Symbol},
 };
-use crate::elf::{HASH, LinkedFunction, Name, as_hash, instance_of};
+use crate::elf::{HASH, LinkedFunction, Name, hash, instance_of};
 
 /// The instructions of functions in a number of iterations of a benchmark.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -155,7 +155,7 @@ pub enum Place {
     /// The executable, with a digest of the symbol, which distinguishes functions of the same name.
     #[serde(rename = "instance")]
     Program(
-        #[serde(serialize_with = "as_hash")]
+        #[serde(serialize_with = "hash::serialize")]
         #[schemars(with = "String", regex(pattern = HASH))]
         u64,
     ),

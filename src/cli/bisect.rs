@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::{ExperimentArgs, GivenOptions, ProjectArgs, ReportArgs};
+use super::{ExperimentArgs, GivenOptions, ReportArgs};
 use crate::{
     config::{CriteriaOptions, values},
-    model::{Benchmark, Mode},
+    model::Mode,
 };
 
 /// `cargo rbench bisect`.

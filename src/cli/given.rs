@@ -13,21 +13,9 @@ const CARGO_ARGUMENTS: &str = "cargo-arg";
 /// The options on the command line, by their long names; a switch has no value. Secrets in values are
 /// replaced.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct GivenOptions(pub(super) Vec<(String, Option<String>)>);
+pub struct GivenOptions(Vec<(String, Option<String>)>);
 
 impl GivenOptions {
-    /// Makes options, as if they were typed, from switches and the values of other options.
-    pub(super) fn new<const N: usize>(
-        switches: &[&str],
-        options: [(&str, Vec<String>); N],
-    ) -> Self {
-        let switches = switches.iter().map(|name| ((*name).to_owned(), None));
-        let options = options.into_iter().flat_map(|(name, values)| {
-            values.into_iter().map(move |value| (name.to_owned(), Some(value)))
-        });
-        Self(switches.chain(options).collect())
-    }
-
     /// Returns these options without some.
     #[must_use]
     pub fn without(&self, names: &[&str]) -> Self {

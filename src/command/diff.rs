@@ -125,7 +125,7 @@ fn explained(
     let differences = functions
         .compare_targets(|target, base, head| (target.clone(), FunctionSet::diff(base, head)));
     let impact = runner.impact(listed, &differences, std::slice::from_ref(&benchmark))?;
-    let impact = impact.into_iter().next().unwrap_or_default();
+    let impact = impact.benchmarks.into_iter().next().unwrap_or_default();
     compare::explain(runner, listed, &functions, &benchmark, impact)
 }
 

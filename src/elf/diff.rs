@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use super::{
     comparison::{Comparer, Difference},
@@ -45,7 +45,7 @@ pub struct SizedFunction {
     /// Its demangled name.
     pub name: Name,
     /// Distinguishes functions of one name: a digest of its symbol.
-    #[serde(serialize_with = "as_hash")]
+    #[serde(serialize_with = "hash::serialize")]
     #[schemars(with = "String", regex(pattern = HASH))]
     pub instance: u64,
     /// Its size in bytes.
@@ -63,11 +63,11 @@ pub struct ChangedFunction {
     /// Its demangled name.
     pub name: Name,
     /// Distinguishes functions of one name: a digest of its symbol in the head.
-    #[serde(serialize_with = "as_hash")]
+    #[serde(serialize_with = "hash::serialize")]
     #[schemars(with = "String", regex(pattern = HASH))]
     pub instance: u64,
     /// The digest of its symbol in the base.
-    #[serde(serialize_with = "as_hash")]
+    #[serde(serialize_with = "hash::serialize")]
     #[schemars(with = "String", regex(pattern = HASH))]
     pub base_instance: u64,
     /// Its size in the base, in bytes.
@@ -109,8 +109,19 @@ pub enum Cause {
 pub const HASH: &str = "^[0-9a-f]{16}$";
 
 /// Writes a hash of 64 bits as hexadecimal digits: as a number, readers of JSON would round it.
-pub fn as_hash<S: Serializer>(hash: &u64, to: S) -> Result<S::Ok, S::Error> {
-    to.collect_str(&format_args!("{hash:016x}"))
+pub mod hash {
+    use serde::{Deserialize, Deserializer, Serializer, de::Error as _};
+
+    /// Writes the digits.
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference to the field")]
+    pub fn serialize<S: Serializer>(hash: &u64, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(&format_args!("{hash:016x}"))
+    }
+
+    /// Reads the digits.
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+        u64::from_str_radix(&String::deserialize(from)?, 16).map_err(D::Error::custom)
+    }
 }
 
 impl FunctionDiff {

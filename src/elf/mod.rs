@@ -33,7 +33,7 @@ mod testing;
 mod x86;
 
 pub use allocators::{UncountableAllocator, uncountable_allocator};
-pub use diff::{Cause, ChangedFunction, FunctionDiff, HASH, SizedFunction, as_hash};
+pub use diff::{Cause, ChangedFunction, FunctionDiff, HASH, SizedFunction, hash};
 pub use digest::Digest;
 pub use format::Unreadable;
 pub use functions::{FunctionCode, FunctionSet, NotComparable, code_by_definition, instance_of};

@@ -13,7 +13,9 @@ use serde::{Deserialize, Serialize};
 /// suffixes such as `.cold` and `.part.0` name separate functions, and C, C++ and assembler names are unchanged.
 ///
 /// The name is not unique: generic instances often share one.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(transparent)]
 #[schemars(inline)]
 pub struct Name(Box<str>);

@@ -11,7 +11,7 @@ mod trace;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::elf::{Cause, Name};
+use crate::elf::{Cause, HASH, Name, hash};
 
 pub use decision::{Differences, impact, is_harness_function};
 pub use trace::{FileState, IncompleteTrace, Trace};
@@ -60,23 +60,6 @@ pub struct ReachedFunction {
     pub callees_gained: Vec<Name>,
     /// The functions that only the base's code refers to: inlined, or no longer called.
     pub callees_lost: Vec<Name>,
-}
-
-/// The schema of a hash of 64 bits.
-pub const HASH: &str = "^[0-9a-f]{16}$";
-
-/// Writes a hash of 64 bits as hexadecimal digits: as a number, readers of JSON would round it.
-mod hash {
-    use serde::{Deserialize, Deserializer, Serializer, de::Error as _};
-
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference to the field")]
-    pub fn serialize<S: Serializer>(hash: &u64, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_str(&format_args!("{hash:016x}"))
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
-        u64::from_str_radix(&String::deserialize(from)?, 16).map_err(D::Error::custom)
-    }
 }
 
 impl Impact {

@@ -45,7 +45,9 @@ pub struct IdleAcceptance {
 }
 
 /// The reason why an entry changes no verdict any more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Idle {
     /// Its commit is not in the history of HEAD: it was rebased or squashed, or is on another branch.

@@ -2,13 +2,12 @@
 //! and intervals are `low` and `high`. An infinite or unknown number is null.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::{
     escape::is_hidden,
     quantity::{plus_minus, value_of_metric},
 };
-pub(super) use crate::impact::HASH;
 use crate::{
     error::{Context, Exit, Result},
     model::{self, InterleavingUnavailable, Metric, Mode, Unit},
@@ -71,6 +70,7 @@ pub struct Estimate {
     pub low: Option<f64>,
     /// The upper end.
     pub high: Option<f64>,
+    /// The number of builds.
     #[schemars(range(min = 1))]
     pub builds: usize,
     /// The number of executions of all builds together.

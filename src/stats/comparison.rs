@@ -21,7 +21,7 @@
 //! and equal values have `p = 1`.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
 use super::{
     distribution::{t_quantile, t_survival},
@@ -59,11 +59,6 @@ pub struct Change {
     #[serde(deserialize_with = "or_infinite")]
     #[schemars(with = "Option<f64>")]
     pub high: f64,
-}
-
-/// Reads a number that is null in JSON because it is infinite.
-pub fn or_infinite<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
-    Ok(Option::deserialize(deserializer)?.unwrap_or(f64::INFINITY))
 }
 
 /// The direction in which a version differs from its base. Every metric is a cost, so more is worse.

@@ -7,11 +7,10 @@ mod tests;
 use std::rc::Rc;
 
 use schemars::JsonSchema;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use super::{
     date,
-    impact::ReachFields,
     json::{MetricFields, metric_fields},
 };
 use crate::{
@@ -158,8 +157,6 @@ pub struct CommitPlace {
     /// The change at this place.
     pub change: Change,
     /// The impact of their differences on the benchmark; null if it was not examined.
-    #[serde(serialize_with = "impact_fields")]
-    #[schemars(with = "Option<ReachFields<'_>>")]
     pub impact: Option<Impact>,
     /// For a merge: the search of the merged commits.
     pub merged: Option<Merged>,
@@ -190,13 +187,6 @@ pub enum Merged {
     Searched(Box<SearchedLine>),
     /// They were not searched, for this reason.
     NotSearched(String),
-}
-
-fn impact_fields<'i, S: Serializer>(
-    impact: impl Into<Option<&'i Impact>>,
-    to: S,
-) -> Result<S::Ok, S::Error> {
-    impact.into().map(ReachFields::from).serialize(to)
 }
 
 impl CommitPlace {
