@@ -33,6 +33,8 @@ mod tool;
 mod version_builds;
 mod wrapper;
 
+use std::{ffi::OsString, process::ExitCode};
+
 pub use build_env::{BuildEnv, Source, VersionFiles};
 pub use cache_dirs::{CacheDirs, CacheLock, cache_directory};
 pub use compilation::{Compilation, CompilationRecord, CompiledTarget};
@@ -47,14 +49,15 @@ pub use tool::run_or as run_tool_or;
 pub use version_builds::{BuildRequest, Compiled, TargetBuilds, VersionBuilds};
 
 /// Runs the tool that this process was started as; `None` if a user started it as a command.
-pub fn run_as_tool() -> Option<std::process::ExitCode> {
-    let mut arguments = std::env::args_os();
+pub fn run_as_tool() -> Option<ExitCode> {
+    let mut arguments = std::env::args_os().peekable();
     let argv0 = arguments.next().unwrap_or_default();
-    match Role::from_argv0(&argv0) {
+    match Role::from_command_line(&argv0, arguments.peek().map(OsString::as_os_str)) {
         Role::Command => None,
         Role::Wrapper => Some(wrapper::run_as_rustc(&arguments.collect::<Vec<_>>())),
         Role::Linker => Some(wrapper::run_as_linker(arguments.collect())),
         Role::Tracer => Some(crate::process::trace::run_as_tracer(arguments)),
         Role::Supervisor => Some(supervisor::main(&arguments.collect::<Vec<_>>())),
+        Role::Control => Some(crate::process::run_as_control()),
     }
 }

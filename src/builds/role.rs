@@ -1,8 +1,8 @@
-//! The roles of this program besides the command line: rustc's wrapper, the linker, the supervisor of cargo, and the
-//! tracer.
+//! The roles of this program besides the command line: rustc's wrapper, the linker, the supervisor of cargo, the tracer,
+//! and a benchmark.
 //!
 //! Cargo and rustc only accept the path of a program for these, so the name of the program selects the role:
-//! [`install_wrapper`] and [`install_shim`] make links to this executable.
+//! [`install_wrapper`] and [`install_shim`] make links to this executable. The benchmark is started as any other is.
 
 use std::{
     ffi::OsStr,
@@ -12,7 +12,7 @@ use std::{
 use super::files;
 use crate::{
     error::{Context, Error, Exit, Result},
-    process::trace::TRACER,
+    process::{CONTROL_ARGUMENT, trace::TRACER},
 };
 
 /// The name of the rustc wrapper. Cargo gets this bare name, found through `PATH`: it hashes the name into every
@@ -42,11 +42,15 @@ pub enum Role {
     Supervisor,
     /// `cargo-rbench-tracer <plan> <ahead> <program> <arguments>`, by rbench itself.
     Tracer,
+    /// `cargo-rbench --rbench-…`, by rbench itself: the benchmark that it measures beside those of a user.
+    Control,
 }
 
 impl Role {
-    /// The role for the name by which the process was started.
-    pub fn from_argv0(argv0: &OsStr) -> Self {
+    /// The role for the name by which the process was started, and its first argument.
+    pub fn from_command_line(argv0: &OsStr, first: Option<&OsStr>) -> Self {
+        let is_request =
+            |first: &OsStr| first.as_encoded_bytes().starts_with(CONTROL_ARGUMENT.as_bytes());
         let path = Path::new(argv0);
         if path.file_stem() == Some(OsStr::new(WRAPPER)) {
             Self::Wrapper
@@ -56,6 +60,8 @@ impl Role {
             Self::Tracer
         } else if path.parent().and_then(Path::file_name) == Some(OsStr::new(SHIMS)) {
             Self::Linker
+        } else if first.is_some_and(is_request) {
+            Self::Control
         } else {
             Self::Command
         }
@@ -110,14 +116,15 @@ mod tests {
 
     #[test]
     fn role_follows_from_the_name() {
-        assert_eq!(Role::from_argv0(OsStr::new("cargo-rbench")), Role::Command);
-        assert_eq!(Role::from_argv0(OsStr::new("/x/bin/cargo-rbench-rustc")), Role::Wrapper);
+        let role = |argv0: &Path, first: &str| {
+            Role::from_command_line(argv0.as_os_str(), Some(OsStr::new(first)))
+        };
+        assert_eq!(role(Path::new("cargo-rbench"), "rbench"), Role::Command);
+        assert_eq!(role(Path::new("cargo-rbench"), "--rbench-id"), Role::Control);
+        assert_eq!(role(Path::new("/x/bin/cargo-rbench-rustc"), "rustc"), Role::Wrapper);
         let bin = Path::new("/x/bin");
-        assert_eq!(Role::from_argv0(shim(bin, None).as_os_str()), Role::Linker);
-        assert_eq!(
-            Role::from_argv0(shim(bin, Some(Path::new("/usr/bin/clang"))).as_os_str()),
-            Role::Linker
-        );
+        assert_eq!(role(&shim(bin, None), "-o"), Role::Linker);
+        assert_eq!(role(&shim(bin, Some(Path::new("/usr/bin/clang"))), "-o"), Role::Linker);
     }
 
     #[test]

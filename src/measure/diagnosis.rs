@@ -11,6 +11,7 @@ use super::{
     subject::{Subject, outcome_of},
 };
 use crate::{
+    builds::this_executable,
     config::SamplingConfigs,
     error::{Error, Exit, Result},
     harness::{Conditions, Executable, Harness, Native},
@@ -56,8 +57,7 @@ pub struct ControlRun<'b> {
 }
 
 impl<'b> ControlRun<'b> {
-    /// The control that is installed beside rbench, for this experiment; `None` where rbench was
-    /// moved without it.
+    /// The control for this experiment; `None` if an update has replaced rbench meanwhile.
     pub fn installed(experiment: &'b StartedExperiment, measurement: Duration) -> Option<Self> {
         let path = control_program()?;
         let executable = Executable {
@@ -75,10 +75,9 @@ impl<'b> ControlRun<'b> {
     }
 }
 
-/// The path of the control that is installed beside rbench; `None` where it is missing.
+/// The path of the control, which is rbench itself; `None` if an update has replaced it meanwhile.
 pub fn control_program() -> Option<PathBuf> {
-    let rbench = std::env::current_exe().ok()?;
-    Some(rbench.with_file_name("rbench-control")).filter(|program| program.exists())
+    this_executable().ok()
 }
 
 fn iterations_of(execution: Option<&Execution>) -> Option<u64> {

@@ -6,7 +6,6 @@ use std::{ffi::OsStr, fs, path::PathBuf, process::Command, time::Duration};
 use tempfile::TempDir;
 
 use super::{
-    diagnosis::control_program,
     interleaving_support::{Both, ProcessUse, SupportTable, both},
     subject::InVersion,
 };
@@ -32,9 +31,9 @@ pub struct Trial<'t> {
 }
 
 impl<'t> Trial<'t> {
-    /// Fails where rbench is not installed as a whole.
+    /// Fails without a temporary directory.
     pub fn new(conditions: Conditions<'t>) -> Result<Self> {
-        let path = control_program().ok_or_else(incomplete)?;
+        let path = this_executable()?;
         let what = || "cannot make a temporary directory";
         let place = tempfile::tempdir().context(Exit::Usage, what)?;
         let executable = Executable {
@@ -110,9 +109,4 @@ impl<'t> Trial<'t> {
             Err(reason) => Err(Error::new(Exit::Internal, what()).cause(reason)),
         }
     }
-}
-
-fn incomplete() -> Error {
-    Error::new(Exit::Internal, "rbench-control is not beside cargo-rbench")
-        .hint("install all programs of the package: cargo install cargo-rbench --locked --force")
 }

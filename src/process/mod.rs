@@ -2,6 +2,7 @@
 //! benchmarks, harnesses or the terminal.
 
 mod child;
+mod control;
 pub mod counting;
 pub mod interleaving;
 mod interrupt;
@@ -17,6 +18,7 @@ pub mod trace;
 
 pub use self::{
     child::{Ending, MEMORY_ERROR, end_with_this_process, is_from_child},
+    control::{CONTROL_ARGUMENT, run_as_control},
     interrupt::{Interrupt, SavedHandler},
     invocation::{Invocation, PADDING_VARIABLE, padding_length},
     launcher::{launcher_beside, run_as_launcher},

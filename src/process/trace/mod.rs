@@ -10,7 +10,6 @@ mod breakpoints;
 mod clock;
 mod lookup;
 mod processor;
-mod program;
 mod ptrace;
 mod tracer;
 
@@ -18,8 +17,8 @@ use std::{collections::BTreeSet, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-pub(super) use self::program::command;
-pub use self::program::{TRACER, run_as_tracer};
+pub(super) use self::tracer::command;
+pub use self::tracer::{TRACER, run_as_tracer};
 
 /// Functions of the C library that read the clock.
 pub const CLOCKS: [&str; 3] = ["clock_gettime", "gettimeofday", "time"];

@@ -1,18 +1,23 @@
-//! The tracer's main loop: starts a program and follows it to its end.
+//! The tracing process: this program under another name, since it must be the parent of the traced process. It starts a
+//! program and follows it to its end.
 
 #![expect(unsafe_code, reason = "there is no safe way to have a child traced before its exec")]
 
 use std::{
     collections::{BTreeSet, HashMap, HashSet},
+    ffi::OsString,
     fs, io,
     os::unix::process::CommandExt,
-    path::PathBuf,
-    process::Command,
+    path::{Path, PathBuf},
+    process::{Command, ExitCode, Stdio},
     rc::Rc,
+    time::Instant,
 };
 
+use rustix::process::Signal;
+
 use super::{
-    CLOCK, CLOCKS, Observed, Plan, VARIABLES,
+    CLOCK, CLOCKS, Observation, Observed, Plan, Tracing, VARIABLES,
     breakpoints::{self, Breakpoints},
     clock::{Clock, Wait, wait_of},
     lookup::{self, Lookup, lookup},
@@ -22,7 +27,10 @@ use super::{
     },
     ptrace::{self, Change, Memory, OwnCpu, Tid},
 };
-use crate::process::child::Usage;
+use crate::process::{
+    child::{Usage, end_with_this_process},
+    launcher::{self, Account, ReportReader, outlive_requests_to_end, report},
+};
 
 /// The part of a stack that is searched for return addresses, in bytes.
 const STACK: usize = 1 << 20;
@@ -30,18 +38,53 @@ const STACK: usize = 1 << 20;
 /// Distance below the stack pointer from which on a thread's stack is unused, in bytes.
 const UNUSED: u64 = 256;
 
+/// The program name that selects the tracer. Its arguments: the file with the [`Plan`], the clock's lead
+/// ([`Tracing::ahead`]), and the program to trace with its arguments.
+pub const TRACER: &str = "cargo-rbench-tracer";
+
+/// The command in which a tracer runs `program`, and the reader of its report. Arguments added to the command go to the
+/// program.
+pub(in crate::process) fn command(
+    tracing: &Tracing,
+    program: &Path,
+) -> io::Result<(Command, ReportReader)> {
+    let (mut command, report) = launcher::command(&tracing.tracer, &tracing.plan)?;
+    command.arg0(TRACER).arg(tracing.ahead.to_string()).arg(program);
+    Ok((command, report))
+}
+
+/// Main function of the tracer: runs the program that its arguments name, and reports the resources it used.
+pub fn run_as_tracer(arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    report(launch(arguments))
+}
+
+fn launch(mut arguments: impl Iterator<Item = OsString>) -> io::Result<Account> {
+    outlive_requests_to_end()?;
+    let plan = fs::read(arguments.next().unwrap_or_default())?;
+    let plan: Plan = serde_json::from_slice(&plan)?;
+    let ahead = arguments.next().and_then(|ahead| ahead.to_str()?.parse().ok()).unwrap_or(0);
+    let mut command = Command::new(arguments.next().unwrap_or_default());
+    command.args(arguments).stdin(Stdio::null());
+    end_with_this_process(&mut command, Signal::KILL);
+    let clock = Instant::now();
+    let traced = trace(&mut command, &plan, ahead);
+    let wall = clock.elapsed();
+    let report: Observation = match &traced {
+        Ok(Traced { observed, .. }) => Ok(observed.clone()),
+        Err(error) => Err(error.to_string()),
+    };
+    fs::write(&plan.report, serde_json::to_vec(&report)?)?;
+    Ok(Account { wall, usage: traced?.usage })
+}
+
 /// A program that was traced to its end.
-pub(in crate::process) struct Traced {
-    pub(in crate::process) observed: Observed,
-    pub(in crate::process) usage: Usage,
+struct Traced {
+    observed: Observed,
+    usage: Usage,
 }
 
 /// Runs `command` to its end under a tracer, with a clock that is [ahead](super::Tracing::ahead).
-pub(in crate::process) fn trace(
-    command: &mut Command,
-    plan: &Plan,
-    ahead: u32,
-) -> io::Result<Traced> {
+fn trace(command: &mut Command, plan: &Plan, ahead: u32) -> io::Result<Traced> {
     let filter = lookup::filter(ahead > 0);
     let begin = move || {
         ptrace::trace_me()?;
