@@ -196,29 +196,29 @@ impl BuildEnv<'_> {
     /// The library that lets two processes run interleaved, compiled by the compiler of a version; `rustc` is the
     /// output of `rustc -vV`.
     pub fn interleaving_library(&self, source: Source<'_>, rustc: &str) -> Result<PathBuf> {
-        self.library(source, rustc, ("turns", LIBRARY_SOURCE, LIBRARY_FLAGS))
+        self.library(source, rustc, "turns", LIBRARY_SOURCE)
     }
 
     /// The library that counts events instead of measuring time.
     pub fn counting_library(&self, source: Source<'_>, rustc: &str) -> Result<PathBuf> {
-        self.library(source, rustc, ("counting", COUNTING_LIBRARY_SOURCE, LIBRARY_FLAGS))
+        self.library(source, rustc, "counting", COUNTING_LIBRARY_SOURCE)
     }
 
     /// The library that counts allocations.
     pub fn allocations_library(&self, source: Source<'_>, rustc: &str) -> Result<PathBuf> {
-        let (text, flags) = (allocations::LIBRARY_SOURCE, allocations::LIBRARY_FLAGS);
-        self.library(source, rustc, ("allocations", text, flags))
+        self.library(source, rustc, "allocations", allocations::LIBRARY_SOURCE)
     }
 
     fn library(
         &self,
         source: Source<'_>,
         rustc: &str,
-        (purpose, text, flags): (&str, &str, &str),
+        purpose: &str,
+        text: &str,
     ) -> Result<PathBuf> {
         let key = KeyMaker::new(&format!("{purpose} v1"))
             .add("rustc", rustc.as_bytes())
-            .add("flags", flags.as_bytes())
+            .add("flags", LIBRARY_FLAGS.as_bytes())
             .add("source", text.as_bytes())
             .key();
         let library = self.cache_dirs.interleaving_library(&key);
@@ -236,7 +236,7 @@ impl BuildEnv<'_> {
             .current_dir(&context.directory)
             .env_clear()
             .envs(context.environment.variables())
-            .args(flags.split(' '))
+            .args(LIBRARY_FLAGS.split(' '))
             .arg("-o")
             .args([&unfinished, &source_file]);
         tool::run(&mut command, what)?;

@@ -30,10 +30,9 @@ mod source_location;
 mod target;
 #[cfg(test)]
 mod testing;
-mod trampoline;
 mod x86;
 
-pub use allocators::{AllocatorFunction, AllocatorKind, Allocators, RequestedBytes};
+pub use allocators::{UncountableAllocator, uncountable_allocator};
 pub use diff::{Cause, ChangedFunction, FunctionDiff, SizedFunction};
 pub use digest::Digest;
 pub use format::Unreadable;
@@ -44,4 +43,3 @@ pub use loadable::loadable_digest;
 pub use name::{Name, stable_symbol};
 pub use pairing::{Identified, Paired, pair};
 pub use placement::{Agreement, PlacedFunction, Placement, agreement};
-pub use trampoline::{Fixup, Trampoline};

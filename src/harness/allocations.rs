@@ -7,17 +7,8 @@ use super::{Conditions, Executable, Harness};
 use crate::{
     error::Result,
     model::{Execution, ExecutionRequest, HarnessKind, Metric, Name, Outcome, Series},
-    process::counting::allocations::{Allocator, Counted, Counting, counted_in},
+    process::counting::allocations::{Counted, Counting, counted_in},
 };
-
-/// The tools to count the allocations of an executable.
-#[derive(Clone, Copy, Debug)]
-pub struct AllocationCounter<'c> {
-    /// The preloaded library that counts.
-    pub library: &'c Path,
-    /// The executable's allocators.
-    pub allocator: &'c Allocator,
-}
 
 /// The request for an execution that counts allocations: a few iterations, as all are the same except those in which
 /// something grows.
@@ -32,18 +23,18 @@ pub fn allocations_request(kind: HarnessKind, seed: u64) -> ExecutionRequest {
 }
 
 /// Executes a benchmark twice: first to count its allocations, then their bytes. The result is one execution with one
-/// value of each, per iteration. A benchmark whose allocations cannot be counted is skipped with the reason.
+/// value of each, per iteration. `library` is the preloaded one that counts calls of the C library's allocator. A
+/// benchmark whose allocations cannot be counted is skipped with the reason.
 pub fn count_allocations(
     harness: &dyn Harness,
     executable: &Executable,
     benchmark: &Name,
     request: &ExecutionRequest,
     conditions: &Conditions<'_>,
-    counter: AllocationCounter<'_>,
+    library: &Path,
 ) -> Result<Outcome> {
     let count = |counted, metric| -> Result<Result<Execution, String>> {
-        let AllocationCounter { library, allocator } = counter;
-        let counting = Counting::new(library, counted, allocator, request.seed)?;
+        let counting = Counting::new(library, counted, request.seed)?;
         let conditions = Conditions { allocations: Some(&counting), ..*conditions };
         let execution = match harness.execute(executable, benchmark, request, &conditions)? {
             Outcome::Measured(execution) => execution,
@@ -53,13 +44,15 @@ pub fn count_allocations(
             HarnessKind::Command => Some(vec![whole(&counting, counted)?]),
             _ => counts(&execution),
         };
-        let doubt = counting.doubt_about_counts()?.map(|doubt| doubt.to_string());
-        let doubt = doubt.or_else(|| counts.is_none().then(|| OTHER_CLOCK.to_owned()));
-        if let Some(doubt) = doubt {
-            return Ok(Err(format!("its allocations cannot be counted: {doubt}")));
-        }
-        let series = series(metric, &counts.unwrap_or_default());
-        Ok(Ok(Execution { series: vec![series], ..execution }))
+        let reason = if !counting.tally()?.joined {
+            NOT_LOADED
+        } else if let Some(counts) = counts {
+            let series = vec![series(metric, &counts)];
+            return Ok(Ok(Execution { series, ..execution }));
+        } else {
+            OTHER_CLOCK
+        };
+        Ok(Err(format!("its allocations cannot be counted: {reason}")))
     };
     let mut execution = match count(Counted::Allocations, Metric::allocations())? {
         Ok(execution) => execution,
@@ -71,6 +64,9 @@ pub fn count_allocations(
     }
     Ok(Outcome::Measured(execution))
 }
+
+/// The reason if nothing was counted.
+const NOT_LOADED: &str = "its process did not load the library that counts them";
 
 /// The reason if a benchmark's times are not counts.
 const OTHER_CLOCK: &str = "it is not measured by the clock of the operating system";

@@ -15,7 +15,7 @@ mod native;
 use std::{fmt, time::Duration};
 
 pub use self::{
-    allocations::{AllocationCounter, allocations_request, count_allocations},
+    allocations::{allocations_request, count_allocations},
     command::Command,
     counted::{counting_request, iterations_needed},
     criterion::{Baseline, Criterion, Said, criterion_by_itself},

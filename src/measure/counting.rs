@@ -20,25 +20,21 @@ use super::{
     subject::{InVersion, Subject, outcome_of},
 };
 use crate::{
-    elf::{AllocatorFunction, AllocatorKind, Allocators},
+    elf::uncountable_allocator,
     error::{Context, Error, Exit, Result},
     harness::{
-        AllocationCounter, Conditions, allocations_request, count_allocations, counting_request,
+        self, Conditions, Executable, Harness, allocations_request, counting_request,
         iterations_needed,
     },
     machine::this_machine,
     model::{
         Benchmark, COUNTED_KEY, COUNTING_KEY, COUNTING_RULES, Execution, ExperimentPlan,
-        LayoutSeed, MOST_PARALLEL, Metric, Outcome, PlannedBenchmark, PlannedVersion, SampleSizes,
-        Slot, Stage, Unmeasured,
+        LayoutSeed, MOST_PARALLEL, Metric, Name, Outcome, PlannedBenchmark, PlannedVersion,
+        SampleSizes, Slot, Stage, Unmeasured,
     },
     process::{
         self,
-        counting::{
-            Counting,
-            allocations::{Allocator, Of, Watched},
-            find_valgrind,
-        },
+        counting::{Counting, find_valgrind},
     },
 };
 
@@ -352,13 +348,10 @@ fn count_one(
     let counter = match counter {
         Counter::Instructions(counter) => counter,
         Counter::Allocations(library) => {
-            let allocator = &allocator_of(&executable.path)?;
-            let request = allocations_request(harness.kind(), seed);
             let conditions = Conditions { cpu: None, ..*conditions };
-            let counter = AllocationCounter { library, allocator };
             let name = &subject.benchmark.name;
             let outcome =
-                count_allocations(&**harness, executable, name, &request, &conditions, counter);
+                count_allocations(&**harness, executable, name, seed, &conditions, library);
             return Ok((sound(outcome)?, iterations));
         }
     };
@@ -406,35 +399,21 @@ fn slot(builds: &Builds, place: CountingRun) -> Slot {
     }
 }
 
-/// Finds the allocators of an executable and how they can be watched.
-pub fn allocator_of(executable: &Path) -> Result<Allocator> {
-    let what = || format!("cannot find the allocators of {}", executable.display());
-    let bytes = fs::read(executable).context(Exit::Build, what)?;
-    let found = Allocators::read(&bytes).context(Exit::Build, what)?;
-    let all = found.functions.len() + found.unwatched.len();
-    Ok(Allocator {
-        begin: found.begin,
-        is_seen: found.is_of_c_library || found.forwards,
-        functions: found.functions.into_iter().map(watched).collect(),
-        foreign: found.foreign,
-        wanted: u32::try_from(all).unwrap_or(u32::MAX),
-    })
-}
-
-fn watched(function: AllocatorFunction) -> Watched {
-    let AllocatorFunction { address, of, asked, code, moved } = function;
-    Watched {
-        address,
-        of: match of {
-            AllocatorKind::Rust => Of::Rust,
-            AllocatorKind::Announcement => Of::Announcement,
-            AllocatorKind::Known => Of::Known,
-        },
-        size: asked.size,
-        times: asked.times,
-        has_status: asked.has_status,
-        code,
-        elsewhere: moved.code,
-        fixes: moved.fixes.iter().map(|fix| (fix.at, fix.from, fix.to)).collect(),
+/// Counts the allocations of a benchmark in a state that follows from `seed`, with the preloaded `library`. A benchmark
+/// whose allocations cannot be counted exactly is skipped with a reason that names its allocator.
+pub fn count_allocations(
+    harness: &dyn Harness,
+    executable: &Executable,
+    name: &Name,
+    seed: u64,
+    conditions: &Conditions<'_>,
+    library: &Path,
+) -> Result<Outcome> {
+    let what = || format!("cannot find the allocator of {}", executable.path.display());
+    let bytes = fs::read(&executable.path).context(Exit::Build, what)?;
+    if let Some(allocator) = uncountable_allocator(&bytes).context(Exit::Build, what)? {
+        return Ok(Outcome::Skipped(format!("its allocations cannot be counted: {allocator}")));
     }
+    let request = allocations_request(harness.kind(), seed);
+    harness::count_allocations(harness, executable, name, &request, conditions, library)
 }

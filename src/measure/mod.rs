@@ -24,7 +24,7 @@ mod tune;
 mod version;
 
 pub use builds::Builds;
-pub use counting::{COUNTED_LAYOUTS, Counter, allocator_of};
+pub use counting::{COUNTED_LAYOUTS, Counter, count_allocations};
 pub use diagnosis::{ControlRun, Probe, ProloguePair, control_program};
 pub use listing::{ListedTarget, Listing};
 pub use plan::Outline;

@@ -18,16 +18,10 @@ use std::{
 
 use cargo_metadata::{Message, TargetKind, semver::Version};
 use cargo_rbench::{
-    harness::{
-        AllocationCounter, Conditions, Criterion, Divan, Executable, Harness, Libtest, Native,
-        allocations_request, count_allocations,
-    },
-    measure::allocator_of,
+    harness::{Conditions, Criterion, Divan, Executable, Harness, Libtest, Native},
+    measure::count_allocations,
     model::{Name, Outcome},
-    process::{
-        Interrupt,
-        counting::allocations::{LIBRARY_FLAGS, LIBRARY_SOURCE},
-    },
+    process::{Interrupt, counting::allocations::LIBRARY_SOURCE, interleaving::LIBRARY_FLAGS},
 };
 
 /// How often benchmarks of each harness are counted with each allocator, by default.
@@ -48,8 +42,8 @@ const KNOWN: [(&str, u64, u64); 7] = [
 const ALLOCATORS: [(&str, &[&str]); 4] = [
     ("", &["off", "thin", "fat"]),
     ("wrapper", &["off", "thin", "fat"]),
-    ("mimalloc", &["off", "thin", "fat"]),
-    ("arena", &["off"]),
+    ("mimalloc", &[]),
+    ("arena", &[]),
 ];
 
 fn main() -> ExitCode {
@@ -108,16 +102,14 @@ impl Counted {
             "by_native" => Box::new(Native),
             _ => Box::new(Libtest),
         };
-        let allocator = allocator_of(&executable.path)?;
         let interrupt = Interrupt::new()?;
         let conditions = Conditions::new(&interrupt);
         let names = harness.list(executable, &conditions)?;
         let mut counted = Self { exact: 0, wrong: 0, refusal: None, milliseconds: 0.0 };
         let start = Instant::now();
-        let counter = AllocationCounter { library, allocator: &allocator };
         for seed in 0..times {
             let name = &names[seed % names.len()];
-            match one(&*harness, executable, name, seed as u64, &conditions, counter)? {
+            match one(&*harness, executable, name, seed as u64, &conditions, library)? {
                 Ok(true) => counted.exact += 1,
                 Ok(false) => counted.wrong += 1,
                 Err(refusal) => {
@@ -139,10 +131,9 @@ fn one(
     name: &Name,
     seed: u64,
     conditions: &Conditions<'_>,
-    counter: AllocationCounter<'_>,
+    library: &Path,
 ) -> Result<Result<bool, String>, Box<dyn Error>> {
-    let request = allocations_request(harness.kind(), seed);
-    let outcome = count_allocations(harness, executable, name, &request, conditions, counter)?;
+    let outcome = count_allocations(harness, executable, name, seed, conditions, library)?;
     let execution = match outcome {
         Outcome::Measured(execution) => execution,
         Outcome::Skipped(reason) => return Ok(Err(reason)),

@@ -10,8 +10,7 @@
 #![no_std]
 
 use core::{
-    ffi::{c_int, c_long, c_void},
-    panic::PanicInfo,
+    ffi::c_int,
     ptr::addr_of,
     sync::atomic::{
         AtomicBool, AtomicI32, AtomicI64,
@@ -19,6 +18,7 @@ use core::{
     },
 };
 
+use random::answered;
 use step::STEP;
 use system::*;
 
@@ -69,12 +69,6 @@ extern "C" {
     fn open(path: *const u8, flags: c_int, ...) -> c_int;
     fn pread(file: c_int, to: *mut u8, length: usize, at: i64) -> isize;
     fn write(file: c_int, from: *const u8, length: usize) -> isize;
-}
-
-#[panic_handler]
-fn panic(_: &PanicInfo<'_>) -> ! {
-    // SAFETY: it takes nothing and does not return.
-    unsafe { abort() }
 }
 
 /// All clocks: some benchmarks measure the CPU time of a process.
@@ -197,45 +191,18 @@ struct Line {
     number: i64,
 }
 
-#[no_mangle]
-unsafe extern "C" fn getrandom(to: *mut c_void, length: usize, flags: u32) -> isize {
-    if !ACTIVE.load(Acquire) {
-        // SAFETY: the arguments are the caller's.
-        return unsafe { real_syscall()(random::SYS_GETRANDOM, to, length, flags) } as isize;
-    }
-    // SAFETY: the place is the caller's.
-    unsafe { random::fill(to.cast(), length) };
-    length as isize
+/// True for a clock with which Rust waits for a deadline.
+fn is_replaced(id: c_int) -> bool {
+    ACTIVE.load(Acquire) && id == CLOCK_MONOTONIC
 }
 
-/// Rust's own locks, channels and parked threads wait for a deadline with this call.
-#[no_mangle]
-unsafe extern "C" fn syscall(
-    number: c_long,
-    one: c_long,
-    two: c_long,
-    three: c_long,
-    four: c_long,
-    five: c_long,
-    six: c_long,
-) -> c_long {
-    if ACTIVE.load(Acquire) {
-        if number == random::SYS_GETRANDOM {
-            // SAFETY: the place is the caller's.
-            unsafe { random::fill(one as *mut u8, two as usize) };
-            return two;
-        }
-        if number == SYS_FUTEX && two & FUTEX_COMMAND == FUTEX_WAIT_BITSET && four != 0 {
-            // SAFETY: a futex call has the time there.
-            let until = unsafe { (*(four as *const Timespec)).total() };
-            let now = READ_CLOCK.load(Relaxed) * STEP + EXECUTED.load(Relaxed);
-            let real = Timespec::of(nanoseconds(CLOCK_MONOTONIC) + (until - now).max(0));
-            // SAFETY: the arguments are the caller's, and the time lives until the call returns.
-            return unsafe { real_syscall()(number, one, two, three, addr_of!(real), five, six) };
-        }
+/// Converts a deadline to the real time.
+fn in_real_time(point: &Timespec) -> Timespec {
+    if !ACTIVE.load(Acquire) {
+        return *point;
     }
-    // SAFETY: the arguments are the caller's; a call that has fewer ignores the rest.
-    unsafe { real_syscall()(number, one, two, three, four, five, six) }
+    let now = READ_CLOCK.load(Relaxed) * STEP + EXECUTED.load(Relaxed);
+    Timespec::of(nanoseconds(CLOCK_MONOTONIC) + (point.total() - now).max(0))
 }
 
 /// Opens a file under a number that programs do not expect.
@@ -302,3 +269,60 @@ unsafe fn path(directory: *const u8, file: &[u8]) -> [u8; 4096] {
 #[used]
 #[link_section = ".init_array"]
 static BEGIN: extern "C" fn() = begin;
+
+/// Requests to valgrind, by an instruction sequence that does nothing on a real processor.
+mod valgrind {
+    use core::arch::asm;
+
+    const RUNNING_ON_VALGRIND: usize = 0x1001;
+    const MONITOR_COMMAND: usize = 0x1202;
+    /// Prefix of callgrind's own request numbers.
+    const CALLGRIND: usize = (b'C' as usize) << 24 | (b'T' as usize) << 16;
+    const DUMP: usize = CALLGRIND;
+    const TOGGLE: usize = CALLGRIND + 2;
+
+    /// True if valgrind executes this process.
+    pub fn is_there() -> bool {
+        request(RUNNING_ON_VALGRIND, 0) != 0
+    }
+
+    /// Starts or stops counting in this thread.
+    pub fn toggle() {
+        request(TOGGLE, 0);
+    }
+
+    /// Makes callgrind write the instructions since the last dump, by function, and restart at zero.
+    pub fn dump() {
+        request(DUMP, 0);
+    }
+
+    /// Makes callgrind answer a command in its log. The command ends with a zero.
+    pub fn monitor(command: &'static [u8]) {
+        request(MONITOR_COMMAND, command.as_ptr() as usize);
+    }
+
+    #[inline(never)]
+    fn request(number: usize, argument: usize) -> usize {
+        let words = [number, argument, 0, 0, 0, 0];
+        let mut answer: usize = 0;
+        // SAFETY: it changes no register but that of the answer; valgrind reads the words, and a command that they point
+        // to.
+        #[cfg(target_arch = "x86_64")]
+        unsafe {
+            asm!(
+                "rol rdi, 3", "rol rdi, 13", "rol rdi, 61", "rol rdi, 51", "xchg rbx, rbx",
+                inout("rdx") answer, in("rax") words.as_ptr(),
+            );
+        }
+        // SAFETY: as above.
+        #[cfg(target_arch = "aarch64")]
+        unsafe {
+            asm!(
+                "ror x12, x12, #3", "ror x12, x12, #13", "ror x12, x12, #51", "ror x12, x12, #61",
+                "orr x10, x10, x10",
+                inout("x3") answer, in("x4") words.as_ptr(),
+            );
+        }
+        answer
+    }
+}

@@ -19,21 +19,15 @@ use std::{
 use tempfile::TempDir;
 
 pub use self::step::STEP;
+use super::preload::library_source;
 use crate::error::{Context, Error, Exit, Result};
 
-/// The source of the library that replaces the clock, for rustc with the flags of [the interleaving
-/// library](super::interleaving::LIBRARY_FLAGS). It has no dependencies.
-pub const COUNTING_LIBRARY_SOURCE: &str = concat!(
-    include_str!("interpose.rs"),
-    "mod step {\n",
-    include_str!("step.rs"),
-    "}\nmod random {\n",
-    include_str!("random.rs"),
-    "}\nmod valgrind {\n",
-    include_str!("valgrind.rs"),
-    "}\nmod system {\n",
-    include_str!("../interleaving/system.rs"),
-    "}\n"
+/// The source of the library that replaces the clock. It has no dependencies.
+pub const COUNTING_LIBRARY_SOURCE: &str = library_source!(
+    "interpose.rs",
+    "step": "step.rs",
+    "random": "../preload/random.rs",
+    "system": "../preload/system.rs"
 );
 
 /// Prefix of the harnesses' directories. The next execution removes those that no process has locked.

@@ -10,8 +10,7 @@
 
 use core::{
     ffi::{c_int, c_long, c_void},
-    mem::{size_of, size_of_val, transmute},
-    panic::PanicInfo,
+    mem::{size_of_val, transmute},
     ptr::{addr_of, addr_of_mut, copy_nonoverlapping, null_mut},
     sync::atomic::{
         AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicUsize,
@@ -37,14 +36,8 @@ static IS_CHANGING: AtomicBool = AtomicBool::new(false);
 /// Start of the current time slice, by the real clock.
 static BEGAN: AtomicI64 = AtomicI64::new(0);
 
-#[panic_handler]
-fn panic(_: &PanicInfo<'_>) -> ! {
-    // SAFETY: it takes nothing and does not return.
-    unsafe { abort() }
-}
-
 /// True for a clock of the real world, as opposed to a thread's or a process's CPU time.
-fn is_wall_clock(id: c_int) -> bool {
+fn is_replaced(id: c_int) -> bool {
     matches!(id, 0 | CLOCK_MONOTONIC | 4..=7 | 11)
 }
 
@@ -60,7 +53,7 @@ fn exact(id: c_int) -> c_int {
 #[no_mangle]
 unsafe extern "C" fn clock_gettime(id: c_int, out: *mut Timespec) -> c_int {
     let page = PAGE.load(Acquire);
-    if page.is_null() || !is_wall_clock(id) {
+    if page.is_null() || !is_replaced(id) {
         // SAFETY: the arguments are the caller's.
         return unsafe { real_clock()(id, out) };
     }
@@ -237,42 +230,9 @@ fn in_real_time(point: &Timespec) -> Timespec {
     Timespec::of(point.total().saturating_add(waited))
 }
 
-/// Rust's own locks, channels and parked threads wait for a deadline with this call.
-#[no_mangle]
-unsafe extern "C" fn syscall(
-    number: c_long,
-    one: c_long,
-    two: c_long,
-    three: c_long,
-    four: c_long,
-    five: c_long,
-    six: c_long,
-) -> c_long {
-    if number == SYS_FUTEX && two & FUTEX_COMMAND == FUTEX_WAIT_BITSET && four != 0 {
-        // SAFETY: a futex call has the time there.
-        let until = in_real_time(unsafe { &*(four as *const Timespec) });
-        // SAFETY: the arguments are the caller's, and the time lives until the call returns.
-        return unsafe { real_syscall()(number, one, two, three, addr_of!(until), five, six) };
-    }
-    // SAFETY: the arguments are the caller's; a call that has fewer ignores the rest.
-    unsafe { real_syscall()(number, one, two, three, four, five, six) }
-}
-
-#[no_mangle]
-unsafe extern "C" fn clock_nanosleep(
-    id: c_int,
-    flags: c_int,
-    time: *const Timespec,
-    left: *mut Timespec,
-) -> c_int {
-    // SAFETY: libc has a function of this name and type.
-    let sleep: Sleep = unsafe { transmute(SLEEP.get()) };
-    if flags & TIMER_ABSTIME == 0 || !is_wall_clock(id) || time.is_null() {
-        // SAFETY: the arguments are the caller's.
-        return unsafe { sleep(id, flags, time, left) };
-    }
-    // SAFETY: as above, and the time lives until the call returns.
-    unsafe { sleep(id, flags, &in_real_time(&*time), left) }
+/// The library answers no system call in place of the kernel.
+unsafe fn answered(_: c_long, _: c_long, _: c_long) -> Option<c_long> {
+    None
 }
 
 /// Hides from a process that it is pinned to one CPU: one that starts as many threads as CPUs must not start fewer.
@@ -298,30 +258,17 @@ unsafe extern "C" fn sched_getaffinity(process: c_int, size: usize, mask: *mut c
 
 /// Runs before `main`: joins the partner and waits for the first time slice. Child processes do not interleave.
 extern "C" fn join() {
-    const READ_WRITE: c_int = 3;
-    const SHARED: c_int = 1;
-    // SAFETY: no other thread runs yet; the names end with zeros, as variables do.
+    // SAFETY: no other thread runs yet.
     unsafe {
-        let value = getenv(name(b"RBENCH_TURNS\0").as_ptr());
-        if value.is_null() {
-            return;
-        }
-        // The index of this process, and the file numbers of the page and of this library.
-        let [member, file, library] = numbers(value);
-        restore_preload();
-        unsetenv(name(b"RBENCH_TURNS\0").as_ptr());
-        let page = mmap(null_mut(), size_of::<Page>(), READ_WRITE, SHARED, file, 0);
-        close(file);
-        close(library);
-        if page as isize == -1 {
-            return;
-        }
+        let (member, page) = match shared::<Page>(b"RBENCH_TURNS\0") {
+            Some(shared) => shared,
+            None => return,
+        };
         let own = usize::from(member != 0);
         MEMBER.store(own, Relaxed);
         PROCESS.store(getpid() as u32, Relaxed);
         OWNER.store(thread(), Relaxed);
         OWNER_IN_LIBC.store(pthread_self(), Relaxed);
-        let page = page.cast::<Page>();
         // A process that wakes its partner is not preempted by it, but continues until it waits itself.
         sched_setscheduler(0, SCHED_BATCH, &0);
         TIME.stand_still(nanoseconds(CLOCK_MONOTONIC));

@@ -9,12 +9,8 @@ mod own_time;
 mod page;
 
 use std::{
-    fs::File,
-    mem::{offset_of, size_of},
-    os::{
-        fd::{AsRawFd, OwnedFd},
-        unix::fs::FileExt,
-    },
+    mem::offset_of,
+    os::fd::{AsRawFd, OwnedFd},
     path::{Path, PathBuf},
     process::Command,
     sync::Arc,
@@ -22,32 +18,24 @@ use std::{
 };
 
 use rustix::{
-    fs::{MemfdFlags, Mode, OFlags, memfd_create, open},
+    fs::{Mode, OFlags, open},
     process::{getpid, set_child_subreaper},
     time::{ClockId, clock_gettime},
 };
 
 use self::page::{Page, READINGS};
-use super::preload::{LIBRARY, OWN, PAGE, inherit, moved, preload};
+pub use super::preload::LIBRARY_FLAGS;
+use super::preload::{OWN, SharedMemory, inherit, library_source, moved, preload};
 use crate::error::{Context, Exit, Result};
 
-/// The source of the library, for rustc with [these flags](LIBRARY_FLAGS). It has no dependencies.
-pub const LIBRARY_SOURCE: &str = concat!(
-    include_str!("interpose.rs"),
-    "mod own_time {\n",
-    include_str!("own_time.rs"),
-    "}\nmod page {\n",
-    include_str!("page.rs"),
-    "}\nmod code {\n",
-    include_str!("code.rs"),
-    "}\nmod system {\n",
-    include_str!("system.rs"),
-    "}\n"
+/// The source of the library. It has no dependencies.
+pub const LIBRARY_SOURCE: &str = library_source!(
+    "interpose.rs",
+    "own_time": "own_time.rs",
+    "page": "page.rs",
+    "code": "code.rs",
+    "system": "../preload/system.rs"
 );
-
-/// The flags for rustc. With LTO, no code is left that needs Rust's own runtime.
-pub const LIBRARY_FLAGS: &str =
-    "--edition 2021 --crate-type cdylib -O -C panic=abort -C lto -C strip=symbols";
 
 /// Least length of a time slice. Shorter slices cost more in switches and cold caches; with longer ones, the
 /// disturbances of the two processes are less alike.
@@ -63,10 +51,7 @@ pub fn own_directory() -> PathBuf {
 
 /// The memory that two interleaved processes share.
 #[derive(Debug)]
-pub struct SharedPage {
-    page: File,
-    library: File,
-}
+pub struct SharedPage(SharedMemory);
 
 /// Statistics of an interleaved process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,7 +71,7 @@ pub struct InterleavedUse {
 /// One of two interleaved processes, before it is started.
 #[derive(Clone, Debug)]
 pub struct InterleavedProcess {
-    ring: Arc<SharedPage>,
+    page: Arc<SharedPage>,
     index: usize,
     directory: Arc<OwnedFd>,
     /// True if its memory has the same addresses in each execution.
@@ -96,21 +81,16 @@ pub struct InterleavedProcess {
 impl SharedPage {
     /// Creates the shared page for processes that preload `library` and that would run on `cpus` alone.
     pub fn new(library: &Path, cpus: &[usize]) -> Result<Arc<Self>> {
-        let what = || "cannot create memory for two processes";
-        let page = memfd_create("turns", MemfdFlags::CLOEXEC).context(Exit::Internal, what)?;
-        let file = File::open(library)
-            .context(Exit::Internal, || format!("cannot open {}", library.display()))?;
-        let ring = Self { page: moved(page)?.into(), library: moved(file)?.into() };
-        ring.page.set_len(size_of::<Page>() as u64).context(Exit::Internal, what)?;
+        let page = SharedMemory::new::<Page>(library)?;
         let quantum = i64::try_from(QUANTUM.as_nanos()).unwrap_or(i64::MAX);
-        ring.write(offset_of!(Page, quantum), &quantum.to_ne_bytes())?;
+        page.write(offset_of!(Page, quantum), &quantum.to_ne_bytes())?;
         let mut mask = [0_u64; 16];
         for (index, bits) in mask.iter_mut().enumerate() {
             let own = cpus.iter().filter(|cpu| **cpu / 64 == index);
             *bits = own.fold(0, |bits, cpu| bits | 1 << (cpu % 64));
         }
-        ring.write(offset_of!(Page, cpus), &mask.map(u64::to_ne_bytes).concat())?;
-        Ok(Arc::new(ring))
+        page.write(offset_of!(Page, cpus), &mask.map(u64::to_ne_bytes).concat())?;
+        Ok(Arc::new(Self(page)))
     }
 
     /// The first process (0) or the second one (1), which finds `directory` at [`own_directory`].
@@ -119,27 +99,13 @@ impl SharedPage {
         let directory = open(directory, flags, Mode::empty())
             .context(Exit::Internal, || format!("cannot open {}", directory.display()))?;
         let directory = moved(directory)?;
-        let (ring, directory) = (Arc::clone(self), Arc::new(directory));
-        Ok(InterleavedProcess { ring, index, directory, keeps_addresses: true })
+        let (page, directory) = (Arc::clone(self), Arc::new(directory));
+        Ok(InterleavedProcess { page, index, directory, keeps_addresses: true })
     }
 
     /// Lets the other process continue without this one.
     fn leave(&self, index: usize) -> Result<()> {
-        self.write(offset_of!(Page, gone) + 4 * index, &1_u32.to_ne_bytes())
-    }
-
-    fn write(&self, at: usize, bytes: &[u8]) -> Result<()> {
-        self.page
-            .write_all_at(bytes, at as u64)
-            .context(Exit::Internal, || "cannot write to memory of two processes")
-    }
-
-    fn read<const LENGTH: usize>(&self, at: usize) -> Result<[u8; LENGTH]> {
-        let mut bytes = [0; LENGTH];
-        self.page
-            .read_exact_at(&mut bytes, at as u64)
-            .context(Exit::Internal, || "cannot read memory of two processes")?;
-        Ok(bytes)
+        self.0.write(offset_of!(Page, gone) + 4 * index, &1_u32.to_ne_bytes())
     }
 }
 
@@ -161,21 +127,17 @@ impl InterleavedProcess {
     /// A process without a partner: the library only excludes interruptions from its time. Each execution has other
     /// addresses, as it has without the library.
     pub fn alone(library: &Path, cpus: &[usize], directory: &Path) -> Result<Self> {
-        let ring = SharedPage::new(library, cpus)?;
-        ring.leave(1)?;
-        Ok(Self { keeps_addresses: false, ..ring.member(0, directory)? })
+        let page = SharedPage::new(library, cpus)?;
+        page.leave(1)?;
+        Ok(Self { keeps_addresses: false, ..page.member(0, directory)? })
     }
 
     /// Prepares `command` to start this process.
     pub(super) fn apply(&self, command: &mut Command) {
-        let value = format!("{},{PAGE},{LIBRARY}", self.index);
-        command.env("RBENCH_TURNS", value).env(MEMBER_VARIABLE, self.index.to_string());
-        preload(command);
-        let files = [
-            (self.directory.as_raw_fd(), OWN),
-            (self.ring.page.as_raw_fd(), PAGE),
-            (self.ring.library.as_raw_fd(), LIBRARY),
-        ];
+        command.env(MEMBER_VARIABLE, self.index.to_string());
+        preload(command, "RBENCH_TURNS", self.index);
+        let [page, library] = self.page.0.files();
+        let files = [(self.directory.as_raw_fd(), OWN), page, library];
         inherit(command, self.clone(), files, |member| {
             // Its left-behind processes stay with it as long as it lives, so that they are not mistaken for those of
             // the other one.
@@ -196,12 +158,13 @@ impl InterleavedProcess {
         if !self.has(offset_of!(Page, joined))? {
             return Ok(None);
         }
-        let mut held = i64::from_ne_bytes(self.ring.read(offset_of!(Page, held) + 8 * self.index)?);
-        let turn = u32::from_ne_bytes(self.ring.read(offset_of!(Page, turn))?);
+        let mut held =
+            i64::from_ne_bytes(self.page.0.read(offset_of!(Page, held) + 8 * self.index)?);
+        let turn = u32::from_ne_bytes(self.page.0.read(offset_of!(Page, turn))?);
         // An ended process may be marked as running too, once the other one has ended.
         let has_ended = self.has(offset_of!(Page, gone))?;
         if usize::try_from(turn) == Ok(self.index) && !has_ended {
-            let began = i64::from_ne_bytes(self.ring.read(offset_of!(Page, began))?);
+            let began = i64::from_ne_bytes(self.page.0.read(offset_of!(Page, began))?);
             let now = clock_gettime(ClockId::Monotonic);
             let now = now.tv_sec.saturating_mul(1_000_000_000).saturating_add(now.tv_nsec);
             // The time slice has not begun while the other process is still to join.
@@ -214,14 +177,12 @@ impl InterleavedProcess {
 
     /// Lets the other process continue without this one, which has ended, however it did, or was never started.
     pub fn leave(&self) -> Result<()> {
-        self.ring.leave(self.index)
+        self.page.leave(self.index)
     }
 
     /// The statistics of the ended process.
     pub fn taken(&self) -> Result<InterleavedUse> {
-        let number = |at: usize| -> Result<u64> {
-            Ok(u64::from_ne_bytes(self.ring.read(at + 8 * self.index)?))
-        };
+        let number = |at: usize| self.page.0.number(at + 8 * self.index);
         Ok(InterleavedUse {
             joined: self.has(offset_of!(Page, joined))?,
             time_read: self.has(offset_of!(Page, time_read))?,
@@ -235,17 +196,17 @@ impl InterleavedProcess {
     /// the process's own time, in the order in which they were read. Forked processes add theirs, so callers must check
     /// that the readings fit the measurement.
     pub fn readings(&self) -> Result<Vec<i64>> {
-        let read = offset_of!(Page, read) + size_of::<u64>() * self.index;
-        let read = usize::try_from(u64::from_ne_bytes(self.ring.read(read)?)).unwrap_or(usize::MAX);
+        let read = self.page.0.number(offset_of!(Page, read) + size_of::<u64>() * self.index)?;
+        let read = usize::try_from(read).unwrap_or(usize::MAX);
         let all = offset_of!(Page, readings) + size_of::<i64>() * READINGS * self.index;
-        let bytes: [u8; size_of::<i64>() * READINGS] = self.ring.read(all)?;
+        let bytes: [u8; size_of::<i64>() * READINGS] = self.page.0.read(all)?;
         let readings = bytes.as_chunks::<{ size_of::<i64>() }>().0;
         let kept = read.saturating_sub(READINGS)..read;
         Ok(kept.map(|index| i64::from_ne_bytes(readings[index % READINGS])).collect())
     }
 
     fn has(&self, flags: usize) -> Result<bool> {
-        Ok(self.ring.read::<4>(flags + 4 * self.index)? != [0; 4])
+        Ok(self.page.0.read::<4>(flags + 4 * self.index)? != [0; 4])
     }
 }
 

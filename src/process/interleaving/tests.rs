@@ -280,8 +280,8 @@ fn second_process_has_its_full_deadline() {
     let [second, partner] = [1, 0].map(|index| member(&shared_page, index));
     let deadline = Duration::from_millis(500);
     let used = i64::try_from(deadline.as_nanos()).unwrap();
-    shared_page.write(offset_of!(Page, joined) + 4, &1_u32.to_ne_bytes()).unwrap();
-    shared_page.write(offset_of!(Page, held) + 8, &used.to_ne_bytes()).unwrap();
+    shared_page.0.write(offset_of!(Page, joined) + 4, &1_u32.to_ne_bytes()).unwrap();
+    shared_page.0.write(offset_of!(Page, held) + 8, &used.to_ne_bytes()).unwrap();
     let invocation = Invocation {
         program: built().directory.path().join("program"),
         directory: "/".into(),

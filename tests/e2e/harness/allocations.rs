@@ -4,20 +4,15 @@
 use crate::support::{fixture::Fixture, library::library};
 use cargo_metadata::semver::Version;
 use cargo_rbench::{
-    harness::{
-        AllocationCounter, Conditions, Criterion, Divan, Harness, Native, allocations_request,
-        count_allocations,
-    },
-    measure::allocator_of,
+    harness::{Conditions, Criterion, Divan, Harness, Native},
+    measure::count_allocations,
     model::Outcome,
-    process::{
-        Interrupt,
-        counting::allocations::{LIBRARY_FLAGS, LIBRARY_SOURCE},
-    },
+    process::{Interrupt, counting::allocations::LIBRARY_SOURCE, interleaving::LIBRARY_FLAGS},
 };
 
 static OF_C_LIBRARY: Fixture = Fixture::new("allocations");
 static WRAPPED: Fixture = Fixture::with_features("allocations", "wrapper");
+static WITH_ARENA: Fixture = Fixture::with_features("allocations", "arena");
 
 /// The allocations of one call of each function of the fixture, as in its `KNOWN`.
 const KNOWN: [(&str, [f64; 2]); 7] = [
@@ -43,14 +38,11 @@ fn assert_known(fixture: &Fixture) {
     ];
     for (target, harness) in harnesses {
         let executable = fixture.executable(target);
-        let allocator = &allocator_of(&executable.path).unwrap();
-        let counter = AllocationCounter { library: &library, allocator };
         let names = harness.list(executable, &conditions).unwrap();
         assert_eq!(names.len(), KNOWN.len(), "{target}");
         for (seed, name) in (0..).zip(names) {
-            let request = allocations_request(harness.kind(), seed);
             let outcome =
-                count_allocations(&*harness, executable, &name, &request, &conditions, counter);
+                count_allocations(&*harness, executable, &name, seed, &conditions, &library);
             let Outcome::Measured(execution) = outcome.unwrap() else {
                 panic!("{target} {name:?}")
             };
@@ -71,4 +63,22 @@ fn allocation_counts_and_bytes_are_exact_in_each_harness() {
 #[ignore = "takes long"]
 fn custom_global_allocator_gives_the_same_counts() {
     assert_known(&WRAPPED);
+}
+
+#[test]
+#[ignore = "takes long"]
+fn allocator_with_memory_of_its_own_is_refused_with_the_next_step() {
+    let directory = tempfile::tempdir().unwrap();
+    let library = library(directory.path(), LIBRARY_SOURCE, LIBRARY_FLAGS);
+    let interrupt = Interrupt::new().unwrap();
+    let conditions = Conditions::new(&interrupt);
+    let executable = WITH_ARENA.executable("by_native");
+    let name = Native.list(executable, &conditions).unwrap().swap_remove(0);
+    let outcome = count_allocations(&Native, executable, &name, 0, &conditions, &library).unwrap();
+    let Outcome::Skipped(reason) = outcome else { panic!("{outcome:?}") };
+    assert!(
+        reason.starts_with("its allocations cannot be counted: its global allocator"),
+        "{reason}"
+    );
+    assert!(reason.ends_with("build it without that allocator to count them"), "{reason}");
 }

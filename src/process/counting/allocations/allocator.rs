@@ -1,8 +1,8 @@
-//! Counts requests to allocators, and answers those to the C library's allocator in its place.
+//! Counts requests to the C library's allocator and passes them on.
 //!
 //! An allocation is a call that returns memory. A `realloc` counts too, with all bytes of its new size, whether or not
 //! they had to be copied: so the numbers do not depend on the rest of the heap, and equal valgrind's. A request that
-//! one allocator passes on to another is not counted again.
+//! one of these functions passes on to another is not counted again.
 
 use core::{
     ffi::{c_int, c_void},
@@ -14,21 +14,10 @@ use core::{
     },
 };
 
-use crate::{page, page::Page, system::Hidden};
-
-type Two = unsafe extern "C" fn(usize, usize) -> *mut c_void;
-type Three = unsafe extern "C" fn(usize, usize, usize) -> *mut c_void;
-
-static MALLOC: Hidden = Hidden::new(b"malloc\0");
-static CALLOC: Hidden = Hidden::new(b"calloc\0");
-static REALLOC: Hidden = Hidden::new(b"realloc\0");
-static REALLOCARRAY: Hidden = Hidden::new(b"reallocarray\0");
-static MEMALIGN: Hidden = Hidden::new(b"memalign\0");
-static ALIGNED_ALLOC: Hidden = Hidden::new(b"aligned_alloc\0");
-static POSIX_MEMALIGN: Hidden = Hidden::new(b"posix_memalign\0");
-static VALLOC: Hidden = Hidden::new(b"valloc\0");
-static PVALLOC: Hidden = Hidden::new(b"pvalloc\0");
-static FREE: Hidden = Hidden::new(b"free\0");
+use super::{
+    page,
+    system::{__errno_location, Hidden},
+};
 
 extern "C" {
     fn pthread_key_create(key: *mut u32, destructor: *const c_void) -> c_int;
@@ -36,8 +25,8 @@ extern "C" {
     fn pthread_setspecific(key: u32, value: *const c_void) -> c_int;
 }
 
-/// One more than the key under which a thread marks that it is inside an allocating call; 0 if no function of the
-/// executable is watched. A key that is created this early has its slot in each thread without any allocation.
+/// One more than the key under which a thread marks that it is inside an allocating call; 0 if there is none. A key that
+/// is created early has its slot in each thread without any allocation.
 static KEY: AtomicU32 = AtomicU32::new(0);
 
 /// Enables the detection of nested calls. Call it before any other thread is started.
@@ -65,34 +54,24 @@ fn set_within(is_within: bool) {
     }
 }
 
-/// Makes a call that requests `bytes`, and counts it if it returned memory, unless it is nested in a counted call. Also
-/// returns true if it was counted.
-pub fn count<T>(
-    page: &Page,
-    bytes: usize,
-    is_given: impl Fn(&T) -> bool,
-    call: impl FnOnce() -> T,
-) -> (T, bool) {
-    if is_within() {
-        return (call(), false);
-    }
+/// Makes a call that requests `bytes`, and counts it if it returned memory, unless it is nested in a counted call.
+fn count<T>(bytes: usize, is_given: impl Fn(&T) -> bool, call: impl FnOnce() -> T) -> T {
+    let page = match page() {
+        Some(page) if !is_within() => page,
+        _ => return call(),
+    };
     set_within(true);
     let given = call();
     set_within(false);
-    let counts = is_given(&given);
-    if counts {
+    if is_given(&given) {
         page.allocations.fetch_add(1, Relaxed);
         page.bytes.fetch_add(bytes as u64, Relaxed);
     }
-    (given, counts)
+    given
 }
 
-/// Counts a call of the C library's allocator.
-fn answer(bytes: usize, call: impl FnOnce() -> *mut c_void) -> *mut c_void {
-    match page() {
-        Some(page) => count(page, bytes, |given| !given.is_null(), call).0,
-        None => call(),
-    }
+fn is_memory(given: &*mut c_void) -> bool {
+    !given.is_null()
 }
 
 /// State of the lookup of the C library's own functions: 0 not started, 1 in progress, 2 done.
@@ -118,19 +97,8 @@ fn is_known() -> bool {
         1 => false,
         _ => {
             KNOWN.store(1, Release);
-            let all = [
-                &MALLOC,
-                &CALLOC,
-                &REALLOC,
-                &REALLOCARRAY,
-                &MEMALIGN,
-                &ALIGNED_ALLOC,
-                &POSIX_MEMALIGN,
-                &VALLOC,
-                &PVALLOC,
-                &FREE,
-            ];
-            for function in all {
+            look_up();
+            for function in [&REALLOC, &POSIX_MEMALIGN, &FREE] {
                 function.get();
             }
             KNOWN.store(2, Release);
@@ -165,26 +133,42 @@ fn size_of_first(memory: *mut c_void) -> Option<usize> {
     is_inside.then(|| unsafe { memory.cast::<u8>().sub(ALIGNMENT).cast::<usize>().read() })
 }
 
-#[no_mangle]
-unsafe extern "C" fn malloc(size: usize) -> *mut c_void {
-    if !is_known() {
-        return first(size);
-    }
-    // SAFETY: libc has a function of this name and type, and the arguments are the caller's: so below.
-    let real: unsafe extern "C" fn(usize) -> *mut c_void = unsafe { transmute(MALLOC.get()) };
-    answer(size, || unsafe { real(size) })
+/// Defines functions that return memory of as many bytes as their arguments say.
+macro_rules! allocating {
+    ($($real:ident: $function:ident($($argument:ident),+) -> $bytes:expr;)+) => {
+        $(static $real: Hidden = Hidden::new(concat!(stringify!($function), "\0").as_bytes());)+
+
+        fn look_up() {
+            $($real.get();)+
+        }
+
+        $(#[no_mangle]
+        unsafe extern "C" fn $function($($argument: usize),+) -> *mut c_void {
+            if !is_known() {
+                return first($bytes);
+            }
+            type Real = unsafe extern "C" fn($(allocating!(@ $argument)),+) -> *mut c_void;
+            // SAFETY: libc has a function of this name and type.
+            let real: Real = unsafe { transmute($real.get()) };
+            // SAFETY: the arguments are the caller's.
+            count($bytes, is_memory, || unsafe { real($($argument),+) })
+        })+
+    };
+    (@ $argument:ident) => { usize };
 }
 
-#[no_mangle]
-unsafe extern "C" fn calloc(number: usize, size: usize) -> *mut c_void {
-    let all = number.saturating_mul(size);
-    if !is_known() {
-        return first(all);
-    }
-    // SAFETY: see `malloc`.
-    let real: Two = unsafe { transmute(CALLOC.get()) };
-    answer(all, || unsafe { real(number, size) })
+allocating! {
+    MALLOC: malloc(size) -> size;
+    CALLOC: calloc(number, size) -> number.saturating_mul(size);
+    MEMALIGN: memalign(alignment, size) -> size;
+    ALIGNED_ALLOC: aligned_alloc(alignment, size) -> size;
+    VALLOC: valloc(size) -> size;
+    PVALLOC: pvalloc(size) -> size;
 }
+
+static REALLOC: Hidden = Hidden::new(b"realloc\0");
+static POSIX_MEMALIGN: Hidden = Hidden::new(b"posix_memalign\0");
+static FREE: Hidden = Hidden::new(b"free\0");
 
 #[no_mangle]
 unsafe extern "C" fn realloc(memory: *mut c_void, size: usize) -> *mut c_void {
@@ -201,63 +185,33 @@ unsafe extern "C" fn realloc(memory: *mut c_void, size: usize) -> *mut c_void {
     if !is_known() {
         return first(size);
     }
-    // SAFETY: see `malloc`.
-    let real: Two = unsafe { transmute(REALLOC.get()) };
-    answer(size, || unsafe { real(memory as usize, size) })
+    type Real = unsafe extern "C" fn(*mut c_void, usize) -> *mut c_void;
+    // SAFETY: libc has a function of this name and type, and the arguments are the caller's: so below.
+    let real: Real = unsafe { transmute(REALLOC.get()) };
+    count(size, is_memory, || unsafe { real(memory, size) })
 }
 
 #[no_mangle]
 unsafe extern "C" fn reallocarray(memory: *mut c_void, number: usize, size: usize) -> *mut c_void {
-    is_known();
-    // SAFETY: see `malloc`.
-    let real: Three = unsafe { transmute(REALLOCARRAY.get()) };
-    answer(number.saturating_mul(size), || unsafe { real(memory as usize, number, size) })
-}
-
-#[no_mangle]
-unsafe extern "C" fn memalign(alignment: usize, size: usize) -> *mut c_void {
-    is_known();
-    // SAFETY: see `malloc`.
-    let real: Two = unsafe { transmute(MEMALIGN.get()) };
-    answer(size, || unsafe { real(alignment, size) })
-}
-
-#[no_mangle]
-unsafe extern "C" fn aligned_alloc(alignment: usize, size: usize) -> *mut c_void {
-    is_known();
-    // SAFETY: see `malloc`.
-    let real: Two = unsafe { transmute(ALIGNED_ALLOC.get()) };
-    answer(size, || unsafe { real(alignment, size) })
+    const ENOMEM: c_int = 12;
+    match number.checked_mul(size) {
+        // SAFETY: the arguments are the caller's.
+        Some(all) => unsafe { realloc(memory, all) },
+        None => {
+            // SAFETY: libc has a place for each thread.
+            unsafe { *__errno_location() = ENOMEM };
+            null_mut()
+        }
+    }
 }
 
 #[no_mangle]
 unsafe extern "C" fn posix_memalign(out: *mut *mut c_void, alignment: usize, size: usize) -> c_int {
     is_known();
-    // SAFETY: see `malloc`.
-    let real: unsafe extern "C" fn(*mut *mut c_void, usize, usize) -> c_int =
-        unsafe { transmute(POSIX_MEMALIGN.get()) };
-    // SAFETY: see `malloc`.
-    let call = || unsafe { real(out, alignment, size) };
-    match page() {
-        Some(page) => count(page, size, |status| *status == 0, call).0,
-        None => call(),
-    }
-}
-
-#[no_mangle]
-unsafe extern "C" fn valloc(size: usize) -> *mut c_void {
-    is_known();
-    // SAFETY: see `malloc`.
-    let real: unsafe extern "C" fn(usize) -> *mut c_void = unsafe { transmute(VALLOC.get()) };
-    answer(size, || unsafe { real(size) })
-}
-
-#[no_mangle]
-unsafe extern "C" fn pvalloc(size: usize) -> *mut c_void {
-    is_known();
-    // SAFETY: see `malloc`.
-    let real: unsafe extern "C" fn(usize) -> *mut c_void = unsafe { transmute(PVALLOC.get()) };
-    answer(size, || unsafe { real(size) })
+    type Real = unsafe extern "C" fn(*mut *mut c_void, usize, usize) -> c_int;
+    // SAFETY: see `realloc`.
+    let real: Real = unsafe { transmute(POSIX_MEMALIGN.get()) };
+    count(size, |status: &c_int| *status == 0, || unsafe { real(out, alignment, size) })
 }
 
 #[no_mangle]
@@ -265,7 +219,7 @@ unsafe extern "C" fn free(memory: *mut c_void) {
     if size_of_first(memory).is_some() || !is_known() {
         return;
     }
-    // SAFETY: see `malloc`.
+    // SAFETY: see `realloc`.
     unsafe {
         let real: unsafe extern "C" fn(*mut c_void) = transmute(FREE.get());
         real(memory);

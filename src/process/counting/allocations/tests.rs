@@ -9,7 +9,10 @@ use std::{
 use tempfile::TempDir;
 
 use super::*;
-use crate::{measure::allocator_of, process::testing::compile};
+use crate::{
+    elf::{UncountableAllocator, uncountable_allocator},
+    process::{preload::LIBRARY_FLAGS, testing::compile},
+};
 
 /// The library, and programs.
 struct Built(TempDir);
@@ -90,6 +93,21 @@ unsafe impl std::alloc::GlobalAlloc for Arena {
 static ARENA: Arena = Arena;
 ";
 
+/// [`WRAPPER`] with memory of its own for requests for zeros. It cannot be executed: nothing else gives that memory back.
+fn half() -> String {
+    const ZEROED: &str = r"
+    unsafe fn alloc_zeroed(&self, layout: std::alloc::Layout) -> *mut u8 {
+        static mut ZEROS: [u8; 1 << 20] = [0; 1 << 20];
+        if layout.size() > 1 << 20 {
+            return unsafe { std::alloc::System.alloc_zeroed(layout) };
+        }
+        (&raw mut ZEROS).cast()
+    }
+";
+    let end = WRAPPER.find("    unsafe fn dealloc").unwrap();
+    [&WRAPPER[..end], ZEROED, &WRAPPER[end..]].concat()
+}
+
 /// Everything these tests compile, once: the program with each allocator, without and with LTO.
 fn built() -> &'static Built {
     static BUILT: OnceLock<Built> = OnceLock::new();
@@ -100,7 +118,14 @@ fn built() -> &'static Built {
         };
         rustc(LIBRARY_SOURCE, "library", &format!("{LIBRARY_FLAGS} --cap-lints=warn -A dead_code"));
         let object = compile_c(directory.path());
-        let all = [("system", ""), ("wrapper", WRAPPER), ("arena", ARENA), ("of-c", OF_C)];
+        let half = half();
+        let all = [
+            ("system", ""),
+            ("wrapper", WRAPPER),
+            ("arena", ARENA),
+            ("half", &half),
+            ("of-c", OF_C),
+        ];
         for (name, allocator) in all {
             let source = format!("{PROGRAM}{allocator}");
             for lto in ["off", "fat"] {
@@ -126,12 +151,16 @@ fn compile_c(directory: &Path) -> String {
     object.display().to_string()
 }
 
+/// The allocator of a program, if its allocations cannot be counted.
+fn uncountable(name: &str) -> Option<UncountableAllocator> {
+    uncountable_allocator(&fs::read(built().0.path().join(name)).unwrap()).unwrap()
+}
+
 /// Runs a program; returns the lines it printed, and its counts.
 fn run(name: &str, counted: Counted) -> (Vec<String>, Counting) {
     let program = built().0.path().join(name);
-    let allocator = allocator_of(&program).unwrap();
     let library = built().0.path().join("library");
-    let counting = Counting::new(&library, counted, &allocator, 7).unwrap();
+    let counting = Counting::new(&library, counted, 7).unwrap();
     let mut command = Command::new(program);
     counting.apply(&mut command);
     let Output { status, stdout, .. } = command.stdout(Stdio::piped()).output().unwrap();
@@ -169,8 +198,8 @@ static OF_C: OfC = OfC;
 "#;
 
 #[test]
-fn counts_are_exact_with_every_allocator_and_lto() {
-    for allocator in ["system", "wrapper", "of-c"] {
+fn counts_of_c_library_calls_are_exact_with_lto_too() {
+    for allocator in ["system", "wrapper"] {
         for (lto, counted, expected) in [
             ("off", Counted::Allocations, ALLOCATIONS),
             ("off", Counted::Bytes, BYTES),
@@ -178,9 +207,10 @@ fn counts_are_exact_with_every_allocator_and_lto() {
             ("fat", Counted::Bytes, BYTES),
         ] {
             let name = format!("{allocator}-{lto}");
+            assert_eq!(uncountable(&name), None, "{name}");
             let (lines, counting) = run(&name, counted);
             let tally = counting.tally().unwrap();
-            assert_eq!(counting.doubt_about_counts().unwrap(), None, "{name} {tally:?}");
+            assert!(tally.joined);
             assert_eq!(lines[0], expected.to_string(), "{name} {counted:?} {tally:?}");
             assert_eq!(lines[1], STEP.to_string(), "nothing is counted of the clock itself");
             assert_eq!(lines[2..], ["true", ""], "waits end, and what it starts is not counted");
@@ -189,32 +219,24 @@ fn counts_are_exact_with_every_allocator_and_lto() {
 }
 
 #[test]
-fn inlined_allocator_makes_counts_uncertain() {
+fn allocators_with_memory_of_their_own_are_refused() {
     for lto in ["off", "fat"] {
-        let (_, counting) = run(&format!("arena-{lto}"), Counted::Allocations);
-        assert_eq!(
-            counting.doubt_about_counts().unwrap(),
-            Some(UncertainCount::Inlined),
-            "{:?}",
-            counting.tally()
-        );
+        let of_c = uncountable(&format!("of-c-{lto}"));
+        assert_eq!(of_c, Some(UncountableAllocator::Linked("mimalloc")), "{lto}");
+        for name in [format!("arena-{lto}"), format!("half-{lto}")] {
+            let refused = uncountable(&name);
+            assert!(matches!(refused, Some(UncountableAllocator::Custom(_))), "{name} {refused:?}");
+        }
     }
-}
-
-#[test]
-fn custom_allocator_is_counted_if_all_calls_are_seen() {
-    let (lines, counting) = run("arena-apart", Counted::Bytes);
-    let tally = counting.tally().unwrap();
-    assert_eq!(counting.doubt_about_counts().unwrap(), None, "{tally:?}");
-    assert!(tally.anew > 0, "{tally:?}");
-    assert_eq!(lines[0], BYTES.to_string());
+    let named = UncountableAllocator::Custom(Some("arena_apart::Arena".to_owned()));
+    assert_eq!(uncountable("arena-apart"), Some(named));
 }
 
 #[test]
 fn process_without_the_library_counts_nothing() {
     let library = built().0.path().join("library");
-    let counting = Counting::new(&library, Counted::Bytes, &Allocator::default(), 7).unwrap();
-    assert_eq!(counting.doubt_about_counts().unwrap(), Some(UncertainCount::NotLoaded));
+    let counting = Counting::new(&library, Counted::Bytes, 7).unwrap();
+    assert_eq!(counting.tally().unwrap(), Tally::default());
 }
 
 #[test]

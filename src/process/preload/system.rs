@@ -1,22 +1,34 @@
-//! The calls of libc and the kernel that the preloaded library needs, without any crate.
+//! The part that all preloaded libraries share: the calls of libc and the kernel that they need, without any crate; how
+//! they find the memory that rbench shares with them; and calls that wait for a deadline of a replaced clock.
+//!
+//! The root of a library replaces `clock_gettime` and has three functions: `is_replaced` for the clocks with deadlines to
+//! translate, `in_real_time` for such a deadline, and `answered` for system calls that the library answers itself.
 
 use core::{
     ffi::{CStr, c_char, c_int, c_long, c_ulong, c_void},
-    mem::transmute,
-    ptr::null_mut,
+    mem::{size_of, transmute},
+    panic::PanicInfo,
+    ptr::{addr_of, null_mut},
     sync::atomic::{AtomicPtr, Ordering::Relaxed},
 };
 
+#[panic_handler]
+fn panic(_: &PanicInfo<'_>) -> ! {
+    // SAFETY: it takes nothing and does not return.
+    unsafe { abort() }
+}
+
+#[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Timespec {
     pub seconds: i64,
     pub nanoseconds: i64,
 }
 
-pub type Clock = unsafe extern "C" fn(c_int, *mut Timespec) -> c_int;
-pub type Syscall = unsafe extern "C" fn(c_long, ...) -> c_long;
+type Clock = unsafe extern "C" fn(c_int, *mut Timespec) -> c_int;
+type Syscall = unsafe extern "C" fn(c_long, ...) -> c_long;
 pub type Affinity = unsafe extern "C" fn(c_int, usize, *mut c_void) -> c_int;
-pub type Sleep = unsafe extern "C" fn(c_int, c_int, *const Timespec, *mut Timespec) -> c_int;
+type Sleep = unsafe extern "C" fn(c_int, c_int, *const Timespec, *mut Timespec) -> c_int;
 
 extern "C" {
     pub fn __errno_location() -> *mut c_int;
@@ -55,15 +67,15 @@ pub const CLOCK_PROCESS_CPUTIME: c_int = 2;
 pub const CLOCK_THREAD_CPUTIME: c_int = 3;
 pub const FUTEX_WAIT: c_int = 0;
 pub const FUTEX_WAKE: c_int = 1;
-pub const FUTEX_WAIT_BITSET: c_long = 9;
-pub const FUTEX_COMMAND: c_long = 0x7f;
+const FUTEX_WAIT_BITSET: c_long = 9;
+const FUTEX_COMMAND: c_long = 0x7f;
 pub const SCHED_BATCH: c_int = 3;
 pub const RTLD_NEXT: *mut c_void = usize::MAX as *mut c_void;
 pub const RUSAGE_CHILDREN: c_int = -1;
 pub const RUSAGE_THREAD: c_int = 1;
 /// Index in `struct rusage` of the number of voluntary context switches.
 pub const VOLUNTARY_SWITCHES: usize = 16;
-pub const TIMER_ABSTIME: c_int = 1;
+const TIMER_ABSTIME: c_int = 1;
 
 #[cfg(target_arch = "x86_64")]
 pub const SYS_FUTEX: c_long = 202;
@@ -103,10 +115,10 @@ impl Hidden {
     }
 }
 
-pub static CLOCK: Hidden = Hidden::new(b"clock_gettime\0");
-pub static SYSCALL: Hidden = Hidden::new(b"syscall\0");
+static CLOCK: Hidden = Hidden::new(b"clock_gettime\0");
+static SYSCALL: Hidden = Hidden::new(b"syscall\0");
 pub static AFFINITY: Hidden = Hidden::new(b"sched_getaffinity\0");
-pub static SLEEP: Hidden = Hidden::new(b"clock_nanosleep\0");
+static SLEEP: Hidden = Hidden::new(b"clock_nanosleep\0");
 
 pub fn real_clock() -> Clock {
     // SAFETY: libc has a function of this name and type.
@@ -138,19 +150,37 @@ impl Timespec {
     }
 }
 
-/// Parses a variable that holds comma-separated numbers.
-pub unsafe fn numbers<const COUNT: usize>(value: *const c_char) -> [c_int; COUNT] {
-    let mut numbers = [0; COUNT];
-    // SAFETY: variables end with zeros.
-    let words = unsafe { CStr::from_ptr(value) }.to_bytes().split(|byte| *byte == b',');
-    for (number, word) in numbers.iter_mut().zip(words) {
-        *number = word.iter().fold(0, |all, digit| 10 * all + c_int::from(digit - b'0'));
+/// Finds the memory that rbench shares with this process. The variable of this name has the index of the process, and
+/// the file numbers of the memory and of this library; both files are closed. Child processes get neither the variable
+/// nor the library. Returns the index, and the memory if it can be mapped; none without the variable.
+///
+/// The name ends with a zero, and no other thread runs yet.
+pub unsafe fn shared<Page>(variable: &'static [u8]) -> Option<(usize, *mut Page)> {
+    const READ_WRITE: c_int = 3;
+    const SHARED: c_int = 1;
+    // SAFETY: variables end with zeros, and nobody else changes them.
+    unsafe {
+        let value = getenv(name(variable).as_ptr());
+        if value.is_null() {
+            return None;
+        }
+        let mut numbers = [0; 3];
+        let words = CStr::from_ptr(value).to_bytes().split(|byte| *byte == b',');
+        for (number, word) in numbers.iter_mut().zip(words) {
+            *number = word.iter().fold(0, |all, digit| 10 * all + c_int::from(digit - b'0'));
+        }
+        let [index, file, library] = numbers;
+        unsetenv(name(variable).as_ptr());
+        restore_preload();
+        let page = mmap(null_mut(), size_of::<Page>(), READ_WRITE, SHARED, file, 0);
+        close(file);
+        close(library);
+        if page as isize == -1 { None } else { Some((index as usize, page.cast())) }
     }
-    numbers
 }
 
 /// Removes this library from the list of those that child processes preload.
-pub unsafe fn restore_preload() {
+unsafe fn restore_preload() {
     // SAFETY: the variable is a text that ends with a zero, and no other thread runs yet.
     unsafe {
         let list = getenv(name(b"LD_PRELOAD\0").as_ptr());
@@ -162,4 +192,46 @@ pub unsafe fn restore_preload() {
             None => unsetenv(name(b"LD_PRELOAD\0").as_ptr()),
         };
     }
+}
+
+/// Rust's own locks, channels and parked threads wait for a deadline with this call.
+#[no_mangle]
+unsafe extern "C" fn syscall(
+    number: c_long,
+    one: c_long,
+    two: c_long,
+    three: c_long,
+    four: c_long,
+    five: c_long,
+    six: c_long,
+) -> c_long {
+    // SAFETY: the arguments are the caller's.
+    if let Some(answer) = unsafe { crate::answered(number, one, two) } {
+        return answer;
+    }
+    if number == SYS_FUTEX && two & FUTEX_COMMAND == FUTEX_WAIT_BITSET && four != 0 {
+        // SAFETY: a futex call has the time there.
+        let until = crate::in_real_time(unsafe { &*(four as *const Timespec) });
+        // SAFETY: the arguments are the caller's, and the time lives until the call returns.
+        return unsafe { real_syscall()(number, one, two, three, addr_of!(until), five, six) };
+    }
+    // SAFETY: the arguments are the caller's; a call that has fewer ignores the rest.
+    unsafe { real_syscall()(number, one, two, three, four, five, six) }
+}
+
+#[no_mangle]
+unsafe extern "C" fn clock_nanosleep(
+    id: c_int,
+    flags: c_int,
+    time: *const Timespec,
+    left: *mut Timespec,
+) -> c_int {
+    // SAFETY: libc has a function of this name and type.
+    let sleep: Sleep = unsafe { transmute(SLEEP.get()) };
+    if flags & TIMER_ABSTIME == 0 || time.is_null() || !crate::is_replaced(id) {
+        // SAFETY: the arguments are the caller's.
+        return unsafe { sleep(id, flags, time, left) };
+    }
+    // SAFETY: as above, and the time lives until the call returns.
+    unsafe { sleep(id, flags, &crate::in_real_time(&*time), left) }
 }
