@@ -35,50 +35,37 @@ impl Program<'_> {
             }
             loop {
                 left = left.checked_sub(1)?;
-                let code = (self.code_at)(address)?;
-                let instruction = decode(code)?;
+                let instruction = decode((self.code_at)(address)?)?;
                 let behind = address + instruction.length as u64;
+                let target = |distance: i64| behind.wrapping_add_signed(distance);
                 match instruction.kind {
                     Kind::Plain => {}
-                    Kind::Ends if is_trap(code) => break,
                     Kind::Ends => return Some(false),
-                    Kind::Relative { field } => {
-                        let distance = code.get(field..field + 4)?.try_into().ok()?;
-                        let distance = i64::from(i32::from_le_bytes(distance));
-                        let is_called = self.places.contains(&behind.wrapping_add_signed(distance));
-                        match code {
-                            [0xff, 0x15 | 0x25, ..] if is_called => break,
-                            [0xff, 0x25, ..] => return Some(false),
-                            _ => {}
+                    Kind::Traps => break,
+                    Kind::Jump(distance) => {
+                        pending.push(target(distance));
+                        break;
+                    }
+                    Kind::Branch(distance) => pending.push(target(distance)),
+                    Kind::Call(distance) => {
+                        let function = target(distance);
+                        if depth < DEEPEST && self.always_calls(function, depth + 1) == Some(true) {
+                            break;
                         }
                     }
-                    Kind::Jump { opcode, distance } => {
-                        let target = behind.wrapping_add_signed(distance);
-                        match opcode {
-                            0xe8 => {
-                                let is_deep = depth >= DEEPEST;
-                                if !is_deep && self.always_calls(target, depth + 1) == Some(true) {
-                                    break;
-                                }
-                            }
-                            0xe9 => {
-                                pending.push(target);
-                                break;
-                            }
-                            _ => pending.push(target),
-                        }
+                    Kind::CallThrough(place) | Kind::JumpThrough(place)
+                        if self.places.contains(&target(place)) =>
+                    {
+                        break;
                     }
+                    Kind::CallThrough(_) => {}
+                    Kind::JumpThrough(_) => return Some(false),
                 }
                 address = behind;
             }
         }
         Some(true)
     }
-}
-
-/// True if an instruction after which no code runs stops the program.
-fn is_trap(code: &[u8]) -> bool {
-    matches!(code, [0x0f, 0x0b, ..] | [0xcc, ..])
 }
 
 #[cfg(test)]

@@ -9,17 +9,25 @@ pub(super) struct Instruction {
     pub(super) kind: Kind,
 }
 
+/// What runs next. Distances are relative to the end of the instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Independent of its address.
+    /// The next instruction, possibly after a call to an unknown place.
     Plain,
-    /// Independent of its address, and no code runs after it.
+    /// The caller, or an unknown place.
     Ends,
-    /// Its memory operand is relative to its end; `field` is the offset of the distance.
-    Relative { field: usize },
-    /// A jump or call relative to its end: 0xe9 is a jump, 0xe8 a call, and others have a condition in their low four
-    /// bits.
-    Jump { opcode: u8, distance: i64 },
+    /// Nothing: the program stops.
+    Traps,
+    /// The code at this distance.
+    Jump(i64),
+    /// The code at this distance, or the next instruction.
+    Branch(i64),
+    /// The code at this distance, and then the next instruction.
+    Call(i64),
+    /// The code to which the pointer at this distance points.
+    JumpThrough(i64),
+    /// The same, and then the next instruction.
+    CallThrough(i64),
 }
 
 /// The operands between an opcode and the next instruction.
@@ -35,7 +43,7 @@ enum Operands {
 /// Decodes the first instruction; `None` if it is unknown.
 pub(super) fn decode(code: &[u8]) -> Option<Instruction> {
     use Operands::{Immediate, Memory, None as Nothing};
-    let is_prefix = |byte: &u8| matches!(byte, 0x66 | 0xf2 | 0xf3 | 0xf0 | 0x2e | 0x64);
+    let is_prefix = |byte: &u8| matches!(byte, 0x66 | 0x67 | 0xf2 | 0xf3 | 0xf0 | 0x2e | 0x64);
     let mut at = code.iter().take_while(|byte| is_prefix(byte)).count();
     let is_short = code[..at].contains(&0x66);
     let rex = code.get(at).copied().filter(|byte| byte & 0xf0 == 0x40);
@@ -44,26 +52,26 @@ pub(super) fn decode(code: &[u8]) -> Option<Instruction> {
     let full = if is_short { 2 } else { 4 };
     let opcode = *code.get(at)?;
     at += 1;
-    let distance = |at: usize, opcode: u8, wide: bool| {
-        let (distance, length) = if wide {
-            (i32::from_le_bytes(code.get(at..at + 4)?.try_into().ok()?).into(), at + 4)
-        } else {
-            (i64::from(code.get(at)?.cast_signed()), at + 1)
-        };
-        Some(Instruction { length, kind: Kind::Jump { opcode, distance } })
+    let near = |at: usize, kind: fn(i64) -> Kind| {
+        let distance = i64::from(code.get(at)?.cast_signed());
+        Some(Instruction { length: at + 1, kind: kind(distance) })
     };
-    let ends = |length: usize| Some(Instruction { length, kind: Kind::Ends });
+    let far = |at: usize, kind: fn(i64) -> Kind| {
+        Some(Instruction { length: at + 4, kind: kind(distance(code, at)?) })
+    };
     let operands = match opcode {
-        0x70..=0x7f => return distance(at, opcode, false),
-        0xeb => return distance(at, 0xe9, false),
-        0xe8 | 0xe9 => return distance(at, opcode, true),
-        0xc3 | 0xcc => return ends(at),
+        0x70..=0x7f => return near(at, Kind::Branch),
+        0xeb => return near(at, Kind::Jump),
+        0xe8 => return far(at, Kind::Call),
+        0xe9 => return far(at, Kind::Jump),
+        0xc3 => return Some(Instruction { length: at, kind: Kind::Ends }),
+        0xcc => return Some(Instruction { length: at, kind: Kind::Traps }),
         0x0f => {
             let second = *code.get(at)?;
             at += 1;
             match second {
-                0x80..=0x8f => return distance(at, second & 0x7f, true),
-                0x0b => return ends(at),
+                0x80..=0x8f => return far(at, Kind::Branch),
+                0x0b => return Some(Instruction { length: at, kind: Kind::Traps }),
                 0x05 | 0xa2 | 0xc8..=0xcf => Nothing,
                 0x70..=0x73 | 0xa4 | 0xac | 0xba | 0xc2 | 0xc4..=0xc6 => Memory(1),
                 0x10..=0x17
@@ -110,45 +118,76 @@ pub(super) fn decode(code: &[u8]) -> Option<Instruction> {
             })
         }
         0xff => {
-            let instruction = with_memory(code, at, 0)?;
-            // An indirect jump.
-            let is_jump = code.get(at)? & 0b0011_1000 == 0b0010_0000;
-            let is_plain = instruction.kind == Kind::Plain;
-            return Some(if is_jump && is_plain {
-                Instruction { kind: Kind::Ends, ..instruction }
-            } else {
-                instruction
-            });
+            let (length, place) = memory(code, at, 0)?;
+            let kind = match ((code.get(at)? >> 3) & 7, place) {
+                (2, Some(place)) => Kind::CallThrough(place),
+                (4, Some(place)) => Kind::JumpThrough(place),
+                (4, None) => Kind::Ends,
+                _ => Kind::Plain,
+            };
+            return Some(Instruction { length, kind });
         }
         _ => return None,
     };
-    match operands {
-        Nothing => Some(Instruction { length: at, kind: Kind::Plain }),
-        Immediate(size) => Some(Instruction { length: at + size, kind: Kind::Plain }),
-        Memory(immediate) => with_memory(code, at, immediate),
-    }
+    let length = match operands {
+        Nothing => at,
+        Immediate(size) => at + size,
+        Memory(immediate) => memory(code, at, immediate)?.0,
+    };
+    Some(Instruction { length, kind: Kind::Plain })
 }
 
-/// An instruction whose register or memory operand is described at `at`, followed by `immediate` bytes.
-fn with_memory(code: &[u8], at: usize, immediate: usize) -> Option<Instruction> {
+/// The end of an instruction whose register or memory operand is described at `at`, followed by `immediate` bytes; and
+/// the distance of the operand if it is relative to that end.
+fn memory(code: &[u8], at: usize, immediate: usize) -> Option<(usize, Option<i64>)> {
     let description = *code.get(at)?;
     let (mode, register) = (description >> 6, description & 7);
     let mut length = at + 1;
-    let mut kind = Kind::Plain;
     let mut base = register;
     if mode != 3 && register == 4 {
         base = code.get(length)? & 7;
         length += 1;
     }
+    if mode == 0 && register == 5 {
+        return Some((length + 4 + immediate, Some(distance(code, length)?)));
+    }
     length += match mode {
-        0 if register == 5 => {
-            kind = Kind::Relative { field: length };
-            4
-        }
         0 if register == 4 && base == 5 => 4,
         1 => 1,
         2 => 4,
         _ => 0,
     };
-    Some(Instruction { length: length + immediate, kind })
+    Some((length + immediate, None))
+}
+
+fn distance(code: &[u8], at: usize) -> Option<i64> {
+    Some(i32::from_le_bytes(code.get(at..at + 4)?.try_into().ok()?).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decode_finds_length_and_targets() {
+        for (code, length, kind) in [
+            (&[0x55][..], 1, Kind::Plain),               // push rbp
+            (&[0x48, 0x89, 0xe5], 3, Kind::Plain),       // mov rbp, rsp
+            (&[0x48, 0x83, 0xec, 0x10], 4, Kind::Plain), // sub rsp, 16
+            (&[0x66, 0xc7, 0x04, 0x25, 8, 0, 0, 0, 1, 0], 10, Kind::Plain), // mov word ptr [8], 1
+            (&[0x48, 0x83, 0x05, 0x10, 0, 0, 0, 1], 8, Kind::Plain), // add qword ptr [rip + 16], 1
+            (&[0x48, 0xb8, 1, 2, 3, 4, 5, 6, 7, 8], 10, Kind::Plain), // movabs rax, …
+            (&[0xff, 0xe0], 2, Kind::Ends),              // jmp rax
+            (&[0xff, 0xd0], 2, Kind::Plain),             // call rax
+            (&[0xff, 0x25, 4, 0, 0, 0], 6, Kind::JumpThrough(4)), // jmp [rip + 4]
+            (&[0x67, 0xe8, 0xfc, 0xff, 0xff, 0xff], 6, Kind::Call(-4)), // addr32 call
+            (&[0x0f, 0x84, 1, 0, 0, 0], 6, Kind::Branch(1)), // je
+            (&[0x0f, 0x0b], 2, Kind::Traps),             // ud2
+        ] {
+            assert_eq!(decode(code), Some(Instruction { length, kind }), "{code:x?}");
+        }
+        // vmovaps
+        assert_eq!(decode(&[0xc5, 0xf8, 0x28, 0xc1, 0xc3]), None);
+        assert_eq!(decode(&[]), None);
+    }
 }
