@@ -1,5 +1,5 @@
 //! Converts the times that harnesses report into counts, for processes in which a library replaces the clock: see
-//! [`counting`].
+//! [`Counting`].
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use super::Conditions;
 use crate::{
     error::Result,
     model::{ExecutionRequest, HarnessKind, Metric, Series},
-    process::counting::{self, Counting, STEP},
+    process::counting::{Count, Counting, STEP},
 };
 
 /// Least number of instructions in a measurement. The few instructions between a clock reading and the measured code
@@ -57,7 +57,7 @@ pub fn iterations_needed(kind: HarnessKind, iterations: u64, each: f64) -> Optio
 /// The counts of measurements that a harness reports as time.
 pub(super) fn counts_per_series(times: &Series) -> Vec<Count> {
     let all = times.values.iter().zip(&times.iterations);
-    all.map(|(value, iterations)| Count::new(value * *iterations as f64, *iterations)).collect()
+    all.map(|(value, iterations)| count(value * *iterations as f64, *iterations)).collect()
 }
 
 /// The counts of the last `measurements` pairs of clock readings, each around `iterations` iterations. The first pair
@@ -69,7 +69,7 @@ pub(super) fn counts_from_last_pairs(
 ) -> Vec<Count> {
     let first = readings.len().saturating_sub(2 * measurements);
     let pairs = readings[first..].as_chunks::<2>().0;
-    let count = |[start, end]: &[i64; 2]| Count::new((end - start) as f64, iterations);
+    let count = |[start, end]: &[i64; 2]| count((end - start) as f64, iterations);
     pairs.iter().skip(1).map(count).collect()
 }
 
@@ -82,44 +82,31 @@ pub(super) fn counts_from_libtest(readings: &[i64], median: f64) -> Vec<Count> {
     let pairs = |from: usize, iterations: u64| -> Vec<Count> {
         let readings = readings.get(from..from + EACH).unwrap_or_default();
         let pairs = readings.as_chunks::<2>().0.iter();
-        pairs.map(|[start, end]| Count::new((end - start) as f64, iterations)).collect()
+        pairs.map(|[start, end]| count((end - start) as f64, iterations)).collect()
     };
-    let printed = Count::new(median * 5.0, 5).executed;
+    let printed = count(median * 5.0, 5).executed;
     let fitting = |from: &usize| {
         let by_five = pairs(from + EACH, 5).into_iter();
-        by_five.filter(|count| (count.executed - printed).abs() <= printed / 2.0).count()
+        by_five.filter(|count| count.executed.abs_diff(printed) <= printed / 2).count()
     };
     let places = 0..(readings.len() + 1).saturating_sub(2 * EACH);
     let best = places.max_by_key(fitting).filter(|best| fitting(best) > 0);
     best.map_or_else(Vec::new, |first| [pairs(first, 1), pairs(first + EACH, 5)].concat())
 }
 
-/// The count of one measurement.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Count {
-    iterations: f64,
-    executed: f64,
-}
-
-impl Count {
-    /// Converts a duration by the counting clock.
-    fn new(time: f64, iterations: u64) -> Self {
-        Self { iterations: iterations as f64, executed: time.round().rem_euclid(STEP as f64) }
-    }
+/// Converts a duration by the counting clock.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below a step")]
+fn count(time: f64, iterations: u64) -> Count {
+    Count { iterations, executed: time.round().rem_euclid(STEP as f64) as u64 }
 }
 
 /// The instructions of one iteration, as the only measurement of an execution.
 pub(super) fn series(counts: &[Count]) -> Series {
-    let iterations: f64 = counts.iter().map(|count| count.iterations).sum();
+    let iterations: u64 = counts.iter().map(|count| count.iterations).sum();
     Series {
         metric: Metric::instructions(),
         values: vec![slope(counts).unwrap_or_else(|| ratio(counts))],
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "a sum of u64"
-        )]
-        iterations: vec![(iterations as u64).max(1)],
+        iterations: vec![iterations.max(1)],
         resolution: 0.0,
     }
 }
@@ -169,12 +156,7 @@ pub(super) fn counted_by(
 
 /// The same, and keeps the counts for the attribution to functions.
 fn kept(counting: &Counting, counts: &[Count]) -> Series {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "whole numbers")]
-    let count = |count: &Count| counting::Count {
-        iterations: count.iterations as u64,
-        executed: count.executed as u64,
-    };
-    counting.keep(counts.iter().map(count).collect());
+    counting.keep(counts.to_vec());
     series(counts)
 }
 
@@ -182,20 +164,20 @@ fn kept(counting: &Counting, counts: &[Count]) -> Series {
 /// measurement. None if all measurements have the same number of iterations.
 fn slope(counts: &[Count]) -> Option<f64> {
     let number = counts.len() as f64;
-    let mean = |of: fn(&Count) -> f64| counts.iter().map(of).sum::<f64>() / number;
-    let (x, y) = (mean(|count| count.iterations), mean(|count| count.executed));
-    let squares: f64 = counts.iter().map(|count| (count.iterations - x).powi(2)).sum();
-    let products = counts.iter().map(|count| (count.iterations - x) * (count.executed - y));
+    let points = || counts.iter().map(|count| (count.iterations as f64, count.executed as f64));
+    let x = points().map(|(iterations, _)| iterations).sum::<f64>() / number;
+    let y = points().map(|(_, executed)| executed).sum::<f64>() / number;
+    let squares: f64 = points().map(|(iterations, _)| (iterations - x).powi(2)).sum();
+    let products = points().map(|(iterations, executed)| (iterations - x) * (executed - y));
     let slope = products.sum::<f64>() / squares;
     // Sums of large numbers are rounded: a real slope has only a few digits after the decimal point.
     (squares > 0.0 && slope > 0.0).then(|| (slope * 1e4).round() / 1e4)
 }
 
 fn ratio(counts: &[Count]) -> f64 {
-    let (iterations, executed) = counts.iter().fold((0.0, 0.0), |(iterations, executed), count| {
-        (iterations + count.iterations, executed + count.executed)
-    });
-    if iterations > 0.0 { executed / iterations } else { 0.0 }
+    let iterations: u64 = counts.iter().map(|count| count.iterations).sum();
+    let executed: u64 = counts.iter().map(|count| count.executed).sum();
+    if iterations > 0 { executed as f64 / iterations as f64 } else { 0.0 }
 }
 
 #[cfg(test)]
