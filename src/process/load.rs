@@ -1,7 +1,11 @@
-//! Busy processes beside the measured one: an artificial load that the user asked for.
+//! What runs beside a measured benchmark: an artificial load that the user asked for, and a benchmark as a control.
 
-use std::process::{Child, Command, Stdio};
+use std::{
+    hint::black_box,
+    process::{Child, Command, ExitCode, Stdio},
+};
 
+use rbench_harness::{Suite, run};
 use rustix::process::Signal;
 
 use super::child::end_with_this_process;
@@ -47,6 +51,29 @@ impl Drop for Load {
             let _ = child.wait();
         }
     }
+}
+
+/// The beginning of the first argument that makes this program the control: that of a harness's request to measure. No command
+/// line of a user begins with it.
+pub const CONTROL_ARGUMENT: &str = "--rbench-";
+
+/// Main function of the benchmark `control`, which is known to be steady: integer arithmetic in registers. `diagnose`
+/// measures it beside others, to tell their peculiarities from those of the machine. rbench-harness reads the arguments.
+pub fn run_as_control() -> ExitCode {
+    run(|suite: &mut Suite<'_>| {
+        suite.bench("control", |bencher| bencher.iter(|| steps(black_box(1))));
+    })
+}
+
+/// Each step needs the one before, and none needs memory.
+fn steps(seed: u64) -> u64 {
+    let mut state = seed;
+    for _ in 0..1000 {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+    }
+    state
 }
 
 #[cfg(test)]

@@ -2,7 +2,6 @@
 //! benchmarks, harnesses or the terminal.
 
 mod child;
-mod control;
 pub mod counting;
 pub mod interleaving;
 mod interrupt;
@@ -18,11 +17,10 @@ pub mod trace;
 
 pub use self::{
     child::{Ending, MEMORY_ERROR, end_with_this_process, is_from_child},
-    control::{CONTROL_ARGUMENT, run_as_control},
     interrupt::{Interrupt, SavedHandler},
     invocation::{Invocation, PADDING_VARIABLE, padding_length},
     launcher::{launcher_beside, run_as_launcher},
-    load::Load,
+    load::{CONTROL_ARGUMENT, Load, run_as_control},
     output::Output,
     run::{Ended, Limits, check_cpu, cpus, run},
 };
