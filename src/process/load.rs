@@ -53,8 +53,8 @@ impl Drop for Load {
     }
 }
 
-/// The beginning of the first argument that makes this program the control: that of a harness's request to measure. No command
-/// line of a user begins with it.
+/// The beginning of the first argument that makes this program the control: that of a harness's request to measure. No
+/// command line of a user begins with it.
 pub const CONTROL_ARGUMENT: &str = "--rbench-";
 
 /// Main function of the benchmark `control`, which is known to be steady: integer arithmetic in registers. `diagnose`
