@@ -1,5 +1,5 @@
-//! The roles of this program besides the command line: rustc's wrapper, the linker, the supervisor of cargo, the tracer,
-//! and a benchmark.
+//! The roles of this program besides the command line: rustc's wrapper, the linker, the supervisor of cargo, the
+//! tracer, and a benchmark.
 //!
 //! Cargo and rustc only accept the path of a program for these, so the name of the program selects the role:
 //! [`install_wrapper`] and [`install_shim`] make links to this executable. The benchmark is started as any other is.

@@ -99,10 +99,10 @@ const TRAIT: &str = " as core::alloc::global::GlobalAlloc>::";
 
 /// The allocator of a linked executable if it is not certain that each allocation calls the C library.
 ///
-/// It is certain with the C library's allocator, Rust's default. With another global allocator, it is taken as certain if
-/// each path through each of its functions calls the C library: then so does each place where they are inlined. With
-/// LTO, the function that returns zeros is inlined everywhere and cannot be examined. That it alone has memory of its own
-/// is the one case that is not noticed.
+/// It is certain with the C library's allocator, Rust's default. With another global allocator, it is taken as certain
+/// if each path through each of its functions calls the C library: then so does each place where they are inlined. With
+/// LTO, the function that returns zeros is inlined everywhere and cannot be examined. That it alone has memory of its
+/// own is the one case that is not noticed.
 ///
 /// # Errors
 /// [`Unreadable`] if the bytes are no ELF executable for x86-64 or aarch64, or were stripped.

@@ -1,5 +1,5 @@
-//! Decodes x86-64 instructions just enough to follow a function: their length and their targets. Vector instructions are
-//! unknown.
+//! Decodes x86-64 instructions just enough to follow a function: their length and their targets. Vector instructions
+//! are unknown.
 
 /// The relevant properties of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

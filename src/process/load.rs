@@ -58,7 +58,8 @@ impl Drop for Load {
 pub const CONTROL_ARGUMENT: &str = "--rbench-";
 
 /// Main function of the benchmark `control`, which is known to be steady: integer arithmetic in registers. `diagnose`
-/// measures it beside others, to tell their peculiarities from those of the machine. rbench-harness reads the arguments.
+/// measures it beside others, to tell their peculiarities from those of the machine. rbench-harness reads the
+/// arguments.
 pub fn run_as_control() -> ExitCode {
     run(|suite: &mut Suite<'_>| {
         suite.bench("control", |bencher| bencher.iter(|| steps(black_box(1))));

@@ -305,8 +305,8 @@ mod valgrind {
     fn request(number: usize, argument: usize) -> usize {
         let words = [number, argument, 0, 0, 0, 0];
         let mut answer: usize = 0;
-        // SAFETY: it changes no register but that of the answer; valgrind reads the words, and a command that they point
-        // to.
+        // SAFETY: it changes no register but that of the answer; valgrind reads the words, and a command that they
+        // point to.
         #[cfg(target_arch = "x86_64")]
         unsafe {
             asm!(

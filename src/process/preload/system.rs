@@ -1,8 +1,8 @@
 //! The part that all preloaded libraries share: the calls of libc and the kernel that they need, without any crate; how
 //! they find the memory that rbench shares with them; and calls that wait for a deadline of a replaced clock.
 //!
-//! The root of a library replaces `clock_gettime` and has three functions: `is_replaced` for the clocks with deadlines to
-//! translate, `in_real_time` for such a deadline, and `answered` for system calls that the library answers itself.
+//! The root of a library replaces `clock_gettime` and has three functions: `is_replaced` for the clocks with deadlines
+//! to translate, `in_real_time` for such a deadline, and `answered` for system calls that the library answers itself.
 
 use core::{
     ffi::{CStr, c_char, c_int, c_long, c_ulong, c_void},

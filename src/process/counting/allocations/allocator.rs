@@ -25,8 +25,8 @@ extern "C" {
     fn pthread_setspecific(key: u32, value: *const c_void) -> c_int;
 }
 
-/// One more than the key under which a thread marks that it is inside an allocating call; 0 if there is none. A key that
-/// is created early has its slot in each thread without any allocation.
+/// One more than the key under which a thread marks that it is inside an allocating call; 0 if there is none. A key
+/// that is created early has its slot in each thread without any allocation.
 static KEY: AtomicU32 = AtomicU32::new(0);
 
 /// Enables the detection of nested calls. Call it before any other thread is started.

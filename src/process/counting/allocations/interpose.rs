@@ -1,6 +1,6 @@
 //! Replaces the clock and the C library's allocator in a benchmark's process, so that the process itself reports the
-//! number or the bytes of its allocations in a stretch as the time of that stretch. rustc compiles this file to a library
-//! that is preloaded; it belongs to no crate. Users have old compilers too, so it is written for Rust 1.64.
+//! number or the bytes of its allocations in a stretch as the time of that stretch. rustc compiles this file to a
+//! library that is preloaded; it belongs to no crate. Users have old compilers too, so it is written for Rust 1.64.
 //!
 //! Each reading of the monotonic clock adds `STEP` and the amount counted since the previous reading. So every harness
 //! ends its warm-up at once and runs the same iterations each time, and the duration it reports for a measurement is,

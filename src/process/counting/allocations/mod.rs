@@ -1,8 +1,8 @@
 //! Counts the allocations of a process, and their bytes, without a change of its executable.
 //!
 //! A preloaded library replaces the clock and the C library's allocator. Its clock shows the counts, so that every
-//! harness reports them as the time of its measured stretches. Other allocators are linked to an executable, which calls
-//! them directly, so that no library can replace them: `src/elf/allocators.rs` finds these.
+//! harness reports them as the time of its measured stretches. Other allocators are linked to an executable, which
+//! calls them directly, so that no library can replace them: `src/elf/allocators.rs` finds these.
 
 mod page;
 

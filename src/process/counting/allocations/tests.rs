@@ -93,7 +93,8 @@ unsafe impl std::alloc::GlobalAlloc for Arena {
 static ARENA: Arena = Arena;
 ";
 
-/// [`WRAPPER`] with memory of its own for requests for zeros. It cannot be executed: nothing else gives that memory back.
+/// [`WRAPPER`] with memory of its own for requests for zeros. It cannot be executed: nothing else gives that memory
+/// back.
 fn half() -> String {
     const ZEROED: &str = r"
     unsafe fn alloc_zeroed(&self, layout: std::alloc::Layout) -> *mut u8 {
