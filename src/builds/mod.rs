@@ -50,14 +50,15 @@ pub use version_builds::{BuildRequest, Compiled, TargetBuilds, VersionBuilds};
 
 /// Runs the tool that this process was started as; `None` if a user started it as a command.
 pub fn run_as_tool() -> Option<ExitCode> {
-    let mut arguments = std::env::args_os().peekable();
+    let mut arguments = std::env::args_os();
     let argv0 = arguments.next().unwrap_or_default();
-    match Role::from_command_line(&argv0, arguments.peek().map(OsString::as_os_str)) {
+    let arguments: Vec<OsString> = arguments.collect();
+    match Role::from_command_line(&argv0, &arguments) {
         Role::Command => None,
-        Role::Wrapper => Some(wrapper::run_as_rustc(&arguments.collect::<Vec<_>>())),
-        Role::Linker => Some(wrapper::run_as_linker(arguments.collect())),
-        Role::Tracer => Some(crate::process::trace::run_as_tracer(arguments)),
-        Role::Supervisor => Some(supervisor::main(&arguments.collect::<Vec<_>>())),
+        Role::Wrapper => Some(wrapper::run_as_rustc(&arguments)),
+        Role::Linker => Some(wrapper::run_as_linker(arguments)),
+        Role::Tracer => Some(crate::process::trace::run_as_tracer(arguments.into_iter())),
+        Role::Supervisor => Some(supervisor::main(&arguments)),
         Role::Control => Some(crate::process::run_as_control()),
     }
 }

@@ -5,7 +5,7 @@
 //! [`install_wrapper`] and [`install_shim`] make links to this executable. The benchmark is started as any other is.
 
 use std::{
-    ffi::OsStr,
+    ffi::{OsStr, OsString},
     path::{Path, PathBuf},
 };
 
@@ -42,15 +42,13 @@ pub enum Role {
     Supervisor,
     /// `cargo-rbench-tracer <plan> <ahead> <program> <arguments>`, by rbench itself.
     Tracer,
-    /// `cargo-rbench --rbench-…`, by rbench itself: the benchmark that it measures beside those of a user.
+    /// `cargo-rbench --bench --rbench-protocol …`, by rbench itself: the benchmark that it measures beside those of a user.
     Control,
 }
 
 impl Role {
-    /// The role for the name by which the process was started, and its first argument.
-    pub fn from_command_line(argv0: &OsStr, first: Option<&OsStr>) -> Self {
-        let is_request =
-            |first: &OsStr| first.as_encoded_bytes().starts_with(CONTROL_ARGUMENT.as_bytes());
+    /// The role for the name by which the process was started, and its arguments.
+    pub fn from_command_line(argv0: &OsStr, arguments: &[OsString]) -> Self {
         let path = Path::new(argv0);
         if path.file_stem() == Some(OsStr::new(WRAPPER)) {
             Self::Wrapper
@@ -60,7 +58,7 @@ impl Role {
             Self::Tracer
         } else if path.parent().and_then(Path::file_name) == Some(OsStr::new(SHIMS)) {
             Self::Linker
-        } else if first.is_some_and(is_request) {
+        } else if arguments.get(1).is_some_and(|argument| argument == CONTROL_ARGUMENT) {
             Self::Control
         } else {
             Self::Command
@@ -116,15 +114,14 @@ mod tests {
 
     #[test]
     fn role_follows_from_the_name() {
-        let role = |argv0: &Path, first: &str| {
-            Role::from_command_line(argv0.as_os_str(), Some(OsStr::new(first)))
-        };
-        assert_eq!(role(Path::new("cargo-rbench"), "rbench"), Role::Command);
-        assert_eq!(role(Path::new("cargo-rbench"), "--rbench-id"), Role::Control);
-        assert_eq!(role(Path::new("/x/bin/cargo-rbench-rustc"), "rustc"), Role::Wrapper);
+        let role = |argv0: &Path| Role::from_command_line(argv0.as_os_str(), &[]);
+        assert_eq!(role(Path::new("cargo-rbench")), Role::Command);
+        assert_eq!(role(Path::new("/x/bin/cargo-rbench-rustc")), Role::Wrapper);
         let bin = Path::new("/x/bin");
-        assert_eq!(role(&shim(bin, None), "-o"), Role::Linker);
-        assert_eq!(role(&shim(bin, Some(Path::new("/usr/bin/clang"))), "-o"), Role::Linker);
+        assert_eq!(role(&shim(bin, None)), Role::Linker);
+        assert_eq!(role(&shim(bin, Some(Path::new("/usr/bin/clang")))), Role::Linker);
+        let request = ["--bench", "--rbench-protocol", "1"].map(OsString::from);
+        assert_eq!(Role::from_command_line(OsStr::new("cargo-rbench"), &request), Role::Control);
     }
 
     #[test]

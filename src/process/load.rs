@@ -53,9 +53,9 @@ impl Drop for Load {
     }
 }
 
-/// The beginning of the first argument that makes this program the control: that of a harness's request to measure. No
-/// command line of a user begins with it.
-pub const CONTROL_ARGUMENT: &str = "--rbench-";
+/// The second argument that makes this program the control: that of a request to a benchmark of rbench-harness, behind
+/// `--bench`. No command line of a user has it.
+pub const CONTROL_ARGUMENT: &str = "--rbench-protocol";
 
 /// Main function of the benchmark `control`, which is known to be steady: integer arithmetic in registers. `diagnose`
 /// measures it beside others, to tell their peculiarities from those of the machine. rbench-harness reads the

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use cargo_rbench::{
-    harness::{Conditions, Harness, Native},
+    harness::{Conditions, Executable, Harness, Native},
     model::{Name, Outcome, Throughput, Unit},
     process::Interrupt,
 };
 
 use super::{execute, failure, ids, outcome, request};
-use crate::support::{TestProject, fixture::Fixture};
+use crate::support::{TestProject, fixture::Fixture, rbench::PROGRAM};
 
 pub(super) static NATIVE: Fixture = Fixture::of_project("native", TestProject::native);
 
@@ -34,6 +34,19 @@ fn listed_benchmarks_give_exactly_the_requested_measurements() {
 fn throughput_is_part_of_the_result() {
     let execution = execute(&Native, NATIVE.executable("same"), "count/64", &request(2)).unwrap();
     assert_eq!(execution.throughput, [Throughput::Bytes(64 * 6)]);
+}
+
+/// `diagnose` and `doctor` measure it.
+#[test]
+fn rbench_itself_is_a_benchmark_as_a_control() {
+    let executable = Executable {
+        target: "control".to_owned(),
+        path: PROGRAM.into(),
+        directory: "/".into(),
+        ..Executable::default()
+    };
+    let execution = execute(&Native, &executable, "control", &request(3)).unwrap();
+    assert_eq!(execution.series[0].values.len(), 3);
 }
 
 #[test]
