@@ -106,7 +106,7 @@ impl Comparison {
         let mut blocks = vec![Block::Paragraph(self.sentences())];
         blocks.extend(first.iter().map(|warning| Block::Warning(quoted(warning), None)));
         let shown = (self.criteria.confidence, true);
-        blocks.extend(Block::table(table(news.iter().copied(), &names, shown)));
+        blocks.extend(Block::table(table(&news, &names, shown)));
         let failed = news.iter().filter_map(|row| failure_reason(&names, row));
         let failed = self.failed_targets.iter().map(failed_target).chain(failed);
         blocks.extend(Block::list(failed));
@@ -114,7 +114,7 @@ impl Comparison {
         if !others.is_empty() {
             let kinds =
                 [VerdictKind::NotComparable, VerdictKind::Inconclusive, VerdictKind::Unchanged];
-            let inner = vec![Block::Table(table(others.iter().copied(), &names, shown))];
+            let inner = vec![Block::Table(table(&others, &names, shown))];
             blocks.push(Block::Details(self.counts.words(&kinds).into(), inner));
         }
         for (benchmarks, whose) in [(&self.added, &self.head), (&self.removed, &self.base)] {

@@ -279,7 +279,11 @@ impl ComparisonReport {
 
     fn table(&self, rows: &[&DecidedRow], names_metrics: bool) -> Table {
         let rows: Vec<Row> = rows.iter().map(|row| self.row(row)).collect();
-        table(&rows, &self.names(), (self.outcome.criteria.confidence, names_metrics))
+        table(
+            &rows.iter().collect::<Vec<_>>(),
+            &self.names(),
+            (self.outcome.criteria.confidence, names_metrics),
+        )
     }
 
     /// The benchmarks that were not measured, and the difference in the machine code.

@@ -102,7 +102,9 @@ const MARKER: &str = "<svg class=sr aria-hidden=true><marker id=dot viewBox=\"-4
 
 /// A page of several comparisons, one section each.
 pub fn page_of(command: &str, title: &str, sections: Vec<String>, json: &str) -> Result<String> {
-    let body = header(command, &title.into(), &Text::new()) + &sections.concat() + MARKER;
+    let body = header(command, &title.into(), &Text::new())
+        + &sections.into_iter().collect::<String>()
+        + MARKER;
     page(title, &body, command, Some(json))
 }
 

@@ -16,18 +16,13 @@ use crate::{
 const INTERVAL: f64 = 0.95;
 
 /// The table of these rows, whose values have intervals of this confidence.
-pub fn table<'r>(
-    rows: impl IntoIterator<Item = &'r Row> + Clone,
-    names: &Names<'_>,
-    (confidence, names_metrics): (f64, bool),
-) -> Table {
-    let rows = || rows.clone().into_iter();
-    let is_timed = |row: &Row| row.metric().is_some_and(|metric| !metric.is_counted());
+pub fn table(rows: &[&Row], names: &Names<'_>, (confidence, names_metrics): (f64, bool)) -> Table {
+    let is_timed = |row: &&Row| row.metric().is_some_and(|metric| !metric.is_counted());
     // Counts have no confidence interval.
-    let is_counted = rows().next().is_some() && !rows().any(is_timed);
+    let is_counted = !rows.is_empty() && !rows.iter().any(is_timed);
     let is_wider =
-        |row: &Row| row.change.as_ref().is_some_and(|change| change.confidence > INTERVAL + 1e-9);
-    let at_least = if rows().any(is_wider) { "≥ " } else { "" };
+        |row: &&Row| row.change.as_ref().is_some_and(|change| change.confidence > INTERVAL + 1e-9);
+    let at_least = if rows.iter().any(is_wider) { "≥ " } else { "" };
     let interval = if is_counted {
         Column::right("range").optional(3)
     } else {
@@ -47,7 +42,7 @@ pub fn table<'r>(
         Column::right("builds").optional(2),
         Column::right(shares::HEAD).optional(0),
     ]);
-    for row in rows() {
+    for row in rows {
         table.row(cells(row, names, names_metrics));
     }
     table

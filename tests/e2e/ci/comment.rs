@@ -76,7 +76,7 @@ fn text_from_a_fork_is_escaped() {
     let (mut document, head) = artifact("of a stranger");
     let hostile = "@everyone Fixes #1 <img src=x> [a](https://evil.example) `|\n::error::x";
     document["benchmarks"][0]["id"] = json!(hostile);
-    document["warnings"] = json!([{ "kind": "load", "text": hostile, "value": null }]);
+    document["warnings"] = json!([{ "kind": "battery", "text": hostile }]);
     let nowhere = TestProject::bare("no repository");
     let job = Job::new(&nowhere, "hostile", &followed(&head));
     job.api.add_pull(12, &head);
