@@ -13,7 +13,7 @@ const CARGO_ARGUMENTS: &str = "cargo-arg";
 /// The options on the command line, by their long names; a switch has no value. Secrets in values are
 /// replaced.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct GivenOptions(Vec<(String, Option<String>)>);
+pub struct GivenOptions(pub(super) Vec<(String, Option<String>)>);
 
 impl GivenOptions {
     /// Returns these options without some.
