@@ -10,7 +10,7 @@ mod plots;
 mod scale;
 mod sections;
 mod sentence;
-mod small;
+pub(super) mod small;
 mod svg;
 
 use std::{rc::Rc, time::Duration};
