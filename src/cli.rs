@@ -7,7 +7,7 @@ mod compare;
 mod diagnose;
 mod given;
 mod groups;
-pub mod help;
+mod help;
 mod plan;
 mod results;
 mod revisions;

@@ -7,7 +7,7 @@ use std::{
 };
 
 use cargo_rbench::{
-    cli::{Cli, help},
+    cli::Cli,
     error::Exit,
     model::{HarnessKind, Layout, Metric},
     verdict::VerdictKind,
@@ -221,7 +221,7 @@ fn options(command: &clap::Command, found: &mut BTreeSet<String>) {
 #[test]
 fn docs_name_only_existing_options() {
     let mut known = BTreeSet::new();
-    options(&help::command(), &mut known);
+    options(&Cli::definition(), &mut known);
     known.extend(FOREIGN_OPTIONS.map(str::to_owned));
     known.insert("--help".to_owned());
     let mut checked = 0;
@@ -238,7 +238,7 @@ fn docs_name_only_existing_options() {
 #[test]
 fn docs_reference_is_complete() {
     let reference = reference();
-    let help = help::command();
+    let help = Cli::definition();
     let commands = help.get_subcommands().map(|command| command.get_name().to_owned());
     let unknown = "none".parse::<Metric>().unwrap_err().to_string();
     let metrics = unknown.rsplit_once("there are ").unwrap().1.split(", ").map(str::to_owned);

@@ -6,7 +6,7 @@ mod document;
 mod plots;
 mod sections;
 mod sentence;
-mod small;
+pub(super) mod small;
 
 use std::rc::Rc;
 

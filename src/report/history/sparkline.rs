@@ -1,7 +1,6 @@
 //! Draws small plots of values in text.
 
-/// The eight heights of a sparkline.
-const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+use crate::report::diagnose::small::between;
 
 /// The ratio of values within which the drawing is not stretched to its full height: noise would
 /// look like a change.
@@ -25,7 +24,8 @@ pub fn sparkline(values: &[Option<f64>], changes: &[usize]) -> String {
         .windows(2)
         .map(|pair| values[pair[0]..pair[1]].chunks(each).map(mean).collect())
         .collect();
-    let mut bars = bars(&segments.concat()).into_iter();
+    let bars = bars(&segments.concat());
+    let mut bars = bars.chars();
     let drawn =
         segments.iter().map(|segment| bars.by_ref().take(segment.len()).collect::<String>());
     drawn.collect::<Vec<_>>().join(&CHANGE.to_string())
@@ -38,23 +38,10 @@ fn mean(values: &[Option<f64>]) -> Option<f64> {
     (count > 0).then(|| there().sum::<f64>() / count as f64)
 }
 
-fn bars(values: &[Option<f64>]) -> Vec<char> {
-    let there = || values.iter().flatten().copied();
-    let (least, most) =
-        there().fold((f64::INFINITY, 0.0_f64), |(low, high), v| (low.min(v), high.max(v)));
-    let range = (most - least).max(least * (CALM - 1.0));
-    let bar =
-        |value: &Option<f64>| value.map_or('·', |value| BARS[height((value - least) / range)]);
-    values.iter().map(bar).collect()
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a share between 0 and 1 becomes an index"
-)]
-fn height(share: f64) -> usize {
-    ((share * BARS.len() as f64) as usize).min(BARS.len() - 1)
+fn bars(values: &[Option<f64>]) -> String {
+    let numbers: Vec<f64> = values.iter().map(|value| value.unwrap_or(f64::NAN)).collect();
+    let least = numbers.iter().copied().fold(f64::INFINITY, f64::min);
+    between(&numbers, [least, CALM * least])
 }
 
 #[cfg(test)]
