@@ -80,14 +80,13 @@ pub fn diagnose(data: &Measurements, options: &Options) -> Result<Diagnosis, Sta
     let of_executions = states.as_ref().map(|states| states.test).ok();
     let of_executions = of_executions.or(variance.ok().and_then(|found| found.execution_test));
     let of_builds = variance.ok().and_then(|found| found.layout_test);
+    let influence = |level, known, test| Influence::estimate(level, data, known, test, options);
     let level_shifts = LevelShifts::detect(&all, data.resolution(), options);
     let shifts = level_shifts.as_ref().ok();
     let mut diagnosis = Diagnosis {
         variance,
-        executions: means
-            .and_then(|means| Influence::execution_influence(data, means, of_executions, options)),
-        builds: estimates
-            .and_then(|estimates| Influence::build_influence(data, estimates, of_builds, options)),
+        executions: means.and_then(|means| influence(Level::Executions, means, of_executions)),
+        builds: estimates.and_then(|estimates| influence(Level::Builds, estimates, of_builds)),
         advice: means.and_then(|means| Advice::new(data, means, options)),
         trend: Trend::test(&all, options),
         states,
@@ -103,9 +102,9 @@ pub fn diagnose(data: &Measurements, options: &Options) -> Result<Diagnosis, Sta
 
 /// Collects the warnings from all findings.
 fn warnings(found: &Diagnosis, options: &Options) -> Vec<Warning> {
-    let influence = |finding: &Result<Influence, InsufficientData>, level| {
+    let influence = |level, finding: &Result<Influence, InsufficientData>| {
         let influence = finding.as_ref().ok()?;
-        warning::influence_warning(influence, level, options)
+        warning::influence_warning(level, influence, options)
     };
     let shifts = found.level_shifts.as_ref().ok();
     let trend = found.trend.as_ref().ok().and_then(|trend| warning::trend_warning(trend, options));
@@ -116,8 +115,8 @@ fn warnings(found: &Diagnosis, options: &Options) -> Vec<Warning> {
     let changes = trend.is_some() || shifts.is_some();
     let autocorrelation = found.autocorrelation.as_ref().ok().filter(|_| !changes);
     let all = [
-        influence(&found.executions, Level::Executions),
-        influence(&found.builds, Level::Builds),
+        influence(Level::Executions, &found.executions),
+        influence(Level::Builds, &found.builds),
         trend,
         found.states.as_ref().ok().and_then(|states| warning::state_warning(states, options)),
         shifts,

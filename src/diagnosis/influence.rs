@@ -11,8 +11,15 @@ use crate::stats::{
     impact::{Bootstrap, ImpactFactor, NoImpact},
 };
 
-/// The streams of the seed for the bootstraps.
-const STREAMS: [u64; 2] = [11, 12];
+/// A level of the experiment whose initial state matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// Executions of one build.
+    Executions,
+    /// Builds, each in its own layout.
+    Builds,
+}
 
 /// The influence of one level: of restarting the program, or of rebuilding it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
@@ -34,86 +41,70 @@ pub struct Influence {
 }
 
 impl Influence {
-    /// The influence of restarting the program. `test` is of the executions.
-    pub(super) fn execution_influence(
+    /// The influence of a level, from the components of means for executions, and of the estimator in use for builds.
+    /// `test` is of the level.
+    pub(super) fn estimate(
+        level: Level,
         data: &Measurements,
-        means: &EstimatedLevels,
-        test: Option<FTest>,
-        options: &Options,
-    ) -> Result<Self, InsufficientData> {
-        let mut random = Random::stream(options.seed, STREAMS[0]);
-        let impact = ImpactFactor::execution_impact(data, &bootstrap(options), &mut random);
-        let lacking = |sets, values| match sets {
-            0..3 => InsufficientData::Executions { needed: 3, found: sets },
-            _ => InsufficientData::Measurements { needed: 3, found: values },
-        };
-        let impact = impact.map_err(|reason| no_impact(reason, lacking))?;
-        let compared = data.builds().map(|build| build.executions().len()).sum();
-        Ok(Self::new(compared, means, impact, test, options, |components| {
-            Some([components.build?, components.execution?])
-        }))
-    }
-
-    /// The influence of rebuilding it, by the estimator in use. `test` is of the layouts.
-    pub(super) fn build_influence(
-        data: &Measurements,
-        estimates: &EstimatedLevels,
-        test: Option<FTest>,
-        options: &Options,
-    ) -> Result<Self, InsufficientData> {
-        let mut random = Random::stream(options.seed, STREAMS[1]);
-        let impact =
-            ImpactFactor::build_impact(data, options.estimator, &bootstrap(options), &mut random);
-        let lacking = |sets, values| match sets {
-            0..3 => InsufficientData::Builds { needed: 3, found: sets },
-            _ => InsufficientData::Executions { needed: 3, found: values },
-        };
-        let impact = impact.map_err(|reason| no_impact(reason, lacking))?;
-        let compared = data.builds().len();
-        Ok(Self::new(compared, estimates, impact, test, options, |components| {
-            Some([components.version?, components.build?])
-        }))
-    }
-
-    /// `level` returns the components of the level and of the one below.
-    fn new(
-        compared: usize,
         known: &EstimatedLevels,
-        impact: ImpactFactor,
         test: Option<FTest>,
         options: &Options,
-        level: impl Fn(&Levels<Option<f64>>) -> Option<[f64; 2]>,
-    ) -> Self {
-        let factor = |components: &Levels<Option<f64>>| {
-            let [above, below] = level(components)?.map(|component| component.max(0.0));
+    ) -> Result<Self, InsufficientData> {
+        let bootstrap = Bootstrap { choose: None, repetitions: options.repetitions.max(1) };
+        let (compared, impact) = match level {
+            Level::Executions => {
+                let mut random = Random::stream(options.seed, 11);
+                let executions = data.builds().map(|build| build.executions().len()).sum();
+                (executions, ImpactFactor::execution_impact(data, &bootstrap, &mut random))
+            }
+            Level::Builds => {
+                let (mut random, by) = (Random::stream(options.seed, 12), options.estimator);
+                let builds = data.builds().len();
+                (builds, ImpactFactor::build_impact(data, by, &bootstrap, &mut random))
+            }
+        };
+        let impact = impact.map_err(|reason| lacking(level, reason))?;
+        // The components of the level and of the one below.
+        let components = |levels: &Levels<Option<f64>>| {
+            let Levels { execution, build, version } = *levels;
+            let (above, below) = match level {
+                Level::Executions => build.zip(execution)?,
+                Level::Builds => version.zip(build)?,
+            };
+            Some([above.max(0.0), below.max(0.0)])
+        };
+        let factor = |levels: &Levels<Option<f64>>| {
+            let [above, below] = components(levels)?;
             Some(if above > 0.0 { (1.0 + above / below).sqrt() } else { 1.0 })
         };
         let center = factor(&known.components.t).unwrap_or(1.0);
         let drawn = known.draws.iter().filter_map(factor).collect();
-        let above = level(&known.components.t).map_or(0.0, |[above, _]| above.max(0.0));
-        Self {
+        let above = components(&known.components.t).map_or(0.0, |[above, _]| above);
+        Ok(Self {
             compared,
             impact,
             analytic: interval_of_draws(center, drawn, options.confidence),
             relative_sd: above.sqrt() / known.mean,
             p: test.map_or(f64::NAN, |test| test.p),
-        }
+        })
     }
 }
 
-fn bootstrap(options: &Options) -> Bootstrap {
-    Bootstrap { choose: None, repetitions: options.repetitions.max(1) }
-}
-
 /// Translates a bootstrap's error into the missing data.
-fn no_impact(
-    reason: NoImpact,
-    lacking: impl Fn(usize, usize) -> InsufficientData,
-) -> InsufficientData {
-    match reason {
-        NoImpact::Choose { sets, values, .. } => lacking(sets, values),
+fn lacking(level: Level, reason: NoImpact) -> InsufficientData {
+    match (level, reason) {
+        (Level::Executions, NoImpact::Choose { sets: found @ 0..3, .. })
+        | (Level::Builds, NoImpact::Choose { sets: 3.., values: found, .. }) => {
+            InsufficientData::Executions { needed: 3, found }
+        }
+        (Level::Executions, NoImpact::Choose { values: found, .. }) => {
+            InsufficientData::Measurements { needed: 3, found }
+        }
+        (Level::Builds, NoImpact::Choose { sets: found, .. }) => {
+            InsufficientData::Builds { needed: 3, found }
+        }
         // There is always at least one repetition.
-        NoImpact::NoRepetition => InsufficientData::Variance,
+        (_, NoImpact::NoRepetition) => InsufficientData::Variance,
     }
 }
 
@@ -128,7 +119,7 @@ mod tests {
         let data = simulated(truth, [12, 6, 40], &mut Random::new(8));
         let options = Options { repetitions: 1000, ..Options::default() };
         let means = EstimatedLevels::from_means(&data, &options).unwrap();
-        let found = Influence::execution_influence(&data, &means, None, &options).unwrap();
+        let found = Influence::estimate(Level::Executions, &data, &means, None, &options).unwrap();
         // sqrt(1 + 1 / 1)
         assert!((found.impact.factor - 1.41).abs() < 0.2, "{found:?}");
         assert!((found.impact.without_shift - 1.0).abs() < 0.1, "{found:?}");
@@ -137,7 +128,7 @@ mod tests {
         );
         assert!((found.relative_sd - 0.001).abs() < 0.0003 && found.p.is_nan());
         let few = simulated(truth, [2, 6, 40], &mut Random::new(8));
-        let lacking = Influence::build_influence(&few, &means, None, &options).unwrap_err();
+        let lacking = Influence::estimate(Level::Builds, &few, &means, None, &options).unwrap_err();
         assert_eq!(lacking, InsufficientData::Builds { needed: 3, found: 2 });
     }
 }

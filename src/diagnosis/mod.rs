@@ -62,7 +62,7 @@ pub use estimators::{EstimatorPrecision, Estimators};
 pub use execution::{Position, parts};
 pub use findings::{Diagnosis, diagnose};
 pub use hints::{Hint, hints, two_groups};
-pub use influence::Influence;
+pub use influence::{Influence, Level};
 pub use length::{Length, LengthPoint};
 pub use level_shifts::{Class, LevelShifts, Segment, Segments};
 pub use multimodality::{Modes, Multimodality};
@@ -70,7 +70,7 @@ pub use order_effect::{AfterOne, OrderEffect, OrderEffects};
 pub use states::{State, SteadyStates};
 pub use trend::Trend;
 pub use variance::{FTest, Shares, Variance};
-pub use warning::{Level, Warning};
+pub use warning::Warning;
 
 /// A warning needs a p value below this, because one benchmark undergoes many tests.
 pub const SIGNIFICANT: f64 = 0.001;

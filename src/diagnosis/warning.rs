@@ -4,20 +4,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Autocorrelation, Class, Influence, LevelShifts, Modes, Multimodality, Options, SIGNIFICANT,
-    Segments, SteadyStates, Trend,
+    Autocorrelation, Class, Influence, Level, LevelShifts, Modes, Multimodality, Options,
+    SIGNIFICANT, Segments, SteadyStates, Trend,
 };
 use crate::stats::median;
-
-/// A level of the experiment whose initial state matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Level {
-    /// Executions of one build.
-    Executions,
-    /// Builds, each in its own layout.
-    Builds,
-}
 
 /// An effect with its size. Each has p below .001 and a relevant size; sizes are relative, .01 is 1 %.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
@@ -140,8 +130,8 @@ const FACTOR: f64 = 1.1;
 const SHARE: f64 = 0.1;
 
 pub(super) fn influence_warning(
-    influence: &Influence,
     level: Level,
+    influence: &Influence,
     options: &Options,
 ) -> Option<Warning> {
     let Influence { compared, impact, relative_sd, p, .. } = *influence;

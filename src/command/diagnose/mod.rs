@@ -9,8 +9,9 @@ mod stored;
 use std::{fs, path::Path, rc::Rc, time::SystemTime};
 
 use self::{
-    evidence::{Evidence, MeasuredConditions},
+    evidence::{Evidence, MeasuredConditions, Sources},
     measure::Measuring,
+    stored::Stored,
 };
 use super::{output::Output, project_of};
 use crate::{
@@ -22,10 +23,11 @@ use crate::{
     harness::Filter,
     machine::{state::MachineState, this_machine},
     measure::{DiagnosedBenchmark, ExperimentSettings, Runner},
-    model::{Benchmark, FailedTarget, Machine, Version},
+    model::{Benchmark, FailedTarget, Machine, Unmeasured, Version},
     process::{Interrupt, Load, SavedHandler},
     project::Project,
     report::diagnose::{DiagnosisReport, ExaminedBenchmark},
+    store::Store,
 };
 
 /// Measures or reads results, examines them, and reports.
@@ -82,7 +84,7 @@ impl Task<'_> {
         let start = SystemTime::now();
         let settings = ExperimentSettings::for_diagnosis(&self.project.file, self.args);
         let mut runner = Runner::open(self.project, settings.clone(), interrupt, self.console)?;
-        let examined = self.measure_with(&mut runner, settings);
+        let examined = self.measure_with(&mut runner, &settings);
         runner.prune(start);
         let benchmarks = examined.map_err(|error| runner.with_what_is_kept(error))?;
         Ok((Some(this_machine()), benchmarks))
@@ -91,7 +93,7 @@ impl Task<'_> {
     fn measure_with(
         &self,
         runner: &mut Runner<'_>,
-        settings: ExperimentSettings,
+        settings: &ExperimentSettings,
     ) -> Result<Vec<ExaminedBenchmark>> {
         let versions = [runner.list(self.version.clone())?];
         for FailedTarget { target, error } in &versions[0].listing.failures {
@@ -113,7 +115,7 @@ impl Task<'_> {
             let before = MachineState::now();
             let mut measuring = Measuring {
                 runner: &mut *runner,
-                settings: &settings,
+                settings,
                 one: DiagnosedBenchmark { versions: &versions, builds: &builds, benchmark },
                 criteria: &self.verdicts.criteria(benchmark),
                 effort,
@@ -136,18 +138,27 @@ impl Task<'_> {
         for one in &begun {
             runner.finish(one)?;
         }
-        let mut examined = Vec::with_capacity(all.len());
-        for (benchmark, sources, measured) in all {
-            let criteria = &self.verdicts.criteria(benchmark);
-            let evidence = Evidence { store: &runner.store, benchmark, criteria };
-            let outcome = match sources {
-                Ok(sources) => evidence.examine(&sources, measured)?,
-                Err(unmeasured) => Err(unmeasured),
-            };
-            let (benchmark, outcome) = (benchmark.clone(), outcome.into());
-            examined.push(ExaminedBenchmark { benchmark, outcome });
-        }
-        Ok(examined)
+        let examine = |(benchmark, sources, measured): (&Benchmark, _, _)| {
+            self.examine(&runner.store, benchmark.clone(), sources, measured)
+        };
+        all.into_iter().map(examine).collect()
+    }
+
+    /// Examines what is stored of a benchmark that was measured.
+    fn examine(
+        &self,
+        store: &Store<'_>,
+        benchmark: Benchmark,
+        sources: Result<Sources, Unmeasured>,
+        measured: MeasuredConditions,
+    ) -> Result<ExaminedBenchmark> {
+        let criteria = &self.verdicts.criteria(&benchmark);
+        let evidence = Evidence { store, benchmark: &benchmark, criteria };
+        let outcome = match sources {
+            Ok(sources) => evidence.examine(&sources, measured)?,
+            Err(unmeasured) => Err(unmeasured),
+        };
+        Ok(ExaminedBenchmark { benchmark, outcome: outcome.into() })
     }
 
     /// Reads and examines stored results.
@@ -171,16 +182,13 @@ impl Task<'_> {
         };
         check_few(&benchmarks, args)?;
         let machine = (*last.newest.plan.machine).clone();
-        let mut examined = Vec::with_capacity(found.len());
-        for (benchmark, stored) in benchmarks.into_iter().zip(found) {
+        let examine = |(benchmark, stored): (Benchmark, Stored)| {
             let (load, notes) = (stored.load, stored.notes);
             let measured = MeasuredConditions { load, notes, ..MeasuredConditions::default() };
-            let criteria = &self.verdicts.criteria(&benchmark);
-            let evidence = Evidence { store: &store, benchmark: &benchmark, criteria };
-            let outcome = evidence.examine(&stored.sources, measured)?.into();
-            examined.push(ExaminedBenchmark { benchmark, outcome });
-        }
-        Ok((Some(machine), examined))
+            self.examine(&store, benchmark, Ok(stored.sources), measured)
+        };
+        let examined: Result<Vec<_>> = benchmarks.into_iter().zip(found).map(examine).collect();
+        Ok((Some(machine), examined?))
     }
 }
 

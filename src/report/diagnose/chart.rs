@@ -208,10 +208,14 @@ impl Shape {
         }
         let line = match self.kind {
             Kind::Line | Kind::Faint => joined(&places),
-            Kind::Dots => places.iter().map(|[x, y]| format!("M{x:.1} {y:.1}h0")).collect(),
+            Kind::Dots => {
+                let dot = |[x, y]: &[f64; 2]| format!("M{x:.1} {y:.1}h0");
+                places.iter().map(dot).collect()
+            }
             Kind::Bars => {
                 let zero = y.place(0.0);
-                places.iter().map(|[x, y]| format!("M{x:.1} {zero:.1}V{y:.1}")).collect()
+                let bar = |[x, y]: &[f64; 2]| format!("M{x:.1} {zero:.1}V{y:.1}");
+                places.iter().map(bar).collect()
             }
             Kind::Ranges => places.chunks_exact(2).map(joined).collect(),
         };

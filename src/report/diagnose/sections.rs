@@ -269,8 +269,7 @@ fn answer<T, E: Display>(
 
 /// A sentence with a plot of some lines below.
 fn drawn(text: String, lines: &[String]) -> Item {
-    let drawing: String = lines.iter().map(|line| format!("{line}\n")).collect();
-    let drawing = Verbatim { language: "text", text: drawing };
+    let drawing = Verbatim { language: "text", text: lines.join("\n") + "\n" };
     Item::new(text, (!lines.is_empty()).then_some(Block::Verbatim(drawing)))
 }
 
