@@ -141,7 +141,7 @@ fn largest_stage(row: &Value) -> Value {
     for number in ["builds", "executions", "measurements"] {
         value[number] = json!(u64::MAX);
     }
-    let interval = json!({ "estimate": null, "low": -1e308, "high": null });
+    let interval = json!({ "low": -1e308, "high": null });
     json!({
         "base": value,
         "head": value,

@@ -11,18 +11,16 @@ use super::{
 };
 
 /// An estimate with its closed interval. In JSON, an infinite one is null.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Interval {
     /// The estimate, in the metric's unit.
-    #[serde(rename = "estimate", deserialize_with = "or_infinite")]
+    #[serde(rename = "estimate")]
     #[schemars(with = "Option<f64>")]
     pub center: f64,
     /// The lower end.
-    #[serde(deserialize_with = "or_infinite")]
     #[schemars(with = "Option<f64>")]
     pub low: f64,
     /// The upper end.
-    #[serde(deserialize_with = "or_infinite")]
     #[schemars(with = "Option<f64>")]
     pub high: f64,
 }

@@ -21,7 +21,7 @@ use crate::{
         reason::Reason,
         shares::Shares,
     },
-    stats::{Criteria, Direction, Interval, Method},
+    stats::{Criteria, Direction, Interval, Method, or_infinite},
     verdict::{Advice, ByMean, Counts, DecidedRow, DecidedStage, VerdictKind},
 };
 
@@ -138,15 +138,32 @@ const fn is_yes(value: &bool) -> bool {
     *value
 }
 
-/// One stage of a comparison. The comparison intervals of base and head fail to overlap exactly if
-/// the test at the false-positive rate rejects; they are narrower than those of the values.
+/// A comparison interval in the metric's unit: those of base and head fail to overlap exactly if
+/// the test at the false-positive rate rejects. It is narrower than the interval of the value
+/// itself.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ComparisonInterval {
+    low: f64,
+    /// null if unbounded.
+    #[serde(deserialize_with = "or_infinite")]
+    #[schemars(with = "Option<f64>")]
+    high: f64,
+}
+
+impl From<Interval> for ComparisonInterval {
+    fn from(Interval { low, high, .. }: Interval) -> Self {
+        Self { low, high }
+    }
+}
+
+/// One stage of a comparison.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Stage {
     pub(super) base: Estimate,
     pub(super) head: Estimate,
     change: Change,
-    base_comparison_interval: Interval,
-    head_comparison_interval: Interval,
+    base_comparison_interval: ComparisonInterval,
+    head_comparison_interval: ComparisonInterval,
     /// The difference of the mean logarithms.
     log_change: f64,
     /// The standard error of that.
@@ -260,8 +277,8 @@ impl ComparisonReport {
             base,
             head,
             change: assessment.into(),
-            base_comparison_interval: comparison.base,
-            head_comparison_interval: comparison.head,
+            base_comparison_interval: comparison.base.into(),
+            head_comparison_interval: comparison.head.into(),
             log_change: comparison.log_change,
             log_standard_error: comparison.standard_error,
             degrees_of_freedom: comparison.freedom,
