@@ -113,7 +113,6 @@ pub mod hash {
     use serde::{Deserialize, Deserializer, Serializer, de::Error as _};
 
     /// Writes the digits.
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference to the field")]
     pub fn serialize<S: Serializer>(hash: &u64, to: S) -> Result<S::Ok, S::Error> {
         to.collect_str(&format_args!("{hash:016x}"))
     }

@@ -39,8 +39,13 @@ impl Program<'_> {
                 let behind = address + instruction.length as u64;
                 let target = |distance: i64| behind.wrapping_add_signed(distance);
                 match instruction.kind {
-                    Kind::Plain => {}
-                    Kind::Ends => return Some(false),
+                    Kind::CallThrough(place) | Kind::JumpThrough(place)
+                        if self.places.contains(&target(place)) =>
+                    {
+                        break;
+                    }
+                    Kind::Plain | Kind::CallThrough(_) => {}
+                    Kind::Ends | Kind::JumpThrough(_) => return Some(false),
                     Kind::Traps => break,
                     Kind::Jump(distance) => {
                         pending.push(target(distance));
@@ -53,13 +58,6 @@ impl Program<'_> {
                             break;
                         }
                     }
-                    Kind::CallThrough(place) | Kind::JumpThrough(place)
-                        if self.places.contains(&target(place)) =>
-                    {
-                        break;
-                    }
-                    Kind::CallThrough(_) => {}
-                    Kind::JumpThrough(_) => return Some(false),
                 }
                 address = behind;
             }

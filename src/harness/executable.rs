@@ -400,9 +400,9 @@ pub fn library_path(directories: &[PathBuf], inherited: Option<&OsStr>) -> (OsSt
 /// Prefix of all scratch directories.
 const PREFIX: &str = "rbench-execution-";
 
-/// A directory for the files of one process.
+/// A directory for the files of one process. The next run removes it if this process is killed.
 #[derive(Debug)]
-pub(super) struct Scratch {
+pub struct Scratch {
     directory: TempDir,
     /// Shows other processes that the directory is in use.
     _lock: File,
@@ -410,7 +410,7 @@ pub(super) struct Scratch {
 
 impl Scratch {
     /// Creates one in the directory for temporary files.
-    pub(super) fn new() -> Result<Self> {
+    pub fn new() -> Result<Self> {
         let place = std::env::temp_dir();
         Self::new_in(&place).map_err(|error| {
             // Without the random name that was tried, which would only confuse.
@@ -449,7 +449,8 @@ impl Scratch {
             .cause("something has removed it while a benchmark was executed"))
     }
 
-    pub(super) fn path(&self) -> &Path {
+    /// Its path.
+    pub fn path(&self) -> &Path {
         self.directory.path()
     }
 }

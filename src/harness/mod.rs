@@ -21,7 +21,7 @@ pub use self::{
     criterion::Criterion,
     detect::{TargetFacts, detect},
     divan::{Divan, has_threads},
-    executable::{Conditions, Executable, library_path, package_variables},
+    executable::{Conditions, Executable, Scratch, library_path, package_variables},
     filter::Filter,
     libtest::Libtest,
     native::Native,

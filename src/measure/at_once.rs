@@ -81,7 +81,7 @@ mod tests {
         let items: Vec<usize> = (0..100).collect();
         let mut recorded = BTreeSet::new();
         let interrupt = Interrupt::new().unwrap();
-        let work = |_: &mut (), item: &usize| Ok(2 * item);
+        let work = |(): &mut (), item: &usize| Ok(2 * item);
         at_once(&items, &interrupt, || Ok(()), work, &mut |index, doubled| {
             assert_eq!(doubled, 2 * items[index]);
             assert!(recorded.insert(index));
@@ -96,7 +96,7 @@ mod tests {
         let items: Vec<usize> = (0..10_000).collect();
         let interrupt = Interrupt::new().unwrap();
         let mut recorded = 0;
-        let work = |_: &mut (), item: &usize| match item {
+        let work = |(): &mut (), item: &usize| match item {
             3 => Err(Error::new(Exit::Benchmark, "the third fails")),
             _ => Ok(()),
         };

@@ -78,7 +78,8 @@ impl CompiledVersion<'_> {
                     return Err(error);
                 }
                 Err(error) => {
-                    listing.failures.push(FailedTarget { target: compiled.target.clone(), error })
+                    let target = compiled.target.clone();
+                    listing.failures.push(FailedTarget { target, error });
                 }
             }
         }

@@ -3,8 +3,6 @@
 
 use std::{ffi::OsStr, fs, path::PathBuf, process::Command, time::Duration};
 
-use tempfile::TempDir;
-
 use super::{
     interleaving_support::{Both, ProcessUse, SupportTable, both},
     subject::InVersion,
@@ -12,7 +10,7 @@ use super::{
 use crate::{
     builds::{run_tool_or, this_executable},
     error::{Context as _, Error, Exit, Result},
-    harness::{Conditions, Executable, Harness as _, Native},
+    harness::{Conditions, Executable, Harness as _, Native, Scratch},
     model::{ExecutionRequest, InterleavingUnavailable, Name},
     process::{
         self,
@@ -26,7 +24,7 @@ pub struct Trial<'t> {
     executable: Executable,
     name: Name,
     request: ExecutionRequest,
-    place: TempDir,
+    place: Scratch,
     conditions: Conditions<'t>,
 }
 
@@ -34,8 +32,7 @@ impl<'t> Trial<'t> {
     /// Fails without a temporary directory.
     pub fn new(conditions: Conditions<'t>) -> Result<Self> {
         let path = this_executable()?;
-        let what = || "cannot make a temporary directory";
-        let place = tempfile::tempdir().context(Exit::Usage, what)?;
+        let place = Scratch::new()?;
         let executable = Executable {
             package: "cargo-rbench".to_owned(),
             target: "control".to_owned(),
@@ -80,7 +77,7 @@ impl<'t> Trial<'t> {
     }
 
     fn library(&self, rustc: &OsStr) -> Result<PathBuf> {
-        let what = || "cannot compile the library for turns".to_owned();
+        let what = || "cannot compile the library for interleaving".to_owned();
         let source = self.place.path().join("turns.rs");
         let library = self.place.path().join("turns.so");
         fs::write(&source, LIBRARY_SOURCE).context(Exit::Build, what)?;

@@ -9,14 +9,13 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
-use tempfile::TempDir;
 
 use super::{ListedVersion, Runner, at_once::at_once, version::VersionFiles};
 use crate::{
     builds::{ListedExecutable, files, this_executable},
     elf::{Digest, LinkedFunction, Name, instance_of},
     error::{Context, Error, Exit, Result},
-    harness::{Conditions, Executable, Harness},
+    harness::{Conditions, Executable, Harness, Scratch},
     impact::{IncompleteTrace, Trace},
     model::{BenchTarget, Benchmark, Execution, ExecutionRequest, HarnessKind, Outcome, Series},
     process::trace::{CLOCK, CLOCKS, Observed, Plan, Tracing, VARIABLES},
@@ -160,14 +159,14 @@ struct Tracer<'t> {
     conditions: Conditions<'t>,
     /// The executable that traces: rbench itself.
     program: PathBuf,
-    place: TempDir,
+    place: Scratch,
     /// True if the last traced benchmark asks for more time than was requested.
     asks_for_more: bool,
 }
 
 impl<'t> Tracer<'t> {
     fn new(of: &'t Traceable<'t>, conditions: Conditions<'t>) -> Result<Self> {
-        let place = tempfile::tempdir().context(Exit::Usage, || "cannot make a directory")?;
+        let place = Scratch::new()?;
         let program = this_executable()?;
         let tracer = Self { of, conditions, program, place, asks_for_more: false };
         let what = || "cannot write what is to be traced";
