@@ -174,8 +174,8 @@ pub struct RunArgs {
     #[arg(long, value_name = "TIME", value_parser = values::deadline)]
     pub budget: Option<Duration>,
     /// Measure and report only these metrics, separated by commas: wall, user, system, peak-memory, cycles or bytes; or
-    /// instructions, allocations and allocated-bytes, which are counted in separate executions [default: all that is
-    /// timed]
+    /// instructions, allocations and allocated-bytes, which are counted in separate executions [default: all timed
+    /// metrics]
     #[arg(long = "metric", value_name = "NAME", value_delimiter = ',')]
     pub metrics: Vec<Metric>,
     /// Settings of the experiment.
@@ -261,7 +261,7 @@ pub struct ExecArgs {
     /// Minimum duration of each measurement.
     #[arg(long, value_name = "TIME", default_value = "5ms", value_parser = values::time)]
     pub min_time: Duration,
-    /// Iterations of every measurement [default: as many as the floor needs]
+    /// Iterations of every measurement [default: as many as the minimum duration needs]
     #[arg(long, value_name = "I", value_parser = clap::value_parser!(u64).range(1..))]
     pub iterations: Option<u64>,
     /// Seed of the initial state: environment, stack and heap.

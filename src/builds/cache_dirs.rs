@@ -209,7 +209,7 @@ pub fn cache_directory(variable: impl Fn(&str) -> Option<OsString>) -> Result<Pa
         && absolute(CACHE_VARIABLE).is_none()
     {
         let what = format!("cannot use {CACHE_VARIABLE}={}", given.display());
-        return Err(Error::new(Exit::Usage, what).cause("it is no absolute path"));
+        return Err(Error::new(Exit::Usage, what).cause("it is not an absolute path"));
     }
     absolute(CACHE_VARIABLE)
         .or_else(|| absolute("XDG_CACHE_HOME").map(|cache| cache.join("cargo-rbench")))

@@ -114,7 +114,7 @@ impl Linker {
         arguments.push(if through_driver { "-Wl,--version" } else { "--version" }.to_owned());
         let mut command = recipe.command(&arguments, Path::new("version-only"));
         let what =
-            || format!("cannot find out the version of the linker of {}", recipe.output.display());
+            || format!("cannot determine the version of the linker of {}", recipe.output.display());
         let output = tool::run(&mut command, what)?;
         let text = String::from_utf8_lossy(&output.stdout);
         Ok(Self {

@@ -44,12 +44,12 @@ impl BuildEnv<'_> {
         let memory = self.cache_dirs.reproducibility(&compilation.record.reproducibility);
         if let Some(remembered) = files::read_json::<CachedResult>(&memory) {
             clean::mark_used(&memory);
-            return Ok(remembered.answer("found out before"));
+            return Ok(remembered.answer("known from an earlier run"));
         }
         let found = self.compile_again_and_compare(source, compilation, request)?;
         self.activate(&compilation.home)?;
         files::write_json(&memory, &found)?;
-        let answer = found.answer("found out just now");
+        let answer = found.answer("determined just now");
         if !answer.is_reproducible {
             let builds = request.seeds.len();
             self.note(&format!(

@@ -98,7 +98,7 @@ fn still_there(path: PathBuf) -> Result<PathBuf> {
     }
     let what = "the executable of rbench was replaced or removed while it runs";
     let error = Error::new(Exit::Build, what).cause(path.display().to_string());
-    Err(error.hint("type the command again: it goes on with what is done"))
+    Err(error.hint("run the same command again to resume"))
 }
 
 /// The path of the shim for `linker` (`None`: the target's default), below `directory`. It keeps the linker's file

@@ -272,7 +272,7 @@ impl BuildEnv<'_> {
             if own.len() > 1 && !Linkable::share_addresses(&mut own) {
                 self.warn(&format!(
                     "{target}: the versions have too little code in common for functions to have the same \
-                     addresses in all of them; the layout is `matched`"
+                     addresses in all of them; the layout is `same-order`"
                 ));
             }
         }

@@ -68,7 +68,7 @@ impl fmt::Display for Defect {
             Self::NoInstructions => f.write_str("it has no counts of instructions (Ir)"),
             Self::Line(line) => write!(f, "line {line} is invalid"),
             Self::Total(found, declared) => {
-                write!(f, "functions executed {found} instructions, but it says {declared}")
+                write!(f, "functions executed {found} instructions, but its total is {declared}")
             }
         }
     }

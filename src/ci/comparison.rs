@@ -24,15 +24,16 @@ const FURTHEST: f64 = 1e30;
 /// The position of an error in the JSON. Leaves out the text there: a runner could take it for a
 /// command.
 fn without_its_text(error: &serde_json::Error) -> String {
-    let what = if error.is_eof() { "it ends too early" } else { "it has another form" };
+    let what = if error.is_eof() { "it ends too early" } else { "it has a different structure" };
     format!("{what}, at line {}, column {}", error.line(), error.column())
 }
 
 impl Comparison {
     /// Parses and checks a document; rejects anything that `compare` does not write.
     pub fn parse(text: &str) -> Result<Self> {
-        let refused =
-            |reason: &str| Error::new(Exit::Usage, "this is no comparison of rbench").cause(reason);
+        let refused = |reason: &str| {
+            Error::new(Exit::Usage, "this is not a comparison by rbench").cause(reason)
+        };
         if text.len() > LARGEST {
             return Err(refused("it is larger than 64 MiB"));
         }
@@ -49,7 +50,7 @@ impl Comparison {
 
     fn check(&self) -> Result<(), String> {
         if self.partition.is_some_and(|partition| !partition.is_possible()) {
-            return Err("its part is none of up to 1000".to_owned());
+            return Err("its part is not one of at most 1000".to_owned());
         }
         if self.schema_version != SCHEMA_VERSION {
             let version = self.schema_version;

@@ -32,13 +32,13 @@ fn all_are_there(partitions: impl Iterator<Item = Option<Partition>>) -> Result<
     let mut number = None;
     for partition in partitions {
         let Some(partition) = partition else {
-            return Err("one of them is about all benchmarks, and not about a part".to_owned());
+            return Err("one of them covers all benchmarks, not a part".to_owned());
         };
         if *number.get_or_insert(partition.of) != partition.of {
             return Err("they are parts of different numbers of parts".to_owned());
         }
         if !known.insert(partition.part) {
-            return Err(format!("part {} is there twice", partition.part));
+            return Err(format!("part {} is present twice", partition.part));
         }
     }
     let number = number.unwrap_or(0);

@@ -257,10 +257,10 @@ fn parse_rejects_what_compare_does_not_write() {
         (&|it| it["head"]["commit"] = json!("main"), "hexadecimal"),
         (&|it| it["head"]["tree"] = json!("x"), "hexadecimal"),
         (&|it| it["base"]["commit"] = json!("<b>".repeat(40)), "hexadecimal"),
-        (&|it| it["benchmarks"][0]["verdict"] = json!("lovely"), "another form"),
+        (&|it| it["benchmarks"][0]["verdict"] = json!("lovely"), "a different structure"),
         (&|it| it["benchmarks"][0]["base"]["value"] = json!(1e40), "too large"),
-        (&|it| it["benchmarks"][0]["id"] = json!(7), "another form"),
-        (&|it| it["benchmarks"] = json!({}), "another form"),
+        (&|it| it["benchmarks"][0]["id"] = json!(7), "a different structure"),
+        (&|it| it["benchmarks"] = json!({}), "a different structure"),
         (
             &|it| {
                 let mut also = it.clone();

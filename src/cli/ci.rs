@@ -30,7 +30,7 @@ pub enum CiCommand {
 /// A comparison in a job.
 #[derive(Debug, Args)]
 #[command(mut_arg("base", |base| base.long("base").value_name("REV").help_heading("Versions").help(
-    "The version to compare with [default: where HEAD left the target branch; after a push, what was there before]"
+    "The version to compare with [default: where HEAD left the target branch; after a push, the previous commit]"
 )))]
 #[command(mut_arg("head", |head| head.long("head").value_name("REV").help_heading("Versions").help(
     "The new version [default: the commit that the job is about]"
@@ -48,7 +48,7 @@ pub struct CiRunArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "CI")]
 pub struct CiPlaceArgs {
-    /// The service that runs the job [default: the one whose variables are there]
+    /// The service that runs the job [default: the one whose variables are set]
     #[arg(long, value_name = "NAME")]
     pub provider: Option<CiProvider>,
     /// Write compare.json, report.md and other reports into this directory.
@@ -65,8 +65,8 @@ pub struct CiPlaceArgs {
 /// `cargo rbench ci comment`.
 #[derive(Debug, Args)]
 pub struct CiCommentArgs {
-    /// The JSON file that `ci` or `compare --output` wrote. If it does not exist, an earlier comment is updated to say
-    /// that nothing was compared.
+    /// The JSON file that `ci` or `compare --output` wrote. If it does not exist, an earlier comment is updated to
+    /// report that nothing was compared.
     #[arg(long, value_name = "FILE", required_unless_present = "stale")]
     pub from: Option<PathBuf>,
     /// Mark an earlier comment as stale, since a comparison of a newer commit has started.

@@ -18,7 +18,7 @@ pub struct SelftestArgs {
     /// of measuring allow, 20 times at most]
     #[arg(long, value_name = "R", value_parser = values::count, help_heading = "Experiment")]
     pub repeat: Option<u32>,
-    /// Mode to test: interleaved or sequential [default: both ways, one beside the other]
+    /// Mode to test: interleaved or sequential [default: both, side by side]
     #[arg(long, value_name = "HOW", help_heading = "Experiment")]
     pub mode: Option<Mode>,
     /// Settings of the experiment.

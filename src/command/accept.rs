@@ -28,7 +28,7 @@ pub fn run(args: &AcceptArgs) -> Result<Exit> {
     let mut file = AcceptedToml::read(&project.workspace)?;
     let head = project.repository.resolve(&args.revision)?;
     let Some(commit) = head.commit.clone().filter(|_| !head.dirty) else {
-        let what = format!("cannot accept {head}: it is no commit");
+        let what = format!("cannot accept {head}: it is not a commit");
         return Err(Error::new(Exit::Usage, what)
             .cause("an entry names the commit that made the benchmark slower")
             .hint("commit the change and compare it, then accept that commit"));
@@ -53,7 +53,7 @@ pub fn run(args: &AcceptArgs) -> Result<Exit> {
     file.write()?;
     let shown = file.path().strip_prefix(project.repository.root()).unwrap_or(file.path());
     let shown = escape_untrusted(&shown.display().to_string()).into_owned();
-    text += &format!("{shown} has it now: commit this file with the change\n");
+    text += &format!("{shown} now has an entry: commit this file with the change\n");
     Console::result(&text)?;
     if project.repository.ignores(file.path()) {
         console.line(&format!(
@@ -126,7 +126,7 @@ fn newest_regression(
 }
 
 fn not_regressed(head: &Version, benchmark: &Benchmark, rows: &[DecidedRow]) -> Error {
-    let what = format!("`{}` did not regress in what is stored of {head}", benchmark.name.id);
+    let what = format!("`{}` did not regress in the stored results of {head}", benchmark.name.id);
     let reason = |error: Error, row: &DecidedRow| {
         let metric = row.metric.as_ref().map_or("", |metric| &metric.name);
         error.cause(format!("{metric}: {}", sentence::row(row)))
@@ -158,7 +158,7 @@ fn entry(args: &AcceptArgs, row: &DecidedRow, [base, commit]: [&str; 2]) -> Resu
         let what =
             format!("cannot accept a change of {} up to {}", changed(estimate), exact(ceiling));
         return Err(Error::new(Exit::Usage, what)
-            .cause("the ceiling has to be at least the change that was measured")
+            .cause("the ceiling must be at least the measured change")
             .hint(if estimate.is_finite() {
                 format!("leave --ceiling out, or choose one above {}", changed(estimate))
             } else {

@@ -143,8 +143,8 @@ fn introduction(workspace: &Path, kept: bool) -> String {
         wrapped(&format!(
             "The demo makes a project with {commits} commits and runs {comparisons} comparisons, \
              which takes about a minute. Each comparison builds both commits five times, \
-             with the same five code layouts, and runs all builds interleaved; what is not decided \
-             then is measured with more builds. A benchmark is \
+             with the same five code layouts, and runs all builds interleaved; undecided benchmarks \
+             are then measured with more builds. A benchmark is \
              reported as slower or faster only if these builds show it and fresh builds with new \
              layouts confirm it. The project:"
         )),

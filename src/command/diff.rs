@@ -147,7 +147,7 @@ fn chosen(benchmarks: &[Benchmark], typed: &str) -> Result<Benchmark> {
         }
         several => {
             let what = format!(
-                "{} benchmarks match `{typed}`, and one can be explained at a time",
+                "{} benchmarks match `{typed}`, but only one can be explained at a time",
                 several.len()
             );
             let mut error = Error::new(Exit::Usage, what);

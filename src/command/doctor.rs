@@ -130,14 +130,14 @@ fn trials(conditions: Conditions<'_>) -> Result<Vec<Finding>> {
         Err(error) => never(
             "tracing",
             &reason(error)?,
-            "containers often forbid ptrace; all is measured then",
+            "containers often forbid ptrace; all benchmarks are measured then",
         ),
     };
     Ok(vec![interleaving, tracing])
 }
 
 /// The consequence if interleaving is not possible.
-const ALONE: &str = "executions run one after the other, which makes intervals wider";
+const ALONE: &str = "executions run sequentially, which makes intervals wider";
 
 fn never(check: &'static str, found: &str, why: &str) -> Finding {
     Finding::never(check, found, why).that_matters()

@@ -145,7 +145,7 @@ impl Run<'_> {
         while let Some(pair) = agenda.next() {
             if budget.is_some_and(|budget| begin.elapsed() >= budget) {
                 self.console.line(&format!(
-                    "{} after {}: what is left was not compared",
+                    "{} after {}: the rest was not compared",
                     count(done, "comparison"),
                     duration(begin.elapsed())
                 ));

@@ -311,8 +311,8 @@ fn nothing_to_measure(version: &Version, left_out: &[Benchmark]) -> Error {
     }
     let what = format!("cannot make two versions like {version} whose benchmarks do the same");
     Error::new(Exit::Usage, what).cause(
-        "with another function that nothing calls, the compiler makes other code of something that each benchmark \
-         executes",
+        "with an additional unused function, the compiler generates different code for something that each \
+         benchmark executes",
     )
 }
 

@@ -96,7 +96,7 @@ pub fn show_version(
         }
         reports.push(shown.report(benchmarks, false, &verdicts)?);
     }
-    let none = || Error::new(Exit::Internal, "no metric is to be shown");
+    let none = || Error::new(Exit::Internal, "there is no metric to show");
     reports.into_iter().reduce(ShowReport::with).ok_or_else(none)
 }
 

@@ -41,7 +41,7 @@ pub fn finished<'s>(
             Err(Error::new(Exit::Usage, what)
                 .cause(format!("unfinished: {unfinished} experiment{s}"))
                 .hint("rerun the interrupted command to resume")
-                .hint(format!("show what there is with: {shown}")))
+                .hint(format!("show the results so far with: {shown}")))
         }
         _ => Ok(results),
     }

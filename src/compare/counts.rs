@@ -64,7 +64,7 @@ pub fn counter(
         Ok(counter) => Ok(Some(Counter::Instructions(counter))),
         Err(error) if error.exit() == Exit::Interrupted || is_alone => Err(error),
         Err(error) => {
-            let rest = "only the other metrics are judged";
+            let rest = "only the other metrics are compared";
             let error = error.cause(rest).to_string();
             observer.compare_event(Event::Warning(&error));
             Ok(None)

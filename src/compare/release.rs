@@ -39,7 +39,7 @@ impl AlsoAgainst {
             if gate.is_of_file { error.cause("[gate] in bench.toml names it") } else { error }
         })?;
         if release.tree == base.tree {
-            let note = format!("{release} has the files of the base: one comparison judges both");
+            let note = format!("{release} has the files of the base: one comparison covers both");
             observer.compare_event(Event::Note(&note));
             return Ok(None);
         }
@@ -49,7 +49,7 @@ impl AlsoAgainst {
         };
         if gate.is_of_file && !is_ancestor()? {
             let note = format!(
-                "not judged against {release} of [gate] in bench.toml: {head} does not descend from it"
+                "not compared with {release} of [gate] in bench.toml: {head} does not descend from it"
             );
             observer.compare_event(Event::Note(&note));
             return Ok(None);

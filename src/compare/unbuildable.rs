@@ -54,7 +54,7 @@ pub fn passed_over(version: &Version, given: &dyn CommandLine) -> String {
     let head = version.current_revision_arg();
     let base = if version.dirty { "HEAD".to_owned() } else { format!("{head}~1") };
     let again = given.suggest("compare", &[&base, &head], &[]);
-    format!("{version} is passed over: it could not be built before; try again with: {again}")
+    format!("{version} is skipped: it could not be built before; try again with: {again}")
 }
 
 #[cfg(test)]

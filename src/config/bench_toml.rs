@@ -213,9 +213,7 @@ impl BenchToml {
                     "[[command]] `{id}` of bench target `{bench}` is in line {} already",
                     self.line(other)
                 );
-                return Err(self
-                    .refused(table, &reason)
-                    .hint("give each command an id of its own"));
+                return Err(self.refused(table, &reason).hint("give each command its own id"));
             }
         }
         Ok(())

@@ -112,7 +112,7 @@ pub fn parallel(text: &str) -> Result<u32, String> {
 pub fn reason(text: &str) -> Result<String, String> {
     let text = text.trim();
     if text.is_empty() {
-        return Err("say in a few words why the change is accepted".to_owned());
+        return Err("explain in a few words why the change is accepted".to_owned());
     }
     if text.contains(char::is_control) {
         return Err("a reason has no line break and no other control character".to_owned());

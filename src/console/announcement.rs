@@ -20,7 +20,7 @@ impl Observer for Console {
                     self.line(&line);
                 }
             }
-            Event::AlreadyMeasured => self.line("what changed between them is already measured"),
+            Event::AlreadyMeasured => self.line("all changes between them are already measured"),
             Event::AlsoAgainst(release) => self.line(&format!("also against {release}:")),
             Event::Started(started) => resumed(self, started),
             Event::Analysed { builds, decided, undecided } => {
@@ -46,7 +46,7 @@ pub fn plan(console: &Console, outline: &Outline, confirms: bool) {
     }
     let own = match with_own_numbers {
         0 => String::new(),
-        some => format!(" ({some} with their own numbers)"),
+        some => format!(" ({some} with their own sample sizes)"),
     };
     let analyses = dimensions.interim_analyses();
     let (what, again) = if !analyses.is_fixed() {

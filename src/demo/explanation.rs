@@ -66,8 +66,8 @@ fn nothing_flagged(rows: &[DecidedRow], largest: Option<&LayoutEffect>) -> Expla
     let Some((effect, change)) = row else {
         return Explanation {
             text: "No benchmark is reported as faster or slower. (On other machines, some of them \
-                   depend strongly on the code layout. Here, that effect is too small to tell \
-                   from noise.)"
+                   depend strongly on the code layout. Here, that effect is too small \
+                   to distinguish from noise.)"
                 .to_owned()
                 + &interleaving_text(rows),
             summary: "nothing flagged".to_owned(),
@@ -107,8 +107,8 @@ fn interleaving_text(rows: &[DecidedRow]) -> String {
     let unchanged =
         interleaved.iter().filter(|row| matches!(row.verdict, Verdict::Unchanged { .. })).count();
     format!(
-        " Both commits ran interleaved on one CPU, in slices of about a millisecond, so that whatever \
-         disturbed the machine disturbed both alike. So even on a busy machine rbench can show that nothing \
+        " Both commits ran interleaved on one CPU, in slices of about a millisecond, so that any \
+         disturbance affected both alike. So even on a busy machine rbench can show that nothing \
          changed: here for {unchanged} of {}.",
         quantity::count(interleaved.len(), "benchmark"),
     )
@@ -170,7 +170,7 @@ fn problem(rows: &[DecidedRow], expected: Option<&str>) -> Option<String> {
     };
     if let Some(broken) = others().find(is_broken) {
         let reason = sentence::verdict(&broken.verdict);
-        return Some(format!("`{}` could not be judged: {reason}", id(broken)));
+        return Some(format!("`{}` could not be decided: {reason}", id(broken)));
     }
     let is_flagged = |row: &&DecidedRow| {
         matches!(row.verdict, Verdict::Regressed { .. } | Verdict::Improved { .. })

@@ -48,7 +48,7 @@ pub struct Diagnosis {
     #[serde(serialize_with = "serialize_answer")]
     #[schemars(with = "Answer<Multimodality>")]
     pub multimodality: Result<Multimodality, InsufficientData>,
-    /// The autocorrelation of neighbours in time.
+    /// The autocorrelation of consecutive measurements.
     #[serde(serialize_with = "serialize_answer")]
     #[schemars(with = "Answer<Autocorrelation>")]
     pub autocorrelation: Result<Autocorrelation, InsufficientData>,

@@ -19,7 +19,7 @@
 //! | several states at the same time? | [`Multimodality`] | Gil et al. 2011, section 5; Hartigan 1985 |
 //! | are neighbours in time alike? | [`Autocorrelation`] | Kalibera et al. 2005, section 4; Bartels 1982 |
 //! | which estimator is the most precise? | [`Estimators`] | Haveraaen & Hundvebakke 2001, table 1 |
-//! | does what ran before matter? | [`OrderEffects`] | Gil et al. 2011, section 6 |
+//! | do previous benchmarks matter? | [`OrderEffects`] | Gil et al. 2011, section 6 |
 //! | how long must a measurement be? | [`Length`] | Chen & Revels 2016, Algorithm 1 |
 //!
 //! The last two need separate measurements, and are computed by [`OrderEffect::estimate`] and

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::stats::{Estimator, Moments, Scratch};
 
-/// The number of parts of an execution: few, so that parts are longer than the correlation of neighbours in time.
+/// The number of parts of an execution: few, so that parts are longer than the correlation of consecutive measurements.
 const PARTS: usize = 5;
 /// The least number of measurements to divide into parts.
 const FEWEST: usize = 10;

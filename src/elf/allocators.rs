@@ -41,7 +41,7 @@ impl fmt::Display for UncountableAllocator {
             }
             Self::Replacement => write!(
                 f,
-                "it has a `malloc` of its own, and {ONLY}; build it without that allocator to count them"
+                "it has its own `malloc`, and {ONLY}; build it without that allocator to count them"
             ),
             Self::Custom(name) => {
                 let name = name.as_ref().map(|name| format!(" {name}")).unwrap_or_default();

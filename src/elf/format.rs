@@ -42,7 +42,7 @@ impl fmt::Display for Unreadable {
             Self::Type(kind) => write!(f, "an ELF file of type {kind} is not expected here"),
             Self::Bitcode => f.write_str("it contains bitcode and no machine code"),
             Self::ThinArchive => {
-                f.write_str("it is a thin archive, whose members are files of their own")
+                f.write_str("it is a thin archive, whose members are separate files")
             }
             Self::Stripped => f.write_str("its symbols were stripped"),
             Self::Damaged(what) => write!(f, "it is damaged: {what}"),

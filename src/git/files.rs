@@ -65,7 +65,7 @@ fn not_written(repository: &Repository, tree: Oid, into: &Path, error: &git2::Er
     if error.code() == git2::ErrorCode::NotFound {
         let root = quoted(repository.root());
         return failure.hint(format!(
-            "a partial clone fetches what is missing by: git -C {root} archive --output=/dev/null {tree}"
+            "fetch the missing objects of a partial clone with: git -C {root} archive --output=/dev/null {tree}"
         )).hint(format!("otherwise the repository may be damaged: git -C {root} fsck"));
     }
     failure

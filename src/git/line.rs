@@ -60,7 +60,7 @@ impl Repository {
     /// commit is no merge of two parents, or if none of the merged commits is available.
     pub fn merged_line(&self, merge: &Version) -> Result<Option<Line>> {
         let Some(commit) = merge.commit.as_deref() else { return Ok(None) };
-        let what = || format!("cannot read what {merge} merged");
+        let what = || format!("cannot read the commits that {merge} merged");
         let merge = self.commit_named(commit)?;
         if merge.parent_count() != 2 {
             return Ok(None);

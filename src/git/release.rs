@@ -74,8 +74,8 @@ impl Repository {
     fn no_release(&self, head: &Version) -> Error {
         let error = Error::new(Exit::Usage, format!("there is no release before {head}"))
             .cause("none of its ancestors has a tag such as v1.2.3, 1.2.3 or package-v1.2.3")
-            .hint("name a revision to judge against instead: --also-base REV")
-            .hint("or judge against none: --also-base none");
+            .hint("name a revision to compare with instead: --also-base REV")
+            .hint("or compare with none: --also-base none");
         if self.is_shallow() {
             error.hint("this clone is shallow; fetch all of it with: git fetch --unshallow --tags")
         } else {

@@ -67,7 +67,7 @@ impl Harness for Command {
             invocation.launcher.clone_from(&self.launcher);
         }
         if self.program.is_some() && conditions.allocations.is_some() {
-            let reason = "allocations are counted in programs of the project alone";
+            let reason = "allocations are counted only in programs of the project";
             return Ok(Outcome::Skipped(reason.to_owned()));
         }
         let benchmarks = std::slice::from_ref(benchmark);

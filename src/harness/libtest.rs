@@ -31,7 +31,7 @@ impl Harness for Libtest {
     }
 
     fn measurement_limit(&self, measurements: usize, _: bool) -> Option<&'static str> {
-        (measurements != 1).then_some("libtest prints one median of all it measured")
+        (measurements != 1).then_some("libtest prints one median of all its measurements")
     }
 
     /// libtest measures for this long before it checks the stability of its median, whatever is requested.

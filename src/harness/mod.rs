@@ -72,7 +72,7 @@ pub trait Harness: fmt::Debug + Send + Sync {
                 "rbench supports that for criterion and rbench-harness, not for {}",
                 self.kind()
             ))
-            .hint("execute each in a process of its own"))
+            .hint("execute each in a separate process"))
     }
 
     /// Least time of the warm-up and measurements of one execution.

@@ -30,10 +30,14 @@ pub fn impact(differences: &Differences<'_>, traces: [&Trace; 2]) -> Impact {
     for gap in traces.iter().flat_map(|trace| &trace.gaps) {
         let uncertainty = match gap {
             IncompleteTrace::Untraced(reason) => reason.clone(),
-            IncompleteTrace::Unnamed => "rbench cannot see all that it looks for".to_owned(),
+            IncompleteTrace::Unnamed => {
+                "rbench cannot see every file or variable that it looks for".to_owned()
+            }
             IncompleteTrace::AnyVariable => match differences.variables.first() {
                 None => continue,
-                Some(name) => format!("it may read environment variables that differ, as {name}"),
+                Some(name) => {
+                    format!("it may read environment variables that differ, such as {name}")
+                }
             },
         };
         if !uncertainties.contains(&uncertainty) {

@@ -256,7 +256,7 @@ impl Runner<'_> {
     /// Excludes interruptions from the time of executions that run alone, from now on. Warns the
     /// user if the library for that cannot be had.
     pub fn leave_out_interruptions(&mut self, version: &ListedVersion) -> Result<()> {
-        let instead = "what interrupts a benchmark is not left out of its time";
+        let instead = "interruptions are not excluded from a benchmark's time";
         self.uninterrupted = self.version_support(version, instead)?;
         Ok(())
     }

@@ -77,7 +77,7 @@ impl<'t> Trial<'t> {
     }
 
     fn library(&self, rustc: &OsStr) -> Result<PathBuf> {
-        let what = || "cannot compile the library for interleaving".to_owned();
+        let what = || "cannot compile the interleaving library".to_owned();
         let source = self.place.path().join("turns.rs");
         let library = self.place.path().join("turns.so");
         fs::write(&source, LIBRARY_SOURCE).context(Exit::Build, what)?;

@@ -39,7 +39,7 @@ impl Runner<'_> {
         let missing = || Error::new(Exit::Internal, format!("{benchmark} is not listed"));
         let target = version.target_of(benchmark).ok_or_else(missing)?;
         if target.harness.kind() == HarnessKind::Command {
-            let what = format!("the instructions of {benchmark} cannot be told by function");
+            let what = format!("the instructions of {benchmark} cannot be counted by function");
             return Err(
                 Error::new(Exit::Usage, what).cause("it is a whole program, and measured as one")
             );
@@ -86,19 +86,22 @@ fn profile_of(
     benchmark: &Benchmark,
 ) -> Result<Profile> {
     let error = |reason: &str| {
-        Error::new(Exit::Benchmark, format!("cannot tell what functions of {benchmark} executed"))
-            .cause(reason.to_owned())
+        Error::new(
+            Exit::Benchmark,
+            format!("cannot count the instructions of {benchmark} by function"),
+        )
+        .cause(reason.to_owned())
     };
     let mut dumps = Vec::new();
     for path in counting.parts() {
-        let bytes = fs::read(&path).context(Exit::Internal, || "cannot read what was counted")?;
+        let bytes = fs::read(&path).context(Exit::Internal, || "cannot read the counts")?;
         let dump = parse(&bytes)
-            .map_err(|defect| error(&format!("what callgrind wrote cannot be read: {defect}")))?;
+            .map_err(|defect| error(&format!("callgrind's output cannot be read: {defect}")))?;
         dumps.push(dump);
     }
     let executed = executed_up_to(&counting.readings()?);
     let measured = counting.measured();
-    let unknown = "which of its parts were measured cannot be told from when it read the clock";
+    let unknown = "its clock readings do not show which of its parts were measured";
     let numbers: Vec<u64> = measured.iter().map(|count| count.executed).collect();
     let all = stretches(&executed, &numbers).ok_or_else(|| error(unknown))?;
     let path = listed.path.to_string_lossy();

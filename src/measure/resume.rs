@@ -71,8 +71,8 @@ impl Runner<'_> {
     ) -> Result<()> {
         for target in record_stage(&self.store, experiment, stage, builds.records())? {
             self.observer.build_event(&Event::Note(&format!(
-                "the builds of {target} are other programs than those of the interrupted run, and are \
-                 measured anew"
+                "the builds of {target} differ from those of the interrupted run, \
+                 and are measured again"
             )));
         }
         Ok(())

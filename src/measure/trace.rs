@@ -169,7 +169,7 @@ impl<'t> Tracer<'t> {
         let place = Scratch::new()?;
         let program = this_executable()?;
         let tracer = Self { of, conditions, program, place, asks_for_more: false };
-        let what = || "cannot write what is to be traced";
+        let what = || "cannot write the tracing plan";
         let plan = of.plan(tracer.report_path());
         let plan = serde_json::to_vec(&plan).context(Exit::Internal, what)?;
         fs::write(tracer.plan_path(), plan).context(Exit::Usage, what)?;

@@ -67,7 +67,7 @@ impl FromStr for Partition {
             Some((part.parse().ok()?, of.parse().ok()?))
         };
         let (part, of) =
-            numbers().ok_or_else(|| format!("`{text}` is no part; example: hash:1/3"))?;
+            numbers().ok_or_else(|| format!("`{text}` is not a part; example: hash:1/3"))?;
         Self { part, of }.checked()
     }
 }

@@ -55,8 +55,11 @@ impl Report for DoctorReport {
                 "you can change it, but comparisons hardly need it",
                 rest(|grade| matches!(grade, Severity::User(_))),
             ),
-            ("rbench deals with it", rest(|grade| matches!(grade, Severity::Rbench(_)))),
-            ("nobody can change it here", rest(|grade| matches!(grade, Severity::Never(_)))),
+            ("handled by rbench", rest(|grade| matches!(grade, Severity::Rbench(_)))),
+            (
+                "cannot be changed on this machine",
+                rest(|grade| matches!(grade, Severity::Never(_))),
+            ),
         ] {
             if let Some(list) = Block::list(findings.into_iter().map(explained)) {
                 document.add([Block::heading(head), list]);
@@ -106,7 +109,7 @@ mod tests {
             Finding::user("load", "1.51 per core", "ps -eo pcpu,comm").that_matters(),
             Finding::user("smt", found, "echo off | sudo tee /sys/devices/system/cpu/smt/control"),
             Finding::rbench("turbo", "on", "interleaved versions have the same clock rates"),
-            Finding::never("virtual-machine", "yes", "other machines on the host disturb"),
+            Finding::never("virtual-machine", "yes", "other machines on the host add noise"),
             Finding::ok("swap", "none"),
         ];
         DoctorReport::new(machine(), findings)

@@ -66,7 +66,7 @@ impl ExecReport {
 
     /// The reason why the number of measurements differs from the request, if it does.
     fn difference(&self, execution: &Execution) -> Option<&'static str> {
-        let own = || self.limit.unwrap_or("the benchmark has settings of its own");
+        let own = || self.limit.unwrap_or("the benchmark has its own settings");
         (execution.measurements() != self.request.measurements).then(own)
     }
 }

@@ -236,7 +236,7 @@ pub const fn shown_by(basis: Evidence) -> &'static str {
 
 fn inconclusive_text(cause: InconclusiveReason) -> String {
     match cause {
-        InconclusiveReason::NotFlagged => "which chance can explain".to_owned(),
+        InconclusiveReason::NotFlagged => "which is within noise".to_owned(),
         InconclusiveReason::Varies { by_chance: None } => {
             "but the counts of both versions vary so much that their ranges overlap".to_owned()
         }
@@ -361,7 +361,7 @@ mod tests {
         };
         assert_eq!(
             verdict(&open),
-            "inconclusive: +6.34 % (-96.77 % to >+100000 %), which chance can explain; a change of \
+            "inconclusive: +6.34 % (-96.77 % to >+100000 %), which is within noise; a change of \
              more than 1000 % would be reported with 80 % power"
         );
     }
@@ -371,7 +371,7 @@ mod tests {
         let cause = InconclusiveReason::NotFlagged;
         let open = Verdict::Inconclusive { change: change(0.05), detectable: None, reason: cause };
         let text = verdict(&open);
-        assert!(text.ends_with(", which chance can explain"), "{text}");
+        assert!(text.ends_with(", which is within noise"), "{text}");
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! Measures the noise of a machine from comparisons of unchanged code: the smallest detectable change, the effect of
-//! the order, the correlation of neighbours in time, tails, and the uniformity of p values. Pure.
+//! the order, the correlation of consecutive executions, tails, and the uniformity of p values. Pure.
 //!
 //! `e` is the log ratio of one pair of executions, and `d` that of one pair of builds, the mean of its `e`.
 

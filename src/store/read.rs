@@ -100,7 +100,7 @@ impl Store<'_> {
     /// A summary for each benchmark of an experiment: first the planned ones in their order, then others in the order
     /// of their first appearance in the store.
     pub fn measured_metrics(&self, experiment: ExperimentId) -> Result<Vec<MeasuredBenchmark>> {
-        self.read("read what was measured from", |connection| {
+        self.read("read the measurements from", |connection| {
             benchmarks_of(connection, experiment)?
                 .into_iter()
                 .map(|benchmark| measured(connection, experiment, benchmark))

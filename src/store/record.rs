@@ -241,7 +241,7 @@ impl Store<'_> {
         benchmark: &Benchmark,
         verdict: SkipReason,
     ) -> Result<()> {
-        self.write("store what was not measured in", |connection| {
+        self.write("store the unmeasured benchmarks in", |connection| {
             refuse_if_finished(connection, experiment)?;
             insert_unmeasured(connection, experiment, benchmark, verdict)
         })
@@ -250,7 +250,7 @@ impl Store<'_> {
     /// The skipped benchmarks of an experiment, which behave the same in all versions, in the order of their first
     /// appearance in the store.
     pub fn unmeasured(&self, experiment: ExperimentId) -> Result<Vec<(Benchmark, SkipReason)>> {
-        self.read("read what was not measured from", |connection| {
+        self.read("read the unmeasured benchmarks from", |connection| {
             let mut statement = connection.prepare_cached(&format!(
                 "SELECT {BENCHMARK}, verdict
                  FROM unmeasured_benchmark JOIN benchmark ON benchmark.id = benchmark

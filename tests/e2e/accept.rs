@@ -141,7 +141,8 @@ fn unacceptable_benchmark_is_rejected_with_a_hint() {
         project.rbench(&["accept", "HEAD", "changing", "--reason", " "]).run().assert_exit(2);
     empty.assert_stderr_has(&["why the change is accepted"]);
     project.append("src/lib.rs", "// More.\n");
-    accept(&[".", "changing"]).assert_stderr_has(&["it is no commit", "hint: commit the change"]);
+    accept(&[".", "changing"])
+        .assert_stderr_has(&["it is not a commit", "hint: commit the change"]);
     project.replace("src/lib.rs", "u64 = 30_000", "u64 = 30_001");
     project.commit("Hardly more");
     project.rbench(&QUICK).ok();

@@ -75,7 +75,7 @@ fn each_changing_commit_is_named_including_a_merged_one() {
     assert!(!again.stderr().contains("measured "), "{}", again.told());
     assert!(!again.stderr().contains("compiling"), "{}", again.told());
     again.assert_stderr_has(&[
-        "is passed over: it could not be built before; try again with: cargo rbench compare ",
+        "is skipped: it could not be built before; try again with: cargo rbench compare ",
     ]);
     let again = again.json("bisect");
     assert_eq!(again["measured_comparisons"], 0);
@@ -92,7 +92,7 @@ fn each_changing_commit_is_named_including_a_merged_one() {
         " 2023-11-14 Commit 2\n",
         " 2023-11-14 (merge) Merge the side\n",
         "check it with:",
-        "of what it merged, 3 commits from ",
+        "of the commits that it merged, 3 commits from ",
         "counted::changing (changed, ",
     ]);
 }

@@ -43,9 +43,9 @@ fn diagnosis_is_shown_again_from_stored_results() {
     text.assert_stdout_has(&[
         "2 builds × 3 executions × 200 measurements",
         "Where does the variance come from?",
-        "Does what ran before matter?",
+        "Do previous benchmarks matter?",
         "after `registers` in one process",
-        "Which estimator would serve?",
+        "Which estimator is best?",
         "lower-quartile",
         "How long must a measurement be?",
         "Chen & Revels 2016",
@@ -103,8 +103,8 @@ fn results_of_a_comparison_answer_some_questions() {
     assert!(found["variance"]["mean"].is_number(), "{found:#}");
     let unanswered = |question: &str| found[question]["unanswered"].as_str().unwrap().to_owned();
     assert!(unanswered("level_shifts").contains("this needs 200 measurements or more"));
-    assert!(unanswered("order_effect").contains("measured for a comparison"));
-    assert!(unanswered("length").contains("measured for a comparison"));
+    assert!(unanswered("order_effect").contains("come from a comparison"));
+    assert!(unanswered("length").contains("come from a comparison"));
     let other = project.rbench(&["diagnose", "HEAD", "--from-stored", "leaps"]).fails_with(2);
     other.assert_stderr_has(&["error: "]);
 }

@@ -91,7 +91,7 @@ fn criterion_takes_ten_or_more_and_explains_the_minimum() {
             "own/settings",
             "30",
             12,
-            Some("12 measurements instead of 30: the benchmark has settings of its own\n"),
+            Some("12 measurements instead of 30: the benchmark has its own settings\n"),
         ),
     ] {
         let text = executed(&project, &["--exact", id, "-n", asked]);

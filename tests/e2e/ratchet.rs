@@ -113,7 +113,7 @@ fn release_is_named_in_bench_toml_and_disabled_by_a_flag() {
     // A release that is no ancestor of an old head gives no verdict on it.
     project.write("bench.toml", "[gate]\nbase = \"HEAD\"\n");
     let old = project.rbench(&[&QUICK[..], &["v1.0.0", "HEAD~1"]].concat()).ok();
-    old.assert_stderr_has(&["note: not judged against HEAD (", "does not descend from it"]);
+    old.assert_stderr_has(&["note: not compared with HEAD (", "does not descend from it"]);
     project.write("bench.toml", "[gate]\nagaints = \"v1.0.0\"\n");
     project.rbench(&QUICK).fails_with(2).assert_stderr_has(&["unknown field `againts`"]);
 }

@@ -24,7 +24,7 @@ fn compilations_now(builds: &Builds) -> usize {
 fn assert_detected_and_rebuilt(fixture: &str) {
     let project = TestProject::of(fixture);
     let builds = project.build(&TWO);
-    assert_strategy(&builds, "rebuild", 2, &["differ in", "found out just now"]);
+    assert_strategy(&builds, "rebuild", 2, &["differ in", "determined just now"]);
     // The first one is listed and compared; each build has a separate one.
     assert_eq!(compilations_now(&builds), 3);
     builds.outcome.assert_stderr_has(&["so each of the 2 builds is compiled separately"]);
@@ -32,7 +32,7 @@ fn assert_detected_and_rebuilt(fixture: &str) {
     assert_eq!(builds.printed(0), "all 85344\n", "the order does not matter to the sum");
 
     let again = project.build(&TWO);
-    assert_strategy(&again, "rebuild", 2, &["found out before"]);
+    assert_strategy(&again, "rebuild", 2, &["known from an earlier run"]);
     assert!(again.nothing_was_made(0), "{}", again.outcome.told());
     assert_eq!(again.digests(0), builds.digests(0), "what was built stays");
     let text = project.rbench(&["build", "--builds", "2"]).ok();
@@ -53,14 +53,14 @@ fn random_procedural_macro_is_detected_and_rebuilt() {
 fn reproducible_build_is_checked_once_and_then_relinked() {
     let project = TestProject::of("sums");
     let builds = project.build(&TWO);
-    assert_strategy(&builds, "relink", 1, &["reproducible", "found out just now"]);
+    assert_strategy(&builds, "relink", 1, &["reproducible", "determined just now"]);
     assert_eq!(compilations_now(&builds), 2);
     assert_eq!(builds.distinct(0), (2, 2));
 
     project.replace("src/lib.rs", "STEP: u64 = 3", "STEP: u64 = 4");
     project.commit("Take larger steps");
     let builds = project.build(&TWO);
-    assert_strategy(&builds, "relink", 1, &["reproducible", "found out before"]);
+    assert_strategy(&builds, "relink", 1, &["reproducible", "known from an earlier run"]);
     assert_eq!(compilations_now(&builds), 1);
     assert!(builds.printed(0).starts_with("steps 180\n"));
 }
@@ -76,7 +76,7 @@ fn same_machine_code_needs_no_second_compilation() {
     project.replace("src/lib.rs", "STEP: u64 = 3", "STEP: u64 = 4");
     project.commit("Take larger steps");
     let builds = project.build(&["--builds", "2", "HEAD~1", "HEAD"]);
-    assert_strategy(&builds, "relink", 1, &["reproducible", "found out just now"]);
+    assert_strategy(&builds, "relink", 1, &["reproducible", "determined just now"]);
     builds.outcome.assert_stderr_has(&[
         "to check that compiling is reproducible (once per toolchain, settings and lock file)",
     ]);
@@ -94,7 +94,7 @@ fn debug_info_with_its_directory_makes_no_other_program() {
     );
     project.commit("Compile with debug information");
     let builds = project.build(&TWO);
-    assert_strategy(&builds, "relink", 1, &["reproducible", "found out just now"]);
+    assert_strategy(&builds, "relink", 1, &["reproducible", "determined just now"]);
     assert_eq!(compilations_now(&builds), 2);
 }
 
@@ -103,10 +103,10 @@ fn check_is_remembered_without_a_lock_file() {
     let project = TestProject::of("sums");
     project.git(&["rm", "-q", "Cargo.lock"]);
     project.commit("Leave the lock file out");
-    assert_strategy(&project.build(&TWO), "relink", 1, &["found out just now"]);
+    assert_strategy(&project.build(&TWO), "relink", 1, &["determined just now"]);
     project.replace("src/lib.rs", "STEP: u64 = 3", "STEP: u64 = 4");
     project.commit("Take larger steps");
-    assert_strategy(&project.build(&TWO), "relink", 1, &["found out before"]);
+    assert_strategy(&project.build(&TWO), "relink", 1, &["known from an earlier run"]);
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn check_is_repeated_for_another_profile() {
     project.append("Cargo.toml", "\n[profile.other]\ninherits = \"bench\"\nopt-level = 1\n");
     project.commit("Add a profile");
     let builds = project.build(&["--builds", "1"]);
-    assert_strategy(&builds, "relink", 1, &["found out just now"]);
+    assert_strategy(&builds, "relink", 1, &["determined just now"]);
     let builds = project.build(&["--builds", "1", "--profile", "other"]);
-    assert_strategy(&builds, "relink", 1, &["found out just now"]);
+    assert_strategy(&builds, "relink", 1, &["determined just now"]);
 }

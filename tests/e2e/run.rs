@@ -67,7 +67,7 @@ fn range_runs_newest_first_and_records_failed_builds() {
     assert!(place("removed 1 entry of the cache") < place("comparison 2: "));
 
     let again = run(&project, &["base..HEAD"]).ok();
-    again.assert_stderr_has(&["is already measured", "could not be built before", " --builds 2 "]);
+    again.assert_stderr_has(&["are already measured", "could not be built before", " --builds 2 "]);
     assert!(!again.stderr().contains(" executions,"), "{}", again.told());
 }
 
@@ -129,7 +129,7 @@ fn range_measures_benchmarks_without_results() {
     let rest = run(&project, &["HEAD~1..HEAD"]).ok();
     rest.assert_stderr_has(&["plan: 1 benchmark of 2 versions"]);
     let again = run(&project, &["HEAD~1..HEAD", "--format", "json"]).ok();
-    again.assert_stderr_has(&["is already measured"]);
+    again.assert_stderr_has(&["are already measured"]);
     assert!(!again.stderr().contains("executions"), "{}", again.told());
     assert_eq!(again.json("run-range")["versions"].as_array().unwrap().len(), 2);
 }
@@ -176,10 +176,10 @@ fn benchmark_settings_apply_unless_quick_overrides_them() {
     project.write("bench.toml", "[[benchmark]]\nfilter = 'steady'\nexecutions = 3\n");
     let arguments = ["run", "HEAD", "-l", "2", "-n", "3", "--config", "experiment.warm-up=1ms"];
     let own = project.rbench(&arguments).ok();
-    own.assert_stderr_has(&["(1 with their own numbers)", "of 10 executions"]);
+    own.assert_stderr_has(&["(1 with their own sample sizes)", "of 10 executions"]);
     let quick = project.rbench(&["run", "HEAD", "--quick", "--dry-run"]).ok();
     quick.assert_stderr_has(&["5 builds × 1 execution × 5 measurements"]);
-    assert!(!quick.stderr().contains("with their own numbers"), "{}", quick.told());
+    assert!(!quick.stderr().contains("with their own sample sizes"), "{}", quick.told());
 }
 
 #[test]

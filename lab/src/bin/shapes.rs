@@ -30,7 +30,7 @@ const BENCHMARKS: [(&str, f64, Option<&str>); 7] = [
 ];
 
 /// The line of a report that names the benchmarks whose mean differs from the reported change.
-const MEAN_BESIDE: &str = "the mean of all measurements changed otherwise";
+const MEAN_BESIDE: &str = "the mean of all measurements changed differently";
 
 /// The result of one comparison for a benchmark.
 struct Said {

@@ -90,9 +90,9 @@ fn merge_rejects_missing_and_duplicate_parts() {
     let rows = [row("a", "unchanged", 0.0)];
     for (parts, reason) in [
         (vec![part(1, 3, &rows), part(3, 3, &[])], "of 3 parts, 2 is missing"),
-        (vec![part(1, 2, &rows), part(1, 2, &rows)], "part 1 is there twice"),
+        (vec![part(1, 2, &rows), part(1, 2, &rows)], "part 1 is present twice"),
         (vec![part(1, 2, &rows), part(2, 3, &[])], "different numbers of parts"),
-        (vec![document(&rows)], "about all benchmarks"),
+        (vec![document(&rows)], "covers all benchmarks"),
         (vec![], "there is none"),
     ] {
         let error = merged(&parts).unwrap_err();

@@ -144,7 +144,7 @@ impl Request<'_> {
         let what =
             format!("cannot search for changes of {} at once", Metric::names(&verdicts.metrics));
         let error = Error::new(Exit::Usage, what)
-            .cause("they are measured by executions of their own, so each is a search of its own");
+            .cause("they are measured in separate executions, so each needs a separate search");
         let search = |kind: &VerdictSettings| {
             let metrics = named(kind);
             self.given.suggest("bisect", &[self.range], &[("metric", Some(&*metrics))])

@@ -138,7 +138,7 @@ impl Finder<'_> {
                 _ if effort.stopped => Merged::NotSearched("there was no time left".to_owned()),
                 None => Merged::NotSearched("it does not merge a single branch".to_owned()),
                 Some(line) => {
-                    self.console.line(&format!("searching what {merge} merged"));
+                    self.console.line(&format!("searching the commits that {merge} merged"));
                     self.inside(line, &benchmarks, share, depth + 1, (versions, effort))?
                 }
             };

@@ -36,8 +36,8 @@ pub fn comment(args: &CiCommentArgs) -> Result<Exit> {
     let project = project.clone().ok_or_else(|| missing("no repository"))?;
     let commit = environment.head_sha().ok_or_else(|| missing("no commit"))?;
     if comparison.as_ref().is_some_and(|comparison| comparison.head_commit() != Some(commit)) {
-        return Err(Error::new(Exit::Usage, "the comparison is about another commit")
-            .cause(format!("this job is about {commit}")));
+        return Err(Error::new(Exit::Usage, "the comparison is of another commit")
+            .cause(format!("this job runs for {commit}")));
     }
     let numbers = match environment.request {
         Some(number) => vec![number],
@@ -57,8 +57,8 @@ pub fn comment(args: &CiCommentArgs) -> Result<Exit> {
     match (&args.from, comparison) {
         (None, _) => commenter.mark_stale(commit),
         (Some(path), None) => {
-            let error = Error::new(Exit::Usage, "the job that compares has not compared")
-                .cause(format!("it left no {}", path.display()))
+            let error = Error::new(Exit::Usage, "the job that compares has no result")
+                .cause(format!("it did not write {}", path.display()))
                 .hint("see the log of that job");
             commenter.write(&Comment::compose_failure(&error, name, links), Some(commit));
         }

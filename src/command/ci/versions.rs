@@ -15,7 +15,7 @@ use crate::{
 const DEEPER: [&str; 3] = ["--deepen=50", "--deepen=500", "--unshallow"];
 
 /// The hint if the history is complete but has no base.
-const OTHER_BASE: &str = "name what to compare with: --base REV";
+const OTHER_BASE: &str = "name the version to compare with: --base REV";
 
 /// Returns the revisions of base and head: the given ones, or those from the variables of the service.
 pub fn find(
@@ -50,7 +50,7 @@ pub fn find(
             parent
         }
         (None, Base::Unknown) => {
-            return Err(Error::new(Exit::Usage, "it is not known what to compare with")
+            return Err(Error::new(Exit::Usage, "the version to compare with is unknown")
                 .cause("the event of this job names no earlier commit")
                 .hint("name it: --base REV, for example --base HEAD~1"));
         }

@@ -125,16 +125,16 @@ impl Evidence<'_> {
             // an artifact.
             own.retain(|warning| !matches!(warning, Warning::SlowDown { .. }));
             notes.push(
-                "the harness gives measurements different numbers of iterations: short ones are less sure, long ones \
-                 meet more disturbances, and that it slows down cannot be told"
+                "the harness gives measurements different numbers of iterations: short ones are less precise, \
+                 long ones meet more disturbances, and a slowdown over time cannot be detected"
                     .to_owned(),
             );
         }
         let is_interleaved = |one: &Execution| matches!(one.schedule, Schedule::Interleaved(_));
         if executions(&rows).any(|(_, execution)| is_interleaved(execution)) {
             notes.push(
-                "it ran interleaved with another version, whose memory and caches it shared: a diagnosis of its own \
-                 tells more"
+                "it ran interleaved with another version, whose memory and caches it shared: a separate \
+                 diagnosis finds more"
                     .to_owned(),
             );
         }
@@ -342,7 +342,7 @@ fn measurements(rows: &[StoredExecution], metric: &Metric) -> Result<Measurement
         rounds[round].clone_from(&series.values);
     }
     let data = Measurements::new(metric.clone(), builds);
-    let data = data.context(Exit::Internal, || "cannot use what is stored")?;
+    let data = data.context(Exit::Internal, || "cannot use the stored results")?;
     Ok(data.with_resolution(resolution))
 }
 

@@ -85,8 +85,8 @@ impl Measuring<'_, '_> {
             Some(self.begin()?)
         } else {
             self.console.line(
-                "note: rbench-control is not installed beside cargo-rbench, so what the machine does is not told from \
-                 what the benchmark does",
+                "note: rbench-control is not installed beside cargo-rbench, so effects of the machine cannot be \
+                 separated from those of the benchmark",
             );
             None
         };
@@ -139,8 +139,10 @@ impl Measuring<'_, '_> {
         const FEWEST: u32 = 5;
         const EACH: u32 = 3;
         let Some(in_use) = probe.iterations else {
-            let reason =
-                format!("{} itself decides how many iterations a measurement has", probe.harness);
+            let reason = format!(
+                "{} itself chooses the number of iterations of a measurement",
+                probe.harness
+            );
             return Ok(Err(reason));
         };
         let last = in_use.next_power_of_two().trailing_zeros().saturating_add(2).min(40);

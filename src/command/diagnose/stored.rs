@@ -91,7 +91,7 @@ fn comparison(all: &[(&StoredExperiment, usize)]) -> Option<Stored> {
     let is_comparison =
         |stored: &StoredExperiment| !stored.plan.is_diagnosis() && !stored.plan.is_counting();
     let (newest, place) = newest(all, is_comparison)?;
-    let cannot = "what is stored was measured for a comparison, and says nothing about it";
+    let cannot = "the stored results come from a comparison, and cannot answer this";
     let sources = Sources {
         executions: source(newest, place),
         control: None,
@@ -99,7 +99,7 @@ fn comparison(all: &[(&StoredExperiment, usize)]) -> Option<Stored> {
         order_effect: Err(cannot.to_owned()),
     };
     let notes = vec![
-        "what is stored was measured for a comparison: without --from-stored, more can be answered"
+        "the stored results come from a comparison: without --from-stored, more can be answered"
             .to_owned(),
     ];
     Some(Stored { sources, load: 0, notes, newest: newest.clone() })

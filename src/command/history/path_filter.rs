@@ -44,8 +44,7 @@ impl PathFilter {
         } else {
             format!("no commit between the versions that are shown changes {named}")
         };
-        let error =
-            Error::new(Exit::Usage, what).hint("look at more versions with --last or --since");
+        let error = Error::new(Exit::Usage, what).hint("show more versions with --last or --since");
         Err(match entries {
             [first, .., last] => {
                 let [first, last] = [first, last].map(|entry| entry.version.short());

@@ -149,7 +149,8 @@ fn notes_on_profiles(manifest: &Table) -> Vec<String> {
         && let Some(level @ 0..=1) = level.as_integer()
     {
         notes.push(format!(
-            "[profile.{profile}] has opt-level = {level}: what is measured is not what users run"
+            "[profile.{profile}] has opt-level = {level}: the measured code differs from the \
+             code that users run"
         ));
     }
     for name in ["debug-assertions", "overflow-checks"] {

@@ -55,10 +55,8 @@ pub fn run(args: &InitArgs) -> Result<Exit> {
         files.iter().partition(|file| is_there(file) && !args.force);
     text += "\n";
     for file in &old {
-        text += &format!(
-            "{} is there already, and is left as it is (--force replaces it)\n",
-            file.shown
-        );
+        text +=
+            &format!("{} already exists and stays unchanged (--force replaces it)\n", file.shown);
     }
     for file in &new {
         let verb = if args.dry_run { "would write" } else { "wrote" };
@@ -133,14 +131,14 @@ fn next(project: &Project, found: &ProjectSummary, args: &InitArgs) -> String {
     match first_comparison(project, found) {
         Some(mut comparison) => {
             comparison.experiment.measure.quick = true;
-            text += &format!("  {}  # a first look\n", comparison.suggest_itself());
+            text += &format!("  {}  # a first comparison\n", comparison.suggest_itself());
         }
         None => text += "  add a bench target, for example with criterion or divan\n",
     }
     if args.ci.is_some() && !args.dry_run {
-        text += "  git add, commit and push what was written\n";
+        text += "  git add, commit and push the written files\n";
     }
-    text + &format!("  {} rbench doctor  # what of this machine blurs comparisons\n", cargo())
+    text + &format!("  {} rbench doctor  # checks this machine for sources of noise\n", cargo())
 }
 
 #[cfg(test)]

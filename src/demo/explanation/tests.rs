@@ -102,7 +102,7 @@ fn small_layout_effect_is_not_mentioned() {
     for builds in [STEADY, noise] {
         let explanation = explain(Expected::NothingFlagged, &[row("a", unchanged(), Some(builds))]);
         assert!(explanation.as_expected);
-        assert!(explanation.text.contains("too small to tell"), "{}", explanation.text);
+        assert!(explanation.text.contains("too small to distinguish"), "{}", explanation.text);
     }
 }
 

@@ -117,7 +117,7 @@ impl Harness for Divan {
             }
         }
         if !is_timed && has_threads(benchmark) {
-            let reason = "what several threads execute at a time cannot be counted";
+            let reason = "code that several threads execute at a time cannot be counted";
             return Ok(Outcome::Skipped(reason.to_owned()));
         }
         if let Some(counting) = conditions.counting {
@@ -129,7 +129,8 @@ impl Harness for Divan {
         }
         if let Some(counting) = conditions.allocations {
             let series = samples::counted(&counting.times()?, samples, &row);
-            let unseen = || process.error("its samples cannot be told by the clock", &ended);
+            let unseen =
+                || process.error("its samples cannot be identified from clock readings", &ended);
             return Ok(Outcome::Measured(measured(request, series.ok_or_else(unseen)?, ended)));
         }
         let readings =

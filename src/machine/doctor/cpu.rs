@@ -36,7 +36,7 @@ fn governor(root: &Root<'_>, state: &MachineState) -> Finding {
         )
         .that_matters(),
         None if root.is_virtual() => {
-            Finding::never(CHECK, "not shown", "the host decides on clock rates")
+            Finding::never(CHECK, "not shown", "the host controls clock rates")
         }
         None => Finding::ok(CHECK, "none: the kernel does not change clock rates"),
     }
@@ -74,7 +74,7 @@ fn turbo(root: &Root<'_>) -> Finding {
         ),
         Some(false) => Finding::ok(CHECK, format!("off{amd}")),
         None if root.is_virtual() => {
-            Finding::never(CHECK, "not shown", "the host decides on clock rates")
+            Finding::never(CHECK, "not shown", "the host controls clock rates")
         }
         None => Finding::ok(CHECK, format!("not shown{amd}")),
     }
@@ -126,7 +126,7 @@ fn partition(root: &Root<'_>, state: &MachineState) -> Finding {
         Some(kind) if kind.contains("invalid") => Finding::user(
             CHECK,
             kind.as_str(),
-            "cat /sys/fs/cgroup/cpuset.cpus.effective, and give the group CPUs that nobody else has",
+            "cat /sys/fs/cgroup/cpuset.cpus.effective, and give the group exclusive CPUs",
         )
         .that_matters(),
         kind => Finding::ok(CHECK, kind.map_or("none", String::as_str)),
@@ -151,7 +151,7 @@ fn interrupts(root: &Root<'_>) -> Finding {
             let online = root.text(&format!("{CPU}/online")).unwrap_or_default();
             let others = numbers(&online).into_iter().filter(|cpu| !apart.contains(cpu));
             let others: Vec<String> = others.map(|cpu| cpu.to_string()).collect();
-            let found = format!("{number} of {} may come to the CPUs set apart", all.len());
+            let found = format!("{number} of {} may reach the isolated CPUs", all.len());
             let list = others.join(",");
             Finding::user(
                 CHECK,
@@ -203,7 +203,7 @@ fn clocksource(root: &Root<'_>) -> Finding {
         return Finding::ok(CHECK, current);
     }
     let available = root.text(&format!("{DIRECTORY}/available_clocksource")).unwrap_or_default();
-    let found = format!("{current}, which takes long to read");
+    let found = format!("{current}, which is slow to read");
     let better = available.split_whitespace().find(|name| FAST.contains(name));
     let finding = match better {
         Some(name) => Finding::user(
@@ -219,9 +219,9 @@ fn clocksource(root: &Root<'_>) -> Finding {
 fn host(root: &Root<'_>) -> Finding {
     const CHECK: &str = "virtual-machine";
     if root.is_virtual() {
-        let why = "other machines on the host disturb; interleaved versions are disturbed alike";
+        let why = "other machines on the host add noise; interleaved versions are affected alike";
         Finding::never(CHECK, "yes", why)
     } else {
-        Finding::ok(CHECK, "no, as far as it shows")
+        Finding::ok(CHECK, "none found")
     }
 }

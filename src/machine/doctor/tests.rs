@@ -97,7 +97,7 @@ fn isolated_cpus_are_offered_and_their_interrupts_matter() {
     let finding = check("isolated-cpus", &files);
     assert!(matches!(&finding.severity, Severity::Rbench(how) if how.starts_with("--cpu 2 ")));
     let finding = check("interrupts", &files);
-    assert_eq!(finding.found, "1 of 2 may come to the CPUs set apart");
+    assert_eq!(finding.found, "1 of 2 may reach the isolated CPUs");
     assert!(finding.matters && is_user(&finding, "echo 0,1 | sudo tee"), "{finding:?}");
     assert_eq!(check("interrupts", &files[2..]).severity, Severity::Ok);
     let group = ("proc/self/cgroup", "0::/a");

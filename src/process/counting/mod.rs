@@ -157,7 +157,7 @@ impl Counting {
     /// All clock readings of the process: `STEP` for each reading, plus the instructions up to there.
     pub fn readings(&self) -> Result<Vec<i64>> {
         let bytes = fs::read(self.place.path().join("readings"));
-        let bytes = bytes.context(Exit::Internal, || "cannot read what was counted")?;
+        let bytes = bytes.context(Exit::Internal, || "cannot read the counts")?;
         Ok(bytes.as_chunks::<8>().0.iter().map(|word| i64::from_ne_bytes(*word)).collect())
     }
 
@@ -176,9 +176,8 @@ impl Counting {
     /// All instructions of the ended process, including those before the first and after the last reading.
     pub fn total(&self) -> Result<u64> {
         let log = fs::read_to_string(self.place.path().join("log"));
-        let log = log.context(Exit::Internal, || "cannot read what valgrind says")?;
-        total_of(&log)
-            .ok_or_else(|| Error::new(Exit::Benchmark, "valgrind did not say what it counted"))
+        let log = log.context(Exit::Internal, || "cannot read valgrind's output")?;
+        total_of(&log).ok_or_else(|| Error::new(Exit::Benchmark, "valgrind did not report a count"))
     }
 }
 

@@ -48,7 +48,7 @@ impl Report for BisectReport {
         };
         let measured = count(self.measured, "comparison");
         let summary = format!("{}; {measured} measured{stored}", self.line.counts());
-        let resume = "the budget ended the search: the same command goes on from here";
+        let resume = "the budget ended the search: the same command continues from here";
         let resume = self.stopped.then(|| resume.to_owned());
         document.add(Block::paragraph([summary].into_iter().chain(resume)));
         document
@@ -110,10 +110,10 @@ impl BisectReport {
         }
         below.extend(merged.as_ref().map(|merged| match merged {
             Merged::NotSearched(reason) => {
-                Item::from(format!("what it merged was not searched: {reason}"))
+                Item::from(format!("the commits that it merged were not searched: {reason}"))
             }
             Merged::Searched(line) => {
-                let head = format!("of what it merged, {}:", line.subject());
+                let head = format!("of the commits that it merged, {}:", line.subject());
                 Item::new(head, self.blocks(line))
             }
         }));
@@ -156,8 +156,8 @@ impl SearchedLine {
         let mut notes = Vec::new();
         if self.forks {
             notes.push(format!(
-                "the start of the range is not on this line, which forks off at {}: what the start alone has is not \
-                 searched",
+                "the start of the range is not on this line, which forks off at {}: commits that only the \
+                 start has are not searched",
                 self.base
             ));
         }
@@ -176,7 +176,7 @@ impl SearchedLine {
                 some => format!(" for {}", ids(some)),
             };
             let reason = first_line(&skipped.reason);
-            notes.push(format!("{} was passed over{whom}: {reason}", skipped.version));
+            notes.push(format!("{} was skipped{whom}: {reason}", skipped.version));
         }
         for FailedTarget { target, error } in &self.failed_targets {
             notes.push(format!("{target}: {error}"));

@@ -153,14 +153,14 @@ fn report_lists_all_outcomes_and_skips() {
     for part in [
         "the start of the range is not on this line",
         "only in 9999999, not searched: new",
-        "4444444 was passed over for parse/1: cannot compile",
+        "4444444 was skipped for parse/1: cannot compile",
         "left unexplained: +1.50 %",
         "d: cannot be compared in v1.0 (0000000): no\n",
         "from 1111111 to 3333333 it executes and reads nothing that differs",
         "6666666 2023-11-14 (merge) Parse faster",
-        "of what it merged, 9 commits from",
+        "of the commits that it merged, 9 commits from",
         "9 comparisons measured, 2 taken from the store",
-        "the same command goes on from here",
+        "the same command continues from here",
     ] {
         assert!(text.contains(part), "`{part}` is missing:\n{text}");
     }

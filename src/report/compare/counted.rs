@@ -59,7 +59,7 @@ impl ComparisonReport {
         } else {
             String::new()
         };
-        Some(format!("counted: {limits}, in 1 layout{more}; nothing of that depends on time"))
+        Some(format!("counted: {limits}, in 1 layout{more}; independent of timing noise"))
     }
 
     fn counted_stages(&self) -> impl Iterator<Item = &DecidedStage> {

@@ -54,10 +54,10 @@ impl ComparisonReport {
     /// The state of the machine that mattered to measurements, in one line.
     pub(super) fn machine_line(&self) -> Option<String> {
         let state = self.outcome.environment.as_ref()?;
-        Some(format!("machine: {state} (what to do: {} rbench doctor)", cargo()))
+        Some(format!("machine: {state} (for fixes: {} rbench doctor)", cargo()))
     }
 
-    /// The reasons for inconclusive verdicts: `chance can explain 3; …`.
+    /// The reasons for inconclusive verdicts: `3 are within noise; …`.
     pub(super) fn inconclusive_note(&self) -> Option<String> {
         let names = self.names();
         let (mut by_chance, mut others) = (Vec::new(), BTreeMap::<&str, Vec<&DecidedRow>>::new());
@@ -73,11 +73,11 @@ impl ComparisonReport {
         let whom = |row: &DecidedRow| short(&name(&names, row));
         let what = match &by_chance[..] {
             [] => None,
-            [(_, only)] => Some(whom(only)),
-            several => Some(several.len().to_string()),
+            [(_, only)] => Some(format!("{} is", whom(only))),
+            several => Some(format!("{} are", several.len())),
         };
         let power = power(&by_chance, whom);
-        let by_chance = what.map(|what| format!("chance can explain {what}{power}"));
+        let by_chance = what.map(|what| format!("{what} within noise{power}"));
         let others = others.into_iter().map(|(reason, rows)| {
             format!("{reason}: {}", list(rows.into_iter().map(|row| name(&names, row))))
         });
@@ -119,7 +119,7 @@ impl ComparisonReport {
         });
         let notes = [
             (sentence::DECIDED_BY_MEAN, decided),
-            ("the mean of all measurements changed otherwise", differs),
+            ("the mean of all measurements changed differently", differs),
         ];
         let notes = notes.into_iter().filter(|(_, rows)| !rows.is_empty());
         notes.map(|(what, rows)| format!("{what}: {rows}")).collect()

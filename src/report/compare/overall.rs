@@ -150,7 +150,7 @@ impl GeometricMean {
             if *metric == Metric::wall().name { String::new() } else { format!(" in {metric}") };
         let without = match left_out {
             0 => String::new(),
-            some => format!(", without {some} that had or has none"),
+            some => format!(", {some} with a zero value excluded"),
         };
         let [from, to] = [*low, *high].map(bare_percent);
         let interval = match (is_counted, from == to) {

@@ -68,8 +68,8 @@ impl Examination {
         }
         blocks.extend(Block::list(self.machine_warnings.iter().map(|warning| {
             format!(
-                "no warning: {}; but the control, a loop in registers that is steady, was interleaved with it and \
-                 shows the same, so this may well be the machine",
+                "no warning: {}; but the control, a steady loop in registers, ran interleaved with \
+                 it and shows the same, so the machine may be the cause",
                 warning.finding
             )
         })));
@@ -119,7 +119,7 @@ impl Conditions {
         });
         let others = alone(self.others).map(|share| {
             format!(
-                "other processes used {} of the CPU time meanwhile, and some of what is found may be theirs",
+                "other processes used {} of the CPU time meanwhile, and may have caused some of the findings",
                 size(share)
             )
         });

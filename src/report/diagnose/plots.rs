@@ -220,7 +220,7 @@ impl Examination {
         let axes = [Axis::linear("measurement after the others"), Axis::linear("% slower")];
         let line = Shape::new(Kind::Line, 0, by_index.collect());
         vec![
-            bars("how much slower after others", ["what ran before", "%"], changes),
+            bars("how much slower after others", ["previous benchmarks", "%"], changes),
             Panel::new("how long that lasts: medians over all pairs", axes, vec![line]),
         ]
     }

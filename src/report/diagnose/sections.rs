@@ -63,7 +63,7 @@ impl Examination {
                 answer(&found.states, |states| self.states(states)),
             ),
             (
-                "Does it leap within one execution?",
+                "Does its level shift within one execution?",
                 "Gil et al. 2011, section 5; Barrett et al. 2017",
                 answer(&found.level_shifts, |shifts| self.level_shifts(shifts)),
             ),
@@ -73,17 +73,17 @@ impl Examination {
                 answer(&found.multimodality, |found| self.multimodality(found)),
             ),
             (
-                "Does what ran before matter?",
+                "Do previous benchmarks matter?",
                 "Gil et al. 2011, section 6",
                 answer(&self.order_effect, order_effect),
             ),
             (
-                "Are neighbours in time alike?",
+                "Are consecutive measurements correlated?",
                 "Kalibera et al. 2005, section 4; Bartels 1982",
                 answer(&found.autocorrelation, autocorrelation),
             ),
             (
-                "Which estimator would serve?",
+                "Which estimator is best?",
                 "Haveraaen & Hundvebakke 2001, table 1; Chen & Revels 2016",
                 answer(&found.estimators, |found| estimators(found, &self.conditions)),
             ),
@@ -164,7 +164,7 @@ impl Examination {
             (of(Class::NoSteadyState), "have no steady state"),
         ]);
         let text = format!(
-            "of {}, {classes} (a leap is {} or more)",
+            "of {}, {classes} (a level shift is {} or more)",
             count(found.executions.len(), "execution"),
             size(found.threshold)
         );
@@ -204,7 +204,7 @@ impl Examination {
     fn multimodality(&self, found: &Multimodality) -> Vec<Item> {
         let all = found.executions.len();
         if all == 0 {
-            return vec!["every execution leaps: its states come one after the other".into()];
+            return vec!["every execution has level shifts: its states follow one another".into()];
         }
         let mut text =
             format!("{} of {} have several states", found.several, count(all, "execution"));
@@ -323,7 +323,7 @@ fn advice(advice: &Advice) -> Vec<Item> {
         )
         .into(),
         format!(
-            "a build is taken to cost as much as {} measurements, starting an execution as much as {}",
+            "a build is assumed to cost as much as {} measurements, starting an execution as much as {}",
             rounded(advice.build_cost),
             rounded(advice.execution_cost)
         )
@@ -343,8 +343,8 @@ fn trend(found: &Trend) -> Vec<Item> {
     vec![
         drawn(text, &[format!("{} time →", between(&found.profile, [0.0, 0.02]))]),
         format!(
-            "Page's L is {:.4e}, {z:+.1} standard deviations from {:.4e} ({}); Friedman's test {} (both take \
-             measurements for independent)",
+            "Page's L is {:.4e}, {z:+.1} standard deviations from {:.4e} ({}); Friedman's test {} (both \
+             assume independent measurements)",
             found.l,
             found.expected,
             p_value(found.p_page),
@@ -379,8 +379,8 @@ fn order_effect(found: &OrderEffects) -> Vec<Item> {
 fn autocorrelation(found: &Autocorrelation) -> Vec<Item> {
     vec![
         format!(
-            "correlation of neighbours {:+.3} ({:+.3} .. {:+.3}), von Neumann's ratio of ranks {:.3} where 2 is \
-             independent ({}, {})",
+            "correlation of consecutive measurements {:+.3} ({:+.3} .. {:+.3}), von Neumann's ratio of ranks \
+             {:.3} where 2 is independent ({}, {})",
             found.correlation.center,
             found.correlation.low,
             found.correlation.high,
@@ -390,7 +390,7 @@ fn autocorrelation(found: &Autocorrelation) -> Vec<Item> {
         )
         .into(),
         format!(
-            "the value of one execution is sure to {}; if measurements were independent, to {}",
+            "the value of one execution has a standard error of {}; if measurements were independent, {}",
             size(found.error),
             size(found.error_if_independent)
         )
@@ -429,7 +429,7 @@ fn best(found: &Estimators) -> Option<String> {
     let range = format!("({} .. {})", size(sd.low), size(sd.high));
     let mut text = format!("the {best} varies least: {} {range}", size(sd.center));
     if !alike.is_empty() {
-        text += &format!("; not told from it: {}", alike.join(", "));
+        text += &format!("; not distinguishable from it: {}", alike.join(", "));
     }
     Some(text)
 }

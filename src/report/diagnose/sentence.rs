@@ -70,8 +70,8 @@ fn finding(warning: &Warning, conditions: &Conditions, effects: Option<&OrderEff
                 (no_steady_state, "have no steady state"),
             ]);
             format!(
-                "it leaps while it runs: {leaping} of {executions} executions change by {} from one measurement \
-                 to the next, and stay there ({}); {kinds}",
+                "its level shifts while it runs: {leaping} of {executions} executions change by {} from one \
+                 measurement to the next, and stay there ({}); {kinds}",
                 size(distance),
                 at_most(p)
             )
@@ -85,8 +85,8 @@ fn finding(warning: &Warning, conditions: &Conditions, effects: Option<&OrderEff
         ),
         Warning::Autocorrelation { correlation, error, error_if_independent, executions, p } => {
             format!(
-                "measurements depend on the one before: their correlation is {correlation:.2}, so the value of an \
-             execution is sure to {} and not to {} ({}, {executions} executions)",
+                "measurements depend on the one before: their correlation is {correlation:.2}, so the value of \
+                 an execution has a standard error of {}, not {} ({}, {executions} executions)",
                 size(error),
                 size(error_if_independent),
                 p_value(p)
@@ -96,8 +96,8 @@ fn finding(warning: &Warning, conditions: &Conditions, effects: Option<&OrderEff
             let after = effects.map_or_else(|| "others".to_owned(), culprits);
             let slower = if change < 0.0 { "faster" } else { "slower" };
             format!(
-                "what ran before in its process changes its speed: after {after} it is {} {slower} than in a \
-                 fresh process ({}, {pairs} pairs)",
+                "benchmarks that ran before in its process change its speed: after {after} it is {} {slower} \
+                 than in a fresh process ({}, {pairs} pairs)",
                 size(change.abs()),
                 p_value(p)
             )
@@ -108,31 +108,34 @@ fn finding(warning: &Warning, conditions: &Conditions, effects: Option<&OrderEff
 fn advice(warning: &Warning, conditions: &Conditions) -> String {
     match *warning {
         Warning::Influence { level: Level::Executions, .. } => {
-            "take several executions of each build (-m), and believe no single one".to_owned()
+            "run each build several times (-m); a single run is not representative".to_owned()
         }
         Warning::Influence { level: Level::Builds, .. } => format!(
-            "take many builds (-l {} or more), and believe no comparison of one build with one other",
+            "use many builds (-l {} or more); a comparison of two single builds is not reliable",
             conditions.sample_sizes.builds
         ),
         Warning::WarmUp { measurements, .. } => {
             let flag = conditions.time_of(measurements).map_or("--warm-up".to_owned(), |time| {
                 format!("--warm-up {}ms", time.as_millis().max(1))
             });
-            format!("measure it with {flag}, or make what it fills before it is timed")
+            format!("measure it with {flag}, or prepare its data before it is timed")
         }
         Warning::SlowDown { .. } => {
-            "look for what grows from call to call; until then results depend on how long it is measured"
+            "look for state that grows from call to call; until it is fixed, \
+             results depend on the duration of the measurement"
                 .to_owned()
         }
         Warning::SeveralSteadyStates { .. } => {
-            "take more executions (-m) rather than more measurements; one execution tells little".to_owned()
+            "use more executions (-m) rather than more measurements; one execution is not \
+             representative"
+                .to_owned()
         }
         Warning::LevelShifts { warm_up, leaping, .. } if 2 * warm_up > leaping => {
-            "measure it with a longer --warm-up, behind the last leap".to_owned()
+            "measure it with a longer --warm-up, past the last level shift".to_owned()
         }
         Warning::LevelShifts { .. } => {
-            "look for what happens once in a while, such as memory that grows; give each call an input of its \
-             own, or make that part of every call"
+            "look for rare events, such as memory that grows; give each call its own input, \
+             or make the event part of every call"
                 .to_owned()
         }
         Warning::SimultaneousStates { .. } => {
@@ -140,14 +143,14 @@ fn advice(warning: &Warning, conditions: &Conditions) -> String {
                 .to_owned()
         }
         Warning::Autocorrelation { correlation, .. } if correlation < 0.0 => {
-            "slow and fast measurements take turns: make one call do both".to_owned()
+            "slow and fast measurements alternate: make one call do both".to_owned()
         }
         Warning::Autocorrelation { .. } => {
-            "more measurements of one execution tell less than it seems: take more executions (-m)".to_owned()
+            "more measurements of one execution add little precision: use more executions (-m)".to_owned()
         }
         Warning::OrderEffect { .. } => {
-            "execute it in a process of its own, as rbench does; with `cargo bench` alone, change what the \
-             others leave behind"
+            "execute it in a separate process, as rbench does; with `cargo bench` alone, change the \
+             state that the others leave behind"
                 .to_owned()
         }
     }

@@ -90,7 +90,7 @@ impl ExecutedFunctions {
         let mut alike: Vec<(Text, Vec<Text>)> = Vec::new();
         for (benchmark, impact) in self.benchmarks.iter().filter(|(_, impact)| !impact.is_nothing())
         {
-            let words = impact::words(impact, "may reach more, because");
+            let words = impact::words(impact, "may have more impact, because");
             let name = impact::name(&benchmark.name.id);
             match alike.iter_mut().find(|(other, _)| *other == words) {
                 Some((_, names)) => names.push(name),

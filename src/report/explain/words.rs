@@ -49,7 +49,7 @@ impl ExplainedBenchmark {
             );
         } else if unknown.abs() >= NOTHING.max(0.05 * all.abs()) {
             remarks.push(format!(
-                "for {} instructions no function with other machine code is the reason: other \
+                "{} instructions are not due to a function with other machine code: other \
                  input, or another environment",
                 signed(unknown)
             ));

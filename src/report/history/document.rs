@@ -195,12 +195,12 @@ impl HistoryReport {
             // A benchmark has one series for each metric.
             format!("{all} series of {}", count(subjects.len(), "benchmark"))
         };
-        text += &format!("judged {} of {of_all}", all - not);
+        text += &format!("decided {} of {of_all}", all - not);
         if not < all {
             text += &format!(" over up to {}", count(most, "version"));
         }
         for (index, (reason, count)) in reasons.iter().enumerate() {
-            text += if index == 0 { "; not judged: " } else { ", " };
+            text += if index == 0 { "; not decided: " } else { ", " };
             text += &format!("{count} {reason}");
         }
         text
@@ -468,7 +468,7 @@ impl SessionVariation {
         if self.degrees_of_freedom < FEW_DEGREES {
             let verb = if self.repeats == 1 { "was" } else { "were" };
             return format!(
-                "the variation between experiments is hardly known yet: only {repeats} {verb} \
+                "the variation between experiments is poorly known: only {repeats} {verb} \
                  measured again"
             );
         }

@@ -36,7 +36,7 @@ const LARGE: usize = 400;
 
 /// The classes of benchmarks by importance, each with its name.
 const STATES: [(&str, &str); 4] =
-    [("slower", "slower"), ("faster", "faster"), ("steady", "steady"), ("unjudged", "not judged")];
+    [("slower", "slower"), ("faster", "faster"), ("steady", "steady"), ("unjudged", "not decided")];
 
 /// The benchmarks over the stored versions.
 #[derive(Serialize, JsonSchema)]
@@ -123,7 +123,7 @@ impl Report for HistoryReport {
             Cow::Borrowed(&*self.benchmarks)
         } else {
             let all = self.command_line.suggest("history", &[], &[("format", Some("json"))]);
-            let lacking = "The data in this page have no values of versions. All values: ";
+            let lacking = "This page does not include the values of versions. All values: ";
             remarks.push(Block::Paragraph(vec![Text::from(lacking).command(all)]));
             self.benchmarks.iter().map(BenchmarkHistory::without_versions).collect()
         };
@@ -224,7 +224,7 @@ impl BenchmarkHistory {
 
     fn suspected(&self) -> String {
         match &self.series {
-            Series::Undecided { reason } => format!("Not judged: {reason}"),
+            Series::Undecided { reason } => format!("Not decided: {reason}"),
             Series::Decided { changes, .. } if changes.is_empty() => {
                 "No change is suspected".to_owned()
             }

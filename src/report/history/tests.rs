@@ -276,7 +276,7 @@ fn two_experiments_give_a_warning_about_their_variance() {
     let history = BenchmarkHistory { sessions: Some(sessions(1.0, 1)), ..history("a") };
     let report = HistoryReport { benchmarks: vec![history], ..report(false) };
     let text = style::plain(&report.text(140));
-    let line = "the variation between experiments is hardly known yet: only 1 version was measured \
+    let line = "the variation between experiments is poorly known: only 1 version was measured \
                 again\n";
     assert!(text.contains(line), "{text}");
 }
@@ -349,11 +349,11 @@ fn undecided_series_are_listed_once_for_each_reason() {
     report.benchmarks.push(BenchmarkHistory { series: few("other"), ..history("b") });
     assert_eq!(
         report.decided_text(),
-        "judged 1 of 4 benchmarks over up to 7 versions; not judged: 1 with 3 comparable versions of at \
+        "decided 1 of 4 benchmarks over up to 7 versions; not decided: 1 with 3 comparable versions of at \
          least 5, 2 other"
     );
     report.events.clear();
-    assert!(report.decided_text().starts_with("no change is suspected: judged 1 of 4"));
+    assert!(report.decided_text().starts_with("no change is suspected: decided 1 of 4"));
 }
 
 #[test]

@@ -33,9 +33,9 @@ const OF_MEANS: &str = "m0 = sqrt(b/w · T_B²/T_V²) executions of a build and 
                         execution, with a build's cost b and a start's cost w in measurements: (23) of Kalibera et al. \
                         2006, of means. Where m0 is 1 or less, n0 = sqrt((b + w) · T_E²/(T_V² + T_B²)).";
 
-const ONE_VERSION: &str = "one-version: how pairs of builds differ is not known of one version. This is a bound, as if \
-                           pairing gained nothing; comparisons in turns usually see much smaller changes, and after one, \
-                           of any two versions, the plan is by its pairs.";
+const ONE_VERSION: &str = "one-version: one version does not show how pairs of builds differ. This is a bound that \
+                           assumes no gain from pairing; interleaved comparisons usually detect much smaller \
+                           changes, and after a comparison of any two versions, the plan uses its pairs.";
 
 const COMPARED: &str = "compared: by the pairs of builds in the newest stored comparison of the benchmark, of this \
                         version if there is one.";

@@ -18,16 +18,15 @@ use crate::{
     verdict::fitness::{BUILDS, Finding, Fitness, Floor, MISLEADING},
 };
 
-const FLOORS: &str = "standard deviation of the difference of a pair of builds (sd), and the smallest change that so many \
-                      builds flag in four of five cases";
+const FLOORS: &str = "standard deviation of the difference of a pair of builds (sd), and the smallest change that \
+                      this number of builds flags with 80 % power";
 
 /// The index of the number of builds in [`BUILDS`] that is shown for every mode.
 const MIDDLE: usize = 1;
 
 impl SelftestReport {
     pub(super) fn write_document(&self) -> Document {
-        let mut document =
-            Document::new("selftest").titled("Self-test: is this machine fit to judge?");
+        let mut document = Document::new("selftest").titled("Self-test: is this machine reliable?");
         let modes = self.modes.iter();
         let sizes = modes.map(|result| {
             format!("{}: {}", name_of(result.mode), sample_sizes(result.sample_sizes))
@@ -65,13 +64,13 @@ impl SelftestReport {
     /// The subject of the comparisons.
     fn subject(&self) -> String {
         format!(
-            "{} of {}, {} in two versions that differ only in a function that nothing calls: whatever is called \
-             changed is a false alarm",
+            "{} of {}, {} in two versions that differ only in an unused function: every \
+             reported change is a false alarm",
             count(self.benchmarks.len(), "benchmark"),
             self.version,
             match self.repetitions {
                 1 => "compared once".to_owned(),
-                times => format!("compared {times} times, each time with other layouts,"),
+                times => format!("compared {times} times, each time with different layouts,"),
             }
         )
     }
@@ -87,7 +86,7 @@ impl SelftestReport {
 
     fn sentence(&self, fitness: &Fitness, finding: Finding) -> String {
         match finding {
-            Finding::Nothing => "No benchmark could be judged.".to_owned(),
+            Finding::Nothing => "No benchmark could be decided.".to_owned(),
             Finding::TooManyFlagged => format!(
                 "A test at {} on the first builds flagged {} rows that did not change: \
                  chance alone would flag as many with probability {}.",
@@ -96,15 +95,15 @@ impl SelftestReport {
                 probability(fitness.flagged.at_least(fitness.target_error_rate)),
             ),
             Finding::TooManyReported => format!(
-                "Of {} comparisons, {} reported a regression and {} an improvement, although nothing changed; at \
-                 most {} of each are promised.",
+                "Of {} comparisons, {} reported a regression and {} an improvement, although nothing \
+                 changed; the limit is {} of each.",
                 fitness.repetitions,
                 fitness.with_regressions,
                 fitness.with_improvements,
                 exact(MISLEADING),
             ),
             Finding::SmallP => {
-                "There are more small p values than there are where nothing changes.".to_owned()
+                "There are more small p values than unchanged code would give.".to_owned()
             }
             Finding::Noisy => format!(
                 "It is noisy: only {} rows were shown to be unchanged at {}. {}",
@@ -113,12 +112,12 @@ impl SelftestReport {
                 sharp_words(fitness),
             ),
             Finding::Order => format!(
-                "What is executed second takes {} longer. Which version that is, is drawn, so verdicts stay right.",
+                "The second run is {} slower. Run order is randomized, so verdicts are unaffected.",
                 percent(fitness.order.map_or(0.0, |order| order.mean.exp_m1()))
             ),
             Finding::Autocorrelation => {
-                "Executions that follow each other are alike: disturbances last longer than one. \
-                                Their order is drawn, so verdicts stay right."
+                "Consecutive executions are correlated: disturbances last longer \
+                                than one. Run order is randomized, so verdicts are unaffected."
                     .to_owned()
             }
         }
@@ -133,9 +132,9 @@ impl SelftestReport {
             return Vec::new();
         }
         let seen = if self.warnings.is_empty() {
-            "Nothing was seen on this machine that explains it."
+            "No cause was found on this machine."
         } else {
-            "The warnings above say what was seen on this machine."
+            "The warnings above list possible causes on this machine."
         };
         let mut advice = vec![format!(
             "{seen} End other programs, or measure where nothing else runs; then run the self-test again."
@@ -148,8 +147,7 @@ impl SelftestReport {
         }
         if is_unfit {
             advice.push(
-                "Until it is fit, do not act on what a comparison on this machine reports."
-                    .to_owned(),
+                "Until it is reliable, do not act on comparisons on this machine.".to_owned(),
             );
         }
         advice
@@ -177,13 +175,13 @@ impl SelftestReport {
         }
         let usual = format!("p values: \u{221a}N\u{b7}D (usual: below {})", Uniformity::USUAL);
         add(&usual, &|all| all.uniformity.map_or_else(unknown, p_values));
-        add("what is executed second takes longer by", &|all| {
+        add("the second run is slower by", &|all| {
             let order = all.order;
             order.map_or_else(unknown, |one| {
                 format!("{} (t {:.1})", percent(one.mean.exp_m1()), one.t)
             })
         });
-        add("correlation of neighbours in time", &|all| {
+        add("correlation of consecutive executions", &|all| {
             let serial = all.autocorrelation;
             serial.map_or_else(unknown, |one| {
                 format!("{:+.2} (chance: \u{b1}{:.2})", one.correlation, one.by_chance)
@@ -232,15 +230,15 @@ impl SelftestReport {
             let names = Names::new(self.benchmarks.iter().chain(&self.left_out));
             let left_out: Vec<String> = self.left_out.iter().map(|one| names.name(one)).collect();
             limits.push(format!(
-                "left out, since the compiler makes other code of something that they execute: {}",
+                "left out, because the compiler generates different code for something that they execute: {}",
                 left_out.join(", ")
             ));
         }
         if !self.same_programs.is_empty() {
             let targets: Vec<String> = self.same_programs.iter().map(ToString::to_string).collect();
             limits.push(format!(
-                "the same programs in both versions, since the linker removes the function, so nothing is learned about \
-                 layouts: {}",
+                "identical programs in both versions, because the linker removes the function, so \
+                 layouts are not tested: {}",
                 targets.join(", ")
             ));
         }
@@ -258,16 +256,16 @@ fn table(heads: impl IntoIterator<Item = String>) -> Table {
 
 fn fit_words(fitness: &Fitness) -> String {
     match (fitness.fit, has_few_rows(fitness)) {
-        (false, _) => "not fit to judge".to_owned(),
-        (true, true) => format!("fit to judge, as far as {} rows tell", fitness.rows),
-        (true, false) => "fit to judge".to_owned(),
+        (false, _) => "not reliable".to_owned(),
+        (true, true) => format!("reliable, based on only {} rows", fitness.rows),
+        (true, false) => "reliable".to_owned(),
     }
 }
 
 /// The sentence that the error rates were kept, within the precision of the test.
 fn kept(fitness: &Fitness) -> String {
     let few = if has_few_rows(fitness) {
-        " So few rows cannot exclude that it is twice what is promised: --repeat measures more."
+        " There are too few rows to exclude twice the limit: --repeat measures more."
     } else {
         ""
     };
@@ -291,7 +289,7 @@ fn has_few_rows(fitness: &Fitness) -> bool {
 fn sharp_words(fitness: &Fitness) -> String {
     let [few, some, many] = BUILDS;
     format!(
-        "A change as large as min-effect would be flagged, in four of five cases, in {} of {} with {few} builds \
+        "A change as large as min-effect would be flagged, with 80 % power, in {} of {} with {few} builds \
          (-l {few}), in {} with {some} and in {} with {many}.",
         fitness.sharp_with(few),
         count(fitness.floors.len(), "benchmark"),

@@ -108,7 +108,7 @@ fn noisy_machine_gets_advice() {
     let report = report(&["parse"], &USUAL, VerdictKind::Inconclusive);
     let text = text(&report);
     for part in [
-        "interleaved: fit to judge, as far as 8 rows tell.",
+        "interleaved: reliable, based on only 8 rows.",
         "It is noisy: only 0 of 8 rows were shown to be unchanged at 1 %",
     ] {
         assert!(text.replace("\n  ", " ").contains(part), "{text}");

@@ -50,7 +50,7 @@ impl ShowReport {
     fn experiments_table(&self) -> Table {
         let mut table = Table::new([
             Column::right("experiment"),
-            Column::left("begun"),
+            Column::left("started"),
             Column::left("state"),
             Column::left("builds × executions × measurements").dropped(1),
             Column::left("together with").shortened(),
@@ -157,8 +157,8 @@ impl ShowReport {
         let mut found = self.benchmarks.iter();
         let (shown, hint) = found.find_map(|shown| Some((shown, shown.hints.first()?)))?;
         let what = match hint {
-            Hint::Trend { effect } if *effect > 0.0 => "begins slower than it goes on",
-            Hint::Trend { .. } => "begins faster than it goes on",
+            Hint::Trend { effect } if *effect > 0.0 => "starts slower than it continues",
+            Hint::Trend { .. } => "starts faster than it continues",
             Hint::TwoGroups { .. } => "has builds that fall into two groups",
         };
         let (Hint::Trend { effect: size } | Hint::TwoGroups { distance: size }) = hint;

@@ -49,7 +49,7 @@ pub struct Fitness {
     #[serde(rename = "rows_interleaved")]
     pub interleaved: usize,
     /// The number of rows that failed or skipped themselves.
-    #[serde(rename = "rows_not_judged")]
+    #[serde(rename = "rows_undecided")]
     pub unjudged: usize,
     /// The rate at which the first stage may flag unchanged benchmarks.
     #[schemars(range(min = 0, max = 1))]
@@ -274,7 +274,7 @@ pub enum Finding {
     #[serde(rename = "serial_correlation")]
     Autocorrelation,
     /// No benchmark has a verdict: not fit.
-    #[serde(rename = "nothing_judged")]
+    #[serde(rename = "nothing_decided")]
     Nothing,
 }
 

@@ -56,7 +56,7 @@ fn comparison_of_another_commit_is_rejected() {
     let job = Job::new(&nowhere, "refuses", &followed(&head));
     job.api.add_pull(12, &head);
     let outcome = comment(&job, &document).fails_with(2);
-    outcome.assert_stderr_has(&["the comparison is about another commit"]);
+    outcome.assert_stderr_has(&["the comparison is of another commit"]);
     assert!(job.api.asked().is_empty());
 }
 
@@ -88,7 +88,10 @@ fn text_from_a_fork_is_escaped() {
     for text in ["<b>x", "x\n::error::x", "##[error]x"] {
         document["benchmarks"][0]["verdict"] = json!(text);
         let outcome = comment(&job, &document).fails_with(2);
-        outcome.assert_stderr_has(&["this is no comparison of rbench", "it has another form"]);
+        outcome.assert_stderr_has(&[
+            "this is not a comparison by rbench",
+            "it has a different structure",
+        ]);
         assert!(!outcome.told().contains(text), "{}", outcome.told());
         assert!(outcome.stdout().starts_with("::stop-commands::"), "{}", outcome.told());
     }
@@ -131,5 +134,5 @@ fn comment_is_stale_during_a_fork_run_and_reports_its_failure() {
     );
     ci(&["--from", "nothing.json"]);
     assert!(body().contains("### Benchmarks: not compared"), "{}", body());
-    assert!(body().contains("it left no nothing.json"), "{}", body());
+    assert!(body().contains("it did not write nothing.json"), "{}", body());
 }

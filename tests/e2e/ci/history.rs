@@ -86,7 +86,7 @@ fn event_without_an_earlier_commit_needs_a_flag() {
     branches(&project);
     let job = Job::new(&project, "schedule", &json!({ "schedule": "0 0 * * *" }));
     let outcome = job.ci(&QUICK).fails_with(2);
-    outcome.assert_stderr_has(&["it is not known what to compare with", "--base REV"]);
+    outcome.assert_stderr_has(&["the version to compare with is unknown", "--base REV"]);
     let words = [&QUICK[..], &["--base", "main", "--head", "topic", "--dry-run"]].concat();
     job.ci(&words).ok().assert_stderr_has(&["comparing topic with main"]);
 }

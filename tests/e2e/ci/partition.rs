@@ -56,5 +56,5 @@ fn parts_cover_all_benchmarks_and_merge_into_one_report() {
     let wrong = nowhere.root().join("wrong.json").to_str().unwrap().to_owned();
     fs::write(&wrong, hostile.to_string()).unwrap();
     let outcome = job(&[wrong]).assert_exit(2);
-    outcome.assert_stderr_has(&["its part is none of up to 1000"]);
+    outcome.assert_stderr_has(&["its part is not one of at most 1000"]);
 }

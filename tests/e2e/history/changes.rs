@@ -51,7 +51,7 @@ fn planted_change_is_named_with_its_possible_commits() {
         &format!("suspected since {range}"),
         "+6.",
         "▁▁▁▁▁▁▁|████",
-        "judged 2 of 2 benchmarks over up to 11 versions",
+        "decided 2 of 2 benchmarks over up to 11 versions",
         &format!(
             "confirm the newest: cargo rbench compare {} {}",
             &commits[6][..7],
@@ -155,7 +155,7 @@ fn unchanged_benchmark_has_no_event() {
     let (project, _) = measured();
     let text = project.rbench(&["history", "other"]).ok();
     text.assert_stdout_has(&[
-        "no change is suspected: judged 1 of 1 benchmark over up to 11 versions",
+        "no change is suspected: decided 1 of 1 benchmark over up to 11 versions",
     ]);
     let report = project.rbench(&["history", "other", "--format", "json"]).ok().json("history");
     assert_eq!(report["events"], Value::Array(Vec::new()));
@@ -166,7 +166,9 @@ fn unchanged_benchmark_has_no_event() {
 fn too_few_comparable_versions_get_no_verdict() {
     let (project, _) = measured();
     let text = project.rbench(&["history", "--last", "4"]).ok();
-    text.assert_stdout_has(&["judged 0 of 2 benchmarks; not judged: 2 with 4 comparable versions"]);
+    text.assert_stdout_has(&[
+        "decided 0 of 2 benchmarks; not decided: 2 with 4 comparable versions",
+    ]);
 }
 
 /// Six versions in one experiment, as a first user would measure.

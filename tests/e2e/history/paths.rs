@@ -81,7 +81,7 @@ fn changes_are_limited_to_commits_that_touch_the_path() {
 fn absence_of_changes_at_a_path_is_reported() {
     let (project, commits) = measured();
     let quiet = project.rbench(&["history", "other", "--path", "src/parser"]).ok();
-    quiet.assert_stdout_has(&["no change is suspected where src/parser changed: judged 1 of 1"]);
+    quiet.assert_stdout_has(&["no change is suspected where src/parser changed: decided 1 of 1"]);
 
     let untouched = project.rbench(&["history", "--path", "src/lib.rs"]).fails_with(2);
     untouched.assert_stderr_has(&[

@@ -63,7 +63,7 @@ fn examination() -> Examination {
         warnings: findings.warnings.iter().map(word).collect(),
         machine_warnings: Vec::new(),
         has_control: false,
-        notes: vec!["what is stored was measured for a <comparison>".to_owned()],
+        notes: vec!["the stored results come from a <comparison>".to_owned()],
         conditions,
         findings,
         order_effect: Err("it comes first".to_owned()),

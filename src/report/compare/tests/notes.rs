@@ -62,7 +62,7 @@ fn deciding_estimate_is_named_in_every_format() {
     let report = shown(Outcome { rows, ..nothing() });
     let notes = [
         "decided by the mean of all measurements, since the fastest do not show it: decided\n",
-        "the mean of all measurements changed otherwise: differs (+26.00 % ",
+        "the mean of all measurements changed differently: differs (+26.00 % ",
     ];
     for text in [style::plain(&report.text(120)), report.markdown()] {
         for note in notes {
@@ -137,7 +137,7 @@ fn power_note_needs_the_power_of_every_benchmark() {
     *detectable = None;
     let note = |rows: Vec<DecidedRow>| shown(Outcome { rows, ..nothing() }).inconclusive_note();
     assert!(note(vec![open("a")]).unwrap().contains("would be reported with 80 % power"));
-    assert_eq!(note(vec![open("a"), unknown]).unwrap(), "chance can explain 2");
+    assert_eq!(note(vec![open("a"), unknown]).unwrap(), "2 are within noise");
 }
 
 #[test]
