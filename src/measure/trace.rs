@@ -96,37 +96,34 @@ impl Runner<'_> {
             }
         }
         let conditions = self.conditions;
-        let mut disturbed = Vec::new();
-        let is_alone = open.len() == 1;
-        at_once(
-            &open,
-            conditions.interrupt,
-            || Tracer::new(of, conditions),
-            |tracer, (_, subject)| tracer.trace(subject),
-            &mut |at, trace: Trace| {
-                let (index, subject) = &open[at];
-                if trace.is_none() && !is_alone {
-                    disturbed.push(at);
-                    return Ok(());
-                }
-                of.keep(subject, &trace)?;
-                traces[*index] = trace;
-                traced();
-                Ok(())
-            },
-        )?;
-        // Perhaps only because others ran beside it: two may need the same port or file.
-        let mut tracer = None;
-        for at in disturbed {
-            let (index, subject) = &open[at];
-            let tracer = match &mut tracer {
-                Some(tracer) => tracer,
-                None => tracer.insert(Tracer::new(of, conditions)?),
-            };
-            let trace = tracer.trace(subject)?;
+        let mut record = |(index, subject): &(usize, Subject<'_>), trace: Trace| -> Result<()> {
             of.keep(subject, &trace)?;
             traces[*index] = trace;
             traced();
+            Ok(())
+        };
+        // The first one shows whether benchmarks of this target ask for more time than requested.
+        let Some((first, others)) = open.split_first() else { return Ok(traces) };
+        let mut tracer = Tracer::new(of, conditions, false)?;
+        record(first, tracer.trace(&first.1)?)?;
+        let mut disturbed = Vec::new();
+        let asks_for_more = tracer.asks_for_more;
+        at_once(
+            others,
+            conditions.interrupt,
+            || Tracer::new(of, conditions, asks_for_more),
+            |tracer, (_, subject)| tracer.trace(subject),
+            &mut |at, trace: Trace| {
+                if trace.is_none() {
+                    disturbed.push(&others[at]);
+                    return Ok(());
+                }
+                record(&others[at], trace)
+            },
+        )?;
+        // Perhaps only because others ran beside it: two may need the same port or file.
+        for one in disturbed {
+            record(one, tracer.trace(&one.1)?)?;
         }
         Ok(traces)
     }
@@ -165,10 +162,10 @@ struct Tracer<'t> {
 }
 
 impl<'t> Tracer<'t> {
-    fn new(of: &'t Traceable<'t>, conditions: Conditions<'t>) -> Result<Self> {
+    fn new(of: &'t Traceable<'t>, conditions: Conditions<'t>, asks_for_more: bool) -> Result<Self> {
         let place = Scratch::new()?;
         let program = this_executable()?;
-        let tracer = Self { of, conditions, program, place, asks_for_more: false };
+        let tracer = Self { of, conditions, program, place, asks_for_more };
         let what = || "cannot write the tracing plan";
         let plan = of.plan(tracer.report_path());
         let plan = serde_json::to_vec(&plan).context(Exit::Internal, what)?;
