@@ -26,7 +26,7 @@ fn init_writes_a_neutral_configuration_and_a_workflow() {
 
     project.write("bench.toml", "# mine\n");
     let again = project.rbench(&["init"]).ok();
-    again.assert_stdout_has(&["bench.toml is there already"]);
+    again.assert_stdout_has(&["bench.toml already exists"]);
     assert_eq!(project.read("bench.toml"), "# mine\n");
     project.rbench(&["init", "--force"]).ok();
     assert!(project.read("bench.toml").contains("[verdict]"));
