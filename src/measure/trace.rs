@@ -96,6 +96,17 @@ impl Runner<'_> {
             }
         }
         let conditions = self.conditions;
+        let mut tracer = match Tracer::new(of, conditions, false) {
+            Ok(tracer) => tracer,
+            // Measuring may need the same, and its error then has the hint.
+            Err(error) => {
+                for (index, _) in open {
+                    traces[index] = Trace::none(error.what().to_owned());
+                    traced();
+                }
+                return Ok(traces);
+            }
+        };
         let mut record = |(index, subject): &(usize, Subject<'_>), trace: Trace| -> Result<()> {
             of.keep(subject, &trace)?;
             traces[*index] = trace;
@@ -104,15 +115,17 @@ impl Runner<'_> {
         };
         // The first one shows whether benchmarks of this target ask for more time than requested.
         let Some((first, others)) = open.split_first() else { return Ok(traces) };
-        let mut tracer = Tracer::new(of, conditions, false)?;
         record(first, tracer.trace(&first.1)?)?;
         let mut disturbed = Vec::new();
         let asks_for_more = tracer.asks_for_more;
         at_once(
             others,
             conditions.interrupt,
-            || Tracer::new(of, conditions, asks_for_more),
-            |tracer, (_, subject)| tracer.trace(subject),
+            || Ok(Tracer::new(of, conditions, asks_for_more)),
+            |tracer, (_, subject)| match tracer {
+                Ok(tracer) => tracer.trace(subject),
+                Err(error) => Ok(Trace::none(error.what().to_owned())),
+            },
             &mut |at, trace: Trace| {
                 if trace.is_none() {
                     disturbed.push(&others[at]);
