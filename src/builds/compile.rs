@@ -377,19 +377,36 @@ fn seed_dependencies(reused: &Path, home: &Path, packages: &BTreeSet<&str>) -> R
 }
 
 /// Removes what cargo made of these packages for any platform and profile: `cargo clean` ignores the platform that
-/// `[build] target` configures. Returns false if the target dir has another layout than the known one, in which each
-/// package has directories `.fingerprint/NAME-HASH`, and files with the same hash.
+/// `[build] target` configures. Files without a hash in their names are removed too, since nothing shows which package
+/// they are of, and so is whatever benchmarks have written there, as to `tmp`. Returns false if the target dir has
+/// another layout than the known one, in which each package has directories `.fingerprint/NAME-HASH`, and files with
+/// the same hash.
 fn forget_packages(target: &Path, packages: &BTreeSet<&str>) -> io::Result<bool> {
-    let mut is_known = false;
-    let platforms = directories(target)?;
-    let below: Vec<PathBuf> =
-        platforms.iter().map(|one| directories(one)).collect::<io::Result<Vec<_>>>()?.concat();
-    for profile in platforms.into_iter().chain(below) {
-        let fingerprints = profile.join(".fingerprint");
-        if !fingerprints.is_dir() {
+    let is_profile = |directory: &PathBuf| directory.join(".fingerprint").is_dir();
+    let mut profiles = Vec::new();
+    for directory in directories(target)? {
+        if is_profile(&directory) {
+            profiles.push(directory);
             continue;
         }
-        is_known = true;
+        let (of_platform, others): (Vec<_>, Vec<_>) =
+            directories(&directory)?.into_iter().partition(is_profile);
+        if of_platform.is_empty() {
+            fs::remove_dir_all(&directory)?;
+        } else {
+            others.iter().try_for_each(fs::remove_dir_all)?;
+            profiles.extend(of_platform);
+        }
+    }
+    for profile in &profiles {
+        const KEPT: [&str; 4] = [".fingerprint", "build", "deps", "examples"];
+        for entry in fs::read_dir(profile)? {
+            let entry = entry?;
+            if !KEPT.iter().any(|kept| entry.file_name() == *kept) {
+                remove(&entry)?;
+            }
+        }
+        let fingerprints = profile.join(".fingerprint");
         let mut hashes = BTreeSet::new();
         for fingerprint in directories(&fingerprints)? {
             let name = fingerprint.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -405,18 +422,24 @@ fn forget_packages(target: &Path, packages: &BTreeSet<&str>) -> io::Result<bool>
                 let entry = entry?;
                 let name = entry.file_name().to_string_lossy().into_owned();
                 let (_, end) = name.rsplit_once('-').unwrap_or_default();
-                if !hashes.contains(end.split('.').next().unwrap_or_default()) {
-                    continue;
-                }
-                if entry.file_type()?.is_dir() {
-                    fs::remove_dir_all(entry.path())?;
-                } else {
-                    fs::remove_file(entry.path())?;
+                let hash = end.split('.').next().unwrap_or_default();
+                let is_hash = hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+                if !is_hash || hashes.contains(hash) {
+                    remove(&entry)?;
                 }
             }
         }
     }
-    Ok(is_known)
+    Ok(!profiles.is_empty())
+}
+
+/// Removes a file, or a directory with everything in it.
+fn remove(entry: &fs::DirEntry) -> io::Result<()> {
+    if entry.file_type()?.is_dir() {
+        fs::remove_dir_all(entry.path())
+    } else {
+        fs::remove_file(entry.path())
+    }
 }
 
 /// The directories in a directory.
@@ -551,10 +574,16 @@ mod tests {
             "deps/libserde-0123456789abcded.rlib",
             "build/own-0123456789abcdee/out/generated.rs",
             "build/serde-0123456789abcded/out/generated.rs",
+            "deps/libplugin.so",
+            "libplugin.so",
         ];
+        files::create_directory(&target.path().join("tmp")).unwrap();
+        fs::write(target.path().join("tmp/index"), "of another version").unwrap();
         for profile in ["release", "x86_64-unknown-linux-gnu/release"] {
             for file in files {
-                files::write_whole(&target.path().join(profile).join(file), b"").unwrap();
+                let path = target.path().join(profile).join(file);
+                files::create_directory(path.parent().unwrap()).unwrap();
+                fs::write(path, "").unwrap();
             }
         }
         let packages = BTreeSet::from(["own", "own-lib"]);

@@ -6,7 +6,7 @@ use crate::{
     model::{Unit, Version},
     report::{
         SCHEMA_VERSION,
-        compare::{Comparison, Row},
+        compare::{Comparison, GeometricMean, Row},
         names::{Names, with_metric},
     },
     verdict::{Counts, ExitPolicy, VerdictKind},
@@ -91,6 +91,13 @@ impl Comparison {
         let criteria = [self.criteria.min_effect, self.criteria.confidence];
         let numbers = self.benchmarks.iter().flat_map(of_row).chain(criteria);
         // An infinite number is null in JSON.
+        let is_mean = |mean: &GeometricMean| {
+            let changes = [mean.change, mean.low, mean.high];
+            mean.benchmarks > 0 && changes.into_iter().all(|change| change > -1.0)
+        };
+        if !self.geometric_means.iter().all(is_mean) {
+            return Err("a geometric mean is impossible".to_owned());
+        }
         if numbers.chain(means).any(|number| number.is_finite() && number.abs() > FURTHEST) {
             return Err("a number is too large".to_owned());
         }

@@ -126,7 +126,13 @@ pub fn uncountable_allocator(bytes: &[u8]) -> Result<Option<UncountableAllocator
         kept.iter().filter(is_meant).map(|function| function.address).collect()
     };
     let [allocating, others @ ..] = RUST.map(|names| addresses(&names));
-    if !addresses(&[DEFAULT]).is_empty() && addresses(&RUST[0][1..]).is_empty() {
+    let custom = kept.iter().find_map(|function| {
+        let (name, _) = function.name.as_str().strip_prefix('<')?.split_once(TRAIT)?;
+        (name != "std::alloc::System").then(|| name.to_owned())
+    });
+    // The default allocator can also be dead code that the link kept.
+    if custom.is_none() && !addresses(&[DEFAULT]).is_empty() && addresses(&RUST[0][1..]).is_empty()
+    {
         return Ok(None);
     }
     if allocating.is_empty() {
@@ -140,10 +146,6 @@ pub fn uncountable_allocator(bytes: &[u8]) -> Result<Option<UncountableAllocator
     if is_known && functions.all(|function| program.forwards(function)) {
         return Ok(None);
     }
-    let custom = kept.iter().find_map(|function| {
-        let (name, _) = function.name.as_str().strip_prefix('<')?.split_once(TRAIT)?;
-        (name != "std::alloc::System").then(|| name.to_owned())
-    });
     Ok(Some(UncountableAllocator::Custom(custom)))
 }
 

@@ -7,7 +7,7 @@ use super::{Conditions, Executable, Harness};
 use crate::{
     error::Result,
     model::{Execution, ExecutionRequest, HarnessKind, Metric, Name, Outcome, Series},
-    process::counting::allocations::{Counted, Counting, counted_in},
+    process::counting::allocations::{Counted, Counting, STEP, counted_in},
 };
 
 /// The request for an execution that counts allocations: a few iterations, as all are the same except those in which
@@ -44,8 +44,14 @@ pub fn count_allocations(
             HarnessKind::Command => Some(vec![whole(&counting, counted)?]),
             _ => counts(&execution),
         };
-        let reason = if !counting.tally()?.joined {
+        let tally = counting.tally()?;
+        let reason = if !tally.joined {
             NOT_LOADED
+        } else if tally.bytes >= STEP
+            && counted == Counted::Bytes
+            && harness.kind() != HarnessKind::Command
+        {
+            TOO_MANY
         } else if let Some(counts) = counts {
             let series = vec![series(metric, &counts)];
             return Ok(Ok(Execution { series, ..execution }));
@@ -64,6 +70,9 @@ pub fn count_allocations(
     }
     Ok(Outcome::Measured(execution))
 }
+
+/// The reason if a clock reading cannot show all that was counted.
+const TOO_MANY: &str = "it requests more than a terabyte";
 
 /// The reason if nothing was counted.
 const NOT_LOADED: &str = "its process did not load the library that counts them";

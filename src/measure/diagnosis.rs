@@ -2,7 +2,7 @@
 //! measurement, measurements of more and more iterations, and a benchmark after others in one
 //! process.
 
-use std::{path::PathBuf, time::Duration};
+use std::time::Duration;
 
 use super::{
     Builds, ExperimentSettings, ListedTarget, ListedVersion, Runner, StartedExperiment,
@@ -68,27 +68,22 @@ pub struct ControlRun<'b> {
 }
 
 impl<'b> ControlRun<'b> {
-    /// The control for this experiment; `None` if an update has replaced rbench meanwhile.
-    pub fn installed(experiment: &'b StartedExperiment, measurement: Duration) -> Option<Self> {
-        let path = control_program()?;
+    /// The control for this experiment, which rbench itself executes.
+    pub fn new(experiment: &'b StartedExperiment, measurement: Duration) -> Result<Self> {
+        let path = this_executable()?;
         let executable = Executable {
             package: "rbench".to_owned(),
             target: "control".to_owned(),
-            directory: path.parent()?.to_owned(),
+            directory: path.parent().unwrap_or(&path).to_owned(),
             path,
             ..Executable::default()
         };
-        Some(Self { experiment, measurement, executable })
+        Ok(Self { experiment, measurement, executable })
     }
 
     fn execute(&self, request: &ExecutionRequest, conditions: &Conditions<'_>) -> Result<Outcome> {
         Native.execute(&self.executable, &Name::plain("control"), request, conditions)
     }
-}
-
-/// The path of the control, which is rbench itself; `None` if an update has replaced it meanwhile.
-pub fn control_program() -> Option<PathBuf> {
-    this_executable().ok()
 }
 
 fn iterations_of(execution: Option<&Execution>) -> Option<u64> {
@@ -165,7 +160,7 @@ impl Runner<'_> {
     pub fn measure_beside(
         &self,
         experiment: &StartedExperiment,
-        control: Option<&ControlRun<'_>>,
+        control: &ControlRun<'_>,
         DiagnosedBenchmark { versions, builds, benchmark }: DiagnosedBenchmark<'_>,
     ) -> Result<()> {
         let wanted = std::slice::from_ref(benchmark);
@@ -189,9 +184,8 @@ impl Runner<'_> {
                     break;
                 }
             }
-            let Some(control) = control.filter(|_| index % 2 == 0) else { continue };
             let slot = measuring.slot(step, 0);
-            if control.experiment.done.contains(&(benchmark.clone(), slot)) {
+            if index % 2 == 1 || control.experiment.done.contains(&(benchmark.clone(), slot)) {
                 continue;
             }
             self.stop_if_asked()?;
@@ -347,7 +341,7 @@ impl Runner<'_> {
         self.conditions.deadline.map_or(all, |asked| asked.max(all))
     }
 
-    fn stop_if_asked(&self) -> Result<()> {
+    pub(super) fn stop_if_asked(&self) -> Result<()> {
         if self.conditions.interrupt.is_set() {
             return Err(Error::new(Exit::Interrupted, "stopped between two executions"));
         }

@@ -2,7 +2,6 @@
 //! are measured interleaved, stage by stage. Every execution is stored before the next one starts,
 //! so that an interrupted run can be resumed.
 
-mod at_once;
 mod builds;
 mod counting;
 mod diagnosis;
@@ -26,7 +25,7 @@ mod version;
 
 pub use builds::Builds;
 pub use counting::{COUNTED_LAYOUTS, Counter, count_allocations};
-pub use diagnosis::{ControlRun, DiagnosedBenchmark, OrderEffectPair, Probe, control_program};
+pub use diagnosis::{ControlRun, DiagnosedBenchmark, OrderEffectPair, Probe};
 pub use impact::Impacts;
 pub use listing::{ListedTarget, Listing};
 pub use plan::Outline;

@@ -10,7 +10,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{ListedVersion, Runner, at_once::at_once, version::VersionFiles};
+use super::{ListedVersion, Runner, version::VersionFiles};
 use crate::{
     builds::{ListedExecutable, files, this_executable},
     elf::{Digest, LinkedFunction, Name, instance_of},
@@ -95,8 +95,9 @@ impl Runner<'_> {
                 open.push((index, subject));
             }
         }
-        let conditions = self.conditions;
-        let mut tracer = match Tracer::new(of, conditions, false) {
+        // One after the other: beside another one, a benchmark may find a port or a file in use and
+        // take another path than alone.
+        let mut tracer = match Tracer::new(of, self.conditions) {
             Ok(tracer) => tracer,
             // Measuring may need the same, and its error then has the hint.
             Err(error) => {
@@ -107,36 +108,12 @@ impl Runner<'_> {
                 return Ok(traces);
             }
         };
-        let mut record = |(index, subject): &(usize, Subject<'_>), trace: Trace| -> Result<()> {
-            of.keep(subject, &trace)?;
-            traces[*index] = trace;
+        for (index, subject) in open {
+            self.stop_if_asked()?;
+            let trace = tracer.trace(&subject)?;
+            of.keep(&subject, &trace)?;
+            traces[index] = trace;
             traced();
-            Ok(())
-        };
-        // The first one shows whether benchmarks of this target ask for more time than requested.
-        let Some((first, others)) = open.split_first() else { return Ok(traces) };
-        record(first, tracer.trace(&first.1)?)?;
-        let mut disturbed = Vec::new();
-        let asks_for_more = tracer.asks_for_more;
-        at_once(
-            others,
-            conditions.interrupt,
-            || Ok(Tracer::new(of, conditions, asks_for_more)),
-            |tracer, (_, subject)| match tracer {
-                Ok(tracer) => tracer.trace(subject),
-                Err(error) => Ok(Trace::none(error.what().to_owned())),
-            },
-            &mut |at, trace: Trace| {
-                if trace.is_none() {
-                    disturbed.push(&others[at]);
-                    return Ok(());
-                }
-                record(&others[at], trace)
-            },
-        )?;
-        // Perhaps only because others ran beside it: two may need the same port or file.
-        for one in disturbed {
-            record(one, tracer.trace(&one.1)?)?;
         }
         Ok(traces)
     }
@@ -175,10 +152,10 @@ struct Tracer<'t> {
 }
 
 impl<'t> Tracer<'t> {
-    fn new(of: &'t Traceable<'t>, conditions: Conditions<'t>, asks_for_more: bool) -> Result<Self> {
+    fn new(of: &'t Traceable<'t>, conditions: Conditions<'t>) -> Result<Self> {
         let place = Scratch::new()?;
         let program = this_executable()?;
-        let tracer = Self { of, conditions, program, place, asks_for_more };
+        let tracer = Self { of, conditions, program, place, asks_for_more: false };
         let what = || "cannot write the tracing plan";
         let plan = of.plan(tracer.report_path());
         let plan = serde_json::to_vec(&plan).context(Exit::Internal, what)?;
@@ -386,12 +363,12 @@ impl Traceable<'_> {
             functions.flat_map(LinkedFunction::symbols).map(instance_of).collect()
         };
         let mut found = BTreeMap::new();
-        // What it loads of its own executable is compared by functions; the rest is for debuggers.
+        // That it asks where its own executable is does not depend on the contents.
         let executable = files::real(&self.listed.path);
-        let is_own = |path: &PathBuf| files::real(path) == executable;
+        let is_own = |path: &&PathBuf| files::real(path) == executable;
+        let looked_for = observed.looked_for.iter().filter(|path| !is_own(path));
         let read = observed.opened.iter().chain(&observed.programs).map(|path| (path, true));
-        let looked_for = observed.looked_for.iter().map(|path| (path, false));
-        for (path, is_opened) in looked_for.chain(read).filter(|(path, _)| !is_own(path)) {
+        for (path, is_opened) in looked_for.map(|path| (path, false)).chain(read) {
             found.extend(self.files.find(path, is_opened));
         }
         let all = observed.in_set_up.union(&observed.while_measuring);

@@ -14,7 +14,7 @@ use crate::{
     error::Result,
     measure::{
         ControlRun, DiagnosedBenchmark, ExperimentSettings, ListedVersion, OrderEffectPair, Probe,
-        Runner, StartedExperiment, control_program,
+        Runner, StartedExperiment,
     },
     model::{DiagnosisPart, DiagnosisSettings, InterimAnalyses, Name, Unmeasured},
     report::quantity::count,
@@ -70,7 +70,7 @@ impl Measuring<'_, '_> {
         let (executions, control) = self.executions(begun, &probe, effort)?;
         let lengths = self.lengths(&probe, effort)?;
         let order_effect = self.order_effect(effort)?;
-        Ok(Ok(Sources { executions, control, lengths, order_effect }))
+        Ok(Ok(Sources { executions, control: Some(control), lengths, order_effect }))
     }
 
     /// Measures the executions, interleaved with those of the control.
@@ -79,23 +79,14 @@ impl Measuring<'_, '_> {
         begun: StartedExperiment,
         probe: &Probe,
         effort: SamplingOptions,
-    ) -> Result<(Source, Option<Source>)> {
-        let control = if control_program().is_some() {
-            self.set(DiagnosisPart::Control, effort);
-            Some(self.begin()?)
-        } else {
-            self.console.line(
-                "note: rbench-control is not installed beside cargo-rbench, so effects of the machine cannot be \
-                 separated from those of the benchmark",
-            );
-            None
-        };
+    ) -> Result<(Source, Source)> {
+        self.set(DiagnosisPart::Control, effort);
+        let control = self.begin()?;
         self.set(DiagnosisPart::Executions, effort);
-        let beside = control.as_ref().and_then(|own| ControlRun::installed(own, probe.measurement));
-        self.runner.measure_beside(&begun, beside.as_ref(), self.one)?;
-        let sources = (source(&begun), control.as_ref().map(source));
-        self.begun.push(begun);
-        self.begun.extend(control);
+        let beside = ControlRun::new(&control, probe.measurement)?;
+        self.runner.measure_beside(&begun, &beside, self.one)?;
+        let sources = (source(&begun), source(&control));
+        self.begun.extend([begun, control]);
         Ok(sources)
     }
 

@@ -112,7 +112,8 @@ impl Counting {
 /// read the clock for it, or if the duration exceeds the exact range of a float.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "both are checked")]
 pub fn counted_in(nanoseconds: f64) -> Option<u64> {
-    const EXACT: f64 = (1_u64 << 53) as f64;
+    // Above that, each float is whole, so that rounding would not show.
+    const EXACT: f64 = (1_u64 << 51) as f64;
     let whole = nanoseconds.round();
     let is_exact = (0.0..EXACT).contains(&whole) && (whole - nanoseconds).abs() < 0.25;
     let whole = whole as u64;
