@@ -145,7 +145,6 @@ impl Trials {
     }
 
     fn in_this_process(&mut self, tree: &Path, count: usize) -> Result<(), Box<dyn Error>> {
-        let project = Project::find(Some(&tree.join("Cargo.toml")), &[])?;
         let words = ["compare"].into_iter().chain(COMPARE).map(|word| match word {
             // Each trial with a fault that runs to the deadline takes several deadlines.
             "experiment.deadline=20s" => "experiment.deadline=1s".to_owned(),
@@ -155,6 +154,8 @@ impl Trials {
         else {
             return Err("the words are not those of a comparison".into());
         };
+        let config = &args.experiment.target.project.config;
+        let project = Project::find(Some(&tree.join("Cargo.toml")), config)?;
         let (mode, patience) = (Mode::Interleaved, StoppingRule::OneLook);
         let purpose = Purpose::Comparison { mode, patience };
         let settings = ExperimentSettings::resolve(&project.file, &args.experiment, purpose);
