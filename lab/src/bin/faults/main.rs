@@ -50,7 +50,7 @@ mod watch;
 mod whole;
 
 /// Comparisons with as little work as possible.
-const COMPARE: [&str; 19] = [
+const COMPARE: [&str; 20] = [
     "--filter",
     "good",
     "--filter",
@@ -70,6 +70,7 @@ const COMPARE: [&str; 19] = [
     "--config",
     "experiment.deadline=20s",
     "--no-confirm",
+    "--no-skip",
 ];
 /// The executions of one benchmark in a comparison: 2 versions × 2 builds × 2.
 const EXECUTIONS: usize = 8;
