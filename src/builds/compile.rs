@@ -365,81 +365,49 @@ fn pass_answers(reused: &Path, home: &Path) {
 
 /// Fills the target dir of the compilation in `home` from the reused one, without what cargo made of these packages.
 fn seed_dependencies(reused: &Path, home: &Path, packages: &BTreeSet<&str>) -> Result<()> {
-    let target = home.join("target");
+    let [from, to] = [reused, home].map(|home| home.join("target"));
     let what = || format!("cannot copy compiled dependencies from {}", reused.display());
-    copy_directory(&reused.join("target"), &target).context(Exit::Build, what)?;
-    // Compiling from scratch is slower, never wrong.
-    if !forget_packages(&target, packages).context(Exit::Build, what)? {
-        files::remove_directory(&target)?;
-        files::create_directory(&target)?;
+    copy_dependencies(&from, &to, packages).context(Exit::Build, what)
+}
+
+/// Copies what cargo made of dependencies from one target dir to another, for every platform and profile. `cargo clean`
+/// would leave packages of the platform that `[build] target` configures.
+///
+/// Each package has directories `.fingerprint/NAME-HASH`, and other files with the same hash. Nothing else is copied:
+/// files without a hash may be of any package, and benchmarks write to directories such as `tmp`. From a target dir with
+/// another layout nothing is copied, since compiling from scratch is slower, never wrong.
+fn copy_dependencies(from: &Path, to: &Path, packages: &BTreeSet<&str>) -> io::Result<()> {
+    let is_profile = |directory: &PathBuf| directory.join(".fingerprint").is_dir();
+    let top = directories(from)?;
+    let below: Vec<_> = top.iter().map(|one| directories(one)).collect::<io::Result<_>>()?;
+    for profile in top.into_iter().chain(below.concat()).filter(is_profile) {
+        let to = to.join(profile.strip_prefix(from).unwrap_or(&profile));
+        let mut left_out = BTreeSet::new();
+        for fingerprint in directories(&profile.join(".fingerprint"))? {
+            let name = fingerprint.file_name().unwrap_or_default().to_string_lossy();
+            if let Some((package, hash)) = name.rsplit_once('-')
+                && packages.contains(package)
+            {
+                left_out.insert(hash.to_owned());
+            }
+        }
+        for part in [".fingerprint", "build", "deps", "examples"] {
+            let from = profile.join(part);
+            if from.is_dir() {
+                let is_meant =
+                    |name: &str| hash_of(name).is_some_and(|hash| !left_out.contains(hash));
+                copy_directory(&from, &to.join(part), &is_meant)?;
+            }
+        }
     }
     Ok(())
 }
 
-/// Removes what cargo made of these packages for any platform and profile: `cargo clean` ignores the platform that
-/// `[build] target` configures. Files without a hash in their names are removed too, since nothing shows which package
-/// they are of, and so is whatever benchmarks have written there, as to `tmp`. Returns false if the target dir has
-/// another layout than the known one, in which each package has directories `.fingerprint/NAME-HASH`, and files with
-/// the same hash.
-fn forget_packages(target: &Path, packages: &BTreeSet<&str>) -> io::Result<bool> {
-    let is_profile = |directory: &PathBuf| directory.join(".fingerprint").is_dir();
-    let mut profiles = Vec::new();
-    for directory in directories(target)? {
-        if is_profile(&directory) {
-            profiles.push(directory);
-            continue;
-        }
-        let (of_platform, others): (Vec<_>, Vec<_>) =
-            directories(&directory)?.into_iter().partition(is_profile);
-        if of_platform.is_empty() {
-            fs::remove_dir_all(&directory)?;
-        } else {
-            others.iter().try_for_each(fs::remove_dir_all)?;
-            profiles.extend(of_platform);
-        }
-    }
-    for profile in &profiles {
-        const KEPT: [&str; 4] = [".fingerprint", "build", "deps", "examples"];
-        for entry in fs::read_dir(profile)? {
-            let entry = entry?;
-            if !KEPT.iter().any(|kept| entry.file_name() == *kept) {
-                remove(&entry)?;
-            }
-        }
-        let fingerprints = profile.join(".fingerprint");
-        let mut hashes = BTreeSet::new();
-        for fingerprint in directories(&fingerprints)? {
-            let name = fingerprint.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            if let Some((package, hash)) = name.rsplit_once('-')
-                && packages.contains(package)
-            {
-                hashes.insert(hash.to_owned());
-                fs::remove_dir_all(&fingerprint)?;
-            }
-        }
-        for made in ["build", "deps", "examples"].map(|name| profile.join(name)) {
-            for entry in fs::read_dir(&made).into_iter().flatten() {
-                let entry = entry?;
-                let name = entry.file_name().to_string_lossy().into_owned();
-                let (_, end) = name.rsplit_once('-').unwrap_or_default();
-                let hash = end.split('.').next().unwrap_or_default();
-                let is_hash = hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
-                if !is_hash || hashes.contains(hash) {
-                    remove(&entry)?;
-                }
-            }
-        }
-    }
-    Ok(!profiles.is_empty())
-}
-
-/// Removes a file, or a directory with everything in it.
-fn remove(entry: &fs::DirEntry) -> io::Result<()> {
-    if entry.file_type()?.is_dir() {
-        fs::remove_dir_all(entry.path())
-    } else {
-        fs::remove_file(entry.path())
-    }
+/// The hash in a name `NAME-HASH.EXTENSION`, if it has one.
+fn hash_of(name: &str) -> Option<&str> {
+    let hash = name.rsplit_once('-')?.1.split('.').next()?;
+    let is_hash = hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_hash.then_some(hash)
 }
 
 /// The directories in a directory.
@@ -467,15 +435,19 @@ fn newest_of_family(compilations: &Path, family: &str) -> Option<PathBuf> {
         .map(|(_, home)| home)
 }
 
-/// Copies a directory with the times of its files, which cargo compares to find outdated files.
-fn copy_directory(from: &Path, to: &Path) -> io::Result<()> {
+/// Copies the entries of a directory whose names `is_meant` accepts, each with all below it and with the times of files,
+/// which cargo compares to find outdated ones.
+fn copy_directory(from: &Path, to: &Path, is_meant: &dyn Fn(&str) -> bool) -> io::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
         let entry = entry?;
+        if !is_meant(&entry.file_name().to_string_lossy()) {
+            continue;
+        }
         let (from, to) = (entry.path(), to.join(entry.file_name()));
         let kind = entry.file_type()?;
         if kind.is_dir() {
-            copy_directory(&from, &to)?;
+            copy_directory(&from, &to, &|_| true)?;
         } else if kind.is_file() {
             fs::copy(&from, &to)?;
             let modified = entry.metadata()?.modified()?;
@@ -562,8 +534,8 @@ mod tests {
     }
 
     #[test]
-    fn forget_packages_leaves_dependencies_of_every_platform() {
-        let target = tempfile::tempdir().unwrap();
+    fn copy_dependencies_leaves_out_packages_of_every_platform() {
+        let (target, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let files = [
             ".fingerprint/own-lib-0123456789abcdef/dep-lib-own_lib",
             ".fingerprint/own-0123456789abcdee/dep-bench-b",
@@ -587,19 +559,20 @@ mod tests {
             }
         }
         let packages = BTreeSet::from(["own", "own-lib"]);
-        assert!(forget_packages(target.path(), &packages).unwrap());
-        let left: Vec<String> = files_in(target.path()).into_iter().collect();
+        copy_dependencies(target.path(), to.path(), &packages).unwrap();
+        let copied: Vec<String> = files_in(to.path()).into_iter().collect();
         let kept = [
             ".fingerprint/serde-0123456789abcded/dep-lib-serde",
             "build/serde-0123456789abcded/out/generated.rs",
             "deps/libserde-0123456789abcded.rlib",
         ];
         let of = |profile: &str| kept.map(|file| format!("{profile}/{file}"));
-        assert_eq!(left, [of("release"), of("x86_64-unknown-linux-gnu/release")].concat());
-        let other = tempfile::tempdir().unwrap();
+        assert_eq!(copied, [of("release"), of("x86_64-unknown-linux-gnu/release")].concat());
+        let (other, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         files::write_whole(&other.path().join("release/build/own/0123/fingerprint/x"), b"")
             .unwrap();
-        assert!(!forget_packages(other.path(), &packages).unwrap());
+        copy_dependencies(other.path(), to.path(), &packages).unwrap();
+        assert!(files_in(to.path()).is_empty());
     }
 
     #[test]

@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     elf::uncountable_allocator,
-    error::{Context, Error, Exit, Result},
+    error::{Context, Exit, Result},
     harness::{
         self, Conditions, Executable, Harness, allocations_request, counting_request,
         iterations_needed,
@@ -288,11 +288,9 @@ impl Runner<'_> {
                 if stopped.load(Ordering::Relaxed) {
                     return;
                 }
-                let counted = if conditions.interrupt.is_set() {
-                    Err(Error::new(Exit::Interrupted, "stopped between two executions"))
-                } else {
+                let counted = conditions.interrupt.stop_between_executions().and_then(|()| {
                     count_one(&conditions, counter, &subjects[place.benchmark], *place)
-                };
+                });
                 // The receiver lives longer than this thread.
                 let _ = sender.send((*place, counted));
             }

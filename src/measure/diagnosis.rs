@@ -175,7 +175,7 @@ impl Runner<'_> {
         for (index, step) in steps.iter().enumerate() {
             self.observer.executed(index, total);
             if let Some(left) = measuring.left(&subject, step) {
-                self.stop_if_asked()?;
+                self.conditions.interrupt.stop_between_executions()?;
                 if subject.request.iterations.is_none() {
                     self.tune(&mut subject, &left, builds)?;
                 }
@@ -188,7 +188,7 @@ impl Runner<'_> {
             if index % 2 == 1 || control.experiment.done.contains(&(benchmark.clone(), slot)) {
                 continue;
             }
-            self.stop_if_asked()?;
+            self.conditions.interrupt.stop_between_executions()?;
             let request = ExecutionRequest {
                 iterations,
                 min_time: control.measurement,
@@ -234,7 +234,7 @@ impl Runner<'_> {
             if experiment.done.contains(&(benchmark.clone(), slot)) {
                 continue;
             }
-            self.stop_if_asked()?;
+            self.conditions.interrupt.stop_between_executions()?;
             let request = ExecutionRequest {
                 iterations: Some(1 << power),
                 seed: initial_state,
@@ -282,7 +282,7 @@ impl Runner<'_> {
                 break;
             }
             for experiment in both.into_iter().filter(|experiment| !is_done(experiment)) {
-                self.stop_if_asked()?;
+                self.conditions.interrupt.stop_between_executions()?;
                 let others = if experiment.id == pair.after.id { pair.others } else { &[] };
                 let step = step(build, round, initial_state);
                 let outcome = self.execute_after(others, &subject, &step, builds)?;
@@ -339,13 +339,6 @@ impl Runner<'_> {
         let count = u32::try_from(names.len()).unwrap_or(u32::MAX);
         let all = Duration::from_secs(20).saturating_add(EACH.saturating_mul(count));
         self.conditions.deadline.map_or(all, |asked| asked.max(all))
-    }
-
-    pub(super) fn stop_if_asked(&self) -> Result<()> {
-        if self.conditions.interrupt.is_set() {
-            return Err(Error::new(Exit::Interrupted, "stopped between two executions"));
-        }
-        Ok(())
     }
 }
 

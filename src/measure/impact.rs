@@ -31,12 +31,6 @@ impl Runner<'_> {
         let in_head = self.traces(head, benchmarks, Some(&in_base))?;
         let traced = [in_base, in_head];
         let targets = targets_of(benchmarks);
-        let identical = targets.iter().filter(|target| {
-            let [base_digest, head_digest] =
-                [base, head].map(|version| version.variables_digest(target));
-            traced[0].is_same_program(&traced[1], target) && base_digest == head_digest
-        });
-        let identical = identical.cloned().collect();
         let differences = targets.into_iter().map(|target| {
             let diff = functions.iter().find(|(other, _)| *other == target);
             let of_target =
@@ -44,6 +38,11 @@ impl Runner<'_> {
             (target, of_target)
         });
         let differences: BTreeMap<BenchTarget, TargetImpact> = differences.collect();
+        let identical = differences.iter().filter(|(target, differences)| {
+            differences.is_same_program
+                && base.variables_digest(target) == head.variables_digest(target)
+        });
+        let identical = identical.map(|(target, _)| target.clone()).collect();
         let files = || self.build_env.cache_dirs.build_path();
         let files = [&base.files(files()), &head.files(files())];
         let mut all = Vec::with_capacity(benchmarks.len());
@@ -88,9 +87,11 @@ impl Runner<'_> {
                 Err(error) if error.exit() == Exit::Interrupted => return Err(error),
                 traceable => traceable,
             };
-            let program = traceable.as_ref().ok().map(|one| self.program(&target, one));
+            let program = traceable.as_ref().map(|one| self.program(&target, one));
+            let program = program.unwrap_or_default();
             let same_program = other.filter(|other| {
-                program.as_ref().is_some_and(|program| other.has_program(&target, program))
+                let known = &other.programs[&target];
+                known.is_same(&program) && known.functions.keys().eq(program.functions.keys())
             });
             let is_its = |index: &usize| benchmarks[*index].bench_target() == target;
             let indices: Vec<usize> = (0..count).filter(is_its).collect();
@@ -116,7 +117,7 @@ impl Runner<'_> {
                     }
                 }
             }
-            programs.insert(target, program.unwrap_or_default());
+            programs.insert(target, program);
         }
         Ok(Traced { traces, programs })
     }
@@ -158,20 +159,10 @@ struct Program {
     options: Vec<String>,
 }
 
-impl Traced {
-    /// True if both versions have the same program for a bench target.
-    fn is_same_program(&self, other: &Self, target: &BenchTarget) -> bool {
-        let digest = self.programs.get(target).and_then(|program| program.digest);
-        digest.is_some() && digest == other.programs.get(target).and_then(|program| program.digest)
-    }
-
-    /// True if this version has this program for a bench target, with the same names of functions.
-    fn has_program(&self, target: &BenchTarget, program: &Program) -> bool {
-        let own = self.programs.get(target);
-        program.digest.is_some()
-            && own.is_some_and(|own| {
-                own.digest == program.digest && own.functions.keys().eq(program.functions.keys())
-            })
+impl Program {
+    /// True if both are known to be the same code and data, whose names may differ.
+    fn is_same(&self, other: &Self) -> bool {
+        self.digest.is_some() && self.digest == other.digest
     }
 }
 
@@ -191,7 +182,10 @@ fn belongs_to(function: &str, crates: &BTreeSet<String>) -> bool {
 }
 
 /// The differences of a bench target between two versions.
+#[derive(Default)]
 struct TargetImpact {
+    /// True if its executable is the same program in both.
+    is_same_program: bool,
     functions: FunctionDiff,
     /// The functions of the workspace that both versions have under one symbol.
     common: BTreeMap<u64, Name>,
@@ -208,19 +202,16 @@ impl TargetImpact {
     ) -> Self {
         let [base, head] = versions;
         let variables = variables_that_differ(base.variables(target), head.variables(target));
-        if traced[0].is_same_program(&traced[1], target) {
-            // Whatever made it: it is the same code and data, whose names may differ.
-            let (functions, common) = (FunctionDiff::default(), BTreeMap::new());
-            return Self { functions, common, variables, everywhere: Vec::new() };
+        let [in_base, in_head] = traced.each_ref().map(|one| &one.programs[target]);
+        if in_base.is_same(in_head) {
+            // Whatever made it, and however it names its functions.
+            return Self { is_same_program: true, variables, ..Self::default() };
         }
-        let programs = traced.each_ref().map(|one| one.programs.get(target));
         let mut everywhere = Vec::new();
         if base.compilation.record.rustc != head.compilation.record.rustc {
             everywhere.push("another compiler made it".to_owned());
         }
-        let [base_options, head_options] =
-            programs.map(|program| program.map(|program| &program.options));
-        if base_options != head_options {
+        if in_base.options != in_head.options {
             everywhere.push("it is linked with other options".to_owned());
         }
         match functions {
@@ -234,17 +225,17 @@ impl TargetImpact {
             }
         }
         // Only those of the workspace: durations decide what a harness does.
-        let mut common = BTreeMap::new();
-        if let [Some(in_base), Some(in_head)] = programs {
-            for (instance, name) in &in_base.functions {
-                let is_common = in_head.functions.contains_key(instance);
-                if is_common && belongs_to(name.as_str(), &base.crates) {
-                    common.insert(*instance, name.clone());
-                }
-            }
+        let is_common = |(instance, name): &(&u64, &Name)| {
+            in_head.functions.contains_key(instance) && belongs_to(name.as_str(), &base.crates)
+        };
+        let common = in_base.functions.iter().filter(is_common);
+        Self {
+            is_same_program: false,
+            functions: functions.cloned().unwrap_or_default(),
+            common: common.map(|(instance, name)| (*instance, name.clone())).collect(),
+            variables,
+            everywhere,
         }
-        let functions = functions.cloned().unwrap_or_default();
-        Self { functions, common, variables, everywhere }
     }
 }
 

@@ -59,9 +59,7 @@ impl Runner<'_> {
             if steps.is_empty() {
                 return Ok(());
             }
-            if self.conditions.interrupt.is_set() {
-                return Err(Error::new(Exit::Interrupted, "stopped between two executions"));
-            }
+            self.conditions.interrupt.stop_between_executions()?;
             for step in &steps {
                 let Step { build, round, versions, .. } = step;
                 let benchmark = &subjects[step.benchmark].benchmark;

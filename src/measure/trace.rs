@@ -84,35 +84,25 @@ impl Runner<'_> {
         benchmarks: &[(&Benchmark, Option<&Trace>)],
         traced: &mut dyn FnMut(),
     ) -> Result<Vec<Trace>> {
-        let mut traces = vec![Trace::default(); benchmarks.len()];
-        let mut open = Vec::new();
-        for (index, (benchmark, same_program)) in benchmarks.iter().enumerate() {
+        let mut traces = Vec::with_capacity(benchmarks.len());
+        let mut tracer = None;
+        for (benchmark, same_program) in benchmarks {
+            self.conditions.interrupt.stop_between_executions()?;
             let subject = self.traced_subject(of, benchmark)?;
-            if let Some(trace) = of.known(&subject, *same_program)? {
-                traces[index] = trace;
-                traced();
+            let trace = if let Some(trace) = of.known(&subject, *same_program)? {
+                trace
             } else {
-                open.push((index, subject));
-            }
-        }
-        // One after the other: beside another one, a benchmark may find a port or a file in use and
-        // take another path than alone.
-        let mut tracer = match Tracer::new(of, self.conditions) {
-            Ok(tracer) => tracer,
-            // Measuring may need the same, and its error then has the hint.
-            Err(error) => {
-                for (index, _) in open {
-                    traces[index] = Trace::none(error.what().to_owned());
-                    traced();
-                }
-                return Ok(traces);
-            }
-        };
-        for (index, subject) in open {
-            self.stop_if_asked()?;
-            let trace = tracer.trace(&subject)?;
-            of.keep(&subject, &trace)?;
-            traces[index] = trace;
+                // One after the other: beside another one, a benchmark may find a port or a file in
+                // use and take another path than alone.
+                let trace = match tracer.get_or_insert_with(|| Tracer::new(of, self.conditions)) {
+                    Ok(tracer) => tracer.trace(&subject)?,
+                    // Measuring may need the same, and its error then has the hint.
+                    Err(error) => Trace::none(error.what().to_owned()),
+                };
+                of.keep(&subject, &trace)?;
+                trace
+            };
+            traces.push(trace);
             traced();
         }
         Ok(traces)
@@ -362,14 +352,10 @@ impl Traceable<'_> {
             let functions = entered.iter().filter_map(|index| self.listed.functions.get(*index));
             functions.flat_map(LinkedFunction::symbols).map(instance_of).collect()
         };
-        let mut found = BTreeMap::new();
-        // That it asks where its own executable is does not depend on the contents.
-        let executable = files::real(&self.listed.path);
-        let is_own = |path: &&PathBuf| files::real(path) == executable;
-        let looked_for = observed.looked_for.iter().filter(|path| !is_own(path));
+        let mut files = BTreeMap::new();
         let read = observed.opened.iter().chain(&observed.programs).map(|path| (path, true));
-        for (path, is_opened) in looked_for.map(|path| (path, false)).chain(read) {
-            found.extend(self.files.find(path, is_opened));
+        for (path, is_opened) in observed.looked_for.iter().map(|path| (path, false)).chain(read) {
+            files.extend(self.files.find(path, is_opened));
         }
         let all = observed.in_set_up.union(&observed.while_measuring);
         let mut functions = all.filter_map(|index| self.listed.functions.get(*index));
@@ -385,7 +371,7 @@ impl Traceable<'_> {
         Trace {
             in_set_up: instances(&observed.in_set_up),
             while_measuring: instances(&observed.while_measuring),
-            files: found,
+            files,
             variables: observed.variables,
             gaps,
         }

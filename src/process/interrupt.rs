@@ -23,7 +23,7 @@ use signal_hook::{
 };
 
 use crate::{
-    error::{Context, Exit, Result},
+    error::{Context, Error, Exit, Result},
     log,
     model::MOST_PARALLEL,
 };
@@ -155,6 +155,14 @@ impl Interrupt {
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
         let mut fds = [PollFd::new(&self.reader, PollFlags::IN)];
         matches!(poll(&mut fds, Some(&now)), Ok(1))
+    }
+
+    /// Fails if the interrupt is set: before an execution, so that none is cut short.
+    pub fn stop_between_executions(&self) -> Result<()> {
+        if self.is_set() {
+            return Err(Error::new(Exit::Interrupted, "stopped between two executions"));
+        }
+        Ok(())
     }
 }
 
