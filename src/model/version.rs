@@ -91,14 +91,18 @@ impl fmt::Display for CommitRange {
 /// The schema of a git hash, which has 40 digits, or 64 in a repository with SHA-256.
 pub const OBJECT_ID: &str = "^([0-9a-f]{40}|[0-9a-f]{64})$";
 
+/// A Unix time in seconds as RFC 3339; `None` if no calendar has that time.
+pub fn rfc3339_of_seconds(seconds: i64) -> Option<String> {
+    Timestamp::from_second(seconds).ok().map(|time| time.to_string())
+}
+
 /// Writes a Unix time in seconds in RFC 3339. A time that no calendar has becomes null.
 mod rfc3339 {
-    use super::{Deserialize, Deserializer, Serialize, Serializer, Timestamp};
+    use super::{Deserialize, Deserializer, Serialize, Serializer, Timestamp, rfc3339_of_seconds};
 
     #[expect(clippy::ref_option, reason = "serde passes a reference to the field")]
     pub fn serialize<S: Serializer>(seconds: &Option<i64>, to: S) -> Result<S::Ok, S::Error> {
-        let time = seconds.and_then(|seconds| Timestamp::from_second(seconds).ok());
-        time.map(|time| time.to_string()).serialize(to)
+        seconds.and_then(rfc3339_of_seconds).serialize(to)
     }
 
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<i64>, D::Error> {

@@ -5,6 +5,8 @@ use std::time::{Duration, SystemTime};
 use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 
+use crate::model::rfc3339_of_seconds;
+
 /// The day of a Unix time in seconds: `2026-11-02`; empty if no calendar has that time.
 pub fn day(seconds: i64) -> String {
     Timestamp::from_second(seconds)
@@ -21,11 +23,6 @@ pub fn minute(time: SystemTime) -> String {
 /// calendar has that time.
 pub fn rfc3339(time: SystemTime) -> String {
     Timestamp::try_from(time).unwrap_or_default().to_string()
-}
-
-/// A Unix time in seconds as RFC 3339; `None` if no calendar has that time.
-pub fn rfc3339_of_seconds(seconds: i64) -> Option<String> {
-    Timestamp::from_second(seconds).ok().map(|time| time.to_string())
 }
 
 /// Serializes a time by [`rfc3339`].
