@@ -90,6 +90,12 @@ fn built() -> &'static Built {
         rustc(LIBRARY_SOURCE, "library", &format!("{LIBRARY_FLAGS} -D warnings"));
         rustc(PROGRAM, "program", "--edition 2024");
         rustc(WORK, "work", "--edition 2024");
+        // Here, since another test's processes may read it while a test writes.
+        for index in 0..2 {
+            let home = directory.path().join(format!("home-{index}"));
+            fs::create_dir(&home).unwrap();
+            fs::write(home.join("name"), index.to_string()).unwrap();
+        }
         Built { directory }
     })
 }
@@ -100,8 +106,6 @@ fn shared_page() -> Arc<SharedPage> {
 
 fn member(shared_page: &Arc<SharedPage>, index: usize) -> InterleavedProcess {
     let home = built().directory.path().join(format!("home-{index}"));
-    fs::create_dir_all(&home).unwrap();
-    fs::write(home.join("name"), index.to_string()).unwrap();
     shared_page.member(index, &home).unwrap()
 }
 
