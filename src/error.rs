@@ -77,6 +77,16 @@ impl Error {
         self
     }
 
+    /// Adds the first of these things as indented causes, and the number of the others.
+    #[must_use]
+    pub fn listing<T: fmt::Display>(mut self, things: &[T], most: usize) -> Self {
+        self.causes.extend(things.iter().take(most).map(|thing| format!("  {thing}")));
+        if things.len() > most {
+            self.causes.push(format!("  and {} more", things.len() - most));
+        }
+        self
+    }
+
     /// Adds the exact command of the process that failed. It is not displayed: it may be long, and
     /// its files may be gone.
     #[must_use]

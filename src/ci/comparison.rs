@@ -114,13 +114,8 @@ impl Comparison {
 
     fn count(&self, is_meant: impl Fn(&Row) -> bool) -> Counts {
         let rows = self.benchmarks.iter().filter(|row| is_meant(row));
-        let kinds: Vec<VerdictKind> = rows.map(|row| row.verdict).collect();
-        Counts {
-            added: self.added.len(),
-            removed: self.removed.len(),
-            failed_targets: self.failed_targets.len(),
-            ..Counts::count(&kinds)
-        }
+        let others = [self.added.len(), self.removed.len(), self.failed_targets.len()];
+        Counts::count(rows.map(|row| row.verdict), others)
     }
 
     /// This comparison, and that with a release.

@@ -54,7 +54,7 @@ pub fn annotations(
     let mut all = Vec::new();
     for one in comparison.both() {
         let names = one.names();
-        let against = if all.is_empty() && std::ptr::eq(one, comparison) {
+        let against = if std::ptr::eq(one, comparison) {
             String::new()
         } else {
             format!(" since {}", one.base.short())
@@ -71,11 +71,8 @@ pub fn annotations(
             let place = functions.find_map(|function| definition(sources, function.name.as_str()));
             let level = if advisory && !has_failed { Level::Warning } else { Level::Error };
             let title = format!("benchmark {}{against}", row.verdict.name());
-            let message = if has_failed {
-                format!("{name}: {}", row.reason.text)
-            } else {
-                format!("{name}: {}", message(row))
-            };
+            let reason = if has_failed { row.reason.text.clone() } else { message(row) };
+            let message = format!("{name}: {reason}");
             all.push(Annotation { level, place, title, message });
         }
         let failed = |FailedTarget { target, error }: &FailedTarget| Annotation {
@@ -98,8 +95,8 @@ pub fn annotations(
 /// `+5.00 % (+4.10 .. +5.90), 10.00 ns -> 10.50 ns; it executes fold (new, 90 bytes)`.
 fn message(row: &Row) -> String {
     let mut text = String::new();
-    if let Some(change) = row.change.as_ref().map(|change| change.change) {
-        text += &changed_within(change.estimate, change.low, change.high);
+    if let Some(change) = &row.change {
+        text += &changed_within(&change.change);
     }
     if let Some(([base, head], unit)) = row.values() {
         text += &format!(", {} -> {}", value(base, unit), value(head, unit));

@@ -121,8 +121,7 @@ pub fn measured(
         };
         compare(&request, &mut session)
     });
-    session.runner.prune(start);
-    let outcome = outcome.map_err(|error| session.runner.with_what_is_kept(error))?;
+    let outcome = session.runner.end(start, outcome)?;
     Ok((!args.experiment.dry_run).then_some(outcome))
 }
 

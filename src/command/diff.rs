@@ -8,7 +8,7 @@ use crate::{
     cli::DiffArgs,
     compare::{self, ExplainedBenchmark, Functions, benchmarks_only_in, common_benchmarks},
     config::BuildSettings,
-    console::Console,
+    console::{Console, announcement},
     elf::{FunctionDiff, FunctionSet},
     error::{Error, Exit, Result},
     harness::Filter,
@@ -73,8 +73,7 @@ fn executed(
         };
         Ok(report)
     });
-    runner.prune(start);
-    reported.map_err(|error| runner.with_what_is_kept(error))
+    runner.end(start, reported)
 }
 
 /// Traces all benchmarks. Prints an error for each target that cannot be listed, and then fails.
@@ -117,9 +116,7 @@ fn explained(
     benchmark: &str,
     console: &Console,
 ) -> Result<ExplainedBenchmark> {
-    for FailedTarget { target, error } in failed_targets(listed) {
-        console.line(&format!("warning: {target}: {error}"));
-    }
+    announcement::failed_targets(console, failed_targets(listed));
     let benchmark = chosen(&common_benchmarks(listed), benchmark)?;
     let functions = Functions::load(runner, listed)?;
     let differences = functions
@@ -150,14 +147,9 @@ fn chosen(benchmarks: &[Benchmark], typed: &str) -> Result<Benchmark> {
                 "{} benchmarks match `{typed}`, but only one can be explained at a time",
                 several.len()
             );
-            let mut error = Error::new(Exit::Usage, what);
-            for benchmark in several.iter().take(MOST) {
-                error = error.cause(format!("  {benchmark}"));
-            }
-            if several.len() > MOST {
-                error = error.cause(format!("  and {} more", several.len() - MOST));
-            }
-            Err(error.hint("use a whole id, and -p or --bench if needed"))
+            Err(Error::new(Exit::Usage, what)
+                .listing(several, MOST)
+                .hint("use a whole id, and -p or --bench if needed"))
         }
     }
 }

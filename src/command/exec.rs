@@ -111,6 +111,9 @@ fn in_full(error: Error) -> Error {
     }
 }
 
+/// The number of matching benchmarks that an error names.
+const MOST: usize = 10;
+
 fn only_target(listing: &Listing) -> Result<(&ListedTarget, &[Benchmark])> {
     match (&listing.targets[..], &listing.failures[..]) {
         ([only], _) => Ok((only, &only.benchmarks)),
@@ -121,7 +124,8 @@ fn only_target(listing: &Listing) -> Result<(&ListedTarget, &[Benchmark])> {
                 "the benchmarks that match are in {} bench targets, not in one",
                 several.len()
             );
-            Err(with_first(Error::new(Exit::Usage, what), &all.collect::<Vec<_>>())
+            Err(Error::new(Exit::Usage, what)
+                .listing(&all.collect::<Vec<_>>(), MOST)
                 .hint("select a bench target with -p and --bench"))
         }
     }
@@ -140,21 +144,10 @@ fn only_benchmark(listing: &Listing) -> Result<(&ListedTarget, &[Benchmark])> {
         (several, _) => {
             let all: Vec<_> = several.iter().flat_map(|target| &target.benchmarks).collect();
             let what = format!("{} benchmarks match, not one", all.len());
-            Err(with_first(Error::new(Exit::Usage, what), &all)
+            Err(Error::new(Exit::Usage, what)
+                .listing(&all, MOST)
                 .hint("use the whole id with --exact, and -p or --bench if needed")
                 .hint("or run all of them in one process with --whole-target"))
         }
-    }
-}
-
-/// Adds the first few matching benchmarks to an error.
-fn with_first(mut error: Error, benchmarks: &[&Benchmark]) -> Error {
-    const MOST: usize = 10;
-    for benchmark in benchmarks.iter().take(MOST) {
-        error = error.cause(format!("  {benchmark}"));
-    }
-    match benchmarks.len().saturating_sub(MOST) {
-        0 => error,
-        more => error.cause(format!("  and {more} more")),
     }
 }

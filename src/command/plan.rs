@@ -14,7 +14,10 @@ use crate::{
     error::{Exit, Result},
     machine::this_machine,
     measure::{Builds, ExperimentSettings, Runner},
-    model::{BenchTarget, Benchmark, Execution, Metric, Mode, Schedule, Stage, Strategy, Version},
+    model::{
+        BenchTarget, Benchmark, Execution, Machine, Metric, Mode, Schedule, Stage, Strategy,
+        Version,
+    },
     process::{Interrupt, SavedHandler},
     report::{
         plan::{
@@ -46,11 +49,9 @@ pub fn run(args: &PlanArgs) -> Result<Exit> {
         output.write(&report)?;
         Ok(if report.has_failures() { Exit::Benchmark } else { Exit::Success })
     });
-    runner.prune(start);
-    if done.is_ok() {
-        announcement::finished(&console, start);
-    }
-    done.map_err(|error| runner.with_what_is_kept(error))
+    let exit = runner.end(start, done)?;
+    announcement::finished(&console, start);
+    Ok(exit)
 }
 
 /// Makes the plan of a version, for comparisons in this mode and, if wanted, intervals of this half-width.
@@ -64,7 +65,7 @@ fn report(
     let versions = [runner.list(version)?];
     let [listed] = &versions;
     let benchmarks = listed.benchmarks();
-    let stored = Stored::read(runner, &listed.version)?;
+    let mut stored = Stored::read(runner, &listed.version)?;
     let (mut levels, mut unknown) = (Vec::with_capacity(benchmarks.len()), Vec::new());
     for benchmark in &benchmarks {
         let found = stored.levels(benchmark, &verdicts.criteria(benchmark))?;
@@ -77,11 +78,11 @@ fn report(
         announcement::plan(console, &runner.outline(&versions, &unknown), false);
         let builds = runner.link(&versions, &unknown, runner.first_seeds(&versions, &unknown))?;
         measure(runner, &versions, &builds, &unknown, console)?;
+        stored = Stored::read(runner, &listed.version)?;
     }
     // Builds of earlier runs are in the cache, with the durations of their links.
     let builds = runner.link(&versions, &benchmarks, runner.first_seeds(&versions, &benchmarks))?;
     let links = links(&builds, &benchmarks);
-    let stored = Stored::read(runner, &listed.version)?;
     let judge = Verdicts::new(&stored.results, DecisionOptions::default());
     let (mut planned, mut failures) = (Vec::with_capacity(benchmarks.len()), Vec::new());
     for (benchmark, known) in benchmarks.into_iter().zip(levels) {
@@ -110,6 +111,7 @@ fn report(
 struct Stored<'s> {
     results: Results<'s>,
     places: Vec<VersionRef>,
+    here: Machine,
 }
 
 impl<'s> Stored<'s> {
@@ -118,7 +120,7 @@ impl<'s> Stored<'s> {
         let here = this_machine();
         let mut places = results.places_of(version);
         places.retain(|place| *results.experiments[place.experiment].plan.machine == here);
-        Ok(Self { results, places })
+        Ok(Self { results, places, here })
     }
 
     /// The newest results of a benchmark with at least two builds, of which at least one was executed twice, in the
@@ -198,10 +200,9 @@ impl<'s> Stored<'s> {
         judge: &Verdicts<'_>,
         criteria: &Criteria,
     ) -> Result<Option<Power>> {
-        let here = this_machine();
         let is_comparison = |experiment: &usize| {
             let plan = &self.results.experiments[*experiment].plan;
-            plan.versions.len() > 1 && *plan.machine == here
+            plan.versions.len() > 1 && *plan.machine == self.here
         };
         let with_benchmark = self.results.experiments_with(benchmark)?;
         let mut comparisons: Vec<usize> =

@@ -21,7 +21,7 @@ use crate::{
     error::{Error, Exit, Result},
     git::{Repository, is_range, range_ends},
     measure::{Builds, ExperimentSettings, ListedVersion, Runner},
-    model::{Benchmark, FailedTarget, Stage, Version},
+    model::{Benchmark, Stage, Version},
     process::{Interrupt, SavedHandler},
     report::{
         compare::ComparisonReport,
@@ -60,12 +60,11 @@ pub fn run(args: &RunArgs) -> Result<Exit> {
             .map(|versions| spread(versions, args.steps))
             .and_then(|versions| run.range(versions, args.budget)),
     };
-    let runner = &run.session.runner;
-    runner.prune(start);
-    if exit.is_ok() && !only_plan {
+    let exit = run.session.runner.end(start, exit)?;
+    if !only_plan {
         announcement::finished(&console, start);
     }
-    exit.map_err(|error| runner.with_what_is_kept(error))
+    Ok(exit)
 }
 
 /// The context of a run.
@@ -101,7 +100,7 @@ impl Run<'_> {
             return Ok(Exit::Success);
         }
         let failures = &versions[0].listing.failures;
-        self.warn_of(failures);
+        announcement::failed_targets(self.console, failures);
         if !benchmarks.is_empty() && self.verdicts.times() {
             let builds =
                 runner.link(&versions, &benchmarks, runner.first_seeds(&versions, &benchmarks))?;
@@ -114,12 +113,6 @@ impl Run<'_> {
         self.output.write(&report)?;
         let has_failures = !failures.is_empty() || report.has_failures();
         Ok(if has_failures { Exit::Benchmark } else { Exit::Success })
-    }
-
-    fn warn_of(&self, failures: &[FailedTarget]) {
-        for FailedTarget { target, error } in failures {
-            self.console.line(&format!("warning: {target}: {error}"));
-        }
     }
 
     /// The stored results of a version.
@@ -197,8 +190,7 @@ impl Run<'_> {
             match self.session.list(version) {
                 Ok(listed) => {
                     versions.benchmarks[index] = listed.benchmarks();
-                    let failures = listed.listing.failures.clone();
-                    self.warn_of(&failures);
+                    announcement::failed_targets(self.console, &listed.listing.failures);
                 }
                 Err(error) if matches!(error.exit(), Exit::Build | Exit::Usage) => {
                     if error.exit() == Exit::Build && !self.only_plan {

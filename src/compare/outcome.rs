@@ -129,13 +129,8 @@ impl Outcome {
 
     fn counts_of(&self, is_meant: impl Fn(&DecidedRow) -> bool) -> Counts {
         let rows = self.rows.iter().filter(|row| is_meant(row));
-        let kinds: Vec<_> = rows.map(|row| VerdictKind::new(&row.verdict)).collect();
-        Counts {
-            added: self.added.len(),
-            removed: self.removed.len(),
-            failed_targets: self.failed_targets.len(),
-            ..Counts::count(&kinds)
-        }
+        let others = [self.added.len(), self.removed.len(), self.failed_targets.len()];
+        Counts::count(rows.map(|row| VerdictKind::new(&row.verdict)), others)
     }
 
     /// The exit code of a command that compares. A comparison with a release counts as much as the

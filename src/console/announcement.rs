@@ -7,7 +7,7 @@ use super::Console;
 use crate::{
     compare::{Event, Observer},
     measure::{Outline, StartedExperiment},
-    model::LayoutSeed,
+    model::{FailedTarget, LayoutSeed},
     report::quantity::{self, count, duration},
 };
 
@@ -33,6 +33,13 @@ impl Observer for Console {
             Event::Note(note) => self.line(&format!("note: {note}")),
             Event::Warning(warning) => self.line(&format!("warning: {warning}")),
         }
+    }
+}
+
+/// Warns of bench targets whose benchmarks could not be listed.
+pub fn failed_targets<'t>(console: &Console, all: impl IntoIterator<Item = &'t FailedTarget>) {
+    for FailedTarget { target, error } in all {
+        console.line(&format!("warning: {target}: {error}"));
     }
 }
 

@@ -10,7 +10,9 @@ use super::{
     execution::{Execution, long_enough, parts},
     values::{mean, without_steps},
 };
-use crate::stats::{Estimator, Random, Scratch, distribution::normal_two_sided, median};
+use crate::stats::{
+    Estimator, Random, Scratch, distribution::normal_two_sided, median, segmentation,
+};
 
 /// With fewer measurements, level shifts cannot be distinguished from noise.
 const FEWEST: usize = 200;
@@ -168,10 +170,8 @@ impl Segment {
 /// The segments of the measurements, from changes between `points` parts of them.
 fn segments(values: &[f64], changes: &[usize], points: usize) -> Vec<Segment> {
     let bound = |point: usize| point * values.len() / points;
-    let ends = changes.iter().copied().chain([points]);
-    let starts = [0].into_iter().chain(changes.iter().copied());
     let segment = |(start, end)| Segment::new(values, bound(start), bound(end));
-    starts.zip(ends).map(segment).collect()
+    segmentation::segments(points, changes).map(segment).collect()
 }
 
 /// Merges neighbouring segments whose levels differ by less than the threshold, the most alike first.

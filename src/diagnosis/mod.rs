@@ -53,6 +53,7 @@ mod warning;
 
 use crate::stats::{Estimator, StatsError, plan::Cost};
 
+pub use crate::stats::FTest;
 pub use advice::{Advice, Repetitions};
 pub use answer::{Answer, InsufficientData, serialize_answer};
 pub use autocorrelation::Autocorrelation;
@@ -69,7 +70,7 @@ pub use multimodality::{Modes, Multimodality};
 pub use order_effect::{AfterOne, OrderEffect, OrderEffects};
 pub use states::{State, SteadyStates};
 pub use trend::Trend;
-pub use variance::{FTest, Shares, Variance};
+pub use variance::{Shares, Variance};
 pub use warning::Warning;
 
 /// A warning needs a p value below this, because one benchmark undergoes many tests.

@@ -85,8 +85,7 @@ impl Ranks {
 /// Moves each value at random by up to half a step if most are equal to others, so that distributions and differences
 /// show the benchmark, not the clock. If the step is unknown (0), it is the smallest difference.
 pub fn without_steps(values: &[f64], resolution: f64, random: &mut Random) -> Vec<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
+    let sorted = sorted(values.to_vec());
     let differences = || sorted.windows(2).map(|pair| pair[1] - pair[0]).filter(|step| *step > 0.0);
     let smallest = differences().fold(f64::INFINITY, f64::min);
     let step = if resolution > 0.0 { resolution } else { smallest };

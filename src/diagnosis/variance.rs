@@ -4,10 +4,9 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{InsufficientData, Options, values::interval_of_draws};
+use super::{FTest, InsufficientData, Options, values::interval_of_draws};
 use crate::stats::{
-    Components, Estimator, Interval, LayoutTest, Levels, Measurements, Random, Scratch, Summary,
-    distribution::f_survival,
+    Components, Estimator, Interval, Levels, Measurements, Random, Scratch, Summary,
 };
 
 /// The stream of the seed for the draws.
@@ -41,37 +40,6 @@ pub struct Shares {
     pub executions: Option<Interval>,
     /// The share that measurements contribute.
     pub measurements: Option<Interval>,
-}
-
-/// An F test of two mean squares.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct FTest {
-    /// The statistic: infinite, and null in JSON, where there is no variance below.
-    #[schemars(with = "Option<f64>")]
-    pub f: f64,
-    /// The degrees of freedom above and below.
-    #[serde(rename = "degrees_of_freedom")]
-    pub freedom: [f64; 2],
-    /// The p value of `f`, if the upper level had no effect.
-    #[schemars(range(min = 0, max = 1))]
-    pub p: f64,
-}
-
-impl FTest {
-    /// Tests `f`. None if it is NaN.
-    pub(super) fn new(f: f64, freedom: [f64; 2]) -> Option<Self> {
-        if f.is_nan() || freedom.iter().any(|freedom| *freedom < 1.0) {
-            return None;
-        }
-        let p = if f.is_infinite() { 0.0 } else { f_survival(f, freedom[0], freedom[1]) };
-        Some(Self { f, freedom, p })
-    }
-}
-
-impl From<LayoutTest> for FTest {
-    fn from(LayoutTest { f, freedom, p }: LayoutTest) -> Self {
-        Self { f, freedom, p }
-    }
 }
 
 /// The estimated components with draws of them, before further use.
@@ -133,7 +101,7 @@ impl Variance {
             mean: means.mean,
             shares: shares_of(means),
             execution_share_of_estimate: estimates.and_then(|known| shares_of(known).executions),
-            layout_test: estimates.and_then(|known| known.components.layout).map(FTest::from),
+            layout_test: estimates.and_then(|known| known.components.layout),
             execution_test,
         }
     }

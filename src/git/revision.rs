@@ -66,14 +66,10 @@ impl Repository {
             // libgit2 reports every prefix of fewer than four digits as ambiguous.
             return with_suggestions(self.git(), revision, error);
         }
-        let mut error = error.cause("several objects have a hash with this prefix:");
-        for candidate in candidates.iter().take(LISTED) {
-            error = error.cause(format!("  {candidate}"));
-        }
-        if candidates.len() > LISTED {
-            error = error.cause(format!("  and {} more", candidates.len() - LISTED));
-        }
-        error.hint("use more digits of the hash")
+        error
+            .cause("several objects have a hash with this prefix:")
+            .listing(&candidates, LISTED)
+            .hint("use more digits of the hash")
     }
 
     /// Descriptions of the objects whose hash starts with `prefix`, commits first.

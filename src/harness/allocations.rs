@@ -1,18 +1,19 @@
 //! Counts the allocations of a benchmark instead of timing it, with any harness: see
 //! `src/process/counting/allocations/`.
 
-use std::{path::Path, time::Duration};
+use std::{fs, path::Path, time::Duration};
 
 use super::{Conditions, Executable, Harness};
 use crate::{
-    error::Result,
+    elf::uncountable_allocator,
+    error::{Context as _, Exit, Result},
     model::{Execution, ExecutionRequest, HarnessKind, Metric, Name, Outcome, Series},
     process::counting::allocations::{Counted, Counting, STEP, counted_in},
 };
 
 /// The request for an execution that counts allocations: a few iterations, as all are the same except those in which
 /// something grows.
-pub fn allocations_request(kind: HarnessKind, seed: u64) -> ExecutionRequest {
+fn request(kind: HarnessKind, seed: u64) -> ExecutionRequest {
     let (measurements, iterations) = match kind {
         HarnessKind::Criterion => (10, None),
         HarnessKind::Native | HarnessKind::Divan => (3, Some(3)),
@@ -23,28 +24,37 @@ pub fn allocations_request(kind: HarnessKind, seed: u64) -> ExecutionRequest {
 }
 
 /// Executes a benchmark twice: first to count its allocations, then their bytes. The result is one execution with one
-/// value of each, per iteration. `library` is the preloaded one that counts calls of the C library's allocator. A
-/// benchmark whose allocations cannot be counted is skipped with the reason.
+/// value of each, per iteration. `library` is the preloaded one that counts calls of the C library's allocator. Random
+/// numbers follow from `seed`. A benchmark whose allocations cannot be counted exactly is skipped with a reason that names
+/// its allocator.
 pub fn count_allocations(
     harness: &dyn Harness,
     executable: &Executable,
     benchmark: &Name,
-    request: &ExecutionRequest,
+    seed: u64,
     conditions: &Conditions<'_>,
     library: &Path,
 ) -> Result<Outcome> {
+    let what = || format!("cannot find the allocator of {}", executable.path.display());
+    let bytes = fs::read(&executable.path).context(Exit::Build, what)?;
+    if let Some(allocator) = uncountable_allocator(&bytes).context(Exit::Build, what)? {
+        return Ok(Outcome::Skipped(format!("its allocations cannot be counted: {allocator}")));
+    }
+    let request = &request(harness.kind(), seed);
     let count = |counted, metric| -> Result<Result<Execution, String>> {
-        let counting = Counting::new(library, counted, request.seed)?;
+        let counting = Counting::new(library, counted, seed)?;
         let conditions = Conditions { allocations: Some(&counting), ..*conditions };
         let execution = match harness.execute(executable, benchmark, request, &conditions)? {
             Outcome::Measured(execution) => execution,
             Outcome::Skipped(reason) => return Ok(Err(reason)),
         };
-        let counts = match harness.kind() {
-            HarnessKind::Command => Some(vec![whole(&counting, counted)?]),
+        let tally = counting.tally()?;
+        let counts = match (harness.kind(), counted) {
+            // The count of a whole process, as one iteration.
+            (HarnessKind::Command, Counted::Allocations) => Some(vec![(tally.allocations, 1)]),
+            (HarnessKind::Command, Counted::Bytes) => Some(vec![(tally.bytes, 1)]),
             _ => counts(&execution),
         };
-        let tally = counting.tally()?;
         let reason = if !tally.joined {
             NOT_LOADED
         } else if tally.bytes >= STEP
@@ -91,15 +101,6 @@ fn counts(execution: &Execution) -> Option<Vec<Count>> {
     };
     let counts = values.iter().zip(iterations).map(of_one).collect::<Option<Vec<_>>>()?;
     (counts.len() == values.len()).then_some(counts)
-}
-
-/// The count of a whole process, as one iteration.
-fn whole(counting: &Counting, counted: Counted) -> Result<Count> {
-    let tally = counting.tally()?;
-    Ok(match counted {
-        Counted::Allocations => (tally.allocations, 1),
-        Counted::Bytes => (tally.bytes, 1),
-    })
 }
 
 /// Combines all measurements into one value per iteration.

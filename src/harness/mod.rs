@@ -15,7 +15,7 @@ mod native;
 use std::{fmt, time::Duration};
 
 pub use self::{
-    allocations::{allocations_request, count_allocations},
+    allocations::count_allocations,
     command::Command,
     counted::{counting_request, iterations_needed},
     criterion::Criterion,

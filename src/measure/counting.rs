@@ -4,8 +4,7 @@
 
 use std::{
     collections::BTreeMap,
-    fs,
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{
         atomic::{AtomicBool, AtomicUsize, Ordering},
         mpsc,
@@ -20,17 +19,13 @@ use super::{
     subject::{InVersion, Subject, outcome_of},
 };
 use crate::{
-    elf::uncountable_allocator,
-    error::{Context, Exit, Result},
-    harness::{
-        self, Conditions, Executable, Harness, allocations_request, counting_request,
-        iterations_needed,
-    },
+    error::Result,
+    harness::{Conditions, count_allocations, counting_request, iterations_needed},
     machine::this_machine,
     model::{
         Benchmark, COUNTED_KEY, COUNTING_KEY, COUNTING_RULES, Execution, ExperimentPlan,
-        LayoutSeed, MOST_PARALLEL, Metric, Name, Outcome, PlannedBenchmark, PlannedVersion,
-        SampleSizes, Slot, Stage, Unmeasured,
+        LayoutSeed, MOST_PARALLEL, Metric, Outcome, PlannedBenchmark, PlannedVersion, SampleSizes,
+        Slot, Stage, Unmeasured,
     },
     process::{
         self,
@@ -395,23 +390,4 @@ fn slot(builds: &Builds, place: CountingRun) -> Slot {
         round: place.state(),
         seed: builds.seeds[place.build],
     }
-}
-
-/// Counts the allocations of a benchmark in a state that follows from `seed`, with the preloaded `library`. A benchmark
-/// whose allocations cannot be counted exactly is skipped with a reason that names its allocator.
-pub fn count_allocations(
-    harness: &dyn Harness,
-    executable: &Executable,
-    name: &Name,
-    seed: u64,
-    conditions: &Conditions<'_>,
-    library: &Path,
-) -> Result<Outcome> {
-    let what = || format!("cannot find the allocator of {}", executable.path.display());
-    let bytes = fs::read(&executable.path).context(Exit::Build, what)?;
-    if let Some(allocator) = uncountable_allocator(&bytes).context(Exit::Build, what)? {
-        return Ok(Outcome::Skipped(format!("its allocations cannot be counted: {allocator}")));
-    }
-    let request = allocations_request(harness.kind(), seed);
-    harness::count_allocations(harness, executable, name, &request, conditions, library)
 }

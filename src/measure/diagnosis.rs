@@ -70,20 +70,19 @@ pub struct ControlRun<'b> {
 impl<'b> ControlRun<'b> {
     /// The control for this experiment, which rbench itself executes.
     pub fn new(experiment: &'b StartedExperiment, measurement: Duration) -> Result<Self> {
-        let path = this_executable()?;
-        let executable = Executable {
-            package: "rbench".to_owned(),
-            target: "control".to_owned(),
-            directory: path.parent().unwrap_or(&path).to_owned(),
-            path,
-            ..Executable::default()
-        };
-        Ok(Self { experiment, measurement, executable })
+        Ok(Self { experiment, measurement, executable: control()? })
     }
 
     fn execute(&self, request: &ExecutionRequest, conditions: &Conditions<'_>) -> Result<Outcome> {
         Native.execute(&self.executable, &Name::plain("control"), request, conditions)
     }
+}
+
+/// The benchmark `control` of this program.
+pub(super) fn control() -> Result<Executable> {
+    let path = this_executable()?;
+    let directory = path.parent().unwrap_or(&path).to_owned();
+    Ok(Executable { target: "control".to_owned(), directory, path, ..Executable::default() })
 }
 
 fn iterations_of(execution: Option<&Execution>) -> Option<u64> {

@@ -24,7 +24,7 @@ mod tune;
 mod version;
 
 pub use builds::Builds;
-pub use counting::{COUNTED_LAYOUTS, Counter, count_allocations};
+pub use counting::{COUNTED_LAYOUTS, Counter};
 pub use diagnosis::{ControlRun, DiagnosedBenchmark, OrderEffectPair, Probe};
 pub use impact::Impacts;
 pub use listing::{ListedTarget, Listing};

@@ -4,6 +4,7 @@
 use std::{ffi::OsStr, fs, path::PathBuf, process::Command, time::Duration};
 
 use super::{
+    diagnosis::control,
     interleaving_support::{Both, ProcessUse, SupportTable, both},
     subject::InVersion,
 };
@@ -31,15 +32,8 @@ pub struct Trial<'t> {
 impl<'t> Trial<'t> {
     /// Fails without a temporary directory.
     pub fn new(conditions: Conditions<'t>) -> Result<Self> {
-        let path = this_executable()?;
         let place = Scratch::new()?;
-        let executable = Executable {
-            package: "cargo-rbench".to_owned(),
-            target: "control".to_owned(),
-            path: path.canonicalize().unwrap_or(path),
-            directory: place.path().to_owned(),
-            ..Executable::default()
-        };
+        let executable = Executable { directory: place.path().to_owned(), ..control()? };
         let request = ExecutionRequest {
             measurements: 5,
             warm_up: Duration::from_millis(1),

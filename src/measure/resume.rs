@@ -31,6 +31,14 @@ impl StartedExperiment {
 }
 
 impl Runner<'_> {
+    /// The plan of an experiment on these listed versions.
+    pub fn plan_of(&self, versions: &[ListedVersion], benchmarks: &[Benchmark]) -> ExperimentPlan {
+        let with_compiler = |version: &ListedVersion| {
+            (version.version.clone(), version.compilation.record.rustc.clone())
+        };
+        self.plan(versions.iter().map(with_compiler), benchmarks)
+    }
+
     /// Begins an experiment on these benchmarks in the store, or resumes it if it is there
     /// unfinished.
     pub fn begin(
@@ -39,10 +47,7 @@ impl Runner<'_> {
         benchmarks: &[Benchmark],
         builds: &Builds,
     ) -> Result<StartedExperiment> {
-        let with_compiler = |version: &ListedVersion| {
-            (version.version.clone(), version.compilation.record.rustc.clone())
-        };
-        let plan = self.plan(versions.iter().map(with_compiler), benchmarks);
+        let plan = self.plan_of(versions, benchmarks);
         let builds = builds.records();
         let experiment = begin_or_resume(&self.store, &plan, &builds)?;
         if let Some(state) = &self.machine_state {

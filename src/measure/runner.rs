@@ -106,8 +106,14 @@ impl<'a> Runner<'a> {
         self.build_env.prune(since);
     }
 
+    /// Ends a command: prunes the cache, where entries used after `since` stay, and adds to an interrupt what is kept.
+    pub fn end<T>(&self, since: SystemTime, done: Result<T>) -> Result<T> {
+        self.prune(since);
+        done.map_err(|error| self.with_what_is_kept(error))
+    }
+
     /// Adds to an interrupt what is kept and how to resume. Returns other errors unchanged.
-    pub fn with_what_is_kept(&self, error: Error) -> Error {
+    fn with_what_is_kept(&self, error: Error) -> Error {
         if error.exit() != Exit::Interrupted {
             return error;
         }

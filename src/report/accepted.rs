@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::names::{Names, metric_name, short};
+use super::names::{Names, short, with_metric};
 use crate::model::{Benchmark, OBJECT_ID};
 use crate::model::{Idle, IdleAcceptance};
 
@@ -14,13 +14,9 @@ const MOST_NAMES: usize = 8;
 pub fn idle_note(idle: &[IdleAcceptance]) -> Option<String> {
     let names = Names::new(idle.iter().map(|one| &one.benchmark));
     let of = |one: &IdleAcceptance| {
-        let metric = match metric_name(Some(&one.metric)) {
-            "" => String::new(),
-            metric => format!(" ({metric})"),
-        };
-        let name = short(&names.name(&one.benchmark));
+        let name = with_metric(short(&names.name(&one.benchmark)), Some(&one.metric));
         let commit = one.commit.get(..7).unwrap_or(&one.commit);
-        format!("{name}{metric} of {commit}, {}", why(one.why))
+        format!("{name} of {commit}, {}", why(one.why))
     };
     let shown: Vec<String> = idle.iter().take(MOST_NAMES).map(of).collect();
     let more = idle.len() - shown.len();

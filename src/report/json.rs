@@ -11,7 +11,7 @@ use super::{
 use crate::{
     error::{Context, Exit, Result},
     model::{self, InterleavingUnavailable, Metric, Mode, Unit},
-    stats::{self, Assessment, Comparison, Estimator, Interval, Method, Summary},
+    stats::{self, Assessment, Comparison, Estimator, Interval, Summary},
     verdict::{DecidedRow, Interleaving},
 };
 
@@ -84,10 +84,14 @@ pub struct Estimate {
 impl Estimate {
     /// The value and the half-width of its interval, for people.
     pub fn texts(&self, unit: Unit) -> (String, String) {
+        (value_of_metric(self.value, unit), self.half_width())
+    }
+
+    /// The half-width of its interval, for people; empty without one.
+    pub fn half_width(&self) -> String {
         let interval = self.low.zip(self.high);
         let interval = interval.map(|(low, high)| Interval { center: self.value, low, high });
-        let half_width = interval.as_ref().map_or_else(String::new, plus_minus);
-        (value_of_metric(self.value, unit), half_width)
+        interval.as_ref().map_or_else(String::new, plus_minus)
     }
 
     /// The value with its interval at this confidence.
@@ -131,12 +135,7 @@ impl Change {
 impl From<&Assessment> for Change {
     fn from(Assessment { change, comparison, alpha: rates, .. }: &Assessment) -> Self {
         let Comparison { p, method, .. } = comparison;
-        Self {
-            change: *change,
-            confidence: rates.confidence,
-            p: *p,
-            paired: matches!(method, Method::Paired { .. }),
-        }
+        Self { change: *change, confidence: rates.confidence, p: *p, paired: method.is_paired() }
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::{
     model::{SampleSizes, Throughput, Unit},
-    stats::{Interval, Summary},
+    stats::{Change, Interval, Summary},
 };
 
 /// The change above which digits say nothing.
@@ -32,6 +32,16 @@ pub fn duration(time: Duration) -> String {
 /// A number of things: `1 benchmark`, `7 benchmarks`.
 pub fn count(number: usize, thing: &str) -> String {
     format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
+}
+
+/// A number of iterations: `1 iteration`, `1000 iterations`.
+pub fn iterations(number: u64) -> String {
+    count(usize::try_from(number).unwrap_or(usize::MAX), "iteration")
+}
+
+/// A factor, as of an impact or an F test: `1.25`, or `infinite`.
+pub fn factor(factor: f64) -> String {
+    if factor.is_finite() { format!("{factor:.2}") } else { "infinite".to_owned() }
 }
 
 /// The number of things that a list does not name, to append to it: ` and 3 more`, or nothing.
@@ -163,8 +173,8 @@ pub fn changed(share: f64) -> String {
 }
 
 /// A reported change with its interval: `+1.64 % (-5.85 .. +2.76)`, or `from 0`.
-pub fn changed_within(share: f64, low: f64, high: f64) -> String {
-    format!("{} {}", changed(share), range_in_brackets(low, high)).trim_end().to_owned()
+pub fn changed_within(&Change { estimate, low, high }: &Change) -> String {
+    format!("{} {}", changed(estimate), range_in_brackets(low, high)).trim_end().to_owned()
 }
 
 /// An interval of shares beside their percentage: `-5.85 .. +2.76`. Empty for a change from 0.
@@ -313,7 +323,8 @@ mod tests {
     #[test]
     fn changed_from_zero_has_no_percentage() {
         let from_nothing = [f64::INFINITY; 3];
-        let shown = |[share, low, high]: [f64; 3]| changed_within(share, low, high);
+        let shown =
+            |[estimate, low, high]: [f64; 3]| changed_within(&Change { estimate, low, high });
         assert_eq!(shown(from_nothing), "from 0");
         assert_eq!(shown([0.5, 0.4, 0.6]), "+50.00 % (+40.00 .. +60.00)");
         assert_eq!(shown([f64::INFINITY, 0.5, f64::INFINITY]), "from 0 (+50.00 .. >+100000)");

@@ -57,29 +57,41 @@ pub struct Components {
     /// `T_E²`, `T_B²`, `T_V²`, in the squared unit of the metric. They may be negative: clamping them
     /// would bias them.
     pub t: Levels<Option<f64>>,
-    /// The test for an effect of layout; none if the design has no such test.
-    pub layout: Option<LayoutTest>,
+    /// The test of `V = 0`, that builds differ by no more than their executions explain; none if the design has no such
+    /// test.
+    ///
+    /// `F = m S_V² / S_B²` with the harmonic mean of the `m_k` as `m`, and `l − 1` and `Σ (m_k − 1)` degrees of freedom;
+    /// exact for normal data with equal `m_k`, close otherwise.
+    pub layout: Option<FTest>,
     /// The degrees of freedom of `s`: `Σ (n_kj − 1)`, `Σ (m_k − 1)`, `l − 1`.
     pub freedom: Levels<f64>,
     /// The shares of lower components in the squares.
     pub weights: Weights,
 }
 
-/// The F test of `V = 0`: do builds differ by more than their executions explain?
-///
-/// `F = m S_V² / S_B²` with the harmonic mean of the `m_k` as `m`; exact for normal data with equal
-/// `m_k`, close otherwise.
+/// An F test of two mean squares.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct LayoutTest {
-    /// The statistic; infinite (in JSON, null) where builds differ but executions of one build never do.
+pub struct FTest {
+    /// The statistic: infinite, and null in JSON, where there is no variance below.
     #[schemars(with = "Option<f64>")]
     pub f: f64,
-    /// `l − 1` and `Σ (m_k − 1)`.
+    /// The degrees of freedom above and below.
     #[serde(rename = "degrees_of_freedom")]
     pub freedom: [f64; 2],
-    /// The probability of so large an `f` without an effect of layout.
+    /// The p value of `f`, if the upper level had no effect.
     #[schemars(range(min = 0, max = 1))]
     pub p: f64,
+}
+
+impl FTest {
+    /// Tests `f`. None if it is NaN.
+    pub fn new(f: f64, freedom: [f64; 2]) -> Option<Self> {
+        if f.is_nan() || freedom.iter().any(|freedom| *freedom < 1.0) {
+            return None;
+        }
+        let p = if f.is_infinite() { 0.0 } else { f_survival(f, freedom[0], freedom[1]) };
+        Some(Self { f, freedom, p })
+    }
 }
 
 impl Components {
@@ -115,7 +127,9 @@ impl Components {
             version: variance(means.squares, l - 1.0),
         };
         let freedom = Levels { execution: within.1, build: between.1, version: l - 1.0 };
-        let layout = LayoutTest::new(&s, weights.b_in_v, [freedom.version, freedom.build]);
+        let layout = s.build.zip(s.version).and_then(|(below, above)| {
+            FTest::new(above / (weights.b_in_v * below), [freedom.version, freedom.build])
+        });
         Self { s, t: weights.unbiased(&s), layout, freedom, weights }
     }
 }
@@ -139,18 +153,6 @@ impl Weights {
         let b = build.unwrap_or(0.0);
         let version = s.version.map(|s_v| s_v - b * self.b_in_v - e * self.e_in_v);
         Levels { execution: s.execution, build, version }
-    }
-}
-
-impl LayoutTest {
-    fn new(s: &Levels<Option<f64>>, b_in_v: f64, freedom: [f64; 2]) -> Option<Self> {
-        let (s_b, s_v) = (s.build?, s.version?);
-        let f = s_v / (b_in_v * s_b);
-        if f.is_nan() {
-            return None;
-        }
-        let p = if f.is_infinite() { 0.0 } else { f_survival(f, freedom[0], freedom[1]) };
-        Some(Self { f, freedom, p })
     }
 }
 

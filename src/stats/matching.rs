@@ -28,6 +28,13 @@ pub enum Method {
     Welch(Unpaired),
 }
 
+impl Method {
+    /// True if the builds of the versions are compared in pairs.
+    pub const fn is_paired(&self) -> bool {
+        matches!(self, Self::Paired { .. })
+    }
+}
+
 /// The reason why seeds were not compared one by one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unpaired {

@@ -75,7 +75,7 @@ pub use alpha_spending::{AlphaSpending, discoveries};
 pub use analysis::{Analysis, Decider, Decision};
 pub use assessment::Assessment;
 pub use comparison::{Change, Comparison, Direction};
-pub use components::{Components, LayoutTest, Levels, Weights};
+pub use components::{Components, FTest, Levels, Weights};
 pub use counted::{apart_by_chance, counts_needed, decide_counts, times_counted, varies};
 pub use criteria::{CountLimits, Criteria};
 pub use data::{BuildMeasurements, InvalidMeasurement, MeasurementPosition, Measurements};

@@ -173,6 +173,12 @@ fn insert(
     std::mem::swap(pieces, scratch);
 }
 
+/// The start and the end of each segment of `count` values that begins at 0 or at a change.
+pub fn segments(count: usize, changes: &[usize]) -> impl Iterator<Item = (usize, usize)> {
+    let ends = changes.iter().copied().chain([count]);
+    [0].into_iter().chain(changes.iter().copied()).zip(ends)
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -189,11 +195,6 @@ mod tests {
             .filter(|changes| lengths(count, changes).iter().all(|length| *length >= shortest))
             .map(|changes| total(sums, &changes, penalty))
             .fold(f64::INFINITY, f64::min)
-    }
-
-    fn segments(count: usize, changes: &[usize]) -> impl Iterator<Item = (usize, usize)> {
-        let ends = changes.iter().copied().chain([count]);
-        [0].into_iter().chain(changes.iter().copied()).zip(ends)
     }
 
     fn lengths(count: usize, changes: &[usize]) -> Vec<usize> {

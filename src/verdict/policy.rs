@@ -82,8 +82,12 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Counts these kinds.
-    pub fn count(kinds: &[VerdictKind]) -> Self {
+    /// Counts these kinds, beside the numbers of added and removed benchmarks and of failed bench targets.
+    pub fn count(
+        kinds: impl Iterator<Item = VerdictKind>,
+        [added, removed, failed_targets]: [usize; 3],
+    ) -> Self {
+        let kinds: Vec<VerdictKind> = kinds.collect();
         let of = |kind| kinds.iter().filter(|one| **one == kind).count();
         Self {
             regressed: of(VerdictKind::Regressed),
@@ -96,7 +100,9 @@ impl Counts {
             unchanged: of(VerdictKind::Unchanged),
             unaffected: of(VerdictKind::Unaffected),
             identical: of(VerdictKind::Identical),
-            ..Self::default()
+            added,
+            removed,
+            failed_targets,
         }
     }
 

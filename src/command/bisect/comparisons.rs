@@ -20,7 +20,7 @@ use crate::{
         quantity::{changed_within, count},
     },
     stats::{
-        Change, Verdict,
+        Verdict,
         bisection::{Answer, Estimate, Finding, Known, Measured, Pair, Question, Strategy},
     },
     verdict::DecidedRow,
@@ -257,7 +257,6 @@ impl Comparisons<'_, '_> {
         Measured { estimate, finding }: Measured,
     ) {
         let [base, head] = pair.map(|commit| self.line.version(commit).short());
-        let Change { estimate, low, high } = estimate.change(CONFIDENCE);
         let said = match finding {
             Finding::Changed => "changed",
             Finding::Unchanged => "unchanged",
@@ -266,7 +265,7 @@ impl Comparisons<'_, '_> {
         self.finder.console.line(&format!(
             "{base}..{head}: {} {}, {said}",
             self.subjects[subject].benchmark.name.id,
-            changed_within(estimate, low, high),
+            changed_within(&estimate.change(CONFIDENCE)),
         ));
     }
 }

@@ -106,8 +106,7 @@ impl Request<'_> {
         let alpha = verdicts.criteria.false_alarm_rate;
         let searched = finder.line(&line, None, alpha, 0, (&mut versions, &mut effort));
         let Session { runner, command_line, .. } = &versions.session;
-        runner.prune(start);
-        let line = searched.map_err(|error| runner.with_what_is_kept(error))?;
+        let line = runner.end(start, searched)?;
         let mut warnings = Vec::new();
         let idle = idle.disturbances().into_iter().map(Warning::Disturbance);
         for warning in idle.chain(effort.warnings) {

@@ -13,8 +13,8 @@ use crate::{
     console::{Console, announcement},
     error::Result,
     measure::{
-        ControlRun, DiagnosedBenchmark, ExperimentSettings, ListedVersion, OrderEffectPair, Probe,
-        Runner, StartedExperiment,
+        ControlRun, DiagnosedBenchmark, ExperimentSettings, OrderEffectPair, Probe, Runner,
+        StartedExperiment,
     },
     model::{DiagnosisPart, DiagnosisSettings, InterimAnalyses, Name, Unmeasured},
     report::quantity::count,
@@ -94,11 +94,7 @@ impl Measuring<'_, '_> {
     fn left_of(&mut self, candidates: &[SamplingOptions]) -> Result<Option<SamplingOptions>> {
         for candidate in candidates {
             self.set(DiagnosisPart::Executions, *candidate);
-            let with_compiler = |version: &ListedVersion| {
-                (version.version.clone(), version.compilation.record.rustc.clone())
-            };
-            let versions = self.one.versions.iter().map(with_compiler);
-            let plan = self.runner.plan(versions, from_ref(self.one.benchmark));
+            let plan = self.runner.plan_of(self.one.versions, from_ref(self.one.benchmark));
             if self.runner.store.find_unfinished(&plan)?.is_some() {
                 return Ok(Some(*candidate));
             }

@@ -23,7 +23,7 @@ use crate::{
     harness::Filter,
     machine::{state::MachineState, this_machine},
     measure::{DiagnosedBenchmark, ExperimentSettings, Runner},
-    model::{Benchmark, FailedTarget, Machine, Unmeasured, Version},
+    model::{Benchmark, Machine, Unmeasured, Version},
     process::{Interrupt, Load, SavedHandler},
     project::Project,
     report::diagnose::{DiagnosisReport, ExaminedBenchmark},
@@ -85,8 +85,7 @@ impl Task<'_> {
         let settings = ExperimentSettings::for_diagnosis(&self.project.file, self.args);
         let mut runner = Runner::open(self.project, settings.clone(), interrupt, self.console)?;
         let examined = self.measure_with(&mut runner, &settings);
-        runner.prune(start);
-        let benchmarks = examined.map_err(|error| runner.with_what_is_kept(error))?;
+        let benchmarks = runner.end(start, examined)?;
         Ok((Some(this_machine()), benchmarks))
     }
 
@@ -96,9 +95,7 @@ impl Task<'_> {
         settings: &ExperimentSettings,
     ) -> Result<Vec<ExaminedBenchmark>> {
         let versions = [runner.list(self.version.clone())?];
-        for FailedTarget { target, error } in &versions[0].listing.failures {
-            self.console.line(&format!("warning: {target}: {error}"));
-        }
+        announcement::failed_targets(self.console, &versions[0].listing.failures);
         let benchmarks = versions[0].benchmarks();
         check_few(&benchmarks, self.args)?;
         let seeds = runner.first_seeds(&versions, &benchmarks);

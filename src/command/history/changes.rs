@@ -6,7 +6,10 @@ use super::rows::History;
 use crate::{
     error::Result,
     model::{CommitRange, Mode, Stage, Version},
-    report::history::{BenchmarkHistory, CommitPlace, Event, EventChange, Series, SuspectedChange},
+    report::{
+        history::{BenchmarkHistory, CommitPlace, Event, EventChange, Series, SuspectedChange},
+        quantity::count,
+    },
     stats::{
         Change, Summary, Verdict,
         changes::{self, FEWEST, LARGEST_P, Observation, Span},
@@ -199,10 +202,9 @@ fn chain(entries: &[TimelineEntry]) -> Vec<usize> {
 }
 
 fn too_few(versions: usize, others: usize) -> String {
-    let verb = |count: usize| if count == 1 { "version" } else { "versions" };
     let mut text = match versions {
         0 => "without two builds of any comparable version".to_owned(),
-        _ => format!("with {versions} comparable {} of at least {FEWEST}", verb(versions)),
+        _ => format!("with {} of at least {FEWEST}", count(versions, "comparable version")),
     };
     if others > 0 {
         text += &format!(" ({others} more measured in another way)");

@@ -194,14 +194,13 @@ impl History<'_> {
         if source != index && summary.is_none() {
             return Ok(None);
         }
-        let toolchain = &stored.plan.versions[compared.version].toolchain;
         let interleaving = self.benchmark.interleaving(&[place], stage).ok().flatten();
         let row = HistoryRow {
             version: entry.version.clone(),
             in_repository: entry.in_repository,
             measured: stored.begun,
             machine: (*stored.plan.machine).clone(),
-            toolchain: toolchain.lines().next().unwrap_or_default().to_owned(),
+            toolchain: stored.plan.versions[compared.version].compiler().to_owned(),
             conditions: Measured::new(interleaving, summary.as_ref()),
             result: summary.as_ref().map(|one| Estimate::new(one, self.criteria.confidence)),
             unmeasured: self.benchmark.unmeasured(place),

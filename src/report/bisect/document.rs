@@ -18,7 +18,7 @@ use crate::{
         quantity::{changed_within, count},
         style::Role,
     },
-    stats::{Change, bisection::Ending},
+    stats::bisection::Ending,
 };
 
 /// The number of commits shown at each end of a longer list.
@@ -95,7 +95,7 @@ impl BisectReport {
     fn place(&self, place: &CommitPlace, benchmark: &Benchmark) -> Item {
         let CommitPlace { commits, change, impact, merged, .. } = place;
         let role = if change.estimate > 0.0 { Role::Bad } else { Role::Good };
-        let mut size = Text::new().styled(role, change_text(change));
+        let mut size = Text::new().styled(role, changed_within(change));
         if let Some(impact) = impact {
             size = size.then(": ").append(impact::words(impact, "measured because"));
         }
@@ -121,11 +121,6 @@ impl BisectReport {
         let lines = caution.into_iter().chain(commit_texts(commits));
         Item::new(Text::joined(lines, "; "), [Block::List(below)])
     }
-}
-
-/// `+5.02 % (+4.81 .. +5.24)`.
-fn change_text(change: &Change) -> String {
-    changed_within(change.estimate, change.low, change.high)
 }
 
 /// Each commit, such as `1a2b3c4 2026-11-02 Parse names without a table`; of many, the first and the
@@ -225,8 +220,8 @@ impl SearchedBenchmark {
                 format!("cannot be compared in {version}: {}", first_line(reason))
             }
             Outcome::NotCompared => "not compared".to_owned(),
-            Outcome::Unchanged { change } => format!("no change: {}", change_text(change)),
-            Outcome::Inconclusive { change } => format!("inconclusive: {}", change_text(change)),
+            Outcome::Unchanged { change } => format!("no change: {}", changed_within(change)),
+            Outcome::Inconclusive { change } => format!("inconclusive: {}", changed_within(change)),
             Outcome::Changed { change, places, .. } => {
                 let single = places.iter().filter(|place| place.named().is_some()).count();
                 let others = places.len() - single;
@@ -235,7 +230,7 @@ impl SearchedBenchmark {
                     (others > 0).then(|| format!("{} not narrowed to one", count(others, "place")));
                 let by: Vec<String> = by.into_iter().chain(others).collect();
                 let comparisons = count(self.comparisons, "comparison");
-                format!("{}, {}; {comparisons}", change_text(change), by.join(" and "))
+                format!("{}, {}; {comparisons}", changed_within(change), by.join(" and "))
             }
         }
     }
@@ -247,7 +242,7 @@ impl SearchedBenchmark {
             let is_shown = unexplained.low > 0.0 || unexplained.high < 0.0;
             let is_large = unexplained.estimate.abs() >= min_effect;
             if is_shown && is_large && !places.is_empty() {
-                remarks.push(format!("left unexplained: {}", change_text(unexplained)));
+                remarks.push(format!("left unexplained: {}", changed_within(unexplained)));
             }
         }
         remarks.extend(self.same.iter().map(|range| {

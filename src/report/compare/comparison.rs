@@ -204,6 +204,10 @@ impl ComparisonReport {
     /// The comparison as a value.
     pub fn comparison(&self) -> Comparison {
         let outcome = &self.outcome;
+        let warnings = self
+            .all_warnings()
+            .into_iter()
+            .map(|warning| WarningFields { text: self.warning_text(&warning), warning });
         Comparison {
             schema_version: SCHEMA_VERSION,
             rbench: env!("CARGO_PKG_VERSION").to_owned(),
@@ -214,7 +218,7 @@ impl ComparisonReport {
             machine: outcome.machine.clone(),
             environment: outcome.environment.clone(),
             stored: outcome.stored.iter().map(Stored::from).collect(),
-            warnings: self.all_warnings().iter().map(|one| self.warning_fields(one)).collect(),
+            warnings: warnings.collect(),
             counts: outcome.counts(),
             geometric_means: self.geometric_means(),
             functions: self.function_counts(),

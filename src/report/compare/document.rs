@@ -25,8 +25,8 @@ use crate::{
         style::Role,
         table::Table,
     },
-    stats::{Method, Rule, Summary},
-    verdict::{DecidedRow, DecidedStage, VerdictKind},
+    stats::{Rule, Summary},
+    verdict::{DecidedRow, VerdictKind},
 };
 
 impl ComparisonReport {
@@ -222,7 +222,9 @@ impl ComparisonReport {
         let rule = |rule: Rule, across: bool| {
             let mut of_these = stages().filter(|stage| stage.assessment.is_across == across);
             let what = match rule {
-                Rule::Paired if of_these.any(is_unpaired) => {
+                Rule::Paired
+                    if !of_these.all(|stage| stage.assessment.comparison.method.is_paired()) =>
+                {
                     "t test, Welch's where layouts are not matched".to_owned()
                 }
                 Rule::Paired => "t test".to_owned(),
@@ -325,11 +327,6 @@ impl ComparisonReport {
 /// counted.
 fn is_timed(row: &DecidedRow) -> bool {
     has_metric(row, |metric| !metric.is_counted())
-}
-
-/// True if the builds of the versions could not be compared in pairs.
-fn is_unpaired(stage: &DecidedStage) -> bool {
-    matches!(stage.assessment.comparison.method, Method::Welch(_))
 }
 
 /// The metric of all rows, if there is only one and it is not wall time.

@@ -27,7 +27,7 @@ use crate::{
         sentence,
         shares::Shares,
     },
-    stats::{BuildSummary, Interval, Method, Summary},
+    stats::{BuildSummary, Interval, Summary},
     verdict::{DecidedRow, DecidedStage, VerdictKind},
 };
 
@@ -267,7 +267,7 @@ impl ComparisonReport {
         let intervals = stage.summaries.each_ref().map(|summary| self.interval(summary));
         let changes: Vec<f64> = pairs(stage).iter().map(|pair| pair.change).collect();
         let which = if index == 0 { "" } else { "fresh " };
-        let caption = if is_paired(stage) {
+        let caption = if stage.assessment.comparison.method.is_paired() {
             let slower = changes.iter().filter(|change| **change > 0.0).count();
             let least = changes.iter().copied().fold(f64::INFINITY, f64::min);
             let most = changes.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -280,7 +280,10 @@ impl ComparisonReport {
             let [base, head] = values.each_ref().map(Vec::len);
             format!("{base} {which}builds of the base and {head} of the head, not paired")
         };
-        (caption, Pairs::new(&values, &intervals, is_paired(stage), axis))
+        (
+            caption,
+            Pairs::new(&values, &intervals, stage.assessment.comparison.method.is_paired(), axis),
+        )
     }
 }
 
@@ -317,10 +320,6 @@ fn sort(stage: Option<&DecidedStage>) -> String {
     })
 }
 
-fn is_paired(stage: &DecidedStage) -> bool {
-    matches!(stage.assessment.comparison.method, Method::Paired { .. })
-}
-
 /// The pairs of a stage; empty unless equal seeds are a pair.
 fn pairs(stage: &DecidedStage) -> Vec<Pair> {
     let [base, head] = &stage.summaries;
@@ -329,7 +328,11 @@ fn pairs(stage: &DecidedStage) -> Vec<Pair> {
         let start = base.start.zip(head.start).map(|(base, head)| base.min(head));
         Some(Pair { start, change: head.value / base.value - 1.0 })
     };
-    if is_paired(stage) { head.builds().iter().filter_map(pair).collect() } else { Vec::new() }
+    if stage.assessment.comparison.method.is_paired() {
+        head.builds().iter().filter_map(pair).collect()
+    } else {
+        Vec::new()
+    }
 }
 
 /// The pairs of all stages in order of time; `None` unless every start is known.

@@ -64,11 +64,6 @@ impl ComparisonReport {
         self.outcome.warnings.iter().map(|warning| self.warning_text(warning)).collect()
     }
 
-    /// A warning for programs, with the suggested command at the end of its text.
-    pub(super) fn warning_fields(&self, warning: &Warning) -> WarningFields {
-        WarningFields { warning: warning.clone(), text: self.warning_text(warning) }
-    }
-
     /// A warning as a sentence, with the suggested command at its end.
     pub(super) fn warning_text(&self, warning: &Warning) -> String {
         let sentence = sentence(warning);

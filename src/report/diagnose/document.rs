@@ -11,7 +11,7 @@ use crate::{
         document::{Block, Document, Medium, Text},
         json,
         prose::capitalised,
-        quantity::{self, count, duration, size},
+        quantity::{self, duration, size},
         style::Role,
     },
 };
@@ -91,10 +91,9 @@ impl Examination {
         let each = conditions
             .measurement_seconds
             .map_or(String::new(), |time| format!(" of {}", short(time)));
-        let iterations = conditions.iterations.map_or(String::new(), |number| {
-            let number = usize::try_from(number).unwrap_or(usize::MAX);
-            format!(", {} each", count(number, "iteration"))
-        });
+        let iterations = conditions
+            .iterations
+            .map_or(String::new(), |number| format!(", {} each", quantity::iterations(number)));
         let load = match conditions.beside() {
             beside if beside.is_empty() => beside,
             beside => format!(",{beside}"),

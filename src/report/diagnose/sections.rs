@@ -5,7 +5,7 @@ use std::fmt::Display;
 
 use super::{
     Conditions, Examination,
-    sentence::{factor, kinds, relative},
+    sentence::{kinds, relative},
     small::{self, between, curve, sparkline},
 };
 use crate::{
@@ -218,7 +218,7 @@ impl Examination {
                 size(typical.distance),
                 typical.dip,
                 p_value(typical.p),
-                factor(typical.gap_ratio)
+                quantity::factor(typical.gap_ratio)
             );
         } else if let Some(least) = found.executions.iter().min_by(|a, b| a.p.total_cmp(&b.p)) {
             text += &format!(
@@ -236,7 +236,11 @@ impl Examination {
             let near = |point: &&LengthPoint| point.iterations.abs_diff(iterations);
             found.points.iter().min_by_key(near).map_or(String::new(), |point| {
                 let time = quantity::value(point.value * point.iterations as f64, unit);
-                format!("{} ({time}): {}", count_of(point.iterations), size(point.error))
+                format!(
+                    "{} ({time}): {}",
+                    quantity::iterations(point.iterations),
+                    size(point.error)
+                )
             })
         };
         let most = found.points.last().map_or(1, |point| point.iterations);
@@ -251,9 +255,9 @@ impl Examination {
             at(found.in_use),
             at(most)
         );
-        let oracle = count_of(found.oracle);
+        let oracle = quantity::iterations(found.oracle);
         vec![
-            drawn(text, &[format!("{bars} 1 → {}", count_of(most))]),
+            drawn(text, &[format!("{bars} 1 → {}", quantity::iterations(most))]),
             format!("for the clock alone, the oracle of Algorithm 1 asks for {oracle}").into(),
         ]
     }
@@ -283,8 +287,8 @@ fn influence_of(name: &str, found: &Result<Influence, impl Display>) -> Item {
         Ok(found) => format!(
             "{name}: impact factor {} ({} without shift; {:.2} .. {:.2} by the additive model), standard deviation \
              {}",
-            factor(found.impact.factor),
-            factor(found.impact.without_shift),
+            quantity::factor(found.impact.factor),
+            quantity::factor(found.impact.without_shift),
             found.analytic.low,
             found.analytic.high,
             size(found.relative_sd)
@@ -444,7 +448,7 @@ fn chosen(counts: &[usize]) -> Vec<usize> {
 }
 
 fn test(FTest { f, freedom: [above, below], p }: &FTest) -> String {
-    let f = if f.is_finite() { format!("{f:.2}") } else { "infinite".to_owned() };
+    let f = quantity::factor(*f);
     format!("F {f} with {above:.0} and {below:.0} degrees of freedom, {}", p_value(*p))
 }
 
@@ -472,10 +476,6 @@ fn rounded(number: f64) -> String {
         number if number < 9.95 => format!("{number:.1}"),
         number => format!("{number:.0}"),
     }
-}
-
-fn count_of(iterations: u64) -> String {
-    count(usize::try_from(iterations).unwrap_or(usize::MAX), "iteration")
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@ use std::time::Duration;
 use super::{Conditions, WordedWarning};
 use crate::{
     diagnosis::{AfterOne, Level, OrderEffects, Warning},
-    report::quantity::{changed_within, duration, p_value, size},
-    stats::Interval,
+    report::quantity::{self, changed_within, duration, p_value, size},
+    stats::{Change, Interval},
 };
 
 impl WordedWarning {
@@ -28,7 +28,7 @@ fn finding(warning: &Warning, conditions: &Conditions, effects: Option<&OrderEff
                 "{what} changes its speed: {things} differ by {} (standard deviation), impact factor {} ({}, \
                  {compared} {things})",
                 size(relative_sd),
-                self::factor(factor),
+                quantity::factor(factor),
                 p_value(p),
             )
         }
@@ -182,11 +182,6 @@ pub(super) fn kinds<const N: usize>(kinds: [(usize, &str); N]) -> String {
     there.map(|(count, what)| format!("{count} {what}")).collect::<Vec<_>>().join(", ")
 }
 
-/// An impact factor.
-pub(super) fn factor(factor: f64) -> String {
-    if factor.is_finite() { format!("{factor:.2}") } else { "infinite".to_owned() }
-}
-
 /// The largest of several p values.
 fn at_most(p: f64) -> String {
     p_value(p).replacen("p ", "p ≤ ", 1).replace("p ≤ < ", "p < ")
@@ -194,5 +189,6 @@ fn at_most(p: f64) -> String {
 
 /// A relative interval: `+4.20 % (+3.90 .. +4.50)`.
 pub(super) fn relative(interval: &Interval) -> String {
-    changed_within(interval.center, interval.low, interval.high)
+    let Interval { center: estimate, low, high } = *interval;
+    changed_within(&Change { estimate, low, high })
 }

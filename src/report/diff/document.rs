@@ -9,7 +9,7 @@ use crate::{
     elf::{Cause, ChangedFunction, FunctionDiff, Name, SizedFunction},
     report::{
         document::{Block, Document, Item, Text},
-        quantity::{change_of_stack, count},
+        quantity::{and_more, change_of_stack, count},
     },
 };
 
@@ -104,8 +104,7 @@ pub(in crate::report) fn data_text(cause: &Cause) -> Option<String> {
 fn what_differs(function: &ChangedFunction) -> Option<String> {
     let callees = |verb: &str, names: &[Name]| {
         let shown: Vec<&str> = names.iter().take(MOST_CALLEES).map(Name::as_str).collect();
-        let more = names.len().checked_sub(MOST_CALLEES + 1).map(|more| more + 1);
-        let more = more.map_or_else(String::new, |more| format!(" and {more} more"));
+        let more = and_more(names.len(), MOST_CALLEES);
         (!names.is_empty()).then(|| format!("{verb} {}{more}", shown.join(", ")))
     };
     data_text(&function.cause).or_else(|| {

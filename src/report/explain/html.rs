@@ -10,22 +10,14 @@ use crate::{
     error::Result,
     report::{
         Report as _,
+        document::Text,
         escape::escape_untrusted,
         html::{page, rendered},
         prose::capitalised,
         quantity::count,
+        render::header,
     },
 };
-
-#[derive(Template)]
-#[template(path = "explain.html")]
-struct Page<'p> {
-    benchmark: &'p str,
-    base: &'p str,
-    head: &'p str,
-    totals: &'p str,
-    functions: &'p str,
-}
 
 /// The table of functions, with its notes.
 #[derive(Template)]
@@ -55,18 +47,16 @@ struct Row {
 impl ExplainedBenchmark {
     pub(super) fn write_html(&self) -> Result<String> {
         let Self { base, head, benchmark, .. } = self;
-        let [id, of_base, of_head] = [&benchmark.name.id, &base.to_string(), &head.to_string()]
-            .map(|text| escape_untrusted(text).into_owned());
-        let body = Page {
-            benchmark: &id,
-            base: &of_base,
-            head: &of_head,
-            totals: &self.totals(),
-            functions: &self.functions_html()?,
-        };
+        let id = benchmark.name.id.as_str();
+        let title = Text::from(id).then(format!(" in {head} against {base}"));
+        let body = header("diff", &title, &Text::from(self.totals() + "."))
+            + &format!(
+                "<section aria-labelledby=h0>\n<h2 id=h0>Where the instructions went</h2>\n{}\n</section>",
+                self.functions_html()?
+            );
         let title = format!("{id}: where its instructions went");
         let file = format!("explain-{}-{}", base.short(), head.short());
-        page(&title, &rendered(&body)?, &file, Some(&self.json()?))
+        page(&title, &body, &file, Some(&self.json()?))
     }
 
     /// The table of functions, as a part of a page.

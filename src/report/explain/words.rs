@@ -6,7 +6,7 @@ use crate::{
     compare::ExplainedBenchmark,
     report::{
         diff::{data_text, sizes},
-        quantity::percent,
+        quantity::{and_more, percent},
     },
 };
 
@@ -122,10 +122,7 @@ fn callees(verb: &str, callees: &[Callee]) -> Option<String> {
         format!("{name} ({times}, {instructions} instruction{plural})")
     };
     let named: Vec<String> = callees.iter().take(MOST_CALLEES).map(one).collect();
-    let more = match callees.len().saturating_sub(MOST_CALLEES) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
+    let more = and_more(callees.len(), MOST_CALLEES);
     (!named.is_empty()).then(|| format!("{verb} {}{more}", named.join(", ")))
 }
 

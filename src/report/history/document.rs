@@ -13,12 +13,12 @@ use crate::{
         date,
         document::{Block, Document, Text},
         names::{Names, metric_name, with_metric},
-        quantity::{changed, count, plus_minus, range_in_brackets, value},
+        quantity::{changed, count, range_in_brackets, value},
         sentence,
         style::Role,
         table::{Cell, Column, Table},
     },
-    stats::{Change, Interval, Verdict},
+    stats::{Change, Verdict},
     verdict::{MIXED, VerdictKind},
 };
 
@@ -427,14 +427,10 @@ impl HistoryRow {
 
     /// The value and the half-width of its interval, or the reason why there is none.
     pub(super) fn value_parts(&self, unit: Unit) -> [String; 2] {
-        let Some(result) = &self.result else {
-            return [self.without_value().name().to_owned(), String::new()];
-        };
-        let interval = result.low.zip(result.high);
-        let half_width = interval.map_or_else(String::new, |(low, high)| {
-            plus_minus(&Interval { center: result.value, low, high })
-        });
-        [value(result.value, unit), half_width]
+        match &self.result {
+            Some(result) => [value(result.value, unit), result.half_width()],
+            None => [self.without_value().name().to_owned(), String::new()],
+        }
     }
 
     /// The cells for the change, its interval, the verdict and its sign.

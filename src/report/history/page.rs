@@ -230,8 +230,7 @@ impl BenchmarkHistory {
             }
             Series::Decided { changes, .. } => {
                 let suspected = changes.iter().map(|one| {
-                    let change =
-                        changed_within(one.change.estimate, one.change.low, one.change.high);
+                    let change = changed_within(&one.change);
                     format!("{change} in {}", one.place.best)
                 });
                 format!("Suspected: {}", suspected.collect::<Vec<_>>().join(", "))

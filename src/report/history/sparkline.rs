@@ -1,6 +1,6 @@
 //! Draws small plots of values in text.
 
-use crate::report::diagnose::small::between;
+use crate::{report::diagnose::small::between, stats::segmentation};
 
 /// The ratio of values within which the drawing is not stretched to its full height: noise would
 /// look like a change.
@@ -17,12 +17,9 @@ const CHANGE: char = '|';
 /// stands before each value at which a change is suspected. Many values share bars, which show the
 /// mean of neighbours on one side of a change.
 pub fn sparkline(values: &[Option<f64>], changes: &[usize]) -> String {
-    let bounds: Vec<usize> =
-        [0].into_iter().chain(changes.iter().copied()).chain([values.len()]).collect();
     let each = values.len().div_ceil(WIDEST).max(1);
-    let segments: Vec<Vec<Option<f64>>> = bounds
-        .windows(2)
-        .map(|pair| values[pair[0]..pair[1]].chunks(each).map(mean).collect())
+    let segments: Vec<Vec<Option<f64>>> = segmentation::segments(values.len(), changes)
+        .map(|(start, end)| values[start..end].chunks(each).map(mean).collect())
         .collect();
     let bars = bars(&segments.concat());
     let mut bars = bars.chars();

@@ -225,9 +225,7 @@ fn known(value: Option<impl ToString>) -> String {
 }
 
 fn factor(impact: Option<ImpactFactor>) -> String {
-    known(impact.map(|ImpactFactor { factor, .. }| {
-        if factor.is_finite() { format!("{factor:.2}") } else { "infinite".to_owned() }
-    }))
+    known(impact.map(|impact| quantity::factor(impact.factor)))
 }
 
 fn time(time: Duration) -> String {

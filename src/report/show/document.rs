@@ -217,8 +217,7 @@ impl ShowReport {
         let shares = shares::text(shown.value.variance);
         lines.push(Text::from(format!("variance of builds/executions: {shares}")));
         if let Some(test) = shown.value.layout_test {
-            let f =
-                if test.f.is_finite() { format!("{:.2}", test.f) } else { "infinite".to_owned() };
+            let f = quantity::factor(test.f);
             lines.push(Text::from(format!("layout effect: F {f}, {}", p_value(test.p))));
         }
         lines.extend(shown.impact.texts());
@@ -323,12 +322,11 @@ impl ShownBuild {
 
 impl ImpactFactors {
     fn texts(&self) -> Vec<Text> {
-        let factor = |f: f64| if f.is_finite() { format!("{f:.2}") } else { "infinite".to_owned() };
         let levels = [("executions", self.executions), ("builds", self.builds)];
         let levels = levels.iter().filter_map(|(level, impact)| Some((level, impact.as_ref()?)));
         let line =
             |(level, ImpactFactor { factor: with, without_shift, .. }): (&&str, &ImpactFactor)| {
-                let (with, without) = (factor(*with), factor(*without_shift));
+                let (with, without) = (quantity::factor(*with), quantity::factor(*without_shift));
                 Text::from(format!("impact factor of {level}: {with} ({without} without shift)"))
             };
         levels.map(line).collect()

@@ -26,7 +26,7 @@ use crate::{
     },
     shell::CommandLine,
     stats::{
-        Components, Criteria, Estimator, LayoutTest, Measurements, Random, Summary,
+        Components, Criteria, Estimator, FTest, Measurements, Random, Summary,
         impact::{Bootstrap, ImpactFactor},
     },
     verdict::Interleaving,
@@ -133,7 +133,7 @@ pub(super) struct ShownValue {
     result: Option<Estimate>,
     /// The shares of builds and executions in the variance of `result`.
     variance: Option<Shares>,
-    layout_test: Option<LayoutTest>,
+    layout_test: Option<FTest>,
 }
 
 /// The impact of starting and of building the program on measurements; null if not requested, or

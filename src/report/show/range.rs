@@ -116,8 +116,7 @@ impl RangeReport {
                     continue;
                 }
                 let size = row.decisive().map_or_else(String::new, |stage| {
-                    let change = &stage.assessment.change;
-                    format!(" {}", changed_within(change.estimate, change.low, change.high))
+                    format!(" {}", changed_within(&stage.assessment.change))
                 });
                 let name = names.name(&row.benchmark);
                 let name = format!("{name} {}", metric_name(row.metric.as_ref()));

@@ -17,7 +17,7 @@
 //! effects fixed these cannot be found: the effects of the later sessions have absorbed them.) Then changes are removed
 //! as long as that lowers the sum. The better result counts.
 
-use crate::stats::segmentation::Sums;
+use crate::stats::segmentation::{self, Sums};
 
 /// The minimum number of versions in a segment.
 pub(super) const SHORTEST: usize = 2;
@@ -128,10 +128,9 @@ impl Model {
     /// segment: `(x' P (y − μ))² / (x' P x − (x' P 1)² / 1' P 1)`, each term of which grows value by value.
     fn best_split(&self, fit: &Fit) -> Option<usize> {
         let totals = self.session_weights(0..self.versions, 1.0 / self.between);
-        let starts = [0].into_iter().chain(fit.changes.iter().copied());
-        let ends = fit.changes.iter().copied().chain([self.versions]);
         let mut best = (0.0, None);
-        for ((start, end), level) in starts.zip(ends).zip(&fit.levels) {
+        let segments = segmentation::segments(self.versions, &fit.changes);
+        for ((start, end), level) in segments.zip(&fit.levels) {
             let own = self.session_weights(start..end, 0.0);
             let one = |datum: &Datum| {
                 1.0 - datum.effect.map_or(0.0, |effect| own[effect] / totals[effect])
@@ -233,9 +232,8 @@ impl Model {
         let count = changes.len() + 1;
         let mut levels = vec![0.0; count];
         let sums = effects.map_or_else(|| self.alone(), |effects| self.sums(effects));
-        let starts = [0].into_iter().chain(changes.iter().copied());
-        let ends = changes.iter().copied().chain([self.versions]);
-        for (level, (start, end)) in levels.iter_mut().zip(starts.zip(ends)) {
+        let bounds = segmentation::segments(self.versions, &changes);
+        for (level, (start, end)) in levels.iter_mut().zip(bounds) {
             *level = sums.mean(start, end);
         }
         let residual = |levels: &[f64]| {

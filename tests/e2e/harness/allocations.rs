@@ -4,8 +4,7 @@
 use crate::support::{fixture::Fixture, library::library};
 use cargo_metadata::semver::Version;
 use cargo_rbench::{
-    harness::{Conditions, Criterion, Divan, Harness, Native},
-    measure::count_allocations,
+    harness::{Conditions, Criterion, Divan, Harness, Native, count_allocations},
     model::Outcome,
     process::{Interrupt, counting::allocations::LIBRARY_SOURCE, interleaving::LIBRARY_FLAGS},
 };
