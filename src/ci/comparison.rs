@@ -68,6 +68,11 @@ impl Comparison {
             self.failed_targets.len(),
             self.unused_acceptances.len(),
             self.next_steps.len(),
+            self.changes.commits.len(),
+            self.changes.commit_count,
+            self.changes.base_only_commits,
+            self.changes.uncommitted_files.len(),
+            self.changes.uncommitted_file_count,
         ];
         let numbers = self.geometric_means.iter().map(|mean| mean.benchmarks);
         if lists.into_iter().chain(numbers).any(|length| length > MOST) {

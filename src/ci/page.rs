@@ -3,11 +3,10 @@
 //! mention, a link or markup.
 
 use crate::{
-    compare::Warning,
     impact::Impact,
     model::{Benchmark, FailedTarget, Version},
     report::{
-        compare::{Comparison, ImpactRow, Row, WarningFields, impact_notes, table},
+        compare::{Comparison, ImpactRow, Row, WarningFields, changes_texts, impact_notes, table},
         document::{Block, Document, Text},
         names::Names,
         quantity::{and_more, count, exact},
@@ -99,13 +98,13 @@ impl Comparison {
         let others: Vec<&Row> =
             others.into_iter().filter(|row| row.verdict < VerdictKind::Unaffected).collect();
 
-        // Without this warning, verdicts would be misread.
-        let is_first = |one: &&WarningFields| matches!(one.warning, Warning::DifferentWork { .. });
+        let is_first = |one: &&WarningFields| one.warning.is_urgent();
         let (first, warnings): (Vec<_>, Vec<_>) = self.warnings.iter().partition(is_first);
         let quoted = |warning: &&WarningFields| quoted(&warning.text);
         let mut blocks = vec![Block::Paragraph(self.sentences())];
+        blocks.extend(Block::list(changes_texts(&self.changes, [&self.base, &self.head])));
         blocks.extend(first.iter().map(|warning| Block::Warning(quoted(warning), None)));
-        let shown = (self.criteria.confidence, true);
+        let shown = (None, true);
         blocks.extend(Block::table(table(&news, &names, shown)));
         let failed = news.iter().filter_map(|row| failure_reason(&names, row));
         let failed = self.failed_targets.iter().map(failed_target).chain(failed);

@@ -98,7 +98,7 @@ impl PairMeasurement<'_, '_> {
         verdicts: &VerdictSettings,
     ) -> Result<Outcome> {
         let (request, Session { runner, observer, .. }) = (self.request, self.session);
-        let mut outcome = self.known(versions, verdicts);
+        let mut outcome = self.known(versions, verdicts)?;
         let chosen = self.selection(versions, &mut outcome.warnings)?;
         let mut parts = self.parts(versions, &chosen, verdicts)?;
         self.announce(versions, &chosen, &parts);
@@ -159,10 +159,11 @@ impl PairMeasurement<'_, '_> {
     }
 
     /// The outcome before anything is measured.
-    fn known(&self, versions: &[ListedVersion; 2], verdicts: &VerdictSettings) -> Outcome {
+    fn known(&self, versions: &[ListedVersion; 2], verdicts: &VerdictSettings) -> Result<Outcome> {
         let [base, head] = versions;
         let compared = [base.version.clone(), head.version.clone()];
         let mut outcome = Outcome::new(compared, verdicts.criteria);
+        outcome.changes = self.session.project.repository.changes(&base.version, &head.version)?;
         outcome.partition = self.session.runner.partition();
         outcome.dependencies = changed_dependencies(&base.locked, &head.locked);
         if !self.is_about_given_ones() {
@@ -172,7 +173,7 @@ impl PairMeasurement<'_, '_> {
         for version in versions {
             outcome.failed_targets.extend(version.listing.failures.iter().cloned());
         }
-        outcome
+        Ok(outcome)
     }
 
     /// True if the request names the benchmarks: the caller then knows about the others.

@@ -8,7 +8,7 @@ use crate::{
     error::Exit,
     model::{
         BenchTarget, Benchmark, DependencyChange, Disturbance, FailedTarget, IdleAcceptance,
-        Machine, Partition, SampleSizes, Version,
+        Machine, Partition, SampleSizes, Version, VersionChanges,
     },
     stats::Criteria,
     verdict::{Counts, DecidedRow, ExitPolicy, VerdictKind},
@@ -21,6 +21,8 @@ pub struct Outcome {
     pub base: Version,
     /// The version that gets the verdicts.
     pub head: Version,
+    /// The commits and uncommitted files by which they differ.
+    pub changes: VersionChanges,
     /// The criteria of the verdicts.
     pub criteria: Criteria,
     /// The requested sample sizes, where no benchmark has its own; absent where nothing was
@@ -81,6 +83,7 @@ impl Outcome {
         Self {
             base,
             head,
+            changes: VersionChanges::default(),
             criteria,
             sample_sizes: None,
             machine: None,

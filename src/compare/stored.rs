@@ -70,6 +70,8 @@ fn pair(
     for other in others {
         outcome.add_counts(kind(request, archive, versions, other)?);
     }
+    let [base, head] = versions;
+    outcome.changes = archive.acceptances.repository.changes(base, head)?;
     Ok(outcome)
 }
 

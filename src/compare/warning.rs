@@ -76,6 +76,19 @@ pub struct ChangedWork {
 }
 
 impl Warning {
+    /// True if verdicts would be misread without it, or are missing because of it: a reader must
+    /// act. False if all verdicts hold.
+    pub const fn is_urgent(&self) -> bool {
+        matches!(
+            self,
+            Self::ChangingIds { .. }
+                | Self::DifferentWork { .. }
+                | Self::NothingCompared
+                | Self::NotComparableAcrossExperiments { .. }
+                | Self::DifferentConditions { .. }
+        )
+    }
+
     /// Adds it to `warnings`, unless it is among them. Of disturbances, one of each kind is enough.
     pub fn add_to(self, warnings: &mut Vec<Self>) {
         let is_known = warnings.iter().any(|known| match (known, &self) {

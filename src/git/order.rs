@@ -5,12 +5,12 @@ use std::{
     path::Path,
 };
 
-use git2::{ErrorCode, Oid};
+use git2::{Commit, ErrorCode, Oid, Sort};
 
-use super::Repository;
+use super::{Repository, revision::summary};
 use crate::{
     error::{Context, Exit, Result},
-    model::Version,
+    model::{CommitTitle, MOST_LISTED, Version, VersionChanges},
 };
 
 /// Greatest number of seconds by which a commit's date may precede that of its parent.
@@ -189,6 +189,62 @@ impl Repository {
         self.git().graph_descendant_of(tip, commit).context(Exit::Usage, || {
             format!("cannot read the history of {}", self.root().display())
         })
+    }
+
+    /// The commits and uncommitted files by which the head differs from the base. A commit that this repository lacks
+    /// has no known difference.
+    pub fn changes(&self, base: &Version, head: &Version) -> Result<VersionChanges> {
+        self.read_changes(base, head)
+            .context(Exit::Usage, || format!("cannot list the commits between {base} and {head}"))
+    }
+
+    fn read_changes(&self, base: &Version, head: &Version) -> Result<VersionChanges, git2::Error> {
+        let known = |version: &Version| {
+            let commit = version.commit.as_deref().and_then(|commit| Oid::from_str(commit).ok());
+            commit.filter(|commit| self.has(*commit))
+        };
+        let mut changes = VersionChanges::default();
+        let head_commit = known(head);
+        if let (Some(base), Some(head)) = (known(base), head_commit) {
+            (changes.commits, changes.commit_count) = self.commits_only_in(head, base)?;
+            changes.base_only_commits = self.commits_only_in(base, head)?.1;
+        }
+        let tree = Oid::from_str(&head.tree).ok().filter(|tree| head.dirty && self.has(*tree));
+        if let Some(tree) = tree {
+            let committed = head_commit.map(|commit| self.git().find_commit(commit)?.tree());
+            let tree = self.git().find_tree(tree)?;
+            let diff =
+                self.git().diff_tree_to_tree(committed.transpose()?.as_ref(), Some(&tree), None)?;
+            let files = diff.deltas().filter_map(|delta| {
+                let path = delta.new_file().path().or_else(|| delta.old_file().path())?;
+                Some(path.to_string_lossy().into_owned())
+            });
+            changes.uncommitted_files = files.take(MOST_LISTED).collect();
+            changes.uncommitted_file_count = diff.deltas().len();
+        }
+        Ok(changes)
+    }
+
+    /// The first commits of those that `tip` contains and `other` lacks, newest first, and their number: without merges
+    /// unless all are.
+    fn commits_only_in(
+        &self,
+        tip: Oid,
+        other: Oid,
+    ) -> Result<(Vec<CommitTitle>, usize), git2::Error> {
+        let mut walk = self.git().revwalk()?;
+        walk.set_sorting(Sort::TOPOLOGICAL)?;
+        walk.push(tip)?;
+        walk.hide(other)?;
+        let commits = walk.map(|id| self.git().find_commit(id?)).collect::<Result<Vec<_>, _>>()?;
+        let (merges, single): (Vec<Commit<'_>>, Vec<_>) =
+            commits.into_iter().partition(|commit| commit.parent_count() > 1);
+        let commits = if single.is_empty() { merges } else { single };
+        let title = |commit: &Commit<'_>| CommitTitle {
+            id: commit.id().to_string(),
+            title: summary(commit),
+        };
+        Ok((commits.iter().take(MOST_LISTED).map(title).collect(), commits.len()))
     }
 
     /// True if a commit, in hex, is in the history of the head and not in that of the base.

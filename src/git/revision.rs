@@ -129,7 +129,8 @@ pub(super) fn version_of(revision: &str, commit: &Commit<'_>) -> Version {
     }
 }
 
-fn summary(commit: &Commit<'_>) -> String {
+/// The first line of a commit's message.
+pub(super) fn summary(commit: &Commit<'_>) -> String {
     String::from_utf8_lossy(commit.summary_bytes().unwrap_or_default()).into_owned()
 }
 

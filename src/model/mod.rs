@@ -44,4 +44,7 @@ pub use partition::Partition;
 pub use settings::{CompileSettings, settings_words};
 pub use skip_reason::SkipReason;
 pub use target::{BenchTarget, FailedTarget, TargetFilter};
-pub use version::{CommitRange, DependencyChange, OBJECT_ID, Version, rfc3339_of_seconds};
+pub use version::{
+    CommitRange, CommitTitle, DependencyChange, MOST_LISTED, OBJECT_ID, Version, VersionChanges,
+    rfc3339_of_seconds,
+};

@@ -1,5 +1,5 @@
-//! A version of a repository: the commit or uncommitted tree that a revision names. Also the dependency changes
-//! between two versions.
+//! A version of a repository: the commit or uncommitted tree that a revision names. Also the commits, uncommitted
+//! files and dependencies by which two versions differ.
 
 use std::fmt;
 
@@ -110,6 +110,37 @@ mod rfc3339 {
         let time = text.map(|text| text.parse::<Timestamp>()).transpose();
         Ok(time.map_err(serde::de::Error::custom)?.map(Timestamp::as_second))
     }
+}
+
+/// The commits and uncommitted files by which a head differs from its base.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct VersionChanges {
+    /// The commits that the head contains and the base lacks, newest first, at most 100. Merges are left out unless
+    /// there are only merges, because their titles rarely say what changed.
+    #[schemars(length(max = MOST_LISTED))]
+    pub commits: Vec<CommitTitle>,
+    /// The number of these commits, including those beyond the 100.
+    pub commit_count: usize,
+    /// The number of commits that the base contains and the head lacks: not 0 if the versions diverged.
+    pub base_only_commits: usize,
+    /// The files of the head that differ from its commit, at most 100; empty unless the head is uncommitted.
+    #[schemars(length(max = MOST_LISTED))]
+    pub uncommitted_files: Vec<String>,
+    /// The number of these files, including those beyond the 100.
+    pub uncommitted_file_count: usize,
+}
+
+/// The maximum number of commits and files of [`VersionChanges`]: a release may be thousands of commits ago.
+pub const MOST_LISTED: usize = 100;
+
+/// A commit and its title.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CommitTitle {
+    /// The commit, in hex.
+    #[schemars(regex(pattern = OBJECT_ID))]
+    pub id: String,
+    /// The first line of its message.
+    pub title: String,
 }
 
 /// An external package that two versions use in different versions.

@@ -16,6 +16,9 @@ use crate::{
 /// The maximum number of functions, files or variables named for a benchmark.
 const MOST: usize = 3;
 
+/// The difference of a function that refers to other data.
+const CONSTANTS: &str = " (same instructions, different constants";
+
 /// The maximum width of an untrusted reason, in columns.
 const LONGEST_REASON: usize = 200;
 
@@ -92,8 +95,8 @@ pub fn function(function: &ReachedFunction) -> Text {
     let named = name(function.name.as_str());
     if let Cause::Data(data) = &function.cause {
         return match data {
-            Some(data) => named.then(" (its data differs: ").append(name(data.as_str())).then(")"),
-            None => named.then(" (its data differs)"),
+            Some(data) => named.then(CONSTANTS).then(": ").append(name(data.as_str())).then(")"),
+            None => named.then(CONSTANTS).then(")"),
         };
     }
     let stack = change_of_stack(function.base_stack, function.head_stack);

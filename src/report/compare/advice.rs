@@ -12,39 +12,21 @@ use crate::{
     verdict::{Advice, DecidedRow, Repetition, VerdictKind},
 };
 
+/// The maximum number of commands in a report for a terminal.
+const MOST_STEPS: usize = 3;
+
 /// The maximum number of benchmarks named in a command; beyond it, the command is about all.
 const MOST_NAMED: usize = 4;
 
 impl ComparisonReport {
-    /// The commands worth running next.
+    /// The commands worth running next, the most useful first, and the one that accepts a slowdown
+    /// last.
     pub(super) fn next_steps(&self) -> Vec<Step> {
-        let mut steps = Vec::new();
-        let rows = self.ordered();
-        if !rows.is_empty() && !self.functions_are_equal() {
-            steps.push(Step {
-                command: self.suggest_of_both("diff", &[]),
-                purpose: "the functions whose machine code differs".to_owned(),
-            });
-        }
-        steps.extend(self.explain());
-        let is_open = |row: &&&DecidedRow| {
-            let kind = VerdictKind::new(&row.verdict);
-            matches!(kind, VerdictKind::Regressed | VerdictKind::Inconclusive)
-        };
-        if let Some(row) = rows.iter().find(is_open) {
-            let id = row.benchmark.name.id.as_str();
-            let options = [("exact", None), ("filter", Some(id))];
-            steps.push(Step {
-                command: self.command_line.suggest(
-                    "show",
-                    &[&self.outcome.head.revision_arg()],
-                    &options,
-                ),
-                purpose: format!("the values of {} in every build", self.name(row)),
-            });
-        }
-        steps.extend(self.acceptable());
-        steps.extend(self.examine());
+        let explained = self.explain();
+        let functions = self.different_functions();
+        let is_explained = explained.is_some();
+        let (before, after) = if is_explained { (explained, functions) } else { (functions, None) };
+        let mut steps: Vec<Step> = before.into_iter().collect();
         for what in [Repetition::Builds, Repetition::Executions] {
             let lacking = self.with_verdict(VerdictKind::Inconclusive).filter_map(|row| {
                 let advice = row.advice.filter(|advice| advice.what == what)?;
@@ -54,7 +36,48 @@ impl ComparisonReport {
                 lacking.partition(|(row, advice)| self.is_enough(row, *advice));
             steps.extend([enough, half].iter().filter_map(|lacking| self.more(lacking)));
         }
+        steps.extend(after.into_iter().chain(self.examine()).chain(self.values()));
+        steps.extend(self.acceptable());
         steps
+    }
+
+    /// The first of the commands, and the last if that accepts a slowdown; all if every verdict is
+    /// explained.
+    pub(super) fn few_steps(&self) -> Vec<Step> {
+        let mut steps = self.next_steps();
+        if !self.explains_all && steps.len() > MOST_STEPS {
+            let accept = if self.acceptable().is_some() { steps.pop() } else { None };
+            steps.truncate(MOST_STEPS - usize::from(accept.is_some()));
+            steps.extend(accept);
+        }
+        steps
+    }
+
+    /// The command that lists the functions that differ, if a benchmark changed.
+    fn different_functions(&self) -> Option<Step> {
+        let has_change =
+            self.ordered().iter().any(|row| VerdictKind::new(&row.verdict).is_change());
+        (has_change && !self.functions_are_equal()).then(|| Step {
+            command: self.suggest_of_both("diff", &[]),
+            purpose: "the functions whose machine code differs".to_owned(),
+        })
+    }
+
+    /// The command that shows every build of the largest regression, or else of an inconclusive
+    /// benchmark.
+    fn values(&self) -> Option<Step> {
+        let is_open = |row: &&DecidedRow| {
+            let kind = VerdictKind::new(&row.verdict);
+            matches!(kind, VerdictKind::Regressed | VerdictKind::Inconclusive)
+        };
+        let rows = self.ordered();
+        let row = rows.into_iter().find(is_open)?;
+        let options = [("exact", None), ("filter", Some(row.benchmark.name.id.as_str()))];
+        let head = self.outcome.head.revision_arg();
+        Some(Step {
+            command: self.command_line.suggest("show", &[&head], &options),
+            purpose: format!("the values of {} in every build", self.name(row)),
+        })
     }
 
     /// The command that explains a slowdown by its instructions, if functions that it is known to
@@ -71,7 +94,7 @@ impl ComparisonReport {
                 && self.outcome.explainable.contains(&row.benchmark)
                 && !executes_as_many(&row.benchmark)
         };
-        let row = self.with_verdict(VerdictKind::Regressed).find(is_meant)?;
+        let row = self.regressed().find(is_meant)?;
         let Benchmark { package, target, name } = &row.benchmark;
         let has_namesake =
             self.outcome.rows.iter().any(|other| {
@@ -95,14 +118,14 @@ impl ComparisonReport {
     /// The command that accepts a slowdown that may be intended, of the same work. Only a commit
     /// can be accepted.
     fn acceptable(&self) -> Option<Step> {
-        let mut rows = self.with_verdict(VerdictKind::Regressed);
+        let mut rows = self.regressed();
         let row = rows.find(|row| row.work.is_none()).filter(|_| !self.outcome.head.dirty)?;
         let head = self.outcome.head.revision_arg();
         let arguments = [head.as_str(), row.benchmark.name.id.as_str()];
         let reason = [("reason", Some("WHY"))];
         Some(Step {
             command: self.command_line.suggest("accept", &arguments, &reason),
-            purpose: format!("if {} is slower on purpose", self.name(row)),
+            purpose: format!("if the slowdown of {} is intended", self.name(row)),
         })
     }
 
@@ -129,6 +152,13 @@ impl ComparisonReport {
             ),
             purpose: format!("why the builds of {} fall into two groups", self.name(row)),
         })
+    }
+
+    /// The regressions, the largest first.
+    fn regressed(&self) -> impl Iterator<Item = &DecidedRow> {
+        let is_regressed =
+            |row: &&DecidedRow| VerdictKind::new(&row.verdict) == VerdictKind::Regressed;
+        self.ordered().into_iter().take_while(is_regressed)
     }
 
     /// A command about both versions, as typed or by the first digits of full hashes.

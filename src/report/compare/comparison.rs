@@ -10,7 +10,7 @@ use crate::{
     impact::Impact,
     model::{
         BenchTarget, Benchmark, DependencyChange, FailedTarget, Machine, Metric, Partition,
-        SampleSizes, Unit, Version,
+        SampleSizes, Unit, Version, VersionChanges,
     },
     report::{
         SCHEMA_VERSION,
@@ -34,6 +34,8 @@ pub struct Comparison {
     pub(crate) rbench: String,
     pub(crate) base: Version,
     pub(crate) head: Version,
+    #[serde(flatten)]
+    pub(crate) changes: VersionChanges,
     pub(crate) criteria: Criteria,
     /// For benchmarks without their own settings; null if nothing was measured, and for stored
     /// results.
@@ -213,6 +215,7 @@ impl ComparisonReport {
             rbench: env!("CARGO_PKG_VERSION").to_owned(),
             base: outcome.base.clone(),
             head: outcome.head.clone(),
+            changes: outcome.changes.clone(),
             criteria: outcome.criteria,
             sample_sizes: outcome.sample_sizes,
             machine: outcome.machine.clone(),

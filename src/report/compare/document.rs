@@ -5,19 +5,20 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     ComparisonReport, Row,
+    changes::changes_texts,
     counted::has_metric,
-    notes::{dependencies_note, ground, list},
+    notes::{dependencies_note, ground},
     summary::name,
     table::table,
     warning::sentence,
 };
 use crate::{
-    compare::{ComparedExperiment, Warning},
+    compare::{ComparedExperiment, Outcome, Warning},
     model::{Benchmark, FailedTarget, Metric, Mode},
     report::{
         accepted::idle_note,
         date,
-        document::{Block, Document, Item, Medium, Text},
+        document::{Block, Document, Medium, Text},
         escape::escape_untrusted,
         names::metric_name,
         quantity::{self, exact},
@@ -29,9 +30,18 @@ use crate::{
     verdict::{DecidedRow, VerdictKind},
 };
 
+/// The maximum number of changed benchmarks, by what they execute, and of stored experiments in a
+/// report for a terminal.
+const MOST_IMPACTS: usize = 3;
+const MOST_STORED: usize = 3;
+
+/// A note on the values of base and head.
+const VALUES: &str = "values are comparable only within one table, and less certain than their change: \
+                      layouts and noise that both versions share cancel only in the change";
+
 impl ComparisonReport {
     pub(super) fn write_document(&self, medium: Medium) -> Document {
-        let versions = Text::from_name(self.outcome.head.to_string()).then(" against ");
+        let versions = Text::from_name(self.outcome.head.to_string()).then(" compared with ");
         let versions = versions.name(self.outcome.base.to_string());
         let mut document = Document::new("compare");
         if medium == Medium::Markdown {
@@ -53,31 +63,16 @@ impl ComparisonReport {
     fn part(&self, medium: Medium) -> Vec<Block> {
         let verdicts = Text::new().styled(Role::Head, self.outcome.counts().all_words());
         let means = self.mean_texts().map(Text::from);
-        let mut blocks: Vec<Block> =
-            Block::paragraph(std::iter::once(verdicts).chain(means)).into_iter().collect();
-        blocks.extend(self.warning_blocks(&self.warnings_on_what_was_compared()));
-        if medium == Medium::Markdown {
-            blocks.extend(self.warning_blocks(&self.outcome.warnings));
-            blocks.extend(self.rows_by_attention());
-        } else {
-            blocks.extend(self.rows_in_order());
-        }
-        blocks.extend(Block::list(self.not_measured_lines()));
-        if medium != Medium::Markdown {
-            blocks.extend(self.warning_blocks(&self.outcome.warnings));
-        }
-        let how = Block::list(self.measured().into_iter().chain(self.machine_line()));
-        blocks.extend(how.map(|list| match medium {
-            Medium::Markdown => Block::Details("how it was measured".into(), vec![list]),
-            _ => list,
-        }));
-        blocks.extend(Block::steps(self.next_steps()));
-        blocks
+        let summary = std::iter::once(verdicts).chain(means);
+        if medium == Medium::Markdown { self.page(summary) } else { self.text(summary) }
     }
 
-    /// One table of all rows, and the notes on them.
-    fn rows_in_order(&self) -> Vec<Block> {
-        let mut blocks = Vec::new();
+    /// The report for a terminal: one table of all rows, and a line for each thing that needs
+    /// attention; details only if every verdict is explained.
+    fn text(&self, summary: impl Iterator<Item = Text>) -> Vec<Block> {
+        let head = self.changes_texts().into_iter().chain(summary);
+        let mut blocks: Vec<Block> = Block::paragraph(head).into_iter().collect();
+        blocks.extend(self.warning_blocks(&self.warnings_on_what_was_compared()));
         let rows = self.ordered();
         if !rows.is_empty() {
             let metric = only_metric(&rows);
@@ -88,49 +83,102 @@ impl ComparisonReport {
             blocks.push(Block::Table(self.table(&rows, metric.is_none())));
         }
         let mut notes = self.reasons(&rows);
-        let impact_notes = self.impact_notes().into_iter();
-        let (changed, others): (Vec<_>, Vec<_>) = impact_notes.partition(|note| note.is_changed);
-        let others = if self.explains_all { others } else { Vec::new() };
-        notes.extend(changed.into_iter().chain(others).map(|note| Item::from(note.text)));
-        notes.extend(self.remarks().into_iter().map(Item::from));
-        blocks.extend(Block::list(notes));
+        notes.extend(self.shown_impacts());
+        notes.extend(self.remarks().into_iter().chain(self.not_measured_lines()).map(Text::from));
+        if self.explains_all || self.functions_are_equal() {
+            notes.extend(self.functions_line().map(Text::from));
+        }
+        let measured = if self.explains_all { self.measured() } else { self.measured_briefly() };
+        let measured = measured.into_iter().map(Text::from);
+        let warnings = self.warning_blocks(&self.outcome.warnings);
+        if warnings.is_empty() {
+            blocks.extend(Block::list(notes.into_iter().chain(measured)));
+        } else {
+            blocks.extend(Block::list(notes));
+            blocks.extend(warnings);
+            blocks.extend(Block::list(measured));
+        }
+        blocks.extend(Block::steps(self.few_steps()));
         blocks
     }
 
-    /// A table of the changes and problems with folded reasons, and all other rows folded.
-    fn rows_by_attention(&self) -> Vec<Block> {
+    /// The report for a pull request: changes and problems first, and all details folded.
+    fn page(&self, summary: impl Iterator<Item = Text>) -> Vec<Block> {
         let quiet = [VerdictKind::Inconclusive, VerdictKind::Unchanged];
         let is_quiet = |row: &&DecidedRow| quiet.contains(&VerdictKind::new(&row.verdict));
         let (calm, loud): (Vec<&DecidedRow>, Vec<&DecidedRow>) =
             self.ordered().into_iter().partition(is_quiet);
         let (changed, others): (Vec<_>, Vec<_>) =
             self.impact_notes().into_iter().partition(|note| note.is_changed);
-        let mut blocks = Vec::new();
+        let fold = |summary: &str, list: Option<Block>| {
+            list.map(|list| Block::Details(summary.into(), vec![list]))
+        };
+        let mut blocks: Vec<Block> = Block::paragraph(summary).into_iter().collect();
+        blocks.extend(Block::list(self.changes_texts()));
+        let (urgent, harmless): (Vec<Warning>, Vec<Warning>) =
+            self.all_warnings().into_iter().partition(Warning::is_urgent);
+        blocks.extend(self.warning_blocks(&urgent));
         blocks.extend(Block::table(self.table(&loud, true)));
-        blocks.extend(Block::list(changed.into_iter().map(|note| note.text)));
-        let reasons = Block::list(self.reasons(&loud));
-        blocks.extend(reasons.map(|list| Block::Details("the reasons".into(), vec![list])));
+        let notes = self.evidence().into_iter().chain(changed.into_iter().map(|note| note.text));
+        blocks.extend(Block::list(notes));
+        blocks.extend(fold("the reasons", Block::list(self.other_reasons(&loud))));
         let table = Block::table(self.table(&calm, true));
         blocks.extend(table.map(|table| {
             let notes = Block::list(others.into_iter().map(|note| note.text));
             let inner = std::iter::once(table).chain(notes).collect();
             Block::Details(self.outcome.counts().words(&quiet).into(), inner)
         }));
-        blocks.extend(Block::list(self.remarks()));
+        let remarks = self.remarks().into_iter().chain(self.not_measured_lines());
+        blocks.extend(Block::list(remarks));
+        let number = quantity::count(harmless.len(), "warning");
+        let harmless = Block::list(harmless.iter().map(|warning| self.warning_text(warning)));
+        blocks.extend(fold(&format!("{number}: all verdicts hold"), harmless));
+        let how = self.functions_line().into_iter().chain(self.measured());
+        blocks.extend(fold("how it was measured", Block::list(how)));
+        blocks.extend(Block::steps(self.next_steps()));
         blocks
     }
 
+    /// The commits and files by which the versions differ, a line each.
+    pub(super) fn changes_texts(&self) -> Vec<Text> {
+        let Outcome { base, head, changes, .. } = &self.outcome;
+        changes_texts(changes, [base, head])
+    }
+
+    /// The impact on the rows with the largest changes, or on all rows that are not shown to cost
+    /// the same if every verdict is explained.
+    fn shown_impacts(&self) -> Vec<Text> {
+        let mut notes = self.impact_notes();
+        if !self.explains_all {
+            notes.retain(|note| note.is_changed);
+            notes.truncate(MOST_IMPACTS);
+        }
+        notes.into_iter().map(|note| note.text).collect()
+    }
+
     /// The reasons for verdicts that the table does not show.
-    fn reasons(&self, rows: &[&DecidedRow]) -> Vec<Item> {
+    fn reasons(&self, rows: &[&DecidedRow]) -> Vec<Text> {
+        let mut texts = self.evidence();
+        texts.extend(self.other_reasons(rows));
+        texts
+    }
+
+    /// The evidence of changes that the table shows completely.
+    fn evidence(&self) -> Vec<Text> {
+        let text = |(head, note)| Text::from(format!("{head}: {note}"));
+        self.ground_notes().into_iter().map(text).collect()
+    }
+
+    /// The reasons besides the evidence of changes.
+    fn other_reasons(&self, rows: &[&DecidedRow]) -> Vec<Text> {
         use VerdictKind::{Accepted, Failed, Improved, NotComparable, Regressed};
         let names = self.names();
-        let grounds = self.ground_notes().into_iter();
-        let mut texts: Vec<Text> =
-            grounds.map(|(head, note)| Text::from(format!("{head}: {note}"))).collect();
+        let mut texts = Vec::new();
         for row in rows {
             let kind = VerdictKind::new(&row.verdict);
-            let is_told = matches!(kind, Regressed | Accepted | Improved | Failed | NotComparable);
-            if is_told && ground(row).is_none() || self.explains_all && !is_told {
+            let needs_reason =
+                matches!(kind, Regressed | Accepted | Improved | Failed | NotComparable);
+            if needs_reason && ground(row).is_none() || self.explains_all && !needs_reason {
                 let name = Text::new().styled_name(kind.role(), name(&names, row));
                 texts.push(name.then(": ").message(sentence::row(row)));
             }
@@ -150,7 +198,7 @@ impl ComparisonReport {
                     .then(format!(" {note}"))
             }));
         }
-        texts.into_iter().map(Item::from).collect()
+        texts
     }
 
     /// Remarks on benchmarks besides their verdicts.
@@ -167,27 +215,70 @@ impl ComparisonReport {
         warnings.iter().map(block).collect()
     }
 
-    /// The origin of the results: sample sizes, modes, machine, stored experiments.
-    pub(super) fn measured(&self) -> Vec<String> {
-        let stored =
-            |ComparedExperiment { identity, started, sample_sizes }: &ComparedExperiment| {
-                let (started, shape) =
-                    (date::minute(*started), quantity::sample_sizes(*sample_sizes));
-                format!(
-                    "stored results of experiment {}, {started}: {shape}",
-                    escape_untrusted(identity)
-                )
-            };
+    /// The origin of the results in a few words: sample sizes and criteria, if anything was decided
+    /// by values.
+    fn measured_briefly(&self) -> Vec<String> {
         let mut lines: Vec<String> =
-            self.outcome.sample_sizes.map(quantity::sample_sizes).into_iter().collect();
-        lines.extend(self.outcome.stored.iter().map(stored));
+            self.outcome.stored.iter().take(MOST_STORED).map(stored).collect();
+        let more = self.outcome.stored.len().saturating_sub(MOST_STORED);
+        if more > 0 {
+            lines.push(format!("and {}", quantity::count(more, "more experiment")));
+        }
+        lines.extend(self.sizes_text().map(|sizes| {
+            let criteria = &self.outcome.criteria;
+            let rate = exact(criteria.false_alarm_rate);
+            let min_effect = self.min_effect_text();
+            format!("each version: {sizes}; false-alarm-rate {rate}, min-effect {min_effect}")
+        }));
+        lines.extend(self.counted_line());
+        lines
+    }
+
+    /// The origin of the results: sample sizes, criteria, modes, machine, stored experiments.
+    pub(super) fn measured(&self) -> Vec<String> {
         let is_counted = |row: &DecidedRow| has_metric(row, Metric::is_counted);
+        let requested = self
+            .outcome
+            .sample_sizes
+            .map(|sizes| format!("requested: {}", quantity::sample_sizes(sizes)));
+        let mut lines: Vec<String> = self.outcome.stored.iter().map(stored).collect();
+        lines.extend(requested);
+        lines.extend(self.sizes_text().map(|sizes| format!("measured of each version: {sizes}")));
         if !self.outcome.rows.iter().any(is_counted) || self.outcome.rows.iter().any(is_timed) {
             lines.extend(self.taken());
             lines.extend(self.decided_text());
         }
         lines.extend(self.counted_line());
+        lines.extend(self.sizes_text().map(|_| VALUES.to_owned()));
+        lines.extend(self.machine_line());
         lines
+    }
+
+    /// The numbers of builds, executions and measurements of each version that were measured and
+    /// decided: `5 to 11 builds × 1 execution × 80 measurements`.
+    fn sizes_text(&self) -> Option<String> {
+        let [mut builds, mut executions, mut measurements] = [const { BTreeSet::new() }; 3];
+        for row in self.outcome.rows.iter().filter(|row| is_timed(row) && !row.stages.is_empty()) {
+            for version in [0, 1] {
+                let of_version = row.stages.iter().map(|stage| stage.summaries[version].builds());
+                builds.insert(of_version.clone().map(<[_]>::len).sum::<usize>());
+                for build in of_version.flatten() {
+                    executions.insert(build.executions);
+                    measurements.insert(build.measurements / build.executions);
+                }
+            }
+        }
+        let part = |numbers: &BTreeSet<usize>, thing: &str| {
+            let (least, most) = (*numbers.first()?, *numbers.last()?);
+            let from = if least < most { format!("{least} to ") } else { String::new() };
+            Some(from + &quantity::count(most, thing))
+        };
+        let parts = [
+            part(&builds, "build")?,
+            part(&executions, "execution")?,
+            part(&measurements, "measurement")?,
+        ];
+        Some(parts.join(" × "))
     }
 
     /// The number of measurements taken, if it differs from the request: many harnesses have
@@ -284,21 +375,26 @@ impl ComparisonReport {
         table(
             &rows.iter().collect::<Vec<_>>(),
             &self.names(),
-            (self.outcome.criteria.confidence, names_metrics),
+            (self.explains_all.then_some(self.outcome.criteria.confidence), names_metrics),
         )
     }
 
-    /// The benchmarks that were not measured, and the difference in the machine code.
+    /// The number of functions that differ, and the few names.
+    pub(super) fn functions_line(&self) -> Option<String> {
+        self.functions_note().map(|functions| format!("machine code: {functions}"))
+    }
+
+    /// The benchmarks that were not measured, and the dependencies that differ.
     pub(super) fn not_measured_lines(&self) -> Vec<String> {
         let names = self.names();
         let mut lines = Vec::new();
         for (kind, why) in [
-            (VerdictKind::Unaffected, "executing and reading nothing that changed"),
-            (VerdictKind::Identical, "identical machine code"),
+            (VerdictKind::Unaffected, "execute and read nothing that changed"),
+            (VerdictKind::Identical, "same machine code"),
         ] {
-            let same = list(self.with_verdict(kind).map(|row| name(&names, row)));
+            let same = self.list(self.with_verdict(kind).map(|row| name(&names, row)));
             if !same.is_empty() {
-                lines.push(format!("{why}, not measured: {same}"));
+                lines.push(format!("{}, not measured ({why}): {same}", kind.name()));
             }
         }
         for row in self.with_verdict(VerdictKind::Skipped) {
@@ -307,20 +403,24 @@ impl ComparisonReport {
         for (benchmarks, version) in
             [(&self.outcome.added, &self.outcome.head), (&self.outcome.removed, &self.outcome.base)]
         {
-            let only = list(benchmarks.iter().map(|benchmark| names.name(benchmark)));
+            let only = self.list(benchmarks.iter().map(|benchmark| names.name(benchmark)));
             if !only.is_empty() {
                 lines.push(format!("only in {}: {only}", escape_untrusted(&version.to_string())));
             }
         }
         lines.extend(idle_note(&self.outcome.idle).map(|note| format!("note: {note}")));
-        if let Some(functions) = self.functions_note() {
-            lines.push(format!("machine code: {}", escape_untrusted(&functions)));
-        }
         if let Some(dependencies) = dependencies_note(&self.outcome.dependencies) {
             lines.push(format!("dependencies: {}", escape_untrusted(&dependencies)));
         }
         lines
     }
+}
+
+/// An experiment that stored results are from.
+fn stored(experiment: &ComparedExperiment) -> String {
+    let ComparedExperiment { identity, started, sample_sizes } = experiment;
+    let (started, requested) = (date::minute(*started), quantity::sample_sizes(*sample_sizes));
+    format!("stored results of experiment {}, {started}: {requested}", escape_untrusted(identity))
 }
 
 /// True if a row has values with a confidence interval: a time, or anything else that is not

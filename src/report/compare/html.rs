@@ -117,9 +117,9 @@ impl ComparisonReport {
             sections.push(also.section_html(1, &title)?);
         }
         let [base, head] = [&self.outcome.base, &self.outcome.head];
-        let title = format!("{}: {head} against {base}", self.headline());
+        let title = format!("{}: {head} compared with {base}", self.headline());
         let file = format!("compare-{}-{}", base.short(), head.short());
-        let versions = Text::from(head.to_string()).then(format!(" against {base}"));
+        let versions = Text::from(head.to_string()).then(format!(" compared with {base}"));
         let body = header("compare", &versions, &Text::from(head.summary.as_str()));
         page(&title, &(body + &sections.concat() + MARKER), &file, Some(&self.json()?))
     }
@@ -140,7 +140,8 @@ impl ComparisonReport {
         let rows = ordered.iter().enumerate().map(row).collect::<Result<_>>()?;
         let limit = self.outcome.criteria.min_effect;
         let counts = self.outcome.counts();
-        let before = Block::paragraph(self.mean_texts()).into_iter();
+        let before = Block::list(self.changes_texts()).into_iter();
+        let before = before.chain(Block::paragraph(self.mean_texts()));
         let section = Section {
             id,
             title: title.to_owned(),
@@ -151,7 +152,9 @@ impl ComparisonReport {
                 .collect(),
             before: section_blocks(before.chain(self.warning_blocks(&self.all_warnings()))),
             after: section_blocks(self.blocks_after_table()),
-            how: section_blocks(Block::list(self.measured())),
+            how: section_blocks(Block::list(
+                self.functions_line().into_iter().chain(self.measured()),
+            )),
             min_effect: self.min_effect_text(),
             limits: [-limit, limit].map(|at| percent_of_width(axis.place(at))),
             ticks: ticks(&axis),

@@ -1,6 +1,7 @@
 //! The report of `compare`: every benchmark of two versions with its verdict.
 
 mod advice;
+mod changes;
 mod comparison;
 mod counted;
 mod document;
@@ -14,6 +15,7 @@ mod warning;
 
 use std::rc::Rc;
 
+pub use changes::changes_texts;
 pub use comparison::{Comparison, Row};
 pub(super) use html::page_of;
 pub use impact::{ImpactRow, impact_notes};

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use unicode_width::UnicodeWidthStr as _;
+
 use super::{ComparisonReport, summary::name};
 use crate::{
     elf::{ChangedFunction, FunctionDiff, SizedFunction},
@@ -19,6 +21,9 @@ use crate::{
 
 /// The maximum number of names shown in a list.
 pub(super) const MOST_NAMES: usize = 8;
+
+/// The width of a list, in columns: with the words before it, it fits a line of 100.
+const LIST_COLUMNS: usize = 64;
 
 /// The number of different functions of a bench target up to which they are named.
 const MOST_FUNCTIONS: usize = 3;
@@ -45,10 +50,24 @@ impl ComparisonReport {
             let reached = reached.map_or_else(String::new, |(p, needed)| {
                 format!(" ({largest}{})", sentence::reached(p, needed))
             });
-            let rows = list(alike.iter().map(|(_, row)| name(&names, row)));
+            let rows = self.list(alike.iter().map(|(_, row)| name(&names, row)));
             (sentence::shown_by(alike[0].0), rows + &reached)
         };
         grounds.into_iter().map(note).collect()
+    }
+
+    /// The names that fit a line, and the number of the others; all names if every verdict is
+    /// explained.
+    pub(super) fn list(&self, names: impl Iterator<Item = String>) -> String {
+        let names: Vec<String> = names.map(|name| short(&name)).collect();
+        let mut columns = 0;
+        let fits = |name: &&String| {
+            columns += name.width() + 2;
+            columns <= LIST_COLUMNS
+        };
+        let fitting = || names.iter().take(MOST_NAMES).take_while(fits).count().max(1);
+        let shown = if self.explains_all { names.len() } else { fitting().min(names.len()) };
+        names[..shown].join(", ") + &and_more(names.len(), shown)
     }
 
     /// The state of the machine that mattered to measurements, in one line.
@@ -79,7 +98,7 @@ impl ComparisonReport {
         let power = power(&by_chance, whom);
         let by_chance = what.map(|what| format!("{what} within noise{power}"));
         let others = others.into_iter().map(|(reason, rows)| {
-            format!("{reason}: {}", list(rows.into_iter().map(|row| name(&names, row))))
+            format!("{reason}: {}", self.list(rows.into_iter().map(|row| name(&names, row))))
         });
         let parts: Vec<String> = by_chance.into_iter().chain(others).collect();
         (!parts.is_empty()).then(|| parts.join("; "))
@@ -97,7 +116,7 @@ impl ComparisonReport {
             };
             Some(format!("{} ({}{confirmed})", name(&names, row), changed(change.estimate)))
         });
-        let changes = list(changes);
+        let changes = self.list(changes);
         (!changes.is_empty()).then(|| format!("differences below the min-effect: {changes}"))
     }
 
@@ -106,7 +125,7 @@ impl ComparisonReport {
     pub(super) fn mean_notes(&self) -> Vec<String> {
         let names = self.names();
         let named = |of: &dyn Fn(&DecidedRow, ByMean) -> Option<String>| {
-            list(
+            self.list(
                 self.outcome
                     .rows
                     .iter()
@@ -139,7 +158,7 @@ impl ComparisonReport {
             }
         }
         let note = |(reason, benchmarks): (InterleavingUnavailable, Vec<&Benchmark>)| {
-            let names = list(benchmarks.into_iter().map(|benchmark| names.name(benchmark)));
+            let names = self.list(benchmarks.into_iter().map(|benchmark| names.name(benchmark)));
             format!("measured sequentially, because {reason}: {names}")
         };
         benchmarks.into_iter().map(note).collect()
@@ -159,8 +178,8 @@ impl ComparisonReport {
                 format!("all {same} functions that could be read are the same")
             } else {
                 format!(
-                    "all {same} functions are the same, at other addresses or with other data or \
-                     shared libraries"
+                    "all {same} functions have the same instructions; their addresses, constants or \
+                     shared libraries differ"
                 )
             });
         }
@@ -292,13 +311,6 @@ fn power(rows: &[(Option<f64>, &DecidedRow)], whom: impl Fn(&DecidedRow) -> Stri
         }
     };
     format!("; a change of {detectable} would be reported with 80 % power")
-}
-
-/// The first names of a list, and the number of the others.
-pub(super) fn list(names: impl Iterator<Item = String>) -> String {
-    let names: Vec<String> = names.collect();
-    let shown = names.iter().take(MOST_NAMES).map(|name| short(name));
-    shown.collect::<Vec<_>>().join(", ") + &and_more(names.len(), MOST_NAMES)
 }
 
 /// The packages with different versions, if there are any, not yet [escaped](crate::escape): `serde

@@ -49,15 +49,19 @@ impl ComparisonReport {
         self.outcome.rows.iter().filter(move |row| VerdictKind::new(&row.verdict) == kind)
     }
 
-    /// The rows of the table: regressions, then all others in the order of definition, without
-    /// those that were not measured.
+    /// The rows of the table: regressions, the largest first, then all others in the order of
+    /// definition, without those that were not measured.
     pub(super) fn ordered(&self) -> Vec<&DecidedRow> {
         use VerdictKind::{Identical, Regressed, Skipped, Unaffected};
         let others = self.outcome.rows.iter().filter(|row| {
             let kind = VerdictKind::new(&row.verdict);
             !matches!(kind, Regressed | Unaffected | Identical | Skipped)
         });
-        self.with_verdict(Regressed).chain(others).collect()
+        let mut regressed: Vec<&DecidedRow> = self.with_verdict(Regressed).collect();
+        let size =
+            |row: &DecidedRow| row.decisive().map_or(0.0, |stage| stage.assessment.change.estimate);
+        regressed.sort_by(|one, other| size(other).total_cmp(&size(one)));
+        regressed.into_iter().chain(others).collect()
     }
 
     /// The names of all benchmarks.

@@ -15,8 +15,13 @@ use crate::{
 /// analyses have a higher one; docs/validation.md has their joint coverage.
 const INTERVAL: f64 = 0.95;
 
-/// The table of these rows, whose values have intervals of this confidence.
-pub fn table(rows: &[&Row], names: &Names<'_>, (confidence, names_metrics): (f64, bool)) -> Table {
+/// The table of these rows. Without a confidence, the values have no intervals: those are wider than
+/// that of the change, because layouts and noise that both versions share cancel only in the change.
+pub fn table(
+    rows: &[&Row],
+    names: &Names<'_>,
+    (confidence, names_metrics): (Option<f64>, bool),
+) -> Table {
     let is_timed = |row: &&Row| row.metric().is_some_and(|metric| !metric.is_counted());
     // Counts have no confidence interval.
     let is_counted = !rows.is_empty() && !rows.iter().any(is_timed);
@@ -28,7 +33,7 @@ pub fn table(rows: &[&Row], names: &Names<'_>, (confidence, names_metrics): (f64
     } else {
         Column::right(format!("{at_least}{} interval", exact(INTERVAL))).dropped(0)
     };
-    let of_value = format!("± ({})", exact(confidence));
+    let of_value = confidence.map_or_else(String::new, |one| format!("± ({})", exact(one)));
     let mut table = Table::new([
         Column::left("benchmark").names(),
         Column::left("metric"),
@@ -43,12 +48,12 @@ pub fn table(rows: &[&Row], names: &Names<'_>, (confidence, names_metrics): (f64
         Column::right(shares::HEAD).optional(0),
     ]);
     for row in rows {
-        table.row(cells(row, names, names_metrics));
+        table.row(cells(row, names, (confidence.is_some(), names_metrics)));
     }
     table
 }
 
-fn cells(row: &Row, names: &Names<'_>, names_metrics: bool) -> Vec<Cell> {
+fn cells(row: &Row, names: &Names<'_>, (has_intervals, names_metrics): (bool, bool)) -> Vec<Cell> {
     let metric = row.metric();
     let named = metric_name(metric.as_ref().filter(|_| names_metrics));
     let mut cells = vec![Cell::name(names.name(&row.benchmark)), Cell::name(named)];
@@ -56,6 +61,7 @@ fn cells(row: &Row, names: &Names<'_>, names_metrics: bool) -> Vec<Cell> {
         [&row.base, &row.head].map(|value| value.as_ref().map(|value| value.texts(*unit)))
     });
     for (value, interval) in values.into_iter().flatten().map(Option::unwrap_or_default) {
+        let interval = if has_intervals { interval } else { String::new() };
         cells.extend([Cell::from(value), Cell::from(interval)]);
     }
     cells.resize_with(6, Cell::default);

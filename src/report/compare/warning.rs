@@ -13,6 +13,9 @@ use crate::{
     },
 };
 
+/// The consequence of noise: it widens the intervals that decide, so it causes no false verdict.
+const WIDER: &str = "intervals may be wider, verdicts hold";
+
 /// The maximum number of benchmarks shown with their amounts of work.
 const MOST_AMOUNTS: usize = 3;
 
@@ -88,11 +91,14 @@ pub(in crate::report) fn sentence(warning: &Warning) -> String {
     match warning {
         Warning::Disturbance(disturbance) => disturbance_text(disturbance),
         Warning::EqualBuilds { target, distinct, requested } => {
-            format!("{target}: only {distinct} of {requested} builds differ")
+            format!(
+                "{target}: only {distinct} of {requested} builds differ, and equal ones count once: \
+                 {WIDER}"
+            )
         }
         Warning::OtherAddresses { target, layout, share } => format!(
-            "{target}: {:.1} % of the functions in both versions have the same address in both (layout \
-             `{layout}`), so the layout is a larger part of their difference",
+            "{target}: only {:.1} % of the functions in both versions have the same address in both \
+             (layout `{layout}`): {WIDER}",
             100.0 * share
         ),
         Warning::ChangingIds { ids } => {
@@ -103,7 +109,7 @@ pub(in crate::report) fn sentence(warning: &Warning) -> String {
             )
         }
         Warning::FunctionsUnknown { reason } => {
-            format!("functions were not compared: {reason}")
+            format!("all benchmarks were measured, because functions were not compared: {reason}")
         }
         Warning::DifferentWork { benchmarks } => different_work(benchmarks),
         Warning::NothingCompared => {
@@ -156,38 +162,38 @@ fn disturbance_text(disturbance: &Disturbance) -> String {
     let percent = |share: &f64| 100.0 * share;
     match disturbance {
         Disturbance::Load { per_core } => format!(
-            "the machine was busy before rbench began (a load of {per_core:.2} per core), which makes \
-             intervals wider"
+            "the machine was busy before rbench began (a load of {per_core:.2} per core): {WIDER}"
         ),
         Disturbance::Others { share } => format!(
-            "other processes used {:.0} % of all CPU time while measuring, which makes intervals wider",
+            "other processes used {:.0} % of all CPU time while measuring: {WIDER}",
             percent(share)
         ),
         Disturbance::Stolen { share } => format!(
-            "the host took {:.1} % of all CPU time from this virtual machine while measuring",
+            "the host took {:.1} % of all CPU time from this virtual machine while measuring: {WIDER}",
             percent(share)
         ),
         Disturbance::Governor { name } => format!(
-            "the CPU frequency governor is `{name}`: clock rates change while measuring; \
+            "the CPU frequency governor is `{name}`, so clock rates change while measuring: {WIDER}; \
              `performance` is steadier"
         ),
-        Disturbance::Battery => "the machine runs on battery, which may lower clock \
-                                 rates"
-            .to_owned(),
-        Disturbance::Quota { cpus } => {
-            format!("the control group allows only {cpus:.2} CPUs, so executions are paused")
+        Disturbance::Battery => {
+            format!("the machine runs on battery, which may lower clock rates: {WIDER}")
         }
+        Disturbance::Quota { cpus } => format!(
+            "the control group allows only {cpus:.2} CPUs, so executions are paused: {WIDER}"
+        ),
         Disturbance::Throttled { seconds } => format!(
-            "the control group's CPU quota paused processes for {seconds:.2} s while measuring"
+            "the control group's CPU quota paused processes for {seconds:.2} s while measuring: \
+             {WIDER}"
         ),
         Disturbance::Preempted { share } => format!(
             "in {:.0} % of the executions, other processes preempted the benchmark more than \
-             {MANY_SWITCHES} times a second",
+             {MANY_SWITCHES} times a second: {WIDER}",
             percent(share)
         ),
         Disturbance::ClockSet { seconds } => format!(
-            "the clock was set by {seconds:+.0} s while measuring{}; measured times are not affected, \
-             because they come from the monotonic clock",
+            "the clock was set by {seconds:+.0} s while measuring{}; verdicts hold, because times come \
+             from the monotonic clock",
             // That clock stops during suspension.
             if *seconds > 0.0 { ", or the machine was suspended" } else { "" }
         ),
@@ -205,8 +211,8 @@ mod tests {
         let warning = Warning::OtherAddresses { target, layout, share: 0.031 };
         assert_eq!(
             sentence(&warning),
-            "parser/work: 3.1 % of the functions in both versions have the same address in both (layout \
-             `same-order`), so the layout is a larger part of their difference"
+            "parser/work: only 3.1 % of the functions in both versions have the same address in both \
+             (layout `same-order`): intervals may be wider, verdicts hold"
         );
     }
 }

@@ -45,11 +45,12 @@ fn blocks(out: &mut String, all: &[Block], columns: usize) {
 
 /// True if no empty line separates a block from the previous one.
 const fn joins(previous: Option<&Block>, next: &Block) -> bool {
-    use Block::{Heading, Paragraph, Warning};
+    use Block::{Heading, List, Paragraph, Warning};
     match (previous, next) {
         // Directly below the title.
         (None, Paragraph(_) | Warning(..))
-        | (Some(Paragraph(_) | Warning(..)), Warning(..))
+        | (Some(Paragraph(_) | List(_) | Warning(..)), Warning(..))
+        | (Some(Warning(..)), List(_))
         | (Some(Heading(_)), _) => true,
         _ => false,
     }
