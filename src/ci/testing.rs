@@ -114,6 +114,11 @@ pub fn document(rows: &[Value]) -> Value {
         "rbench": "0.1.0",
         "base": version('a'),
         "head": version('b'),
+        "commits": [],
+        "commit_count": 0,
+        "base_only_commits": 0,
+        "uncommitted_files": [],
+        "uncommitted_file_count": 0,
         "criteria": crate::stats::Criteria::default(),
         "stored": [],
         "warnings": [],
@@ -175,6 +180,11 @@ pub fn hostile(text: &str) -> Comparison {
     document["removed"] = json!([name]);
     document["warnings"] = json!([{ "kind": "battery", "text": text }]);
     document["failed_targets"] = json!([{ "package": text, "target": text, "error": text }]);
+    document["commits"] = json!([{ "id": text, "title": text }]);
+    document["uncommitted_files"] = json!([text]);
+    for key in ["commit_count", "base_only_commits", "uncommitted_file_count"] {
+        document[key] = json!(9);
+    }
     for version in ["base", "head"] {
         document[version]["revision"] = json!(text);
         document[version]["summary"] = json!(text);

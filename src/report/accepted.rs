@@ -10,6 +10,17 @@ use crate::model::{Idle, IdleAcceptance};
 /// The maximum number of names shown.
 const MOST_NAMES: usize = 8;
 
+/// The number of these entries.
+pub fn idle_number(idle: &[IdleAcceptance]) -> Option<String> {
+    let verb = if idle.len() == 1 { "changes" } else { "change" };
+    let entries = if idle.len() == 1 { "entry" } else { "entries" };
+    let number = idle.len();
+    let text = format!(
+        "{number} {entries} in .rbench/accepted.toml {verb} nothing any more (details: --reasons)"
+    );
+    (number > 0).then_some(text)
+}
+
 /// A note that names these entries, each with its reason.
 pub fn idle_note(idle: &[IdleAcceptance]) -> Option<String> {
     let names = Names::new(idle.iter().map(|one| &one.benchmark));

@@ -200,7 +200,7 @@ pub fn change_text(change: &Change) -> String {
 }
 
 /// The acceptance of a slowdown: `accepted up to 8 % (1a2b3c4: checks more input)`.
-fn acceptance_text(Acceptance { ceiling, changes }: &Acceptance) -> String {
+pub fn acceptance_text(Acceptance { ceiling, changes }: &Acceptance) -> String {
     let change = |change: &AcceptedChange| {
         format!("{}: {}", escape_untrusted(change.short()), escape_untrusted(&change.reason))
     };
@@ -281,9 +281,9 @@ fn inconclusive_text(cause: InconclusiveReason) -> String {
     }
 }
 
-/// A p value beside the one that was needed.
+/// A one-sided p value beside its limit.
 pub fn reached(p: f64, needed: f64) -> String {
-    format!("one-sided {}, needed {}", p_value(p), probability(needed))
+    format!("{}, limit {}", p_value(p), probability(needed))
 }
 
 #[cfg(test)]

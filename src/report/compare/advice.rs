@@ -6,6 +6,7 @@ use super::{
     summary,
 };
 use crate::{
+    compare::Outcome,
     diagnosis::two_groups,
     model::{Benchmark, Version},
     report::{document::Step, quantity},
@@ -26,7 +27,7 @@ impl ComparisonReport {
         let functions = self.different_functions();
         let is_explained = explained.is_some();
         let (before, after) = if is_explained { (explained, functions) } else { (functions, None) };
-        let mut steps: Vec<Step> = before.into_iter().collect();
+        let mut steps: Vec<Step> = self.failing_again().into_iter().chain(before).collect();
         for what in [Repetition::Builds, Repetition::Executions] {
             let lacking = self.with_verdict(VerdictKind::Inconclusive).filter_map(|row| {
                 let advice = row.advice.filter(|advice| advice.what == what)?;
@@ -51,6 +52,19 @@ impl ComparisonReport {
             steps.extend(accept);
         }
         steps
+    }
+
+    /// The command that executes a failed benchmark once, and prints all of its output.
+    fn failing_again(&self) -> Option<Step> {
+        let row = self.with_verdict(VerdictKind::Failed).next()?;
+        let Outcome { base, head, .. } = &self.outcome;
+        let version = if row.unmeasured_in == Some(0) { base } else { head }.revision_arg();
+        let Benchmark { package, target, name } = &row.benchmark;
+        let options = [("package", Some(&**package)), ("bench", Some(&**target)), ("exact", None)];
+        Some(Step {
+            command: self.command_line.suggest("exec", &[&version, &name.id], &options),
+            purpose: format!("the output of {}", self.name(row)),
+        })
     }
 
     /// The command that lists the functions that differ, if a benchmark changed.

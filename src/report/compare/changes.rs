@@ -27,8 +27,11 @@ pub fn changes_texts(changes: &VersionChanges, [base, head]: [&Version; 2]) -> V
         Text::from("commit ").name(digits).then(": ").quote(title)
     };
     let mut texts: Vec<Text> = commits.iter().take(MOST).map(commit).collect();
-    if let Some(more) = commit_count.checked_sub(texts.len()).filter(|more| *more > 0) {
-        texts.push(format!("and {}", count(more, "more commit")).into());
+    let more = commit_count.saturating_sub(texts.len());
+    if let Some(last) = texts.pop() {
+        let more =
+            if more > 0 { format!(", and {}", count(more, "more commit")) } else { String::new() };
+        texts.push(last.then(more));
     }
     if *base_only_commits > 0 {
         let lacked = count(*base_only_commits, "commit");

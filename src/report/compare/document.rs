@@ -16,7 +16,7 @@ use crate::{
     compare::{ComparedExperiment, Outcome, Warning},
     model::{Benchmark, FailedTarget, Metric, Mode},
     report::{
-        accepted::idle_note,
+        accepted::{idle_note, idle_number},
         date,
         document::{Block, Document, Medium, Text},
         escape::escape_untrusted,
@@ -24,9 +24,9 @@ use crate::{
         quantity::{self, exact},
         sentence,
         style::Role,
-        table::Table,
+        table::{Table, shorten},
     },
-    stats::{Rule, Summary},
+    stats::{Rule, Summary, Verdict},
     verdict::{DecidedRow, VerdictKind},
 };
 
@@ -34,6 +34,11 @@ use crate::{
 /// report for a terminal.
 const MOST_IMPACTS: usize = 3;
 const MOST_STORED: usize = 3;
+
+/// The maximum number of reasons in a report for a terminal, and the width of a failure there, in
+/// columns: the rest is `--reasons`.
+const MOST_REASONS: usize = 6;
+const LONGEST_FAILURE: usize = 80;
 
 /// A note on the values of base and head.
 const VALUES: &str = "values are comparable only within one table, and less certain than their change: \
@@ -82,22 +87,22 @@ impl ComparisonReport {
             }));
             blocks.push(Block::Table(self.table(&rows, metric.is_none())));
         }
-        let mut notes = self.reasons(&rows);
+        let mut notes = self.evidence();
         notes.extend(self.shown_impacts());
-        notes.extend(self.remarks().into_iter().chain(self.not_measured_lines()).map(Text::from));
+        notes.extend(if self.explains_all {
+            self.other_reasons(&rows)
+        } else {
+            self.attention(&rows)
+        });
+        notes.extend(self.remarks().into_iter().map(Text::from));
+        notes.extend(self.not_measured_lines(!self.explains_all).into_iter().map(Text::from));
         if self.explains_all || self.functions_are_equal() {
             notes.extend(self.functions_line().map(Text::from));
         }
         let measured = if self.explains_all { self.measured() } else { self.measured_briefly() };
-        let measured = measured.into_iter().map(Text::from);
-        let warnings = self.warning_blocks(&self.outcome.warnings);
-        if warnings.is_empty() {
-            blocks.extend(Block::list(notes.into_iter().chain(measured)));
-        } else {
-            blocks.extend(Block::list(notes));
-            blocks.extend(warnings);
-            blocks.extend(Block::list(measured));
-        }
+        notes.extend(self.outcome.warnings.iter().map(|warning| self.warning_line(warning)));
+        notes.extend(measured.into_iter().map(Text::from));
+        blocks.extend(Block::list(notes));
         blocks.extend(Block::steps(self.few_steps()));
         blocks
     }
@@ -128,7 +133,7 @@ impl ComparisonReport {
             let inner = std::iter::once(table).chain(notes).collect();
             Block::Details(self.outcome.counts().words(&quiet).into(), inner)
         }));
-        let remarks = self.remarks().into_iter().chain(self.not_measured_lines());
+        let remarks = self.remarks().into_iter().chain(self.not_measured_lines(false));
         blocks.extend(Block::list(remarks));
         let number = quantity::count(harmless.len(), "warning");
         let harmless = Block::list(harmless.iter().map(|warning| self.warning_text(warning)));
@@ -156,20 +161,57 @@ impl ComparisonReport {
         notes.into_iter().map(|note| note.text).collect()
     }
 
-    /// The reasons for verdicts that the table does not show.
-    fn reasons(&self, rows: &[&DecidedRow]) -> Vec<Text> {
-        let mut texts = self.evidence();
-        texts.extend(self.other_reasons(rows));
-        texts
-    }
-
     /// The evidence of changes that the table shows completely.
     fn evidence(&self) -> Vec<Text> {
         let text = |(head, note)| Text::from(format!("{head}: {note}"));
         self.ground_notes().into_iter().map(text).collect()
     }
 
-    /// The reasons besides the evidence of changes.
+    /// A line for each reason besides the evidence of changes, with the benchmarks that have it.
+    fn attention(&self, rows: &[&DecidedRow]) -> Vec<Text> {
+        let names = self.names();
+        let mut reasons: Vec<(Role, String, Vec<String>)> = Vec::new();
+        let mut add = |role: Role, name: String, reason: String| match reasons
+            .iter_mut()
+            .find(|(_, known, _)| *known == reason)
+        {
+            Some((.., benchmarks)) => benchmarks.push(name),
+            None => reasons.push((role, reason, vec![name])),
+        };
+        for row in rows {
+            let reason = match &row.verdict {
+                Verdict::Accepted { acceptance, .. } => sentence::acceptance_text(acceptance),
+                Verdict::Failed { reason } => {
+                    let place = sentence::place(row);
+                    let place = place.map_or_else(String::new, |place| format!(" in {place}"));
+                    format!("failed{place}: {}", brief(reason))
+                }
+                Verdict::NotComparable { .. } => sentence::row(row),
+                Verdict::Regressed { .. } | Verdict::Improved { .. } if ground(row).is_none() => {
+                    sentence::row(row)
+                }
+                _ => continue,
+            };
+            add(VerdictKind::new(&row.verdict).role(), name(&names, row), reason);
+        }
+        for FailedTarget { target, error } in &self.outcome.failed_targets {
+            let reason = format!("failed: {}", brief(&error.to_string()));
+            add(Role::Doubtful, target.to_string(), reason);
+        }
+        let more = reasons.len().saturating_sub(MOST_REASONS);
+        let line = |(role, reason, benchmarks): (Role, String, Vec<String>)| {
+            let names = Text::new().styled_name(role, self.list(benchmarks.into_iter()));
+            names.then(format!(": {reason}"))
+        };
+        let mut texts: Vec<Text> = reasons.into_iter().take(MOST_REASONS).map(line).collect();
+        if more > 0 {
+            texts.push(format!("and {} (--reasons)", quantity::count(more, "more reason")).into());
+        }
+        texts.extend(undecided(VerdictKind::Inconclusive, self.inconclusive_note()));
+        texts
+    }
+
+    /// The reasons besides the evidence of changes, in full.
     fn other_reasons(&self, rows: &[&DecidedRow]) -> Vec<Text> {
         use VerdictKind::{Accepted, Failed, Improved, NotComparable, Regressed};
         let names = self.names();
@@ -187,16 +229,9 @@ impl ComparisonReport {
             let target = Text::new().styled_name(Role::Doubtful, target.to_string());
             texts.push(target.then(": failed: ").message(failure.to_string()));
         }
-        let notes = [
-            (VerdictKind::Inconclusive, self.inconclusive_note()),
-            (VerdictKind::Unchanged, self.too_small_note()),
-        ];
-        for (kind, note) in notes.into_iter().filter(|_| !self.explains_all) {
-            texts.extend(note.map(|note| {
-                Text::new()
-                    .styled(kind.role(), format!("{}:", kind.name()))
-                    .then(format!(" {note}"))
-            }));
+        if !self.explains_all {
+            texts.extend(undecided(VerdictKind::Inconclusive, self.inconclusive_note()));
+            texts.extend(undecided(VerdictKind::Unchanged, self.too_small_note()));
         }
         texts
     }
@@ -213,6 +248,15 @@ impl ComparisonReport {
         let block =
             |warning: &Warning| Block::Warning(sentence(warning).into(), self.advised(warning));
         warnings.iter().map(block).collect()
+    }
+
+    /// A warning in a list.
+    fn warning_line(&self, warning: &Warning) -> Text {
+        let text = Text::new().styled(Role::Doubtful, "warning:").then(" ").then(sentence(warning));
+        match self.advised(warning) {
+            Some(command) => text.then(": ").command(command),
+            None => text,
+        }
     }
 
     /// The origin of the results in a few words: sample sizes and criteria, if anything was decided
@@ -385,20 +429,24 @@ impl ComparisonReport {
     }
 
     /// The benchmarks that were not measured, and the dependencies that differ.
-    pub(super) fn not_measured_lines(&self) -> Vec<String> {
+    pub(super) fn not_measured_lines(&self, is_brief: bool) -> Vec<String> {
         let names = self.names();
         let mut lines = Vec::new();
         for (kind, why) in [
-            (VerdictKind::Unaffected, "execute and read nothing that changed"),
+            (VerdictKind::Unaffected, "no changed code or data"),
             (VerdictKind::Identical, "same machine code"),
         ] {
             let same = self.list(self.with_verdict(kind).map(|row| name(&names, row)));
             if !same.is_empty() {
-                lines.push(format!("{}, not measured ({why}): {same}", kind.name()));
+                lines.push(format!("{} ({why}; not measured): {same}", kind.name()));
             }
         }
+        let mut skipped: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for row in self.with_verdict(VerdictKind::Skipped) {
-            lines.push(format!("{}: {}", escape_untrusted(&name(&names, row)), sentence::row(row)));
+            skipped.entry(sentence::row(row)).or_default().push(name(&names, row));
+        }
+        for (reason, rows) in skipped {
+            lines.push(format!("{}: {reason}", self.list(rows.into_iter())));
         }
         for (benchmarks, version) in
             [(&self.outcome.added, &self.outcome.head), (&self.outcome.removed, &self.outcome.base)]
@@ -408,12 +456,39 @@ impl ComparisonReport {
                 lines.push(format!("only in {}: {only}", escape_untrusted(&version.to_string())));
             }
         }
-        lines.extend(idle_note(&self.outcome.idle).map(|note| format!("note: {note}")));
+        let idle =
+            if is_brief { idle_number(&self.outcome.idle) } else { idle_note(&self.outcome.idle) };
+        lines.extend(idle.map(|note| format!("note: {note}")));
         if let Some(dependencies) = dependencies_note(&self.outcome.dependencies) {
             lines.push(format!("dependencies: {}", escape_untrusted(&dependencies)));
         }
         lines
     }
+}
+
+/// A note on all benchmarks with such a verdict.
+fn undecided(kind: VerdictKind, note: Option<String>) -> Option<Text> {
+    let kind = Text::new().styled(kind.role(), format!("{}:", kind.name()));
+    Some(kind.then(format!(" {}", note?)))
+}
+
+/// A failure on one line: its causes, without the error that names the benchmark again, and without
+/// hints; shortened in the middle, because the last line of the output says most.
+fn brief(message: &str) -> String {
+    let is_hint = |line: &&str| {
+        ["hint:", "note: run with"].iter().any(|hint| line.starts_with(hint)) || line.is_empty()
+    };
+    let lines = || message.lines().map(str::trim).filter(|line| !is_hint(line));
+    let skipped = usize::from(lines().count() > 1);
+    let text = lines().skip(skipped).fold(String::new(), |text, line| {
+        let gap = match text.chars().last() {
+            None => "",
+            Some(':') => " ",
+            Some(_) => ": ",
+        };
+        text + gap + line
+    });
+    shorten(&escape_untrusted(&text), LONGEST_FAILURE)
 }
 
 /// An experiment that stored results are from.

@@ -23,7 +23,7 @@ pub(super) use notes::dependencies_note;
 pub use overall::GeometricMean;
 pub use table::table;
 pub use warning::WarningFields;
-pub(super) use warning::sentence as warning_sentence;
+pub(super) use warning::{cause as warning_cause, sentence as warning_sentence};
 
 use super::{
     Report,

@@ -23,7 +23,7 @@ use crate::{
 pub(super) const MOST_NAMES: usize = 8;
 
 /// The width of a list, in columns: with the words before it, it fits a line of 100.
-const LIST_COLUMNS: usize = 64;
+const LIST_COLUMNS: usize = 48;
 
 /// The number of different functions of a bench target up to which they are named.
 const MOST_FUNCTIONS: usize = 3;
@@ -89,13 +89,12 @@ impl ComparisonReport {
                 Some(reason) => others.entry(reason).or_default().push(row),
             }
         }
-        let whom = |row: &DecidedRow| short(&name(&names, row));
         let what = match &by_chance[..] {
             [] => None,
-            [(_, only)] => Some(format!("{} is", whom(only))),
+            [(_, only)] => Some(format!("{} is", short(&name(&names, only)))),
             several => Some(format!("{} are", several.len())),
         };
-        let power = power(&by_chance, whom);
+        let power = power(by_chance.iter().map(|(detectable, _)| *detectable));
         let by_chance = what.map(|what| format!("{what} within noise{power}"));
         let others = others.into_iter().map(|(reason, rows)| {
             format!("{reason}: {}", self.list(rows.into_iter().map(|row| name(&names, row))))
@@ -117,7 +116,7 @@ impl ComparisonReport {
             Some(format!("{} ({}{confirmed})", name(&names, row), changed(change.estimate)))
         });
         let changes = self.list(changes);
-        (!changes.is_empty()).then(|| format!("differences below the min-effect: {changes}"))
+        (!changes.is_empty()).then(|| format!("changed by less than the min-effect: {changes}"))
     }
 
     /// The changes decided by the mean of all measurements, and those where the mean differs from
@@ -296,21 +295,14 @@ fn inconclusive_note(reason: InconclusiveReason) -> Option<&'static str> {
     }
 }
 
-/// The change that would be flagged in these rows, if that is known for all of them.
-fn power(rows: &[(Option<f64>, &DecidedRow)], whom: impl Fn(&DecidedRow) -> String) -> String {
-    let known = rows.iter().map(|(detectable, row)| Some(((*detectable)?, *row)));
-    let Some(mut known) = known.collect::<Option<Vec<_>>>() else { return String::new() };
-    known.sort_by(|one, other| one.0.total_cmp(&other.0));
-    let detectable = match &known[..] {
-        [] => return String::new(),
-        [(only, _)] => size(*only),
-        [least, .., most] => {
-            let [least, most] = [least, most]
-                .map(|(detectable, row)| format!("{} ({})", size(*detectable), whom(row)));
-            format!("{least} to {most}")
-        }
-    };
-    format!("; a change of {detectable} would be reported with 80 % power")
+/// The change that would be flagged, with these changes of several rows, if that is known for all.
+fn power(detectable: impl Iterator<Item = Option<f64>>) -> String {
+    let Some(mut known) = detectable.collect::<Option<Vec<_>>>() else { return String::new() };
+    known.sort_by(f64::total_cmp);
+    let (Some(least), Some(most)) = (known.first(), known.last()) else { return String::new() };
+    let [least, most] = [least, most].map(|one| size(*one));
+    let from = if least == most { String::new() } else { format!("{least} to ") };
+    format!("; a change of {from}{most} would be reported with 80 % power")
 }
 
 /// The packages with different versions, if there are any, not yet [escaped](crate::escape): `serde

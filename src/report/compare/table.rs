@@ -15,8 +15,8 @@ use crate::{
 /// analyses have a higher one; docs/validation.md has their joint coverage.
 const INTERVAL: f64 = 0.95;
 
-/// The table of these rows. Without a confidence, the values have no intervals: those are wider than
-/// that of the change, because layouts and noise that both versions share cancel only in the change.
+/// The table of these rows. Without a confidence, it has no details of the values: their intervals
+/// are wider than that of the change, in which layouts and noise that both versions share cancel.
 pub fn table(
     rows: &[&Row],
     names: &Names<'_>,
@@ -53,7 +53,7 @@ pub fn table(
     table
 }
 
-fn cells(row: &Row, names: &Names<'_>, (has_intervals, names_metrics): (bool, bool)) -> Vec<Cell> {
+fn cells(row: &Row, names: &Names<'_>, (has_details, names_metrics): (bool, bool)) -> Vec<Cell> {
     let metric = row.metric();
     let named = metric_name(metric.as_ref().filter(|_| names_metrics));
     let mut cells = vec![Cell::name(names.name(&row.benchmark)), Cell::name(named)];
@@ -61,10 +61,11 @@ fn cells(row: &Row, names: &Names<'_>, (has_intervals, names_metrics): (bool, bo
         [&row.base, &row.head].map(|value| value.as_ref().map(|value| value.texts(*unit)))
     });
     for (value, interval) in values.into_iter().flatten().map(Option::unwrap_or_default) {
-        let interval = if has_intervals { interval } else { String::new() };
+        let interval = if has_details { interval } else { String::new() };
         cells.extend([Cell::from(value), Cell::from(interval)]);
     }
     cells.resize_with(6, Cell::default);
+    let variance = row.stages.last().filter(|_| has_details);
     let role = row.verdict.role();
     let change = row.change.as_ref().map(|change| change.change);
     cells.extend([
@@ -72,7 +73,7 @@ fn cells(row: &Row, names: &Names<'_>, (has_intervals, names_metrics): (bool, bo
         Cell::from(change.map_or_else(String::new, |change| range(change.low, change.high))),
         Cell::styled(role, row.verdict.name()),
         Cell::from(row.stages.iter().map(builds).collect::<Vec<_>>().join("+")),
-        Cell::from(row.stages.last().map_or_else(String::new, |one| shares::text(one.variance))),
+        Cell::from(variance.map_or_else(String::new, |one| shares::text(one.variance))),
     ]);
     cells
 }

@@ -19,9 +19,10 @@ use crate::{
     compare::{ChangedWork, ComparedExperiment, Warning},
     elf::{Cause, ChangedFunction, FunctionDiff, Name, SizedFunction},
     error::{Error, Exit},
+    impact::Impact,
     model::{
-        Benchmark, Disturbance, FailedTarget, InterleavingUnavailable, Metric, Mode, SampleSizes,
-        Throughput, Version,
+        Benchmark, CommitTitle, Disturbance, FailedTarget, InterleavingUnavailable, Metric, Mode,
+        SampleSizes, Throughput, Version, VersionChanges,
     },
     report::{
         PLAIN_COLUMNS, style,
@@ -106,6 +107,7 @@ fn everything() -> Outcome {
             executions: 2,
             measurements: 3,
         }),
+        changes: changes(),
         machine: Some(machine()),
         environment: Some("load: 1.51 per core; swap: 512 MiB in use".to_owned()),
         warnings: vec![Warning::EqualBuilds { target: target("work"), distinct: 9, requested: 10 }],
@@ -162,12 +164,108 @@ fn plain(report: &ComparisonReport) -> String {
     style::plain(&report.text(PLAIN_COLUMNS))
 }
 
+/// The text with the reasons for all verdicts.
+fn detailed(report: &ComparisonReport) -> String {
+    plain(&report.clone().explaining_all(true))
+}
+
+/// Seven commits and two files.
+fn changes() -> VersionChanges {
+    let titles = ["Parse numbers without copying", "Read tokens by a table", "Test the table", "x"];
+    let commit = |title: &&str| CommitTitle { id: "c".repeat(40), title: (*title).to_owned() };
+    VersionChanges {
+        commits: titles.iter().map(commit).collect(),
+        commit_count: 7,
+        base_only_commits: 2,
+        uncommitted_files: ["src/lib.rs", "src/table.rs"].map(str::to_owned).into(),
+        uncommitted_file_count: 2,
+    }
+}
+
 #[test]
 fn text_fits_terminals_of_many_widths() {
     for columns in [60, 80, 120, 160] {
         let text = style::plain(&report().text(columns));
         insta::assert_snapshot!(format!("at_{columns}_columns"), text);
     }
+}
+
+/// A comparison of twenty benchmarks with every verdict that is common, and a warning.
+fn twenty() -> ComparisonReport {
+    let mut rows: Vec<DecidedRow> = [("parse/small", 1.12), ("parse/large", 1.03), ("emit", 0.9)]
+        .map(|(id, factor)| decided_row(id, 812.0, &[factor, factor], 0.01, 0.001))
+        .into();
+    for (row, name) in rows.iter_mut().zip(["parser::number", "parser::table", "emitter::line"]) {
+        let function = impact::function(name, [Some(624), Some(524)], true);
+        row.impact = Some(Impact { functions: vec![function], ..Impact::default() });
+    }
+    rows.extend([
+        accepted("checksum", 0.5, "checks more input"),
+        failed("broken", "cannot execute `broken`\n  it ended with exit status: 101; the end of its \
+                          output:\n    thread 'main' panicked at benches/work.rs:12:9:\n    no table\n\
+                          hint: reproduce with: cargo rbench exec HEAD --exact broken"),
+        inconclusive("split/1", Repetition::Builds, 30, 0.0099),
+        inconclusive("split/2", Repetition::Builds, 20, 0.0099),
+        decided_row("float", 240.8, &[1.004], 0.02, 0.003),
+    ]);
+    let unaffected = |id: String| DecidedRow::without_metric(&benchmark(&id), Verdict::Unaffected);
+    rows.extend((0..4).map(|index| unaffected(format!("other/{index}"))));
+    let calm = |index| decided_row(&format!("calm/{index}"), 240.8, &[1.0], 0.02, 0.003);
+    rows.extend((0..8).map(calm));
+    assert_eq!(rows.len(), 20);
+    let changes = VersionChanges { uncommitted_file_count: 0, ..changes() };
+    let changes = VersionChanges { uncommitted_files: vec![], base_only_commits: 0, ..changes };
+    let mut outcome = Outcome { changes, rows, ..everything() };
+    outcome.warnings.truncate(1);
+    outcome.added.clear();
+    outcome.removed.clear();
+    outcome.failed_targets.clear();
+    shown(outcome)
+}
+
+#[test]
+fn twenty_rows_fit_forty_lines_and_nothing_is_lost() {
+    let report = twenty();
+    let text = style::plain(&report.text(100));
+    insta::assert_snapshot!("twenty_rows", text);
+    assert!(text.lines().count() <= 40, "{} lines: {text}", text.lines().count());
+    let complete = [
+        style::plain(&report.clone().explaining_all(true).text(100)),
+        report.json().unwrap(),
+        report.html().unwrap(),
+        report.markdown(),
+    ];
+    for text in complete {
+        for detail in ["no table", "4309", "checks more input", "cargo rbench show HEAD", "other/3"]
+        {
+            assert!(text.contains(detail), "no {detail}: {text}");
+        }
+    }
+}
+
+#[test]
+fn commits_and_files_are_named_in_every_format() {
+    let report = shown(Outcome { changes: changes(), rows: vec![identical("a")], ..nothing() });
+    let text = plain(&report);
+    let expected = "HEAD (bbbbbbb) compared with main (aaaaaaa)\n\
+                    commit ccccccc: Parse numbers without copying\n\
+                    commit ccccccc: Read tokens by a table\n\
+                    commit ccccccc: Test the table, and 4 more commits\n\
+                    main (aaaaaaa) has 2 commits that HEAD (bbbbbbb) lacks\n\
+                    uncommitted changes in 2 files: src/lib.rs, src/table.rs\n\
+                    1 identical\n";
+    assert!(text.starts_with(expected), "{text}");
+    let markdown = report.markdown();
+    assert!(markdown.contains("\n- commit `ccccccc`: `Test the table`, and 4 more commits\n"));
+    let page = report.html().unwrap();
+    assert!(
+        page.contains("<li>commit <code>ccccccc</code>: <code>Test the table</code>"),
+        "{page}"
+    );
+    let json: serde_json::Value = serde_json::from_str(&report.json().unwrap()).unwrap();
+    assert_eq!(json["commits"][3], serde_json::json!({ "id": "c".repeat(40), "title": "x" }));
+    assert_eq!([&json["commit_count"], &json["base_only_commits"]], [7, 2]);
+    assert_eq!(json["uncommitted_files"][1], "src/table.rs");
 }
 
 #[test]
@@ -290,21 +388,22 @@ fn measurements_other_than_requested_are_reported() {
         measurements,
     };
     let mut report = shown(Outcome { sample_sizes: Some(requested(5)), rows, ..nothing() });
-    assert!(plain(&report).contains(line), "{}", plain(&report));
+    assert!(detailed(&report).contains(line), "{}", detailed(&report));
+    let sizes = "each version: 20 builds × 2 executions × 3 measurements; false-alarm-rate 5 %";
+    assert!(plain(&report).contains(sizes), "{}", plain(&report));
     report.outcome.sample_sizes = Some(requested(3));
-    assert!(!plain(&report).contains("taken in each execution"), "{}", plain(&report));
+    assert!(!detailed(&report).contains("taken in each execution"), "{}", detailed(&report));
     report.outcome.sample_sizes = None;
     report.outcome.stored = vec![stored_experiment()];
-    assert!(plain(&report).contains(line), "{}", plain(&report));
+    assert!(detailed(&report).contains(line), "{}", detailed(&report));
 }
 
 #[test]
 fn empty_comparison_is_short() {
     assert_eq!(
         plain(&shown(nothing())),
-        "HEAD (bbbbbbb) against main (aaaaaaa)\nno benchmark in both versions\nwarning: nothing was \
-         compared, so a regression would not have been found\n\nrule paired (t test), false-alarm-rate 5 %, \
-         min-effect 1 %, confirmed on fresh builds\n"
+        "HEAD (bbbbbbb) compared with main (aaaaaaa)\nno benchmark in both versions\nwarning: nothing was \
+         compared, so a regression would not have been found\n"
     );
     assert!(shown(nothing()).markdown().starts_with("### Benchmarks: nothing to compare\n"));
 }
@@ -313,10 +412,10 @@ fn empty_comparison_is_short() {
 fn header_names_the_rule_and_its_level() {
     let criteria = |rule| Criteria { rule, false_alarm_rate: 0.001, ..Criteria::default() };
     let line = |report: &ComparisonReport| {
-        let text = plain(report);
+        let text = detailed(report);
         let (_, text) = text.split_once("rule ").unwrap();
-        let line = text.split_once("\n\n").map_or(text, |(line, _)| line);
-        format!("rule {}", line.trim_end().replace("\n  ", " "))
+        let end = text.find("\nvalues are").unwrap_or(text.len());
+        format!("rule {}", text[..end].trim_end().replace("\n  ", " "))
     };
     let confirmed = "false-alarm-rate 0.1 %, min-effect 1 %, confirmed on fresh builds";
     for (rule, words) in [
@@ -348,7 +447,7 @@ fn header_names_the_rule_and_its_level() {
 #[test]
 fn header_names_the_estimators() {
     let line = |report: &ComparisonReport| {
-        let text = plain(report);
+        let text = detailed(report);
         text.lines().find(|line| line.contains("rule ")).unwrap().to_owned()
     };
     let alone = decided_row("a", 240.8, &[1.0], 0.02, 0.003);
@@ -372,9 +471,9 @@ fn header_names_the_estimators() {
 fn identical_versions_have_no_table_and_no_next_step() {
     let rows = (0..12).map(|index| identical(&format!("bench{index}"))).collect();
     let text = plain(&shown(Outcome { rows, ..nothing() }));
-    let expected = "12 identical\n\nidentical machine code, not measured: bench0, bench1, bench2, \
-                    bench3, bench4, bench5, bench6, bench7\n  and 4 more\n\nrule paired (t test)";
-    assert!(text.contains(expected), "{text}");
+    let expected = "12 identical\n\nidentical (same machine code; not measured): bench0, bench1, \
+                    bench2, bench3, bench4, bench5 and 6\n  more\n";
+    assert!(text.ends_with(expected), "{text}");
 }
 
 #[test]
@@ -387,8 +486,8 @@ fn rows_start_with_regressions() {
     assert_eq!(
         ids,
         [
-            "tokens/of_a_whole_file_with_comments/1024",
             "tokens/small",
+            "tokens/of_a_whole_file_with_comments/1024",
             "numbers/decimal",
             "numbers/float",
             "split",
@@ -435,6 +534,9 @@ fn untrusted_texts_are_harmless() {
         ],
         ..everything()
     });
+    let commit = CommitTitle { id: hostile(), title: hostile() };
+    report.outcome.changes =
+        VersionChanges { commits: vec![commit], uncommitted_files: vec![hostile()], ..changes() };
     let metric = Metric { name: hostile(), ..memory() };
     report.outcome.functions[0].1.changed[0].name = Name::demangle(HOSTILE);
     report.outcome.rows.extend([
@@ -448,6 +550,7 @@ fn untrusted_texts_are_harmless() {
         DecidedRow::without_metric(&benchmark(HOSTILE), Verdict::Skipped { reason: hostile() }),
     ]);
     assert_harmless(&report);
+    assert_harmless(&report.explaining_all(true));
 }
 
 #[test]

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// The consequence of noise: it widens the intervals that decide, so it causes no false verdict.
-const WIDER: &str = "intervals may be wider, verdicts hold";
+const WIDER: &str = ": intervals may be wider, verdicts hold";
 
 /// The maximum number of benchmarks shown with their amounts of work.
 const MOST_AMOUNTS: usize = 3;
@@ -86,19 +86,28 @@ impl ComparisonReport {
     }
 }
 
-/// A warning as a sentence, without the suggested command.
+/// A warning as a sentence with its consequence, without the suggested command.
 pub(in crate::report) fn sentence(warning: &Warning) -> String {
+    let consequence = match warning {
+        Warning::Disturbance(Disturbance::ClockSet { .. }) => "",
+        Warning::Disturbance(_) | Warning::EqualBuilds { .. } | Warning::OtherAddresses { .. } => {
+            WIDER
+        }
+        _ => "",
+    };
+    cause(warning) + consequence
+}
+
+/// A warning as a sentence without its consequence.
+pub(in crate::report) fn cause(warning: &Warning) -> String {
     match warning {
         Warning::Disturbance(disturbance) => disturbance_text(disturbance),
         Warning::EqualBuilds { target, distinct, requested } => {
-            format!(
-                "{target}: only {distinct} of {requested} builds differ, and equal ones count once: \
-                 {WIDER}"
-            )
+            format!("only {distinct} of {requested} builds of {target} differ")
         }
         Warning::OtherAddresses { target, layout, share } => format!(
             "{target}: only {:.1} % of the functions in both versions have the same address in both \
-             (layout `{layout}`): {WIDER}",
+             (layout `{layout}`)",
             100.0 * share
         ),
         Warning::ChangingIds { ids } => {
@@ -161,34 +170,32 @@ fn have(benchmarks: usize) -> String {
 fn disturbance_text(disturbance: &Disturbance) -> String {
     let percent = |share: &f64| 100.0 * share;
     match disturbance {
-        Disturbance::Load { per_core } => format!(
-            "the machine was busy before rbench began (a load of {per_core:.2} per core): {WIDER}"
-        ),
-        Disturbance::Others { share } => format!(
-            "other processes used {:.0} % of all CPU time while measuring: {WIDER}",
-            percent(share)
-        ),
+        Disturbance::Load { per_core } => {
+            format!("the machine was busy before rbench began (a load of {per_core:.2} per core)")
+        }
+        Disturbance::Others { share } => {
+            format!("other processes used {:.0} % of all CPU time while measuring", percent(share))
+        }
         Disturbance::Stolen { share } => format!(
-            "the host took {:.1} % of all CPU time from this virtual machine while measuring: {WIDER}",
+            "the host took {:.1} % of all CPU time from this virtual machine while measuring",
             percent(share)
         ),
         Disturbance::Governor { name } => format!(
-            "the CPU frequency governor is `{name}`, so clock rates change while measuring: {WIDER}; \
-             `performance` is steadier"
+            "the CPU frequency governor is `{name}`, so clock rates change while measuring (`performance` is \
+             steadier)"
         ),
         Disturbance::Battery => {
-            format!("the machine runs on battery, which may lower clock rates: {WIDER}")
+            "the machine runs on battery, which may lower clock rates".to_owned()
         }
-        Disturbance::Quota { cpus } => format!(
-            "the control group allows only {cpus:.2} CPUs, so executions are paused: {WIDER}"
-        ),
+        Disturbance::Quota { cpus } => {
+            format!("the control group allows only {cpus:.2} CPUs, so executions are paused")
+        }
         Disturbance::Throttled { seconds } => format!(
-            "the control group's CPU quota paused processes for {seconds:.2} s while measuring: \
-             {WIDER}"
+            "the control group's CPU quota paused processes for {seconds:.2} s while measuring"
         ),
         Disturbance::Preempted { share } => format!(
             "in {:.0} % of the executions, other processes preempted the benchmark more than \
-             {MANY_SWITCHES} times a second: {WIDER}",
+             {MANY_SWITCHES} times a second",
             percent(share)
         ),
         Disturbance::ClockSet { seconds } => format!(

@@ -45,12 +45,11 @@ fn blocks(out: &mut String, all: &[Block], columns: usize) {
 
 /// True if no empty line separates a block from the previous one.
 const fn joins(previous: Option<&Block>, next: &Block) -> bool {
-    use Block::{Heading, List, Paragraph, Warning};
+    use Block::{Heading, Paragraph, Warning};
     match (previous, next) {
         // Directly below the title.
         (None, Paragraph(_) | Warning(..))
-        | (Some(Paragraph(_) | List(_) | Warning(..)), Warning(..))
-        | (Some(Warning(..)), List(_))
+        | (Some(Paragraph(_) | Warning(..)), Warning(..))
         | (Some(Heading(_)), _) => true,
         _ => false,
     }
@@ -76,7 +75,12 @@ fn render_block(block: &Block, columns: usize) -> String {
         Block::Drawings(_) => String::new(),
         Block::Steps(steps) => {
             let head = paint(Role::Head, "next steps");
-            steps.iter().fold(head + "\n", |text, step| text + &render_step(step))
+            let step = |Step { purpose, command }: &Step| {
+                let text = Text::from(format!("{purpose}: ")).command(command);
+                line(&text, columns.saturating_sub(INDENT))
+            };
+            let steps: String = steps.iter().map(step).collect();
+            head + "\n" + &indented(&steps)
         }
         Block::Details(summary, inner) => {
             let mut text = painted(summary, Role::Head) + "\n";
@@ -97,12 +101,6 @@ fn render_item(Item { text, blocks }: &Item, columns: usize) -> String {
 fn indented(text: &str) -> String {
     let indent = " ".repeat(INDENT);
     text.lines().fold(String::new(), |text, line| text + &indent + line + "\n")
-}
-
-/// The purpose and, on a separate line to be copied, the command.
-fn render_step(Step { purpose, command }: &Step) -> String {
-    let purpose = paint(Role::Quiet, &format!("# {purpose}"));
-    format!("  {purpose}\n  {}\n", paint(Role::Plain, command))
 }
 
 /// Wraps a text into lines. A command at its end is never wrapped, and the further lines of a

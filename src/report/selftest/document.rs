@@ -4,7 +4,7 @@ use super::{SelftestReport, name_of};
 use crate::{
     model::FailedTarget,
     report::{
-        compare::warning_sentence,
+        compare::warning_cause,
         document::{Block, Document, Item, Text},
         names::Names,
         quantity::{count, duration, exact, percent, probability, sample_sizes, size},
@@ -33,7 +33,7 @@ impl SelftestReport {
         });
         document.add(Block::paragraph(std::iter::once(self.subject()).chain(sizes)));
         let warnings = self.warnings.iter();
-        document.add(warnings.map(|one| Block::Warning(warning_sentence(one).into(), None)));
+        document.add(warnings.map(|one| Block::Warning(warning_cause(one).into(), None)));
         document.add(Block::list(self.failed_targets.iter().map(
             |FailedTarget { target, error: failure }| {
                 let target = Text::new().styled_name(Role::Doubtful, target.to_string());

@@ -1,7 +1,7 @@
 //! The commands that a comparison suggests.
 
 use super::*;
-use crate::impact::{Impact, ReachedFunction};
+use crate::{impact::ReachedFunction, report::document::Step};
 
 #[test]
 fn warning_suggests_a_comparison_with_the_given_options() {
@@ -10,8 +10,8 @@ fn warning_suggests_a_comparison_with_the_given_options() {
     let outcome = Outcome { warnings, ..nothing() };
     let report = ComparisonReport { command_line: given(words), ..shown(outcome) };
     let text = plain(&report);
-    let command = "together:\n  cargo rbench compare main HEAD --filter parse --manifest-path x\n";
-    assert!(text.contains(command), "{text}");
+    let command = "together: cargo rbench compare main HEAD --filter parse --manifest-path x\n";
+    assert!(text.replace("\n  ", " ").contains(command), "{text}");
 }
 
 #[test]
@@ -38,7 +38,7 @@ fn advice_depends_on_the_min_effect_of_each_benchmark() {
     own.stages[0].assessment.min_effect = 0.03;
     let common = inconclusive("b", Repetition::Executions, 30, 0.0099);
     let mut report = shown(Outcome { rows: vec![own, common], ..nothing() });
-    let purposes = report.next_steps().into_iter().skip(2).map(|step| step.purpose);
+    let purposes = report.next_steps().into_iter().take(2).map(|step| step.purpose);
     let purpose = |size, id| format!("would report a change of {size} in {id} with 80 % power");
     assert_eq!(purposes.collect::<Vec<_>>(), [purpose("2.9 %", "a"), purpose("0.99 %", "b")]);
     let said = "in-effect 1 % (some benchmarks have their own)";
@@ -61,8 +61,8 @@ fn diff_is_not_suggested_for_equal_functions() {
     let words = "machine code: all 3608 functions that could be read are the same\n";
     assert!(text(unread.clone()).contains(words), "{}", text(unread));
     let text = text(same);
-    let words = "machine code: all 3608 functions are the same, at other addresses or with other \
-                 data or shared libraries\n";
+    let words = "machine code: all 3608 functions have the same instructions; their addresses, \
+                 constants or shared libraries differ\n";
     assert!(text.contains(words), "{text}");
     assert!(!text.contains("cargo rbench diff"), "{text}");
 }
@@ -80,7 +80,7 @@ fn advice_for_several_benchmarks_suffices_for_each() {
     });
     let advised = |report: &ComparisonReport| -> Vec<[String; 2]> {
         let steps = report.next_steps();
-        steps.into_iter().skip(2).map(|step| [step.purpose, step.command]).collect()
+        steps.into_iter().take(2).map(|step| [step.purpose, step.command]).collect()
     };
     assert_eq!(
         advised(&report),
@@ -105,12 +105,11 @@ fn advice_for_several_benchmarks_suffices_for_each() {
     assert_eq!(
         advised,
         [
-            "cargo rbench diff main HEAD --features simd --manifest-path x",
-            "cargo rbench show HEAD --exact --filter a --manifest-path x",
             "cargo rbench compare main HEAD --exact --filter a --filter=-b --builds 30 --features simd \
              --executions 4 --manifest-path x",
             "cargo rbench compare main HEAD --executions 30 --features simd --filter . --builds 10 \
              --manifest-path x",
+            "cargo rbench show HEAD --exact --filter a --manifest-path x",
         ]
     );
 }
@@ -150,4 +149,30 @@ fn explain_is_suggested_for_a_slowdown_with_changed_functions() {
     ] {
         assert_eq!(step(&report), None);
     }
+}
+
+#[test]
+fn next_steps_are_about_the_largest_slowdown_and_accept_it_last() {
+    let slower = |id: &str, factor: f64| decided_row(id, 812.0, &[factor, factor], 0.01, 0.001);
+    let rows = vec![
+        failed("broken", "no table"),
+        slower("small", 1.05),
+        inconclusive("split", Repetition::Builds, 30, 0.0099),
+        slower("large", 1.4),
+        decided_row("calm", 240.8, &[1.0], 0.02, 0.003),
+    ];
+    let report = shown(Outcome { rows, ..nothing() });
+    let commands =
+        |steps: Vec<Step>| steps.into_iter().map(|step| step.command).collect::<Vec<_>>();
+    let all = [
+        "cargo rbench exec HEAD broken --package parser --bench work --exact",
+        "cargo rbench diff main HEAD",
+        "cargo rbench compare main HEAD --exact --filter split --builds 30",
+        "cargo rbench show HEAD --exact --filter large",
+        "cargo rbench accept HEAD large --reason WHY",
+    ];
+    assert_eq!(commands(report.next_steps()), all);
+    assert_eq!(commands(report.few_steps()), [all[0], all[1], all[4]]);
+    let calm = vec![decided_row("calm", 240.8, &[1.0], 0.02, 0.003)];
+    assert_eq!(shown(Outcome { rows: calm, ..nothing() }).next_steps(), []);
 }

@@ -72,7 +72,7 @@ fn comment_fits_every_part_at_its_longest() {
     report.command_line =
         given(&format!("compare main HEAD --manifest-path {}", "path/".repeat(240)));
     report.outcome.idle = vec![idle(&id(0)).remove(0); 20];
-    assert_eq!(report.next_steps().len(), 7);
+    assert_eq!(report.next_steps().len(), 8);
     let markdown = report.markdown();
     assert!(markdown.len() < 65_536, "{} bytes", markdown.len());
     for (kind, least) in [("next steps", 1), ("more rows", 2), ("more entries", 1)] {

@@ -35,8 +35,8 @@ fn ground_notes_group_benchmarks_by_evidence() {
     ];
     let report = shown(Outcome { rows, ..nothing() });
     let notes = [
-        "confirmed by fresh builds: a, b (largest one-sided p 0.001, needed 0.050)\n",
-        "confirmed by fresh builds: c (one-sided p 1e-6, needed 0.040)\n",
+        "confirmed by fresh builds: a, b (largest p 0.001, limit 0.050)\n",
+        "confirmed by fresh builds: c (p 1e-6, limit 0.040)\n",
         "flagged by one stage, without confirmation: d, e\n",
     ];
     for text in [style::plain(&report.text(120)), report.markdown()] {
@@ -121,12 +121,12 @@ fn too_small_change_has_a_note() {
     let row = decided_row("numbers/float", 240.8, &[1.004], 0.02, 0.003);
     assert!(matches!(row.verdict, Verdict::Unchanged { .. }));
     let report = shown(Outcome { rows: vec![row], ..nothing() });
-    let line = "unchanged: differences below the min-effect: numbers/float (+0.40 %)\n";
-    assert!(plain(&report).contains(line), "{}", plain(&report));
+    let line = "- unchanged: changed by less than the min-effect: numbers/float (+0.40 %)\n";
+    assert!(report.markdown().contains(line), "{}", report.markdown());
     assert!(report.json().unwrap().contains("\"kind\": \"one_stage\""));
     let confirmed = decided_row("numbers/float", 240.8, &[1.02, 1.004], 0.02, 0.003);
     let report = shown(Outcome { rows: vec![confirmed], ..nothing() });
-    assert!(plain(&report).contains("numbers/float (+0.40 %, confirmed)"), "{}", plain(&report));
+    assert!(report.markdown().contains("numbers/float (+0.40 %, confirmed)"));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The web page of a comparison.
 
 use super::*;
-use crate::{callgrind::Explanation, compare::ExplainedBenchmark, impact::Impact};
+use crate::{callgrind::Explanation, compare::ExplainedBenchmark};
 
 #[test]
 fn page_has_every_benchmark_and_its_builds() {
