@@ -18,7 +18,7 @@ use crate::{
 /// The maximum size of a step summary in bytes: GitHub drops a larger one as a whole.
 pub const SUMMARY_ROOM: usize = 1024 * 1024;
 
-/// The maximum number of benchmarks named that only one version has.
+/// The maximum number of benchmarks named in a list.
 const MOST_NAMES: usize = 8;
 
 /// The addresses where a reader finds more.
@@ -106,6 +106,7 @@ impl Comparison {
         blocks.extend(first.iter().map(|warning| Block::Warning(quoted(warning), None)));
         let shown = (None, true);
         blocks.extend(Block::table(table(&news, &names, shown)));
+        blocks.extend(Block::list(confirmed(&names, &news)));
         let failed = news.iter().filter_map(|row| failure_reason(&names, row));
         let failed = self.failed_targets.iter().map(failed_target).chain(failed);
         blocks.extend(Block::list(failed));
@@ -130,6 +131,14 @@ impl Comparison {
         );
         blocks
     }
+}
+
+/// The changes that fresh builds confirmed.
+fn confirmed(names: &Names<'_>, rows: &[&Row]) -> Option<Text> {
+    let rows: Vec<&&Row> = rows.iter().filter(|row| row.reason.is_confirmed()).collect();
+    let shown = rows.iter().take(MOST_NAMES).map(|row| Text::from_name(row.name(names)));
+    let shown = Text::from("confirmed by fresh builds: ").append(Text::joined(shown, ", "));
+    (!rows.is_empty()).then(|| shown.then(and_more(rows.len(), MOST_NAMES)))
 }
 
 /// The reason why a benchmark failed.

@@ -82,15 +82,15 @@ impl<'a> Demo<'a> {
         Console::result(&introduction(&self.project.workspace, kept))?;
         let mut explanations = Vec::with_capacity(CHAPTERS.len());
         for (index, chapter) in CHAPTERS.iter().enumerate() {
-            explanations.push(self.chapter(index, chapter)?);
+            explanations.push(self.chapter(index, chapter, kept)?);
         }
         Console::result(&conclusion(&explanations, start))?;
         let as_expected = explanations.iter().all(|explanation| explanation.as_expected);
         Ok(if as_expected { Exit::Success } else { Exit::Regression })
     }
 
-    /// Compares a commit with its parent.
-    fn chapter(&self, index: usize, chapter: &DemoStep) -> Result<Explanation> {
+    /// Compares a commit with its parent. Unless the project is `kept`, no command is suggested for it.
+    fn chapter(&self, index: usize, chapter: &DemoStep, kept: bool) -> Result<Explanation> {
         if self.interrupt.is_set() {
             return Err(interrupted());
         }
@@ -114,7 +114,8 @@ impl<'a> Demo<'a> {
         let outcome = compare::measured(&self.project, &args, false, self.console, self.interrupt)?;
         let outcome = outcome.ok_or_else(|| Error::new(Exit::Internal, "nothing was compared"))?;
         let explanation = demo::explain(*expected, &outcome.rows);
-        let report = compare::report(outcome, ExitPolicy::default(), &args);
+        let mut report = compare::report(outcome, ExitPolicy::default(), &args);
+        report.suggests = kept;
         Console::result(&report.text(Console::result_columns()))?;
         let (mark, style) = marked(&explanation);
         let text = wrapped(&format!("{mark}: {}", explanation.text));

@@ -17,6 +17,10 @@ const LARGE_SIZE: f64 = 10.0;
 /// The p value below which it is only called small.
 const SMALLEST_P: f64 = 1e-300;
 
+/// A note on the values of a table. Other tables may have other builds, estimators or experiments.
+pub const VALUES: &str =
+    "values (± their CI) are comparable only within one table and one experiment";
+
 /// A time in a suitable unit: `950 ms`, `2.10 s`, `3 min 20 s`.
 pub fn duration(time: Duration) -> String {
     let seconds = time.as_secs_f64();

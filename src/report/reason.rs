@@ -71,6 +71,11 @@ enum Ground {
 }
 
 impl Reason {
+    /// True if fresh builds confirmed a change.
+    pub const fn is_confirmed(&self) -> bool {
+        matches!(self.ground, Ground::Shown(Evidence::Confirmed { .. }))
+    }
+
     /// The reason for the verdict of a row.
     pub fn for_row(row: &DecidedRow) -> Self {
         let version = sentence::place(row).map(str::to_owned);

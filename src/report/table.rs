@@ -299,11 +299,11 @@ impl Table {
             Cut::Names => {}
         }
         let names: HashSet<&str> = self.rows.iter().map(|row| row[at].text.as_str()).collect();
-        let told_apart = |width: &usize| {
+        let distinguishes = |width: &usize| {
             let short: HashSet<String> = names.iter().map(|name| shorten(name, *width)).collect();
             short.len() == names.len()
         };
-        (COMFORTABLE..natural).find(told_apart).unwrap_or(natural)
+        (COMFORTABLE..natural).find(distinguishes).unwrap_or(natural)
     }
 
     fn total(&self, kept: &[usize], width: impl Fn(usize) -> usize) -> usize {

@@ -108,7 +108,7 @@ fn identical_machine_code_is_not_measured() {
     project.commit("Describe");
     let outcome = project.rbench(&QUICK).ok();
     outcome.assert_stdout_has(&[
-        "identical machine code, not measured: changing, steady",
+        "identical (same machine code; not measured): changing, steady",
         "2 identical",
     ]);
     assert!(!outcome.stderr().contains("\nmeasured "), "{}", outcome.told());

@@ -81,7 +81,8 @@ fn interleaved_results_keep_their_mode_through_an_export() {
     assert_eq!(elsewhere.rbench(&["store", "export"]).ok().stdout(), exported);
 
     let stored = ["compare", "--stored", "--no-confirm", "--fail-on", "never"];
-    elsewhere.rbench(&stored).ok().assert_stdout_has(&[
+    let detailed = [&stored[..], &["--reasons"]].concat();
+    elsewhere.rbench(&detailed).ok().assert_stdout_has(&[
         "estimator pairwise where interleaved, minimum otherwise, ",
         "measured sequentially, because its first thread does not",
     ]);

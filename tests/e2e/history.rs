@@ -231,7 +231,7 @@ fn unmeasured_version_takes_the_value_of_the_one_before() {
 
     let stored = ["compare", "HEAD~3", "HEAD~2", "--stored"];
     let compared = project.rbench(&stored).ok();
-    compared.assert_stdout_has(&["nothing that changed, not measured: parse/1"]);
+    compared.assert_stdout_has(&["unaffected (no changed code or data; not measured): parse/1"]);
     // The newer of its two experiments decides.
     let shown = project.rbench(&["show", "HEAD~2"]).ok();
     shown.assert_stdout_has(&["parse/1: identical: not measured, because it has the same"]);

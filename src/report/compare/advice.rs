@@ -45,7 +45,7 @@ impl ComparisonReport {
     /// The first of the commands, and the last if that accepts a slowdown; all if every verdict is
     /// explained.
     pub(super) fn few_steps(&self) -> Vec<Step> {
-        let mut steps = self.next_steps();
+        let mut steps = if self.suggests { self.next_steps() } else { Vec::new() };
         if !self.explains_all && steps.len() > MOST_STEPS {
             let accept = if self.acceptable().is_some() { steps.pop() } else { None };
             steps.truncate(MOST_STEPS - usize::from(accept.is_some()));

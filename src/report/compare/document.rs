@@ -41,8 +41,8 @@ const MOST_REASONS: usize = 6;
 const LONGEST_FAILURE: usize = 80;
 
 /// A note on the values of base and head.
-const VALUES: &str = "values are comparable only within one table, and less certain than their change: \
-                      layouts and noise that both versions share cancel only in the change";
+const VALUES: &str = "base and head are comparable only within this table, and less certain than the \
+                      change, in which the layouts and noise that both share cancel";
 
 impl ComparisonReport {
     pub(super) fn write_document(&self, medium: Medium) -> Document {

@@ -42,6 +42,8 @@ pub struct ComparisonReport {
     pub policy: ExitPolicy,
     /// True to give the reason for every verdict, not only for those worth a check.
     pub explains_all: bool,
+    /// True to suggest commands. They need a project that still exists after the report.
+    pub suggests: bool,
     /// Writes the suggested commands.
     pub command_line: Rc<dyn CommandLine>,
 }
@@ -55,7 +57,14 @@ impl ComparisonReport {
     ) -> Self {
         let also = outcome.also.take();
         let also = also.map(|also| Self::new(*also, policy.clone(), command_line.clone()));
-        Self { outcome, also: also.map(Box::new), policy, explains_all: false, command_line }
+        Self {
+            outcome,
+            also: also.map(Box::new),
+            policy,
+            explains_all: false,
+            suggests: true,
+            command_line,
+        }
     }
 
     /// Gives the reason for every verdict if `all` is set, including the comparison with a release.

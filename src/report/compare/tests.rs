@@ -414,7 +414,7 @@ fn header_names_the_rule_and_its_level() {
     let line = |report: &ComparisonReport| {
         let text = detailed(report);
         let (_, text) = text.split_once("rule ").unwrap();
-        let end = text.find("\nvalues are").unwrap_or(text.len());
+        let end = text.find("\nbase and head are").unwrap_or(text.len());
         format!("rule {}", text[..end].trim_end().replace("\n  ", " "))
     };
     let confirmed = "false-alarm-rate 0.1 %, min-effect 1 %, confirmed on fresh builds";

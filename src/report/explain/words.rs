@@ -107,9 +107,9 @@ fn presence(function: &FunctionDifference) -> Option<String> {
 fn other_work(function: &FunctionDifference) -> Option<String> {
     let [base, head] = function.calls();
     let own = function.own();
-    let is_told = own.abs() >= NOTHING && (head - base).abs() < NOTHING;
+    let is_shown = own.abs() >= NOTHING && (head - base).abs() < NOTHING;
     let more = if own > 0.0 { "more" } else { "less" };
-    is_told.then(|| format!("executes {more} for other arguments or data"))
+    is_shown.then(|| format!("executes {more} for other arguments or data"))
 }
 
 fn callees(verb: &str, callees: &[Callee]) -> Option<String> {

@@ -13,7 +13,7 @@ use crate::{
         date,
         document::{Block, Document, Text},
         names::{Names, metric_name, with_metric},
-        quantity::{changed, count, range_in_brackets, value},
+        quantity::{VALUES, changed, count, range_in_brackets, value},
         sentence,
         style::Role,
         table::{Cell, Column, Table},
@@ -195,12 +195,16 @@ impl HistoryReport {
             // A benchmark has one series for each metric.
             format!("{all} series of {}", count(subjects.len(), "benchmark"))
         };
-        text += &format!("decided {} of {of_all}", all - not);
-        if not < all {
-            text += &format!(" over up to {}", count(most, "version"));
-        }
+        let before = if not < all {
+            let versions = count(most, "version");
+            text += &format!("decided {} of {of_all} over up to {versions}", all - not);
+            "; not decided: "
+        } else {
+            text += "no trend yet: ";
+            ""
+        };
         for (index, (reason, count)) in reasons.iter().enumerate() {
-            text += if index == 0 { "; not decided: " } else { ", " };
+            text += if index == 0 { before } else { ", " };
             text += &format!("{count} {reason}");
         }
         text
@@ -233,12 +237,35 @@ impl HistoryReport {
             ];
             cells.extend(newest.verdict_cells());
             table.row(cells);
-            sentences.extend(newest.sentence(with_metric(name, Some(&benchmark.metric))));
+            // The table above has the change.
+            let is_known = newest.against.as_ref().is_some_and(|against| {
+                against.relation == Relation::SameExperiment
+                    && VerdictKind::new(&against.row.verdict).is_change()
+            });
+            let sentence = newest.sentence(with_metric(name, Some(&benchmark.metric)));
+            sentences.extend(sentence.filter(|_| !is_known));
         }
         sentences.extend(self.explanations());
-        let each = self.command_line.suggest("history", &["BENCH"], &[]);
-        sentences.push(Text::from("every version of a benchmark: ").command(each));
+        sentences.push(self.next_step());
         Block::table(table).into_iter().chain(Block::list(sentences)).collect()
+    }
+
+    /// The command that shows more: the versions of a benchmark, or the functions that differ if
+    /// there are only two.
+    fn next_step(&self) -> Text {
+        let longest = self.benchmarks.iter().map(|history| &history.versions);
+        let longest = longest.max_by_key(|versions| versions.len());
+        match longest.map(Vec::as_slice) {
+            Some([base, head]) => {
+                let [base, head] = [base, head].map(|row| row.version.current_revision_arg());
+                let command = self.command_line.suggest("diff", &[&base, &head], &[]);
+                Text::from("the functions whose machine code differs: ").command(command)
+            }
+            _ => {
+                let command = self.command_line.suggest("history", &["BENCH"], &[]);
+                Text::from("every version of a benchmark: ").command(command)
+            }
+        }
     }
 
     /// One table for each benchmark.
@@ -258,7 +285,7 @@ impl HistoryReport {
 
     /// The legend of the signs that occur, and advice on results that cannot be compared.
     pub(super) fn explanations(&self) -> Vec<Text> {
-        let mut lines = Vec::new();
+        let mut lines = vec![VALUES.to_owned()];
         let across = self.rows().filter_map(|row| row.against.as_ref());
         let mut across = across.filter(|against| against.is_across()).peekable();
         if across.peek().is_some() {
@@ -450,7 +477,7 @@ impl HistoryRow {
             Some(ReferenceVersion { row, .. }) => {
                 let kind = VerdictKind::new(&row.verdict);
                 matches!(kind, Regressed | Accepted | Improved | Failed | Skipped)
-                    .then(|| sentence::row(row))
+                    .then(|| format!("{}: {}", kind.name(), sentence::reason(row)))
             }
             None => self.unmeasured.as_ref().map(ToString::to_string),
         };

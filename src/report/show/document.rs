@@ -147,6 +147,7 @@ impl ShowReport {
         let filter = [("filter", Some("BENCH"))];
         let each = self.command_line.suggest("show", &[&revision], &filter);
         let each = Text::from("every build and execution: ").command(each);
+        let reasons = std::iter::once(Text::from(quantity::VALUES)).chain(reasons);
         let notes = reasons.chain(self.worth_examining(&names)).chain([each]);
         std::iter::once(Block::Table(table)).chain(Block::list(notes)).collect()
     }
@@ -177,7 +178,9 @@ impl ShowReport {
         let names = Names::new(self.benchmarks.iter().map(|shown| &shown.benchmark));
         let export = self.command_line.suggest("store export", &[], &[]);
         let export = Text::from("all measurements: ").command(export);
-        blocks.extend(Block::list(self.worth_examining(&names).into_iter().chain([export])));
+        let values = std::iter::once(Text::from(quantity::VALUES));
+        let notes = values.chain(self.worth_examining(&names)).chain([export]);
+        blocks.extend(Block::list(notes));
         blocks
     }
 

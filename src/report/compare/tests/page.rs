@@ -27,8 +27,8 @@ fn page_has_every_benchmark_and_its_builds() {
     );
     // Two stages of each of the three that changed, and one of each of the others with values.
     assert_eq!(page.matches("<figure class=p>").count(), 10);
-    for told in ["<b>2</b> regressed", "same/1", "only in", "cargo rbench diff"] {
-        assert!(page.contains(told), "no {told} in {page}");
+    for part in ["<b>2</b> regressed", "same/1", "only in", "cargo rbench diff"] {
+        assert!(page.contains(part), "no {part} in {page}");
     }
 }
 
@@ -87,12 +87,12 @@ fn joint_conclusion_is_in_a_list_and_in_both_rows() {
         let rows = vec![timed, counted(instructions), allocated];
         shown(Outcome { rows, ..nothing() }).html().unwrap()
     };
-    let told = page(1.1, 1.0);
+    let shown = page(1.1, 1.0);
     let said = "instructions the same: memory, branches or layout";
-    assert_eq!(told.matches(said).count(), 3, "{told}");
-    let (_, list) = told.split_once("<h3>Time and instructions together</h3>").unwrap();
+    assert_eq!(shown.matches(said).count(), 3, "{shown}");
+    let (_, list) = shown.split_once("<h3>Time and instructions together</h3>").unwrap();
     assert!(list.starts_with("\n<ul class=notes><li>a: time +10.00 %, instructions"), "{list}");
-    let told = page(1.0, 1.1);
-    assert_eq!(told.matches("ime unchanged (± ").count(), 3, "{told}");
+    let shown = page(1.0, 1.1);
+    assert_eq!(shown.matches("ime unchanged (± ").count(), 3, "{shown}");
     assert!(!page(1.0, 1.0).contains("Time and instructions"), "nothing changed");
 }
