@@ -8,6 +8,7 @@ use crate::{
     report::{
         compare::{Comparison, ImpactRow, Row, WarningFields, changes_texts, impact_notes, table},
         document::{Block, Document, Text},
+        impact,
         names::Names,
         quantity::{and_more, count, exact},
         render::{COMMENT_ROOM, markdown_within},
@@ -158,7 +159,7 @@ fn impacts(names: &Names<'_>, rows: &[&Row]) -> Vec<Text> {
     let known: Vec<_> = known.collect();
     let rows = known.iter().map(|(benchmark, kind, impact)| (*benchmark, *kind, impact));
     let rows: Vec<ImpactRow<'_>> = rows.collect();
-    impact_notes(names, &rows).into_iter().map(|note| note.text).collect()
+    impact_notes(names, &rows, impact::MOST).into_iter().map(|note| note.text).collect()
 }
 
 fn failed_target(FailedTarget { target, error }: &FailedTarget) -> Text {

@@ -234,7 +234,7 @@ fn unmeasured_version_takes_the_value_of_the_one_before() {
     compared.assert_stdout_has(&["unaffected (no changed code or data; not measured): parse/1"]);
     // The newer of its two experiments decides.
     let shown = project.rbench(&["show", "HEAD~2"]).ok();
-    shown.assert_stdout_has(&["parse/1: identical: not measured, because it has the same"]);
+    shown.assert_stdout_has(&["parse/1: identical: not measured (the versions of this experiment"]);
 }
 
 #[test]

@@ -59,10 +59,11 @@ impl ComparisonReport {
         let row = self.with_verdict(VerdictKind::Failed).next()?;
         let Outcome { base, head, .. } = &self.outcome;
         let version = if row.unmeasured_in == Some(0) { base } else { head }.revision_arg();
-        let Benchmark { package, target, name } = &row.benchmark;
-        let options = [("package", Some(&**package)), ("bench", Some(&**target)), ("exact", None)];
+        let mut options = vec![("exact", None)];
+        options.extend(self.target_options(&row.benchmark));
+        let id = &row.benchmark.name.id;
         Some(Step {
-            command: self.command_line.suggest("exec", &[&version, &name.id], &options),
+            command: self.command_line.suggest("exec", &[&version, id], &options),
             purpose: format!("the output of {}", self.name(row)),
         })
     }
@@ -109,24 +110,30 @@ impl ComparisonReport {
                 && !executes_as_many(&row.benchmark)
         };
         let row = self.regressed().find(is_meant)?;
-        let Benchmark { package, target, name } = &row.benchmark;
-        let has_namesake =
-            self.outcome.rows.iter().any(|other| {
-                other.benchmark.name.id == name.id && other.benchmark != row.benchmark
-            });
-        let mut options = vec![("explain", Some(name.id.as_str()))];
-        // Another part may have a benchmark of this name, too.
-        if has_namesake || self.outcome.partition.is_some() {
-            options.extend([("package", Some(package.as_str())), ("bench", Some(target.as_str()))]);
-        }
+        let mut options = vec![("explain", Some(row.benchmark.name.id.as_str()))];
+        options.extend(self.target_options(&row.benchmark));
         let [base, head] = [&self.outcome.base, &self.outcome.head].map(Version::revision_arg);
         Some(Step {
             command: self.command_line.suggest("diff", &[&base, &head], &options),
             purpose: format!(
-                "function by function, the instructions of {}",
+                "the instructions of {}, function by function",
                 self.names().name(&row.benchmark)
             ),
         })
+    }
+
+    /// The options that name the bench target of a benchmark, if another one has its name.
+    fn target_options<'b>(&self, benchmark: &'b Benchmark) -> Vec<(&'static str, Option<&'b str>)> {
+        let Benchmark { package, target, name } = benchmark;
+        let mut rows = self.outcome.rows.iter();
+        let has_namesake =
+            rows.any(|other| other.benchmark.name.id == name.id && other.benchmark != *benchmark);
+        // Another part may have a benchmark of this name, too.
+        if has_namesake || self.outcome.partition.is_some() {
+            vec![("package", Some(package)), ("bench", Some(target))]
+        } else {
+            Vec::new()
+        }
     }
 
     /// The command that accepts a slowdown that may be intended, of the same work. Only a commit

@@ -10,7 +10,7 @@ use super::{
     notes::{dependencies_note, ground},
     summary::name,
     table::table,
-    warning::sentence,
+    warning::{cause, consequence, sentence},
 };
 use crate::{
     compare::{ComparedExperiment, Outcome, Warning},
@@ -20,6 +20,7 @@ use crate::{
         date,
         document::{Block, Document, Medium, Text},
         escape::escape_untrusted,
+        impact::MOST,
         names::metric_name,
         quantity::{self, exact},
         sentence,
@@ -33,6 +34,10 @@ use crate::{
 /// The maximum number of changed benchmarks, by what they execute, and of stored experiments in a
 /// report for a terminal.
 const MOST_IMPACTS: usize = 3;
+
+/// The maximum number of functions, files or variables named for a benchmark there.
+const MOST_CAUSES: usize = 2;
+
 const MOST_STORED: usize = 3;
 
 /// The maximum number of reasons in a report for a terminal, and the width of a failure there, in
@@ -94,13 +99,13 @@ impl ComparisonReport {
         } else {
             self.attention(&rows)
         });
-        notes.extend(self.remarks().into_iter().map(Text::from));
+        notes.extend(self.remarks(!self.explains_all).into_iter().map(Text::from));
         notes.extend(self.not_measured_lines(!self.explains_all).into_iter().map(Text::from));
         if self.explains_all || self.functions_are_equal() {
             notes.extend(self.functions_line().map(Text::from));
         }
         let measured = if self.explains_all { self.measured() } else { self.measured_briefly() };
-        notes.extend(self.outcome.warnings.iter().map(|warning| self.warning_line(warning)));
+        notes.extend(self.warning_lines());
         notes.extend(measured.into_iter().map(Text::from));
         blocks.extend(Block::list(notes));
         blocks.extend(Block::steps(self.few_steps()));
@@ -114,7 +119,7 @@ impl ComparisonReport {
         let (calm, loud): (Vec<&DecidedRow>, Vec<&DecidedRow>) =
             self.ordered().into_iter().partition(is_quiet);
         let (changed, others): (Vec<_>, Vec<_>) =
-            self.impact_notes().into_iter().partition(|note| note.is_changed);
+            self.impact_notes(MOST).into_iter().partition(|note| note.is_changed);
         let fold = |summary: &str, list: Option<Block>| {
             list.map(|list| Block::Details(summary.into(), vec![list]))
         };
@@ -133,7 +138,7 @@ impl ComparisonReport {
             let inner = std::iter::once(table).chain(notes).collect();
             Block::Details(self.outcome.counts().words(&quiet).into(), inner)
         }));
-        let remarks = self.remarks().into_iter().chain(self.not_measured_lines(false));
+        let remarks = self.remarks(false).into_iter().chain(self.not_measured_lines(false));
         blocks.extend(Block::list(remarks));
         let number = quantity::count(harmless.len(), "warning");
         let harmless = Block::list(harmless.iter().map(|warning| self.warning_text(warning)));
@@ -153,7 +158,7 @@ impl ComparisonReport {
     /// The impact on the rows with the largest changes, or on all rows that are not shown to cost
     /// the same if every verdict is explained.
     fn shown_impacts(&self) -> Vec<Text> {
-        let mut notes = self.impact_notes();
+        let mut notes = self.impact_notes(if self.explains_all { MOST } else { MOST_CAUSES });
         if !self.explains_all {
             notes.retain(|note| note.is_changed);
             notes.truncate(MOST_IMPACTS);
@@ -188,7 +193,7 @@ impl ComparisonReport {
                 }
                 Verdict::NotComparable { .. } => sentence::row(row),
                 Verdict::Regressed { .. } | Verdict::Improved { .. } if ground(row).is_none() => {
-                    sentence::row(row)
+                    sentence::reason(row)
                 }
                 _ => continue,
             };
@@ -237,9 +242,9 @@ impl ComparisonReport {
     }
 
     /// Remarks on benchmarks besides their verdicts.
-    fn remarks(&self) -> Vec<String> {
+    fn remarks(&self, is_brief: bool) -> Vec<String> {
         let mut remarks = self.time_and_counts();
-        remarks.extend(self.mean_notes());
+        remarks.extend(self.mean_notes(is_brief));
         remarks.extend(self.interleaving_notes());
         remarks
     }
@@ -250,13 +255,26 @@ impl ComparisonReport {
         warnings.iter().map(block).collect()
     }
 
-    /// A warning in a list.
-    fn warning_line(&self, warning: &Warning) -> Text {
-        let text = Text::new().styled(Role::Doubtful, "warning:").then(" ").then(sentence(warning));
-        match self.advised(warning) {
-            Some(command) => text.then(": ").command(command),
-            None => text,
+    /// The warnings, a line each. Several causes of noise have one consequence and are one line,
+    /// unless every verdict is explained.
+    fn warning_lines(&self) -> Vec<Text> {
+        let head = || Text::new().styled(Role::Doubtful, "warning:").then(" ");
+        let line = |warning: &Warning| match self.advised(warning) {
+            Some(command) => head().then(sentence(warning)).then(": ").command(command),
+            None => head().then(sentence(warning)),
+        };
+        let is_noise = |warning: &&Warning| !self.explains_all && !consequence(warning).is_empty();
+        let (noise, others): (Vec<&Warning>, Vec<&Warning>) =
+            self.outcome.warnings.iter().partition(is_noise);
+        let mut lines: Vec<Text> = others.into_iter().map(line).collect();
+        if let Some((first, more)) = noise.split_first() {
+            let more = match more.len() {
+                0 => String::new(),
+                more => format!(", and {}", quantity::count(more, "more cause")),
+            };
+            lines.push(head().then(cause(first) + &more + consequence(first)));
         }
+        lines
     }
 
     /// The origin of the results in a few words: sample sizes and criteria, if anything was decided
@@ -472,22 +490,19 @@ fn undecided(kind: VerdictKind, note: Option<String>) -> Option<Text> {
     Some(kind.then(format!(" {}", note?)))
 }
 
-/// A failure on one line: its causes, without the error that names the benchmark again, and without
-/// hints; shortened in the middle, because the last line of the output says most.
+/// A failure on one line: its first cause and the last line of the output, without the error that
+/// names the benchmark again.
 fn brief(message: &str) -> String {
     let is_hint = |line: &&str| {
         ["hint:", "note: run with"].iter().any(|hint| line.starts_with(hint)) || line.is_empty()
     };
-    let lines = || message.lines().map(str::trim).filter(|line| !is_hint(line));
-    let skipped = usize::from(lines().count() > 1);
-    let text = lines().skip(skipped).fold(String::new(), |text, line| {
-        let gap = match text.chars().last() {
-            None => "",
-            Some(':') => " ",
-            Some(_) => ": ",
-        };
-        text + gap + line
-    });
+    let lines: Vec<&str> = message.lines().map(str::trim).filter(|line| !is_hint(line)).collect();
+    let text = match &lines[..] {
+        [] => String::new(),
+        [only] | [_, only] => (*only).to_owned(),
+        [_, cause, .., last] if cause.contains(last) => (*cause).to_owned(),
+        [_, cause, .., last] => format!("{}: {last}", cause.trim_end_matches(':')),
+    };
     shorten(&escape_untrusted(&text), LONGEST_FAILURE)
 }
 
@@ -495,7 +510,8 @@ fn brief(message: &str) -> String {
 fn stored(experiment: &ComparedExperiment) -> String {
     let ComparedExperiment { identity, started, sample_sizes } = experiment;
     let (started, requested) = (date::minute(*started), quantity::sample_sizes(*sample_sizes));
-    format!("stored results of experiment {}, {started}: {requested}", escape_untrusted(identity))
+    let identity = escape_untrusted(identity);
+    format!("stored results of experiment {identity}, {started}; requested: {requested}")
 }
 
 /// True if a row has values with a confidence interval: a time, or anything else that is not

@@ -18,7 +18,7 @@ use crate::{
         document::{Block, Text},
         escape::{escape_untrusted, escape_untrusted_lines},
         html::{Linear, Pairs, Symmetric, Times, page, rendered, sortable},
-        impact::function,
+        impact::{MOST, function},
         json::Estimate,
         names::Names,
         prose::capitalised,
@@ -373,7 +373,7 @@ fn reached_functions(row: &DecidedRow, kind: VerdictKind) -> (Vec<String>, Optio
         return (Vec::new(), None);
     };
     if impact.functions.len() <= 1 {
-        return (Vec::new(), Some(capitalised(&words(impact, kind.is_change()).plain())));
+        return (Vec::new(), Some(capitalised(&words(impact, kind.is_change(), MOST).plain())));
     }
     let mut functions: Vec<String> =
         impact.functions.iter().take(MOST_FUNCTIONS).map(|one| function(one).plain()).collect();
@@ -382,7 +382,7 @@ fn reached_functions(row: &DecidedRow, kind: VerdictKind) -> (Vec<String>, Optio
         functions.push(format!("and {more} more"));
     }
     let others = Impact { functions: Vec::new(), ..impact.clone() };
-    let others =
-        (!others.is_nothing()).then(|| capitalised(&words(&others, kind.is_change()).plain()));
+    let others = (!others.is_nothing())
+        .then(|| capitalised(&words(&others, kind.is_change(), MOST).plain()));
     (functions, others)
 }

@@ -27,8 +27,9 @@ pub struct ImpactNote {
 pub type ImpactRow<'r> = (&'r Benchmark, VerdictKind, &'r Impact);
 
 /// The notes on the impact on measured benchmarks, unless they are shown to cost the same.
-/// Benchmarks with the same impact share a note.
-pub fn impact_notes(names: &Names<'_>, rows: &[ImpactRow<'_>]) -> Vec<ImpactNote> {
+/// Benchmarks with the same impact share a note, which names at most `most` functions, files or
+/// variables.
+pub fn impact_notes(names: &Names<'_>, rows: &[ImpactRow<'_>], most: usize) -> Vec<ImpactNote> {
     let changed = rows.iter().filter(|(_, kind, _)| kind.is_change());
     let changed: HashSet<&Benchmark> = changed.map(|(benchmark, ..)| *benchmark).collect();
     let mut notes: Vec<(bool, Text, Vec<&Benchmark>)> = Vec::new();
@@ -39,7 +40,7 @@ pub fn impact_notes(names: &Names<'_>, rows: &[ImpactRow<'_>]) -> Vec<ImpactNote
             continue;
         }
         let is_changed = changed.contains(benchmark);
-        let text = words(impact, is_changed);
+        let text = words(&own_first(impact, benchmark), is_changed, most);
         let place = *places.entry((is_changed, text.plain())).or_insert(notes.len());
         match notes.get_mut(place) {
             Some((.., benchmarks)) => benchmarks.push(benchmark),
@@ -57,23 +58,31 @@ pub fn impact_notes(names: &Names<'_>, rows: &[ImpactRow<'_>]) -> Vec<ImpactNote
 
 impl ComparisonReport {
     /// The notes on the impact on the rows of the table.
-    pub(super) fn impact_notes(&self) -> Vec<ImpactNote> {
+    pub(super) fn impact_notes(&self, most: usize) -> Vec<ImpactNote> {
         let rows = self.ordered().into_iter().filter_map(|row| {
             Some((&row.benchmark, VerdictKind::new(&row.verdict), row.impact.as_ref()?))
         });
-        impact_notes(&self.names(), &rows.collect::<Vec<_>>())
+        impact_notes(&self.names(), &rows.collect::<Vec<_>>(), most)
     }
 }
 
-/// The impact on a measured benchmark.
-pub(super) fn words(impact: &Impact, is_changed: bool) -> Text {
+/// The impact with the functions of the benchmark's package first: a reader knows them.
+fn own_first(impact: &Impact, benchmark: &Benchmark) -> Impact {
+    let own = benchmark.package.replace('-', "_");
+    let mut impact = impact.clone();
+    impact.functions.sort_by_key(|function| !function.name.as_str().contains(&own));
+    impact
+}
+
+/// The impact on a measured benchmark, with at most this many functions, files or variables.
+pub(super) fn words(impact: &Impact, is_changed: bool, most: usize) -> Text {
     let nothing = "executes nothing that changed";
     match (impact.is_nothing(), is_changed) {
         (true, true) => Text::from(format!(
             "{nothing}, so memory, input, environment or a path not taken when it was traced must be the reason"
         )),
         (true, false) => nothing.into(),
-        (false, _) => impact::words(impact, "measured because"),
+        (false, _) => impact::words_of(impact, "measured because", most),
     }
 }
 

@@ -121,7 +121,9 @@ impl ComparisonReport {
 
     /// The changes decided by the mean of all measurements, and those where the mean differs from
     /// the reported change by more than the smallest change of interest.
-    pub(super) fn mean_notes(&self) -> Vec<String> {
+    ///
+    /// A brief report omits the latter: the mean decides nothing there.
+    pub(super) fn mean_notes(&self, is_brief: bool) -> Vec<String> {
         let names = self.names();
         let named = |of: &dyn Fn(&DecidedRow, ByMean) -> Option<String>| {
             self.list(
@@ -133,11 +135,12 @@ impl ComparisonReport {
         };
         let decided = named(&|_, by_mean| by_mean.primary.then(String::new));
         let differs = named(&|row, ByMean { change, .. }| {
-            sentence::mean_differs(row).then(|| format!(" ({})", sentence::change_text(&change)))
+            (!is_brief && sentence::mean_differs(row))
+                .then(|| format!(" ({})", sentence::change_text(&change)))
         });
         let notes = [
             (sentence::DECIDED_BY_MEAN, decided),
-            ("the mean of all measurements changed differently", differs),
+            ("another change by the mean of all measurements", differs),
         ];
         let notes = notes.into_iter().filter(|(_, rows)| !rows.is_empty());
         notes.map(|(what, rows)| format!("{what}: {rows}")).collect()

@@ -73,7 +73,7 @@ fn cells(row: &Row, names: &Names<'_>, (has_details, names_metrics): (bool, bool
         Cell::from(change.map_or_else(String::new, |change| range(change.low, change.high))),
         Cell::styled(role, row.verdict.name()),
         Cell::from(row.stages.iter().map(builds).collect::<Vec<_>>().join("+")),
-        Cell::from(variance.map_or_else(String::new, |one| shares::text(one.variance))),
+        Cell::from(shares::text(variance.and_then(|one| one.variance))),
     ]);
     cells
 }

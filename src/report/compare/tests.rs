@@ -366,12 +366,21 @@ fn clock_ahead_warning_mentions_a_suspended_machine() {
 }
 
 #[test]
+fn causes_of_noise_are_one_line_unless_all_is_explained() {
+    let text = "warning: only 9 of 10 builds of parser/work differ, and 2 more causes: intervals may \
+                be wider, verdicts hold\n";
+    assert!(plain(&report()).replace("\n  ", " ").contains(text), "{}", plain(&report()));
+    let all = detailed(&report());
+    assert_eq!(all.replace("\n  ", " ").matches(": intervals may be wider").count(), 3, "{all}");
+}
+
+#[test]
 fn stored_results_have_their_experiment_and_sample_sizes() {
     let report = shown(Outcome { stored: vec![stored_experiment()], ..nothing() });
     let text = plain(&report);
-    let line = "stored results of experiment 1a2b3c4d, 2023-11-14 22:13 UTC: 10 builds × 1 \
-                execution × 20\n  measurements\n";
-    assert!(text.contains(line), "{text}");
+    let line = "stored results of experiment 1a2b3c4d, 2023-11-14 22:13 UTC; requested: 10 builds × 1 \
+                execution × 20 measurements\n";
+    assert!(text.replace("\n  ", " ").contains(line), "{text}");
 }
 
 #[test]

@@ -88,14 +88,19 @@ impl ComparisonReport {
 
 /// A warning as a sentence with its consequence, without the suggested command.
 pub(in crate::report) fn sentence(warning: &Warning) -> String {
-    let consequence = match warning {
+    cause(warning) + consequence(warning)
+}
+
+/// The consequence of noise for the verdicts, to append to its cause; empty if the sentence has its
+/// own.
+pub(super) const fn consequence(warning: &Warning) -> &'static str {
+    match warning {
         Warning::Disturbance(Disturbance::ClockSet { .. }) => "",
         Warning::Disturbance(_) | Warning::EqualBuilds { .. } | Warning::OtherAddresses { .. } => {
             WIDER
         }
         _ => "",
-    };
-    cause(warning) + consequence
+    }
 }
 
 /// A warning as a sentence without its consequence.

@@ -203,9 +203,11 @@ impl HistoryReport {
             text += "no trend yet: ";
             ""
         };
-        for (index, (reason, count)) in reasons.iter().enumerate() {
+        for (index, (reason, number)) in reasons.iter().enumerate() {
             text += if index == 0 { before } else { ", " };
-            text += &format!("{count} {reason}");
+            let names_things = index == 0 && not == all;
+            let number = if names_things { format!("{number} series") } else { number.to_string() };
+            text += &format!("{number} {reason}");
         }
         text
     }
@@ -381,9 +383,10 @@ fn change_cells(role: Role, change: Option<&Change>) -> [Cell; 2] {
     })
 }
 
-/// The subject of the commit with the change.
+/// The subject of the last commit of the versions with the change.
 fn subject(version: &Version) -> Option<Block> {
-    let hash = Text::new().styled_name(Role::Quiet, version.short());
+    let hash = Text::new().styled(Role::Quiet, "last commit ");
+    let hash = hash.styled_name(Role::Quiet, version.short());
     let subject = hash.styled(Role::Quiet, format!(": {}", version.summary));
     (!version.summary.is_empty()).then(|| Block::Paragraph(vec![subject]))
 }

@@ -52,7 +52,7 @@ impl ShowReport {
             Column::right("experiment"),
             Column::left("started"),
             Column::left("state"),
-            Column::left("builds × executions × measurements").dropped(1),
+            Column::left("requested builds × executions × measurements").dropped(1),
             Column::left("together with").shortened(),
             Column::left("rbench").dropped(0),
         ]);
@@ -141,8 +141,15 @@ impl ShowReport {
                 number,
             ]);
         }
+        let unmeasured = [SkipReason::Identical, SkipReason::Unaffected].map(|reason| {
+            let shown = self.benchmarks.iter().filter(|one| one.unmeasured == Some(reason));
+            let shown: Vec<Text> =
+                shown.map(|one| Text::from_name(names.name(&one.benchmark))).collect();
+            (!shown.is_empty()).then(|| Text::joined(shown, ", ").then(unmeasured_text(reason)))
+        });
         let shown = self.benchmarks.iter();
-        let reasons = shown.flat_map(|shown| shown.reasons(&names.name(&shown.benchmark)));
+        let reasons = shown.flat_map(|shown| shown.failures(&names.name(&shown.benchmark)));
+        let reasons = reasons.chain(unmeasured.into_iter().flatten());
         let revision = self.version.revision_arg();
         let filter = [("filter", Some("BENCH"))];
         let each = self.command_line.suggest("show", &[&revision], &filter);
@@ -218,7 +225,9 @@ impl ShowReport {
             lines.push(Text::from(format!("throughput: {throughput}")));
         }
         let shares = shares::text(shown.value.variance);
-        lines.push(Text::from(format!("variance of builds/executions: {shares}")));
+        if !shares.is_empty() {
+            lines.push(Text::from(format!("variance of builds/executions: {shares}")));
+        }
         if let Some(test) = shown.value.layout_test {
             let f = quantity::factor(test.f);
             lines.push(Text::from(format!("layout effect: F {f}, {}", p_value(test.p))));
@@ -236,6 +245,15 @@ impl ShowReport {
     }
 }
 
+/// The reason why benchmarks were not measured, after their names.
+fn unmeasured_text(reason: SkipReason) -> String {
+    let why = match reason {
+        SkipReason::Identical => "the versions of this experiment have the same machine code",
+        SkipReason::Unaffected => "no changed code or data in the versions of this experiment",
+    };
+    format!(": {reason}: not measured ({why})")
+}
+
 impl ShownExperiment {
     fn state(&self) -> Cell {
         match (&self.failure, self.finished) {
@@ -249,21 +267,18 @@ impl ShownExperiment {
 impl ShownBenchmark {
     /// The reasons why results are missing or incomplete.
     fn reasons(&self, name: &str) -> Vec<Text> {
+        let unmeasured = |reason: SkipReason| Text::from_name(name).then(unmeasured_text(reason));
+        self.failures(name).into_iter().chain(self.unmeasured.map(unmeasured)).collect()
+    }
+
+    /// The failures, and the reason why it chose not to run.
+    fn failures(&self, name: &str) -> Vec<Text> {
         let reason = |what: &str, reason: &String| {
             Text::from_name(name).then(format!(": {what}: ")).message(reason)
         };
-        let unmeasured = |skip_reason: &SkipReason| {
-            let reason = match skip_reason {
-                SkipReason::Identical => "it has the same machine code",
-                SkipReason::Unaffected => "it executes and reads nothing that differs",
-            };
-            let versions = "in the versions of this experiment";
-            let text = format!(": {skip_reason}: not measured, because {reason} {versions}");
-            Text::from_name(name).then(text)
-        };
         let failures = self.failures.iter().map(|failure| reason("failed", failure));
         let skipped = self.skipped.iter().map(|skipped| reason("skipped", skipped));
-        failures.chain(skipped).chain(self.unmeasured.iter().map(unmeasured)).collect()
+        failures.chain(skipped).collect()
     }
 
     fn has_second_stage(&self) -> bool {

@@ -165,7 +165,7 @@ fn next_steps_are_about_the_largest_slowdown_and_accept_it_last() {
     let commands =
         |steps: Vec<Step>| steps.into_iter().map(|step| step.command).collect::<Vec<_>>();
     let all = [
-        "cargo rbench exec HEAD broken --package parser --bench work --exact",
+        "cargo rbench exec HEAD broken --exact",
         "cargo rbench diff main HEAD",
         "cargo rbench compare main HEAD --exact --filter split --builds 30",
         "cargo rbench show HEAD --exact --filter large",

@@ -49,7 +49,7 @@ fn of(rows: Vec<DecidedRow>) -> ComparisonReport {
 /// The report on one regressed benchmark with this impact, as text and as Markdown.
 fn texts(impact: Impact) -> [String; 2] {
     let report = of(vec![regressed("a", impact)]);
-    let text = style::plain(&report.text(400));
+    let text = style::plain(&report.clone().explaining_all(true).text(400));
     let line = |text: &str, start: &str| {
         let line = text.lines().find_map(|line| line.strip_prefix(start));
         line.unwrap_or_else(|| panic!("nothing is said in {text}")).to_owned()
@@ -83,6 +83,9 @@ fn executed_functions_are_named_with_their_sizes() {
         "executes f0 (624 -> 524 bytes), f1 (624 -> 524 bytes), f2 (624 -> 524 bytes) and 2 more \
          that changed"
     );
+    let brief = plain(&of(vec![regressed("a", functions(5))])).replace("\n  ", " ");
+    let two = "a: executes f0 (624 -> 524 bytes), f1 (624 -> 524 bytes) and 3 more that changed\n";
+    assert!(brief.contains(two), "{brief}");
 }
 
 #[test]

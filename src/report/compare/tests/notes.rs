@@ -62,9 +62,10 @@ fn deciding_estimate_is_named_in_every_format() {
     let report = shown(Outcome { rows, ..nothing() });
     let notes = [
         "decided by the mean of all measurements, since the fastest do not show it: decided\n",
-        "the mean of all measurements changed differently: differs (+26.00 % ",
+        "another change by the mean of all measurements: differs (+26.00 % ",
     ];
-    for text in [style::plain(&report.text(120)), report.markdown()] {
+    let detailed = report.clone().explaining_all(true).text(120);
+    for text in [style::plain(&detailed), report.markdown()] {
         for note in notes {
             assert!(text.contains(note), "{text}");
         }
