@@ -63,16 +63,20 @@ fn colours_are_for_terminals_or_when_forced() {
 #[test]
 fn table_width_follows_columns() {
     let project = compared();
-    let at = |columns: &str| {
-        let outcome = project.rbench(&STORED).env("COLUMNS", columns).run().assert_exit(1);
+    let shown = |columns: &str, more: &[&str]| {
+        let arguments = [&STORED[..], more].concat();
+        let outcome = project.rbench(&arguments).env("COLUMNS", columns).run().assert_exit(1);
         let stdout = outcome.stdout();
         let head = stdout.lines().find(|line| line.starts_with("benchmark")).unwrap();
         head.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
     };
+    let at = |columns: &str| shown(columns, &[]);
     assert_eq!(at("60"), ["benchmark", "base", "head", "change", "verdict"]);
     let at_80 = ["benchmark", "base", "head", "change", "95", "%", "interval", "verdict", "builds"];
     assert_eq!(at("80"), at_80);
-    assert!(at("200").ends_with(&["builds".to_owned(), "variance".to_owned(), "b/e".to_owned()]));
+    assert_eq!(at("200"), at_80);
+    let detailed = shown("200", &["--reasons"]).join(" ");
+    assert!(detailed.contains(" base ± (95 %) ") && detailed.ends_with(" builds variance b/e"));
 }
 
 #[test]

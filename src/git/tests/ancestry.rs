@@ -1,6 +1,7 @@
 //! The commits between two versions.
 
 use super::fixture::Fixture;
+use crate::model::VersionChanges;
 
 #[test]
 fn commit_is_between_if_only_the_head_has_it() {
@@ -83,7 +84,7 @@ fn changes_need_the_commits_of_both_versions() {
     let known = fixture.open().resolve("HEAD~1").unwrap();
     let repository = crate::git::Repository::discover(&clone).unwrap();
     let head = repository.resolve("HEAD").unwrap();
-    assert_eq!(repository.changes(&known, &head).unwrap(), Default::default());
+    assert_eq!(repository.changes(&known, &head).unwrap(), VersionChanges::default());
     let empty = Fixture::empty();
     empty.write("file", "one\n");
     let head = empty.open();

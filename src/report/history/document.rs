@@ -257,17 +257,13 @@ impl HistoryReport {
     fn next_step(&self) -> Text {
         let longest = self.benchmarks.iter().map(|history| &history.versions);
         let longest = longest.max_by_key(|versions| versions.len());
-        match longest.map(Vec::as_slice) {
-            Some([base, head]) => {
-                let [base, head] = [base, head].map(|row| row.version.current_revision_arg());
-                let command = self.command_line.suggest("diff", &[&base, &head], &[]);
-                Text::from("the functions whose machine code differs: ").command(command)
-            }
-            _ => {
-                let command = self.command_line.suggest("history", &["BENCH"], &[]);
-                Text::from("every version of a benchmark: ").command(command)
-            }
+        if let Some([base, head]) = longest.map(Vec::as_slice) {
+            let [base, head] = [base, head].map(|row| row.version.current_revision_arg());
+            let command = self.command_line.suggest("diff", &[&base, &head], &[]);
+            return Text::from("the functions whose machine code differs: ").command(command);
         }
+        let command = self.command_line.suggest("history", &["BENCH"], &[]);
+        Text::from("every version of a benchmark: ").command(command)
     }
 
     /// One table for each benchmark.
