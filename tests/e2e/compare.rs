@@ -53,6 +53,7 @@ fn thirtyfold_work_is_the_only_regression() {
     store.record_tuned(&changing, &this_machine(), Duration::from_micros(100), 1).unwrap();
     let outcome =
         project.rbench(&[&QUICK[..], &["--format", "json"]].concat()).run().assert_exit(1);
+    assert!(!outcome.stderr().contains("provisional"), "{}", outcome.stderr());
     let report = outcome.json("compare");
     let rows = report["benchmarks"].as_array().unwrap();
     let row = |id: &str| rows.iter().find(|row| row["id"] == id).unwrap();
@@ -340,4 +341,16 @@ fn invalid_settings_are_rejected_before_building() {
     let outcome =
         project.rbench(&["compare", "--config", "verdict.false-alarm-rate=5"]).fails_with(2);
     assert!(!outcome.stderr().contains("compiling"), "{}", outcome.told());
+}
+
+#[test]
+fn measurements_so_far_are_shown_on_a_terminal() {
+    let project = project("30_000");
+    let shown = |drawn: &str| anstream::adapter::strip_str(drawn).to_string();
+    let (code, drawn) = project.rbench(&QUICK).on_terminal();
+    let drawn = shown(&drawn);
+    assert_eq!(code, Some(1), "{drawn}");
+    for part in ["change so far", "provisional", "provisional, to be confirmed"] {
+        assert!(drawn.contains(part), "no `{part}` in\n{drawn}");
+    }
 }
