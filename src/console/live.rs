@@ -79,7 +79,7 @@ impl LiveTable {
         }
         let names = Names::new(self.rows.keys().map(|(benchmark, _)| benchmark));
         let mut rows: Vec<_> = self.rows.iter().collect();
-        rows.sort_by(|(_, one), (_, other)| one.urgency().cmp(&other.urgency()));
+        rows.sort_by_key(|(_, row)| row.urgency());
         let mut table = Table::new([
             Column::left("benchmark").names(),
             Column::right("change so far"),

@@ -153,6 +153,28 @@ fn identical_program_is_traced_once() {
 }
 
 #[test]
+fn benchmarks_of_an_identical_program_are_traced_one_by_one_only_for_a_change() {
+    let project = TestProject::criterion();
+    let diff = |versions: &str| {
+        let arguments = ["diff", versions, "--bench", "same", "--by-benchmark"];
+        let outcome = project.rbench(&arguments).env("RBENCH_LOG", "debug").ok();
+        let log = outcome.stderr();
+        let is_one = |line: &&str| line.contains(" same ") && line.contains("unaffected=");
+        (
+            outcome.stdout(),
+            log.contains("is read by any benchmark"),
+            log.lines().filter(is_one).count(),
+        )
+    };
+    let (_, together, alone) = diff("reads~2..reads~1");
+    assert!(together && alone == 0, "{alone}");
+    // Criterion.rs calls the function of all three, whichever is selected.
+    let (shown, together, alone) = diff("reads~1..reads");
+    assert!(!together && alone == 3, "{together} {alone} {shown}");
+    assert!(shown.contains("words.txt"), "{shown}");
+}
+
+#[test]
 fn external_program_is_measured_despite_identical_builds() {
     let project = TestProject::of("sums");
     let command = "[[command]]\nid = 'script'\nbench = 'work'\nprogram = '/bin/sh'\n";
