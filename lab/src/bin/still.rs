@@ -87,7 +87,7 @@ fn draw(text: &str, scheme: &Scheme) -> String {
         }
         columns = columns.max(column);
     }
-    let width = 2 * MARGIN + (COLUMN * columns as f64).ceil() as usize;
+    let width = (2.0 * MARGIN as f64 + COLUMN * columns as f64).ceil();
     let height = 2 * MARGIN + LINE * text.lines().count();
     let Scheme { paper, inks, .. } = scheme;
     format!(
