@@ -107,6 +107,9 @@ impl Runner<'_> {
         for (index, benchmark) in benchmarks.iter().enumerate() {
             let of_benchmark = traced.each_ref().map(|traced| &traced.traces[index]);
             let of_target = &differences[&benchmark.bench_target()];
+            for iteration in of_benchmark.iter().filter_map(|trace| trace.iteration) {
+                self.note_iteration_time(benchmark, iteration);
+            }
             let differences = of_target.differences(&files, of_benchmark);
             let impact = impact(&differences, of_benchmark);
             let Impact { functions, files, variables, uncertainties } = &impact;

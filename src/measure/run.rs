@@ -180,10 +180,8 @@ impl Runner<'_> {
         builds: usize,
         benchmarks: &[Benchmark],
     ) -> Vec<Step> {
-        let sampling: Vec<SamplingConfig> = benchmarks
-            .iter()
-            .map(|benchmark| self.settings.efforts.for_benchmark(benchmark))
-            .collect();
+        let sampling: Vec<SamplingConfig> =
+            benchmarks.iter().map(|benchmark| self.sampling(benchmark)).collect();
         let rounds = sampling.iter().map(|sampling| sampling.executions as usize).max();
         let seed = stage_seed(self.seed(versions), identity, stage);
         let mut steps = Vec::new();
@@ -212,9 +210,8 @@ impl Runner<'_> {
     /// The numbers of builds, up to `builds`, after which these benchmarks have an interim
     /// analysis. The second stage has only one.
     fn blocks(&self, stage: Stage, benchmarks: &[Benchmark], builds: usize) -> BTreeSet<usize> {
-        let analyses = benchmarks
-            .iter()
-            .flat_map(|one| self.settings.efforts.for_benchmark(one).interim_analyses.builds());
+        let analyses =
+            benchmarks.iter().flat_map(|one| self.sampling(one).interim_analyses.builds());
         let ends =
             analyses.map(|end| end as usize).filter(|end| stage == Stage::First && *end < builds);
         ends.chain([builds]).collect()
@@ -237,7 +234,7 @@ impl Runner<'_> {
         };
         Ok(Subject {
             benchmark: benchmark.clone(),
-            request: self.settings.efforts.for_benchmark(benchmark).request(),
+            request: self.sampling(benchmark).request(),
             versions: versions
                 .iter()
                 .zip(&builds.versions)

@@ -25,7 +25,7 @@ use crate::{
 
 /// Version of the tracing rules. Raise it when traces record something else, so that cached ones
 /// are not used.
-const RULES: u32 = 4;
+const RULES: u32 = 5;
 
 /// The longest warm-up of a traced execution.
 const WARM_UP: Duration = Duration::from_millis(1);
@@ -154,9 +154,9 @@ impl Runner<'_> {
         Ok(Some(traces))
     }
 
-    /// The request of a traced execution: the same as the one that will be measured, with the tuned
-    /// iterations, but with the shortest warm-up that a harness allows. Code of the warm-up is
-    /// executed by the measurements too.
+    /// The request of a traced execution: for as much time as the one that will be measured, with
+    /// the tuned iterations, but in fewer measurements, and with the shortest warm-up that a harness
+    /// allows. Code of the warm-up is executed by the measurements too.
     fn traced_subject<'v>(
         &self,
         of: &Traceable<'v>,
@@ -171,7 +171,7 @@ impl Runner<'_> {
         let request = self.settings.efforts.for_benchmark(benchmark).request();
         let iterations = self.tune_by(harness, &executable, benchmark, &request)?;
         let warm_up = request.warm_up.min(WARM_UP);
-        let request = ExecutionRequest { warm_up, iterations, ..request };
+        let request = in_few_measurements(ExecutionRequest { warm_up, iterations, ..request });
         Ok(Subject { benchmark, harness, executable, request })
     }
 }
@@ -254,7 +254,10 @@ impl<'t> Tracer<'t> {
                 none(&format!("it cannot be traced: {reason}"))
             }
             (Ok(Outcome::Measured(execution)), Some(Ok(observed))) => {
-                Ok((self.of.trace(observed), Some(execution)))
+                let is_real = slowness == 1;
+                let iteration = is_real.then(|| execution.iteration_time()).flatten();
+                let trace = Trace { iteration, ..self.of.trace(observed) };
+                Ok((trace, Some(execution)))
             }
             (Ok(Outcome::Measured(_)), None) => none("it was not traced"),
             (Ok(Outcome::Skipped(_)), _) => none("it chose not to run"),
@@ -315,6 +318,20 @@ fn asks_for_more(requested: Duration, execution: &Execution) -> bool {
     };
     let own = execution.warm_up.unwrap_or_default().saturating_add(measured);
     own > requested.saturating_mul(TIMES).max(SHORT)
+}
+
+/// The same request in few measurements, which take the same time together: as many iterations, unless a single one
+/// takes longer than a measurement.
+fn in_few_measurements(request: ExecutionRequest) -> ExecutionRequest {
+    /// The fewest that every harness takes.
+    const FEW: usize = 10;
+    let factor = u32::try_from(request.measurements / FEW).unwrap_or(u32::MAX).max(1);
+    ExecutionRequest {
+        measurements: request.measurements.min(FEW),
+        min_time: request.min_time.saturating_mul(factor),
+        iterations: request.iterations.map(|iterations| iterations.saturating_mul(factor.into())),
+        ..request
+    }
 }
 
 /// The same request for a processor that seems slower by [`SLOWNESS`]. The warm-up is longer by
@@ -465,6 +482,7 @@ impl Traceable<'_> {
             files,
             variables: observed.variables,
             gaps,
+            iteration: None,
         }
     }
 }
