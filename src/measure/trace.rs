@@ -171,7 +171,7 @@ impl Runner<'_> {
         let request = self.settings.efforts.for_benchmark(benchmark).request();
         let iterations = self.tune_by(harness, &executable, benchmark, &request)?;
         let warm_up = request.warm_up.min(WARM_UP);
-        let request = in_few_measurements(ExecutionRequest { warm_up, iterations, ..request });
+        let request = in_few_measurements(&ExecutionRequest { warm_up, iterations, ..request });
         Ok(Subject { benchmark, harness, executable, request })
     }
 }
@@ -322,7 +322,7 @@ fn asks_for_more(requested: Duration, execution: &Execution) -> bool {
 
 /// The same request in few measurements, which take the same time together: as many iterations, unless a single one
 /// takes longer than a measurement.
-fn in_few_measurements(request: ExecutionRequest) -> ExecutionRequest {
+fn in_few_measurements(request: &ExecutionRequest) -> ExecutionRequest {
     /// The fewest that every harness takes.
     const FEW: usize = 10;
     let factor = u32::try_from(request.measurements / FEW).unwrap_or(u32::MAX).max(1);
@@ -330,7 +330,7 @@ fn in_few_measurements(request: ExecutionRequest) -> ExecutionRequest {
         measurements: request.measurements.min(FEW),
         min_time: request.min_time.saturating_mul(factor),
         iterations: request.iterations.map(|iterations| iterations.saturating_mul(factor.into())),
-        ..request
+        ..request.clone()
     }
 }
 
