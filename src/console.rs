@@ -374,7 +374,7 @@ impl Executions {
     fn new(terminal: bool, count: usize) -> Self {
         let template = "   Measuring [{bar:26}] {pos}/{len} executions, {eta} left{msg}";
         let bar = terminal.then(|| progress_bar(template, count));
-        let lines = Lines { count, reported: 0, last: Duration::ZERO };
+        let lines = Lines { count, last: Duration::ZERO };
         Self { bar, started: Instant::now(), lines }
     }
 
@@ -391,11 +391,9 @@ impl Executions {
     }
 }
 
-/// The progress of executions as plain lines: one for each tenth, and one after a long silence.
+/// The progress of executions as plain lines: one after each silence, and one at the end.
 struct Lines {
     count: usize,
-    /// The number of tenths already reported.
-    reported: usize,
     /// The time of the last line, from the start.
     last: Duration,
 }
@@ -403,16 +401,21 @@ struct Lines {
 impl Lines {
     /// The line to print after `done` executions and this time, if one is due.
     fn line(&mut self, done: usize, elapsed: Duration) -> Option<String> {
-        /// CI services cancel jobs that print nothing for minutes.
-        const LONGEST_SILENCE: Duration = Duration::from_secs(30);
-        let tenths = 10 * done / self.count.max(1);
-        let is_silent = elapsed.saturating_sub(self.last) >= LONGEST_SILENCE;
-        if done == 0 || (tenths == self.reported && !is_silent) {
+        /// A user, or a CI service, takes a longer one for a hang.
+        const LONGEST_SILENCE: Duration = Duration::from_secs(20);
+        let count = self.count;
+        if done == count && count > 0 {
+            return Some(format!(
+                "measured {count} of {count} executions in {}",
+                quantity::duration(elapsed)
+            ));
+        }
+        if done == 0 || elapsed.saturating_sub(self.last) < LONGEST_SILENCE {
             return None;
         }
-        (self.reported, self.last) = (tenths, elapsed);
-        let rest = self.count.saturating_sub(done) as f64 / done as f64;
-        let (count, left) = (self.count, quantity::duration(elapsed.mul_f64(rest)));
+        self.last = elapsed;
+        let rest = count.saturating_sub(done) as f64 / done as f64;
+        let left = quantity::duration(elapsed.mul_f64(rest));
         Some(format!("measured {done} of {count} executions, {left} left"))
     }
 }
@@ -441,7 +444,7 @@ mod tests {
     use super::*;
 
     fn lines(count: usize, done: &[(usize, u64)]) -> Vec<String> {
-        let mut lines = Lines { count, reported: 0, last: Duration::ZERO };
+        let mut lines = Lines { count, last: Duration::ZERO };
         let line =
             |(done, seconds): &(usize, u64)| lines.line(*done, Duration::from_secs(*seconds));
         done.iter().filter_map(line).collect()
@@ -468,19 +471,19 @@ mod tests {
 
     #[test]
     fn first_execution_counts_for_the_remaining_time() {
-        let first = ["measured 1 of 10 executions, 18.00 s left"];
-        assert_eq!(lines(10, &[(0, 0), (1, 2)]), first);
+        let first = ["measured 1 of 10 executions, 3 min 9 s left"];
+        assert_eq!(lines(10, &[(0, 0), (1, 21)]), first);
     }
 
     #[test]
-    fn lines_come_for_each_tenth_and_after_a_silence() {
-        let done = [(1, 10), (2, 29), (3, 30), (4, 45), (10, 50), (11, 70), (12, 80)];
+    fn lines_come_after_a_silence_and_at_the_end() {
+        let done = [(1, 10), (2, 19), (3, 20), (4, 35), (10, 41), (11, 60), (100, 80)];
         assert_eq!(
             lines(100, &done),
             [
-                "measured 3 of 100 executions, 16 min 10 s left",
-                "measured 10 of 100 executions, 7 min 30 s left",
-                "measured 12 of 100 executions, 9 min 46 s left",
+                "measured 3 of 100 executions, 10 min 47 s left",
+                "measured 10 of 100 executions, 6 min 9 s left",
+                "measured 100 of 100 executions in 1 min 20 s",
             ]
         );
     }

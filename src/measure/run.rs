@@ -85,7 +85,9 @@ impl Runner<'_> {
                     }
                 }
             }
-            self.observer.executed(queue.done(), queue.total());
+            let (done, total) = (queue.done(), queue.total());
+            debug!("measured {done} of {total} executions");
+            self.observer.executed(done, total);
         }
     }
 
