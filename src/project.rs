@@ -3,6 +3,7 @@
 
 use std::{
     cell::OnceCell,
+    collections::BTreeSet,
     path::{Path, PathBuf},
 };
 
@@ -11,13 +12,13 @@ use cargo_metadata::{Metadata, MetadataCommand, Package, Target};
 use crate::{
     builds::{
         BuildEnv, CacheDirs, CacheLock, ConfigFiles, Event, Observer, Source, VersionFiles,
-        cache_directory, run_tool_or,
+        cache_directory, files, is_default_member, run_tool_or,
     },
     config::BenchToml,
     error::{Context, Error, Exit, Result},
     git::{Checkout, Checkouts, Repository, UNCOMMITTED},
     log,
-    model::{BenchTarget, CompileSettings, Version},
+    model::{BenchTarget, CompileSettings, Member, Members, TargetFilter, Version},
     store::Store,
 };
 
@@ -29,13 +30,18 @@ pub struct Project {
     pub workspace: PathBuf,
     /// The configuration file beside it.
     pub file: BenchToml,
-    /// The manifest of the workspace, if it was given.
+    /// The manifest of the workspace or of one of its members, if it was given.
     pub manifest: Option<PathBuf>,
+    /// The members of the workspace that cargo selects here.
+    pub members: Members,
     /// The root source files of the bench targets in the working tree, by their paths in the
     /// repository.
     pub bench_roots: Vec<PathBuf>,
     /// The bench targets of the working tree.
     bench_targets: Vec<BenchTarget>,
+    /// The packages of the working tree by name, with true for those that cargo selects in the directory of the
+    /// workspace.
+    packages: Vec<(String, bool)>,
     /// The target dir, which contains the builds.
     target: PathBuf,
     /// The directories of rbench's files, found at the first use.
@@ -71,6 +77,12 @@ impl Project {
         let repository = repository.leaving_out(store_files(&file.store(&workspace)));
         let bench_targets = bench_targets(&metadata);
         let bench_roots = bench_roots(&metadata, repository.root());
+        let members = members(&metadata, &directory, manifest.map(|path| here.join(path)));
+        // For a member's manifest, cargo names that member alone as the default.
+        let packages = match members {
+            Members::One(_) => packages(&workspace_metadata(&workspace, None)?),
+            _ => packages(&metadata),
+        };
         let manifest = manifest.map(Path::to_owned);
         let cache_dirs = OnceCell::new();
         Ok(Self {
@@ -78,8 +90,10 @@ impl Project {
             workspace,
             file,
             manifest,
+            members,
             bench_roots,
             bench_targets,
+            packages,
             target,
             cache_dirs,
         })
@@ -120,6 +134,39 @@ impl Project {
         }
         observer.build_event(&Event::Warning(unknown.what()));
         Ok(())
+    }
+
+    /// The selected packages, for settings: cargo unifies the features of dependencies over them. `None` if the working
+    /// tree has the same packages without a selection.
+    pub fn selected_packages(&self, targets: &TargetFilter) -> Option<String> {
+        let TargetFilter { members, packages, excluded, programs, .. } = targets;
+        let is_selected = |(name, is_default): &(String, bool)| {
+            let is_member = match members {
+                Members::Default => *is_default,
+                Members::All => true,
+                Members::One(member) => *name == member.name,
+            };
+            is_member
+                && (packages.is_empty() || packages.contains(name))
+                && !excluded.contains(name)
+        };
+        if !programs.is_empty() || self.packages.iter().all(|one| is_selected(one) == one.1) {
+            return None;
+        }
+        let sorted = |names: &[String]| {
+            let names: BTreeSet<&str> = names.iter().map(String::as_str).collect();
+            names.into_iter().collect::<Vec<_>>().join(",")
+        };
+        let selected = match members {
+            Members::One(member) => member.name.clone(),
+            Members::Default => "default-members".to_owned(),
+            Members::All if packages.is_empty() => "workspace".to_owned(),
+            Members::All => sorted(packages),
+        };
+        Some(match excluded[..] {
+            [] => selected,
+            _ => format!("{selected} without {}", sorted(excluded)),
+        })
     }
 
     /// The file of the store.
@@ -191,6 +238,32 @@ fn workspace_metadata(directory: &Path, manifest: Option<&Path>) -> Result<Metad
     let what = || format!("cannot find a cargo workspace at {}", directory.display());
     let output = run_tool_or(&mut metadata.cargo_command(), Exit::Usage, what)?;
     MetadataCommand::parse(String::from_utf8_lossy(&output.stdout)).context(Exit::Usage, what)
+}
+
+/// The members that cargo selects for a command in `directory` or with this manifest.
+fn members(metadata: &Metadata, directory: &Path, manifest: Option<PathBuf>) -> Members {
+    let nearest =
+        || directory.ancestors().map(|one| one.join("Cargo.toml")).find(|one| one.is_file());
+    let workspace = files::real(metadata.workspace_root.as_std_path());
+    let manifest = manifest.or_else(nearest).map(|path| files::real(&path));
+    let own =
+        |package: &&Package| Some(files::real(package.manifest_path.as_std_path())) == manifest;
+    let directory = manifest.as_deref().and_then(Path::parent);
+    let directory = directory.and_then(|path| path.strip_prefix(&workspace).ok());
+    match (metadata.workspace_packages().into_iter().find(own), directory) {
+        (Some(package), Some(directory)) if !directory.as_os_str().is_empty() => {
+            Members::One(Member { name: package.name.to_string(), directory: directory.to_owned() })
+        }
+        _ => Members::Default,
+    }
+}
+
+/// The workspace's packages, with true for those that cargo selects in its directory.
+fn packages(metadata: &Metadata) -> Vec<(String, bool)> {
+    let packages = metadata.workspace_packages().into_iter();
+    packages
+        .map(|package| (package.name.to_string(), is_default_member(metadata, package)))
+        .collect()
 }
 
 /// The bench targets of the working tree.

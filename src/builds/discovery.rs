@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     error::{Context, Error, Exit, Result},
-    model::{BenchTarget, CompileSettings, TargetFilter},
+    model::{BenchTarget, CompileSettings, Member, Members, TargetFilter},
 };
 
 /// The file with cargo's data about a version's workspace, in the directory of the compilation.
@@ -64,8 +64,10 @@ impl Workspace {
         let mut all: Vec<Discovered> =
             packages.flat_map(|package| package_targets(package, &kind)).collect();
         all.sort_by(|a, b| a.target.cmp(&b.target));
+        let members = self.members(&filter.members);
         let is_chosen = |found: &&Discovered| {
-            filter.admits(&found.target)
+            members.iter().any(|package| package.id.repr == found.package_id)
+                && filter.admits(&found.target)
                 && (self.missing_features(found).is_empty()
                     || filter.benches.contains(&found.target.target)
                     || programs)
@@ -85,6 +87,31 @@ impl Workspace {
         Ok(Chosen { targets: targets.into_iter().cloned().collect(), has_namesake, programs })
     }
 
+    /// The packages of these members in this version: a member that has another name or another directory here is found
+    /// by the one that it kept.
+    fn members(&self, members: &Members) -> Vec<&Package> {
+        let all = self.metadata.workspace_packages();
+        match members {
+            Members::All => all,
+            Members::Default => {
+                all.into_iter().filter(|one| is_default_member(&self.metadata, one)).collect()
+            }
+            Members::One(member) => {
+                let manifest = self.metadata.workspace_root.as_std_path().join(&member.directory);
+                let is_there = |one: &&&Package| {
+                    one.manifest_path.parent().is_some_and(|path| *path == manifest)
+                };
+                let named = all.iter().find(|package| package.name == member.name);
+                named.or_else(|| all.iter().find(is_there)).into_iter().copied().collect()
+            }
+        }
+    }
+
+    /// True if cargo selects this package for these members.
+    pub fn selects(&self, members: &Members, package: &Package) -> bool {
+        self.members(members).iter().any(|member| member.id == package.id)
+    }
+
     fn nothing_to_build(&self, all: &[Discovered], filter: &TargetFilter, version: &str) -> Error {
         if all.is_empty() {
             let what = format!("no package of {version} has a bench target");
@@ -99,6 +126,11 @@ impl Workspace {
             return error;
         }
         let mut error = Error::new(Exit::Usage, format!("no bench target of {version} matches"));
+        let members = self.members(&filter.members);
+        if let (Members::One(member), []) = (&filter.members, &members[..]) {
+            let Member { name, directory } = member;
+            error = error.cause(format!("it has no package `{name}` or {}", directory.display()));
+        }
         let has_bench = |name: &&String| all.iter().any(|found| found.target.target == **name);
         for name in filter.benches.iter().filter(|name| !has_bench(name)) {
             error = error.cause(format!("no bench target is called `{name}`"));
@@ -116,10 +148,14 @@ impl Workspace {
             let needed = needed(&self.missing_features(found));
             error = error.cause(format!("  -p {package} --bench {target}{needed}"));
         }
-        if filter == &TargetFilter::default() {
-            return error.hint("enable the features that they need with --features");
+        let is_member =
+            |found: &&Discovered| members.iter().any(|package| package.id.repr == found.package_id);
+        let mut admitted = all.iter().filter(|found| filter.admits(&found.target)).peekable();
+        match (admitted.peek().is_some(), admitted.any(|found| is_member(&found))) {
+            (_, true) => error.hint("enable the features that they need with --features"),
+            (true, false) => error.hint("select packages with -p, or all of them with --workspace"),
+            (false, false) => error.hint("correct -p, --bench or --exclude"),
         }
-        error.hint("correct -p, --bench or --exclude")
     }
 
     /// Manifests in subdirectories of the workspace that are not part of it and whose directories are named after
@@ -192,6 +228,15 @@ impl Workspace {
         };
         self.metadata.packages.iter().filter(of_repository).map(|one| one.name.as_str()).collect()
     }
+}
+
+/// True if cargo selects the package in the directory of the workspace. Cargo before 1.71 does not say it.
+pub fn is_default_member(metadata: &Metadata, package: &Package) -> bool {
+    if metadata.workspace_default_members.is_available() {
+        return metadata.workspace_default_members.contains(&package.id);
+    }
+    let root = metadata.root_package();
+    root.is_none_or(|root| root.id == package.id)
 }
 
 fn needed(features: &[String]) -> String {

@@ -7,7 +7,7 @@ use cargo_metadata::{Package, camino::Utf8Path};
 
 use crate::{
     builds::{Compilation, CompiledTarget, Workspace},
-    config::{BenchToml, CommandTable},
+    config::CommandTable,
     error::{Exit, Result},
     harness::{self, Conditions, Executable, Filter, Harness},
     model::{
@@ -15,6 +15,7 @@ use crate::{
         secret::shown_cargo_args,
     },
     process::launcher_beside,
+    project::Project,
     shell::{option, quoted},
 };
 
@@ -49,10 +50,8 @@ pub struct CompiledVersion<'a> {
     pub configured: &'a [(OsString, OsString)],
     /// The settings of the compilation.
     pub settings: &'a CompileSettings,
-    /// The project's `bench.toml`.
-    pub file: &'a BenchToml,
-    /// The manifest of the workspace, if it was given.
-    pub manifest: Option<&'a Path>,
+    /// The project.
+    pub project: &'a Project,
 }
 
 impl ListedTarget {
@@ -113,9 +112,12 @@ impl CompiledVersion<'_> {
         compiled: &CompiledTarget,
         directory: &Path,
     ) -> Result<Vec<Box<dyn Harness>>> {
-        let commands: Vec<&CommandTable> = self.file.commands_of(&compiled.target).collect();
+        let commands: Vec<&CommandTable> =
+            self.project.file.commands_of(&compiled.target).collect();
         if commands.is_empty() {
-            return Ok(vec![self.harness(compiled, self.file.harness_of(&compiled.target))?]);
+            return Ok(vec![
+                self.harness(compiled, self.project.file.harness_of(&compiled.target))?,
+            ]);
         }
         let launcher = std::env::current_exe().ok().and_then(|rbench| launcher_beside(&rbench));
         let command = |table: &CommandTable| -> Box<dyn Harness> {
@@ -149,14 +151,18 @@ impl CompiledVersion<'_> {
 
     fn executable(&self, compiled: &CompiledTarget) -> Result<Executable> {
         let (package, _) = self.workspace.package_and_target(compiled)?;
-        let others = self.compilation.record.targets.iter().map(|other| &other.target);
-        let directory = if self.file.runs_typed_commands() {
+        let is_namesake = |other: &CompiledTarget| {
+            other.target != compiled.target && other.target.target == compiled.target.target
+        };
+        let needs_package = !self.workspace.selects(&self.project.members, package)
+            || self.compilation.record.targets.iter().any(is_namesake);
+        let directory = if self.project.file.runs_typed_commands() {
             self.workspace.metadata().workspace_root.clone().into()
         } else {
             compiled.package_root.clone()
         };
-        let commands = self.file.commands_of(&compiled.target).map(|command| &*command.id);
-        let commands = commands.filter(|_| self.file.runs_typed_commands());
+        let commands = self.project.file.commands_of(&compiled.target).map(|command| &*command.id);
+        let commands = commands.filter(|_| self.project.file.runs_typed_commands());
         Ok(Executable {
             package: compiled.target.package.clone(),
             target: compiled.target.target.clone(),
@@ -165,10 +171,9 @@ impl CompiledVersion<'_> {
             variables: self.variables(compiled, package),
             selection: Some(selection(
                 self.version,
-                &compiled.target,
+                (&compiled.target, needs_package),
                 &commands.collect::<Vec<_>>(),
-                (self.settings, self.manifest),
-                others,
+                (self.settings, self.project.manifest.as_deref()),
             )),
         })
     }
@@ -193,17 +198,16 @@ impl CompiledVersion<'_> {
 }
 
 /// The words that select a bench target of a version, or a program given by `commands`, after
-/// `cargo rbench exec`. The package is included only where one of `others` has the same name, and
-/// options only where they differ from cargo's defaults.
-fn selection<'t>(
+/// `cargo rbench exec`. The package is included only where it is needed, and options only where they
+/// differ from cargo's defaults.
+fn selection(
     version: &Version,
-    target: &BenchTarget,
+    (target, needs_package): (&BenchTarget, bool),
     commands: &[&str],
     (settings, manifest): (&CompileSettings, Option<&Path>),
-    mut others: impl Iterator<Item = &'t BenchTarget>,
 ) -> String {
     let mut words = vec![version.current_revision_arg()];
-    if others.any(|other| other.target == target.target && other.package != target.package) {
+    if needs_package {
         words.extend(["-p".to_owned(), target.package.clone()]);
     }
     if commands.is_empty() {
@@ -309,13 +313,12 @@ mod tests {
             summary: String::new(),
             time: None,
         };
-        let target = |package: &str| BenchTarget { package: package.into(), target: "a b".into() };
-        let (one, other) = (target("json"), target("xml"));
+        let target = BenchTarget { package: "json".into(), target: "a b".into() };
         let plain = CompileSettings::default();
-        let words = selection(&version(false), &one, &[], (&plain, None), [&one].into_iter());
+        let words = selection(&version(false), (&target, false), &[], (&plain, None));
         assert_eq!(words, "1a2b3c4 --bench 'a b'");
         let commands = ["tool --quick"];
-        let words = selection(&version(false), &one, &commands, (&plain, None), [&one].into_iter());
+        let words = selection(&version(false), (&target, false), &commands, (&plain, None));
         assert_eq!(words, "1a2b3c4 --command 'tool --quick'");
         let settings = CompileSettings {
             profile: "fast".to_owned(),
@@ -325,8 +328,7 @@ mod tests {
             ..plain
         };
         let manifest = Some(Path::new("b/Cargo.toml"));
-        let others = [&one, &other].into_iter();
-        let words = selection(&version(true), &one, &[], (&settings, manifest), others);
+        let words = selection(&version(true), (&target, true), &[], (&settings, manifest));
         let expected = ". -p json --bench 'a b' --profile fast --features x,y \
                         --no-default-features --cargo-arg=-Zx --cargo-arg=--config=env.A=VALUE \
                         --manifest-path b/Cargo.toml";

@@ -65,8 +65,7 @@ impl ListedVersion {
             workspace: &workspace,
             configured: &configured,
             settings: &build_env.settings,
-            file: &project.file,
-            manifest: project.manifest.as_deref(),
+            project,
         };
         let listing = info_span!("list").in_scope(|| compiled.list(filter, conditions))?;
         let crates = workspace.crates();

@@ -43,5 +43,5 @@ pub use metric::{Metric, Unit, UnknownMetric};
 pub use partition::Partition;
 pub use settings::{CompileSettings, settings_words};
 pub use skip_reason::SkipReason;
-pub use target::{BenchTarget, FailedTarget, TargetFilter};
+pub use target::{BenchTarget, FailedTarget, Member, Members, TargetFilter};
 pub use version::{CommitRange, DependencyChange, OBJECT_ID, Version, rfc3339_of_seconds};
