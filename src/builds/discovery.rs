@@ -2,10 +2,14 @@
 
 use std::{
     collections::BTreeSet,
+    fs,
     path::{Path, PathBuf},
 };
 
-use cargo_metadata::{Metadata, MetadataCommand, Package, Target, TargetKind};
+use cargo_metadata::{
+    Metadata, MetadataCommand, Package, Target, TargetKind,
+    camino::{Utf8Path, Utf8PathBuf},
+};
 
 use super::{
     cargo::{self, CargoContext, Chosen, Discovered},
@@ -54,7 +58,7 @@ impl Workspace {
         files::write_json_line(&home.join(KEPT), &self.metadata)
     }
 
-    /// The bench targets of the workspace that the filter selects.
+    /// The bench targets of the workspace that the filter selects; none is no error.
     /// Like cargo, leaves out targets whose required features are off, unless the user named them: then cargo reports
     /// the missing features.
     pub fn bench_targets(&self, filter: &TargetFilter, version: &str) -> Result<Chosen> {
@@ -68,17 +72,15 @@ impl Workspace {
         let is_chosen = |found: &&Discovered| {
             members.iter().any(|package| package.id.repr == found.package_id)
                 && filter.admits(&found.target)
-                && (self.missing_features(found).is_empty()
-                    || filter.benches.contains(&found.target.target)
-                    || programs)
+                && (programs
+                    || self.features_off(found, &found.source_features).is_empty()
+                        && (self.missing_features(found).is_empty()
+                            || filter.benches.contains(&found.target.target)))
         };
         let (targets, others): (Vec<&Discovered>, Vec<&Discovered>) =
             all.iter().partition(|found| is_chosen(found));
         if programs {
             only_one_of_each(&targets, &all, filter, version)?;
-        }
-        if targets.is_empty() {
-            return Err(self.nothing_to_build(&all, filter, version));
         }
         let has_namesake = others.iter().any(|other| {
             targets.iter().any(|chosen| chosen.package_id == other.package_id)
@@ -112,7 +114,12 @@ impl Workspace {
         self.members(members).iter().any(|member| member.id == package.id)
     }
 
-    fn nothing_to_build(&self, all: &[Discovered], filter: &TargetFilter, version: &str) -> Error {
+    /// The error of a command that needs bench targets, if the filter selects none in this version.
+    pub fn nothing_to_build(&self, filter: &TargetFilter, version: &str) -> Error {
+        let packages = self.metadata.workspace_packages().into_iter();
+        let mut all: Vec<Discovered> =
+            packages.flat_map(|package| package_targets(package, &TargetKind::Bench)).collect();
+        all.sort_by(|a, b| a.target.cmp(&b.target));
         if all.is_empty() {
             let what = format!("no package of {version} has a bench target");
             let mut error = Error::new(Exit::Usage, what)
@@ -143,7 +150,7 @@ impl Workspace {
             error = error.cause(format!("--exclude leaves out {}", filter.excluded.join(", ")));
         }
         error = error.cause("the workspace has:");
-        for found in all {
+        for found in &all {
             let BenchTarget { package, target } = &found.target;
             let needed = needed(&self.missing_features(found));
             error = error.cause(format!("  -p {package} --bench {target}{needed}"));
@@ -158,33 +165,55 @@ impl Workspace {
         }
     }
 
-    /// Manifests in subdirectories of the workspace that are not part of it and whose directories are named after
-    /// benchmarks: projects do this to keep benchmark dependencies away from users of the crate.
+    /// Manifests with bench targets in subdirectories of the workspace that are not part of it: projects do this to keep
+    /// benchmark dependencies away from users of the crate.
     fn manifests_outside(&self) -> Vec<String> {
         let root = &self.metadata.workspace_root;
         let members: Vec<_> = self.metadata.workspace_packages();
-        let mut outside: Vec<String> = root
-            .read_dir_utf8()
-            .into_iter()
-            .flatten()
-            .flatten()
-            .filter(|entry| entry.file_name().contains("bench"))
-            .map(|entry| entry.path().join("Cargo.toml"))
-            .filter(|path| path.is_file() && members.iter().all(|of| of.manifest_path != *path))
+        let below = |directory: &Utf8Path| {
+            let entries = directory.read_dir_utf8().into_iter().flatten().flatten();
+            let is_source = |name: &str| !name.starts_with('.') && name != "target";
+            let paths = entries.filter(move |entry| is_source(entry.file_name()));
+            paths.map(|entry| entry.path().to_owned()).collect::<Vec<_>>()
+        };
+        let has_bench = |manifest: &Utf8PathBuf| {
+            let text = fs::read_to_string(manifest).unwrap_or_default();
+            text.contains("[[bench]]") || manifest.with_file_name("benches").is_dir()
+        };
+        let near = below(root);
+        let far = near.iter().flat_map(|directory| below(directory));
+        let manifests = near.iter().cloned().chain(far).map(|path| path.join("Cargo.toml"));
+        let mut outside: Vec<String> = manifests
+            .filter(|path| members.iter().all(|one| one.manifest_path != *path) && has_bench(path))
             .filter_map(|path| Some(path.strip_prefix(root).ok()?.to_string()))
             .collect();
         outside.sort();
         outside
     }
 
-    /// The required features of a bench target that are off.
+    /// The features that are off and without which a bench target has no benchmark.
     fn missing_features(&self, found: &Discovered) -> Vec<String> {
+        let mut features = found.required_features.clone();
+        features.extend(found.source_features.iter().cloned());
+        features.sort();
+        features.dedup();
+        self.features_off(found, &features)
+    }
+
+    fn features_off(&self, found: &Discovered, features: &[String]) -> Vec<String> {
         let nodes = self.metadata.resolve.as_ref().map_or(&[][..], |resolve| &resolve.nodes);
         let node = nodes.iter().find(|node| node.id.repr == found.package_id);
         let on = |name: &String| {
             node.is_none_or(|node| node.features.iter().any(|feature| feature.as_str() == name))
         };
-        found.required_features.iter().filter(|name| !on(name)).cloned().collect()
+        features.iter().filter(|name| !on(name)).cloned().collect()
+    }
+
+    /// All bench targets, selected or not, with true where required features are off.
+    pub fn all_bench_targets(&self) -> Vec<(BenchTarget, bool)> {
+        let packages = self.metadata.workspace_packages().into_iter();
+        let found = packages.flat_map(|package| package_targets(package, &TargetKind::Bench));
+        found.map(|one| (one.target.clone(), !self.missing_features(&one).is_empty())).collect()
     }
 
     /// The crates of its packages, under their names in code.
@@ -237,6 +266,17 @@ pub fn is_default_member(metadata: &Metadata, package: &Package) -> bool {
     }
     let root = metadata.root_package();
     root.is_none_or(|root| root.id == package.id)
+}
+
+/// The features of `#![cfg(feature = "…")]` or `#![cfg(all(…))]`, without which the whole source is left out.
+fn source_features(source: &str) -> Vec<String> {
+    let conditions = source.lines().filter_map(|line| line.trim().strip_prefix("#![cfg("));
+    let simple =
+        conditions.filter(|condition| !["any(", "not("].iter().any(|one| condition.contains(one)));
+    let features = simple.flat_map(|condition| condition.split("feature").skip(1));
+    let name =
+        |rest: &str| rest.trim_start().strip_prefix('=')?.split('"').nth(1).map(str::to_owned);
+    features.filter_map(name).collect()
 }
 
 fn needed(features: &[String]) -> String {
@@ -307,6 +347,26 @@ fn package_targets(package: &Package, kind: &TargetKind) -> Vec<Discovered> {
             package_spec: specification(package),
             package_root: root.clone(),
             required_features: target.required_features.clone(),
+            source_features: source_features(
+                &fs::read_to_string(&target.src_path).unwrap_or_default(),
+            ),
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn features_of_a_conditional_source_are_found() {
+        let found = |line: &str| source_features(&format!("//! Docs\n{line}\nfn main() {{}}\n"));
+        assert_eq!(found("#![cfg(feature = \"rand\")]"), ["rand"]);
+        assert_eq!(found("#![cfg(all(feature=\"a\", feature = \"b\"))]"), ["a", "b"]);
+        for other in
+            ["#![cfg(any(feature = \"a\", unix))]", "#![cfg(unix)]", "#[cfg(feature = \"a\")]"]
+        {
+            assert!(found(other).is_empty(), "{other}");
+        }
+    }
 }

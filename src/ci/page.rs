@@ -117,7 +117,8 @@ impl Comparison {
             let inner = vec![Block::Table(table(&others, &names, shown))];
             blocks.push(Block::Details(self.counts.words(&kinds).into(), inner));
         }
-        for (benchmarks, whose) in [(&self.added, &self.head), (&self.removed, &self.base)] {
+        let removed: Vec<_> = self.removed.iter().map(|one| one.benchmark.clone()).collect();
+        for (benchmarks, whose) in [(&self.added, &self.head), (&removed, &self.base)] {
             let shown = benchmarks.iter().take(MOST_NAMES);
             let shown = shown.map(|one: &Benchmark| Text::from_name(names.name(one)));
             let text = Text::from(format!("{} only in {}: ", benchmarks.len(), whose.short()))

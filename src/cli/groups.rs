@@ -162,6 +162,8 @@ pub enum FailOn {
     /// A regression (exit code 1), or a verdict that is inconclusive or not comparable, or nothing compared
     /// at all (exit code 5).
     Inconclusive,
+    /// A regression (exit code 1), or a benchmark that only the base has (exit code 4).
+    Missing,
     /// A regression in time or in instructions, if both are compared (exit code 1).
     Instructions,
     /// A regression in time or in allocations, if both are compared (exit code 1).
@@ -174,7 +176,7 @@ impl FailOn {
     /// The counted metric that affects the exit code in addition to time.
     pub fn metric(self) -> Option<Metric> {
         match self {
-            Self::Never | Self::Regression | Self::Inconclusive => None,
+            Self::Never | Self::Regression | Self::Inconclusive | Self::Missing => None,
             Self::Instructions => Some(Metric::instructions()),
             Self::Allocations => Some(Metric::allocations()),
             Self::AllocatedBytes => Some(Metric::allocated_bytes()),

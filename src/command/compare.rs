@@ -141,6 +141,7 @@ pub fn policy_of_flag(fail_on: FailOn) -> ExitPolicy {
     ExitPolicy {
         ignores_regressions: fail_on == FailOn::Never,
         inconclusive: fail_on == FailOn::Inconclusive,
+        missing: fail_on == FailOn::Missing,
         metrics: Vec::new(),
     }
 }

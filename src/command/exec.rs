@@ -32,7 +32,8 @@ pub fn run(args: &ExecArgs) -> Result<Exit> {
     let version = version.map_err(|error| hint.iter().fold(error, Error::hint))?;
     let build_env = project.build_env(settings.compile, &console)?;
     let version =
-        ListedVersion::new(&project, &build_env, version, (&targets, &filter), &conditions)?;
+        ListedVersion::new(&project, &build_env, version, (&targets, &filter), &conditions)?
+            .with_benchmarks()?;
     let listing = &version.listing;
     let (target, benchmarks) =
         if args.whole_target { only_target(listing)? } else { only_benchmark(listing)? };

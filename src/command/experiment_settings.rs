@@ -101,7 +101,7 @@ impl ExperimentSettings {
             deadline: efforts.common().deadline,
             efforts,
             mode: purpose.mode(),
-            parallel: file.parallel(measure.sampling.parallel),
+            parallel: file.parallel(),
             cpu: measure.cpu,
             diagnosis: None,
         }

@@ -29,11 +29,15 @@ pub fn run(args: &ListArgs) -> Result<Exit> {
     let version = version.map_err(|error| hint.iter().fold(error, Error::hint))?;
     let build_env = project.build_env(settings.compile, &console)?;
     let version =
-        ListedVersion::new(&project, &build_env, version, (&targets, &filter), &conditions)?;
+        ListedVersion::new(&project, &build_env, version, (&targets, &filter), &conditions)?
+            .with_benchmarks()?;
     for FailedTarget { error, .. } in &version.listing.failures {
         console.error(&format!("error: {error}"));
     }
-    let Listing { targets, failures } = version.listing;
+    for (target, harness) in &version.listing.empty {
+        console.line(&format!("note: bench target {target} lists no benchmark ({harness})"));
+    }
+    let Listing { targets, failures, .. } = version.listing;
     let exit = if failures.is_empty() { Exit::Success } else { Exit::Benchmark };
     let benchmarks = targets.into_iter().flat_map(|target| {
         let harness = target.harness.kind();

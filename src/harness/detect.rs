@@ -138,9 +138,6 @@ impl<'t> TargetFacts<'t> {
     /// The only harness that the target can have.
     fn only_candidate(&self) -> Result<Candidate<'t>> {
         let candidates = self.candidates();
-        if let [only] = candidates[..] {
-            return Ok(only);
-        }
         let named: Vec<_> = candidates
             .iter()
             .copied()
@@ -149,19 +146,49 @@ impl<'t> TargetFacts<'t> {
         if let [only] = named[..] {
             return Ok(only);
         }
+        let mut unsupported = self.packages_among_dependencies(&UNSUPPORTED);
+        let in_source: Vec<_> = unsupported
+            .iter()
+            .copied()
+            .filter(|package| names_crate(self.source, &package.replace('-', "_")))
+            .collect();
+        let is_other = named.is_empty() && !in_source.is_empty();
+        if is_other {
+            unsupported = in_source;
+        } else if let [only] = candidates[..] {
+            if named.is_empty() && self.is_alone() {
+                return Err(self
+                    .error(&format!("its source does not use {}", only.alias))
+                    .hint(self.as_command())
+                    .hint(self.one_of(&candidates)));
+            }
+            return Ok(only);
+        }
         let packages: Vec<_> = candidates.iter().map(|found| found.crate_.package).collect();
-        let unsupported = self.packages_among_dependencies(&UNSUPPORTED);
-        Err(match (&packages[..], &unsupported[..]) {
+        let packages = if is_other { &[][..] } else { &packages[..] };
+        Err(match (packages, &unsupported[..]) {
             ([], []) => self
                 .error("it has its own `main`, and the package depends on no supported harness")
                 .hint(self.as_command()),
             ([], names) => self
                 .error(&format!("rbench does not run benchmarks of {}", names.join(" or ")))
+                .hint("rbench counts instructions of other benchmarks: --metric instructions")
                 .hint(self.as_command()),
             (packages, _) => self
                 .error(&format!("it depends on {}", packages.join(" and ")))
                 .hint(self.one_of(&candidates)),
         })
+    }
+
+    /// True if the source has its own `main`, and names neither another file nor a crate that may use a harness.
+    fn is_alone(&self) -> bool {
+        let others = self.node(&self.package.id).into_iter().flat_map(linked);
+        let mut others = others.filter(|dependency| self.candidate(dependency).is_none());
+        let library = self.package.name.replace('-', "_");
+        names_crate(self.source, "fn main")
+            && !["mod", "include"].iter().any(|word| names_crate(self.source, word))
+            && !names_crate(self.source, &library)
+            && !others.any(|one| names_crate(self.source, &one.name))
     }
 
     fn error(&self, reason: &str) -> Error {

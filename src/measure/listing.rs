@@ -5,10 +5,11 @@ use std::{collections::BTreeMap, ffi::OsString, fs, path::Path};
 
 use cargo_metadata::{Package, camino::Utf8Path};
 
+use super::trace::observe;
 use crate::{
-    builds::{Compilation, CompiledTarget, Workspace},
+    builds::{Compilation, CompiledTarget, Workspace, files},
     config::CommandTable,
-    error::{Exit, Result},
+    error::{Error, Exit, Result},
     harness::{self, Conditions, Executable, Filter, Harness},
     model::{
         BenchTarget, Benchmark, CompileSettings, FailedTarget, HarnessKind, Version,
@@ -35,6 +36,8 @@ pub struct Listing {
     pub targets: Vec<ListedTarget>,
     /// Bench targets that could not be listed, with their errors.
     pub failures: Vec<FailedTarget>,
+    /// Bench targets that list no benchmark, with their harnesses.
+    pub empty: Vec<(BenchTarget, HarnessKind)>,
 }
 
 /// A compiled version whose executables run as cargo made them.
@@ -66,13 +69,19 @@ impl ListedTarget {
 }
 
 impl CompiledVersion<'_> {
-    /// Lists the benchmarks that the filter selects. A target that cannot be listed is recorded in
-    /// the listing; a filter that selects nothing is an error.
-    pub fn list(&self, filter: &Filter, conditions: &Conditions<'_>) -> Result<Listing> {
-        let mut listing = Listing { targets: Vec::new(), failures: Vec::new() };
+    /// Lists all benchmarks. A target that cannot be listed is recorded in the listing.
+    pub fn list(&self, conditions: &Conditions<'_>) -> Result<Listing> {
+        let mut listing = Listing { targets: Vec::new(), failures: Vec::new(), empty: Vec::new() };
         for compiled in &self.compilation.record.targets {
             match self.list_target(compiled, conditions) {
-                Ok(targets) => listing.targets.extend(targets),
+                Ok((targets, rest)) => {
+                    let target = compiled.target.clone();
+                    listing.failures.extend(rest.map(|error| FailedTarget { target, error }));
+                    let empty = targets.iter().filter(|listed| listed.benchmarks.is_empty());
+                    let empty = empty.map(|one| (compiled.target.clone(), one.harness.kind()));
+                    listing.empty.extend(empty);
+                    listing.targets.extend(targets);
+                }
                 Err(error) if matches!(error.exit(), Exit::Interrupted | Exit::Internal) => {
                     return Err(error);
                 }
@@ -82,19 +91,28 @@ impl CompiledVersion<'_> {
                 }
             }
         }
-        listing.choose(filter)?;
         Ok(listing)
     }
 
-    /// Lists a bench target: once, or once for each of its commands in `bench.toml`.
+    /// Lists a bench target: once, or once for each of its commands in `bench.toml`. If it fails after
+    /// some benchmarks, these are returned with its error.
     fn list_target(
         &self,
         compiled: &CompiledTarget,
         conditions: &Conditions<'_>,
-    ) -> Result<Vec<ListedTarget>> {
+    ) -> Result<(Vec<ListedTarget>, Option<Error>)> {
         let executable = self.executable(compiled)?;
+        let mut failure = None;
         let list = |harness: Box<dyn Harness>| {
-            let names = harness.list(&executable, conditions)?.into_iter();
+            let explained =
+                |error| self.with_missing_files(error, &*harness, &executable, conditions);
+            let (names, rest) = harness.list_partly(&executable, conditions).map_err(explained)?;
+            if let Some(error) = rest {
+                let before = names.len();
+                let error = error.cause(format!("it lists {before} before that; they are used"));
+                failure = Some(explained(error));
+            }
+            let names = names.into_iter();
             let benchmark = |name| Benchmark {
                 package: executable.package.clone(),
                 target: executable.target.clone(),
@@ -103,7 +121,45 @@ impl CompiledVersion<'_> {
             let benchmarks = names.map(benchmark).collect();
             Ok(ListedTarget { executable: executable.clone(), harness, benchmarks })
         };
-        self.harnesses(compiled, &executable.directory)?.into_iter().map(list).collect()
+        let harnesses = self.harnesses(compiled, &executable.directory)?.into_iter();
+        let listed = harnesses.map(list).collect::<Result<_>>()?;
+        Ok((listed, failure))
+    }
+
+    /// Adds to the error of a list the files that it opens, that the version does not have and the working
+    /// tree has.
+    fn with_missing_files(
+        &self,
+        error: Error,
+        harness: &dyn Harness,
+        executable: &Executable,
+        conditions: &Conditions<'_>,
+    ) -> Error {
+        if error.exit() != Exit::Benchmark {
+            return error;
+        }
+        let list = |conditions: &Conditions<'_>| drop(harness.list(executable, conditions));
+        let Some(observed) = observe(executable, conditions, list) else { return error };
+        let repository = &self.project.repository;
+        let workspace = files::real(self.workspace.metadata().workspace_root.as_std_path());
+        let below = self.project.workspace.strip_prefix(repository.root()).unwrap_or(Path::new(""));
+        let Some(checkout) = workspace.ancestors().nth(below.components().count()) else {
+            return error;
+        };
+        let mut error = error;
+        for path in observed.opened.union(&observed.looked_for).map(|path| files::real(path)) {
+            let Ok(name) = path.strip_prefix(checkout) else { continue };
+            let users = repository.root().join(name);
+            if path.exists() || !users.is_file() {
+                continue;
+            }
+            let why =
+                if repository.ignores(&users) { "git ignores it" } else { "git does not track it" };
+            error = error
+                .cause(format!("it needs {}, which is not in the version: {why}", name.display()))
+                .hint(format!("commit {}, or let the benchmark make it", name.display()));
+        }
+        error
     }
 
     /// The harness of a bench target, or the commands that `bench.toml` runs in `directory` for it.
@@ -235,21 +291,17 @@ fn selection(
 }
 
 impl Listing {
-    /// Keeps only the benchmarks that the filter selects.
-    fn choose(&mut self, filter: &Filter) -> Result<()> {
+    /// Keeps only the benchmarks that the filter selects; fails if it selects none.
+    pub fn choose(&mut self, filter: &Filter) -> Result<()> {
         let all = self.targets.iter().flat_map(|target| target.benchmarks.clone()).collect();
         // Where targets failed, the missing benchmarks may be theirs: their errors explain it.
-        if let Err(error) = filter.choose(all)
-            && self.failures.is_empty()
-        {
-            return Err(error);
-        }
+        let nothing = filter.choose(all).err().filter(|_| self.failures.is_empty());
         for target in &mut self.targets {
             let is_meant = |one: &Benchmark| filter.matches(one) && filter.has_in_part(one);
             target.benchmarks.retain(is_meant);
         }
         self.targets.retain(|target| !target.benchmarks.is_empty());
-        Ok(())
+        nothing.map_or(Ok(()), Err)
     }
 }
 

@@ -1,9 +1,11 @@
-//! The reasons to skip the measurement of a benchmark.
+//! The reasons why a benchmark is not measured: it behaves the same, or one version does not have it.
 
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use super::Benchmark;
 
 /// Why a benchmark needs no measurement: it behaves the same in all versions of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -39,9 +41,138 @@ impl fmt::Display for SkipReason {
     }
 }
 
+/// Why one of two versions lacks a benchmark of the other.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Absence {
+    /// Its bench target lists other benchmarks.
+    Undefined,
+    /// It is marked to be ignored.
+    Ignored,
+    /// The version has no such bench target.
+    NoTarget,
+    /// Its bench target has lost `harness = false`: libtest runs it instead, which finds no benchmark.
+    NoHarness,
+    /// Its bench target lists no benchmark.
+    EmptyTarget,
+    /// Its bench target needs features that are off.
+    Features,
+    /// Its package is not among the selected ones.
+    Unselected,
+    /// Its bench target could not be listed.
+    Unlisted,
+    /// No result of it is stored.
+    NotStored,
+}
+
+impl Absence {
+    /// All reasons.
+    pub const ALL: [Self; 9] = [
+        Self::Undefined,
+        Self::Ignored,
+        Self::NoTarget,
+        Self::NoHarness,
+        Self::EmptyTarget,
+        Self::Features,
+        Self::Unselected,
+        Self::Unlisted,
+        Self::NotStored,
+    ];
+
+    /// The name in stored results, exports and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Undefined => "undefined",
+            Self::Ignored => "ignored",
+            Self::NoTarget => "no_target",
+            Self::NoHarness => "no_harness",
+            Self::EmptyTarget => "empty_target",
+            Self::Features => "features",
+            Self::Unselected => "unselected",
+            Self::Unlisted => "unlisted",
+            Self::NotStored => "not_stored",
+        }
+    }
+
+    /// Parses [`name`](Self::name); `None` for any other text.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|absence| absence.name() == name)
+    }
+
+    /// The reason for people, about the version that lacks the benchmark.
+    pub const fn reason(self) -> &'static str {
+        match self {
+            Self::Undefined => "not defined",
+            Self::Ignored => "ignored",
+            Self::NoTarget => "no such bench target",
+            Self::NoHarness => "the bench target has no `harness = false`",
+            Self::EmptyTarget => "the bench target lists no benchmark",
+            Self::Features => "the bench target needs features that are off",
+            Self::Unselected => "the package is not selected",
+            Self::Unlisted => "the bench target cannot be listed",
+            Self::NotStored => "no result is stored",
+        }
+    }
+}
+
+/// A benchmark that a version of an experiment lacks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AbsentBenchmark {
+    /// The benchmark.
+    pub benchmark: Benchmark,
+    /// The index of the version that lacks it.
+    pub version: usize,
+    /// Why it lacks it.
+    pub absence: Absence,
+}
+
+/// A benchmark of the base that the head lacks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RemovedBenchmark {
+    /// The benchmark.
+    #[serde(flatten)]
+    pub benchmark: Benchmark,
+    /// Why the head lacks it.
+    pub absence: Absence,
+    /// The benchmark that only the head has and that is probably the same, with another name or in another bench
+    /// target.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub renamed: Option<Benchmark>,
+}
+
+impl RemovedBenchmark {
+    /// The removed benchmarks, each with the added one that is probably the same: the only one with the same id, or
+    /// the only added one of a bench target that has lost only this one.
+    pub fn with_renames(removed: Vec<(Benchmark, Absence)>, added: &[Benchmark]) -> Vec<Self> {
+        let renamed = |benchmark: &Benchmark| {
+            let target = benchmark.bench_target();
+            let same_id = added.iter().filter(|one| one.name == benchmark.name);
+            let same_target = added.iter().filter(|one| one.bench_target() == target);
+            let is_alone =
+                removed.iter().filter(|(one, _)| one.bench_target() == target).count() == 1;
+            match (&same_id.collect::<Vec<_>>()[..], &same_target.collect::<Vec<_>>()[..]) {
+                ([only], _) => Some((*only).clone()),
+                ([], [only]) if is_alone => Some((*only).clone()),
+                _ => None,
+            }
+        };
+        let all = removed.iter();
+        all.map(|(benchmark, absence)| Self {
+            benchmark: benchmark.clone(),
+            absence: *absence,
+            renamed: renamed(benchmark),
+        })
+        .collect()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Name;
 
     #[test]
     fn skip_reason_is_found_by_its_exchanged_name() {
@@ -50,5 +181,30 @@ mod tests {
             assert_eq!(serde_json::to_value(sameness).unwrap(), sameness.name());
         }
         assert_eq!(SkipReason::from_name("unchanged"), None);
+        for absence in Absence::ALL {
+            assert_eq!(Absence::from_name(absence.name()), Some(absence));
+            assert_eq!(serde_json::to_value(absence).unwrap(), absence.name());
+        }
+    }
+
+    #[test]
+    fn renames_are_proposed_only_where_they_are_obvious() {
+        let benchmark = |target: &str, id: &str| Benchmark {
+            package: "p".to_owned(),
+            target: target.to_owned(),
+            name: Name::plain(id),
+        };
+        let renamed = |removed: &[(&str, &str)], added: &[(&str, &str)]| {
+            let removed =
+                removed.iter().map(|(target, id)| (benchmark(target, id), Absence::Undefined));
+            let added: Vec<_> = added.iter().map(|(target, id)| benchmark(target, id)).collect();
+            let all = RemovedBenchmark::with_renames(removed.collect(), &added).into_iter();
+            all.map(|one| one.renamed.map(|new| format!("{}/{}", new.target, new.name.id)))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(renamed(&[("t", "a")], &[("u", "a"), ("t", "b")]), [Some("u/a".to_owned())]);
+        assert_eq!(renamed(&[("t", "a")], &[("t", "b"), ("u", "c")]), [Some("t/b".to_owned())]);
+        assert_eq!(renamed(&[("t", "a")], &[("u", "a"), ("v", "a")]), [None]);
+        assert_eq!(renamed(&[("t", "a"), ("t", "b")], &[("t", "c")]), [None, None]);
     }
 }
