@@ -5,6 +5,7 @@ use std::{
     cell::OnceCell,
     collections::BTreeSet,
     path::{Path, PathBuf},
+    process::Command,
 };
 
 use cargo_metadata::{Metadata, MetadataCommand, Package, Target};
@@ -19,6 +20,7 @@ use crate::{
     git::{Checkout, Checkouts, Repository, UNCOMMITTED},
     log,
     model::{BenchTarget, CompileSettings, Member, Members, TargetFilter, Version},
+    shell::quoted,
     store::Store,
 };
 
@@ -57,6 +59,9 @@ impl Project {
             manifest.and_then(Path::parent).map_or(here.clone(), |parent| here.join(parent));
         let repository = Repository::discover(&directory)?;
         repository.require_working_tree()?;
+        if manifest.is_none() {
+            require_manifest(&directory, &repository)?;
+        }
         let metadata = workspace_metadata(&directory, manifest)?;
         let workspace = canonical(metadata.workspace_root.as_std_path())?;
         if !workspace.starts_with(repository.root()) {
@@ -178,7 +183,16 @@ impl Project {
     /// initialised.
     pub fn checkout(&self, version: &Version, observer: &dyn Observer) -> Result<Checkout> {
         let checkouts = Checkouts::open(self.cache_dirs()?.outside())?;
-        let checkout = checkouts.checkout(&self.repository, version)?;
+        let checkout = match checkouts.checkout(&self.repository, version) {
+            Err(error) => match self.repository.promisor() {
+                Some(remote) => {
+                    self.fetch(version, &remote, observer).map_err(|_| error)?;
+                    checkouts.checkout(&self.repository, version)?
+                }
+                None => return Err(error),
+            },
+            found => found?,
+        };
         for submodule in &checkout.absent_submodules {
             observer.build_event(&Event::Warning(&format!(
                 "the submodule {} is not initialised; {version} is built without its files",
@@ -186,6 +200,41 @@ impl Project {
             )));
         }
         Ok(checkout)
+    }
+
+    /// Fetches the files of a version that a partial clone lacks, as git itself does on demand: from the same remote,
+    /// with the same arguments, but many in one request.
+    fn fetch(&self, version: &Version, remote: &str, observer: &dyn Observer) -> Result<()> {
+        /// Enough for few requests, and few enough for a command line.
+        const TOGETHER: usize = 2000;
+        let what = || format!("cannot fetch the files of {version} from {remote}");
+        let git = |arguments: &[&str]| {
+            let mut command = Command::new("git");
+            command.arg("-C").arg(self.repository.root()).args(arguments);
+            command.env("GIT_TERMINAL_PROMPT", "0");
+            run_tool_or(&mut command, Exit::Build, what)
+        };
+        // Some partial clones lack directories too; git fetches them when it lists the files.
+        git(&["ls-tree", "-r", "--name-only", &version.tree])?;
+        let missing = self.repository.missing_files(version)?;
+        let count = missing.len();
+        let files = if count == 1 { "file" } else { "files" };
+        observer.build_event(&Event::Note(&format!("fetching {count} {files} of {version}")));
+        let common = [
+            "-c",
+            "fetch.negotiationAlgorithm=noop",
+            "fetch",
+            "--quiet",
+            "--no-tags",
+            "--no-write-fetch-head",
+            "--recurse-submodules=no",
+            "--filter=blob:none",
+            remote,
+        ];
+        for ids in missing.chunks(TOGETHER) {
+            git(&common.into_iter().chain(ids.iter().map(String::as_str)).collect::<Vec<_>>())?;
+        }
+        Ok(())
     }
 
     /// Waits for other rbench processes that build or measure here, and then keeps them from it.
@@ -226,6 +275,32 @@ impl VersionFiles for Project {
 /// The source of a checked-out version, to be built.
 pub fn source_of<'a>(version: &'a Version, checkout: &'a Checkout) -> Source<'a> {
     Source { version, checkout: &checkout.path, absent_submodules: &checkout.absent_submodules }
+}
+
+/// Fails unless cargo finds a manifest from this directory, and suggests those that git tracks.
+fn require_manifest(directory: &Path, repository: &Repository) -> Result<()> {
+    /// As many as a user reads.
+    const MOST: usize = 3;
+    if directory.ancestors().any(|one| one.join("Cargo.toml").is_file()) {
+        return Ok(());
+    }
+    let what = format!("there is no Cargo.toml at or above {}", directory.display());
+    let mut error = Error::new(Exit::Usage, what);
+    let tracked = repository.tracked_files("Cargo.toml");
+    for path in tracked.iter().take(MOST) {
+        let (place, whole) = (path.parent().unwrap_or(path), repository.root().join(path));
+        error = error.hint(if whole.is_file() {
+            format!("use --manifest-path {}", quoted(whole))
+        } else {
+            let place = if place.as_os_str().is_empty() { Path::new("/") } else { place };
+            format!("the sparse working tree lacks it: git sparse-checkout add {}", quoted(place))
+        });
+    }
+    Err(if tracked.is_empty() {
+        error.hint("run rbench in a Rust project, or begin one with: cargo init")
+    } else {
+        error
+    })
 }
 
 /// Asks cargo for the workspace's packages, directory and target dir.

@@ -364,7 +364,7 @@ mod tests {
         assert_eq!(found("#![cfg(feature = \"rand\")]"), ["rand"]);
         assert_eq!(found("#![cfg(all(feature=\"a\", feature = \"b\"))]"), ["a", "b"]);
         for other in
-            ["#![cfg(any(feature = \"a\", unix))]", "#![cfg(unix)]", "#[cfg(feature = \"a\")]"]
+            ["#![cfg(any(feature = \"a\", test))]", "#![cfg(test)]", "#[cfg(feature = \"a\")]"]
         {
             assert!(found(other).is_empty(), "{other}");
         }

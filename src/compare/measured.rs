@@ -174,9 +174,19 @@ impl PairMeasurement<'_, '_> {
         outcome.partition = self.session.runner.partition();
         outcome.dependencies = changed_dependencies(&base.locked, &head.locked);
         outcome.set_absent(absent.to_vec());
-        for version in versions {
-            outcome.failed_targets.extend(version.listing.failures.iter().cloned());
+        let of_head = &head.listing.failures;
+        for failed in &base.listing.failures {
+            if of_head.iter().all(|one| one.target != failed.target) {
+                outcome.failed_targets.push(failed.clone());
+            }
         }
+        // A target that fails in both versions is named once.
+        outcome.failed_targets.extend(of_head.iter().cloned().map(|mut failed| {
+            if base.listing.failures.iter().any(|one| one.target == failed.target) {
+                failed.error = failed.error.cause(format!("it fails in {} too", base.version));
+            }
+            failed
+        }));
         outcome
     }
 

@@ -113,6 +113,12 @@ struct Candidate<'t> {
 }
 
 impl Candidate<'_> {
+    /// True if a program that is not of this harness would measure when it is asked for a list. One that speaks the
+    /// protocol of rbench-harness itself need not name it.
+    fn measures(&self) -> bool {
+        self.crate_.kind != HarnessKind::Native
+    }
+
     fn harness(&self) -> Box<dyn Harness> {
         let version = self.crate_.fork_of.as_ref().unwrap_or(self.version).clone();
         match self.crate_.kind {
@@ -153,18 +159,16 @@ impl<'t> TargetFacts<'t> {
             .filter(|package| names_crate(self.source, &package.replace('-', "_")))
             .collect();
         let is_other = named.is_empty() && !in_source.is_empty();
+        let packages: Vec<_> = candidates.iter().map(|found| found.crate_.package).collect();
         if is_other {
             unsupported = in_source;
+        } else if named.is_empty() && self.is_alone() && candidates.iter().any(Candidate::measures)
+        {
+            let reason = format!("its source does not use {}", packages.join(" or "));
+            return Err(self.error(&reason).hint(self.as_command()).hint(self.one_of(&candidates)));
         } else if let [only] = candidates[..] {
-            if named.is_empty() && self.is_alone() {
-                return Err(self
-                    .error(&format!("its source does not use {}", only.alias))
-                    .hint(self.as_command())
-                    .hint(self.one_of(&candidates)));
-            }
             return Ok(only);
         }
-        let packages: Vec<_> = candidates.iter().map(|found| found.crate_.package).collect();
         let packages = if is_other { &[][..] } else { &packages[..] };
         Err(match (packages, &unsupported[..]) {
             ([], []) => self
@@ -180,15 +184,24 @@ impl<'t> TargetFacts<'t> {
         })
     }
 
-    /// True if the source has its own `main`, and names neither another file nor a crate that may use a harness.
+    /// True if the source has its own `main`, and names neither another file nor a crate with a harness.
     fn is_alone(&self) -> bool {
-        let others = self.node(&self.package.id).into_iter().flat_map(linked);
-        let mut others = others.filter(|dependency| self.candidate(dependency).is_none());
-        let library = self.package.name.replace('-', "_");
+        let Some(node) = self.node(&self.package.id) else { return false };
+        let leads_to_harness = |dependency: &&NodeDep| {
+            let below = || self.node(&dependency.pkg).map(|node| self.indirect_candidates(node));
+            self.candidate(dependency).is_some() || below().is_some_and(|found| !found.is_empty())
+        };
+        let is_of_library = |dependency: &&NodeDep| {
+            dependency.dep_kinds.iter().any(|kind| kind.kind == DependencyKind::Normal)
+        };
+        let mut crates: Vec<String> =
+            linked(node).filter(leads_to_harness).map(|one| one.name.clone()).collect();
+        if linked(node).filter(is_of_library).any(|one| leads_to_harness(&one)) {
+            crates.push(self.package.name.replace('-', "_"));
+        }
         names_crate(self.source, "fn main")
             && !["mod", "include"].iter().any(|word| names_crate(self.source, word))
-            && !names_crate(self.source, &library)
-            && !others.any(|one| names_crate(self.source, &one.name))
+            && !crates.iter().any(|name| names_crate(self.source, name))
     }
 
     fn error(&self, reason: &str) -> Error {

@@ -5,9 +5,9 @@ use std::{collections::BTreeMap, ffi::OsString, fs, path::Path};
 
 use cargo_metadata::{Package, camino::Utf8Path};
 
-use super::trace::observe;
+use super::missing_files::with_missing_files;
 use crate::{
-    builds::{Compilation, CompiledTarget, Workspace, files},
+    builds::{Compilation, CompiledTarget, Workspace},
     config::CommandTable,
     error::{Error, Exit, Result},
     harness::{self, Conditions, Executable, Filter, Harness},
@@ -104,8 +104,11 @@ impl CompiledVersion<'_> {
         let executable = self.executable(compiled)?;
         let mut failure = None;
         let list = |harness: Box<dyn Harness>| {
-            let explained =
-                |error| self.with_missing_files(error, &*harness, &executable, conditions);
+            let explained = |error| {
+                let root = self.workspace.metadata().workspace_root.as_std_path();
+                let listed = (&*harness, &executable);
+                with_missing_files(error, (self.project, root), listed, conditions)
+            };
             let (names, rest) = harness.list_partly(&executable, conditions).map_err(explained)?;
             if let Some(error) = rest {
                 let before = names.len();
@@ -124,42 +127,6 @@ impl CompiledVersion<'_> {
         let harnesses = self.harnesses(compiled, &executable.directory)?.into_iter();
         let listed = harnesses.map(list).collect::<Result<_>>()?;
         Ok((listed, failure))
-    }
-
-    /// Adds to the error of a list the files that it opens, that the version does not have and the working
-    /// tree has.
-    fn with_missing_files(
-        &self,
-        error: Error,
-        harness: &dyn Harness,
-        executable: &Executable,
-        conditions: &Conditions<'_>,
-    ) -> Error {
-        if error.exit() != Exit::Benchmark {
-            return error;
-        }
-        let list = |conditions: &Conditions<'_>| drop(harness.list(executable, conditions));
-        let Some(observed) = observe(executable, conditions, list) else { return error };
-        let repository = &self.project.repository;
-        let workspace = files::real(self.workspace.metadata().workspace_root.as_std_path());
-        let below = self.project.workspace.strip_prefix(repository.root()).unwrap_or(Path::new(""));
-        let Some(checkout) = workspace.ancestors().nth(below.components().count()) else {
-            return error;
-        };
-        let mut error = error;
-        for path in observed.opened.union(&observed.looked_for).map(|path| files::real(path)) {
-            let Ok(name) = path.strip_prefix(checkout) else { continue };
-            let users = repository.root().join(name);
-            if path.exists() || !users.is_file() {
-                continue;
-            }
-            let why =
-                if repository.ignores(&users) { "git ignores it" } else { "git does not track it" };
-            error = error
-                .cause(format!("it needs {}, which is not in the version: {why}", name.display()))
-                .hint(format!("commit {}, or let the benchmark make it", name.display()));
-        }
-        error
     }
 
     /// The harness of a bench target, or the commands that `bench.toml` runs in `directory` for it.

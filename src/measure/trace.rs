@@ -18,7 +18,7 @@ use crate::{
     harness::{Conditions, Executable, Harness, Scratch},
     impact::{IncompleteTrace, Trace},
     model::{BenchTarget, Benchmark, Execution, ExecutionRequest, HarnessKind, Outcome, Series},
-    process::trace::{CLOCK, CLOCKS, Observation, Observed, Plan, Tracing, VARIABLES},
+    process::trace::{CLOCK, CLOCKS, Observed, Plan, Tracing, VARIABLES},
 };
 
 /// Version of the tracing rules. Raise it when traces record something else, so that cached ones
@@ -128,24 +128,6 @@ impl Runner<'_> {
         let request = ExecutionRequest { warm_up, iterations, ..request };
         Ok(Subject { benchmark, harness, executable, request })
     }
-}
-
-/// The files of which a process of an executable asks, observed while `run` executes it under the tracer; `None` if it
-/// cannot be traced.
-pub(super) fn observe(
-    executable: &Executable,
-    conditions: &Conditions<'_>,
-    run: impl FnOnce(&Conditions<'_>),
-) -> Option<Observed> {
-    let place = Scratch::new().ok()?;
-    let [plan, report] = ["plan.json", "observed.json"].map(|name| place.path().join(name));
-    let executable = files::real(&executable.path);
-    let whole = Plan { executable, report: report.clone(), ..Plan::default() };
-    fs::write(&plan, serde_json::to_vec(&whole).ok()?).ok()?;
-    let tracing = Tracing { tracer: this_executable().ok()?, plan, ahead: 0 };
-    run(&Conditions { tracing: Some(&tracing), ..*conditions });
-    let observation = fs::read(report).ok()?;
-    serde_json::from_slice::<Observation>(&observation).ok()?.ok()
 }
 
 /// Executes benchmarks of one target under the tracer, one after the other.

@@ -151,7 +151,11 @@ impl ListedVersion {
         let is_it = |listed: &&ListedTarget| listed.executable.target() == target;
         if let Some(listed) = targets.iter().find(is_it) {
             let ignored = listed.harness.ignored(&listed.executable, conditions)?;
-            let is_ignored = ignored.contains(&benchmark.name);
+            // A function with arguments is ignored as a whole.
+            let is_ignored = ignored.iter().any(|one| {
+                let rest = benchmark.name.id.strip_prefix(&one.id);
+                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
+            });
             return Ok(if is_ignored { Absence::Ignored } else { Absence::Undefined });
         }
         let known = self.bench_targets.iter().find(|(known, _)| *known == target);

@@ -389,3 +389,22 @@ fn removed_benchmarks_are_reported_with_reasons_live_and_stored() {
         assert!(text.contains(part), "{text}");
     }
 }
+
+/// As for a base whose benchmarks are all others, for instance because the package was renamed.
+#[test]
+fn base_without_bench_targets_is_compared() {
+    let project = TestProject::of("counted");
+    let bench = "[[bench]]\nname = \"work\"\nharness = false\n";
+    project.git(&["mv", "benches", "kept"]);
+    project.replace("Cargo.toml", bench, "");
+    project.commit("Remove the benchmarks");
+    project.git(&["mv", "kept", "benches"]);
+    project.append("Cargo.toml", bench);
+    project.commit("Add them again");
+    let report = project.rbench(&["compare", "--format", "json"]).ok().json("compare");
+    assert_eq!([&report["counts"]["added"], &report["counts"]["removed"]], [2, 0]);
+    let outcome = project.rbench(&["compare", "HEAD~2", "HEAD~1", "--format", "json"]).ok();
+    let report = outcome.json("compare");
+    assert_eq!(report["removed"][0]["absence"], "no_target");
+    project.rbench(&["compare", "HEAD~1", "HEAD~1"]).fails_with(2);
+}

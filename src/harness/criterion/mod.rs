@@ -26,7 +26,7 @@ use crate::{
         Execution, ExecutionRequest, HarnessKind, Incident, Metric, Name, Outcome, Schedule,
         Series, Unit,
     },
-    process::{Ended, Ending, is_from_child},
+    process::{Ended, Ending, Output, is_from_child},
 };
 
 /// Criterion.rs of one version.
@@ -90,10 +90,12 @@ impl Harness for Criterion {
     ) -> Result<(Vec<Name>, Option<Error>)> {
         let arguments = ["--bench", NOTHING].map(OsString::from).to_vec();
         let invocation = executable.invocation(arguments, None, conditions);
-        let run = Run::start(Process::listing(executable, invocation), conditions, true)?;
+        let mut run = Run::start(Process::listing(executable, invocation), conditions, true)?;
         let Some(mut reason) = self.problem(&run) else { return Ok((run.received.skipped, None)) };
         if run.received.begun {
-            reason = run.received.problem.clone().unwrap_or(reason);
+            reason = run.received.problem.unwrap_or(reason);
+            // It panics because rbench does not answer.
+            run.ended.output = Output::default();
             return Err(run.process.error(&reason, &run.ended).hint(
                 "add .configure_from_args() to Criterion::default(), or use criterion_main!",
             ));
