@@ -68,39 +68,6 @@ pub enum Absence {
 }
 
 impl Absence {
-    /// All reasons.
-    pub const ALL: [Self; 9] = [
-        Self::Undefined,
-        Self::Ignored,
-        Self::NoTarget,
-        Self::NoHarness,
-        Self::EmptyTarget,
-        Self::Features,
-        Self::Unselected,
-        Self::Unlisted,
-        Self::NotStored,
-    ];
-
-    /// The name in stored results, exports and reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Undefined => "undefined",
-            Self::Ignored => "ignored",
-            Self::NoTarget => "no_target",
-            Self::NoHarness => "no_harness",
-            Self::EmptyTarget => "empty_target",
-            Self::Features => "features",
-            Self::Unselected => "unselected",
-            Self::Unlisted => "unlisted",
-            Self::NotStored => "not_stored",
-        }
-    }
-
-    /// Parses [`name`](Self::name); `None` for any other text.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|absence| absence.name() == name)
-    }
-
     /// The reason for people, about the version that lacks the benchmark.
     pub const fn reason(self) -> &'static str {
         match self {
@@ -181,10 +148,6 @@ mod tests {
             assert_eq!(serde_json::to_value(sameness).unwrap(), sameness.name());
         }
         assert_eq!(SkipReason::from_name("unchanged"), None);
-        for absence in Absence::ALL {
-            assert_eq!(Absence::from_name(absence.name()), Some(absence));
-            assert_eq!(serde_json::to_value(absence).unwrap(), absence.name());
-        }
     }
 
     #[test]

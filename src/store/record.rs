@@ -16,8 +16,7 @@ use super::{
 use crate::{
     error::{Error, Result},
     model::{
-        Absence, AbsentBenchmark, BenchTarget, Benchmark, Execution, SkipReason, Slot, Stage,
-        Unmeasured,
+        AbsentBenchmark, BenchTarget, Benchmark, Execution, SkipReason, Slot, Stage, Unmeasured,
     },
 };
 
@@ -285,20 +284,13 @@ impl Store<'_> {
                  WHERE experiment = ? ORDER BY benchmark.id"
             ))?;
             let rows = statement.query_map([experiment.0], |row| {
-                let name: String = row.get(BENCHMARK_WIDTH + 1)?;
-                let unknown = || {
-                    let unknown = format!("`{name}` is no reason for an absence");
-                    rusqlite::Error::FromSqlConversionFailure(
-                        BENCHMARK_WIDTH + 1,
-                        Type::Text,
-                        unknown.into(),
-                    )
-                };
-                Ok(AbsentBenchmark {
-                    benchmark: benchmark_at(row, 0)?,
-                    version: row.get(BENCHMARK_WIDTH)?,
-                    absence: Absence::from_name(&name).ok_or_else(unknown)?,
-                })
+                let column = BENCHMARK_WIDTH + 1;
+                let absence: String = row.get(column)?;
+                let absence = serde_json::from_str(&absence).map_err(|error| {
+                    rusqlite::Error::FromSqlConversionFailure(column, Type::Text, error.into())
+                })?;
+                let (benchmark, version) = (benchmark_at(row, 0)?, row.get(BENCHMARK_WIDTH)?);
+                Ok(AbsentBenchmark { benchmark, version, absence })
             })?;
             Ok(rows.collect::<rusqlite::Result<_>>()?)
         })
@@ -311,9 +303,10 @@ pub(super) fn insert_absent(
     absent: &AbsentBenchmark,
 ) -> Result<(), StoreError> {
     let benchmark = intern::benchmark(connection, &absent.benchmark)?;
+    let absence = serde_json::json!(absent.absence).to_string();
     connection
         .prepare_cached("INSERT OR REPLACE INTO absent_benchmark VALUES (?, ?, ?, ?)")?
-        .execute(params![experiment.0, benchmark, absent.version, absent.absence.name()])?;
+        .execute(params![experiment.0, benchmark, absent.version, absence])?;
     Ok(())
 }
 

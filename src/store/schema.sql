@@ -100,7 +100,7 @@ CREATE TABLE absent_benchmark (
     experiment INTEGER NOT NULL REFERENCES experiment,
     benchmark  INTEGER NOT NULL REFERENCES benchmark,
     version    INTEGER NOT NULL, -- the position of the version that lacks it
-    absence    TEXT NOT NULL, -- why: undefined, no_target, …
+    absence    TEXT NOT NULL, -- why, as JSON: "undefined", "no_target", …
     PRIMARY KEY (experiment, benchmark)
 ) STRICT, WITHOUT ROWID;
 

@@ -311,12 +311,13 @@ impl ComparisonReport {
         if !only.is_empty() {
             lines.push(format!("{}: {only}", only_in(head)));
         }
-        for absence in Absence::ALL {
-            let only = removed.iter().filter(|one| one.absence == absence);
-            let only = list(only.map(|one| names.name(&one.benchmark)));
-            if !only.is_empty() {
-                lines.push(format!("{}: {only} ({} in head)", only_in(base), absence.reason()));
-            }
+        let mut by_absence: BTreeMap<Absence, Vec<String>> = BTreeMap::new();
+        for one in removed {
+            by_absence.entry(one.absence).or_default().push(names.name(&one.benchmark));
+        }
+        for (absence, only) in by_absence {
+            let only = list(only.into_iter());
+            lines.push(format!("{}: {only} ({} in head)", only_in(base), absence.reason()));
         }
         let renamed = removed.iter().filter_map(|one| Some((one, one.renamed.as_ref()?)));
         let renamed =
