@@ -112,7 +112,8 @@ impl CompiledVersion<'_> {
             let (names, rest) = harness.list_partly(&executable, conditions).map_err(explained)?;
             if let Some(error) = rest {
                 let before = names.len();
-                let error = error.cause(format!("it lists {before} before that; they are used"));
+                let error = error
+                    .cause(format!("benchmarks that it lists before it fails are used: {before}"));
                 failure = Some(explained(error));
             }
             let names = names.into_iter();

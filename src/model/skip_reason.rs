@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Benchmark;
+use super::{BenchTarget, Benchmark};
 
 /// Why a benchmark needs no measurement: it behaves the same in all versions of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -112,27 +112,30 @@ pub struct RemovedBenchmark {
 
 impl RemovedBenchmark {
     /// The removed benchmarks, each with the added one that is probably the same: the only one with the same id, or
-    /// the only added one of a bench target that has lost only this one.
+    /// the only added one of a bench target in which only this one is no longer defined.
     pub fn with_renames(removed: Vec<(Benchmark, Absence)>, added: &[Benchmark]) -> Vec<Self> {
+        let only = |is_meant: &dyn Fn(&Benchmark) -> bool| {
+            let mut found = added.iter().filter(|one| is_meant(one));
+            found.next().filter(|_| found.next().is_none()).cloned()
+        };
+        let undefined: Vec<BenchTarget> = removed
+            .iter()
+            .filter(|(_, absence)| *absence == Absence::Undefined)
+            .map(|(one, _)| one.bench_target())
+            .collect();
         let renamed = |benchmark: &Benchmark| {
             let target = benchmark.bench_target();
-            let same_id = added.iter().filter(|one| one.name == benchmark.name);
-            let same_target = added.iter().filter(|one| one.bench_target() == target);
-            let is_alone =
-                removed.iter().filter(|(one, _)| one.bench_target() == target).count() == 1;
-            match (&same_id.collect::<Vec<_>>()[..], &same_target.collect::<Vec<_>>()[..]) {
-                ([only], _) => Some((*only).clone()),
-                ([], [only]) if is_alone => Some((*only).clone()),
-                _ => None,
+            if added.iter().any(|one| one.name == benchmark.name) {
+                return only(&|one| one.name == benchmark.name);
             }
+            let is_alone = undefined.iter().filter(|one| **one == target).count() == 1;
+            only(&|one| one.bench_target() == target).filter(|_| is_alone)
         };
-        let all = removed.iter();
-        all.map(|(benchmark, absence)| Self {
-            benchmark: benchmark.clone(),
-            absence: *absence,
-            renamed: renamed(benchmark),
-        })
-        .collect()
+        let with_rename = |(benchmark, absence): (Benchmark, Absence)| {
+            let renamed = renamed(&benchmark).filter(|_| absence != Absence::Ignored);
+            Self { benchmark, absence, renamed }
+        };
+        removed.into_iter().map(with_rename).collect()
     }
 }
 

@@ -10,7 +10,9 @@ fn absent_benchmarks_are_kept_with_their_reasons() {
     let absent =
         |id: &str, version, absence| AbsentBenchmark { benchmark: benchmark(id), version, absence };
     let all = [absent("old", 1, Absence::NoHarness), absent("new", 0, Absence::Undefined)];
-    all.iter().for_each(|one_absent| store.record_absent(one, one_absent).unwrap());
+    for absent in &all {
+        store.record_absent(one, absent).unwrap();
+    }
     assert_eq!(store.absent(one).unwrap(), all);
     assert!(store.benchmarks().unwrap().contains(&benchmark("old")));
     store.finish(one).unwrap();
