@@ -3,6 +3,7 @@
 //! terminal.
 
 pub mod announcement;
+mod live;
 
 use std::{
     collections::HashSet,
@@ -14,9 +15,11 @@ use std::{
     time::{Duration, Instant},
 };
 
+use anstream::ColorChoice;
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 use tracing::debug;
 
+use self::live::LiveTable;
 use crate::{
     builds::{self, Event},
     error::{Context, Exit, Result},
@@ -46,6 +49,8 @@ pub struct Console {
     links: Mutex<Option<ProgressBar>>,
     traces: Mutex<Option<ProgressBar>>,
     measuring: Mutex<Option<Executions>>,
+    /// What a comparison in progress has shown so far.
+    live: Mutex<LiveTable>,
     /// Notices already printed: each is printed once.
     notices: Mutex<HashSet<String>>,
 }
@@ -63,6 +68,7 @@ impl Console {
             links: Mutex::default(),
             traces: Mutex::default(),
             measuring: Mutex::default(),
+            live: Mutex::default(),
             notices: Mutex::default(),
         }
     }
@@ -140,6 +146,26 @@ impl Console {
         match anstream::stdout().write_all(text.as_bytes()) {
             Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
             other => other.context(Exit::Usage, || "cannot write the result"),
+        }
+    }
+
+    /// Changes the table of the comparison in progress, and draws it.
+    fn change_live(&self, change: impl FnOnce(&mut LiveTable)) {
+        /// The bar, and what the terminal shows above it.
+        const OTHER_LINES: usize = 4;
+        let (Ok(mut live), Ok(measuring)) = (self.live.lock(), self.measuring.lock()) else {
+            return;
+        };
+        change(&mut live);
+        if let Some(Executions { bar: Some(bar), .. }) = &*measuring {
+            let size = terminal_size::terminal_size_of(std::io::stderr());
+            let (columns, lines) = size.map_or((80, 24), |(width, height)| (width.0, height.0));
+            let lines = usize::from(lines).saturating_sub(OTHER_LINES);
+            let table = live.text(columns.into(), lines);
+            let is_plain = anstream::AutoStream::choice(&std::io::stderr()) == ColorChoice::Never;
+            let table =
+                if is_plain { anstream::adapter::strip_str(&table).to_string() } else { table };
+            bar.set_message(if table.is_empty() { table } else { format!("\n{table}") });
         }
     }
 
@@ -232,12 +258,18 @@ impl measure::Observer for Console {
 
     fn executed(&self, done: usize, of: usize) {
         let Ok(mut measuring) = self.measuring.lock() else { return };
+        let is_new = measuring.is_none();
         let progress = measuring.get_or_insert_with(|| Executions::new(self.terminal, of));
         if !self.quiet {
             progress.done(done);
         }
         if done == of {
             *measuring = None;
+        }
+        drop(measuring);
+        if is_new {
+            // What earlier blocks of the comparison have shown.
+            self.change_live(|_| ());
         }
     }
 
@@ -340,7 +372,7 @@ struct Executions {
 impl Executions {
     /// The progress of `count` executions, the first of which starts now.
     fn new(terminal: bool, count: usize) -> Self {
-        let template = "   Measuring [{bar:26}] {pos}/{len} executions, {eta} left";
+        let template = "   Measuring [{bar:26}] {pos}/{len} executions, {eta} left{msg}";
         let bar = terminal.then(|| progress_bar(template, count));
         let lines = Lines { count, reported: 0, last: Duration::ZERO };
         Self { bar, started: Instant::now(), lines }

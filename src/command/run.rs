@@ -265,7 +265,7 @@ pub(super) fn measure(
 ) -> Result<()> {
     let started = runner.begin(versions, benchmarks, builds)?;
     announcement::resumed(console, &started);
-    runner.measure(&started, Stage::First, versions, builds, benchmarks)?;
+    runner.measure(&started, Stage::First, versions, builds, benchmarks, &mut |_| Ok(()))?;
     runner.finish(&started)
 }
 

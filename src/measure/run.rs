@@ -26,7 +26,8 @@ use crate::{
 impl Runner<'_> {
     /// Measures benchmarks that all versions have, interleaved over the builds. Results of an
     /// earlier interim analysis or run are not measured again. A benchmark that fails or skips
-    /// itself is not executed again, in any version.
+    /// itself is not executed again, in any version. Calls `measured` with a benchmark after each
+    /// step in which it was measured, before the next one starts.
     pub fn measure(
         &self,
         experiment: &StartedExperiment,
@@ -34,6 +35,7 @@ impl Runner<'_> {
         versions: &[ListedVersion],
         builds: &Builds,
         benchmarks: &[Benchmark],
+        measured: &mut dyn FnMut(&Benchmark) -> Result<()>,
     ) -> Result<()> {
         let (identity, count) = (&experiment.identity, builds.seeds.len());
         let _phase =
@@ -71,7 +73,7 @@ impl Runner<'_> {
             }
             for (step, ended) in self.execute_steps(&measuring, &mut subjects, steps, &mut cpus)? {
                 match ended {
-                    Ended::Measured => {}
+                    Ended::Measured => measured(&subjects[step.benchmark].benchmark)?,
                     Ended::Unmeasured => queue.skip(step.benchmark),
                     Ended::InterleavingUnavailable(unavailable) => {
                         let subject = &mut subjects[step.benchmark];

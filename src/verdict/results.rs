@@ -100,9 +100,7 @@ impl<'s> Results<'s> {
 
     /// The results of one experiment, finished or not.
     pub fn load(store: &'s Store<'s>, id: ExperimentId) -> Result<Self> {
-        let mut experiments = store.experiments()?;
-        experiments.retain(|stored| stored.id == id);
-        Ok(Self::new(store, experiments))
+        Ok(Self::new(store, store.experiment(id)?.into_iter().collect()))
     }
 
     /// True if the experiment counted events instead of measuring time.

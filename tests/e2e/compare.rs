@@ -53,6 +53,7 @@ fn thirtyfold_work_is_the_only_regression() {
     store.record_tuned(&changing, &this_machine(), Duration::from_micros(100), 1).unwrap();
     let outcome =
         project.rbench(&[&QUICK[..], &["--format", "json"]].concat()).run().assert_exit(1);
+    assert!(!outcome.stderr().contains("provisional"), "{}", outcome.stderr());
     let report = outcome.json("compare");
     let rows = report["benchmarks"].as_array().unwrap();
     let row = |id: &str| rows.iter().find(|row| row["id"] == id).unwrap();
@@ -149,6 +150,28 @@ fn identical_program_is_traced_once() {
     }
     // Its iterations are tuned first.
     assert_eq!(counts, [2, 2]);
+}
+
+#[test]
+fn benchmarks_of_an_identical_program_are_traced_one_by_one_only_for_a_change() {
+    let project = TestProject::criterion();
+    let diff = |versions: &str| {
+        let arguments = ["diff", versions, "--bench", "same", "--by-benchmark"];
+        let outcome = project.rbench(&arguments).env("RBENCH_LOG", "debug").ok();
+        let log = outcome.stderr();
+        let is_one = |line: &&str| line.contains(" same ") && line.contains("unaffected=");
+        (
+            outcome.stdout(),
+            log.contains("is read by any benchmark"),
+            log.lines().filter(is_one).count(),
+        )
+    };
+    let (_, together, alone) = diff("reads~2..reads~1");
+    assert!(together && alone == 0, "{alone}");
+    // Criterion.rs calls the function of all three, whichever is selected.
+    let (shown, together, alone) = diff("reads~1..reads");
+    assert!(!together && alone == 3, "{together} {alone} {shown}");
+    assert!(shown.contains("words.txt"), "{shown}");
 }
 
 #[test]
@@ -407,4 +430,16 @@ fn base_without_bench_targets_is_compared() {
     let report = outcome.json("compare");
     assert_eq!(report["removed"][0]["absence"], "no_target");
     project.rbench(&["compare", "HEAD~1", "HEAD~1"]).fails_with(2);
+}
+
+#[test]
+fn measurements_so_far_are_shown_on_a_terminal() {
+    let project = project("30_000");
+    let shown = |drawn: &str| anstream::adapter::strip_str(drawn).to_string();
+    let (code, drawn) = project.rbench(&QUICK).on_terminal();
+    let drawn = shown(&drawn);
+    assert_eq!(code, Some(1), "{drawn}");
+    for part in ["change so far", "provisional", "provisional, to be confirmed"] {
+        assert!(drawn.contains(part), "no `{part}` in\n{drawn}");
+    }
 }
