@@ -53,6 +53,11 @@ impl<'s> Results<'s> {
         }
     }
 
+    /// The store that they are from.
+    pub const fn store(&self) -> &'s Store<'s> {
+        self.store
+    }
+
     /// The results of all finished experiments that measured time. Excludes diagnoses, whose
     /// measurements differ in kind.
     pub fn finished(store: &'s Store<'s>) -> Result<Self> {

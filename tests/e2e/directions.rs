@@ -53,7 +53,7 @@ const MAY_USE: [(&str, &[&str]); 30] = [
     // The command line and its meaning.
     ("config", &["error", "model", "shell", "stats"]),
     ("cli", &["config", "error", "git", "model", "shell", "stats"]),
-    ("project", &["builds", "error", "log", "model", "config", "git", "store"]),
+    ("project", &["builds", "error", "log", "model", "config", "git", "shell", "store"]),
     (
         "measure",
         &[

@@ -47,8 +47,7 @@ fn run() -> Result<bool, Box<dyn Error>> {
     let Some(Command::Compare(args)) = Cli::parse_words(&words)?.command else {
         return Err("the words are not those of a comparison".into());
     };
-    let settings =
-        ExperimentSettings::resolve(&project.file, &args.experiment, Purpose::OneVersion);
+    let settings = ExperimentSettings::resolve(&project, &args.experiment, Purpose::OneVersion);
     let (interrupt, console) = (Interrupt::on_signals(SavedHandler::Nothing)?, Console::attach());
     let runner = Runner::open(&project, settings, &interrupt, &console)?;
     let resolve = |revision| project.repository.resolve(revision);

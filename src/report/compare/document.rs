@@ -12,8 +12,8 @@ use super::{
     warning::sentence,
 };
 use crate::{
-    compare::{ComparedExperiment, Warning},
-    model::{Benchmark, FailedTarget, Metric, Mode},
+    compare::{ComparedExperiment, Outcome, Warning},
+    model::{Absence, Benchmark, FailedTarget, Metric, Mode, Version},
     report::{
         accepted::idle_note,
         date,
@@ -304,13 +304,28 @@ impl ComparisonReport {
         for row in self.with_verdict(VerdictKind::Skipped) {
             lines.push(format!("{}: {}", escape_untrusted(&name(&names, row)), sentence::row(row)));
         }
-        for (benchmarks, version) in
-            [(&self.outcome.added, &self.outcome.head), (&self.outcome.removed, &self.outcome.base)]
-        {
-            let only = list(benchmarks.iter().map(|benchmark| names.name(benchmark)));
-            if !only.is_empty() {
-                lines.push(format!("only in {}: {only}", escape_untrusted(&version.to_string())));
-            }
+        let Outcome { base, head, added, removed, .. } = &self.outcome;
+        let only_in =
+            |version: &Version| format!("only in {}", escape_untrusted(&version.to_string()));
+        let only = list(added.iter().map(|benchmark| names.name(benchmark)));
+        if !only.is_empty() {
+            lines.push(format!("{}: {only}", only_in(head)));
+        }
+        let mut by_absence: BTreeMap<Absence, Vec<String>> = BTreeMap::new();
+        for one in removed {
+            by_absence.entry(one.absence).or_default().push(names.name(&one.benchmark));
+        }
+        for (absence, only) in by_absence {
+            let only = list(only.into_iter());
+            lines.push(format!("{}: {only} ({} in head)", only_in(base), absence.reason()));
+        }
+        let renamed = removed.iter().filter_map(|one| Some((one, one.renamed.as_ref()?)));
+        let renamed =
+            list(renamed.map(|(old, new)| {
+                format!("{} to {}", names.name(&old.benchmark), names.name(new))
+            }));
+        if !renamed.is_empty() {
+            lines.push(format!("perhaps renamed: {renamed}"));
         }
         lines.extend(idle_note(&self.outcome.idle).map(|note| format!("note: {note}")));
         if let Some(functions) = self.functions_note() {
