@@ -99,7 +99,10 @@ const MAY_USE: [(&str, &[&str]); 30] = [
     ),
     (
         "console",
-        &["builds", "compare", "measure", "error", "log", "model", "report", "store", "escape"],
+        &[
+            "builds", "compare", "measure", "error", "verdict", "log", "model", "report", "store",
+            "escape",
+        ],
     ),
     ("demo", &["error", "verdict", "model", "report", "stats"]),
     (
