@@ -3,6 +3,7 @@
 //! terminal.
 
 pub mod announcement;
+mod live;
 
 use std::{
     collections::HashSet,
@@ -14,9 +15,11 @@ use std::{
     time::{Duration, Instant},
 };
 
+use anstream::ColorChoice;
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 use tracing::debug;
 
+use self::live::LiveTable;
 use crate::{
     builds::{self, Event},
     error::{Context, Exit, Result},
@@ -46,6 +49,8 @@ pub struct Console {
     links: Mutex<Option<ProgressBar>>,
     traces: Mutex<Option<ProgressBar>>,
     measuring: Mutex<Option<Executions>>,
+    /// What a comparison in progress has shown so far.
+    live: Mutex<LiveTable>,
     /// Notices already printed: each is printed once.
     notices: Mutex<HashSet<String>>,
 }
@@ -63,6 +68,7 @@ impl Console {
             links: Mutex::default(),
             traces: Mutex::default(),
             measuring: Mutex::default(),
+            live: Mutex::default(),
             notices: Mutex::default(),
         }
     }
@@ -140,6 +146,26 @@ impl Console {
         match anstream::stdout().write_all(text.as_bytes()) {
             Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
             other => other.context(Exit::Usage, || "cannot write the result"),
+        }
+    }
+
+    /// Changes the table of the comparison in progress, and draws it.
+    fn change_live(&self, change: impl FnOnce(&mut LiveTable)) {
+        /// The bar, and what the terminal shows above it.
+        const OTHER_LINES: usize = 4;
+        let (Ok(mut live), Ok(measuring)) = (self.live.lock(), self.measuring.lock()) else {
+            return;
+        };
+        change(&mut live);
+        if let Some(Executions { bar: Some(bar), .. }) = &*measuring {
+            let size = terminal_size::terminal_size_of(std::io::stderr());
+            let (columns, lines) = size.map_or((80, 24), |(width, height)| (width.0, height.0));
+            let lines = usize::from(lines).saturating_sub(OTHER_LINES);
+            let table = live.text(columns.into(), lines);
+            let is_plain = anstream::AutoStream::choice(&std::io::stderr()) == ColorChoice::Never;
+            let table =
+                if is_plain { anstream::adapter::strip_str(&table).to_string() } else { table };
+            bar.set_message(if table.is_empty() { table } else { format!("\n{table}") });
         }
     }
 
@@ -232,12 +258,18 @@ impl measure::Observer for Console {
 
     fn executed(&self, done: usize, of: usize) {
         let Ok(mut measuring) = self.measuring.lock() else { return };
+        let is_new = measuring.is_none();
         let progress = measuring.get_or_insert_with(|| Executions::new(self.terminal, of));
         if !self.quiet {
             progress.done(done);
         }
         if done == of {
             *measuring = None;
+        }
+        drop(measuring);
+        if is_new {
+            // What earlier blocks of the comparison have shown.
+            self.change_live(|_| ());
         }
     }
 
@@ -340,9 +372,9 @@ struct Executions {
 impl Executions {
     /// The progress of `count` executions, the first of which starts now.
     fn new(terminal: bool, count: usize) -> Self {
-        let template = "   Measuring [{bar:26}] {pos}/{len} executions, {eta} left";
+        let template = "   Measuring [{bar:26}] {pos}/{len} executions, {eta} left{msg}";
         let bar = terminal.then(|| progress_bar(template, count));
-        let lines = Lines { count, reported: 0, last: Duration::ZERO };
+        let lines = Lines { count, last: Duration::ZERO };
         Self { bar, started: Instant::now(), lines }
     }
 
@@ -359,11 +391,9 @@ impl Executions {
     }
 }
 
-/// The progress of executions as plain lines: one for each tenth, and one after a long silence.
+/// The progress of executions as plain lines: one after each silence, and one at the end.
 struct Lines {
     count: usize,
-    /// The number of tenths already reported.
-    reported: usize,
     /// The time of the last line, from the start.
     last: Duration,
 }
@@ -371,16 +401,21 @@ struct Lines {
 impl Lines {
     /// The line to print after `done` executions and this time, if one is due.
     fn line(&mut self, done: usize, elapsed: Duration) -> Option<String> {
-        /// CI services cancel jobs that print nothing for minutes.
-        const LONGEST_SILENCE: Duration = Duration::from_secs(30);
-        let tenths = 10 * done / self.count.max(1);
-        let is_silent = elapsed.saturating_sub(self.last) >= LONGEST_SILENCE;
-        if done == 0 || (tenths == self.reported && !is_silent) {
+        /// A user, or a CI service, takes a longer one for a hang.
+        const LONGEST_SILENCE: Duration = Duration::from_secs(20);
+        let count = self.count;
+        if done == count && count > 0 {
+            return Some(format!(
+                "measured {count} of {count} executions in {}",
+                quantity::duration(elapsed)
+            ));
+        }
+        if done == 0 || elapsed.saturating_sub(self.last) < LONGEST_SILENCE {
             return None;
         }
-        (self.reported, self.last) = (tenths, elapsed);
-        let rest = self.count.saturating_sub(done) as f64 / done as f64;
-        let (count, left) = (self.count, quantity::duration(elapsed.mul_f64(rest)));
+        self.last = elapsed;
+        let rest = count.saturating_sub(done) as f64 / done as f64;
+        let left = quantity::duration(elapsed.mul_f64(rest));
         Some(format!("measured {done} of {count} executions, {left} left"))
     }
 }
@@ -409,7 +444,7 @@ mod tests {
     use super::*;
 
     fn lines(count: usize, done: &[(usize, u64)]) -> Vec<String> {
-        let mut lines = Lines { count, reported: 0, last: Duration::ZERO };
+        let mut lines = Lines { count, last: Duration::ZERO };
         let line =
             |(done, seconds): &(usize, u64)| lines.line(*done, Duration::from_secs(*seconds));
         done.iter().filter_map(line).collect()
@@ -436,19 +471,19 @@ mod tests {
 
     #[test]
     fn first_execution_counts_for_the_remaining_time() {
-        let first = ["measured 1 of 10 executions, 18.00 s left"];
-        assert_eq!(lines(10, &[(0, 0), (1, 2)]), first);
+        let first = ["measured 1 of 10 executions, 3 min 9 s left"];
+        assert_eq!(lines(10, &[(0, 0), (1, 21)]), first);
     }
 
     #[test]
-    fn lines_come_for_each_tenth_and_after_a_silence() {
-        let done = [(1, 10), (2, 29), (3, 30), (4, 45), (10, 50), (11, 70), (12, 80)];
+    fn lines_come_after_a_silence_and_at_the_end() {
+        let done = [(1, 10), (2, 19), (3, 20), (4, 35), (10, 41), (11, 60), (100, 80)];
         assert_eq!(
             lines(100, &done),
             [
-                "measured 3 of 100 executions, 16 min 10 s left",
-                "measured 10 of 100 executions, 7 min 30 s left",
-                "measured 12 of 100 executions, 9 min 46 s left",
+                "measured 3 of 100 executions, 10 min 47 s left",
+                "measured 10 of 100 executions, 6 min 9 s left",
+                "measured 100 of 100 executions in 1 min 20 s",
             ]
         );
     }

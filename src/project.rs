@@ -3,7 +3,9 @@
 
 use std::{
     cell::OnceCell,
+    collections::BTreeSet,
     path::{Path, PathBuf},
+    process::Command,
 };
 
 use cargo_metadata::{Metadata, MetadataCommand, Package, Target};
@@ -11,13 +13,14 @@ use cargo_metadata::{Metadata, MetadataCommand, Package, Target};
 use crate::{
     builds::{
         BuildEnv, CacheDirs, CacheLock, ConfigFiles, Event, Observer, Source, VersionFiles,
-        cache_directory, run_tool_or,
+        cache_directory, files, is_default_member, run_tool_or,
     },
     config::BenchToml,
     error::{Context, Error, Exit, Result},
     git::{Checkout, Checkouts, Repository, UNCOMMITTED},
     log,
-    model::{BenchTarget, CompileSettings, Version},
+    model::{BenchTarget, CompileSettings, Member, Members, TargetFilter, Version},
+    shell::quoted,
     store::Store,
 };
 
@@ -29,13 +32,18 @@ pub struct Project {
     pub workspace: PathBuf,
     /// The configuration file beside it.
     pub file: BenchToml,
-    /// The manifest of the workspace, if it was given.
+    /// The manifest of the workspace or of one of its members, if it was given.
     pub manifest: Option<PathBuf>,
+    /// The members of the workspace that cargo selects here.
+    pub members: Members,
     /// The root source files of the bench targets in the working tree, by their paths in the
     /// repository.
     pub bench_roots: Vec<PathBuf>,
     /// The bench targets of the working tree.
     bench_targets: Vec<BenchTarget>,
+    /// The packages of the working tree by name, with true for those that cargo selects in the directory of the
+    /// workspace.
+    packages: Vec<(String, bool)>,
     /// The target dir, which contains the builds.
     target: PathBuf,
     /// The directories of rbench's files, found at the first use.
@@ -51,6 +59,9 @@ impl Project {
             manifest.and_then(Path::parent).map_or(here.clone(), |parent| here.join(parent));
         let repository = Repository::discover(&directory)?;
         repository.require_working_tree()?;
+        if manifest.is_none() {
+            require_manifest(&directory, &repository)?;
+        }
         let metadata = workspace_metadata(&directory, manifest)?;
         let workspace = canonical(metadata.workspace_root.as_std_path())?;
         if !workspace.starts_with(repository.root()) {
@@ -71,6 +82,12 @@ impl Project {
         let repository = repository.leaving_out(store_files(&file.store(&workspace)));
         let bench_targets = bench_targets(&metadata);
         let bench_roots = bench_roots(&metadata, repository.root());
+        let members = members(&metadata, &directory, manifest.map(|path| here.join(path)));
+        // For a member's manifest, cargo names that member alone as the default.
+        let packages = match members {
+            Members::One(_) => packages(&workspace_metadata(&workspace, None)?),
+            _ => packages(&metadata),
+        };
         let manifest = manifest.map(Path::to_owned);
         let cache_dirs = OnceCell::new();
         Ok(Self {
@@ -78,8 +95,10 @@ impl Project {
             workspace,
             file,
             manifest,
+            members,
             bench_roots,
             bench_targets,
+            packages,
             target,
             cache_dirs,
         })
@@ -122,6 +141,39 @@ impl Project {
         Ok(())
     }
 
+    /// The selected packages, for settings: cargo unifies the features of dependencies over them. `None` if the working
+    /// tree has the same packages without a selection.
+    pub fn selected_packages(&self, targets: &TargetFilter) -> Option<String> {
+        let TargetFilter { members, packages, excluded, programs, .. } = targets;
+        let is_selected = |(name, is_default): &(String, bool)| {
+            let is_member = match members {
+                Members::Default => *is_default,
+                Members::All => true,
+                Members::One(member) => *name == member.name,
+            };
+            is_member
+                && (packages.is_empty() || packages.contains(name))
+                && !excluded.contains(name)
+        };
+        if !programs.is_empty() || self.packages.iter().all(|one| is_selected(one) == one.1) {
+            return None;
+        }
+        let sorted = |names: &[String]| {
+            let names: BTreeSet<&str> = names.iter().map(String::as_str).collect();
+            names.into_iter().collect::<Vec<_>>().join(",")
+        };
+        let selected = match members {
+            Members::One(member) => member.name.clone(),
+            Members::Default => "default-members".to_owned(),
+            Members::All if packages.is_empty() => "workspace".to_owned(),
+            Members::All => sorted(packages),
+        };
+        Some(match excluded[..] {
+            [] => selected,
+            _ => format!("{selected} without {}", sorted(excluded)),
+        })
+    }
+
     /// The file of the store.
     pub fn store(&self) -> PathBuf {
         self.file.store(&self.workspace)
@@ -131,7 +183,16 @@ impl Project {
     /// initialised.
     pub fn checkout(&self, version: &Version, observer: &dyn Observer) -> Result<Checkout> {
         let checkouts = Checkouts::open(self.cache_dirs()?.outside())?;
-        let checkout = checkouts.checkout(&self.repository, version)?;
+        let checkout = match checkouts.checkout(&self.repository, version) {
+            Err(error) => match self.repository.promisor() {
+                Some(remote) => {
+                    self.fetch(version, &remote, observer).map_err(|_| error)?;
+                    checkouts.checkout(&self.repository, version)?
+                }
+                None => return Err(error),
+            },
+            found => found?,
+        };
         for submodule in &checkout.absent_submodules {
             observer.build_event(&Event::Warning(&format!(
                 "the submodule {} is not initialised; {version} is built without its files",
@@ -139,6 +200,41 @@ impl Project {
             )));
         }
         Ok(checkout)
+    }
+
+    /// Fetches the files of a version that a partial clone lacks, as git itself does on demand: from the same remote,
+    /// with the same arguments, but many in one request.
+    fn fetch(&self, version: &Version, remote: &str, observer: &dyn Observer) -> Result<()> {
+        /// Enough for few requests, and few enough for a command line.
+        const TOGETHER: usize = 2000;
+        let what = || format!("cannot fetch the files of {version} from {remote}");
+        let git = |arguments: &[&str]| {
+            let mut command = Command::new("git");
+            command.arg("-C").arg(self.repository.root()).args(arguments);
+            command.env("GIT_TERMINAL_PROMPT", "0");
+            run_tool_or(&mut command, Exit::Build, what)
+        };
+        // Some partial clones lack directories too; git fetches them when it lists the files.
+        git(&["ls-tree", "-r", "--name-only", &version.tree])?;
+        let missing = self.repository.missing_files(version)?;
+        let count = missing.len();
+        let files = if count == 1 { "file" } else { "files" };
+        observer.build_event(&Event::Note(&format!("fetching {count} {files} of {version}")));
+        let common = [
+            "-c",
+            "fetch.negotiationAlgorithm=noop",
+            "fetch",
+            "--quiet",
+            "--no-tags",
+            "--no-write-fetch-head",
+            "--recurse-submodules=no",
+            "--filter=blob:none",
+            remote,
+        ];
+        for ids in missing.chunks(TOGETHER) {
+            git(&common.into_iter().chain(ids.iter().map(String::as_str)).collect::<Vec<_>>())?;
+        }
+        Ok(())
     }
 
     /// Waits for other rbench processes that build or measure here, and then keeps them from it.
@@ -181,6 +277,32 @@ pub fn source_of<'a>(version: &'a Version, checkout: &'a Checkout) -> Source<'a>
     Source { version, checkout: &checkout.path, absent_submodules: &checkout.absent_submodules }
 }
 
+/// Fails unless cargo finds a manifest from this directory, and suggests those that git tracks.
+fn require_manifest(directory: &Path, repository: &Repository) -> Result<()> {
+    /// As many as a user reads.
+    const MOST: usize = 3;
+    if directory.ancestors().any(|one| one.join("Cargo.toml").is_file()) {
+        return Ok(());
+    }
+    let what = format!("there is no Cargo.toml at or above {}", directory.display());
+    let mut error = Error::new(Exit::Usage, what);
+    let tracked = repository.tracked_files("Cargo.toml");
+    for path in tracked.iter().take(MOST) {
+        let (place, whole) = (path.parent().unwrap_or(path), repository.root().join(path));
+        error = error.hint(if whole.is_file() {
+            format!("use --manifest-path {}", quoted(whole))
+        } else {
+            let place = if place.as_os_str().is_empty() { Path::new("/") } else { place };
+            format!("the sparse working tree lacks it: git sparse-checkout add {}", quoted(place))
+        });
+    }
+    Err(if tracked.is_empty() {
+        error.hint("run rbench in a Rust project, or begin one with: cargo init")
+    } else {
+        error
+    })
+}
+
 /// Asks cargo for the workspace's packages, directory and target dir.
 fn workspace_metadata(directory: &Path, manifest: Option<&Path>) -> Result<Metadata> {
     let mut metadata = MetadataCommand::new();
@@ -191,6 +313,32 @@ fn workspace_metadata(directory: &Path, manifest: Option<&Path>) -> Result<Metad
     let what = || format!("cannot find a cargo workspace at {}", directory.display());
     let output = run_tool_or(&mut metadata.cargo_command(), Exit::Usage, what)?;
     MetadataCommand::parse(String::from_utf8_lossy(&output.stdout)).context(Exit::Usage, what)
+}
+
+/// The members that cargo selects for a command in `directory` or with this manifest.
+fn members(metadata: &Metadata, directory: &Path, manifest: Option<PathBuf>) -> Members {
+    let nearest =
+        || directory.ancestors().map(|one| one.join("Cargo.toml")).find(|one| one.is_file());
+    let workspace = files::real(metadata.workspace_root.as_std_path());
+    let manifest = manifest.or_else(nearest).map(|path| files::real(&path));
+    let own =
+        |package: &&Package| Some(files::real(package.manifest_path.as_std_path())) == manifest;
+    let directory = manifest.as_deref().and_then(Path::parent);
+    let directory = directory.and_then(|path| path.strip_prefix(&workspace).ok());
+    match (metadata.workspace_packages().into_iter().find(own), directory) {
+        (Some(package), Some(directory)) if !directory.as_os_str().is_empty() => {
+            Members::One(Member { name: package.name.to_string(), directory: directory.to_owned() })
+        }
+        _ => Members::Default,
+    }
+}
+
+/// The workspace's packages, with true for those that cargo selects in its directory.
+fn packages(metadata: &Metadata) -> Vec<(String, bool)> {
+    let packages = metadata.workspace_packages().into_iter();
+    packages
+        .map(|package| (package.name.to_string(), is_default_member(metadata, package)))
+        .collect()
 }
 
 /// The bench targets of the working tree.

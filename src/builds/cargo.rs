@@ -97,6 +97,8 @@ pub struct Discovered {
     pub package_root: PathBuf,
     /// The required features of the target.
     pub required_features: Vec<String>,
+    /// The features without which its source is empty.
+    pub source_features: Vec<String>,
 }
 
 /// The arguments of `cargo metadata` with everything resolved.
@@ -265,6 +267,7 @@ mod tests {
             package_spec: format!("path+file:///a%20b/0/at/src/{package}#{package}@1.0.0"),
             package_root: PathBuf::new(),
             required_features: Vec::new(),
+            source_features: Vec::new(),
         }
     }
 

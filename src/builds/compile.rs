@@ -42,10 +42,21 @@ use crate::{
 };
 
 impl BuildEnv<'_> {
-    /// Compiles the bench targets of a version, or finds them in the cache. The compilation is then the active one.
+    /// Compiles the bench targets of a version, or finds them in the cache. The compilation is then the active one. A
+    /// version in which the filter selects none is an error.
     ///
     /// The result is for [`link`](Self::link) and [`functions`](Self::functions).
     pub fn compile(&self, source: Source<'_>, filter: &TargetFilter) -> Result<Compilation> {
+        let compilation = self.compile_any(source, filter)?;
+        if compilation.record.targets.is_empty() {
+            let workspace = self.workspace(source, &compilation)?;
+            return Err(workspace.nothing_to_build(filter, &source.version.to_string()));
+        }
+        Ok(compilation)
+    }
+
+    /// The same; of a version in which the filter selects none, nothing is compiled.
+    pub fn compile_any(&self, source: Source<'_>, filter: &TargetFilter) -> Result<Compilation> {
         self.compile_instance(source, filter, Instance::First, "")
     }
 
@@ -168,7 +179,9 @@ impl BuildEnv<'_> {
         }
         let workspace = Workspace::discover(&context, &self.settings, &version)?;
         let chosen = workspace.bench_targets(filter, &version)?;
-        self.observer.build_event(&Event::Compiling { version: &version, purpose });
+        if !chosen.targets.is_empty() {
+            self.observer.build_event(&Event::Compiling { version: &version, purpose });
+        }
         if let Some(reused) = &reused {
             let packages = workspace.path_packages(&self.cache_dirs.source_path());
             seed_dependencies(reused, &home, &packages)?;
@@ -177,10 +190,16 @@ impl BuildEnv<'_> {
         workspace.keep(&home)?;
         let start = Instant::now();
         let job = Job { source, context, sysroot, home, log: self.cache_dirs.log(&key) };
-        let messages = self.run_cargo(&job, &chosen)?;
+        // Without names of targets, cargo would compile all.
+        let messages = match chosen.targets[..] {
+            [] => Messages::default(),
+            _ => self.run_cargo(&job, &chosen)?,
+        };
         let took = start.elapsed();
         note_generated(&job.home, source.checkout, &before)?;
-        self.observer.build_event(&Event::Compiled { version: &version, took: Some(took) });
+        if !chosen.targets.is_empty() {
+            self.observer.build_event(&Event::Compiled { version: &version, took: Some(took) });
+        }
         let Chosen { targets, programs, .. } = chosen;
         let targets = targets
             .into_iter()

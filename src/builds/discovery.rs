@@ -2,10 +2,14 @@
 
 use std::{
     collections::BTreeSet,
+    fs,
     path::{Path, PathBuf},
 };
 
-use cargo_metadata::{Metadata, MetadataCommand, Package, Target, TargetKind};
+use cargo_metadata::{
+    Metadata, MetadataCommand, Package, Target, TargetKind,
+    camino::{Utf8Path, Utf8PathBuf},
+};
 
 use super::{
     cargo::{self, CargoContext, Chosen, Discovered},
@@ -14,7 +18,7 @@ use super::{
 };
 use crate::{
     error::{Context, Error, Exit, Result},
-    model::{BenchTarget, CompileSettings, TargetFilter},
+    model::{BenchTarget, CompileSettings, Member, Members, TargetFilter},
 };
 
 /// The file with cargo's data about a version's workspace, in the directory of the compilation.
@@ -54,7 +58,7 @@ impl Workspace {
         files::write_json_line(&home.join(KEPT), &self.metadata)
     }
 
-    /// The bench targets of the workspace that the filter selects.
+    /// The bench targets of the workspace that the filter selects; none is no error.
     /// Like cargo, leaves out targets whose required features are off, unless the user named them: then cargo reports
     /// the missing features.
     pub fn bench_targets(&self, filter: &TargetFilter, version: &str) -> Result<Chosen> {
@@ -64,19 +68,19 @@ impl Workspace {
         let mut all: Vec<Discovered> =
             packages.flat_map(|package| package_targets(package, &kind)).collect();
         all.sort_by(|a, b| a.target.cmp(&b.target));
+        let members = self.members(&filter.members);
         let is_chosen = |found: &&Discovered| {
-            filter.admits(&found.target)
-                && (self.missing_features(found).is_empty()
-                    || filter.benches.contains(&found.target.target)
-                    || programs)
+            members.iter().any(|package| package.id.repr == found.package_id)
+                && filter.admits(&found.target)
+                && (programs
+                    || self.features_off(found, &found.source_features).is_empty()
+                        && (self.missing_features(found).is_empty()
+                            || filter.benches.contains(&found.target.target)))
         };
         let (targets, others): (Vec<&Discovered>, Vec<&Discovered>) =
             all.iter().partition(|found| is_chosen(found));
         if programs {
             only_one_of_each(&targets, &all, filter, version)?;
-        }
-        if targets.is_empty() {
-            return Err(self.nothing_to_build(&all, filter, version));
         }
         let has_namesake = others.iter().any(|other| {
             targets.iter().any(|chosen| chosen.package_id == other.package_id)
@@ -85,7 +89,37 @@ impl Workspace {
         Ok(Chosen { targets: targets.into_iter().cloned().collect(), has_namesake, programs })
     }
 
-    fn nothing_to_build(&self, all: &[Discovered], filter: &TargetFilter, version: &str) -> Error {
+    /// The packages of these members in this version: a member that has another name or another directory here is found
+    /// by the one that it kept.
+    fn members(&self, members: &Members) -> Vec<&Package> {
+        let all = self.metadata.workspace_packages();
+        match members {
+            Members::All => all,
+            Members::Default => {
+                all.into_iter().filter(|one| is_default_member(&self.metadata, one)).collect()
+            }
+            Members::One(member) => {
+                let manifest = self.metadata.workspace_root.as_std_path().join(&member.directory);
+                let is_there = |one: &&&Package| {
+                    one.manifest_path.parent().is_some_and(|path| *path == manifest)
+                };
+                let named = all.iter().find(|package| package.name == member.name);
+                named.or_else(|| all.iter().find(is_there)).into_iter().copied().collect()
+            }
+        }
+    }
+
+    /// True if cargo selects this package for these members.
+    pub fn selects(&self, members: &Members, package: &Package) -> bool {
+        self.members(members).iter().any(|member| member.id == package.id)
+    }
+
+    /// The error of a command that needs bench targets, if the filter selects none in this version.
+    pub fn nothing_to_build(&self, filter: &TargetFilter, version: &str) -> Error {
+        let packages = self.metadata.workspace_packages().into_iter();
+        let mut all: Vec<Discovered> =
+            packages.flat_map(|package| package_targets(package, &TargetKind::Bench)).collect();
+        all.sort_by(|a, b| a.target.cmp(&b.target));
         if all.is_empty() {
             let what = format!("no package of {version} has a bench target");
             let mut error = Error::new(Exit::Usage, what)
@@ -99,6 +133,11 @@ impl Workspace {
             return error;
         }
         let mut error = Error::new(Exit::Usage, format!("no bench target of {version} matches"));
+        let members = self.members(&filter.members);
+        if let (Members::One(member), []) = (&filter.members, &members[..]) {
+            let Member { name, directory } = member;
+            error = error.cause(format!("it has no package `{name}` or {}", directory.display()));
+        }
         let has_bench = |name: &&String| all.iter().any(|found| found.target.target == **name);
         for name in filter.benches.iter().filter(|name| !has_bench(name)) {
             error = error.cause(format!("no bench target is called `{name}`"));
@@ -111,44 +150,70 @@ impl Workspace {
             error = error.cause(format!("--exclude leaves out {}", filter.excluded.join(", ")));
         }
         error = error.cause("the workspace has:");
-        for found in all {
+        for found in &all {
             let BenchTarget { package, target } = &found.target;
             let needed = needed(&self.missing_features(found));
             error = error.cause(format!("  -p {package} --bench {target}{needed}"));
         }
-        if filter == &TargetFilter::default() {
-            return error.hint("enable the features that they need with --features");
+        let is_member =
+            |found: &&Discovered| members.iter().any(|package| package.id.repr == found.package_id);
+        let mut admitted = all.iter().filter(|found| filter.admits(&found.target)).peekable();
+        match (admitted.peek().is_some(), admitted.any(|found| is_member(&found))) {
+            (_, true) => error.hint("enable the features that they need with --features"),
+            (true, false) => error.hint("select packages with -p, or all of them with --workspace"),
+            (false, false) => error.hint("correct -p, --bench or --exclude"),
         }
-        error.hint("correct -p, --bench or --exclude")
     }
 
-    /// Manifests in subdirectories of the workspace that are not part of it and whose directories are named after
-    /// benchmarks: projects do this to keep benchmark dependencies away from users of the crate.
+    /// Manifests with bench targets in subdirectories of the workspace that are not part of it: projects do this to keep
+    /// benchmark dependencies away from users of the crate.
     fn manifests_outside(&self) -> Vec<String> {
         let root = &self.metadata.workspace_root;
         let members: Vec<_> = self.metadata.workspace_packages();
-        let mut outside: Vec<String> = root
-            .read_dir_utf8()
-            .into_iter()
-            .flatten()
-            .flatten()
-            .filter(|entry| entry.file_name().contains("bench"))
-            .map(|entry| entry.path().join("Cargo.toml"))
-            .filter(|path| path.is_file() && members.iter().all(|of| of.manifest_path != *path))
+        let below = |directory: &Utf8Path| {
+            let entries = directory.read_dir_utf8().into_iter().flatten().flatten();
+            let is_source = |name: &str| !name.starts_with('.') && name != "target";
+            let paths = entries.filter(move |entry| is_source(entry.file_name()));
+            paths.map(|entry| entry.path().to_owned()).collect::<Vec<_>>()
+        };
+        let has_bench = |manifest: &Utf8PathBuf| {
+            let text = fs::read_to_string(manifest).unwrap_or_default();
+            text.contains("[[bench]]") || manifest.with_file_name("benches").is_dir()
+        };
+        let near = below(root);
+        let far = near.iter().flat_map(|directory| below(directory));
+        let manifests = near.iter().cloned().chain(far).map(|path| path.join("Cargo.toml"));
+        let mut outside: Vec<String> = manifests
+            .filter(|path| members.iter().all(|one| one.manifest_path != *path) && has_bench(path))
             .filter_map(|path| Some(path.strip_prefix(root).ok()?.to_string()))
             .collect();
         outside.sort();
         outside
     }
 
-    /// The required features of a bench target that are off.
+    /// The features that are off and without which a bench target has no benchmark.
     fn missing_features(&self, found: &Discovered) -> Vec<String> {
+        let mut features = found.required_features.clone();
+        features.extend(found.source_features.iter().cloned());
+        features.sort();
+        features.dedup();
+        self.features_off(found, &features)
+    }
+
+    fn features_off(&self, found: &Discovered, features: &[String]) -> Vec<String> {
         let nodes = self.metadata.resolve.as_ref().map_or(&[][..], |resolve| &resolve.nodes);
         let node = nodes.iter().find(|node| node.id.repr == found.package_id);
         let on = |name: &String| {
             node.is_none_or(|node| node.features.iter().any(|feature| feature.as_str() == name))
         };
-        found.required_features.iter().filter(|name| !on(name)).cloned().collect()
+        features.iter().filter(|name| !on(name)).cloned().collect()
+    }
+
+    /// All bench targets, selected or not, with true where required features are off.
+    pub fn all_bench_targets(&self) -> Vec<(BenchTarget, bool)> {
+        let packages = self.metadata.workspace_packages().into_iter();
+        let found = packages.flat_map(|package| package_targets(package, &TargetKind::Bench));
+        found.map(|one| (one.target.clone(), !self.missing_features(&one).is_empty())).collect()
     }
 
     /// The crates of its packages, under their names in code.
@@ -192,6 +257,26 @@ impl Workspace {
         };
         self.metadata.packages.iter().filter(of_repository).map(|one| one.name.as_str()).collect()
     }
+}
+
+/// True if cargo selects the package in the directory of the workspace. Cargo before 1.71 does not say it.
+pub fn is_default_member(metadata: &Metadata, package: &Package) -> bool {
+    if metadata.workspace_default_members.is_available() {
+        return metadata.workspace_default_members.contains(&package.id);
+    }
+    let root = metadata.root_package();
+    root.is_none_or(|root| root.id == package.id)
+}
+
+/// The features of `#![cfg(feature = "…")]` or `#![cfg(all(…))]`, without which the whole source is left out.
+fn source_features(source: &str) -> Vec<String> {
+    let conditions = source.lines().filter_map(|line| line.trim().strip_prefix("#![cfg("));
+    let simple =
+        conditions.filter(|condition| !["any(", "not("].iter().any(|one| condition.contains(one)));
+    let features = simple.flat_map(|condition| condition.split("feature").skip(1));
+    let name =
+        |rest: &str| rest.trim_start().strip_prefix('=')?.split('"').nth(1).map(str::to_owned);
+    features.filter_map(name).collect()
 }
 
 fn needed(features: &[String]) -> String {
@@ -262,6 +347,26 @@ fn package_targets(package: &Package, kind: &TargetKind) -> Vec<Discovered> {
             package_spec: specification(package),
             package_root: root.clone(),
             required_features: target.required_features.clone(),
+            source_features: source_features(
+                &fs::read_to_string(&target.src_path).unwrap_or_default(),
+            ),
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn features_of_a_conditional_source_are_found() {
+        let found = |line: &str| source_features(&format!("//! Docs\n{line}\nfn main() {{}}\n"));
+        assert_eq!(found("#![cfg(feature = \"rand\")]"), ["rand"]);
+        assert_eq!(found("#![cfg(all(feature=\"a\", feature = \"b\"))]"), ["a", "b"]);
+        for other in
+            ["#![cfg(any(feature = \"a\", test))]", "#![cfg(test)]", "#[cfg(feature = \"a\")]"]
+        {
+            assert!(found(other).is_empty(), "{other}");
+        }
+    }
 }

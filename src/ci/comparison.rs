@@ -151,7 +151,8 @@ impl Comparison {
     /// The names of all benchmarks.
     pub(super) fn names(&self) -> Names<'_> {
         let compared = self.benchmarks.iter().map(|row| &row.benchmark);
-        Names::new(compared.chain(&self.added).chain(&self.removed))
+        let removed = self.removed.iter().map(|one| &one.benchmark);
+        Names::new(compared.chain(&self.added).chain(removed))
     }
 }
 

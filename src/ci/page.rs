@@ -4,7 +4,7 @@
 
 use crate::{
     impact::Impact,
-    model::{Benchmark, FailedTarget, Version},
+    model::{FailedTarget, RemovedBenchmark, Version},
     report::{
         compare::{Comparison, ImpactRow, Row, WarningFields, changes_texts, impact_notes, table},
         document::{Block, Document, Text},
@@ -118,9 +118,12 @@ impl Comparison {
             let inner = vec![Block::Table(table(&others, &names, shown))];
             blocks.push(Block::Details(self.counts.words(&kinds).into(), inner));
         }
-        for (benchmarks, whose) in [(&self.added, &self.head), (&self.removed, &self.base)] {
+        let added = self.added.iter().map(|one| (one, String::new())).collect::<Vec<_>>();
+        let reason = |one: &RemovedBenchmark| format!(" ({})", one.absence.reason());
+        let removed = self.removed.iter().map(|one| (&one.benchmark, reason(one))).collect();
+        for (benchmarks, whose) in [(added, &self.head), (removed, &self.base)] {
             let shown = benchmarks.iter().take(MOST_NAMES);
-            let shown = shown.map(|one: &Benchmark| Text::from_name(names.name(one)));
+            let shown = shown.map(|(one, why)| Text::from_name(names.name(one)).then(why.as_str()));
             let text = Text::from(format!("{} only in {}: ", benchmarks.len(), whose.short()))
                 .append(Text::joined(shown, ", "))
                 .then(and_more(benchmarks.len(), MOST_NAMES));

@@ -177,7 +177,9 @@ pub fn hostile(text: &str) -> Comparison {
     rows[0]["stages"] = json!([largest_stage(&rows[0])]);
     let mut document = document(&rows);
     document["added"] = json!([name]);
-    document["removed"] = json!([name]);
+    let removed = json!({ "absence": "ignored", "renamed": name });
+    document["removed"] = json!([removed]);
+    document["removed"][0].as_object_mut().unwrap().extend(name.as_object().unwrap().clone());
     document["warnings"] = json!([{ "kind": "battery", "text": text }]);
     document["failed_targets"] = json!([{ "package": text, "target": text, "error": text }]);
     document["commits"] = json!([{ "id": text, "title": text }]);

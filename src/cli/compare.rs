@@ -18,7 +18,7 @@ pub struct CompareArgs {
     pub versions: RevisionPair,
     /// Compare stored results of both versions instead of measuring.
     #[arg(long, help_heading = "Stored results", conflicts_with_all = [
-        "no_skip", "budget", "until_decided", "parallel", "dry_run", "quick", "builds", "executions", "measurements", "cpu",
+        "no_skip", "budget", "until_decided", "dry_run", "quick", "builds", "executions", "measurements", "cpu",
         "mode", "layout", "profile", "features", "all_features", "no_default_features", "cargo_args", "commands",
     ])]
     pub stored: bool,

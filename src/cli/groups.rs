@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 
 use crate::{
     config::{BuildOptions, CriteriaOptions, Once, SamplingOptions},
-    model::{Format, Layout, Metric, Mode, Partition, TargetFilter},
+    model::{Format, Layout, Metric, Mode, Partition},
 };
 
 /// Filters of benchmarks, for commands that take filters as their last positional arguments.
@@ -55,23 +55,16 @@ pub struct TargetArgs {
     /// repeated. rbench builds the program of each version with --profile, and runs it in the workspace's directory.
     #[arg(long = "command", value_name = "COMMAND", conflicts_with = "bench")]
     pub commands: Vec<Once>,
+    /// Use the bench targets of all packages of the workspace. Without it, cargo's selection: the package of the current
+    /// directory or of --manifest-path, or the workspace's default members.
+    #[arg(long, conflicts_with = "package")]
+    pub workspace: bool,
     /// Exclude bench targets of this package; may be repeated.
     #[arg(long, value_name = "NAME")]
     pub exclude: Vec<String>,
     /// The project.
     #[command(flatten)]
     pub project: ProjectArgs,
-}
-
-impl From<&TargetArgs> for TargetFilter {
-    fn from(flags: &TargetArgs) -> Self {
-        Self {
-            packages: flags.package.clone(),
-            excluded: flags.exclude.clone(),
-            benches: flags.bench.clone(),
-            programs: flags.commands.iter().map(|command| command.program.clone()).collect(),
-        }
-    }
 }
 
 /// The code layout of builds.
@@ -169,6 +162,8 @@ pub enum FailOn {
     /// A regression (exit code 1), or a verdict that is inconclusive or not comparable, or nothing compared
     /// at all (exit code 5).
     Inconclusive,
+    /// A regression (exit code 1), or a benchmark that only the base has (exit code 4).
+    Missing,
     /// A regression in time or in instructions, if both are compared (exit code 1).
     Instructions,
     /// A regression in time or in allocations, if both are compared (exit code 1).
@@ -181,7 +176,7 @@ impl FailOn {
     /// The counted metric that affects the exit code in addition to time.
     pub fn metric(self) -> Option<Metric> {
         match self {
-            Self::Never | Self::Regression | Self::Inconclusive => None,
+            Self::Never | Self::Regression | Self::Inconclusive | Self::Missing => None,
             Self::Instructions => Some(Metric::instructions()),
             Self::Allocations => Some(Metric::allocations()),
             Self::AllocatedBytes => Some(Metric::allocated_bytes()),

@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use super::{FilterArgs, GivenOptions, OutputFileArgs, ProjectArgs};
 use crate::{
     config::{CriteriaOptions, values},
-    model::Format,
+    model::{Format, TargetFilter},
 };
 
 /// Filters of bench targets, for commands that compile nothing.
@@ -23,6 +23,13 @@ pub struct StoredTargetArgs {
     /// The project.
     #[command(flatten)]
     pub project: ProjectArgs,
+}
+
+impl From<&StoredTargetArgs> for TargetFilter {
+    fn from(flags: &StoredTargetArgs) -> Self {
+        let (packages, benches) = (flags.package.clone(), flags.bench.clone());
+        Self { packages, benches, ..Self::default() }
+    }
 }
 
 /// `cargo rbench history`.

@@ -66,7 +66,7 @@ pub fn run(args: &AcceptArgs) -> Result<Exit> {
 /// Returns the only stored benchmark with this id, or a usage error.
 fn benchmark(args: &AcceptArgs, stored: Vec<Benchmark>) -> Result<Benchmark> {
     let pattern = [args.benchmark.clone()];
-    let filter = Filter::new(&pattern, true, &args.target.package, &args.target.bench);
+    let filter = Filter::new(&pattern, true, (&args.target).into());
     let mut found = filter.choose(stored)?;
     match (found.pop(), found.is_empty()) {
         (Some(only), true) => Ok(only),

@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use super::{output::Output, project_of};
+use super::{output::Output, project_of, selected_targets};
 use crate::{
     builds::{BuildRequest, Compiled, VersionBuilds},
     cli::BuildArgs,
@@ -34,7 +34,7 @@ pub fn run(args: &BuildArgs) -> Result<Exit> {
     let build_env = project.build_env(settings.compile.clone(), &console)?;
     let request = BuildRequest {
         only: None,
-        filter: (&args.target).into(),
+        filter: selected_targets(&project, &args.target),
         layout: settings.layout,
         strategy: settings.strategy,
         seeds: LayoutSeed::list(settings.seed, builds),

@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use super::{output::Output, project_of};
+use super::{output::Output, project_of, stored_targets};
 use crate::{
     cli::{CompareArgs, FailOn, VerdictArgs},
     compare::{
@@ -81,7 +81,7 @@ pub fn stored(project: &Project, args: &CompareArgs, console: &Console) -> Resul
     let request = StoredRequest {
         versions,
         also,
-        benchmarks: stored_benchmarks(&archive.store, args)?,
+        benchmarks: stored_benchmarks(project, &archive.store, args)?,
         verdicts: verdicts.shared_by(parts(args)),
         ignore_environment: args.ignore_environment,
     };
@@ -99,7 +99,7 @@ pub fn measured(
     let start = SystemTime::now();
     let (mode, patience) = (project.file.mode(args.mode), stopping_rule(args));
     let purpose = Purpose::Comparison { mode, patience };
-    let settings = ExperimentSettings::resolve(&project.file, &args.experiment, purpose);
+    let settings = ExperimentSettings::resolve(project, &args.experiment, purpose);
     let verdicts = VerdictSettings::resolve(&project.file, &args.verdict.criteria)?;
     let acceptances = Acceptances::read(project)?;
     let runner = Runner::open(project, settings, interrupt, console)?;
@@ -141,6 +141,7 @@ pub fn policy_of_flag(fail_on: FailOn) -> ExitPolicy {
     ExitPolicy {
         ignores_regressions: fail_on == FailOn::Never,
         inconclusive: fail_on == FailOn::Inconclusive,
+        missing: fail_on == FailOn::Missing,
         metrics: Vec::new(),
     }
 }
@@ -167,15 +168,16 @@ fn parts(args: &CompareArgs) -> usize {
 }
 
 /// The stored benchmarks that match the filters.
-fn stored_benchmarks(store: &Store<'_>, args: &CompareArgs) -> Result<Vec<Benchmark>> {
+fn stored_benchmarks(
+    project: &Project,
+    store: &Store<'_>,
+    args: &CompareArgs,
+) -> Result<Vec<Benchmark>> {
     let experiment = &args.experiment;
-    let target = &experiment.target;
+    let targets = stored_targets(project, &experiment.target);
     let filter =
-        Filter::new(&experiment.patterns, experiment.exact, &target.package, &target.bench)
-            .within(experiment.partition);
+        Filter::new(&experiment.patterns, experiment.exact, targets).within(experiment.partition);
     let mut benchmarks = archive::chosen(store, &filter, &args.given)?;
-    let is_meant =
-        |one: &Benchmark| !target.exclude.contains(&one.package) && filter.has_in_part(one);
-    benchmarks.retain(is_meant);
+    benchmarks.retain(|one| filter.has_in_part(one));
     Ok(benchmarks)
 }

@@ -3,7 +3,7 @@
 
 use std::time::SystemTime;
 
-use super::{output::Output, project_of};
+use super::{output::Output, project_of, selected_targets};
 use crate::{
     cli::DiffArgs,
     compare::{self, ExplainedBenchmark, Functions, benchmarks_only_in, common_benchmarks},
@@ -40,7 +40,7 @@ pub fn run(args: &DiffArgs) -> Result<Exit> {
 /// Compares compiled functions without executing anything.
 fn compiled(project: &Project, args: &DiffArgs, console: &Console) -> Result<Box<dyn Report>> {
     let settings = BuildSettings::resolve(&project.file, args.compile.clone());
-    let filter = TargetFilter::from(&args.target);
+    let filter = selected_targets(project, &args.target);
     let versions = versions(project, args)?;
     let build_env = project.build_env(settings.compile, console)?;
     let functions = |version: &Version| {
@@ -61,7 +61,7 @@ fn executed(
     let start = SystemTime::now();
     let interrupt = Interrupt::on_signals(SavedHandler::Compilations)?;
     project.check_tables(&args.versions.names()?, console)?;
-    let settings = ExperimentSettings::for_tracing(&project.file, &args.target, &args.compile);
+    let settings = ExperimentSettings::for_tracing(project, &args.target, &args.compile);
     let runner = Runner::open(project, settings, &interrupt, console)?;
     let reported = versions(project, args).and_then(|[base, head]| {
         let listed = [runner.list(base)?, runner.list(head)?];
@@ -130,7 +130,7 @@ fn explained(
 fn chosen(benchmarks: &[Benchmark], typed: &str) -> Result<Benchmark> {
     const MOST: usize = 10;
     let has_id = |benchmark: &&Benchmark| benchmark.name.id == typed;
-    let filter = Filter::new(&[typed.to_owned()], false, &[], &[]);
+    let filter = Filter::new(&[typed.to_owned()], false, TargetFilter::default());
     let mut matching: Vec<&Benchmark> = benchmarks.iter().filter(has_id).collect();
     if matching.is_empty() {
         matching = benchmarks.iter().filter(|benchmark| filter.matches(benchmark)).collect();

@@ -2,7 +2,7 @@
 
 use std::slice;
 
-use super::project_of;
+use super::{project_of, selected_targets};
 use crate::{
     cli::ExecArgs,
     config::BuildSettings,
@@ -10,7 +10,7 @@ use crate::{
     error::{Error, Exit, Result},
     harness::{Conditions, Filter},
     measure::{ListedTarget, ListedVersion, Listing},
-    model::{Benchmark, ExecutionRequest, FailedTarget, Name, Outcome, TargetFilter},
+    model::{Benchmark, ExecutionRequest, FailedTarget, Name, Outcome},
     process::{Interrupt, SavedHandler},
     report::{exec::ExecReport, render},
 };
@@ -25,16 +25,15 @@ pub fn run(args: &ExecArgs) -> Result<Exit> {
     let project = project_of(&args.target)?;
     project.check_tables(&[&args.revision], &console)?;
     let settings = BuildSettings::resolve(&project.file, args.compile.clone());
-    let patterns = args.filter.patterns();
-    let filter =
-        Filter::new(&patterns, args.filter.exact, &args.target.package, &args.target.bench);
-    let targets = TargetFilter::from(&args.target);
+    let targets = selected_targets(&project, &args.target);
+    let filter = Filter::new(&args.filter.patterns(), args.filter.exact, targets.clone());
     let hint = args.given.as_filter("exec", ".", &args.revision);
     let version = project.repository.resolve(&args.revision);
     let version = version.map_err(|error| hint.iter().fold(error, Error::hint))?;
     let build_env = project.build_env(settings.compile, &console)?;
     let version =
-        ListedVersion::new(&project, &build_env, version, (&targets, &filter), &conditions)?;
+        ListedVersion::new(&project, &build_env, version, (&targets, &filter), &conditions)?
+            .with_benchmarks()?;
     let listing = &version.listing;
     let (target, benchmarks) =
         if args.whole_target { only_target(listing)? } else { only_benchmark(listing)? };

@@ -3,10 +3,11 @@
 
 use crate::{
     cli::{DiagnoseArgs, ExperimentArgs, LayoutArgs, MeasureArgs, ProjectArgs, TargetArgs},
-    config::{BenchToml, BuildOptions, BuildSettings, Purpose, SamplingConfigs, StoppingRule},
+    config::{BuildOptions, BuildSettings, Purpose, SamplingConfigs, StoppingRule},
     error::Result,
     harness::Filter,
     measure::ExperimentSettings,
+    model::{Members, TargetFilter},
     project::Project,
 };
 
@@ -22,30 +23,56 @@ pub fn project_of(target: &TargetArgs) -> Result<Project> {
     Ok(project)
 }
 
+/// The bench targets, or the programs, that the flags select in this project. As for cargo, the name of a package is
+/// one of the whole workspace; so is that of a program.
+pub fn selected_targets(project: &Project, flags: &TargetArgs) -> TargetFilter {
+    let names_all = flags.workspace || !flags.package.is_empty() || !flags.commands.is_empty();
+    TargetFilter {
+        members: if names_all { Members::All } else { project.members.clone() },
+        packages: flags.package.clone(),
+        excluded: flags.exclude.clone(),
+        benches: flags.bench.clone(),
+        programs: flags.commands.iter().map(|command| command.program.clone()).collect(),
+    }
+}
+
+/// The same for stored results, which know packages by name alone.
+pub fn stored_targets(project: &Project, flags: &TargetArgs) -> TargetFilter {
+    let mut targets = selected_targets(project, flags);
+    if let Members::One(member) = &targets.members {
+        targets.packages.push(member.name.clone());
+    }
+    targets
+}
+
 impl ExperimentSettings {
     /// Resolves flags, file and defaults for this purpose. [`BenchToml::mode`] resolves the mode of a comparison.
-    pub fn resolve(file: &BenchToml, typed: &ExperimentArgs, purpose: Purpose) -> Self {
+    pub fn resolve(project: &Project, typed: &ExperimentArgs, purpose: Purpose) -> Self {
         let ExperimentArgs { patterns, exact, measure, layout, target, compile, .. } = typed;
-        let all =
-            Self::assemble(file, (patterns, *exact), (target, compile), (measure, layout, purpose));
+        let all = Self::assemble(
+            project,
+            (patterns, *exact),
+            (target, compile),
+            (measure, layout, purpose),
+        );
         Self { filter: all.filter.within(typed.partition), ..all }
     }
 
     /// Settings for all benchmarks of these bench targets, for a command that compiles and traces, without layouts and
     /// without measuring.
-    pub fn for_tracing(file: &BenchToml, target: &TargetArgs, compile: &BuildOptions) -> Self {
+    pub fn for_tracing(project: &Project, target: &TargetArgs, compile: &BuildOptions) -> Self {
         let (measure, layout) = (MeasureArgs::default(), LayoutArgs::default());
-        let purpose =
-            Purpose::Comparison { mode: file.mode(None), patience: StoppingRule::default() };
-        Self::assemble(file, (&[], false), (target, compile), (&measure, &layout, purpose))
+        let mode = project.file.mode(None);
+        let purpose = Purpose::Comparison { mode, patience: StoppingRule::default() };
+        Self::assemble(project, (&[], false), (target, compile), (&measure, &layout, purpose))
     }
 
     /// Settings for a diagnosis, which has its own sample sizes: those of the file are for comparisons.
-    pub fn for_diagnosis(file: &BenchToml, typed: &DiagnoseArgs) -> Self {
+    pub fn for_diagnosis(project: &Project, typed: &DiagnoseArgs) -> Self {
         let DiagnoseArgs { filter, layout, target, compile, effort, .. } = typed;
         let purpose = Purpose::OneVersion;
         let all = Self::assemble(
-            file,
+            project,
             (&filter.patterns(), filter.exact),
             (target, compile),
             (&MeasureArgs::default(), layout, purpose),
@@ -59,20 +86,22 @@ impl ExperimentSettings {
     }
 
     fn assemble(
-        file: &BenchToml,
+        project: &Project,
         (patterns, exact): (&[String], bool),
         (target, compile): (&TargetArgs, &BuildOptions),
         (measure, layout, purpose): (&MeasureArgs, &LayoutArgs, Purpose),
     ) -> Self {
+        let file = &project.file;
+        let targets = selected_targets(project, target);
         let efforts = SamplingConfigs::resolve(file, measure.options(purpose.mode()), purpose);
         Self {
             builds: BuildSettings::resolve(file, compile.in_layout(layout.layout)),
-            targets: target.into(),
-            filter: Filter::new(patterns, exact, &target.package, &target.bench),
+            filter: Filter::new(patterns, exact, targets.clone()),
+            targets,
             deadline: efforts.common().deadline,
             efforts,
             mode: purpose.mode(),
-            parallel: file.parallel(measure.sampling.parallel),
+            parallel: file.parallel(),
             cpu: measure.cpu,
             diagnosis: None,
         }

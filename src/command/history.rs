@@ -56,8 +56,7 @@ fn read(
     project.check_tables(&["HEAD"], console)?;
     let verdicts = VerdictSettings::resolve(&project.file, &args.criteria)?;
     let patterns = args.filter.patterns();
-    let filter =
-        Filter::new(&patterns, args.filter.exact, &args.target.package, &args.target.bench);
+    let filter = Filter::new(&patterns, args.filter.exact, (&args.target).into());
     let store = archive::store(project, console, &args.given)?;
     let benchmarks = archive::chosen(&store, &filter, &args.given)?;
     let results = archive::finished(&store, verdicts.counts_only(), &benchmarks, &args.given)?;

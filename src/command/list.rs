@@ -1,6 +1,6 @@
 //! `cargo rbench list`: lists the benchmarks of a version. It compiles the version and measures nothing.
 
-use super::{output::Output, project_of};
+use super::{output::Output, project_of, selected_targets};
 use crate::{
     cli::ListArgs,
     config::BuildSettings,
@@ -8,7 +8,7 @@ use crate::{
     error::{Error, Exit, Result},
     harness::{Conditions, Filter},
     measure::{ListedVersion, Listing},
-    model::{FailedTarget, TargetFilter},
+    model::FailedTarget,
     process::{Interrupt, SavedHandler},
     report::list::{ListReport, ListedBenchmark},
 };
@@ -22,20 +22,22 @@ pub fn run(args: &ListArgs) -> Result<Exit> {
     let project = project_of(&args.target)?;
     project.check_tables(&[&args.revision], &console)?;
     let settings = BuildSettings::resolve(&project.file, args.compile.clone());
-    let patterns = args.filter.patterns();
-    let filter =
-        Filter::new(&patterns, args.filter.exact, &args.target.package, &args.target.bench);
-    let targets = TargetFilter::from(&args.target);
+    let targets = selected_targets(&project, &args.target);
+    let filter = Filter::new(&args.filter.patterns(), args.filter.exact, targets.clone());
     let hint = args.given.as_filter("list", ".", &args.revision);
     let version = project.repository.resolve(&args.revision);
     let version = version.map_err(|error| hint.iter().fold(error, Error::hint))?;
     let build_env = project.build_env(settings.compile, &console)?;
     let version =
-        ListedVersion::new(&project, &build_env, version, (&targets, &filter), &conditions)?;
+        ListedVersion::new(&project, &build_env, version, (&targets, &filter), &conditions)?
+            .with_benchmarks()?;
     for FailedTarget { error, .. } in &version.listing.failures {
         console.error(&format!("error: {error}"));
     }
-    let Listing { targets, failures } = version.listing;
+    for (target, harness) in &version.listing.empty {
+        console.line(&format!("note: bench target {target} lists no benchmark ({harness})"));
+    }
+    let Listing { targets, failures, .. } = version.listing;
     let exit = if failures.is_empty() { Exit::Success } else { Exit::Benchmark };
     let benchmarks = targets.into_iter().flat_map(|target| {
         let harness = target.harness.kind();

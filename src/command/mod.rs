@@ -28,7 +28,7 @@ use crate::{
     cli::{Cli, Command},
     error::{Exit, Result},
 };
-use experiment_settings::{project_of, stored_project};
+use experiment_settings::{project_of, selected_targets, stored_project, stored_targets};
 
 /// Runs the subcommand.
 pub fn run(cli: &Cli) -> Result<Exit> {

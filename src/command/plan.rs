@@ -39,7 +39,7 @@ pub fn run(args: &PlanArgs) -> Result<Exit> {
     let interrupt = Interrupt::on_signals(SavedHandler::Compilations)?;
     let project = project_of(&args.target)?;
     project.check_tables(&[&args.revision], &console)?;
-    let settings = ExperimentSettings::resolve(&project.file, &args.pilot(), Purpose::OneVersion);
+    let settings = ExperimentSettings::resolve(&project, &args.pilot(), Purpose::OneVersion);
     let verdicts = VerdictSettings::resolve(&project.file, &CriteriaOptions::default())?;
     let runner = Runner::open(&project, settings, &interrupt, &console)?;
     let compared = project.file.mode(None);

@@ -42,7 +42,7 @@ pub fn run(args: &RunArgs) -> Result<Exit> {
         [revision] if !is_range(revision) => Purpose::OneVersion,
         _ => Purpose::Comparison { mode: project.file.mode(None), patience: StoppingRule::Usual },
     };
-    let settings = ExperimentSettings::resolve(&project.file, &args.experiment, purpose);
+    let settings = ExperimentSettings::resolve(&project, &args.experiment, purpose);
     let criteria = CriteriaOptions { metrics: args.metrics.clone(), ..CriteriaOptions::default() };
     let verdicts = VerdictSettings::resolve(&project.file, &criteria)?;
     let runner = Runner::open(&project, settings, &interrupt, &console)?;
@@ -265,7 +265,7 @@ pub(super) fn measure(
 ) -> Result<()> {
     let started = runner.begin(versions, benchmarks, builds)?;
     announcement::resumed(console, &started);
-    runner.measure(&started, Stage::First, versions, builds, benchmarks)?;
+    runner.measure(&started, Stage::First, versions, builds, benchmarks, &mut |_| Ok(()))?;
     runner.finish(&started)
 }
 

@@ -272,7 +272,7 @@ fn modes(project: &Project, args: &SelftestArgs) -> Vec<ExperimentSettings> {
     };
     let settings = |mode| {
         let purpose = Purpose::Comparison { mode, patience: StoppingRule::OneLook };
-        ExperimentSettings::resolve(&project.file, &args.experiment, purpose)
+        ExperimentSettings::resolve(project, &args.experiment, purpose)
     };
     modes.into_iter().map(settings).collect()
 }

@@ -28,8 +28,7 @@ pub fn run(args: &ShowArgs) -> Result<Exit> {
     project.check_tables(&[&args.revision], &console)?;
     let verdicts = VerdictSettings::resolve(&project.file, &args.criteria)?;
     let patterns = args.filter.patterns();
-    let filter =
-        Filter::new(&patterns, args.filter.exact, &args.target.package, &args.target.bench);
+    let filter = Filter::new(&patterns, args.filter.exact, (&args.target).into());
     let store = archive::store(&project, &console, &args.given)?;
     let experiments = store.experiments()?;
     if experiments.is_empty() {

@@ -6,29 +6,56 @@ use crate::{
     config::VerdictSettings,
     error::Result,
     measure::Runner,
-    model::Benchmark,
+    model::{Benchmark, Stage},
     store::ExperimentId,
-    verdict::{DecidedRow, DecisionOptions, Relation, Results, Verdicts, VersionRef},
+    verdict::{
+        DecidedRow, DecisionOptions, ProvisionalRow, Relation, Results, Verdicts, VersionRef,
+    },
 };
+
+/// Base and head, in the only experiment of the results.
+const VERSIONS: [VersionRef; 2] =
+    [VersionRef { experiment: 0, version: 0 }, VersionRef { experiment: 0, version: 1 }];
 
 /// The verdicts on benchmarks by an experiment that may not be finished, in each of its metrics
 /// that the settings select.
 pub fn decide_rows(
     runner: &Runner<'_>,
-    verdicts: &VerdictSettings,
+    settings: &VerdictSettings,
     id: ExperimentId,
     benchmarks: &[Benchmark],
 ) -> Result<Vec<DecidedRow>> {
     let _phase = info_span!("statistics", benchmarks = benchmarks.len()).entered();
     let results = Results::load(&runner.store, id)?;
-    let options = DecisionOptions { metrics: verdicts.metrics.clone(), ignore_environment: false };
-    let decider = Verdicts::new(&results, options);
-    let place = |version| VersionRef { experiment: 0, version };
-    let relation = Relation::SameExperiment([place(0), place(1)]);
+    let decider = Verdicts::new(&results, options(settings));
     let mut rows = Vec::new();
     for benchmark in benchmarks {
         let of_benchmark = results.benchmark(benchmark, [0])?;
-        rows.extend(decider.rows(&of_benchmark, &relation, &verdicts.criteria(benchmark))?);
+        let relation = Relation::SameExperiment(VERSIONS);
+        rows.extend(decider.rows(&of_benchmark, &relation, &settings.criteria(benchmark))?);
     }
     Ok(rows)
+}
+
+/// What the measurements of a stage show of benchmarks so far, without deciding anything.
+pub fn provisional_rows<'b>(
+    runner: &Runner<'_>,
+    settings: &VerdictSettings,
+    id: ExperimentId,
+    stage: Stage,
+    benchmarks: impl IntoIterator<Item = &'b Benchmark>,
+) -> Result<Vec<ProvisionalRow>> {
+    let results = Results::load(&runner.store, id)?;
+    let verdicts = Verdicts::new(&results, options(settings));
+    let mut rows = Vec::new();
+    for benchmark in benchmarks {
+        let of_benchmark = results.benchmark(benchmark, [0])?;
+        let criteria = settings.criteria(benchmark);
+        rows.extend(verdicts.provisional(&of_benchmark, VERSIONS, stage, &criteria)?);
+    }
+    Ok(rows)
+}
+
+fn options(settings: &VerdictSettings) -> DecisionOptions {
+    DecisionOptions { metrics: settings.metrics.clone(), ignore_environment: false }
 }

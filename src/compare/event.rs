@@ -3,6 +3,7 @@
 use crate::{
     measure::{self, Outline, StartedExperiment},
     model::{LayoutSeed, Version},
+    verdict::{DecidedRow, ProvisionalRow},
 };
 
 /// A progress event of a comparison.
@@ -28,6 +29,12 @@ pub enum Event<'e> {
     AlsoAgainst(&'e Version),
     /// An experiment has started, perhaps as the rest of an interrupted one.
     Started(&'e StartedExperiment),
+    /// Some benchmarks have new measurements. Their rows decide nothing; sent only if they are
+    /// [shown](Observer::shows_provisional).
+    Provisional(&'e [ProvisionalRow]),
+    /// Some benchmarks were decided, as far as their measurements allow: rows that are not measured
+    /// further have [`Progress::Ended`](crate::verdict::Progress::Ended).
+    Decided(&'e [DecidedRow]),
     /// An interim analysis of benchmarks is done.
     Analysed {
         /// The number of builds of each version so far.
@@ -79,4 +86,9 @@ pub enum Event<'e> {
 pub trait Observer: measure::Observer {
     /// Handles an event.
     fn compare_event(&self, event: Event<'_>);
+
+    /// True if provisional results are shown, which take time to compute.
+    fn shows_provisional(&self) -> bool {
+        false
+    }
 }

@@ -12,7 +12,7 @@ use super::{
     explanations,
     release::{AlsoAgainst, shared_verdicts},
     request::{Benchmarks, Request},
-    selection::{Selection, benchmarks_only_in},
+    selection::Selection,
     session::Session,
     stages::Stages,
     suspicious_builds,
@@ -23,7 +23,7 @@ use crate::{
     error::Result,
     machine::this_machine,
     measure::{Builds, Counter, ListedVersion, Runner, StartedExperiment},
-    model::{BenchTarget, Benchmark, SkipReason},
+    model::{AbsentBenchmark, BenchTarget, Benchmark, SkipReason},
     stats::Verdict,
     verdict::DecidedRow,
 };
@@ -43,9 +43,7 @@ pub fn compare(request: &Request, session: &mut Session<'_>) -> Result<Outcome> 
     let also = AlsoAgainst::find(project, gate, [base, head], session.observer)?;
     let release = also.as_ref().map(|also| &also.release);
     // Compilation errors must show before anything is measured.
-    for version in [base, head].into_iter().chain(release) {
-        session.list(version)?;
-    }
+    session.list_any([base, head].into_iter().chain(release))?;
     let verdicts = shared_verdicts(&request.verdicts, also.as_ref());
     let budget = request.budget.map(|budget| budget / (1 + u32::from(also.is_some())));
     let mut experiments = Vec::new();
@@ -98,7 +96,8 @@ impl PairMeasurement<'_, '_> {
         verdicts: &VerdictSettings,
     ) -> Result<Outcome> {
         let (request, Session { runner, observer, .. }) = (self.request, self.session);
-        let mut outcome = self.known(versions, verdicts)?;
+        let absent = self.absent(versions)?;
+        let mut outcome = self.known(versions, &absent, verdicts)?;
         let chosen = self.selection(versions, &mut outcome.warnings)?;
         let mut parts = self.parts(versions, &chosen, verdicts)?;
         self.announce(versions, &chosen, &parts);
@@ -138,6 +137,10 @@ impl PairMeasurement<'_, '_> {
                     builds.as_ref(),
                     &mut outcome,
                 )?);
+                if let Some(experiment) = self.experiments.last() {
+                    let store = &runner.store;
+                    absent.iter().try_for_each(|one| store.record_absent(experiment.id, one))?;
+                }
             }
         }
         for row in &mut rows {
@@ -159,21 +162,51 @@ impl PairMeasurement<'_, '_> {
     }
 
     /// The outcome before anything is measured.
-    fn known(&self, versions: &[ListedVersion; 2], verdicts: &VerdictSettings) -> Result<Outcome> {
+    fn known(
+        &self,
+        versions: &[ListedVersion; 2],
+        absent: &[AbsentBenchmark],
+        verdicts: &VerdictSettings,
+    ) -> Result<Outcome> {
         let [base, head] = versions;
         let compared = [base.version.clone(), head.version.clone()];
         let mut outcome = Outcome::new(compared, verdicts.criteria);
         outcome.changes = self.session.project.repository.changes(&base.version, &head.version)?;
         outcome.partition = self.session.runner.partition();
         outcome.dependencies = changed_dependencies(&base.locked, &head.locked);
-        if !self.is_about_given_ones() {
-            outcome.added = benchmarks_only_in(head, base);
-            outcome.removed = benchmarks_only_in(base, head);
+        outcome.set_absent(absent.to_vec());
+        let of_head = &head.listing.failures;
+        for failed in &base.listing.failures {
+            if of_head.iter().all(|one| one.target != failed.target) {
+                outcome.failed_targets.push(failed.clone());
+            }
         }
-        for version in versions {
-            outcome.failed_targets.extend(version.listing.failures.iter().cloned());
-        }
+        // A target that fails in both versions is named once.
+        outcome.failed_targets.extend(of_head.iter().cloned().map(|mut failed| {
+            if base.listing.failures.iter().any(|one| one.target == failed.target) {
+                failed.error = failed.error.cause(format!("it fails in {} too", base.version));
+            }
+            failed
+        }));
         Ok(outcome)
+    }
+
+    /// The benchmarks that only one version has, with the reasons.
+    fn absent(&self, versions: &[ListedVersion; 2]) -> Result<Vec<AbsentBenchmark>> {
+        let [base, head] = versions.each_ref();
+        let mut all = Vec::new();
+        if self.is_about_given_ones() {
+            return Ok(all);
+        }
+        for (pair, version) in [([head, base], 0), ([base, head], HEAD)] {
+            let absent = self.session.runner.absent(pair)?.into_iter();
+            all.extend(absent.map(|(benchmark, absence)| AbsentBenchmark {
+                benchmark,
+                version,
+                absence,
+            }));
+        }
+        Ok(all)
     }
 
     /// True if the request names the benchmarks: the caller then knows about the others.

@@ -7,8 +7,8 @@ use crate::{
     elf::FunctionDiff,
     error::Exit,
     model::{
-        BenchTarget, Benchmark, DependencyChange, Disturbance, FailedTarget, IdleAcceptance,
-        Machine, Partition, SampleSizes, Version, VersionChanges,
+        AbsentBenchmark, BenchTarget, Benchmark, DependencyChange, Disturbance, FailedTarget,
+        IdleAcceptance, Machine, Partition, RemovedBenchmark, SampleSizes, Version, VersionChanges,
     },
     stats::Criteria,
     verdict::{Counts, DecidedRow, ExitPolicy, VerdictKind},
@@ -56,7 +56,7 @@ pub struct Outcome {
     /// Benchmarks that only the head has.
     pub added: Vec<Benchmark>,
     /// Benchmarks that only the base has.
-    pub removed: Vec<Benchmark>,
+    pub removed: Vec<RemovedBenchmark>,
     /// Accepted slowdowns that no longer change a verdict.
     pub idle: Vec<IdleAcceptance>,
     /// Bench targets whose benchmarks could not be listed.
@@ -103,6 +103,15 @@ impl Outcome {
             failed_targets: Vec::new(),
             also: None,
         }
+    }
+
+    /// Sets the benchmarks that only one version has: the base is version 0, the head is version 1.
+    pub fn set_absent(&mut self, absent: Vec<AbsentBenchmark>) {
+        let (of_base, of_head): (Vec<_>, Vec<_>) =
+            absent.into_iter().partition(|one| one.version == 0);
+        self.added = of_base.into_iter().map(|one| one.benchmark).collect();
+        let removed = of_head.into_iter().map(|one| (one.benchmark, one.absence)).collect();
+        self.removed = RemovedBenchmark::with_renames(removed, &self.added);
     }
 
     /// Adds counted results of the same versions: their rows come behind those of the same

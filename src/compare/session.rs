@@ -42,6 +42,19 @@ impl<'a> Session<'a> {
         Self { project, runner, acceptances, idle, observer, command_line, listed }
     }
 
+    /// Compiles and lists versions of which only one has to have benchmarks: the others are compared without any.
+    pub fn list_any<'v>(&mut self, versions: impl IntoIterator<Item = &'v Version>) -> Result<()> {
+        for version in versions {
+            if self.listed(version).is_none() {
+                self.listed.push(self.runner.list_any(version.clone())?);
+            }
+        }
+        // The error of the last one, unless another one has benchmarks.
+        let last = self.listed.last().map(ListedVersion::has_benchmarks);
+        let has_some = self.listed.iter().any(|listed| listed.has_benchmarks().is_ok());
+        last.filter(|_| !has_some).unwrap_or(Ok(()))
+    }
+
     /// Compiles and lists a version, unless that was done in this session.
     pub fn list(&mut self, version: &Version) -> Result<&ListedVersion> {
         let listed = self.take(version)?;

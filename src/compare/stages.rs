@@ -1,11 +1,14 @@
 //! Measures two versions: one interim analysis after the other until benchmarks are decided, and
 //! flagged ones again on fresh builds.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::{Duration, Instant},
+};
 
 use tracing::debug;
 
-use super::{Event, Observer, Outcome, budget::Budget, decide::decide_rows, suspicious_builds};
+use super::{Event, Observer, Outcome, budget::Budget, decide, suspicious_builds};
 use crate::{
     config::{StoppingRule, VerdictSettings},
     error::Result,
@@ -99,7 +102,7 @@ impl Stages<'_> {
             undecided.extend(self.still_undecided(&experiment, block)?);
         }
         outcome.add_disturbances(self.preempted(experiment.id)?);
-        let rows = decide_rows(runner, self.verdicts, experiment.id, measured)?;
+        let rows = decide::decide_rows(runner, self.verdicts, experiment.id, measured)?;
         for DecidedRow { benchmark, metric, verdict, .. } in &rows {
             debug!(?metric, "{benchmark}: {verdict:?}");
         }
@@ -117,7 +120,10 @@ impl Stages<'_> {
         let Self { runner, versions, .. } = *self;
         suspicious_builds::warn_of_addresses(builds, &block.benchmarks, &mut outcome.warnings)?;
         let before = MachineState::now();
-        runner.measure(experiment, block.stage, versions, builds, &block.benchmarks)?;
+        let mut provisional = Provisional::new(self, experiment.id, block.stage);
+        let measured = &mut |benchmark: &Benchmark| provisional.measured(benchmark);
+        runner.measure(experiment, block.stage, versions, builds, &block.benchmarks, measured)?;
+        provisional.send()?;
         outcome.add_disturbances(MachineState::now().disturbances_since(&before));
         Ok(())
     }
@@ -177,15 +183,22 @@ impl Stages<'_> {
         experiment: &StartedExperiment,
         block: Block<'u>,
     ) -> Result<Vec<Undecided<'u>>> {
-        if block.stage == Stage::Second {
-            return Ok(Vec::new());
-        }
-        let rows = decide_rows(self.runner, self.verdicts, experiment.id, &block.benchmarks)?;
-        let mut progress: BTreeMap<&Benchmark, Progress> = BTreeMap::new();
+        let Self { runner, verdicts, .. } = *self;
+        let mut rows = decide::decide_rows(runner, verdicts, experiment.id, &block.benchmarks)?;
+        let mut progress: BTreeMap<Benchmark, Progress> = BTreeMap::new();
         for row in &rows {
             debug!(metric = ?row.metric, builds = block.builds, "{}: {:?}", row.benchmark, row.progress);
-            let of_metric = progress.entry(&row.benchmark).or_default();
-            *of_metric = of_metric.combine(self.if_worthwhile(row.progress));
+            let of_metric = progress.entry(row.benchmark.clone()).or_default();
+            if block.stage == Stage::First {
+                *of_metric = of_metric.combine(self.if_worthwhile(row.progress));
+            }
+        }
+        for row in &mut rows {
+            row.progress = progress.get(&row.benchmark).copied().unwrap_or_default();
+        }
+        self.observer.compare_event(Event::Decided(&rows));
+        if block.stage == Stage::Second {
+            return Ok(Vec::new());
         }
         let (builds, decided) = (block.builds, block.undecided.len());
         let after = block.undecided.into_iter().filter_map(|one| {
@@ -230,5 +243,45 @@ impl Undecided<'_> {
             Progress::Open { chance } => chance,
             Progress::Flagged { .. } | Progress::Ended => 1.0,
         }
+    }
+}
+
+/// Sends what the measurements of a block show so far, if that is shown to anybody.
+struct Provisional<'e> {
+    stages: &'e Stages<'e>,
+    experiment: ExperimentId,
+    stage: Stage,
+    /// Measured since the last rows were sent.
+    pending: BTreeSet<Benchmark>,
+    sent: Instant,
+}
+
+impl<'e> Provisional<'e> {
+    fn new(stages: &'e Stages<'e>, experiment: ExperimentId, stage: Stage) -> Self {
+        Self { stages, experiment, stage, pending: BTreeSet::new(), sent: Instant::now() }
+    }
+
+    /// Notes that a benchmark has new measurements.
+    fn measured(&mut self, benchmark: &Benchmark) -> Result<()> {
+        /// People do not read faster, and the benchmarks wait for it.
+        const LEAST: Duration = Duration::from_millis(250);
+        if !self.stages.observer.shows_provisional() {
+            return Ok(());
+        }
+        self.pending.insert(benchmark.clone());
+        if self.sent.elapsed() < LEAST { Ok(()) } else { self.send() }
+    }
+
+    fn send(&mut self) -> Result<()> {
+        let Stages { runner, verdicts, observer, .. } = *self.stages;
+        if self.pending.is_empty() {
+            return Ok(());
+        }
+        let rows =
+            decide::provisional_rows(runner, verdicts, self.experiment, self.stage, &self.pending)?;
+        observer.compare_event(Event::Provisional(&rows));
+        self.pending.clear();
+        self.sent = Instant::now();
+        Ok(())
     }
 }

@@ -11,7 +11,7 @@ use crate::{
     config::VerdictSettings,
     error::{Error, Exit, Result},
     machine::state,
-    model::{Benchmark, Resources, Version},
+    model::{Absence, AbsentBenchmark, Benchmark, Resources, Version},
     shell::CommandLine,
     stats::Verdict,
     store::Store,
@@ -127,6 +127,8 @@ struct StoredPair<'r> {
     across: usize,
     refused: usize,
     different: Vec<String>,
+    /// The benchmarks that only one version has.
+    absent: Vec<AbsentBenchmark>,
 }
 
 impl<'r> StoredPair<'r> {
@@ -154,6 +156,7 @@ impl<'r> StoredPair<'r> {
             across: 0,
             refused: 0,
             different: Vec::new(),
+            absent: Vec::new(),
         })
     }
 
@@ -171,11 +174,18 @@ impl<'r> StoredPair<'r> {
         let [all_base, all_head] = &self.measured;
         let relation = of_benchmark.relation([all_base, all_head], [&base, &head])?;
         let Some(relation) = relation else {
-            match (base.is_empty(), head.is_empty()) {
-                (true, false) => self.outcome.added.push(benchmark.clone()),
-                (false, true) => self.outcome.removed.push(benchmark.clone()),
-                _ => {}
-            }
+            let version = match (base.is_empty(), head.is_empty()) {
+                (true, false) => Some(0),
+                (false, true) => Some(1),
+                _ => None,
+            };
+            let alone = |version| AbsentBenchmark {
+                benchmark: benchmark.clone(),
+                version,
+                absence: Absence::NotStored,
+            };
+            let absent = self.recorded_absence(benchmark)?.or_else(|| version.map(alone));
+            self.absent.extend(absent);
             return Ok(());
         };
         let rows =
@@ -189,6 +199,25 @@ impl<'r> StoredPair<'r> {
         self.note(&relation, &rows);
         self.outcome.rows.extend(rows);
         Ok(())
+    }
+
+    /// The absence of a benchmark that the newest experiment on both versions recorded. Its order of the versions may
+    /// be the other one.
+    fn recorded_absence(&self, benchmark: &Benchmark) -> Result<Option<AbsentBenchmark>> {
+        let [all_base, all_head] = &self.measured;
+        for head in all_head.iter().rev() {
+            let Some(base) = all_base.iter().find(|base| base.experiment == head.experiment) else {
+                continue;
+            };
+            let id = self.results.experiments[head.experiment].id;
+            let recorded = self.results.store().absent(id)?.into_iter();
+            let Some(found) = recorded.into_iter().find(|one| one.benchmark == *benchmark) else {
+                continue;
+            };
+            let version = usize::from(found.version != base.version);
+            return Ok(Some(AbsentBenchmark { version, ..found }));
+        }
+        Ok(None)
     }
 
     /// Those of `places` in whose experiment the benchmark was planned together with one of
@@ -228,6 +257,7 @@ impl<'r> StoredPair<'r> {
 
     fn finish(self) -> Outcome {
         let Self { results, mut outcome, used, resources, across, refused, different, .. } = self;
+        outcome.set_absent(self.absent);
         // Preemption is the only disturbance that is stored.
         outcome.add_disturbances(state::preempted(&resources));
         if !different.is_empty() {

@@ -268,8 +268,8 @@ impl BenchToml {
     }
 
     /// Resolves the number of benchmarks that run at once.
-    pub fn parallel(&self, flag: Option<u32>) -> u32 {
-        flag.or(self.tables.experiment.parallel).unwrap_or(1)
+    pub fn parallel(&self) -> u32 {
+        self.tables.experiment.parallel.unwrap_or(1)
     }
 
     pub(super) fn criteria(&self) -> CriteriaOptions {

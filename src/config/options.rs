@@ -94,7 +94,7 @@ pub struct SamplingOptions {
     #[serde(deserialize_with = "key::deadline")]
     pub deadline: Option<Duration>,
     /// Number of interleaved benchmarks to run at once, each on its own CPU [default: 1]
-    #[arg(long, value_name = "N", value_parser = values::parallel)]
+    #[arg(skip)]
     #[serde(deserialize_with = "key::parallel")]
     pub parallel: Option<u32>,
     /// Interleaved or sequential. Not a flag of every command that measures: a single version has nothing to be

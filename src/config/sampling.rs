@@ -221,10 +221,34 @@ impl SamplingConfigs {
         SamplingConfig::resolve(self.flags.or_else(self.file), self.purpose)
     }
 
+    /// The sampling of one benchmark, of which an iteration takes this time, if known: unless a number was requested,
+    /// fewer measurements if each takes long. Most of the variance is then between executions, and an execution of 80
+    /// iterations of a second would decide nothing before the user gives up.
+    pub fn for_iterations(
+        &self,
+        benchmark: &Benchmark,
+        iteration: Option<Duration>,
+    ) -> SamplingConfig {
+        let sampling = self.for_benchmark(benchmark);
+        let default = SamplingConfig::default_for(self.purpose).measurements;
+        match iteration {
+            Some(iteration) if self.options(benchmark).measurements.is_none() => {
+                SamplingConfig { measurements: measurements_of(iteration, default), ..sampling }
+            }
+            _ => sampling,
+        }
+    }
+
     /// The sampling of one benchmark.
     pub fn for_benchmark(&self, benchmark: &Benchmark) -> SamplingConfig {
+        SamplingConfig::resolve(self.options(benchmark), self.purpose)
+    }
+
+    /// What flags, tables and the file request for one benchmark.
+    fn options(&self, benchmark: &Benchmark) -> SamplingOptions {
         let table = self.tables.iter().find(|table| table.names(benchmark));
-        table.map_or_else(|| self.common(), |table| self.for_table(table))
+        let table = table.map(BenchmarkTable::sampling).unwrap_or_default();
+        self.flags.or_else(table).or_else(self.file)
     }
 
     /// The settings that affect measured values. Equal if every benchmark is measured with equal settings, whichever
@@ -254,6 +278,18 @@ impl SamplingConfigs {
             self.purpose,
         )
     }
+}
+
+/// The number of measurements of an execution whose iterations take this long: halved from `most` until they take at
+/// most a second together, but at least 10. Coarse, so that an interrupted comparison finds the same number again.
+fn measurements_of(iteration: Duration, most: u32) -> u32 {
+    const LONGEST: Duration = Duration::from_secs(1);
+    const FEWEST: u32 = 10;
+    let mut measurements = most;
+    while measurements / 2 >= FEWEST && iteration.saturating_mul(measurements) > LONGEST {
+        measurements /= 2;
+    }
+    measurements
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 use std::time::SystemTime;
 
-use super::Console;
+use super::{Console, LiveTable};
 use crate::{
     compare::{Event, Observer},
     measure::{Outline, StartedExperiment},
@@ -22,7 +22,12 @@ impl Observer for Console {
             }
             Event::AlreadyMeasured => self.line("all changes between them are already measured"),
             Event::AlsoAgainst(release) => self.line(&format!("also against {release}:")),
-            Event::Started(started) => resumed(self, started),
+            Event::Started(started) => {
+                self.change_live(|live| *live = LiveTable::default());
+                resumed(self, started);
+            }
+            Event::Provisional(rows) => self.change_live(|live| live.measured(rows)),
+            Event::Decided(rows) => self.change_live(|live| live.decided(rows)),
             Event::Analysed { builds, decided, undecided } => {
                 self.line(&analysis_line(builds, decided, undecided));
             }
@@ -33,6 +38,10 @@ impl Observer for Console {
             Event::Note(note) => self.line(&format!("note: {note}")),
             Event::Warning(warning) => self.line(&format!("warning: {warning}")),
         }
+    }
+
+    fn shows_provisional(&self) -> bool {
+        self.terminal
     }
 }
 

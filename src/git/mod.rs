@@ -7,6 +7,7 @@
 mod checkout;
 mod files;
 mod line;
+mod missing;
 mod new;
 mod order;
 mod path;

@@ -113,6 +113,12 @@ struct Candidate<'t> {
 }
 
 impl Candidate<'_> {
+    /// True if a program that is not of this harness would measure when it is asked for a list. One that speaks the
+    /// protocol of rbench-harness itself need not name it.
+    fn measures(&self) -> bool {
+        self.crate_.kind != HarnessKind::Native
+    }
+
     fn harness(&self) -> Box<dyn Harness> {
         let version = self.crate_.fork_of.as_ref().unwrap_or(self.version).clone();
         match self.crate_.kind {
@@ -138,9 +144,6 @@ impl<'t> TargetFacts<'t> {
     /// The only harness that the target can have.
     fn only_candidate(&self) -> Result<Candidate<'t>> {
         let candidates = self.candidates();
-        if let [only] = candidates[..] {
-            return Ok(only);
-        }
         let named: Vec<_> = candidates
             .iter()
             .copied()
@@ -149,19 +152,56 @@ impl<'t> TargetFacts<'t> {
         if let [only] = named[..] {
             return Ok(only);
         }
+        let mut unsupported = self.packages_among_dependencies(&UNSUPPORTED);
+        let in_source: Vec<_> = unsupported
+            .iter()
+            .copied()
+            .filter(|package| names_crate(self.source, &package.replace('-', "_")))
+            .collect();
+        let is_other = named.is_empty() && !in_source.is_empty();
         let packages: Vec<_> = candidates.iter().map(|found| found.crate_.package).collect();
-        let unsupported = self.packages_among_dependencies(&UNSUPPORTED);
-        Err(match (&packages[..], &unsupported[..]) {
+        if is_other {
+            unsupported = in_source;
+        } else if named.is_empty() && self.is_alone() && candidates.iter().any(Candidate::measures)
+        {
+            let reason = format!("its source does not use {}", packages.join(" or "));
+            return Err(self.error(&reason).hint(self.as_command()).hint(self.one_of(&candidates)));
+        } else if let [only] = candidates[..] {
+            return Ok(only);
+        }
+        let packages = if is_other { &[][..] } else { &packages[..] };
+        Err(match (packages, &unsupported[..]) {
             ([], []) => self
                 .error("it has its own `main`, and the package depends on no supported harness")
                 .hint(self.as_command()),
             ([], names) => self
                 .error(&format!("rbench does not run benchmarks of {}", names.join(" or ")))
+                .hint("rbench counts instructions of other benchmarks: --metric instructions")
                 .hint(self.as_command()),
             (packages, _) => self
                 .error(&format!("it depends on {}", packages.join(" and ")))
                 .hint(self.one_of(&candidates)),
         })
+    }
+
+    /// True if the source has its own `main`, and names neither another file nor a crate with a harness.
+    fn is_alone(&self) -> bool {
+        let Some(node) = self.node(&self.package.id) else { return false };
+        let leads_to_harness = |dependency: &&NodeDep| {
+            let below = || self.node(&dependency.pkg).map(|node| self.indirect_candidates(node));
+            self.candidate(dependency).is_some() || below().is_some_and(|found| !found.is_empty())
+        };
+        let is_of_library = |dependency: &&NodeDep| {
+            dependency.dep_kinds.iter().any(|kind| kind.kind == DependencyKind::Normal)
+        };
+        let mut crates: Vec<String> =
+            linked(node).filter(leads_to_harness).map(|one| one.name.clone()).collect();
+        if linked(node).filter(is_of_library).any(|one| leads_to_harness(&one)) {
+            crates.push(self.package.name.replace('-', "_"));
+        }
+        names_crate(self.source, "fn main")
+            && !["mod", "include"].iter().any(|word| names_crate(self.source, word))
+            && !crates.iter().any(|name| names_crate(self.source, name))
     }
 
     fn error(&self, reason: &str) -> Error {

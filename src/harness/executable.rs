@@ -16,7 +16,7 @@ use tempfile::TempDir;
 
 use crate::{
     error::{Error, Exit, Result},
-    model::{Incident, Name},
+    model::{BenchTarget, Incident, Name},
     process::{
         self, Ended, Ending, Interrupt, Invocation, Limits, Output,
         counting::{Counting, allocations},
@@ -109,6 +109,11 @@ pub(super) enum Purpose<'p> {
 }
 
 impl Executable {
+    /// The bench target.
+    pub fn target(&self) -> BenchTarget {
+        BenchTarget { package: self.package.clone(), target: self.target.clone() }
+    }
+
     /// A process of this executable with `arguments`, in the initial state of `seed`.
     pub(super) fn invocation<A: Into<OsString>>(
         &self,

@@ -4,7 +4,7 @@ use regex::Regex;
 
 use crate::{
     error::{Error, Exit, Result},
-    model::{Benchmark, Partition},
+    model::{Benchmark, Partition, TargetFilter},
     shell::cargo,
 };
 
@@ -12,8 +12,7 @@ use crate::{
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     patterns: Vec<Pattern>,
-    packages: Vec<String>,
-    targets: Vec<String>,
+    targets: TargetFilter,
     partition: Option<Partition>,
 }
 
@@ -53,14 +52,12 @@ impl Pattern {
 }
 
 impl Filter {
-    /// Selects benchmarks whose id matches any of `patterns`, in any of `packages` and any of the bench targets
-    /// `targets`. An empty list excludes nothing. A pattern is a regular expression or a part of an id, or a whole id
-    /// if `exact`.
-    pub fn new(patterns: &[String], exact: bool, packages: &[String], targets: &[String]) -> Self {
+    /// Selects benchmarks in these bench targets whose id matches any of `patterns`; no pattern excludes nothing. A
+    /// pattern is a regular expression or a part of an id, or a whole id if `exact`.
+    pub fn new(patterns: &[String], exact: bool, targets: TargetFilter) -> Self {
         Self {
             patterns: patterns.iter().map(|pattern| Pattern::new(pattern, exact)).collect(),
-            packages: packages.to_vec(),
-            targets: targets.to_vec(),
+            targets,
             partition: None,
         }
     }
@@ -74,8 +71,8 @@ impl Filter {
 
     /// True if the filter selects all benchmarks.
     pub const fn means_all(&self) -> bool {
-        let Self { patterns, packages, targets, partition } = self;
-        patterns.is_empty() && packages.is_empty() && targets.is_empty() && partition.is_none()
+        let Self { patterns, targets, partition } = self;
+        patterns.is_empty() && targets.means_all() && partition.is_none()
     }
 
     /// The selected part of all benchmarks, if only one is.
@@ -83,17 +80,10 @@ impl Filter {
         self.partition
     }
 
-    /// False if the filter excludes all benchmarks of this bench target: such targets need not be listed.
-    pub fn may_match(&self, package: &str, target: &str) -> bool {
-        let among =
-            |names: &[String], name: &str| names.is_empty() || names.iter().any(|n| n == name);
-        among(&self.packages, package) && among(&self.targets, target)
-    }
-
     /// True if the filter selects `benchmark`, in any part.
     pub fn matches(&self, benchmark: &Benchmark) -> bool {
         let id = &benchmark.name.id;
-        self.may_match(&benchmark.package, &benchmark.target)
+        self.targets.admits(&benchmark.bench_target())
             && (self.patterns.is_empty() || self.patterns.iter().any(|pattern| pattern.matches(id)))
     }
 
@@ -119,7 +109,7 @@ impl Filter {
         }
         let candidates: Vec<&str> = others
             .iter()
-            .filter(|benchmark| self.may_match(&benchmark.package, &benchmark.target))
+            .filter(|benchmark| self.targets.admits(&benchmark.bench_target()))
             .map(|benchmark| benchmark.name.id.as_str())
             .collect();
         let patterns: Vec<&str> =
@@ -154,11 +144,14 @@ impl Filter {
         let unknown = |names: &[String], known: &[&str]| {
             names.iter().find(|name| !known.contains(&name.as_str())).cloned()
         };
-        let (what, kind, name, known) = match unknown(&self.packages, &packages) {
+        let (what, kind, name, known) = match unknown(&self.targets.packages, &packages) {
             Some(package) => ("no package with benchmarks", "packages", package, packages),
-            None => {
-                ("no bench target", "bench targets", unknown(&self.targets, &targets)?, targets)
-            }
+            None => (
+                "no bench target",
+                "bench targets",
+                unknown(&self.targets.benches, &targets)?,
+                targets,
+            ),
         };
         let error = Error::new(Exit::Usage, format!("{what} is called `{name}`"));
         Some(with_near_names(error, kind, &[&name], known))
@@ -222,7 +215,12 @@ mod tests {
         targets: &str,
     ) -> Result<Vec<String>> {
         let patterns: Vec<_> = patterns.iter().map(|pattern| (*pattern).to_owned()).collect();
-        let filter = Filter::new(&patterns, exact, &words(packages), &words(targets));
+        let targets = TargetFilter {
+            packages: words(packages),
+            benches: words(targets),
+            ..TargetFilter::default()
+        };
+        let filter = Filter::new(&patterns, exact, targets);
         Ok(filter.choose(all())?.iter().map(ToString::to_string).collect())
     }
 

@@ -5,6 +5,8 @@
 
 use std::{ffi::OsString, slice, time::Duration};
 
+use serde_json::Value;
+
 use super::{
     Conditions, Executable, Harness,
     counted::{counted_by, counts_from_libtest},
@@ -59,6 +61,9 @@ impl Harness for Libtest {
             self.least_time(request),
         );
         let ended = process.run_to_success(conditions)?;
+        if events(&ended.output, &benchmark.id).any(|event| event["event"] == "ignored") {
+            return Ok(Outcome::Skipped("it is marked #[ignore]".to_owned()));
+        }
         let error = |reason: &str| process.error(reason, &ended);
         let median = median(&ended.output, &benchmark.id).ok_or_else(|| {
             error("it printed no measurement; does a benchmark with this id exist?")
@@ -102,12 +107,16 @@ fn resolution(median: f64) -> f64 {
 
 /// The median that libtest prints for `id`, in nanoseconds per iteration.
 fn median(output: &Output, id: &str) -> Option<f64> {
-    output
-        .to_string()
-        .lines()
-        .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
-        .find(|event| event["type"] == "bench" && event["name"] == id)
-        .and_then(|event| event["median"].as_f64())
+    let mut events = events(output, id);
+    events.find(|event| event["type"] == "bench").and_then(|event| event["median"].as_f64())
+}
+
+/// The events that libtest prints about `id`.
+fn events(output: &Output, id: &str) -> impl Iterator<Item = Value> {
+    let text = output.to_string();
+    let events: Vec<Value> =
+        text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    events.into_iter().filter(move |event| event["name"] == id)
 }
 
 /// Parses a list as `cargo test -- --list` prints it: `NAME: benchmark`.

@@ -42,6 +42,20 @@ pub trait Harness: fmt::Debug + Send + Sync {
     /// The benchmarks of `executable`, in its order. A duplicate id is listed twice; executing it fails.
     fn list(&self, executable: &Executable, conditions: &Conditions<'_>) -> Result<Vec<Name>>;
 
+    /// The same; from an executable that fails after it has listed some, these with its error.
+    fn list_partly(
+        &self,
+        executable: &Executable,
+        conditions: &Conditions<'_>,
+    ) -> Result<(Vec<Name>, Option<Error>)> {
+        Ok((self.list(executable, conditions)?, None))
+    }
+
+    /// The benchmarks of `executable` that are marked to be ignored, where they are not listed.
+    fn ignored(&self, _: &Executable, _: &Conditions<'_>) -> Result<Vec<Name>> {
+        Ok(Vec::new())
+    }
+
     /// Runs `benchmark` once, in a separate process.
     ///
     /// If the benchmark's own settings override the request (see [`ExecutionRequest`]), that is no error: the execution

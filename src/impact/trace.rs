@@ -4,6 +4,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::PathBuf,
+    time::Duration,
 };
 
 use serde::{Deserialize, Serialize};
@@ -25,6 +26,8 @@ pub struct Trace {
     pub variables: BTreeSet<String>,
     /// The reasons why the trace may be incomplete.
     pub gaps: Vec<IncompleteTrace>,
+    /// The mean time of an iteration, if the execution measured it by the real clock.
+    pub iteration: Option<Duration>,
 }
 
 impl Trace {

@@ -26,6 +26,66 @@ impl Runner<'_> {
         functions: &[(BenchTarget, FunctionDiff)],
         benchmarks: &[Benchmark],
     ) -> Result<Impacts> {
+        let without = self.without_impact(versions, benchmarks)?;
+        let has_none = |benchmark: &Benchmark| without.contains(&benchmark.bench_target());
+        let rest: Vec<Benchmark> =
+            benchmarks.iter().filter(|one| !has_none(one)).cloned().collect();
+        let Impacts { benchmarks: impacts, mut identical } =
+            self.impact_on_each(versions, functions, &rest)?;
+        let is_identical = |target: &&BenchTarget| have_same_variables(versions, target);
+        identical.extend(without.iter().filter(is_identical).cloned());
+        let mut impacts = impacts.into_iter();
+        let of_benchmark = |benchmark| {
+            let traced = if has_none(benchmark) { None } else { impacts.next() };
+            traced.unwrap_or_default()
+        };
+        Ok(Impacts { benchmarks: benchmarks.iter().map(of_benchmark).collect(), identical })
+    }
+
+    /// The bench targets whose program is the same in both versions, and whose benchmarks, executed
+    /// together, read nothing that differs. They need no traces of each benchmark: most commits
+    /// have no effect on most targets, and a target may have a thousand benchmarks.
+    fn without_impact(
+        &self,
+        versions: &[ListedVersion; 2],
+        benchmarks: &[Benchmark],
+    ) -> Result<BTreeSet<BenchTarget>> {
+        let files = self.files(versions);
+        let mut without = BTreeSet::new();
+        for target in targets_of(benchmarks) {
+            let own = benchmarks.iter().filter(|benchmark| benchmark.bench_target() == target);
+            let own: Vec<&Benchmark> = own.collect();
+            // The compilation of the base is the active one in the end, and is executed.
+            let traceable = |version| self.traceable(version, &target);
+            let [base, head] = versions;
+            let (Ok(head), Ok(base)) = (traceable(head), traceable(base)) else { continue };
+            let programs = [&base, &head].map(|one| self.program(&target, one));
+            if own.len() == 1 || !programs[0].is_same_in_all(&programs[1]) {
+                continue;
+            }
+            let phase = info_span!("trace", version = %versions[0].version, together = own.len());
+            let traces = phase.in_scope(|| self.trace_together(&base, &own))?;
+            let Some(traces) = traces else { continue };
+            let same_program = TargetImpact::same_program(versions, &target);
+            let has_none = |trace: &Trace| {
+                let traces = [trace, &head.with_own_files(trace)];
+                impact(&same_program.differences(&files, traces), traces).is_nothing()
+            };
+            if traces.iter().all(has_none) {
+                debug!("nothing that differs is read by any benchmark of {target}");
+                without.insert(target);
+            }
+        }
+        Ok(without)
+    }
+
+    /// The impact on benchmarks of both versions by the traces of each.
+    fn impact_on_each(
+        &self,
+        versions: &[ListedVersion; 2],
+        functions: &[(BenchTarget, FunctionDiff)],
+        benchmarks: &[Benchmark],
+    ) -> Result<Impacts> {
         let [base, head] = versions;
         let in_base = self.traces(base, benchmarks, None)?;
         let in_head = self.traces(head, benchmarks, Some(&in_base))?;
@@ -39,23 +99,18 @@ impl Runner<'_> {
         });
         let differences: BTreeMap<BenchTarget, TargetImpact> = differences.collect();
         let identical = differences.iter().filter(|(target, differences)| {
-            differences.is_same_program
-                && base.variables_digest(target) == head.variables_digest(target)
+            differences.is_same_program && have_same_variables(versions, target)
         });
         let identical = identical.map(|(target, _)| target.clone()).collect();
-        let files = || self.build_env.cache_dirs.build_path();
-        let files = [&base.files(files()), &head.files(files())];
+        let files = self.files(versions);
         let mut all = Vec::with_capacity(benchmarks.len());
         for (index, benchmark) in benchmarks.iter().enumerate() {
             let of_benchmark = traced.each_ref().map(|traced| &traced.traces[index]);
             let of_target = &differences[&benchmark.bench_target()];
-            let differences = Differences {
-                functions: &of_target.functions,
-                common: &of_target.common,
-                files: VersionFiles::that_differ(files, of_benchmark.map(|trace| &trace.files)),
-                variables: &of_target.variables,
-                everywhere: &of_target.everywhere,
-            };
+            for iteration in of_benchmark.iter().filter_map(|trace| trace.iteration) {
+                self.note_iteration_time(benchmark, iteration);
+            }
+            let differences = of_target.differences(&files, of_benchmark);
             let impact = impact(&differences, of_benchmark);
             let Impact { functions, files, variables, uncertainties } = &impact;
             let functions: Vec<&Name> = functions.iter().map(|function| &function.name).collect();
@@ -91,7 +146,7 @@ impl Runner<'_> {
             let program = program.unwrap_or_default();
             let same_program = other.filter(|other| {
                 let known = &other.programs[&target];
-                known.is_same(&program) && known.functions.keys().eq(program.functions.keys())
+                known.is_same_in_all(&program)
             });
             let is_its = |index: &usize| benchmarks[*index].bench_target() == target;
             let indices: Vec<usize> = (0..count).filter(is_its).collect();
@@ -120,6 +175,11 @@ impl Runner<'_> {
             programs.insert(target, program);
         }
         Ok(Traced { traces, programs })
+    }
+
+    fn files(&self, versions: &[ListedVersion; 2]) -> [VersionFiles; 2] {
+        let files = |version: &ListedVersion| version.files(self.build_env.cache_dirs.build_path());
+        versions.each_ref().map(files)
     }
 
     fn program(&self, target: &BenchTarget, traceable: &Traceable<'_>) -> Program {
@@ -164,6 +224,16 @@ impl Program {
     fn is_same(&self, other: &Self) -> bool {
         self.digest.is_some() && self.digest == other.digest
     }
+
+    /// True if their functions are the same by name too, so that a trace of one is one of the other.
+    fn is_same_in_all(&self, other: &Self) -> bool {
+        self.is_same(other) && self.functions.keys().eq(other.functions.keys())
+    }
+}
+
+fn have_same_variables(versions: &[ListedVersion; 2], target: &BenchTarget) -> bool {
+    let [base, head] = versions.each_ref().map(|version| version.variables_digest(target));
+    base == head
 }
 
 fn targets_of(benchmarks: &[Benchmark]) -> BTreeSet<BenchTarget> {
@@ -194,6 +264,24 @@ struct TargetImpact {
 }
 
 impl TargetImpact {
+    /// The differences of a target whose program is the same in both, whatever made it, and however
+    /// it names its functions.
+    fn same_program([base, head]: &[ListedVersion; 2], target: &BenchTarget) -> Self {
+        let variables = variables_that_differ(base.variables(target), head.variables(target));
+        Self { is_same_program: true, variables, ..Self::default() }
+    }
+
+    /// The differences that concern a benchmark with these traces.
+    fn differences(&self, files: &[VersionFiles; 2], traces: [&Trace; 2]) -> Differences<'_> {
+        Differences {
+            functions: &self.functions,
+            common: &self.common,
+            files: VersionFiles::that_differ(files.each_ref(), traces.map(|trace| &trace.files)),
+            variables: &self.variables,
+            everywhere: &self.everywhere,
+        }
+    }
+
     fn new(
         versions: &[ListedVersion; 2],
         target: &BenchTarget,
@@ -201,12 +289,11 @@ impl TargetImpact {
         traced: &[Traced; 2],
     ) -> Self {
         let [base, head] = versions;
-        let variables = variables_that_differ(base.variables(target), head.variables(target));
         let [in_base, in_head] = traced.each_ref().map(|one| &one.programs[target]);
         if in_base.is_same(in_head) {
-            // Whatever made it, and however it names its functions.
-            return Self { is_same_program: true, variables, ..Self::default() };
+            return Self::same_program(versions, target);
         }
+        let variables = variables_that_differ(base.variables(target), head.variables(target));
         let mut everywhere = Vec::new();
         if base.compilation.record.rustc != head.compilation.record.rustc {
             everywhere.push("another compiler made it".to_owned());

@@ -5,16 +5,18 @@ use std::{collections::BTreeMap, ffi::OsString, fs, path::Path};
 
 use cargo_metadata::{Package, camino::Utf8Path};
 
+use super::missing_files::with_missing_files;
 use crate::{
     builds::{Compilation, CompiledTarget, Workspace},
-    config::{BenchToml, CommandTable},
-    error::{Exit, Result},
+    config::CommandTable,
+    error::{Error, Exit, Result},
     harness::{self, Conditions, Executable, Filter, Harness},
     model::{
         BenchTarget, Benchmark, CompileSettings, FailedTarget, HarnessKind, Version,
         secret::shown_cargo_args,
     },
     process::launcher_beside,
+    project::Project,
     shell::{option, quoted},
 };
 
@@ -34,6 +36,8 @@ pub struct Listing {
     pub targets: Vec<ListedTarget>,
     /// Bench targets that could not be listed, with their errors.
     pub failures: Vec<FailedTarget>,
+    /// Bench targets that list no benchmark, with their harnesses.
+    pub empty: Vec<(BenchTarget, HarnessKind)>,
 }
 
 /// A compiled version whose executables run as cargo made them.
@@ -49,10 +53,8 @@ pub struct CompiledVersion<'a> {
     pub configured: &'a [(OsString, OsString)],
     /// The settings of the compilation.
     pub settings: &'a CompileSettings,
-    /// The project's `bench.toml`.
-    pub file: &'a BenchToml,
-    /// The manifest of the workspace, if it was given.
-    pub manifest: Option<&'a Path>,
+    /// The project.
+    pub project: &'a Project,
 }
 
 impl ListedTarget {
@@ -67,13 +69,19 @@ impl ListedTarget {
 }
 
 impl CompiledVersion<'_> {
-    /// Lists the benchmarks that the filter selects. A target that cannot be listed is recorded in
-    /// the listing; a filter that selects nothing is an error.
-    pub fn list(&self, filter: &Filter, conditions: &Conditions<'_>) -> Result<Listing> {
-        let mut listing = Listing { targets: Vec::new(), failures: Vec::new() };
+    /// Lists all benchmarks. A target that cannot be listed is recorded in the listing.
+    pub fn list(&self, conditions: &Conditions<'_>) -> Result<Listing> {
+        let mut listing = Listing { targets: Vec::new(), failures: Vec::new(), empty: Vec::new() };
         for compiled in &self.compilation.record.targets {
             match self.list_target(compiled, conditions) {
-                Ok(targets) => listing.targets.extend(targets),
+                Ok((targets, rest)) => {
+                    let target = compiled.target.clone();
+                    listing.failures.extend(rest.map(|error| FailedTarget { target, error }));
+                    let empty = targets.iter().filter(|listed| listed.benchmarks.is_empty());
+                    let empty = empty.map(|one| (compiled.target.clone(), one.harness.kind()));
+                    listing.empty.extend(empty);
+                    listing.targets.extend(targets);
+                }
                 Err(error) if matches!(error.exit(), Exit::Interrupted | Exit::Internal) => {
                     return Err(error);
                 }
@@ -83,19 +91,32 @@ impl CompiledVersion<'_> {
                 }
             }
         }
-        listing.choose(filter)?;
         Ok(listing)
     }
 
-    /// Lists a bench target: once, or once for each of its commands in `bench.toml`.
+    /// Lists a bench target: once, or once for each of its commands in `bench.toml`. If it fails after
+    /// some benchmarks, these are returned with its error.
     fn list_target(
         &self,
         compiled: &CompiledTarget,
         conditions: &Conditions<'_>,
-    ) -> Result<Vec<ListedTarget>> {
+    ) -> Result<(Vec<ListedTarget>, Option<Error>)> {
         let executable = self.executable(compiled)?;
+        let mut failure = None;
         let list = |harness: Box<dyn Harness>| {
-            let names = harness.list(&executable, conditions)?.into_iter();
+            let explained = |error| {
+                let root = self.workspace.metadata().workspace_root.as_std_path();
+                let listed = (&*harness, &executable);
+                with_missing_files(error, (self.project, root), listed, conditions)
+            };
+            let (names, rest) = harness.list_partly(&executable, conditions).map_err(explained)?;
+            if let Some(error) = rest {
+                let before = names.len();
+                let error = error
+                    .cause(format!("benchmarks that it lists before it fails are used: {before}"));
+                failure = Some(explained(error));
+            }
+            let names = names.into_iter();
             let benchmark = |name| Benchmark {
                 package: executable.package.clone(),
                 target: executable.target.clone(),
@@ -104,7 +125,9 @@ impl CompiledVersion<'_> {
             let benchmarks = names.map(benchmark).collect();
             Ok(ListedTarget { executable: executable.clone(), harness, benchmarks })
         };
-        self.harnesses(compiled, &executable.directory)?.into_iter().map(list).collect()
+        let harnesses = self.harnesses(compiled, &executable.directory)?.into_iter();
+        let listed = harnesses.map(list).collect::<Result<_>>()?;
+        Ok((listed, failure))
     }
 
     /// The harness of a bench target, or the commands that `bench.toml` runs in `directory` for it.
@@ -113,9 +136,12 @@ impl CompiledVersion<'_> {
         compiled: &CompiledTarget,
         directory: &Path,
     ) -> Result<Vec<Box<dyn Harness>>> {
-        let commands: Vec<&CommandTable> = self.file.commands_of(&compiled.target).collect();
+        let commands: Vec<&CommandTable> =
+            self.project.file.commands_of(&compiled.target).collect();
         if commands.is_empty() {
-            return Ok(vec![self.harness(compiled, self.file.harness_of(&compiled.target))?]);
+            return Ok(vec![
+                self.harness(compiled, self.project.file.harness_of(&compiled.target))?,
+            ]);
         }
         let launcher = std::env::current_exe().ok().and_then(|rbench| launcher_beside(&rbench));
         let command = |table: &CommandTable| -> Box<dyn Harness> {
@@ -149,14 +175,18 @@ impl CompiledVersion<'_> {
 
     fn executable(&self, compiled: &CompiledTarget) -> Result<Executable> {
         let (package, _) = self.workspace.package_and_target(compiled)?;
-        let others = self.compilation.record.targets.iter().map(|other| &other.target);
-        let directory = if self.file.runs_typed_commands() {
+        let is_namesake = |other: &CompiledTarget| {
+            other.target != compiled.target && other.target.target == compiled.target.target
+        };
+        let needs_package = !self.workspace.selects(&self.project.members, package)
+            || self.compilation.record.targets.iter().any(is_namesake);
+        let directory = if self.project.file.runs_typed_commands() {
             self.workspace.metadata().workspace_root.clone().into()
         } else {
             compiled.package_root.clone()
         };
-        let commands = self.file.commands_of(&compiled.target).map(|command| &*command.id);
-        let commands = commands.filter(|_| self.file.runs_typed_commands());
+        let commands = self.project.file.commands_of(&compiled.target).map(|command| &*command.id);
+        let commands = commands.filter(|_| self.project.file.runs_typed_commands());
         Ok(Executable {
             package: compiled.target.package.clone(),
             target: compiled.target.target.clone(),
@@ -165,10 +195,9 @@ impl CompiledVersion<'_> {
             variables: self.variables(compiled, package),
             selection: Some(selection(
                 self.version,
-                &compiled.target,
+                (&compiled.target, needs_package),
                 &commands.collect::<Vec<_>>(),
-                (self.settings, self.manifest),
-                others,
+                (self.settings, self.project.manifest.as_deref()),
             )),
         })
     }
@@ -193,17 +222,16 @@ impl CompiledVersion<'_> {
 }
 
 /// The words that select a bench target of a version, or a program given by `commands`, after
-/// `cargo rbench exec`. The package is included only where one of `others` has the same name, and
-/// options only where they differ from cargo's defaults.
-fn selection<'t>(
+/// `cargo rbench exec`. The package is included only where it is needed, and options only where they
+/// differ from cargo's defaults.
+fn selection(
     version: &Version,
-    target: &BenchTarget,
+    (target, needs_package): (&BenchTarget, bool),
     commands: &[&str],
     (settings, manifest): (&CompileSettings, Option<&Path>),
-    mut others: impl Iterator<Item = &'t BenchTarget>,
 ) -> String {
     let mut words = vec![version.current_revision_arg()];
-    if others.any(|other| other.target == target.target && other.package != target.package) {
+    if needs_package {
         words.extend(["-p".to_owned(), target.package.clone()]);
     }
     if commands.is_empty() {
@@ -231,21 +259,17 @@ fn selection<'t>(
 }
 
 impl Listing {
-    /// Keeps only the benchmarks that the filter selects.
-    fn choose(&mut self, filter: &Filter) -> Result<()> {
+    /// Keeps only the benchmarks that the filter selects; fails if it selects none.
+    pub fn choose(&mut self, filter: &Filter) -> Result<()> {
         let all = self.targets.iter().flat_map(|target| target.benchmarks.clone()).collect();
         // Where targets failed, the missing benchmarks may be theirs: their errors explain it.
-        if let Err(error) = filter.choose(all)
-            && self.failures.is_empty()
-        {
-            return Err(error);
-        }
+        let nothing = filter.choose(all).err().filter(|_| self.failures.is_empty());
         for target in &mut self.targets {
             let is_meant = |one: &Benchmark| filter.matches(one) && filter.has_in_part(one);
             target.benchmarks.retain(is_meant);
         }
         self.targets.retain(|target| !target.benchmarks.is_empty());
-        Ok(())
+        nothing.map_or(Ok(()), Err)
     }
 }
 
@@ -309,13 +333,12 @@ mod tests {
             summary: String::new(),
             time: None,
         };
-        let target = |package: &str| BenchTarget { package: package.into(), target: "a b".into() };
-        let (one, other) = (target("json"), target("xml"));
+        let target = BenchTarget { package: "json".into(), target: "a b".into() };
         let plain = CompileSettings::default();
-        let words = selection(&version(false), &one, &[], (&plain, None), [&one].into_iter());
+        let words = selection(&version(false), (&target, false), &[], (&plain, None));
         assert_eq!(words, "1a2b3c4 --bench 'a b'");
         let commands = ["tool --quick"];
-        let words = selection(&version(false), &one, &commands, (&plain, None), [&one].into_iter());
+        let words = selection(&version(false), (&target, false), &commands, (&plain, None));
         assert_eq!(words, "1a2b3c4 --command 'tool --quick'");
         let settings = CompileSettings {
             profile: "fast".to_owned(),
@@ -325,8 +348,7 @@ mod tests {
             ..plain
         };
         let manifest = Some(Path::new("b/Cargo.toml"));
-        let others = [&one, &other].into_iter();
-        let words = selection(&version(true), &one, &[], (&settings, manifest), others);
+        let words = selection(&version(true), (&target, true), &[], (&settings, manifest));
         let expected = ". -p json --bench 'a b' --profile fast --features x,y \
                         --no-default-features --cargo-arg=-Zx --cargo-arg=--config=env.A=VALUE \
                         --manifest-path b/Cargo.toml";

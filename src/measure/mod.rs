@@ -9,6 +9,7 @@ mod impact;
 mod interleaved;
 mod interleaving_support;
 mod listing;
+mod missing_files;
 mod plan;
 mod probe;
 mod profile;

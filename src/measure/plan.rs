@@ -51,6 +51,9 @@ struct Settings<'a> {
     features: &'a [String],
     all_features: bool,
     no_default_features: bool,
+    /// Left out where they are those that cargo selects in the directory of the workspace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    packages: Option<String>,
     /// With hashes of the values of cargo's settings.
     cargo_args: Vec<String>,
     /// Variables that cargo and rustc read, with hashes of their values.
@@ -82,10 +85,7 @@ impl Runner<'_> {
             benchmarks: benchmarks.len(),
             versions: versions.len(),
             dimensions: common.sample_sizes(),
-            with_own_numbers: benchmarks
-                .iter()
-                .filter(|one| efforts.for_benchmark(one) != common)
-                .count(),
+            with_own_numbers: benchmarks.iter().filter(|one| self.sampling(one) != common).count(),
             layout: self.settings.builds.layout,
             least_time: times.fold(Duration::ZERO, Duration::saturating_add),
         }
@@ -95,9 +95,12 @@ impl Runner<'_> {
     /// analysis.
     fn least_time(&self, version: &ListedVersion, benchmarks: &[Benchmark]) -> Duration {
         let of_one = |benchmark: &Benchmark| {
-            let sampling = self.settings.efforts.for_benchmark(benchmark);
+            let sampling = self.sampling(benchmark);
             let harness = &version.target_of(benchmark)?.harness;
-            let each = harness.least_time(&sampling.request()).saturating_add(BEYOND_REQUEST);
+            let requested = harness.least_time(&sampling.request());
+            let iteration = self.iteration_time(benchmark).unwrap_or_default();
+            let iterated = iteration.saturating_mul(sampling.measurements);
+            let each = requested.max(iterated).saturating_add(BEYOND_REQUEST);
             Some(each.saturating_mul(
                 sampling.interim_analyses.first.saturating_mul(sampling.executions),
             ))
@@ -114,7 +117,7 @@ impl Runner<'_> {
         let settings = self.settings_json();
         let planned = |benchmark: &Benchmark| PlannedBenchmark {
             benchmark: benchmark.clone(),
-            sample_sizes: self.settings.efforts.for_benchmark(benchmark).sample_sizes(),
+            sample_sizes: self.sampling(benchmark).sample_sizes(),
         };
         ExperimentPlan {
             seed: self.settings.builds.seed,
@@ -140,6 +143,7 @@ impl Runner<'_> {
             features,
             all_features: *all_features,
             no_default_features: *no_default_features,
+            packages: self.project.selected_packages(&self.settings.targets),
             cargo_args: stored_cargo_args(&builds.compile.cargo_args),
             environment: self.build_env.identifying_environment(),
             config: self.build_env.configs.identity(),
@@ -156,7 +160,7 @@ impl Runner<'_> {
 impl Runner<'_> {
     /// The numbers of builds after which a benchmark gets a verdict.
     pub fn interim_analyses(&self, benchmark: &Benchmark) -> InterimAnalyses {
-        self.settings.efforts.for_benchmark(benchmark).interim_analyses
+        self.sampling(benchmark).interim_analyses
     }
 
     /// The seed of the first stage of an experiment with these versions: its layouts and the order

@@ -26,7 +26,8 @@ use crate::{
 impl Runner<'_> {
     /// Measures benchmarks that all versions have, interleaved over the builds. Results of an
     /// earlier interim analysis or run are not measured again. A benchmark that fails or skips
-    /// itself is not executed again, in any version.
+    /// itself is not executed again, in any version. Calls `measured` with a benchmark after each
+    /// step in which it was measured, before the next one starts.
     pub fn measure(
         &self,
         experiment: &StartedExperiment,
@@ -34,6 +35,7 @@ impl Runner<'_> {
         versions: &[ListedVersion],
         builds: &Builds,
         benchmarks: &[Benchmark],
+        measured: &mut dyn FnMut(&Benchmark) -> Result<()>,
     ) -> Result<()> {
         let (identity, count) = (&experiment.identity, builds.seeds.len());
         let _phase =
@@ -71,7 +73,7 @@ impl Runner<'_> {
             }
             for (step, ended) in self.execute_steps(&measuring, &mut subjects, steps, &mut cpus)? {
                 match ended {
-                    Ended::Measured => {}
+                    Ended::Measured => measured(&subjects[step.benchmark].benchmark)?,
                     Ended::Unmeasured => queue.skip(step.benchmark),
                     Ended::InterleavingUnavailable(unavailable) => {
                         let subject = &mut subjects[step.benchmark];
@@ -83,7 +85,9 @@ impl Runner<'_> {
                     }
                 }
             }
-            self.observer.executed(queue.done(), queue.total());
+            let (done, total) = (queue.done(), queue.total());
+            debug!("measured {done} of {total} executions");
+            self.observer.executed(done, total);
         }
     }
 
@@ -178,10 +182,8 @@ impl Runner<'_> {
         builds: usize,
         benchmarks: &[Benchmark],
     ) -> Vec<Step> {
-        let sampling: Vec<SamplingConfig> = benchmarks
-            .iter()
-            .map(|benchmark| self.settings.efforts.for_benchmark(benchmark))
-            .collect();
+        let sampling: Vec<SamplingConfig> =
+            benchmarks.iter().map(|benchmark| self.sampling(benchmark)).collect();
         let rounds = sampling.iter().map(|sampling| sampling.executions as usize).max();
         let seed = stage_seed(self.seed(versions), identity, stage);
         let mut steps = Vec::new();
@@ -210,9 +212,8 @@ impl Runner<'_> {
     /// The numbers of builds, up to `builds`, after which these benchmarks have an interim
     /// analysis. The second stage has only one.
     fn blocks(&self, stage: Stage, benchmarks: &[Benchmark], builds: usize) -> BTreeSet<usize> {
-        let analyses = benchmarks
-            .iter()
-            .flat_map(|one| self.settings.efforts.for_benchmark(one).interim_analyses.builds());
+        let analyses =
+            benchmarks.iter().flat_map(|one| self.sampling(one).interim_analyses.builds());
         let ends =
             analyses.map(|end| end as usize).filter(|end| stage == Stage::First && *end < builds);
         ends.chain([builds]).collect()
@@ -235,7 +236,7 @@ impl Runner<'_> {
         };
         Ok(Subject {
             benchmark: benchmark.clone(),
-            request: self.settings.efforts.for_benchmark(benchmark).request(),
+            request: self.sampling(benchmark).request(),
             versions: versions
                 .iter()
                 .zip(&builds.versions)

@@ -1,12 +1,17 @@
 //! The context of every command that measures: the locked project, its store and the settings.
 
-use std::time::SystemTime;
+use std::{
+    cell::RefCell,
+    collections::BTreeMap,
+    time::{Duration, SystemTime},
+};
 
 use tracing::info_span;
 
 use super::{interleaving_support::InterleavingSupport, settings::ExperimentSettings};
 use crate::{
     builds::{self, BuildEnv},
+    config::SamplingConfig,
     error::{Error, Exit, Result},
     harness::Conditions,
     machine::doctor,
@@ -31,6 +36,8 @@ pub struct Runner<'a> {
     pub(super) observer: &'a dyn Observer,
     /// The state of the machine before rbench kept it busy, as a text for people.
     pub machine_state: Option<String>,
+    /// The time of an iteration of each benchmark that was traced: the longest in any version.
+    iteration_times: RefCell<BTreeMap<Benchmark, Duration>>,
 }
 
 impl<'a> Runner<'a> {
@@ -81,7 +88,26 @@ impl<'a> Runner<'a> {
             uninterrupted: None,
             observer,
             machine_state,
+            iteration_times: RefCell::default(),
         })
+    }
+
+    /// The sampling of a benchmark, by what is known about the time of its iterations.
+    pub(super) fn sampling(&self, benchmark: &Benchmark) -> SamplingConfig {
+        let iteration = self.iteration_time(benchmark);
+        self.settings.efforts.for_iterations(benchmark, iteration)
+    }
+
+    /// The time of an iteration of a benchmark, if it was traced.
+    pub(super) fn iteration_time(&self, benchmark: &Benchmark) -> Option<Duration> {
+        self.iteration_times.borrow().get(benchmark).copied()
+    }
+
+    /// Notes the time of an iteration of a benchmark in one of its versions.
+    pub(super) fn note_iteration_time(&self, benchmark: &Benchmark, iteration: Duration) {
+        let mut times = self.iteration_times.borrow_mut();
+        let known = times.entry(benchmark.clone()).or_default();
+        *known = iteration.max(*known);
     }
 
     /// Uses these settings from now on. They must not build differently from the earlier ones.

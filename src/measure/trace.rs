@@ -13,17 +13,19 @@ use serde::{Deserialize, Serialize};
 use super::{ListedVersion, Runner, version::VersionFiles};
 use crate::{
     builds::{ListedExecutable, files, this_executable},
-    elf::{Digest, LinkedFunction, Name, instance_of},
+    elf::{self, Digest, LinkedFunction, instance_of},
     error::{Context, Error, Exit, Result},
     harness::{Conditions, Executable, Harness, Scratch},
     impact::{IncompleteTrace, Trace},
-    model::{BenchTarget, Benchmark, Execution, ExecutionRequest, HarnessKind, Outcome, Series},
+    model::{
+        BenchTarget, Benchmark, Execution, ExecutionRequest, HarnessKind, Name, Outcome, Series,
+    },
     process::trace::{CLOCK, CLOCKS, Observed, Plan, Tracing, VARIABLES},
 };
 
 /// Version of the tracing rules. Raise it when traces record something else, so that cached ones
 /// are not used.
-const RULES: u32 = 4;
+const RULES: u32 = 5;
 
 /// The longest warm-up of a traced execution.
 const WARM_UP: Duration = Duration::from_millis(1);
@@ -32,6 +34,10 @@ const WARM_UP: Duration = Duration::from_millis(1);
 /// requested. Such a benchmark executes a fraction of its request: for 3 s, about as much as others
 /// do.
 const SLOWNESS: u32 = 50;
+
+/// The maximum length of the ids of benchmarks that are executed together, in bytes: the kernel
+/// limits an argument to 128 KiB, and ids are longer as regular expressions.
+const LONGEST_IDS: usize = 32 << 10;
 
 /// A cached trace.
 #[derive(Serialize, Deserialize)]
@@ -108,9 +114,49 @@ impl Runner<'_> {
         Ok(traces)
     }
 
-    /// The request of a traced execution: the same as the one that will be measured, with the tuned
-    /// iterations, but with the shortest warm-up that a harness allows. Code of the warm-up is
-    /// executed by the measurements too.
+    /// Traces of all these benchmarks of a target together, each of several that are executed one
+    /// after the other in one process, which takes hardly longer than one of them alone. `None` if
+    /// that cannot be done, or shows less than each benchmark by itself.
+    ///
+    /// A process in which others were executed before may spare a benchmark some of its set-up, so
+    /// the traces are those of the whole, and are cached for none of them.
+    pub(super) fn trace_together(
+        &self,
+        of: &Traceable<'_>,
+        benchmarks: &[&Benchmark],
+    ) -> Result<Option<Vec<Trace>>> {
+        let mut traces = Vec::new();
+        let Some(first) = benchmarks.first() else { return Ok(None) };
+        let alone = self.traced_subject(of, first)?;
+        // Others cannot execute several, or need iterations that were found for each.
+        if alone.harness.kind() != HarnessKind::Criterion {
+            return Ok(None);
+        }
+        let Ok(tracer) = Tracer::new(of, self.conditions) else { return Ok(None) };
+        let request = ExecutionRequest {
+            measurements: 1,
+            warm_up: WARM_UP,
+            min_time: WARM_UP,
+            ..alone.request.clone()
+        };
+        for names in by_length_of_ids(benchmarks) {
+            self.conditions.interrupt.stop_between_executions()?;
+            let (trace, _) = tracer.execute(SLOWNESS, |conditions| {
+                let Subject { harness, executable, .. } = &alone;
+                let all = harness.execute_together(executable, &names, &request, conditions)?;
+                last_if_all_measured(all)
+            })?;
+            if trace.is_none() {
+                return Ok(None);
+            }
+            traces.push(trace);
+        }
+        Ok(Some(traces))
+    }
+
+    /// The request of a traced execution: for as much time as the one that will be measured, with
+    /// the tuned iterations, but in fewer measurements, and with the shortest warm-up that a harness
+    /// allows. Code of the warm-up is executed by the measurements too.
     fn traced_subject<'v>(
         &self,
         of: &Traceable<'v>,
@@ -125,7 +171,7 @@ impl Runner<'_> {
         let request = self.settings.efforts.for_benchmark(benchmark).request();
         let iterations = self.tune_by(harness, &executable, benchmark, &request)?;
         let warm_up = request.warm_up.min(WARM_UP);
-        let request = ExecutionRequest { warm_up, iterations, ..request };
+        let request = in_few_measurements(&ExecutionRequest { warm_up, iterations, ..request });
         Ok(Subject { benchmark, harness, executable, request })
     }
 }
@@ -165,30 +211,40 @@ impl<'t> Tracer<'t> {
             is_by_clock && execution.is_some_and(|one| asks_for_more(request.least_time(), &one))
         };
         if self.asks_for_more {
-            let (trace, execution) = self.execute(subject, &in_a_hurry(request), SLOWNESS)?;
+            let (trace, execution) = self.execute_alone(subject, &in_a_hurry(request), SLOWNESS)?;
             if asks_for_more(execution) {
                 return Ok(trace);
             }
         }
-        let (trace, execution) = self.execute(subject, request, 1)?;
+        let (trace, execution) = self.execute_alone(subject, request, 1)?;
         self.asks_for_more = asks_for_more(execution);
         Ok(trace)
     }
 
-    /// Traces one execution on a processor that seems slower by this factor. Returns the execution
-    /// too, if it measured.
-    fn execute(
+    /// Traces one execution of a benchmark on a processor that seems slower by this factor. Returns
+    /// the execution too, if it measured.
+    fn execute_alone(
         &self,
         subject: &Subject<'_>,
         request: &ExecutionRequest,
         slowness: u32,
     ) -> Result<(Trace, Option<Execution>)> {
         let Subject { benchmark, harness, executable, .. } = subject;
+        self.execute(slowness, |conditions| {
+            harness.execute(executable, &benchmark.name, request, conditions)
+        })
+    }
+
+    /// Traces what `execute` executes.
+    fn execute(
+        &self,
+        slowness: u32,
+        execute: impl FnOnce(&Conditions<'_>) -> Result<Outcome>,
+    ) -> Result<(Trace, Option<Execution>)> {
         let _ = fs::remove_file(self.report_path());
         let (tracer, plan) = (self.program.clone(), self.plan_path());
         let tracing = Tracing { tracer, plan, ahead: slowness - 1 };
-        let conditions = Conditions { tracing: Some(&tracing), ..self.conditions };
-        let outcome = harness.execute(executable, &benchmark.name, request, &conditions);
+        let outcome = execute(&Conditions { tracing: Some(&tracing), ..self.conditions });
         let observation = fs::read(self.report_path()).ok();
         let observation = observation.and_then(|bytes| serde_json::from_slice(&bytes).ok());
         let none = |reason: &str| Ok((Trace::none(reason.to_owned()), None));
@@ -198,7 +254,10 @@ impl<'t> Tracer<'t> {
                 none(&format!("it cannot be traced: {reason}"))
             }
             (Ok(Outcome::Measured(execution)), Some(Ok(observed))) => {
-                Ok((self.of.trace(observed), Some(execution)))
+                let is_real = slowness == 1;
+                let iteration = is_real.then(|| execution.iteration_time()).flatten();
+                let trace = Trace { iteration, ..self.of.trace(observed) };
+                Ok((trace, Some(execution)))
             }
             (Ok(Outcome::Measured(_)), None) => none("it was not traced"),
             (Ok(Outcome::Skipped(_)), _) => none("it chose not to run"),
@@ -213,6 +272,35 @@ impl<'t> Tracer<'t> {
     fn report_path(&self) -> PathBuf {
         self.place.path().join("observed.json")
     }
+}
+
+/// The outcome of the last of several benchmarks if each was measured, else that of one that was not.
+fn last_if_all_measured(outcomes: Vec<Result<Outcome>>) -> Result<Outcome> {
+    let mut last = Outcome::Skipped("no benchmark was selected".to_owned());
+    for outcome in outcomes {
+        last = outcome?;
+        if let Outcome::Skipped(_) = last {
+            break;
+        }
+    }
+    Ok(last)
+}
+
+/// The names of benchmarks in groups, in their order, whose ids fit into a command line.
+fn by_length_of_ids(benchmarks: &[&Benchmark]) -> Vec<Vec<Name>> {
+    let mut groups: Vec<Vec<Name>> = Vec::new();
+    let mut length = 0;
+    for Benchmark { name, .. } in benchmarks {
+        length += name.id.len();
+        match groups.last_mut() {
+            Some(group) if length <= LONGEST_IDS => group.push(name.clone()),
+            _ => {
+                groups.push(vec![name.clone()]);
+                length = name.id.len();
+            }
+        }
+    }
+    groups
 }
 
 /// True if a benchmark's own code asks for more than the requested time: it took several times as
@@ -230,6 +318,20 @@ fn asks_for_more(requested: Duration, execution: &Execution) -> bool {
     };
     let own = execution.warm_up.unwrap_or_default().saturating_add(measured);
     own > requested.saturating_mul(TIMES).max(SHORT)
+}
+
+/// The same request in few measurements, which take the same time together: as many iterations, unless a single one
+/// takes longer than a measurement.
+fn in_few_measurements(request: &ExecutionRequest) -> ExecutionRequest {
+    /// The fewest that every harness takes.
+    const FEW: usize = 10;
+    let factor = u32::try_from(request.measurements / FEW).unwrap_or(u32::MAX).max(1);
+    ExecutionRequest {
+        measurements: request.measurements.min(FEW),
+        min_time: request.min_time.saturating_mul(factor),
+        iterations: request.iterations.map(|iterations| iterations.saturating_mul(factor.into())),
+        ..request.clone()
+    }
 }
 
 /// The same request for a processor that seems slower by [`SLOWNESS`]. The warm-up is longer by
@@ -268,8 +370,8 @@ fn processor() -> BTreeSet<String> {
 
 impl Traceable<'_> {
     /// The functions by instance.
-    pub(super) fn functions(&self) -> BTreeMap<u64, Name> {
-        let of = |function: &LinkedFunction| -> Vec<(u64, Name)> {
+    pub(super) fn functions(&self) -> BTreeMap<u64, elf::Name> {
+        let of = |function: &LinkedFunction| -> Vec<(u64, elf::Name)> {
             let name = |symbol| (instance_of(symbol), function.name.clone());
             function.symbols().map(name).collect()
         };
@@ -297,12 +399,18 @@ impl Traceable<'_> {
             return Ok(Some(trace));
         }
         let Some(other) = same_program else { return Ok(None) };
-        let trace = Trace { files: self.files.states(&other.files), ..other.clone() };
+        let trace = self.with_own_files(other);
         // With other contents of files, it may take another path: no trace for later versions.
         if trace == *other {
             self.keep(subject, &trace)?;
         }
         Ok(Some(trace))
+    }
+
+    /// The trace of the same program in another version, as it would be in this one: only the files
+    /// that it reads can be different.
+    pub(super) fn with_own_files(&self, other: &Trace) -> Trace {
+        Trace { files: self.files.states(&other.files), ..other.clone() }
     }
 
     /// Caches a trace.
@@ -374,6 +482,7 @@ impl Traceable<'_> {
             files,
             variables: observed.variables,
             gaps,
+            iteration: None,
         }
     }
 }
@@ -411,6 +520,24 @@ mod tests {
         assert!(!asks(1, 2.5, 100));
         assert!(asks(1, 50.0, 100));
         assert!(asks(500, 1.0, 100));
+    }
+
+    #[test]
+    fn names_are_grouped_by_the_length_of_their_ids() {
+        let benchmark = |id: String| Benchmark {
+            package: "p".to_owned(),
+            target: "t".to_owned(),
+            name: Name::plain(id),
+        };
+        let sizes = |lengths: &[usize]| -> Vec<usize> {
+            let all: Vec<Benchmark> =
+                lengths.iter().map(|length| benchmark("x".repeat(*length))).collect();
+            let groups = by_length_of_ids(&all.iter().collect::<Vec<_>>());
+            groups.iter().map(Vec::len).collect()
+        };
+        assert_eq!(sizes(&[]), [] as [usize; 0]);
+        assert_eq!(sizes(&[5, 5, LONGEST_IDS - 10]), [3]);
+        assert_eq!(sizes(&[5, 5, LONGEST_IDS, 1]), [2, 1, 1]);
     }
 
     #[test]

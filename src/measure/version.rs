@@ -17,11 +17,11 @@ use tracing::info_span;
 use crate::{
     builds::{BuildEnv, Compilation, Source, files},
     elf::{Digest, FunctionSet},
-    error::Result,
+    error::{Error, Result},
     git::Checkout,
-    harness::{Conditions, Executable, Filter, has_threads},
+    harness::{Conditions, Filter, has_threads},
     impact::FileState,
-    model::{BenchTarget, Benchmark, HarnessKind, TargetFilter, Version},
+    model::{Absence, BenchTarget, Benchmark, HarnessKind, TargetFilter, Version},
     project::{Project, source_of},
 };
 
@@ -40,10 +40,15 @@ pub struct ListedVersion {
     pub listing: Listing,
     /// The crates of its workspace, by their names in code.
     pub(super) crates: BTreeSet<String>,
+    /// All bench targets of its workspace, selected or not, with true where required features are off.
+    bench_targets: Vec<(BenchTarget, bool)>,
+    /// The error of a command that needs benchmarks, if none is selected.
+    nothing: Option<Error>,
 }
 
 impl ListedVersion {
-    /// Checks a version out, compiles its bench targets, and lists their benchmarks.
+    /// Checks a version out, compiles its bench targets, and lists their benchmarks. None is no error: see
+    /// [`with_benchmarks`](Self::with_benchmarks).
     pub fn new(
         project: &Project,
         build_env: &BuildEnv<'_>,
@@ -55,7 +60,8 @@ impl ListedVersion {
         let checkout =
             info_span!("checkout").in_scope(|| project.checkout(&version, build_env.observer))?;
         let source = source_of(&version, &checkout);
-        let compilation = info_span!("compile").in_scope(|| build_env.compile(source, targets))?;
+        let compilation =
+            info_span!("compile").in_scope(|| build_env.compile_any(source, targets))?;
         let locked = build_env.locked(source);
         let workspace = build_env.workspace(source, &compilation)?;
         let configured = build_env.configured_variables(source, &compilation.record);
@@ -65,12 +71,37 @@ impl ListedVersion {
             workspace: &workspace,
             configured: &configured,
             settings: &build_env.settings,
-            file: &project.file,
-            manifest: project.manifest.as_deref(),
+            project,
         };
-        let listing = info_span!("list").in_scope(|| compiled.list(filter, conditions))?;
-        let crates = workspace.crates();
-        Ok(Self { version, checkout, compilation, configured, locked, listing, crates })
+        let listing = info_span!("list").in_scope(|| compiled.list(conditions))?;
+        let mut listing = listing;
+        let chosen = listing.choose(filter);
+        let nothing = match compilation.record.targets[..] {
+            [] => Some(workspace.nothing_to_build(targets, &version.to_string())),
+            _ => chosen.err(),
+        };
+        let (crates, bench_targets) = (workspace.crates(), workspace.all_bench_targets());
+        Ok(Self {
+            version,
+            checkout,
+            compilation,
+            configured,
+            locked,
+            listing,
+            crates,
+            bench_targets,
+            nothing,
+        })
+    }
+
+    /// The same version, for a command that needs benchmarks of it.
+    pub fn with_benchmarks(self) -> Result<Self> {
+        self.has_benchmarks().map(|()| self)
+    }
+
+    /// Fails with the reason if none of its benchmarks is selected.
+    pub fn has_benchmarks(&self) -> Result<()> {
+        self.nothing.clone().map_or(Ok(()), Err)
     }
 
     /// Digest of the values that this version's files give to the environment variables of a bench
@@ -94,10 +125,7 @@ impl ListedVersion {
 
     /// The environment variables of a bench target's processes.
     pub(super) fn variables(&self, target: &BenchTarget) -> &[(OsString, OsString)] {
-        let is_it = |listed: &&ListedTarget| {
-            let Executable { package, target: name, .. } = &listed.executable;
-            *package == target.package && *name == target.target
-        };
+        let is_it = |listed: &&ListedTarget| listed.executable.target() == *target;
         let listed = self.listing.targets.iter().find(is_it);
         listed.map_or(&[], |listed| &listed.executable.variables)
     }
@@ -113,6 +141,38 @@ impl ListedVersion {
         }
     }
 
+    /// Why this version lacks a benchmark of another one.
+    fn absence(&self, benchmark: &Benchmark, conditions: &Conditions<'_>) -> Result<Absence> {
+        let target = benchmark.bench_target();
+        let Listing { targets, failures, empty } = &self.listing;
+        if failures.iter().any(|failed| failed.target == target) {
+            return Ok(Absence::Unlisted);
+        }
+        let is_it = |listed: &&ListedTarget| listed.executable.target() == target;
+        if let Some(listed) = targets.iter().find(is_it) {
+            let ignored = listed.harness.ignored(&listed.executable, conditions)?;
+            // A function with arguments is ignored as a whole.
+            let is_ignored = ignored.iter().any(|one| {
+                let rest = benchmark.name.id.strip_prefix(&one.id);
+                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
+            });
+            return Ok(if is_ignored { Absence::Ignored } else { Absence::Undefined });
+        }
+        let known = self.bench_targets.iter().find(|(known, _)| *known == target);
+        let compiled = &self.compilation.record.targets;
+        Ok(match (empty.iter().find(|(empty, _)| *empty == target), known) {
+            (Some((_, HarnessKind::Libtest)), _) => Absence::NoHarness,
+            (Some(_), _) => Absence::EmptyTarget,
+            (None, None) => Absence::NoTarget,
+            // Its other benchmarks are not selected.
+            (None, Some(_)) if compiled.iter().any(|one| one.target == target) => {
+                Absence::Undefined
+            }
+            (None, Some((_, true))) => Absence::Features,
+            (None, Some((_, false))) => Absence::Unselected,
+        })
+    }
+
     /// The target that lists a benchmark.
     pub(super) fn target_of(&self, benchmark: &Benchmark) -> Option<&ListedTarget> {
         self.listing.targets.iter().find(|target| target.benchmarks.contains(benchmark))
@@ -120,8 +180,13 @@ impl ListedVersion {
 }
 
 impl Runner<'_> {
-    /// Checks a version out, compiles it, and lists its benchmarks.
+    /// Checks a version out, compiles it, and lists its benchmarks, which it must have.
     pub fn list(&self, version: Version) -> Result<ListedVersion> {
+        self.list_any(version)?.with_benchmarks()
+    }
+
+    /// The same for a version that may have no benchmark.
+    pub fn list_any(&self, version: Version) -> Result<ListedVersion> {
         let wanted = (&self.settings.targets, &self.settings.filter);
         ListedVersion::new(self.project, &self.build_env, version, wanted, &self.conditions)
     }
@@ -133,6 +198,18 @@ impl Runner<'_> {
             self.build_env.compiler(source_of(version, &checkout))
         };
         compiler().unwrap_or_default()
+    }
+
+    /// The benchmarks of one version that the other lacks, and the reasons.
+    pub fn absent(&self, [one, other]: [&ListedVersion; 2]) -> Result<Vec<(Benchmark, Absence)>> {
+        let others = other.benchmarks();
+        let absent = one.benchmarks().into_iter().filter(|benchmark| !others.contains(benchmark));
+        absent
+            .map(|benchmark| {
+                let absence = other.absence(&benchmark, &self.conditions)?;
+                Ok((benchmark, absence))
+            })
+            .collect()
     }
 
     /// Those of a version's benchmarks whose id changes each time their target is listed.

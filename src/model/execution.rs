@@ -207,6 +207,13 @@ impl Execution {
         Duration::try_from_secs_f64(totals.map(total).sum::<f64>() / 1e9).unwrap_or(Duration::MAX)
     }
 
+    /// The mean time of an iteration, where the times of iterations are known.
+    pub fn iteration_time(&self) -> Option<Duration> {
+        let iterations: u64 = self.series_of(&Metric::wall())?.iterations.iter().sum();
+        let seconds = self.measured_time().as_secs_f64() / iterations as f64;
+        Duration::try_from_secs_f64(seconds).ok()
+    }
+
     /// The number of measurements in the shortest series.
     pub fn measurements(&self) -> usize {
         self.series.iter().map(|series| series.values.len()).min().unwrap_or(0)

@@ -42,8 +42,8 @@ pub use machine::Machine;
 pub use metric::{Metric, Unit, UnknownMetric};
 pub use partition::Partition;
 pub use settings::{CompileSettings, settings_words};
-pub use skip_reason::SkipReason;
-pub use target::{BenchTarget, FailedTarget, TargetFilter};
+pub use skip_reason::{Absence, AbsentBenchmark, RemovedBenchmark, SkipReason};
+pub use target::{BenchTarget, FailedTarget, Member, Members, TargetFilter};
 pub use version::{
     CommitRange, CommitTitle, DependencyChange, MOST_LISTED, OBJECT_ID, Version, VersionChanges,
     rfc3339_of_seconds,

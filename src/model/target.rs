@@ -1,6 +1,6 @@
 //! A bench target, and the user's selection of bench targets.
 
-use std::fmt;
+use std::{fmt, path::PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -45,9 +45,34 @@ impl fmt::Display for BenchTarget {
     }
 }
 
+/// The members of a workspace from which bench targets are selected, as cargo selects them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Members {
+    /// The default members of each version: in a workspace with a root package only that one, unless
+    /// `default-members` names others.
+    #[default]
+    Default,
+    /// All members.
+    All,
+    /// The member of the current directory, or of the given manifest.
+    One(Member),
+}
+
+/// A member of the user's workspace. Another version may have it under another name or in another
+/// directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// The package's name.
+    pub name: String,
+    /// Its directory, relative to that of the workspace.
+    pub directory: PathBuf,
+}
+
 /// The selection of a workspace's bench targets. Empty lists select all.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TargetFilter {
+    /// Of these members.
+    pub members: Members,
     /// Only these packages, by name.
     pub packages: Vec<String>,
     /// Not these packages.
@@ -59,13 +84,13 @@ pub struct TargetFilter {
 }
 
 impl TargetFilter {
-    /// True if the filter selects all bench targets.
+    /// True if the filter selects all bench targets of the members.
     pub const fn means_all(&self) -> bool {
-        let Self { packages, excluded, benches, programs } = self;
+        let Self { members: _, packages, excluded, benches, programs } = self;
         packages.is_empty() && excluded.is_empty() && benches.is_empty() && programs.is_empty()
     }
 
-    /// True if the filter selects `target`.
+    /// True if the filter selects `target`, if it is in a package of the members.
     pub fn admits(&self, target: &BenchTarget) -> bool {
         let chosen = |names: &[String], name: &String| names.is_empty() || names.contains(name);
         let names = if self.programs.is_empty() { &self.benches } else { &self.programs };
@@ -88,7 +113,7 @@ mod tests {
                 packages: names(packages),
                 excluded: names(excluded),
                 benches: names(benches),
-                programs: Vec::new(),
+                ..TargetFilter::default()
             }
             .admits(&target)
         };

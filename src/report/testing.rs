@@ -6,7 +6,9 @@ use std::{fs, path::Path, rc::Rc};
 use super::{Report, escape::is_hidden, style};
 use crate::{
     cli::{Cli, Command},
-    model::{BenchTarget, Benchmark, Machine, Metric, Name, Unit, Version},
+    model::{
+        Absence, BenchTarget, Benchmark, Machine, Metric, Name, RemovedBenchmark, Unit, Version,
+    },
     shell::CommandLine,
     stats::{
         Assessment, Criteria, Estimator, Measurements, Pairing, Power, Summary, Verdict,
@@ -59,6 +61,11 @@ pub fn target(name: &str) -> BenchTarget {
 
 pub fn benchmark(id: &str) -> Benchmark {
     Benchmark { package: "parser".to_owned(), target: "work".to_owned(), name: Name::plain(id) }
+}
+
+/// A benchmark whose definition only the base has.
+pub fn removed(benchmark: Benchmark) -> RemovedBenchmark {
+    RemovedBenchmark { benchmark, absence: Absence::Undefined, renamed: None }
 }
 
 pub fn memory() -> Metric {

@@ -62,6 +62,8 @@ enum Which<'b> {
     AllOn(&'b [Benchmark]),
     /// Those that are not finished, with all benchmarks in their plans.
     Unfinished,
+    /// This one, with all benchmarks in its plan.
+    One(ExperimentId),
 }
 
 impl Store<'_> {
@@ -92,6 +94,13 @@ impl Store<'_> {
     /// All experiments, in the order of their start.
     pub fn experiments(&self) -> Result<Vec<StoredExperiment>> {
         self.read("list the experiments in", |connection| select(connection, Which::All))
+    }
+
+    /// One experiment, read without the others; `None` if it is not in the store.
+    pub fn experiment(&self, id: ExperimentId) -> Result<Option<StoredExperiment>> {
+        self.read("read an experiment of", |connection| {
+            Ok(select(connection, Which::One(id))?.pop())
+        })
     }
 
     /// All experiments, with only these benchmarks in their plans: to compare one of a hundred benchmarks, the others
@@ -231,11 +240,15 @@ fn unfinished(
 /// otherwise a thousand experiments would need thousands of queries.
 fn select(connection: &Connection, which: Which<'_>) -> Result<Vec<StoredExperiment>, StoreError> {
     let [of_experiment, of_plan] = match which {
-        Which::All | Which::AllOn(_) => ["TRUE"; 2],
+        Which::All | Which::AllOn(_) => ["TRUE"; 2].map(str::to_owned),
         Which::Unfinished => [
             "finished_ns IS NULL",
             "experiment IN (SELECT id FROM experiment WHERE finished_ns IS NULL)",
-        ],
+        ]
+        .map(str::to_owned),
+        Which::One(ExperimentId(id)) => {
+            [format!("experiment.id = {id}"), format!("experiment = {id}")]
+        }
     };
 
     let mut statement = connection.prepare_cached(&format!(
@@ -265,7 +278,7 @@ fn select(connection: &Connection, which: Which<'_>) -> Result<Vec<StoredExperim
     // The plans of a thousand commits name each benchmark a thousand times; reading all names once is faster.
     let known_benchmarks = read::benchmarks_by_id(connection)?;
     let of_benchmark = match which {
-        Which::All | Which::Unfinished => "TRUE".to_owned(),
+        Which::All | Which::Unfinished | Which::One(_) => "TRUE".to_owned(),
         Which::AllOn(only) => {
             let wanted = known_benchmarks.iter().filter(|(_, benchmark)| only.contains(benchmark));
             let ids: Vec<String> = wanted.map(|(id, _)| id.to_string()).collect();

@@ -15,7 +15,9 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
-    model::{BenchTarget, Benchmark, Execution, SkipReason, Slot, Stage, Unmeasured},
+    model::{
+        AbsentBenchmark, BenchTarget, Benchmark, Execution, SkipReason, Slot, Stage, Unmeasured,
+    },
 };
 
 impl Store<'_> {
@@ -262,6 +264,50 @@ impl Store<'_> {
             Ok(rows.collect::<rusqlite::Result<_>>()?)
         })
     }
+}
+
+impl Store<'_> {
+    /// Records that a version of the experiment lacks a benchmark that the other one has.
+    pub fn record_absent(&self, experiment: ExperimentId, absent: &AbsentBenchmark) -> Result<()> {
+        self.write("store the absent benchmarks in", |connection| {
+            refuse_if_finished(connection, experiment)?;
+            insert_absent(connection, experiment, absent)
+        })
+    }
+
+    /// The benchmarks that one version of an experiment lacks.
+    pub fn absent(&self, experiment: ExperimentId) -> Result<Vec<AbsentBenchmark>> {
+        self.read("read the absent benchmarks from", |connection| {
+            let mut statement = connection.prepare_cached(&format!(
+                "SELECT {BENCHMARK}, absent_benchmark.version, absence
+                 FROM absent_benchmark JOIN benchmark ON benchmark.id = benchmark
+                 WHERE experiment = ? ORDER BY benchmark.id"
+            ))?;
+            let rows = statement.query_map([experiment.0], |row| {
+                let column = BENCHMARK_WIDTH + 1;
+                let absence: String = row.get(column)?;
+                let absence = serde_json::from_str(&absence).map_err(|error| {
+                    rusqlite::Error::FromSqlConversionFailure(column, Type::Text, error.into())
+                })?;
+                let (benchmark, version) = (benchmark_at(row, 0)?, row.get(BENCHMARK_WIDTH)?);
+                Ok(AbsentBenchmark { benchmark, version, absence })
+            })?;
+            Ok(rows.collect::<rusqlite::Result<_>>()?)
+        })
+    }
+}
+
+pub(super) fn insert_absent(
+    connection: &Connection,
+    experiment: ExperimentId,
+    absent: &AbsentBenchmark,
+) -> Result<(), StoreError> {
+    let benchmark = intern::benchmark(connection, &absent.benchmark)?;
+    let absence = serde_json::json!(absent.absence).to_string();
+    connection
+        .prepare_cached("INSERT OR REPLACE INTO absent_benchmark VALUES (?, ?, ?, ?)")?
+        .execute(params![experiment.0, benchmark, absent.version, absence])?;
+    Ok(())
 }
 
 pub(super) fn insert_unmeasured(

@@ -95,6 +95,15 @@ CREATE TABLE unmeasured_benchmark (
     PRIMARY KEY (experiment, benchmark)
 ) STRICT, WITHOUT ROWID;
 
+-- The benchmarks that one of the two versions of an experiment lacks.
+CREATE TABLE absent_benchmark (
+    experiment INTEGER NOT NULL REFERENCES experiment,
+    benchmark  INTEGER NOT NULL REFERENCES benchmark,
+    version    INTEGER NOT NULL, -- the position of the version that lacks it
+    absence    TEXT NOT NULL, -- why, as JSON: "undefined", "no_target", …
+    PRIMARY KEY (experiment, benchmark)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE build (
     experiment INTEGER NOT NULL,
     version    INTEGER NOT NULL,

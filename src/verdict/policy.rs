@@ -14,6 +14,8 @@ pub struct ExitPolicy {
     /// True if inconclusive and not comparable verdicts also fail, and comparisons of nothing at
     /// all.
     pub inconclusive: bool,
+    /// True if benchmarks that only the base has also fail.
+    pub missing: bool,
     /// The counted metrics that affect the exit code beside times. If nothing was timed, all do.
     pub metrics: Vec<Metric>,
 }
@@ -27,7 +29,9 @@ impl ExitPolicy {
         let any = |is_so: fn(&Counts) -> bool| all.iter().any(is_so);
         if any(|counts| counts.regressed > 0) && !self.ignores_regressions {
             Exit::Regression
-        } else if any(|counts| counts.failed + counts.failed_targets > 0) {
+        } else if any(|counts| counts.failed + counts.failed_targets > 0)
+            || self.missing && any(|counts| counts.removed > 0)
+        {
             Exit::Benchmark
         } else if self.inconclusive
             && any(|counts| {

@@ -53,6 +53,11 @@ impl<'s> Results<'s> {
         }
     }
 
+    /// The store that they are from.
+    pub const fn store(&self) -> &'s Store<'s> {
+        self.store
+    }
+
     /// The results of all finished experiments that measured time. Excludes diagnoses, whose
     /// measurements differ in kind.
     pub fn finished(store: &'s Store<'s>) -> Result<Self> {
@@ -95,9 +100,7 @@ impl<'s> Results<'s> {
 
     /// The results of one experiment, finished or not.
     pub fn load(store: &'s Store<'s>, id: ExperimentId) -> Result<Self> {
-        let mut experiments = store.experiments()?;
-        experiments.retain(|stored| stored.id == id);
-        Ok(Self::new(store, experiments))
+        Ok(Self::new(store, store.experiment(id)?.into_iter().collect()))
     }
 
     /// True if the experiment counted events instead of measuring time.

@@ -19,7 +19,14 @@ fn repository_without_a_cargo_workspace_is_rejected() {
     project.git(&["init", "--quiet"]);
     project.commit("Nothing");
     let outcome = project.rbench(&["build"]).fails_with(2);
-    outcome.assert_stderr_has(&["Cargo.toml"]);
+    outcome.assert_stderr_has(&["there is no Cargo.toml at or above", "cargo init"]);
+    project.write("below/Cargo.toml", "[package]\nname = \"below\"\n");
+    project.commit("Begin below");
+    let outcome = project.rbench(&["build"]).fails_with(2);
+    outcome.assert_stderr_has(&["use --manifest-path ", "below/Cargo.toml"]);
+    project.git(&["sparse-checkout", "set", "other"]);
+    let outcome = project.rbench(&["build"]).fails_with(2);
+    outcome.assert_stderr_has(&["git sparse-checkout add below"]);
 }
 
 #[test]
@@ -234,4 +241,20 @@ fn unknown_profile_is_named() {
     let project = TestProject::of("sums");
     let outcome = project.rbench(&["build", "--profile", "fastest"]).fails_with(3);
     outcome.assert_stderr_has(&["profile `fastest` is not defined"]);
+}
+
+#[test]
+fn source_behind_an_absent_feature_names_the_feature() {
+    let project = TestProject::of("counted");
+    project.append("Cargo.toml", "\n[features]\nrand = []\n");
+    let source = project.read("benches/work.rs");
+    project.write("benches/work.rs", &format!("#![cfg(feature = \"rand\")]\n{source}"));
+    for arguments in [&["list", "."][..], &["list", ".", "--bench", "work"]] {
+        let outcome = project.rbench(arguments).fails_with(2);
+        outcome.assert_stderr_has(&[
+            "--bench work (needs --features rand)",
+            "hint: enable the features",
+        ]);
+    }
+    project.rbench(&["list", ".", "--features", "rand"]).ok();
 }

@@ -53,6 +53,7 @@ fn thirtyfold_work_is_the_only_regression() {
     store.record_tuned(&changing, &this_machine(), Duration::from_micros(100), 1).unwrap();
     let outcome =
         project.rbench(&[&QUICK[..], &["--format", "json"]].concat()).run().assert_exit(1);
+    assert!(!outcome.stderr().contains("provisional"), "{}", outcome.stderr());
     let report = outcome.json("compare");
     let rows = report["benchmarks"].as_array().unwrap();
     let row = |id: &str| rows.iter().find(|row| row["id"] == id).unwrap();
@@ -149,6 +150,28 @@ fn identical_program_is_traced_once() {
     }
     // Its iterations are tuned first.
     assert_eq!(counts, [2, 2]);
+}
+
+#[test]
+fn benchmarks_of_an_identical_program_are_traced_one_by_one_only_for_a_change() {
+    let project = TestProject::criterion();
+    let diff = |versions: &str| {
+        let arguments = ["diff", versions, "--bench", "same", "--by-benchmark"];
+        let outcome = project.rbench(&arguments).env("RBENCH_LOG", "debug").ok();
+        let log = outcome.stderr();
+        let is_one = |line: &&str| line.contains(" same ") && line.contains("unaffected=");
+        (
+            outcome.stdout(),
+            log.contains("is read by any benchmark"),
+            log.lines().filter(is_one).count(),
+        )
+    };
+    let (_, together, alone) = diff("reads~2..reads~1");
+    assert!(together && alone == 0, "{alone}");
+    // Criterion.rs calls the function of all three, whichever is selected.
+    let (shown, together, alone) = diff("reads~1..reads");
+    assert!(!together && alone == 3, "{together} {alone} {shown}");
+    assert!(shown.contains("words.txt"), "{shown}");
 }
 
 #[test]
@@ -340,4 +363,83 @@ fn invalid_settings_are_rejected_before_building() {
     let outcome =
         project.rbench(&["compare", "--config", "verdict.false-alarm-rate=5"]).fails_with(2);
     assert!(!outcome.stderr().contains("compiling"), "{}", outcome.told());
+}
+
+#[test]
+fn removed_benchmarks_are_reported_with_reasons_live_and_stored() {
+    let project = TestProject::of("counted");
+    let lost =
+        project.read("benches/work.rs").replace("steady", "lost").replace("changing", "gone");
+    project.write(
+        "benches/extra.rs",
+        &lost
+            .replace("counted::gone", "counted::changing")
+            .replace("counted::lost", "counted::steady"),
+    );
+    project.append("Cargo.toml", "\n[[bench]]\nname = \"extra\"\nharness = false\n");
+    project.commit("Add a target");
+    project.replace("Cargo.toml", "name = \"extra\"\nharness = false", "name = \"extra\"");
+    project.replace("benches/work.rs", "\"steady\"", "\"calm\"");
+    project.commit("Rename a benchmark, and lose a target");
+    let quick = ["compare", "--no-skip", "-l", "2", "-n", "5", "--no-confirm", "--format", "json"];
+    let live = project.rbench(&[&quick[..], &["--fail-on", "missing"]].concat()).run();
+    let live = live.assert_exit(4).json("compare");
+    let stored = ["compare", "--stored", "--no-confirm", "--format", "json"];
+    let stored = project.rbench(&stored).ok().json("compare");
+    for report in [live, stored] {
+        assert_eq!(report["counts"]["removed"], 3, "{report:#}");
+        let removed = report["removed"].as_array().unwrap().iter();
+        let parts = removed.map(|one| {
+            let text = |part: &serde_json::Value| part.as_str().unwrap_or_default().to_owned();
+            [text(&one["id"]), text(&one["absence"]), text(&one["renamed"]["id"])]
+        });
+        let mut parts: Vec<_> = parts.collect();
+        parts.sort();
+        let expected = [
+            ["gone", "no_harness", ""],
+            ["lost", "no_harness", ""],
+            ["steady", "undefined", "calm"],
+        ];
+        assert_eq!(parts, expected);
+        assert_eq!(report["added"][0]["id"], "calm");
+    }
+    let text = project.rbench(&["compare", "--stored", "--no-confirm"]).ok().stdout();
+    for part in [
+        "gone, ",
+        "(the bench target has no `harness = false` in head)",
+        "perhaps renamed: steady to calm",
+    ] {
+        assert!(text.contains(part), "{text}");
+    }
+}
+
+/// As for a base whose benchmarks are all others, for instance because the package was renamed.
+#[test]
+fn base_without_bench_targets_is_compared() {
+    let project = TestProject::of("counted");
+    let bench = "[[bench]]\nname = \"work\"\nharness = false\n";
+    project.git(&["mv", "benches", "kept"]);
+    project.replace("Cargo.toml", bench, "");
+    project.commit("Remove the benchmarks");
+    project.git(&["mv", "kept", "benches"]);
+    project.append("Cargo.toml", bench);
+    project.commit("Add them again");
+    let report = project.rbench(&["compare", "--format", "json"]).ok().json("compare");
+    assert_eq!([&report["counts"]["added"], &report["counts"]["removed"]], [2, 0]);
+    let outcome = project.rbench(&["compare", "HEAD~2", "HEAD~1", "--format", "json"]).ok();
+    let report = outcome.json("compare");
+    assert_eq!(report["removed"][0]["absence"], "no_target");
+    project.rbench(&["compare", "HEAD~1", "HEAD~1"]).fails_with(2);
+}
+
+#[test]
+fn measurements_so_far_are_shown_on_a_terminal() {
+    let project = project("30_000");
+    let shown = |drawn: &str| anstream::adapter::strip_str(drawn).to_string();
+    let (code, drawn) = project.rbench(&QUICK).on_terminal();
+    let drawn = shown(&drawn);
+    assert_eq!(code, Some(1), "{drawn}");
+    for part in ["change so far", "provisional", "provisional, to be confirmed"] {
+        assert!(drawn.contains(part), "no `{part}` in\n{drawn}");
+    }
 }

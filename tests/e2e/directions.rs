@@ -53,7 +53,7 @@ const MAY_USE: [(&str, &[&str]); 30] = [
     // The command line and its meaning.
     ("config", &["error", "model", "shell", "stats"]),
     ("cli", &["config", "error", "git", "model", "shell", "stats"]),
-    ("project", &["builds", "error", "log", "model", "config", "git", "store"]),
+    ("project", &["builds", "error", "log", "model", "config", "git", "shell", "store"]),
     (
         "measure",
         &[
@@ -99,7 +99,10 @@ const MAY_USE: [(&str, &[&str]); 30] = [
     ),
     (
         "console",
-        &["builds", "compare", "measure", "error", "log", "model", "report", "store", "escape"],
+        &[
+            "builds", "compare", "measure", "error", "verdict", "log", "model", "report", "store",
+            "escape",
+        ],
     ),
     ("demo", &["error", "verdict", "model", "report", "stats"]),
     (

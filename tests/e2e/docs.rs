@@ -20,6 +20,12 @@ use crate::support::sources::project;
 /// The largest README, in bytes: a first reader needs a page.
 const README_BYTES: usize = 9_000;
 
+/// The largest ARCHITECTURE.md, in bytes: half an hour of reading.
+const ARCHITECTURE_BYTES: usize = 15_000;
+
+/// The largest pages for users together, in bytes: what `--help` and the reports say is not repeated in them.
+const PAGES_BYTES: usize = 60_000;
+
 /// Options of other programs that the documents name.
 const FOREIGN_OPTIONS: [&str; 3] = ["--save-baseline", "--baseline", "--pkg-url"];
 
@@ -129,7 +135,7 @@ fn pages_in(directory: &str) -> Vec<Page> {
         names.filter(|path| path.extension().is_some_and(|extension| extension == "md")).collect();
     paths.sort();
     let pages: Vec<Page> = paths.into_iter().map(Page::read).collect();
-    assert!(pages.len() > 10, "only {} pages are in {directory}", pages.len());
+    assert!(pages.len() > 6, "only {} pages are in {directory}", pages.len());
     pages
 }
 
@@ -145,9 +151,16 @@ fn reference() -> Page {
 }
 
 #[test]
-fn docs_readme_is_a_page() {
-    let bytes = Page::read("README.md".into()).text.len();
-    assert!(bytes <= README_BYTES, "README.md has {bytes} bytes");
+fn docs_are_short() {
+    let bytes = |path: &str| Page::read(path.into()).text.len();
+    let pages: usize = pages_in("docs").iter().map(|page| page.text.len()).sum();
+    for (name, bytes, limit) in [
+        ("README.md", bytes("README.md"), README_BYTES),
+        ("ARCHITECTURE.md", bytes("ARCHITECTURE.md"), ARCHITECTURE_BYTES),
+        ("the pages in docs together", pages, PAGES_BYTES),
+    ] {
+        assert!(bytes <= limit, "{name}: {bytes} bytes, above {limit}");
+    }
 }
 
 #[test]
@@ -208,7 +221,7 @@ fn docs_show_only_commands_that_parse() {
             checked += 1;
         }
     }
-    assert!(checked > 80, "only {checked} commands are found");
+    assert!(checked > 60, "only {checked} commands are found");
 }
 
 /// The long options of a command and of all commands below it.
@@ -242,12 +255,9 @@ fn docs_reference_is_complete() {
     let commands = help.get_subcommands().map(|command| command.get_name().to_owned());
     let unknown = "none".parse::<Metric>().unwrap_err().to_string();
     let metrics = unknown.rsplit_once("there are ").unwrap().1.split(", ").map(str::to_owned);
-    let example = fs::read_to_string(project().join("bench.toml.example")).unwrap();
-    let lines = example.lines().map(|line| line.trim_start_matches("# "));
-    let keys = lines.filter_map(|line| Some(line.split_once(" = ")?.0.to_owned()));
+    // The keys of bench.toml are explained in bench.toml.example, which its own test holds complete.
     let names = commands
         .chain(metrics)
-        .chain(keys.filter(|key| !key.contains([' ', '"'])))
         .chain(VerdictKind::ALL.map(|kind| kind.name().to_owned()))
         .chain(Layout::ALL.map(|layout| layout.to_string()))
         .chain(HarnessKind::ALL.map(|kind| kind.name().to_owned()));
@@ -256,7 +266,7 @@ fn docs_reference_is_complete() {
         assert!(reference.spans.contains(&name), "docs/reference.md does not explain `{name}`");
         checked += 1;
     }
-    assert!(checked > 80, "only {checked} names are found");
+    assert!(checked > 45, "only {checked} names are found");
     let exits = [
         Exit::Success,
         Exit::Regression,
@@ -285,7 +295,6 @@ fn docs_show_the_tested_workflows() {
     }
     assert_eq!(shown, 7);
     let shortest = fs::read_to_string(docs.join("workflows/shortest.yml")).unwrap();
-    for page in [page, Page::read("README.md".into())] {
-        assert!(page.text.contains(&format!("```yaml\n{shortest}```\n")));
-    }
+    let readme = Page::read("README.md".into()).text;
+    assert!(readme.contains(&format!("```yaml\n{shortest}```\n")));
 }

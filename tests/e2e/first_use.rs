@@ -21,7 +21,7 @@ fn init_writes_a_neutral_configuration_and_a_workflow() {
     let shown = crate::support::sources::project().join("docs/workflows/pull-request.yml");
     assert_eq!(project.read(workflow), fs::read_to_string(shown).unwrap());
     let written = project.read("bench.toml");
-    assert!(written.lines().count() <= 15 && written.contains("docs/reference.md"), "{written}");
+    assert!(written.lines().count() <= 15 && written.contains("bench.toml.example"), "{written}");
     project.rbench(&["list", "--command", "word-count"]).ok();
 
     project.write("bench.toml", "# mine\n");

@@ -94,7 +94,8 @@ fn budget_ends_after_the_first_analysis_and_lists_the_rest() {
 #[test]
 fn several_benchmarks_run_in_parallel() {
     let project = project();
-    let parallel = ["--no-skip", "--parallel", "2", "--builds", "4", "--min-effect", "50%"];
+    let parallel =
+        ["--no-skip", "--config", "experiment.parallel=2", "--builds", "4", "--min-effect", "50%"];
     let report = compare(&project, &parallel).assert_exit(1).json("compare");
     let verdicts = report["benchmarks"].as_array().unwrap().iter().map(|row| &row["verdict"]);
     assert_eq!(verdicts.collect::<Vec<_>>(), ["regressed", "unchanged"]);

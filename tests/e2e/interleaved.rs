@@ -185,7 +185,8 @@ const ONLY: [&str; 6] =
 /// Starts a comparison, and interrupts it in the middle of a pair after some others.
 #[track_caller]
 fn interrupt(project: &TestProject) {
-    let mut child = compare(project, &ONLY).start();
+    let compare = compare(project, &ONLY).env("RBENCH_LOG", "cargo_rbench::measure=debug");
+    let mut child = compare.start();
     let mut stderr = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
     stderr.find(|line| line.contains("measured 4 of")).unwrap();
     // Head waits in the middle of a pair, and base for head, until both are ended.

@@ -141,6 +141,7 @@ impl Comparison {
         let warm_up = format!("experiment.warm-up={}", self.warm_up);
         let rest = ["--filter", "changing", "--config", &warm_up];
         let command = self.project.rbench(&[&compare[..], &rest].concat());
+        let command = command.env("RBENCH_LOG", "cargo_rbench::measure=debug");
         let mut child = command.program(program).start();
         let stderr = BufReader::new(child.stderr.take().unwrap()).lines();
         Running { child, stderr }
@@ -233,7 +234,7 @@ fn comparison_killed_in_any_stage_keeps_finished_executions() {
         assert_eq!(status.code(), None);
         comparison.wait_until(false);
         assert_eq!(comparison.store().check().unwrap(), [""; 0]);
-        executed = if line.starts_with("measured") { executed + 4 } else { 16 };
+        executed = if line.contains("measured") { executed + 4 } else { 16 };
         let (slots, finished) = comparison.experiments().pop().unwrap();
         assert!(slots.len() >= executed && !finished, "{} of {executed}", slots.len());
         executed = slots.len();

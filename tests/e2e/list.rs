@@ -152,3 +152,60 @@ fn parts_of_a_criterion_name_survive() {
     let null = Value::Null;
     assert_eq!(lines[1], [&count[0], &count[1], &count[2], &null, &count[4]]);
 }
+
+/// A virtual workspace of packages with one benchmark each, which is called like its package.
+fn workspace() -> TestProject {
+    let project = TestProject::bare("repository");
+    project.git(&["init", "--quiet", "--initial-branch=main"]);
+    project.write(".gitignore", "target\n");
+    let root = "[workspace]\nresolver = \"2\"\nmembers = [\"a\", \"b\", \"c\"]\n\
+                default-members = [\"a\", \"b\"]\n";
+    project.write("Cargo.toml", root);
+    let harness = concat!(env!("CARGO_MANIFEST_DIR"), "/harness");
+    for name in ["a", "b", "c"] {
+        let manifest = format!(
+            "[package]\nname = \"{name}\"\nedition = \"2021\"\n[lib]\npath = \"lib.rs\"\n\
+             [dev-dependencies]\nrbench-harness = {{ path = {harness:?} }}\n\
+             [[bench]]\nname = \"work\"\nharness = false\n"
+        );
+        project.write(&format!("{name}/Cargo.toml"), &manifest);
+        project.write(&format!("{name}/lib.rs"), "");
+        let bench = format!(
+            "use rbench_harness::{{main, Suite}};\nfn all(suite: &mut Suite) {{\n    \
+             suite.bench(\"{name}\", |bencher| bencher.iter(|| 1));\n}}\nmain!(all);\n"
+        );
+        project.write(&format!("{name}/benches/work.rs"), &bench);
+    }
+    project.commit("Begin");
+    project
+}
+
+#[test]
+fn workspace_members_are_selected_as_by_cargo() {
+    let project = workspace();
+    assert_eq!(listed(&project, &[]), ["work: a", "work: b"]);
+    assert_eq!(listed(&project, &["--workspace"]), ["work: a", "work: b", "work: c"]);
+    assert_eq!(listed(&project, &["--workspace", "--exclude", "a"]), ["work: b", "work: c"]);
+    assert_eq!(listed(&project, &["-p", "c"]), ["work: c"]);
+    assert_eq!(listed(&project, &["--manifest-path", "c/Cargo.toml"]), ["work: c"]);
+    let project = project.in_workspace("c/benches");
+    assert_eq!(listed(&project, &[]), ["work: c"]);
+    assert_eq!(listed(&project, &["-p", "a"]), ["work: a"]);
+}
+
+#[test]
+fn renamed_or_moved_member_is_the_same_member() {
+    let project = workspace();
+    project.git(&["mv", "c", "d"]);
+    project.replace("Cargo.toml", "\"c\"", "\"d\"");
+    project.commit("Move a member");
+    project.replace("d/Cargo.toml", "name = \"c\"", "name = \"d\"");
+    project.commit("Rename it");
+    let project = project.in_workspace("d");
+    let listed =
+        |revision| ids(&report(&project.rbench(&["list", "--format", "json", revision]).ok()));
+    assert_eq!(listed("HEAD"), ["work: c"]);
+    assert_eq!(listed("HEAD~1"), ["work: c"]);
+    let outcome = project.rbench(&["list", "HEAD~2"]).fails_with(2);
+    outcome.assert_stderr_has(&["it has no package `d` or d", "--workspace"]);
+}

@@ -457,3 +457,22 @@ fn host() -> String {
     let text = String::from_utf8(output).unwrap();
     text.lines().find_map(|line| line.strip_prefix("host: ")).unwrap().to_owned()
 }
+
+#[test]
+fn partial_clone_fetches_the_files_of_a_version() {
+    let project = TestProject::of("sums");
+    project.replace("src/lib.rs", "STEP: u64 = 3", "STEP: u64 = 4");
+    project.commit("Take larger steps");
+    project.git(&["config", "uploadpack.allowFilter", "true"]);
+    let clone = TestProject::bare("clone");
+    let url = format!("file://{}", project.root().display());
+    clone.git(&["clone", "--quiet", "--filter=blob:none", &url, "."]);
+    let outcome = clone.build_command(&[&["HEAD~1"], &ONE[..]].concat()).ok();
+    outcome.assert_stderr_has(&["fetching 1 file", "HEAD~1"]);
+    // Without the remote, the hint remains.
+    let alone = TestProject::bare("alone");
+    alone.git(&["clone", "--quiet", "--filter=blob:none", &url, "."]);
+    alone.git(&["remote", "set-url", "origin", "file:///nowhere"]);
+    let outcome = alone.rbench(&["build", "HEAD~1"]).fails_with(3);
+    outcome.assert_stderr_has(&["archive --output=/dev/null", "partial clone"]);
+}

@@ -139,9 +139,7 @@ fn version_requested_by_name_is_measured_again() {
     let project = project();
     for _ in 0..2 {
         let outcome = run(&project, &["HEAD"]).ok();
-        outcome.assert_stderr_has(&["measured 4 of 4 executions"]);
-        let first = "measured 1 of 4 executions, 0 ms left";
-        assert!(!outcome.stderr().contains(first), "{}", outcome.told());
+        outcome.assert_stderr_has(&["measured 4 of 4 executions in "]);
         outcome.assert_stdout_has(&["changing", "steady"]);
     }
 }

@@ -47,8 +47,7 @@ fn run() -> Result<bool, Box<dyn Error>> {
     let Some(Command::Compare(args)) = Cli::parse_words(&words)?.command else {
         return Err("the words are not those of a comparison".into());
     };
-    let settings =
-        ExperimentSettings::resolve(&project.file, &args.experiment, Purpose::OneVersion);
+    let settings = ExperimentSettings::resolve(&project, &args.experiment, Purpose::OneVersion);
     let (interrupt, console) = (Interrupt::on_signals(SavedHandler::Nothing)?, Console::attach());
     let runner = Runner::open(&project, settings, &interrupt, &console)?;
     let resolve = |revision| project.repository.resolve(revision);
@@ -58,7 +57,8 @@ fn run() -> Result<bool, Box<dyn Error>> {
     let started = runner.begin(&versions, &benchmarks, &builds)?;
 
     let start = Instant::now();
-    runner.measure(&started, Stage::First, &versions, &builds, &benchmarks)?;
+    let ignored = &mut |_: &_| Ok(());
+    runner.measure(&started, Stage::First, &versions, &builds, &benchmarks, ignored)?;
     let all = start.elapsed();
 
     let mut processes = Vec::new();

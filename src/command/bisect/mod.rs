@@ -87,7 +87,7 @@ impl Request<'_> {
         let line = project.repository.line(self.range)?;
         let mode = project.file.mode(self.mode);
         let purpose = Purpose::Comparison { mode, patience: StoppingRule::Usual };
-        let settings = ExperimentSettings::resolve(&project.file, self.experiment, purpose);
+        let settings = ExperimentSettings::resolve(project, self.experiment, purpose);
         let verdicts = VerdictSettings::resolve(&project.file, self.criteria)?;
         let verdicts = self.only_kind(verdicts, console)?;
         let verdicts = if verdicts.counts_only() { verdicts.limited_as_counts() } else { verdicts };

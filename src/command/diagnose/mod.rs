@@ -13,7 +13,7 @@ use self::{
     measure::Measuring,
     stored::Stored,
 };
-use super::{output::Output, project_of};
+use super::{output::Output, project_of, stored_targets};
 use crate::{
     cli::DiagnoseArgs,
     compare::archive,
@@ -82,7 +82,7 @@ impl Task<'_> {
     /// Measures and examines the benchmarks.
     fn measure(&self, interrupt: &Interrupt) -> Result<Examined> {
         let start = SystemTime::now();
-        let settings = ExperimentSettings::for_diagnosis(&self.project.file, self.args);
+        let settings = ExperimentSettings::for_diagnosis(self.project, self.args);
         let mut runner = Runner::open(self.project, settings.clone(), interrupt, self.console)?;
         let examined = self.measure_with(&mut runner, &settings);
         let benchmarks = runner.end(start, examined)?;
@@ -160,13 +160,12 @@ impl Task<'_> {
 
     /// Reads and examines stored results.
     fn read(&self) -> Result<Examined> {
-        let (args, target) = (self.args, &self.args.target);
+        let args = self.args;
         let store = archive::store(self.project, self.console, &args.given)?;
         let experiments = store.experiments()?;
-        let patterns = args.filter.patterns();
-        let filter = Filter::new(&patterns, args.filter.exact, &target.package, &target.bench);
-        let mut known = archive::chosen(&store, &filter, &args.given)?;
-        known.retain(|benchmark| !target.exclude.contains(&benchmark.package));
+        let targets = stored_targets(self.project, &args.target);
+        let filter = Filter::new(&args.filter.patterns(), args.filter.exact, targets);
+        let known = archive::chosen(&store, &filter, &args.given)?;
         let (mut benchmarks, mut found) = (Vec::new(), Vec::new());
         for benchmark in known {
             if let Some(stored) = stored::find(&store, &experiments, &self.version, &benchmark)? {

@@ -20,7 +20,7 @@ use crate::{
 
 /// A new `bench.toml`. It changes no setting.
 const BENCH_TOML: &str = r#"# Settings of cargo-rbench, for all versions that it compares; flags override them. Every key is optional.
-# All keys and their defaults: docs/reference.md in rbench's repository.
+# All keys and their defaults: bench.toml.example in rbench's repository.
 
 [experiment]
 # builds = "5..20"     # builds of each version, each with a different code layout

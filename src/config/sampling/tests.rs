@@ -161,3 +161,20 @@ fn measurement_settings_are_stored_with_units() {
         })
     );
 }
+
+#[test]
+fn long_iterations_have_fewer_measurements_unless_a_number_is_requested() {
+    let measurements = |milliseconds: u64, flags: SamplingOptions| {
+        let purpose = comparison(Mode::Interleaved, StoppingRule::Usual);
+        let configs = SamplingConfigs::resolve(&BenchToml::default(), flags, purpose);
+        let iteration = Some(Duration::from_millis(milliseconds));
+        configs.for_iterations(&benchmark("t", "x"), iteration).measurements
+    };
+    let by_default = |milliseconds| measurements(milliseconds, no_options());
+    assert_eq!([0, 12, 13, 25, 26, 50, 51, 1500].map(by_default), [80, 80, 40, 40, 20, 20, 10, 10]);
+    let requested = SamplingOptions { measurements: Some(30), ..no_options() };
+    assert_eq!(measurements(1500, requested), 30);
+    let alone = alone(&BenchToml::default(), no_options());
+    let sampling = alone.for_iterations(&benchmark("t", "x"), Some(Duration::from_secs(5)));
+    assert_eq!(sampling, alone.common());
+}

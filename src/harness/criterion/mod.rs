@@ -21,12 +21,12 @@ use super::{
     executable::{NO_SUCH_ID, Process, Scratch, incidents, unsuccessful},
 };
 use crate::{
-    error::{Context, Exit, Result},
+    error::{Context, Error, Exit, Result},
     model::{
         Execution, ExecutionRequest, HarnessKind, Incident, Metric, Name, Outcome, Schedule,
         Series, Unit,
     },
-    process::{Ended, Ending, is_from_child},
+    process::{Ended, Ending, Output, is_from_child},
 };
 
 /// Criterion.rs of one version.
@@ -38,6 +38,15 @@ pub struct Criterion {
 
 /// Matches no id, as an id is never empty.
 const NOTHING: &str = "^$";
+
+/// The request of an execution whose measurements do not matter.
+const SHORTEST: ExecutionRequest = ExecutionRequest {
+    measurements: FEWEST,
+    warm_up: Duration::from_millis(1),
+    min_time: Duration::from_millis(1),
+    iterations: None,
+    seed: 0,
+};
 
 /// Criterion.rs rejects fewer measurements.
 const FEWEST: usize = 10;
@@ -70,13 +79,35 @@ impl Harness for Criterion {
     /// Runs benchmarks with a filter that matches none, and collects the excluded ones: unlike with `--list`, names
     /// come in their parts and are not cut at 100 bytes.
     fn list(&self, executable: &Executable, conditions: &Conditions<'_>) -> Result<Vec<Name>> {
+        let (names, rest) = self.list_partly(executable, conditions)?;
+        rest.map_or(Ok(names), Err)
+    }
+
+    fn list_partly(
+        &self,
+        executable: &Executable,
+        conditions: &Conditions<'_>,
+    ) -> Result<(Vec<Name>, Option<Error>)> {
         let arguments = ["--bench", NOTHING].map(OsString::from).to_vec();
         let invocation = executable.invocation(arguments, None, conditions);
-        let run = Run::start(Process::listing(executable, invocation), conditions)?;
-        match self.problem(&run) {
-            None => Ok(run.received.skipped),
-            Some(reason) => Err(run.process.error(&reason, &run.ended)),
+        let mut run = Run::start(Process::listing(executable, invocation), conditions, true)?;
+        let Some(mut reason) = self.problem(&run) else { return Ok((run.received.skipped, None)) };
+        if run.received.begun {
+            reason = run.received.problem.unwrap_or(reason);
+            // It panics because rbench does not answer.
+            run.ended.output = Output::default();
+            return Err(run.process.error(&reason, &run.ended).hint(
+                "add .configure_from_args() to Criterion::default(), or use criterion_main!",
+            ));
         }
+        let error = run.process.error(&reason, &run.ended);
+        let names = run.received.skipped;
+        let Some(first) = names.first() else { return Err(error) };
+        // Its own code may need the results of a benchmark, and works when one is executed.
+        let again = self.run(executable, slice::from_ref(first), &SHORTEST, conditions)?;
+        let is_whole = self.problem(&again).is_none()
+            && again.received.skipped.len() + again.received.completed.len() == names.len();
+        Ok((names, (!is_whole).then_some(error)))
     }
 
     fn execute(
@@ -121,9 +152,13 @@ struct Run<'e> {
 
 impl<'e> Run<'e> {
     /// Runs a process with its own runner to the end.
-    fn start(mut process: Process<'e>, conditions: &Conditions<'e>) -> Result<Self> {
+    fn start(
+        mut process: Process<'e>,
+        conditions: &Conditions<'e>,
+        only_lists: bool,
+    ) -> Result<Self> {
         let scratch = Scratch::new()?;
-        let runner = Runner::start(is_from_child)
+        let runner = Runner::start(is_from_child, only_lists)
             .context(Exit::Internal, || "cannot listen for messages of Criterion.rs")?;
         // Files that it may still write must not appear in the user's target directory.
         let home = || ("CRITERION_HOME".into(), scratch.path().into());
@@ -162,12 +197,12 @@ impl Criterion {
         let invocation = executable.invocation(arguments, Some(request.seed), conditions);
         let work = self.least_time(request).saturating_mul(count);
         let process = || Process::executing(executable, benchmarks, invocation.clone(), work);
-        let run = Run::start(process(), conditions)?;
+        let run = Run::start(process(), conditions, false)?;
         if !run.fell_back() || self.version < Version::new(0, 3, 3) {
             return Ok(run);
         }
         let reason = "Criterion.rs printed its results instead of sending them".to_owned();
-        let mut again = Run::start(process(), conditions)?;
+        let mut again = Run::start(process(), conditions, false)?;
         again.incidents.push(Incident::Repeated(reason));
         Ok(again)
     }

@@ -51,7 +51,9 @@ pub(super) struct Runner {
 impl Runner {
     /// Starts to listen for the process whose connection `admits` accepts. Any user of the machine can connect to the
     /// port, and can be first: other connections are closed without a message.
-    pub(super) fn start(admits: Admission) -> io::Result<Self> {
+    ///
+    /// A process that `only_lists` is not let measure anything: without an answer it ends.
+    pub(super) fn start(admits: Admission, only_lists: bool) -> io::Result<Self> {
         let socket = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         // A peer may close its connection before it is accepted.
         socket.set_nonblocking(true)?;
@@ -60,7 +62,8 @@ impl Runner {
         let thread =
             thread::Builder::new().name("criterion-runner".to_owned()).spawn(move || {
                 let mut received = Received::default();
-                let problem = Listener { socket, ended, admits }.serve(&mut received).err();
+                let problem =
+                    Listener { socket, ended, admits, only_lists }.serve(&mut received).err();
                 received.problem = problem.map(|problem| problem.to_string());
                 received
             })?;
@@ -87,6 +90,7 @@ struct Listener {
     socket: TcpListener,
     ended: PipeReader,
     admits: Admission,
+    only_lists: bool,
 }
 
 /// The event that ended a sleep.
@@ -163,6 +167,8 @@ enum Problem {
     Garbled(minicbor::decode::Error),
     /// An unexpected message.
     OutOfTurn,
+    /// It measures although it was asked only to list.
+    Unasked,
 }
 
 impl From<io::Error> for Problem {
@@ -181,6 +187,9 @@ impl fmt::Display for Problem {
             Self::OtherProtocol => f.write_str("it does not speak protocol 1 of Criterion.rs"),
             Self::TooLong(length) => write!(f, "it sent a message of {length} bytes"),
             Self::Garbled(error) => write!(f, "it sent an invalid message: {error}"),
+            Self::Unasked => f.write_str(
+                "it ignores the command line of Criterion.rs, and would measure everything",
+            ),
             Self::OutOfTurn => f.write_str("it sent an unexpected message"),
         }
     }
@@ -198,7 +207,12 @@ impl Conversation<'_> {
         self.greet()?;
         while let Some(message) = self.next()? {
             match message {
-                Message::Beginning => self.received.begun = true,
+                Message::Beginning => {
+                    self.received.begun = true;
+                    if self.listener.only_lists {
+                        return Err(Problem::Unasked);
+                    }
+                }
                 Message::Skipping(name) => self.received.skipped.push(name),
                 Message::Complete(complete) => self.take(complete)?,
                 Message::FinishedGroup => self.go_on()?,

@@ -111,6 +111,21 @@ fn source_decides_between_several_harnesses() {
 }
 
 #[test]
+fn source_decides_even_if_there_is_one_harness() {
+    let all = [CRITERION, ("iai_callgrind", "iai-callgrind", "0.14.0")];
+    let of = |source| detected(&all, CUSTOM, source, None);
+    assert_eq!(of("use criterion::Criterion;"), Ok(HarnessKind::Criterion));
+    assert_eq!(of("mod common; fn main() { common::run() }"), Ok(HarnessKind::Criterion));
+    let error = of("use iai_callgrind::main;").unwrap_err();
+    assert!(error.contains("does not run benchmarks of iai-callgrind"), "{error}");
+    let error = of("fn main() { let start = std::time::Instant::now(); }").unwrap_err();
+    assert!(error.contains("its source does not use criterion\nhint: measure it as"), "{error}");
+    let helper = [("helper", "helper", "1.0.0"), (">criterion", "criterion", "0.8.2")];
+    let found = detected(&helper, CUSTOM, "fn main() { helper::run() }", None);
+    assert_eq!(found, Ok(HarnessKind::Criterion));
+}
+
+#[test]
 fn harness_of_a_helper_crate_is_found() {
     let indirect = [("helper", "helper", "1.0.0"), (">criterion", "criterion", "0.8.2")];
     assert_eq!(detected(&indirect, CUSTOM, "", None), Ok(HarnessKind::Criterion));

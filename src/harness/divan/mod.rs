@@ -20,7 +20,7 @@ use std::{collections::HashMap, ffi::OsString, iter, slice, time::Duration};
 
 use cargo_metadata::semver::Version;
 
-use self::table::{Leaf, Row, leaves, row};
+use self::table::{Leaf, Row, ignored, leaves, row};
 use super::{
     Conditions, Executable, Harness,
     counted::{counted_by, counts_from_last_pairs},
@@ -74,6 +74,10 @@ impl Harness for Divan {
         let threads = threads(executable, &ids, conditions)?;
         let leaf = |id| Leaf { threads: threads.get(&id).cloned().unwrap_or_default(), id };
         Ok(names(ids.into_iter().map(leaf).collect()))
+    }
+
+    fn ignored(&self, executable: &Executable, conditions: &Conditions<'_>) -> Result<Vec<Name>> {
+        Ok(ignored(&trial(executable, None, conditions).whole_output(conditions)?))
     }
 
     fn execute(

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::{
-    model::{Metric, Series},
+    model::{Metric, Name, Series},
     process::Output,
 };
 
@@ -141,6 +141,20 @@ pub(super) struct Leaf {
 ///    ╰─ t=2
 /// ```
 pub(super) fn leaves(output: &Output) -> Vec<Leaf> {
+    let is_run = |leaf: &Leaf| !leaf.id.ends_with(IGNORED);
+    all_leaves(output).into_iter().filter(is_run).collect()
+}
+
+/// The leaves of such a tree that are marked to be ignored.
+pub(super) fn ignored(output: &Output) -> Vec<Name> {
+    let all = all_leaves(output).into_iter();
+    all.filter_map(|leaf| Some(Name::plain(leaf.id.strip_suffix(IGNORED)?.trim_end()))).collect()
+}
+
+/// The mark of a benchmark that is not run.
+const IGNORED: &str = "(ignored)";
+
+fn all_leaves(output: &Output) -> Vec<Leaf> {
     let text = output.to_string();
     let mut path: Vec<&str> = Vec::new();
     let mut leaves = Vec::new();
@@ -157,7 +171,7 @@ pub(super) fn leaves(output: &Output) -> Vec<Leaf> {
             lines.next();
         }
         let has_children = lines.peek().is_some_and(|(next, _)| *next > depth);
-        if depth > 0 && !has_children && !name.ends_with("(ignored)") {
+        if depth > 0 && !has_children {
             leaves.push(Leaf { id: path.join("::"), threads });
         }
     }

@@ -186,7 +186,7 @@ fn heat(root: &Root<'_>) -> Finding {
         Some(times) => Finding::user(
             CHECK,
             format!("throttled {times} times since the machine was started"),
-            "cool the machine better, or measure with fewer --parallel",
+            "cool the machine better, or measure with a smaller `parallel` in bench.toml",
         ),
     }
 }

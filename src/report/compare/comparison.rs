@@ -10,7 +10,7 @@ use crate::{
     impact::Impact,
     model::{
         BenchTarget, Benchmark, DependencyChange, FailedTarget, Machine, Metric, Partition,
-        SampleSizes, Unit, Version, VersionChanges,
+        RemovedBenchmark, SampleSizes, Unit, Version, VersionChanges,
     },
     report::{
         SCHEMA_VERSION,
@@ -64,7 +64,7 @@ pub struct Comparison {
     /// Benchmarks that only the head has.
     pub(crate) added: Vec<Benchmark>,
     /// Benchmarks that only the base has.
-    pub(crate) removed: Vec<Benchmark>,
+    pub(crate) removed: Vec<RemovedBenchmark>,
     pub(crate) failed_targets: Vec<FailedTarget>,
     pub(crate) unused_acceptances: Vec<UnusedAcceptance>,
     /// Suggested commands.

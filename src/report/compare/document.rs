@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     compare::{ComparedExperiment, Outcome, Warning},
-    model::{Benchmark, FailedTarget, Metric, Mode},
+    model::{Absence, Benchmark, FailedTarget, Metric, Mode, Version},
     report::{
         accepted::{idle_note, idle_number},
         date,
@@ -466,13 +466,28 @@ impl ComparisonReport {
         for (reason, rows) in skipped {
             lines.push(format!("{}: {reason}", self.list(rows.into_iter())));
         }
-        for (benchmarks, version) in
-            [(&self.outcome.added, &self.outcome.head), (&self.outcome.removed, &self.outcome.base)]
-        {
-            let only = self.list(benchmarks.iter().map(|benchmark| names.name(benchmark)));
-            if !only.is_empty() {
-                lines.push(format!("only in {}: {only}", escape_untrusted(&version.to_string())));
-            }
+        let Outcome { base, head, added, removed, .. } = &self.outcome;
+        let only_in =
+            |version: &Version| format!("only in {}", escape_untrusted(&version.to_string()));
+        let only = self.list(added.iter().map(|benchmark| names.name(benchmark)));
+        if !only.is_empty() {
+            lines.push(format!("{}: {only}", only_in(head)));
+        }
+        let mut by_absence: BTreeMap<Absence, Vec<String>> = BTreeMap::new();
+        for one in removed {
+            by_absence.entry(one.absence).or_default().push(names.name(&one.benchmark));
+        }
+        for (absence, only) in by_absence {
+            let only = self.list(only.into_iter());
+            lines.push(format!("{}: {only} ({} in head)", only_in(base), absence.reason()));
+        }
+        let renamed = removed.iter().filter_map(|one| Some((one, one.renamed.as_ref()?)));
+        let renamed = self
+            .list(renamed.map(|(old, new)| {
+                format!("{} to {}", names.name(&old.benchmark), names.name(new))
+            }));
+        if !renamed.is_empty() {
+            lines.push(format!("perhaps renamed: {renamed}"));
         }
         let idle =
             if is_brief { idle_number(&self.outcome.idle) } else { idle_note(&self.outcome.idle) };

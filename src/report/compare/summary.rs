@@ -67,7 +67,8 @@ impl ComparisonReport {
     /// The names of all benchmarks.
     pub(super) fn names(&self) -> Names<'_> {
         let compared = self.outcome.rows.iter().map(|row| &row.benchmark);
-        Names::new(compared.chain(&self.outcome.added).chain(&self.outcome.removed))
+        let removed = self.outcome.removed.iter().map(|one| &one.benchmark);
+        Names::new(compared.chain(&self.outcome.added).chain(removed))
     }
 }
 

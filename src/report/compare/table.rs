@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// The confidence of the CI of a change by fresh builds, or by the first interim analysis. Later
-/// analyses have a higher one; docs/validation.md has their joint coverage.
+/// analyses have a higher one; docs/research/validation.md has their joint coverage.
 const INTERVAL: f64 = 0.95;
 
 /// The table of these rows. Without a confidence, it has no details of the values: their intervals

@@ -28,7 +28,7 @@ use crate::{
         PLAIN_COLUMNS, style,
         testing::{
             HOSTILE, assert_harmless, assert_keeps, benchmark, counted, decided_row,
-            decided_row_in, given, inconclusive, machine, memory, target, version,
+            decided_row_in, given, inconclusive, machine, memory, removed, target, version,
         },
     },
     stats::{Criteria, Estimator, Measurements, Method, Rule, Summary, Unpaired, Verdict},
@@ -134,7 +134,7 @@ fn everything() -> Outcome {
             DecidedRow::without_metric(&benchmark("gpu"), skipped),
         ],
         added: vec![benchmark("new")],
-        removed: vec![benchmark("old")],
+        removed: vec![removed(benchmark("old"))],
         failed_targets: vec![FailedTarget {
             target: target("other"),
             error: Error::new(Exit::Benchmark, "cannot list the benchmarks of `other`")

@@ -46,6 +46,9 @@ impl Store<'_> {
             for (benchmark, verdict) in self.unmeasured(id)? {
                 lines.write(&Line::Unmeasured { benchmark, verdict })?;
             }
+            for absent in self.absent(id)? {
+                lines.write(&Line::Absent(absent))?;
+            }
             for measured in self.measured_metrics(id)? {
                 let benchmark = measured.benchmark;
                 for StoredExecution { slot, outcome, .. } in self.rows(&benchmark, &[id])? {

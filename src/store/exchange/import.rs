@@ -107,6 +107,12 @@ impl Import<'_> {
                     record::insert_unmeasured(self.connection, id, &benchmark, verdict)?;
                 }
             }
+            Line::Absent(absent) => {
+                let &mut Current { id, closed, .. } = self.current(absent.version)?;
+                if !closed {
+                    record::insert_absent(self.connection, id, &absent)?;
+                }
+            }
             Line::Execution(line) => {
                 let ExecutionLine { benchmark, slot, execution } = *line;
                 if let Some(defect) = execution.defect() {

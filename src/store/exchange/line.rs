@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     model::{
-        Benchmark, Execution, ExperimentPlan, Machine, PlannedBenchmark, PlannedVersion,
-        SampleSizes, SkipReason, Slot, Version, nanoseconds,
+        AbsentBenchmark, Benchmark, Execution, ExperimentPlan, Machine, PlannedBenchmark,
+        PlannedVersion, SampleSizes, SkipReason, Slot, Version, nanoseconds,
     },
     store::{RecordedBuild, StoredExperiment, tuning::Tuning},
 };
@@ -27,6 +27,7 @@ pub(super) enum Line {
     Experiment(Box<ExperimentLine>),
     Build(RecordedBuild),
     Unmeasured { benchmark: Benchmark, verdict: SkipReason },
+    Absent(AbsentBenchmark),
     Execution(Box<ExecutionLine>),
     Error { benchmark: Benchmark, slot: Slot, reason: String },
     Skip { benchmark: Benchmark, slot: Slot, reason: String },

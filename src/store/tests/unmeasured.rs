@@ -1,7 +1,23 @@
 //! Skipped benchmarks.
 
 use super::*;
-use crate::model::SkipReason;
+use crate::model::{Absence, AbsentBenchmark, SkipReason};
+
+#[test]
+fn absent_benchmarks_are_kept_with_their_reasons() {
+    let (_directory, store) = store();
+    let one = store.begin(&plan()).unwrap();
+    let absent =
+        |id: &str, version, absence| AbsentBenchmark { benchmark: benchmark(id), version, absence };
+    let all = [absent("old", 1, Absence::NoHarness), absent("new", 0, Absence::Undefined)];
+    for absent in &all {
+        store.record_absent(one, absent).unwrap();
+    }
+    assert_eq!(store.absent(one).unwrap(), all);
+    assert!(store.benchmarks().unwrap().contains(&benchmark("old")));
+    store.finish(one).unwrap();
+    assert!(store.record_absent(one, &all[0]).unwrap_err().to_string().contains("is finished"));
+}
 
 #[test]
 fn unmeasured_benchmark_keeps_its_last_reason() {

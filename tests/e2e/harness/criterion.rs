@@ -6,13 +6,14 @@ use std::{
     net::{Ipv4Addr, TcpStream},
     path::Path,
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use cargo_metadata::semver::Version;
 use cargo_rbench::{
-    harness::{Criterion, Executable},
+    harness::{Conditions, Criterion, Executable, Harness},
     model::{Execution, Incident, Name, Throughput, Unit},
+    process::Interrupt,
 };
 use rustix::net::sockopt::set_socket_linger;
 
@@ -186,4 +187,31 @@ fn lost_connection_repeats_the_execution_once() {
         let text = error.to_string();
         assert!(text.contains("did not connect to rbench") && text.contains("time:   ["), "{text}");
     }
+}
+
+#[test]
+fn own_main_that_ignores_its_command_line_is_named_at_once() {
+    let (criterion, fixture) = versions().next().unwrap();
+    let executable = fixture.executable("own");
+    let start = Instant::now();
+    let error = list(&criterion, executable).unwrap_err().to_string();
+    assert!(error.contains("ignores the command line of Criterion.rs"), "{error}");
+    assert!(error.contains("hint: add .configure_from_args()"), "{error}");
+    // It ends with the warm-up of the first benchmark, which takes 3 s.
+    assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
+}
+
+#[test]
+fn failing_list_keeps_what_it_has_listed() {
+    let (criterion, fixture) = versions().next().unwrap();
+    let interrupt = Interrupt::new().unwrap();
+    let listed = |target| {
+        let conditions = Conditions::new(&interrupt);
+        let (names, rest) = criterion.list_partly(fixture.executable(target), &conditions).unwrap();
+        (names.into_iter().map(|name| name.id).collect::<Vec<_>>(), rest)
+    };
+    assert_eq!(listed("needs"), (vec!["one".to_owned(), "two".to_owned()], None));
+    let (names, rest) = listed("fails");
+    assert_eq!(names, ["works"]);
+    assert!(rest.unwrap().to_string().contains("panicked"));
 }

@@ -87,6 +87,20 @@ impl TestProject {
                            .measurement_time(std::time::Duration::from_millis(10));\n    targets = same\n}";
             project.replace("benches/same.rs", "criterion_group!(benches, same);", shortly);
             project.commit("Measure shortly");
+            // Versions of one program, in which a benchmark reads a file.
+            project.git(&["checkout", "--quiet", "-b", "reads"]);
+            let open = "group.bench_with_input(";
+            let read = "let _ = std::fs::read(\"words.txt\");\n        ";
+            project.replace(
+                "benches/same.rs",
+                open,
+                &format!("if words == 64 {{ {read} }}\n{open}"),
+            );
+            project.commit("Read a file");
+            project.write("README.md", "Words");
+            project.commit("Describe");
+            project.write("words.txt", "one two");
+            project.commit("Add words");
             project.git(&["checkout", "--quiet", "main"]);
         })
     }

@@ -4,10 +4,13 @@
 use std::{
     ffi::{OsStr, OsString},
     fmt::Write as _,
+    fs::File,
+    io::Read,
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Output, Stdio},
 };
 
+use rustix::pty::{self, OpenptFlags};
 use serde_json::Value;
 
 use super::schema;
@@ -104,6 +107,24 @@ impl Rbench {
         let outcome = self.run().assert_exit(code);
         outcome.assert_stderr_has(&["error: "]);
         outcome
+    }
+
+    /// Runs to the end with a terminal as its standard error. Returns the exit code and everything drawn there.
+    pub fn on_terminal(mut self) -> (Option<i32>, String) {
+        let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY;
+        let terminal = pty::openpt(flags).unwrap();
+        pty::grantpt(&terminal).unwrap();
+        pty::unlockpt(&terminal).unwrap();
+        let end = pty::ioctl_tiocgptpeer(&terminal, flags).unwrap();
+        self.command.env("TERM", "xterm-256color");
+        self.command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(end);
+        let mut child = self.command.spawn().expect("cargo-rbench starts");
+        // The last open end of the terminal must be the child's.
+        drop(self.command);
+        let mut drawn = Vec::new();
+        // Reading fails once the child has ended.
+        let _ = File::from(terminal).read_to_end(&mut drawn);
+        (child.wait().unwrap().code(), String::from_utf8_lossy(&drawn).into_owned())
     }
 
     /// Starts the command without waiting for it.

@@ -159,7 +159,7 @@ impl Trials {
         let project = Project::find(Some(&tree.join("Cargo.toml")), config)?;
         let (mode, patience) = (Mode::Interleaved, StoppingRule::OneLook);
         let purpose = Purpose::Comparison { mode, patience };
-        let settings = ExperimentSettings::resolve(&project.file, &args.experiment, purpose);
+        let settings = ExperimentSettings::resolve(&project, &args.experiment, purpose);
         let interrupt = Interrupt::new()?;
         let runner = Runner::open(&project, settings, &interrupt, &Silent)?;
         let revisions = ["HEAD~1", "HEAD"].map(|revision| project.repository.resolve(revision));

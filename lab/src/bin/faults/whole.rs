@@ -49,7 +49,14 @@ impl Whole<'_> {
     pub fn throw(&self, faults: &[Fault; 2], once: bool) -> Result<Vec<Finding>, Box<dyn Error>> {
         let started = self.runner.begin(self.versions, &self.benchmarks, self.builds)?;
         let (stage, benchmarks) = (Stage::First, &self.benchmarks);
-        let measured = self.runner.measure(&started, stage, self.versions, self.builds, benchmarks);
+        let measured = self.runner.measure(
+            &started,
+            stage,
+            self.versions,
+            self.builds,
+            benchmarks,
+            &mut |_| Ok(()),
+        );
         let happened = Happened { faults, once, whole: Some(self.executions) };
         let mut found = happened.check(&self.runner.store, started.id)?;
         found.extend(measured.err().map(|failure| (Wrong::Error, failure.to_string())));

@@ -8,7 +8,7 @@ use cargo_rbench::{
     elf,
     error::{Error, Exit},
     impact::{Impact, ReachedFunction},
-    model::{BenchTarget, Disturbance, FailedTarget, SampleSizes},
+    model::{Absence, BenchTarget, Disturbance, FailedTarget, RemovedBenchmark, SampleSizes},
     report::{Format, compare::ComparisonReport},
     stats::{Criteria, Random, Verdict},
     verdict::{DecidedRow, ExitPolicy},
@@ -139,7 +139,8 @@ fn with_all_verdicts(count: usize) -> Outcome {
     outcome.rows.extend(["same/1", "same/2"].map(|id| with(id, Verdict::Identical)));
     outcome.rows.push(with("elsewhere", Verdict::Unaffected));
     outcome.added = vec![benchmark("new")];
-    outcome.removed = vec![benchmark("old")];
+    outcome.removed =
+        RemovedBenchmark::with_renames(vec![(benchmark("old"), Absence::Undefined)], &[]);
     outcome.add_disturbances([Disturbance::Others { share: 0.23 }]);
     let target = BenchTarget { package: "parser".to_owned(), target: "other".to_owned() };
     let failure = Error::new(Exit::Benchmark, "cannot list the benchmarks of `other`");

@@ -87,7 +87,7 @@ pub fn measure(
         return Err("the words are not those of a comparison".into());
     };
     let purpose = Purpose::Comparison { mode: Mode::Sequential, patience: StoppingRule::default() };
-    let settings = ExperimentSettings::resolve(&project.file, &args.experiment, purpose);
+    let settings = ExperimentSettings::resolve(&project, &args.experiment, purpose);
     let (interrupt, console) = (Interrupt::on_signals(SavedHandler::Nothing)?, Console::attach());
     let runner = Runner::open(&project, settings, &interrupt, &console)?;
     let versions = [runner.list(project.repository.resolve("HEAD")?)?];

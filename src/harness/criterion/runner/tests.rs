@@ -6,7 +6,7 @@ const HELLO: &[u8] = b"Criterion\x00\x08\x02\x00\x01\x00\x01";
 
 /// A runner that accepts every connection.
 fn runner() -> Runner {
-    Runner::start(|_| Ok(true)).unwrap()
+    Runner::start(|_| Ok(true), false).unwrap()
 }
 
 /// The data received from a process that sends `bytes` and closes its end.
@@ -82,7 +82,7 @@ fn stranger_is_refused_and_the_process_is_heard() {
         stream.peek(&mut first)?;
         Ok(first == *b"C")
     };
-    let runner = Runner::start(begins_as_criterion).unwrap();
+    let runner = Runner::start(begins_as_criterion, false).unwrap();
     let connect = || TcpStream::connect((Ipv4Addr::LOCALHOST, runner.port())).unwrap();
     let (mut stranger, mut process) = (connect(), connect());
     stranger.write_all(b"X").unwrap();

@@ -57,7 +57,7 @@ fn comment_fits_every_part_at_its_longest() {
             failed(&id(index), "`".repeat(1000)),
         ]);
         report.outcome.added.push(benchmark.clone());
-        report.outcome.removed.push(benchmark);
+        report.outcome.removed.push(removed(benchmark));
         report.outcome.warnings.push(Warning::FunctionsUnknown { reason: id(index) });
     }
     report.outcome.functions[0].1.changed[0].name = Name::demangle(&"<&>".repeat(500));

@@ -47,7 +47,7 @@ fn comment_fits_two_full_comparisons() {
             failed(&id, "`".repeat(1000)),
         ]);
         report.outcome.added.push(benchmark(&id));
-        report.outcome.removed.push(benchmark(&id));
+        report.outcome.removed.push(removed(benchmark(&id)));
         report.outcome.warnings.push(Warning::FunctionsUnknown { reason: id });
     }
     report.outcome.idle = vec![idle(&"long".repeat(25)).remove(0); 20];
