@@ -16,6 +16,7 @@ use std::{
 use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, Transaction, TransactionBehavior};
 
 use super::{
+    check::{provide_checksum, refuse_damage},
     error::StoreError,
     schema::{self, Kind},
 };
@@ -119,6 +120,7 @@ impl<'a> Store<'a> {
             return Err(refusal);
         }
         store.set_up(kind).map_err(|error| error.failure("set up", path))?;
+        store.read("read", |connection| refuse_damage(connection, path))?;
         Ok(store)
     }
 
@@ -127,6 +129,7 @@ impl<'a> Store<'a> {
         let path = PathBuf::from("memory");
         let open = || {
             let connection = Connection::open_in_memory()?;
+            provide_checksum(&connection)?;
             let store = Store {
                 connection,
                 path: path.clone(),
@@ -144,6 +147,7 @@ impl<'a> Store<'a> {
         let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags)?;
         connection.busy_timeout(SILENT_WAIT)?;
+        provide_checksum(&connection)?;
         connection.set_prepared_statement_cache_capacity(64);
         let file = FileId::read(path);
         Ok(Self { connection, path: path.to_owned(), file, waiting, patience: PATIENCE })

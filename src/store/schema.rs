@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use super::error::StoreError;
+use super::{check::provide_checksum, error::StoreError};
 use crate::error::{Error, Exit};
 
 const SCHEMA: &str = include_str!("schema.sql");
@@ -67,6 +67,21 @@ impl Kind {
             }
         }
     }
+}
+
+/// True if the file has exactly the tables and indices that [`create`] makes.
+pub(super) fn is_current(connection: &Connection) -> Result<bool, StoreError> {
+    let definitions = |connection: &Connection| -> rusqlite::Result<Vec<[Option<String>; 4]>> {
+        let mut statement = connection
+            .prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name")?;
+        let rows = statement
+            .query_map((), |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?]))?;
+        rows.collect()
+    };
+    let own = Connection::open_in_memory()?;
+    provide_checksum(&own)?;
+    own.execute_batch(SCHEMA)?;
+    Ok(definitions(connection)? == definitions(&own)?)
 }
 
 /// The schema version of a store.
