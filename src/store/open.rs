@@ -148,6 +148,8 @@ impl<'a> Store<'a> {
         let connection = Connection::open_with_flags(path, flags)?;
         connection.busy_timeout(SILENT_WAIT)?;
         provide_checksum(&connection)?;
+        // Its temporary files are small, and a full directory for them would look like a full store.
+        connection.pragma_update(None, "temp_store", "MEMORY")?;
         connection.set_prepared_statement_cache_capacity(64);
         let file = FileId::read(path);
         Ok(Self { connection, path: path.to_owned(), file, waiting, patience: PATIENCE })
