@@ -1,19 +1,14 @@
 //! Finds damage of the file, which SQLite itself does not notice: a disk can return other bytes than were written.
 //!
-//! Each row has a checksum of its columns, which SQLite computes with a function of this file when it writes the row.
+//! Each row has a checksum of its columns, which SQLite computes with a function of the schema when it writes the row.
 //! Together with SQLite's check of its own structure, and the text of the schema, they cover every byte that can change
 //! an answer. Executions are checked when they are read, so that those of other benchmarks remain readable.
 
 use std::{fs, path::Path};
 
-use rusqlite::{
-    Connection,
-    functions::{Context, FunctionFlags},
-    types::ValueRef,
-};
+use rusqlite::Connection;
 
-use super::{error::StoreError, open::Store, read::unreadable_executions, schema};
-use crate::error::Result;
+use super::{error::StoreError, schema};
 
 /// The size in bytes from which the structure of a file is not checked when it is opened: SQLite reads a gigabyte in
 /// some seconds.
@@ -26,39 +21,6 @@ const READ_LATER: &str = "executions";
 pub(super) const SOUND_EXECUTIONS: &str =
     "checksum IS rbench_checksum(benchmark, experiment, version, stage, part, bytes)";
 
-/// Provides the function of the schema that computes checksums.
-pub(super) fn provide_checksum(connection: &Connection) -> rusqlite::Result<()> {
-    let flags = FunctionFlags::SQLITE_UTF8
-        | FunctionFlags::SQLITE_DETERMINISTIC
-        | FunctionFlags::SQLITE_INNOCUOUS;
-    connection.create_scalar_function("rbench_checksum", -1, flags, |row| Ok(checksum(row)))
-}
-
-/// The CRC-32 of the values, with their types and lengths.
-fn checksum(row: &Context<'_>) -> u32 {
-    let mut sum = crc32fast::Hasher::new();
-    for column in 0..row.len() {
-        let value = row.get_raw(column);
-        let number;
-        let bytes = match value {
-            ValueRef::Null => &[],
-            ValueRef::Integer(integer) => {
-                number = integer.to_le_bytes();
-                &number[..]
-            }
-            ValueRef::Real(real) => {
-                number = real.to_le_bytes();
-                &number[..]
-            }
-            ValueRef::Text(bytes) | ValueRef::Blob(bytes) => bytes,
-        };
-        sum.update(&[value.data_type() as u8]);
-        sum.update(&bytes.len().to_le_bytes());
-        sum.update(bytes);
-    }
-    sum.finalize()
-}
-
 /// Fails if the file is damaged, apart from the bytes of executions.
 pub(super) fn refuse_damage(connection: &Connection, path: &Path) -> Result<(), StoreError> {
     let is_large = fs::metadata(path).is_ok_and(|file| file.len() > LARGE);
@@ -68,7 +30,10 @@ pub(super) fn refuse_damage(connection: &Connection, path: &Path) -> Result<(), 
 
 /// Everything that is wrong with the file, apart from the bytes of executions. `everywhere` includes the structure of
 /// their table.
-fn findings(connection: &Connection, everywhere: bool) -> Result<Vec<String>, StoreError> {
+pub(super) fn findings(
+    connection: &Connection,
+    everywhere: bool,
+) -> Result<Vec<String>, StoreError> {
     if !schema::is_current(connection)? {
         return Ok(vec!["its tables are not those of this version of rbench".to_owned()]);
     }
@@ -112,15 +77,4 @@ fn findings(connection: &Connection, everywhere: bool) -> Result<Vec<String>, St
         findings.extend(dangling.collect::<rusqlite::Result<Vec<_>>>()?);
     }
     Ok(findings)
-}
-
-impl Store<'_> {
-    /// Reads the complete store and returns everything that is wrong with it; empty if it is sound.
-    pub fn check(&self) -> Result<Vec<String>> {
-        self.read("check", |connection| {
-            let mut findings = findings(connection, true)?;
-            findings.extend(unreadable_executions(connection)?);
-            Ok(findings)
-        })
-    }
 }

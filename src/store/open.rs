@@ -16,9 +16,9 @@ use std::{
 use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, Transaction, TransactionBehavior};
 
 use super::{
-    check::{provide_checksum, refuse_damage},
+    check::refuse_damage,
     error::StoreError,
-    schema::{self, Kind},
+    schema::{self, Kind, provide_checksum},
 };
 use crate::error::{Context, Error, Exit, Result};
 

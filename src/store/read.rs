@@ -6,7 +6,7 @@ use rusqlite::{Connection, Row as SqlRow, params};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    check::SOUND_EXECUTIONS,
+    check::{self, SOUND_EXECUTIONS},
     columns::{
         BENCHMARK, BENCHMARK_WIDTH, ExperimentId, benchmark_at, bytes_at, layout_at, seed_at,
         stage_at, stage_number,
@@ -259,8 +259,19 @@ fn sound<T>(row: &SqlRow<'_>, column: usize, content: Result<T, Damage>) -> Resu
     if is_sound { content } else { content.and(Err("its checksum is wrong".into())) }
 }
 
+impl Store<'_> {
+    /// Reads the complete store and returns everything that is wrong with it; empty if it is sound.
+    pub fn check(&self) -> Result<Vec<String>> {
+        self.read("check", |connection| {
+            let mut findings = check::findings(connection, true)?;
+            findings.extend(unreadable_executions(connection)?);
+            Ok(findings)
+        })
+    }
+}
+
 /// The executions that cannot be read.
-pub(super) fn unreadable_executions(connection: &Connection) -> Result<Vec<String>, StoreError> {
+fn unreadable_executions(connection: &Connection) -> Result<Vec<String>, StoreError> {
     let mut findings = Vec::new();
     let mut statement = connection.prepare(&format!(
         "SELECT {BENCHMARK}, experiment, bytes, executions.{SOUND_EXECUTIONS}

@@ -1,8 +1,12 @@
 //! The schema: created in a new file, recognised in an existing one.
 
-use rusqlite::{Connection, Transaction, TransactionBehavior};
+use rusqlite::{
+    Connection, Transaction, TransactionBehavior,
+    functions::{Context, FunctionFlags},
+    types::ValueRef,
+};
 
-use super::{check::provide_checksum, error::StoreError};
+use super::error::StoreError;
 use crate::error::{Error, Exit};
 
 const SCHEMA: &str = include_str!("schema.sql");
@@ -12,6 +16,39 @@ pub(super) const VERSION: i64 = 1;
 
 /// Marks a file as a store of rbench, in SQLite's own header: `rbch`.
 pub(super) const APPLICATION_ID: i32 = i32::from_be_bytes(*b"rbch");
+
+/// Provides the function of the schema that computes checksums.
+pub(super) fn provide_checksum(connection: &Connection) -> rusqlite::Result<()> {
+    let flags = FunctionFlags::SQLITE_UTF8
+        | FunctionFlags::SQLITE_DETERMINISTIC
+        | FunctionFlags::SQLITE_INNOCUOUS;
+    connection.create_scalar_function("rbench_checksum", -1, flags, |row| Ok(checksum(row)))
+}
+
+/// The CRC-32 of the values, with their types and lengths.
+fn checksum(row: &Context<'_>) -> u32 {
+    let mut sum = crc32fast::Hasher::new();
+    for column in 0..row.len() {
+        let value = row.get_raw(column);
+        let number;
+        let bytes = match value {
+            ValueRef::Null => &[],
+            ValueRef::Integer(integer) => {
+                number = integer.to_le_bytes();
+                &number[..]
+            }
+            ValueRef::Real(real) => {
+                number = real.to_le_bytes();
+                &number[..]
+            }
+            ValueRef::Text(bytes) | ValueRef::Blob(bytes) => bytes,
+        };
+        sum.update(&[value.data_type() as u8]);
+        sum.update(&bytes.len().to_le_bytes());
+        sum.update(bytes);
+    }
+    sum.finalize()
+}
 
 /// The kind of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

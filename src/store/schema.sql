@@ -1,6 +1,6 @@
 -- Schema 1. Numbers that may have 64 bits without a sign are stored as the signed numbers with the same bits.
 -- Points in time are nanoseconds since 1970-01-01 UTC. A version of an experiment is named by its position in it,
--- from 0. The last column of each table is a checksum of the others: see check.rs.
+-- from 0. The last column of each table is a checksum of the others: see schema.rs.
 
 -- What many experiments share.
 CREATE TABLE machine (

@@ -17,7 +17,7 @@ fn assert_refused(path: &Path, why: &str) {
 
 fn sqlite(path: &Path) -> Connection {
     let connection = Connection::open(path).unwrap();
-    check::provide_checksum(&connection).unwrap();
+    schema::provide_checksum(&connection).unwrap();
     connection
 }
 
