@@ -249,7 +249,7 @@ impl store::Observer for Console {
 
 impl measure::Observer for Console {
     fn incident(&self, benchmark: &Benchmark, incident: &Incident) {
-        self.line(&format!("warning: {benchmark}: {incident}"));
+        self.line_once(format!("warning: {benchmark}: {incident}"));
     }
 
     fn note(&self, note: &str) {

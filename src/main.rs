@@ -5,6 +5,7 @@ use std::{io::Write as _, process::ExitCode};
 
 use cargo_rbench::{
     builds, cli::Cli, command, console::Console, error::Exit, escape::escape_untrusted_lines, log,
+    process,
 };
 use tracing::{debug, info};
 
@@ -37,7 +38,11 @@ fn main() -> ExitCode {
     // The demo removes its project, and the log with it.
     let log = log::path().filter(|path| has_failed && path.exists());
     let log = log.map(|path| format!("log: {}", path.display()));
-    for text in error.iter().chain(&log) {
+    let limits = Some(process::tight_limits()).filter(|limits| has_failed && !limits.is_empty());
+    let limits = limits.map(|limits| {
+        format!("note: these limits of the shell may explain it: {}", limits.join(", "))
+    });
+    for text in error.iter().chain(&limits).chain(&log) {
         // Where the terminal was closed, the exit code has to suffice.
         let _ = writeln!(anstream::stderr(), "{}", escape_untrusted_lines(text));
     }

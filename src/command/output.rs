@@ -2,6 +2,7 @@
 //! lost to a typing mistake.
 
 use std::{
+    collections::HashSet,
     fs::{self, OpenOptions},
     path::Path,
 };
@@ -48,8 +49,18 @@ pub struct OutputFiles<'a>(&'a [OutputFile]);
 impl<'a> OutputFiles<'a> {
     /// Checks that each file can be written, without creating or changing it.
     pub fn check(files: &'a [OutputFile]) -> Result<Self> {
+        let mut seen = HashSet::new();
         for OutputFile { path, .. } in files {
             check(path)?;
+            if path.is_file() || !path.exists() {
+                // A file that exists may have several names.
+                let absolute = path.canonicalize().or_else(|_| std::path::absolute(path));
+                if absolute.is_ok_and(|absolute| !seen.insert(absolute)) {
+                    let what = format!("cannot write the report {}", path.display());
+                    let reason = "another report is written to the same file";
+                    return Err(Error::new(Exit::Usage, what).cause(reason));
+                }
+            }
         }
         Ok(Self(files))
     }
@@ -148,6 +159,9 @@ mod tests {
             assert_eq!(error.exit(), Exit::Usage);
             assert!(error.to_string().contains("cannot write the report"), "{error}");
         }
+        let twice = [path.join("a.json"), path.join("./a.json")].map(|path| file(&path));
+        let text = OutputFiles::check(&twice).unwrap_err().to_string();
+        assert!(text.contains("another report is written to the same file"), "{text}");
         let absent = OutputFiles::check(&[file(&path.join("absent/a.json"))]).unwrap_err();
         assert!(absent.to_string().contains("there is no directory"), "{absent}");
     }

@@ -60,15 +60,9 @@ pub(super) fn counts_per_series(times: &Series) -> Vec<Count> {
     all.map(|(value, iterations)| count(value * *iterations as f64, *iterations)).collect()
 }
 
-/// The counts of the last `measurements` pairs of clock readings, each around `iterations` iterations. The first pair
-/// is dropped: nothing was warmed up before it.
-pub(super) fn counts_from_last_pairs(
-    readings: &[i64],
-    measurements: usize,
-    iterations: u64,
-) -> Vec<Count> {
-    let first = readings.len().saturating_sub(2 * measurements);
-    let pairs = readings[first..].as_chunks::<2>().0;
+/// The counts of measurements of `iterations` iterations, each from its first and its last clock reading. The first
+/// measurement is dropped: nothing was warmed up before it.
+pub(super) fn counts_from_pairs(pairs: &[[i64; 2]], iterations: u64) -> Vec<Count> {
     let count = |[start, end]: &[i64; 2]| count((end - start) as f64, iterations);
     pairs.iter().skip(1).map(count).collect()
 }
@@ -211,11 +205,8 @@ mod tests {
 
     #[test]
     fn first_pair_of_readings_is_warm_up() {
-        let mut readings = vec![7, 8];
-        for number in 1..=4 {
-            readings.extend([number * 3 * STEP, number * 3 * STEP + STEP + 100 * number]);
-        }
-        assert_eq!(series(&counts_from_last_pairs(&readings, 4, 10)).values, [30.0]);
+        let pairs = [1, 2, 3, 4].map(|number| [number, number + STEP + 100 * number]);
+        assert_eq!(series(&counts_from_pairs(&pairs, 10)).values, [30.0]);
     }
 
     #[test]

@@ -123,7 +123,9 @@ impl Candidate<'_> {
         let version = self.crate_.fork_of.as_ref().unwrap_or(self.version).clone();
         match self.crate_.kind {
             HarnessKind::Native => Box::new(Native),
-            HarnessKind::Divan => Box::new(Divan { version }),
+            HarnessKind::Divan => {
+                Box::new(Divan { version, is_fork: self.crate_.fork_of.is_some() })
+            }
             HarnessKind::Criterion => Box::new(Criterion { version }),
             // No crate is one of these.
             HarnessKind::Libtest | HarnessKind::Command => Box::new(Libtest),

@@ -167,7 +167,7 @@ impl Runner<'_> {
     pub(super) fn report_incidents(&self, subject: &Subject<'_>, execution: &Execution) {
         let (warm_up, measured) = (execution.warm_up, execution.measured_time());
         debug!(?warm_up, ?measured, turns = ?execution.schedule, "measured {}", subject.benchmark);
-        for incident in &execution.incidents {
+        for incident in execution.incidents.iter().chain(&subject.fewer_measurements(execution)) {
             self.observer.incident(&subject.benchmark, incident);
         }
     }

@@ -7,8 +7,8 @@ use crate::{
     error::{Error, Exit, Result},
     harness::{Executable, Harness},
     model::{
-        Benchmark, Execution, ExecutionRequest, HarnessKind, InterleavingUnavailable, Mode,
-        Outcome, Schedule, Slot, Unmeasured,
+        Benchmark, Execution, ExecutionRequest, HarnessKind, Incident, InterleavingUnavailable,
+        Mode, Outcome, Schedule, Slot, Unmeasured,
     },
 };
 
@@ -49,6 +49,26 @@ impl Subject<'_> {
             let limit = harness.measurement_limit(count, self.is_interleaved()).map(cannot);
             harness.note(&self.request).into_iter().chain(limit)
         })
+    }
+
+    /// Reports that an execution has fewer measurements than planned, unless it has said so itself, or a note on the
+    /// harness has.
+    pub(super) fn fewer_measurements(&self, execution: &Execution) -> Option<Incident> {
+        let (measurements, planned) = (execution.measurements(), self.request.measurements);
+        let is_reported =
+            |incident: &Incident| matches!(incident, Incident::FewerMeasurements { .. });
+        if measurements >= planned || execution.incidents.iter().any(is_reported) {
+            return None;
+        }
+        let limit = |is_interleaved| {
+            let mut harnesses = self.versions.iter().map(|version| version.harness);
+            harnesses.find_map(|harness| harness.measurement_limit(planned, is_interleaved))
+        };
+        if limit(self.mode == Mode::Interleaved).is_some() {
+            return None;
+        }
+        let reason = limit(self.is_interleaved()).unwrap_or("the benchmark has its own settings");
+        Some(Incident::FewerMeasurements { measurements, planned, reason: reason.to_owned() })
     }
 
     /// True if both versions are executed at once.
@@ -168,7 +188,7 @@ mod tests {
     use super::*;
     use crate::{
         harness::{Criterion, Divan, Native},
-        model::{Name, testing},
+        model::{Metric, Name, Series, testing},
     };
 
     fn request(measurements: usize) -> ExecutionRequest {
@@ -211,9 +231,37 @@ mod tests {
     }
 
     #[test]
+    fn fewer_measurements_are_reported_once_with_a_reason() {
+        let divan = Divan { version: semver::Version::new(0, 1, 21), is_fork: false };
+        let subject = Subject { request: request(80), ..subject([&divan, &divan]) };
+        let series = |count: usize| Series {
+            metric: Metric::wall(),
+            values: vec![1.0; count],
+            iterations: vec![1; count],
+            resolution: 0.0,
+        };
+        let execution = |count| testing::execution(request(80), vec![series(count)]);
+        assert_eq!(subject.fewer_measurements(&execution(80)), None);
+        let sentence = |subject: &Subject<'_>, execution: &Execution| {
+            subject.fewer_measurements(execution).map(|incident| incident.to_string())
+        };
+        let own = "an execution gives 1 of 80 measurements: the benchmark has its own settings";
+        assert_eq!(sentence(&subject, &execution(1)), Some(own.to_owned()));
+        let unavailable = Some(InterleavingUnavailable::OtherThreads);
+        let alone = Subject { unavailable, ..subject };
+        let table = sentence(&alone, &execution(1)).unwrap();
+        assert!(table.contains("1 of 80 measurements: the table of Divan shows"), "{table}");
+        let incidents = vec![alone.fewer_measurements(&execution(1)).unwrap()];
+        let said = Execution { incidents, ..execution(1) };
+        assert_eq!(sentence(&alone, &said), None);
+        let noted = Subject { mode: Mode::Sequential, ..alone };
+        assert_eq!(sentence(&noted, &execution(1)), None, "a note on the harness says it");
+    }
+
+    #[test]
     fn subject_is_tunable_if_every_harness_accepts_iterations() {
         let criterion = Criterion { version: semver::Version::new(0, 5, 0) };
-        let divan = Divan { version: semver::Version::new(0, 1, 21) };
+        let divan = Divan { version: semver::Version::new(0, 1, 21), is_fork: false };
         assert!(subject([&Native, &Native]).is_tunable());
         assert!(subject([&divan, &divan]).is_tunable());
         assert!(!subject([&divan, &criterion]).is_tunable());
@@ -223,7 +271,7 @@ mod tests {
 
     #[test]
     fn tuning_request_of_divan_has_all_measurements() {
-        let divan = Divan { version: semver::Version::new(0, 1, 21) };
+        let divan = Divan { version: semver::Version::new(0, 1, 21), is_fork: false };
         let told = ExecutionRequest { iterations: Some(7), ..request(50) };
         let subject = Subject { request: told, ..subject([&Native, &divan]) };
         let asked = [0, 1].map(|version| subject.tuning_request(version));

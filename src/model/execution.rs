@@ -140,6 +140,15 @@ pub enum Incident {
     LeftBehind(Vec<String>),
     /// rbench repeated the execution: the first try failed for this reason, which is not the benchmark's fault.
     Repeated(String),
+    /// It has fewer measurements than planned.
+    FewerMeasurements {
+        /// Their number.
+        measurements: usize,
+        /// The planned number.
+        planned: usize,
+        /// The reason.
+        reason: String,
+    },
 }
 
 impl fmt::Display for Incident {
@@ -149,6 +158,9 @@ impl fmt::Display for Incident {
                 write!(f, "it left processes running, which were killed: {}", processes.join(", "))
             }
             Self::Repeated(reason) => write!(f, "it was executed a second time: {reason}"),
+            Self::FewerMeasurements { measurements, planned, reason } => {
+                write!(f, "an execution gives {measurements} of {planned} measurements: {reason}")
+            }
         }
     }
 }

@@ -22,5 +22,5 @@ pub use self::{
     launcher::{launcher_beside, run_as_launcher},
     load::{CONTROL_ARGUMENT, Load, run_as_control},
     output::Output,
-    run::{Ended, Limits, check_cpu, cpus, run},
+    run::{Ended, Limits, check_cpu, cpus, run, tight_limits},
 };

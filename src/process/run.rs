@@ -12,7 +12,7 @@ use std::{
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     io::Errno,
-    process::Signal,
+    process::{Resource, Signal, getrlimit},
     thread::{CpuSet, sched_getaffinity, sched_setaffinity},
 };
 use tracing::debug;
@@ -384,6 +384,26 @@ impl Drop for Pinned {
             let _ = sched_setaffinity(None, before);
         }
     }
+}
+
+/// The limits of this process and its children that are so low that they can explain a failure.
+pub fn tight_limits() -> Vec<String> {
+    /// Fewer open files than compilers, linkers and rbench need together.
+    const FEW_FILES: u64 = 256;
+    let tight = |resource, below: u64, unit: &str| {
+        let limit = getrlimit(resource).current.filter(|limit| *limit < below)?;
+        Some(format!("{limit} {unit}"))
+    };
+    [
+        tight(Resource::Nofile, FEW_FILES, "open files (ulimit -n)"),
+        tight(Resource::As, u64::MAX, "bytes of address space (ulimit -v)"),
+        tight(Resource::Data, u64::MAX, "bytes of data (ulimit -d)"),
+        tight(Resource::Fsize, u64::MAX, "bytes in a file (ulimit -f)"),
+        tight(Resource::Cpu, u64::MAX, "seconds of CPU time (ulimit -t)"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 #[cfg(test)]

@@ -16,8 +16,9 @@ use std::{
 use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, Transaction, TransactionBehavior};
 
 use super::{
+    check::refuse_damage,
     error::StoreError,
-    schema::{self, Kind},
+    schema::{self, Kind, provide_checksum},
 };
 use crate::error::{Context, Error, Exit, Result};
 
@@ -119,6 +120,7 @@ impl<'a> Store<'a> {
             return Err(refusal);
         }
         store.set_up(kind).map_err(|error| error.failure("set up", path))?;
+        store.read("read", |connection| refuse_damage(connection, path))?;
         Ok(store)
     }
 
@@ -127,6 +129,7 @@ impl<'a> Store<'a> {
         let path = PathBuf::from("memory");
         let open = || {
             let connection = Connection::open_in_memory()?;
+            provide_checksum(&connection)?;
             let store = Store {
                 connection,
                 path: path.clone(),
@@ -144,6 +147,9 @@ impl<'a> Store<'a> {
         let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags)?;
         connection.busy_timeout(SILENT_WAIT)?;
+        provide_checksum(&connection)?;
+        // Its temporary files are small, and a full directory for them would look like a full store.
+        connection.pragma_update(None, "temp_store", "MEMORY")?;
         connection.set_prepared_statement_cache_capacity(64);
         let file = FileId::read(path);
         Ok(Self { connection, path: path.to_owned(), file, waiting, patience: PATIENCE })

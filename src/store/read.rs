@@ -6,12 +6,13 @@ use rusqlite::{Connection, Row as SqlRow, params};
 use serde::{Deserialize, Serialize};
 
 use super::{
+    check::{self, SOUND_EXECUTIONS},
     columns::{
         BENCHMARK, BENCHMARK_WIDTH, ExperimentId, benchmark_at, bytes_at, layout_at, seed_at,
         stage_at, stage_number,
     },
     encoding::{self, Entry},
-    error::StoreError,
+    error::{Damage, StoreError},
     open::Store,
 };
 use crate::{
@@ -155,7 +156,7 @@ pub(super) fn rows(
     let ids: Vec<String> = experiments.iter().map(ToString::to_string).collect();
     let ids = format!("[{}]", ids.join(","));
     let mut statement = connection.prepare_cached(&format!(
-        "SELECT experiment, version, stage, bytes FROM executions
+        "SELECT experiment, version, stage, bytes, {SOUND_EXECUTIONS} FROM executions
          WHERE benchmark = {BENCHMARK_ID} AND experiment IN (SELECT value FROM json_each(?4))
          ORDER BY experiment, version, stage, part"
     ))?;
@@ -170,7 +171,7 @@ pub(super) fn rows(
             slot: Slot { version, stage, round, seed },
             outcome,
         };
-        let entries = encoding::decode(bytes_at(part, 3)?)
+        let entries = sound(part, 4, encoding::decode(bytes_at(part, 3)?))
             .map_err(|damage| damage.into_error(benchmark, experiment))?;
         rows.extend(entries.into_iter().map(row));
     }
@@ -212,7 +213,7 @@ fn measured(
     let versions: usize = statement.query_row([experiment.0], |row| row.get(0))?;
     let mut versions = vec![MeasuredVersion::default(); versions];
     let mut statement = connection.prepare_cached(&format!(
-        "SELECT version, bytes FROM executions
+        "SELECT version, bytes, {SOUND_EXECUTIONS} FROM executions
          WHERE benchmark = {BENCHMARK_ID} AND experiment = ?4 AND stage = ?5
          ORDER BY version, part"
     ))?;
@@ -221,7 +222,7 @@ fn measured(
     let mut parts = statement.query(params![package, target, name.id, experiment.0, stage])?;
     while let Some(part) = parts.next()? {
         let Some(version) = versions.get_mut(part.get::<_, usize>(0)?) else { continue };
-        let head = encoding::head(bytes_at(part, 1)?)
+        let head = sound(part, 2, encoding::head(bytes_at(part, 1)?))
             .map_err(|damage| damage.into_error(&benchmark, experiment))?;
         let new = head.metrics.into_iter().filter(|metric| !version.metrics.contains(metric));
         version.metrics.extend(new.collect::<Vec<_>>());
@@ -251,35 +252,35 @@ fn build_at(row: &SqlRow<'_>) -> rusqlite::Result<RecordedBuild> {
     })
 }
 
+/// The content of a part of the executions, if this column shows that its row is sound: the checksum within the part
+/// does not cover the benchmark and the version that it belongs to.
+fn sound<T>(row: &SqlRow<'_>, column: usize, content: Result<T, Damage>) -> Result<T, Damage> {
+    let is_sound = row.get(column).is_ok_and(|is_sound: bool| is_sound);
+    if is_sound { content } else { content.and(Err("its checksum is wrong".into())) }
+}
+
 impl Store<'_> {
     /// Reads the complete store and returns everything that is wrong with it; empty if it is sound.
     pub fn check(&self) -> Result<Vec<String>> {
         self.read("check", |connection| {
-            let mut statement = connection.prepare("PRAGMA integrity_check")?;
-            let findings = statement.query_map((), |row| row.get(0))?;
-            let mut findings: Vec<String> = findings.collect::<rusqlite::Result<_>>()?;
-            findings.retain(|finding| finding != "ok");
-            let mut statement = connection.prepare("PRAGMA foreign_key_check")?;
-            let dangling = statement.query_map((), |row| {
-                let (table, parent): (String, String) = (row.get(0)?, row.get(2)?);
-                Ok(format!("a row of {table} names a row of {parent} that is not there"))
-            })?;
-            findings.extend(dangling.collect::<rusqlite::Result<Vec<_>>>()?);
+            let mut findings = check::findings(connection, true)?;
             findings.extend(unreadable_executions(connection)?);
             Ok(findings)
         })
     }
 }
 
+/// The executions that cannot be read.
 fn unreadable_executions(connection: &Connection) -> Result<Vec<String>, StoreError> {
     let mut findings = Vec::new();
     let mut statement = connection.prepare(&format!(
-        "SELECT {BENCHMARK}, experiment, bytes
+        "SELECT {BENCHMARK}, experiment, bytes, executions.{SOUND_EXECUTIONS}
          FROM executions JOIN benchmark ON benchmark.id = benchmark"
     ))?;
     let mut rows = statement.query(())?;
     while let Some(row) = rows.next()? {
-        if let Err(damage) = encoding::decode(bytes_at(row, BENCHMARK_WIDTH + 1)?) {
+        let entries = encoding::decode(bytes_at(row, BENCHMARK_WIDTH + 1)?);
+        if let Err(damage) = sound(row, BENCHMARK_WIDTH + 2, entries) {
             let experiment = ExperimentId(row.get(BENCHMARK_WIDTH)?);
             findings.push(damage.into_error(&benchmark_at(row, 0)?, experiment).0);
         }

@@ -1,6 +1,10 @@
 //! The schema: created in a new file, recognised in an existing one.
 
-use rusqlite::{Connection, Transaction, TransactionBehavior};
+use rusqlite::{
+    Connection, Transaction, TransactionBehavior,
+    functions::{Context, FunctionFlags},
+    types::ValueRef,
+};
 
 use super::error::StoreError;
 use crate::error::{Error, Exit};
@@ -12,6 +16,39 @@ pub(super) const VERSION: i64 = 1;
 
 /// Marks a file as a store of rbench, in SQLite's own header: `rbch`.
 pub(super) const APPLICATION_ID: i32 = i32::from_be_bytes(*b"rbch");
+
+/// Provides the function of the schema that computes checksums.
+pub(super) fn provide_checksum(connection: &Connection) -> rusqlite::Result<()> {
+    let flags = FunctionFlags::SQLITE_UTF8
+        | FunctionFlags::SQLITE_DETERMINISTIC
+        | FunctionFlags::SQLITE_INNOCUOUS;
+    connection.create_scalar_function("rbench_checksum", -1, flags, |row| Ok(checksum(row)))
+}
+
+/// The CRC-32 of the values, with their types and lengths.
+fn checksum(row: &Context<'_>) -> u32 {
+    let mut sum = crc32fast::Hasher::new();
+    for column in 0..row.len() {
+        let value = row.get_raw(column);
+        let number;
+        let bytes = match value {
+            ValueRef::Null => &[],
+            ValueRef::Integer(integer) => {
+                number = integer.to_le_bytes();
+                &number[..]
+            }
+            ValueRef::Real(real) => {
+                number = real.to_le_bytes();
+                &number[..]
+            }
+            ValueRef::Text(bytes) | ValueRef::Blob(bytes) => bytes,
+        };
+        sum.update(&[value.data_type() as u8]);
+        sum.update(&bytes.len().to_le_bytes());
+        sum.update(bytes);
+    }
+    sum.finalize()
+}
 
 /// The kind of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +104,21 @@ impl Kind {
             }
         }
     }
+}
+
+/// True if the file has exactly the tables and indices that [`create`] makes.
+pub(super) fn is_current(connection: &Connection) -> Result<bool, StoreError> {
+    let definitions = |connection: &Connection| -> rusqlite::Result<Vec<[Option<String>; 4]>> {
+        let mut statement = connection
+            .prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name")?;
+        let rows = statement
+            .query_map((), |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?]))?;
+        rows.collect()
+    };
+    let own = Connection::open_in_memory()?;
+    provide_checksum(&own)?;
+    own.execute_batch(SCHEMA)?;
+    Ok(definitions(connection)? == definitions(&own)?)
 }
 
 /// The schema version of a store.

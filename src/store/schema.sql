@@ -1,6 +1,6 @@
 -- Schema 1. Numbers that may have 64 bits without a sign are stored as the signed numbers with the same bits.
 -- Points in time are nanoseconds since 1970-01-01 UTC. A version of an experiment is named by its position in it,
--- from 0.
+-- from 0. The last column of each table is a checksum of the others: see schema.rs.
 
 -- What many experiments share.
 CREATE TABLE machine (
@@ -11,18 +11,24 @@ CREATE TABLE machine (
     os           TEXT NOT NULL,
     architecture TEXT NOT NULL,
     installation TEXT NOT NULL,
+    checksum INTEGER NOT NULL AS (rbench_checksum(
+        id, cpu, cores, memory_bytes, os, architecture,
+        installation
+    )) STORED,
     UNIQUE (installation, cpu, cores, memory_bytes, os, architecture)
 ) STRICT;
 
 CREATE TABLE toolchain (
     id      INTEGER PRIMARY KEY,
-    version TEXT NOT NULL UNIQUE
+    version TEXT NOT NULL UNIQUE,
+    checksum INTEGER NOT NULL AS (rbench_checksum(id, version)) STORED
 ) STRICT;
 
 CREATE TABLE settings (
     id   INTEGER PRIMARY KEY,
     key  TEXT NOT NULL,
     json TEXT NOT NULL,
+    checksum INTEGER NOT NULL AS (rbench_checksum(id, key, json)) STORED,
     UNIQUE (key, json)
 ) STRICT;
 
@@ -33,6 +39,7 @@ CREATE TABLE version (
     dirty       INTEGER NOT NULL,
     summary     TEXT NOT NULL,
     time_s      INTEGER, -- since 1970-01-01 UTC
+    checksum INTEGER NOT NULL AS (rbench_checksum(id, commit_hash, tree, dirty, summary, time_s)) STORED,
     UNIQUE (commit_hash, tree, dirty)
 ) STRICT;
 
@@ -44,6 +51,7 @@ CREATE TABLE benchmark (
     "group"   TEXT, -- from here on: for people, as it was listed last
     function  TEXT,
     parameter TEXT,
+    checksum INTEGER NOT NULL AS (rbench_checksum(id, package, target, name, "group", function, parameter)) STORED,
     UNIQUE (package, target, name)
 ) STRICT;
 
@@ -60,7 +68,11 @@ CREATE TABLE experiment (
     builds        INTEGER NOT NULL,
     executions    INTEGER NOT NULL,
     measurements  INTEGER NOT NULL,
-    seed          INTEGER NOT NULL
+    seed          INTEGER NOT NULL,
+    checksum INTEGER NOT NULL AS (rbench_checksum(
+        id, identity, started_ns, finished_ns, machine, machine_state, settings,
+        rbench, first_look, builds, executions, measurements, seed
+    )) STORED
 ) STRICT;
 
 CREATE TABLE planned_version (
@@ -70,6 +82,7 @@ CREATE TABLE planned_version (
     revision   TEXT NOT NULL,
     toolchain  INTEGER NOT NULL REFERENCES toolchain,
     failure    TEXT, -- why it could not be built
+    checksum INTEGER NOT NULL AS (rbench_checksum(experiment, position, version, revision, toolchain, failure)) STORED,
     PRIMARY KEY (experiment, position)
 ) STRICT, WITHOUT ROWID;
 
@@ -81,6 +94,10 @@ CREATE TABLE planned_benchmark (
     builds       INTEGER NOT NULL,
     executions   INTEGER NOT NULL,
     measurements INTEGER NOT NULL,
+    checksum INTEGER NOT NULL AS (rbench_checksum(
+        experiment, position, benchmark, first_look, builds, executions,
+        measurements
+    )) STORED,
     PRIMARY KEY (experiment, position)
 ) STRICT, WITHOUT ROWID;
 
@@ -92,6 +109,7 @@ CREATE TABLE unmeasured_benchmark (
     experiment INTEGER NOT NULL REFERENCES experiment,
     benchmark  INTEGER NOT NULL REFERENCES benchmark,
     verdict    TEXT NOT NULL, -- identical or unaffected
+    checksum INTEGER NOT NULL AS (rbench_checksum(experiment, benchmark, verdict)) STORED,
     PRIMARY KEY (experiment, benchmark)
 ) STRICT, WITHOUT ROWID;
 
@@ -112,6 +130,7 @@ CREATE TABLE build (
     seed       INTEGER NOT NULL,
     layout     TEXT NOT NULL,
     digest     BLOB NOT NULL,
+    checksum INTEGER NOT NULL AS (rbench_checksum(experiment, version, package, target, seed, layout, digest)) STORED,
     PRIMARY KEY (experiment, version, package, target, seed),
     FOREIGN KEY (experiment, version) REFERENCES planned_version (experiment, position)
 ) STRICT, WITHOUT ROWID;
@@ -125,6 +144,7 @@ CREATE TABLE executions (
     stage      INTEGER NOT NULL, -- 1 or 2
     part       INTEGER NOT NULL, -- from 0
     bytes      BLOB NOT NULL, -- see encoding.rs
+    checksum INTEGER NOT NULL AS (rbench_checksum(benchmark, experiment, version, stage, part, bytes)) STORED,
     PRIMARY KEY (benchmark, experiment, version, stage, part),
     FOREIGN KEY (experiment, version) REFERENCES planned_version (experiment, position)
 ) STRICT, WITHOUT ROWID;
@@ -136,5 +156,6 @@ CREATE TABLE tuning (
     machine    INTEGER NOT NULL REFERENCES machine,
     min_time_ns   INTEGER NOT NULL, -- how long a measurement was to last at least
     iterations INTEGER NOT NULL,
+    checksum INTEGER NOT NULL AS (rbench_checksum(benchmark, machine, min_time_ns, iterations)) STORED,
     PRIMARY KEY (benchmark, machine, min_time_ns)
 ) STRICT, WITHOUT ROWID;

@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::PermissionsExt, process::Command};
 
-use crate::support::{Builds, TestProject, rbench};
+use crate::support::{Builds, TestProject, rbench, script::script};
 
 #[test]
 fn directory_without_a_repository_is_rejected() {
@@ -149,6 +149,16 @@ fn unwritable_target_dir_is_named() {
         outcome.assert_stderr_has(&["cannot create", &target.display().to_string()]);
     }
     fs::set_permissions(&target, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn low_limits_of_the_shell_are_named_after_a_failure() {
+    let project = TestProject::of("sums");
+    let lines = format!("ulimit -n 20\nexec '{}' \"$@\"", rbench::PROGRAM);
+    let limited = script(&project.beside("limited"), &lines);
+    let outcome = project.rbench(&["build"]).program(limited).fails_with(3);
+    let limit = "note: these limits of the shell may explain it: 20 open files (ulimit -n)";
+    outcome.assert_stderr_has(&[limit, "Too many open files"]);
 }
 
 #[test]

@@ -138,7 +138,7 @@ const MAY_USE: [(&str, &[&str]); 30] = [
         ],
     ),
     // The programs.
-    ("main", &["builds", "cli", "command", "console", "error", "log", "escape"]),
+    ("main", &["builds", "cli", "command", "console", "error", "log", "escape", "process"]),
     ("bin", &["process"]),
 ];
 

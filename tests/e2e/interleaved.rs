@@ -240,3 +240,50 @@ fn interleaved_results_do_not_count_once_it_is_unavailable() {
     outcome.assert_stdout_has(&["because the interleaving library cannot be used:"]);
     assert_finished(&project, Some(InterleavingUnavailable::NoLibrary));
 }
+
+#[test]
+#[ignore = "takes long"]
+fn forks_of_harnesses_give_every_planned_measurement() {
+    let divan = "fn main() { divan::main(); }\n#[divan::bench]\n\
+                 fn each() -> u64 { (0..divan::black_box(100)).fold(0, |a, b| a ^ b * 31) }\n";
+    let criterion = "use criterion::*;\nfn each(c: &mut Criterion) {\n    c.bench_function(\"each\", |b| \
+                     b.iter(|| (0..black_box(100_u64)).fold(0, |a, b| a ^ b * 31)));\n}\n\
+                     criterion_group!(benches, each);\ncriterion_main!(benches);\n";
+    for (name, package, version, source) in [
+        ("divan", "codspeed-divan-compat", "3", divan),
+        ("divan", "codspeed-divan-compat", "4", divan),
+        ("divan", "codspeed-divan-compat", "6", divan),
+        ("criterion", "codspeed-criterion-compat", "2", criterion),
+        ("criterion", "codspeed-criterion-compat", "4", criterion),
+        ("criterion", "codspeed-criterion-compat", "6", criterion),
+    ] {
+        let project = TestProject::bare("fork");
+        project.write(
+            "Cargo.toml",
+            &format!(
+                "[package]\nname = \"fork\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n\
+                 [dev-dependencies]\n{name} = {{ package = \"{package}\", version = \"{version}\" }}\n\n\
+                 [[bench]]\nname = \"each\"\nharness = false\n"
+            ),
+        );
+        project.write("src/lib.rs", "");
+        project.write("benches/each.rs", source);
+        project.write(".gitignore", "target\n");
+        project.git(&["init", "--quiet", "--initial-branch=main"]);
+        project.lock();
+        project.commit("First version");
+        let outcome = project.rbench(&[&COMPARE[..2], &["HEAD"; 2], &COMPARE[4..]].concat()).run();
+        let (rows, _) = newest(&project);
+        for (benchmark, rows) in rows {
+            for StoredExecution { outcome: execution, .. } in rows {
+                let execution =
+                    execution.unwrap_or_else(|error| panic!("{package} {version}: {error}"));
+                assert!(matches!(execution.schedule, Schedule::Interleaved(_)), "{benchmark}");
+                let planned =
+                    execution.asked.measurements.max(if name == "criterion" { 10 } else { 1 });
+                assert_eq!(execution.measurements(), planned, "{package} {version}");
+            }
+        }
+        assert!(!outcome.told().contains("an execution gives"), "{}", outcome.told());
+    }
+}

@@ -94,7 +94,7 @@ impl Counted {
     ) -> Result<Self, Box<dyn Error>> {
         let harness: Box<dyn Harness> = match executable.target.as_str() {
             "by_criterion" => Box::new(Criterion { version: Version::new(0, 8, 0) }),
-            "by_divan" => Box::new(Divan { version: Version::new(0, 1, 21) }),
+            "by_divan" => Box::new(Divan { version: Version::new(0, 1, 21), is_fork: false }),
             "by_native" => Box::new(Native),
             _ => Box::new(Libtest),
         };

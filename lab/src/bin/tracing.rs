@@ -57,7 +57,7 @@ fn benchmarks(tracer: &Path) -> Result<bool, Box<dyn Error>> {
     let directory = project.tree.path().to_owned();
     let harnesses: [(&str, Box<dyn Harness>); 3] = [
         ("by_criterion", Box::new(Criterion { version: semver::Version::new(0, 8, 0) })),
-        ("by_divan", Box::new(Divan { version: semver::Version::new(0, 1, 21) })),
+        ("by_divan", Box::new(Divan { version: semver::Version::new(0, 1, 21), is_fork: false })),
         ("work", Box::new(Native)),
     ];
     let mut all_met = true;

@@ -2,11 +2,13 @@
 
 use std::{
     env,
-    fs::{self, OpenOptions},
+    fs::{self, File, OpenOptions},
     hash::{BuildHasher as _, RandomState},
-    io::{ErrorKind, Write as _},
+    io::{self, ErrorKind, Read as _, Write as _},
     path::Path,
 };
+
+use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 
 use super::{
     super::output::OutputFiles,
@@ -46,7 +48,9 @@ pub struct Job<'c> {
     silence: Option<String>,
 }
 
-/// Reads the variables of a service, and takes the token out of the environment, so that no child process sees it.
+/// Reads the variables of a service, and takes the token out of the environment that child processes inherit. While
+/// this process holds a token, others of the same user cannot read its memory and its initial environment, unless they
+/// may trace any process; a shell that started it may still have the token.
 pub fn environment(provider: Option<CiProvider>) -> Result<(CiEnvironment, Option<Token>)> {
     let variable = |name: &str| env::var(name).ok();
     let provider = match provider {
@@ -57,6 +61,10 @@ pub fn environment(provider: Option<CiProvider>) -> Result<(CiEnvironment, Optio
     };
     let mut tokens = provider.token_variables().iter().filter_map(|name| variable(name));
     let token = tokens.find_map(|token| Token::new(&token));
+    if token.is_some() {
+        let what = || "cannot hide the token from other processes";
+        set_dumpable_behavior(DumpableBehavior::NotDumpable).context(Exit::Internal, what)?;
+    }
     // Also the tokens of other services, and those that another variable overrides.
     Provider::ALL
         .iter()
@@ -64,13 +72,29 @@ pub fn environment(provider: Option<CiProvider>) -> Result<(CiEnvironment, Optio
         .for_each(|name| forget(name));
     let event = match variable("GITHUB_EVENT_PATH") {
         Some(path) if provider == Provider::Github => {
-            let text = fs::read_to_string(&path);
-            let text = text.context(Exit::Usage, || format!("cannot read the event {path}"))?;
-            Some(Event::parse(&text)?)
+            let text = read_event(Path::new(&path));
+            Some(Event::parse(
+                &text.context(Exit::Usage, || format!("cannot read the event {path}"))?,
+            )?)
         }
         _ => None,
     };
     Ok((CiEnvironment::read(provider, variable, event)?, token))
+}
+
+/// Reads a file of limited size: a pipe could block, and some devices have no end.
+fn read_event(path: &Path) -> io::Result<String> {
+    /// More than twice what GitHub sends, in bytes.
+    const MOST: u64 = 64 << 20;
+    let refused = |reason| io::Error::new(ErrorKind::InvalidData, reason);
+    if !fs::metadata(path)?.is_file() {
+        return Err(refused("it is not a regular file"));
+    }
+    let mut text = String::new();
+    if File::open(path)?.take(MOST).read_to_string(&mut text)? as u64 == MOST {
+        return Err(refused("it is larger than 64 MiB"));
+    }
+    Ok(text)
 }
 
 /// Removes a variable from the environment of child processes: compiled and measured code needs no token.

@@ -230,6 +230,9 @@ impl Criterion {
         if let Some(reason) = too_many_iterations(&series, run.ended.resources.wall) {
             return Err(reason);
         }
+        if let Some(reason) = constant_time(&series).filter(|_| run.clock.is_real()) {
+            return Err(reason);
+        }
         Ok(Outcome::Measured(Execution {
             asked: request.clone(),
             series: vec![series],
@@ -341,6 +344,31 @@ fn series(complete: &Complete, unit: &str, one: f64) -> Result<Series, String> {
     series.defect().map_or(Ok(series), Err)
 }
 
+/// The reason why times cannot be those of their iterations: they are the same for few and for many. The time of one
+/// iteration would only depend on how many iterations Criterion.rs chooses.
+fn constant_time(series: &Series) -> Option<String> {
+    /// Iterations differ by at least this factor where it can be seen.
+    const MORE: f64 = 4.0;
+    /// Times that differ by less do not depend on the iterations, however noisy they are.
+    const SAME: f64 = 2.0;
+    if series.metric != Metric::wall() {
+        return None;
+    }
+    let all = || series.values.iter().zip(&series.iterations);
+    let iterations = || all().map(|(_, iterations)| *iterations as f64);
+    let times = || all().map(|(value, iterations)| value * *iterations as f64);
+    let least = |all: &mut dyn Iterator<Item = f64>| all.fold(f64::INFINITY, f64::min);
+    let most = |all: &mut dyn Iterator<Item = f64>| all.fold(0.0, f64::max);
+    let [fewest, shortest] = [least(&mut iterations()), least(&mut times())];
+    let [many, longest] = [most(&mut iterations()), most(&mut times())];
+    (many >= MORE * fewest && longest < SAME * shortest).then(|| {
+        format!(
+            "its time does not grow with its iterations: {many} iterations take {longest:.0} ns, and \
+             {fewest} take {shortest:.0} ns; `iter_custom` must return the time of all iterations"
+        )
+    })
+}
+
 /// The reason why a process that took `wall` cannot have run the iterations of its measurements. Only iterations are
 /// checked: a benchmark may time itself, and report other times than those that passed.
 fn too_many_iterations(series: &Series, wall: Duration) -> Option<String> {
@@ -429,6 +457,20 @@ mod tests {
         assert_eq!(series.values, [10.0, 15.0]);
         assert_eq!(series.iterations, [1, 2]);
         assert_eq!(series.resolution.to_bits(), 1.0_f64.to_bits());
+    }
+
+    #[test]
+    fn constant_time_of_growing_iterations_is_refused() {
+        let of = |values: &[f64], iterations: &[f64]| {
+            constant_time(&series(&complete(values, iterations), "ns", 1.0).unwrap())
+        };
+        let reason = of(&[1000.0, 1010.0], &[1.0, 10.0]).unwrap();
+        assert!(reason.contains("10 iterations take 1010 ns, and 1 take 1000 ns"), "{reason}");
+        assert_eq!(of(&[1000.0, 10_000.0], &[1.0, 10.0]), None);
+        assert_eq!(of(&[5000.0, 10_000.0], &[1.0, 10.0]), None, "an interruption");
+        assert_eq!(of(&[1000.0, 1010.0], &[7.0, 7.0]), None, "flat sampling");
+        let cycles = series(&complete(&[7.0, 7.0], &[1.0, 10.0]), "cycles", 1.0).unwrap();
+        assert_eq!(constant_time(&cycles), None);
     }
 
     #[test]

@@ -16,21 +16,28 @@
 mod samples;
 mod table;
 
-use std::{collections::HashMap, ffi::OsString, iter, slice, time::Duration};
+use std::{
+    collections::{HashMap, HashSet},
+    ffi::OsString,
+    iter, slice,
+    time::Duration,
+};
 
 use cargo_metadata::semver::Version;
 
-use self::table::{Leaf, Row, ignored, leaves, row};
+use self::{
+    samples::{bounds, readings_per_sample},
+    table::{Leaf, Row, ignored, leaves, row},
+};
 use super::{
     Conditions, Executable, Harness,
-    counted::{counted_by, counts_from_last_pairs},
+    counted::{counted_by, counts_from_pairs},
     executable::{Process, incidents},
-    libtest::listed,
 };
 use crate::{
     error::{Error, Exit, Result},
-    model::{Execution, ExecutionRequest, HarnessKind, Name, Outcome, Schedule, Series},
-    process::{Ended, Output, interleaving::InterleavedProcess},
+    model::{Execution, ExecutionRequest, HarnessKind, Incident, Name, Outcome, Schedule, Series},
+    process::{Ended, Output, counting::STEP, interleaving::InterleavedProcess},
 };
 
 /// Divan of one version.
@@ -38,10 +45,16 @@ use crate::{
 pub struct Divan {
     /// Its version, which determines the way it lists benchmarks.
     pub version: Version,
+    /// True for CodSpeed's fork of this version, which may also read the clock before and after each sample.
+    pub is_fork: bool,
 }
 
 /// Most samples whose values the table shows.
 const MOST: usize = 3;
+
+/// The reason why an interleaved execution has no more measurements than the table of Divan shows.
+const UNREAD: &str =
+    "the samples of Divan cannot be identified from clock readings, so only its table is used";
 
 impl Harness for Divan {
     fn kind(&self) -> HarnessKind {
@@ -70,7 +83,7 @@ impl Harness for Divan {
         // It prints a list in this format only for cargo-nextest.
         invocation.variables.push(("NEXTEST".into(), "1".into()));
         let output = Process::listing(executable, invocation).whole_output(conditions)?;
-        let ids: Vec<String> = listed(&output).into_iter().map(|name| name.id).collect();
+        let ids = ids(&output.to_string(), &executable.target);
         let threads = threads(executable, &ids, conditions)?;
         let leaf = |id| Leaf { threads: threads.get(&id).cloned().unwrap_or_default(), id };
         Ok(names(ids.into_iter().map(leaf).collect()))
@@ -127,24 +140,35 @@ impl Harness for Divan {
         if let Some(counting) = conditions.counting {
             let iterations = row.iterations;
             let series = counted_by(counting, |readings| {
-                counts_from_last_pairs(readings, samples, iterations)
+                let each = readings_per_sample(readings, samples, self.is_fork, STEP);
+                let pairs = bounds(readings, samples, each).unwrap_or_default();
+                counts_from_pairs(&pairs, iterations)
             })?;
             return Ok(Outcome::Measured(measured(request, series, ended)));
         }
         if let Some(counting) = conditions.allocations {
-            let series = samples::counted(&counting.times()?, samples, &row);
+            let series = samples::counted(&counting.times()?, samples, &row, self.is_fork);
             let unseen =
                 || process.error("its samples cannot be identified from clock readings", &ended);
             return Ok(Outcome::Measured(measured(request, series.ok_or_else(unseen)?, ended)));
         }
         let readings =
             conditions.member.map(InterleavedProcess::readings).transpose()?.unwrap_or_default();
-        let series = samples::samples(&readings, samples, &row);
-        let series = series.unwrap_or_else(|| row.series(samples));
+        let of_readings = samples::samples(&readings, samples, &row);
+        let is_unread = conditions.member.is_some() && of_readings.is_none();
+        let series = of_readings.unwrap_or_else(|| row.series(samples));
         if let Some(defect) = series.defect() {
             return Err(process.error(&defect, &ended));
         }
-        Ok(Outcome::Measured(measured(request, series, ended)))
+        let mut execution = measured(request, series, ended);
+        if is_unread && execution.measurements() < samples {
+            execution.incidents.push(Incident::FewerMeasurements {
+                measurements: execution.measurements(),
+                planned: samples,
+                reason: UNREAD.to_owned(),
+            });
+        }
+        Ok(Outcome::Measured(execution))
     }
 }
 
@@ -176,6 +200,31 @@ fn trial<'e>(
     let mut arguments = vec!["--test", "--max-time", "0", "--color", "never"];
     arguments.extend(id.into_iter().flat_map(|id| ["--exact", "--", id]));
     Process::listing(executable, executable.invocation(arguments, None, conditions))
+}
+
+/// Parses the list that Divan prints for cargo-nextest: `ID: benchmark`. An id begins with the name of a crate, mostly
+/// that of the bench target, and the name of an argument at its end can have several lines.
+fn ids(list: &str, target: &str) -> Vec<String> {
+    const END: &str = ": benchmark";
+    let root = |line: &str| line.split_once("::").map(|(root, _)| root.to_owned());
+    let lines: Vec<&str> = list.split('\n').collect();
+    let whole = lines.windows(2).filter(|pair| pair.iter().all(|line| line.ends_with(END)));
+    let mut roots: HashSet<String> = whole.filter_map(|pair| root(pair[1])).collect();
+    roots.insert(target.replace('-', "_"));
+    let begins = |text: &str| root(text).is_some_and(|root| roots.contains(&root));
+    let mut ids = Vec::new();
+    let mut begun: Option<String> = None;
+    for line in lines {
+        let text = match begun.take() {
+            Some(begun) if !begins(line) => format!("{begun}\n{line}"),
+            _ => line.to_owned(),
+        };
+        match text.strip_suffix(END) {
+            Some(id) => ids.push(id.to_owned()),
+            None => begun = begins(&text).then_some(text),
+        }
+    }
+    ids
 }
 
 /// The thread counts of the benchmarks `ids`, empty for those with one. A benchmark whose set-up fails ends the trial
@@ -278,7 +327,7 @@ mod tests {
 
     #[test]
     fn least_time_is_that_of_the_requested_samples() {
-        let divan = Divan { version: Version::new(0, 1, 21) };
+        let divan = Divan { version: Version::new(0, 1, 21), is_fork: false };
         let least = |measurements| {
             divan.least_time(&ExecutionRequest { measurements, ..request() }).as_millis()
         };
@@ -287,7 +336,7 @@ mod tests {
 
     #[test]
     fn measurement_limit_is_three_unless_interleaved() {
-        let divan = Divan { version: Version::new(0, 1, 21) };
+        let divan = Divan { version: Version::new(0, 1, 21), is_fork: false };
         assert_eq!(divan.measurement_limit(3, false), None);
         assert_eq!(divan.measurement_limit(4, true), None);
         assert!(
@@ -344,6 +393,22 @@ mod tests {
             line(&names[3]).ends_with(" --threads 16 --min-time 0 --max-time 1000000 --exact -- b")
         );
         assert!(!line(&names[0]).contains("--threads"));
+    }
+
+    #[test]
+    fn listed_ids_can_have_several_lines() {
+        let list = "starting\nodd_one::arg::a\nb: benchmark\nodd_one::arg::c::d: benchmark\n\
+                    other::x: benchmark\nother::y::1\n\n 2: benchmark\nodd_one::arg::: benchmark\n\
+                    odd_one::arg::x: benchmark: benchmark\ndone\n";
+        let expected = [
+            "odd_one::arg::a\nb",
+            "odd_one::arg::c::d",
+            "other::x",
+            "other::y::1\n\n 2",
+            "odd_one::arg::",
+            "odd_one::arg::x: benchmark",
+        ];
+        assert_eq!(ids(list, "odd-one"), expected);
     }
 
     #[test]

@@ -3,16 +3,50 @@
 use super::table::{Row, ShownTime};
 use crate::{model::Series, process::counting::allocations::STEP};
 
+/// Number of clock readings for each sample: Divan reads the clock at its bounds, and CodSpeed's fork, from version 4,
+/// once more before and after them.
+const READINGS: [usize; 2] = [2, 4];
+
+/// The readings at the bounds of the last `count` samples, for which the clock was read `each` times; none if there are
+/// too few. Nothing reads the clock after the last sample.
+pub(super) fn bounds<T: Copy>(readings: &[T], count: usize, each: usize) -> Option<Vec<[T; 2]>> {
+    let first = readings.len().checked_sub(each * count).filter(|_| count > 0)?;
+    let start = each / 2 - 1;
+    Some(readings[first..].chunks_exact(each).map(|one| [one[start], one[start + 1]]).collect())
+}
+
+/// The number of readings for each of the last `count` samples of a process whose clock counts, with this step for each
+/// reading. A fork reads it twice at each bound, and hardly anything happens in between.
+pub(super) fn readings_per_sample(
+    readings: &[i64],
+    count: usize,
+    is_fork: bool,
+    step: i64,
+) -> usize {
+    /// More than the instructions between two readings at a bound.
+    const FEW: i64 = 1000;
+    let [plain, more] = READINGS;
+    let first = readings.len().checked_sub(more * count).filter(|_| is_fork);
+    let is_twice = |one: &[i64; 4]| {
+        [one[1] - one[0], one[3] - one[2]].iter().all(|apart| (step..step + FEW).contains(apart))
+    };
+    let all_twice =
+        first.is_some_and(|first| readings[first..].as_chunks::<4>().0.iter().all(is_twice));
+    if all_twice { more } else { plain }
+}
+
 /// The measurements of the `count` samples that `row` summarises, in the order in which they were taken; none if the
 /// readings do not belong to them.
 ///
-/// Divan with one thread reads the clock before and after each sample, and not after the last one. It subtracts the
-/// measured cost of its loop per iteration, a constant of the process, and shows the fastest, the slowest, the median
-/// and the mean sample. The readings are accepted only if they reproduce all four. The constant is the smallest one
-/// with which they do.
+/// Divan with one thread subtracts the measured cost of its loop per iteration, a constant of the process, and shows the
+/// fastest, the slowest, the median and the mean sample. The readings are accepted only if they reproduce all four. The
+/// constant is the smallest one with which they do.
 pub(super) fn samples(readings: &[i64], count: usize, row: &Row) -> Option<Series> {
-    let first = readings.len().checked_sub(2 * count).filter(|_| count > 0)?;
-    let pairs = readings[first..].as_chunks::<2>().0;
+    READINGS.iter().find_map(|each| samples_between(&bounds(readings, count, *each)?, row))
+}
+
+fn samples_between(pairs: &[[i64; 2]], row: &Row) -> Option<Series> {
+    let count = pairs.len();
     let iterations = row.iterations as f64;
     let mut times: Vec<f64> =
         pairs.iter().map(|[start, end]| (end - start) as f64 / iterations).collect();
@@ -40,15 +74,16 @@ pub(super) fn samples(readings: &[i64], count: usize, row: &Row) -> Option<Serie
 /// The measurements of `count` samples by the clock that counts allocations, from its readings, without the first
 /// sample, which is the warm-up. None if there are too few readings, or if several threads or the benchmark itself read
 /// the clock: a sample that shows more than one step of the clock contains other readings.
-pub(super) fn counted(readings: &[f64], count: usize, row: &Row) -> Option<Series> {
-    let first = readings.len().checked_sub(2 * count)?;
+pub(super) fn counted(readings: &[i64], count: usize, row: &Row, is_fork: bool) -> Option<Series> {
+    let each = readings_per_sample(readings, count, is_fork, STEP.cast_signed());
+    let pairs = bounds(readings, count, each)?;
     let longest = row.slowest.value * row.iterations as f64;
     if longest > 1.5 * STEP as f64 {
         return None;
     }
-    let pairs = readings[first..].as_chunks::<2>().0;
     let iterations = row.iterations as f64;
-    let values = pairs.iter().skip(1).map(|[start, end]| (end - start) / iterations).collect();
+    let values =
+        pairs.iter().skip(1).map(|[start, end]| (end - start) as f64 / iterations).collect();
     (row.samples == count as u64).then(|| row.series_of(values, 0.0))
 }
 
@@ -131,15 +166,51 @@ mod tests {
     fn counted_samples_exclude_the_first_as_warm_up() {
         let step = STEP.cast_signed();
         let readings = readings(&[step + 90, step + 20, step + 30]);
-        let readings: Vec<f64> = readings.iter().map(|reading| *reading as f64).collect();
         let row = shown(&[step + 90, step + 20, step + 30], 10, 0.0);
         let step = STEP as f64 / 10.0;
-        let series = counted(&readings, 3, &row).unwrap();
+        let series = counted(&readings, 3, &row, false).unwrap();
         assert_eq!((series.values, series.iterations), (vec![step + 2.0, step + 3.0], vec![10; 2]));
-        assert_eq!(counted(&readings[3..], 3, &row), None, "too few");
+        assert_eq!(counted(&readings[3..], 3, &row, false), None, "too few");
         let longer = [STEP.cast_signed(), 2 * STEP.cast_signed()];
         let row = shown(&longer, 1, 0.0);
-        assert_eq!(counted(&readings, 2, &row), None, "the benchmark reads the clock itself");
+        assert_eq!(
+            counted(&readings, 2, &row, false),
+            None,
+            "the benchmark reads the clock itself"
+        );
+    }
+
+    /// The readings of a fork that reads the clock twice at each bound, 50 ns apart.
+    fn readings_of_a_fork(durations: &[i64]) -> Vec<i64> {
+        let plain = readings(durations);
+        let bounds = plain[2..].as_chunks::<2>().0.iter();
+        let twice = bounds.flat_map(|[start, end]| [start - 50, *start, *end, end + 50]);
+        plain[..2].iter().copied().chain(twice).collect()
+    }
+
+    #[test]
+    fn samples_of_a_fork_are_between_its_inner_readings() {
+        let row = shown(&DURATIONS, 1000, 0.3);
+        let series = samples(&readings_of_a_fork(&DURATIONS), 4, &row).unwrap();
+        assert_eq!(series.values.len(), 4);
+        assert!((series.values[0] - 4999.7).abs() < 1.0, "{:?}", series.values);
+    }
+
+    #[test]
+    fn counted_samples_of_a_fork_are_between_its_inner_readings() {
+        let step = 1000;
+        let sample = |number: i64| {
+            let start = 10 * number * step;
+            [start, start + step + 30, start + 2 * step + 90_030, start + 3 * step + 90_060]
+        };
+        let readings: Vec<i64> = (1..4).flat_map(sample).collect();
+        let step = 1000;
+        assert_eq!(readings_per_sample(&readings, 3, false, step), 2);
+        assert_eq!(readings_per_sample(&readings, 3, true, step), 4);
+        let counts = bounds(&readings, 3, 4).unwrap();
+        assert!(counts.iter().all(|[start, end]| end - start == step + 90_000));
+        let plain: Vec<i64> = (1..7).flat_map(|number| [number, number + 90_000]).collect();
+        assert_eq!(readings_per_sample(&plain, 3, true, step), 2);
     }
 
     #[test]

@@ -54,7 +54,8 @@ impl Row {
 /// The line with measurements, or the reason why there is none.
 pub(super) fn row(output: &Output) -> Result<Row, String> {
     let text = output.to_string();
-    let mut rows = text.lines().filter_map(cells);
+    let width = text.lines().find_map(first_width);
+    let mut rows = text.lines().filter_map(|line| cells(line, width));
     match (rows.next(), rows.next()) {
         (Some(only), None) => Ok(only),
         (None, _) => Err("it printed no measurement; does a benchmark with this id \
@@ -64,17 +65,33 @@ pub(super) fn row(output: &Output) -> Result<Row, String> {
     }
 }
 
+/// The width in characters of the first column, with the space behind it, if `line` is the head of the table.
+fn first_width(line: &str) -> Option<usize> {
+    let (_, columns) = line.rsplit_once("fastest")?;
+    let (rest, others) = columns.split_once('│')?;
+    let others = others.split('│').map(str::trim);
+    let is_head = others.eq(["slowest", "median", "mean", "samples", "iters"]);
+    is_head.then(|| "fastest".len() + rest.chars().count())
+}
+
 /// Parses a line from its end: names, and a benchmark's own output, may look like anything.
-fn cells(line: &str) -> Option<Row> {
-    let mut columns = line.rsplitn(6, '│').map(str::trim);
-    let iterations: u64 = columns.next()?.parse().ok()?;
-    let samples = columns.next()?.parse().ok().filter(|samples| *samples > 0)?;
-    let mean = ShownTime::read(columns.next()?)?;
-    let median = ShownTime::read(columns.next()?)?;
-    let slowest = ShownTime::read(columns.next()?)?;
-    let mut words = columns.next()?.split_whitespace().rev();
-    let unit = words.next()?;
-    let fastest = ShownTime::read(&format!("{} {unit}", words.next()?))?;
+///
+/// The benchmark's output stands between its name and the first column, whose `width` separates the two.
+fn cells(line: &str, width: Option<usize>) -> Option<Row> {
+    let mut columns = line.rsplitn(6, '│');
+    let iterations: u64 = columns.next()?.trim().parse().ok()?;
+    let samples = columns.next()?.trim().parse().ok().filter(|samples| *samples > 0)?;
+    let mut time = || ShownTime::read(columns.next()?.trim());
+    let (mean, median, slowest) = (time()?, time()?, time()?);
+    let first = columns.next()?;
+    let start = |width: usize| first.char_indices().rev().nth(width.checked_sub(1)?);
+    let cell = width.and_then(start).map(|(start, _)| first[start..].trim());
+    // Throughputs can widen the column.
+    let fastest = cell.and_then(ShownTime::read).or_else(|| {
+        let mut words = first.split_whitespace().rev();
+        let unit = words.next()?;
+        ShownTime::read(&format!("{} {unit}", words.next()?))
+    })?;
     Some(Row { fastest, slowest, median, mean, samples, iterations: iterations / samples })
 }
 
@@ -156,21 +173,32 @@ const IGNORED: &str = "(ignored)";
 
 fn all_leaves(output: &Output) -> Vec<Leaf> {
     let text = output.to_string();
-    let mut path: Vec<&str> = Vec::new();
+    let mut path: Vec<String> = Vec::new();
     let mut leaves = Vec::new();
-    let mut lines = text.lines().map(node).peekable();
-    while let Some((depth, name)) = lines.next() {
+    let nodes: Vec<(usize, &str)> = text.split('\n').map(node).collect();
+    let is_node = |line: usize| nodes.get(line).is_some_and(|(depth, _)| *depth > 0);
+    // An argument's name can have several lines. An empty line ends a tree, if no node follows.
+    let continues_name = |line: usize| {
+        let text = nodes.get(line).filter(|(depth, _)| *depth == 0);
+        text.is_some_and(|(_, text)| !text.is_empty() || is_node(line + 1))
+    };
+    let mut line = 0;
+    while let Some((depth, name)) = nodes.get(line).copied() {
+        let mut name = name.to_owned();
+        line += 1;
+        while depth > 0 && continues_name(line) {
+            name = format!("{name}\n{}", nodes[line].1);
+            line += 1;
+        }
         path.truncate(depth);
         path.push(name);
         let mut threads = Vec::new();
-        while let Some(count) = lines
-            .peek()
-            .and_then(|(next, name)| (*next == depth + 1).then(|| thread_count(name)).flatten())
-        {
+        let count = |line: usize| nodes.get(line).filter(|(next, _)| *next == depth + 1);
+        while let Some(count) = count(line).and_then(|(_, name)| thread_count(name)) {
             threads.push(count);
-            lines.next();
+            line += 1;
         }
-        let has_children = lines.peek().is_some_and(|(next, _)| *next > depth);
+        let has_children = nodes.get(line).is_some_and(|(next, _)| *next > depth);
         if depth > 0 && !has_children {
             leaves.push(Leaf { id: path.join("::"), threads });
         }
@@ -178,15 +206,15 @@ fn all_leaves(output: &Output) -> Vec<Leaf> {
     leaves
 }
 
-/// The depth and the name of a line of a tree.
+/// The depth and the name of a line of a tree; depth 0 for a line that has no branch.
 fn node(line: &str) -> (usize, &str) {
     let (mut depth, mut rest) = (0, line);
     while let Some(inner) = rest.strip_prefix("│  ").or_else(|| rest.strip_prefix("   ")) {
         (depth, rest) = (depth + 1, inner);
     }
     match rest.strip_prefix("├─ ").or_else(|| rest.strip_prefix("╰─ ")) {
-        Some(name) => (depth + 1, name.trim_end()),
-        None => (depth, rest.trim_end()),
+        Some(name) => (depth + 1, name),
+        None => (0, line),
     }
 }
 
@@ -218,6 +246,19 @@ mod tests {
         assert_eq!(series.values, [70.16, 70.32, 1500.0]);
         assert_eq!(series.iterations, [64; 3]);
         assert!((series.resolution - 1.0).abs() < 1e-9, "the coarsest: {}", series.resolution);
+    }
+
+    #[test]
+    fn output_of_the_benchmark_is_not_part_of_the_first_time() {
+        let head = "a        fastest       │ slowest       │ median        │ mean          │ samples │ iters\n";
+        for printed in ["", "hello\n", "hello", "5", "1234567 ms", "│ ", "hello\n   7 │ 5", "1."]
+        {
+            let table = format!(
+                "{head}╰─ prints  {printed}7.881 µs      │ 41.16 µs      │ 8.512 µs      │ 19.18 µs      │ 3       │ 3\n"
+            );
+            let row = row(&output(&table)).unwrap();
+            assert!((row.fastest.value - 7881.0).abs() < 1e-9, "{printed:?}: {row:?}");
+        }
     }
 
     #[test]
@@ -261,7 +302,10 @@ mod tests {
     proptest! {
         #[test]
         fn cells_never_panics_on_arbitrary_lines(line in "[│ 0-9.a-zµé\\t]{0,80}") {
-            let _ = cells(&line);
+            for width in [None, Some(0), Some(3)] {
+                let _ = cells(&line, width);
+            }
+            let _ = first_width(&line);
         }
     }
 
@@ -301,6 +345,23 @@ mod tests {
             ("same::count::10 24", &[]),
             ("same::threads", &[1, 2]),
             ("same::inner::a │ b", &[]),
+        ];
+        assert_eq!(found, expected.map(|(id, threads)| (id.to_owned(), threads.to_vec())));
+    }
+
+    #[test]
+    fn names_keep_their_lines_and_spaces() {
+        let tree = "some output\nodd\n╰─ arg\n   ├─ a\nb c\n   ├─ trail \n   ├─ (ignored)\n   ├─ \n   \
+                    ├─ t\n\n   ╰─ x\ny\n      ├─ t=1\n      ╰─ t=2\n\n";
+        let found: Vec<_> =
+            leaves(&output(tree)).into_iter().map(|leaf| (leaf.id, leaf.threads)).collect();
+        let expected = [
+            ("odd::arg::a\nb c", &[][..]),
+            ("odd::arg::trail ", &[]),
+            ("odd::arg::(ignored)", &[]),
+            ("odd::arg::", &[]),
+            ("odd::arg::t\n", &[]),
+            ("odd::arg::x\ny", &[1, 2]),
         ];
         assert_eq!(found, expected.map(|(id, threads)| (id.to_owned(), threads.to_vec())));
     }

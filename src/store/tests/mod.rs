@@ -1,5 +1,6 @@
 //! The store as its callers use it.
 
+mod damage;
 mod exchange;
 mod files;
 mod killed;

@@ -196,6 +196,20 @@ fn built_and_measured_programs_do_not_get_the_token() {
 }
 
 #[test]
+fn event_that_is_no_file_of_limited_size_is_refused() {
+    let project = TestProject::of("counted");
+    branches(&project);
+    let job = Job::of_request(&project, "endless");
+    let ci = || job.ci(&["--dry-run"]);
+    let outcome = ci().env("GITHUB_EVENT_PATH", "/dev/zero").fails_with(2);
+    outcome.assert_stderr_has(&["cannot read the event /dev/zero", "it is not a regular file"]);
+    let large = job.path("large.json");
+    fs::File::create(&large).unwrap().set_len(1 << 33).unwrap();
+    let outcome = ci().env("GITHUB_EVENT_PATH", &large).fails_with(2);
+    outcome.assert_stderr_has(&["it is larger than 64 MiB"]);
+}
+
+#[test]
 fn outdated_run_does_not_change_a_newer_comment() {
     let project = compared();
     let job = Job::of_request(&project, "outdated");

@@ -102,6 +102,7 @@ fn bad_benchmarks_fail_with_their_reasons() {
             ("bad/never iterates", "must call Bencher::iter"),
             ("twice", "2 benchmarks have this id"),
             ("no time", "is 0 ns"),
+            ("constant time", "its time does not grow with its iterations"),
             ("no end of time", "which no CPU can do"),
             ("no such benchmark", "the executable has no benchmark of this id"),
         ] {

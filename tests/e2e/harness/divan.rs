@@ -13,7 +13,11 @@ use crate::support::{TestProject, fixture::Fixture};
 pub(super) static DIVAN: Fixture = Fixture::of_project("divan", TestProject::divan);
 
 pub(super) fn divan() -> Divan {
-    Divan { version: Version::new(0, 1, 21) }
+    version(21)
+}
+
+fn version(patch: u64) -> Divan {
+    Divan { version: Version::new(0, 1, patch), is_fork: false }
 }
 
 const ODD: &str = "same::inner::a \"name\" │ with bars";
@@ -23,8 +27,7 @@ fn listed_benchmarks_give_what_the_table_can_show() {
     let executable = DIVAN.executable("same");
     let good = ["same::count::1024", "same::count::64", ODD, "same::sum"];
     assert_eq!(ids(&divan(), executable), good);
-    let older = Divan { version: Version::new(0, 1, 17) };
-    assert_eq!(ids(&older, executable), ids(&divan(), executable), "the tree says the same");
+    assert_eq!(ids(&version(17), executable), ids(&divan(), executable), "the tree says the same");
     for id in good {
         for (measurements, came) in [(1, 1), (2, 2), (3, 3), (4, 1), (30, 1)] {
             let execution = execute(&divan(), executable, id, &request(measurements)).unwrap();
@@ -34,6 +37,20 @@ fn listed_benchmarks_give_what_the_table_can_show() {
             assert_eq!(series.metric.unit, Unit::Nanoseconds);
             assert!(series.resolution > 0.0, "the table has four digits");
         }
+    }
+}
+
+#[test]
+fn odd_names_and_printed_output_do_not_hide_measurements() {
+    let executable = DIVAN.executable("names");
+    let (newer, older) = (ids(&divan(), executable), ids(&version(17), executable));
+    assert_eq!(newer, older, "the tree says the same");
+    assert_eq!(newer.len(), 9 + 4 + 3, "{newer:?}");
+    assert!(newer.contains(&"names::argument::two\nlines".to_owned()), "{newer:?}");
+    for id in newer {
+        let execution = execute(&divan(), executable, &id, &with_iterations(7, 3)).unwrap();
+        let series = &execution.series[0];
+        assert_eq!((series.values.len(), series.same_iterations()), (3, Some(7)), "{id}");
     }
 }
 
@@ -104,8 +121,8 @@ fn variable_of_the_project_does_not_choose_the_clock() {
 #[test]
 fn each_thread_count_is_a_separate_benchmark() {
     let executable = DIVAN.executable("threads");
-    for version in [17, 21] {
-        let divan = Divan { version: Version::new(0, 1, version) };
+    for patch in [17, 21] {
+        let divan = version(patch);
         let names = list(&divan, executable).unwrap();
         let ids: Vec<_> = names.iter().map(|name| name.id.as_str()).collect();
         let of_args = ["threads::arguments::8/t=1", "threads::arguments::8/t=4"];

@@ -126,12 +126,21 @@ impl TestProject {
 
     /// Downloads the project's dependencies into cargo's home, because commands run offline.
     pub fn fetch(&self) {
+        self.cargo(&["fetch", "--locked"]);
+    }
+
+    /// Resolves the dependencies of a new project, and downloads them.
+    pub fn lock(&self) {
+        self.cargo(&["fetch"]);
+    }
+
+    fn cargo(&self, arguments: &[&str]) {
         let mut command = Command::new("cargo");
         hermetic(&mut command, &self.home());
-        command.env("CARGO_NET_OFFLINE", "false").args(["fetch", "--locked"]);
+        command.env("CARGO_NET_OFFLINE", "false").args(arguments);
         let output = command.current_dir(&self.workspace).output().expect("cargo runs");
         let error = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "cargo fetch failed: {error}");
+        assert!(output.status.success(), "cargo {arguments:?} failed: {error}");
     }
 
     /// An empty directory that is no repository.

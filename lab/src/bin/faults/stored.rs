@@ -73,7 +73,9 @@ impl Happened<'_> {
                 Err(Unmeasured::Failed(text)) => {
                     failures += 1;
                     if !fault.kind.failures.iter().any(|part| text.contains(part)) {
-                        found.push((Wrong::Error, text.clone()));
+                        let of =
+                            format!("experiment {}, version {}", row.experiment, row.slot.version);
+                        found.push((Wrong::Error, format!("{of}: {text}")));
                     }
                 }
             }

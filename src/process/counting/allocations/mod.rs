@@ -100,11 +100,11 @@ impl Counting {
     }
 
     /// The last clock readings of the first thread as times, in ns, as if no other thread had read it.
-    pub fn times(&self) -> Result<Vec<f64>> {
+    pub fn times(&self) -> Result<Vec<i64>> {
         let shown = usize::from(self.counted == Counted::Bytes);
         let readings = self.readings()?;
         let times = readings.iter().zip(1_u64..);
-        Ok(times.map(|(counted, step)| (step * STEP + counted[shown]) as f64).collect())
+        Ok(times.map(|(counted, step)| (step * STEP + counted[shown]).cast_signed()).collect())
     }
 }
 
