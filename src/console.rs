@@ -481,9 +481,9 @@ mod tests {
         assert_eq!(
             lines(100, &done),
             [
-                "measured 3 of 100 executions, 10 min 47 s left",
+                "measured 3 of 100 executions, 10 min 46 s left",
                 "measured 10 of 100 executions, 6 min 9 s left",
-                "measured 100 of 100 executions in 1 min 20 s",
+                "measured 100 of 100 executions in 80.00 s",
             ]
         );
     }

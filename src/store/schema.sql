@@ -119,6 +119,7 @@ CREATE TABLE absent_benchmark (
     benchmark  INTEGER NOT NULL REFERENCES benchmark,
     version    INTEGER NOT NULL, -- the position of the version that lacks it
     absence    TEXT NOT NULL, -- why, as JSON: "undefined", "no_target", …
+    checksum   INTEGER NOT NULL AS (rbench_checksum(experiment, benchmark, version, absence)) STORED,
     PRIMARY KEY (experiment, benchmark)
 ) STRICT, WITHOUT ROWID;
 

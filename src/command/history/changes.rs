@@ -204,7 +204,7 @@ fn chain(entries: &[TimelineEntry]) -> Vec<usize> {
 fn too_few(versions: usize, others: usize) -> String {
     let mut text = match versions {
         0 => "without two builds of any comparable version".to_owned(),
-        _ => format!("with {} of at least {FEWEST}", count(versions, "comparable version")),
+        _ => format!("with {} (needs {FEWEST})", count(versions, "comparable version")),
     };
     if others > 0 {
         text += &format!(" ({others} more measured in another way)");

@@ -169,7 +169,7 @@ pub(super) fn ignored(output: &Output) -> Vec<Name> {
 }
 
 /// The mark of a benchmark that is not run.
-const IGNORED: &str = "(ignored)";
+const IGNORED: &str = "  (ignored)";
 
 fn all_leaves(output: &Output) -> Vec<Leaf> {
     let text = output.to_string();

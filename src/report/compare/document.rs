@@ -45,9 +45,13 @@ const MOST_STORED: usize = 3;
 const MOST_REASONS: usize = 6;
 const LONGEST_FAILURE: usize = 80;
 
+/// The reason why a change is not the quotient of the values beside it.
+const PAIRED: &str =
+    "changes come from pairs of builds with the same layout, not from base and head";
+
 /// A note on the values of base and head.
-const VALUES: &str = "base and head are comparable only within this table, and less certain than the \
-                      change, in which the layouts and noise that both share cancel";
+const VALUES: &str = "the change comes from pairs of builds with the same layout, in which shared noise cancels: it is \
+                      more precise than base and head, which are comparable only within this table";
 
 impl ComparisonReport {
     pub(super) fn write_document(&self, medium: Medium) -> Document {
@@ -293,6 +297,17 @@ impl ComparisonReport {
             format!("each version: {sizes}; false-alarm-rate {rate}, min-effect {min_effect}")
         }));
         lines.extend(self.counted_line());
+        let is_unequal = |row: &DecidedRow| {
+            row.decisive().is_some_and(|stage| {
+                let [base, head] = stage.summaries.each_ref().map(|one| one.values().mean);
+                let shown = head / base - 1.0;
+                let change = stage.assessment.change.estimate;
+                (shown - change).abs() > self.min_effect_of(row) / 2.0
+            })
+        };
+        if self.outcome.rows.iter().any(|row| is_timed(row) && is_unequal(row)) {
+            lines.push(PAIRED.to_owned());
+        }
         lines
     }
 

@@ -140,7 +140,7 @@ impl ComparisonReport {
         });
         let notes = [
             (sentence::DECIDED_BY_MEAN, decided),
-            ("another change by the mean of all measurements", differs),
+            ("the mean of all measurements gives another change", differs),
         ];
         let notes = notes.into_iter().filter(|(_, rows)| !rows.is_empty());
         notes.map(|(what, rows)| format!("{what}: {rows}")).collect()

@@ -367,11 +367,11 @@ fn clock_ahead_warning_mentions_a_suspended_machine() {
 
 #[test]
 fn causes_of_noise_are_one_line_unless_all_is_explained() {
-    let text = "warning: only 9 of 10 builds of parser/work differ, and 2 more causes: intervals may \
-                be wider, verdicts hold\n";
+    let text = "warning: only 9 of 10 builds of parser/work differ, and 2 more causes: the intervals \
+                include it, so verdicts hold\n";
     assert!(plain(&report()).replace("\n  ", " ").contains(text), "{}", plain(&report()));
     let all = detailed(&report());
-    assert_eq!(all.replace("\n  ", " ").matches(": intervals may be wider").count(), 3, "{all}");
+    assert_eq!(all.replace("\n  ", " ").matches(": the intervals include it").count(), 3, "{all}");
 }
 
 #[test]
@@ -423,7 +423,7 @@ fn header_names_the_rule_and_its_level() {
     let line = |report: &ComparisonReport| {
         let text = detailed(report);
         let (_, text) = text.split_once("rule ").unwrap();
-        let end = text.find("\nbase and head are").unwrap_or(text.len());
+        let end = text.find("\nthe change comes from").unwrap_or(text.len());
         format!("rule {}", text[..end].trim_end().replace("\n  ", " "))
     };
     let confirmed = "false-alarm-rate 0.1 %, min-effect 1 %, confirmed on fresh builds";

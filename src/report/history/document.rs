@@ -130,8 +130,15 @@ impl HistoryReport {
             longest.and_then(|all| all.versions.iter().position(|row| row.version == *head))
         };
         pairs.sort_by_key(|([_, head], _)| place(head));
-        let blocks = |([_, head], table): ([&Version; 2], Table)| {
-            std::iter::once(Block::Table(table)).chain(subject(head))
+        let blocks = |([base, head], table): ([&Version; 2], Table)| {
+            let versions = [base, head].map(Version::current_revision_arg);
+            let versions = versions.each_ref().map(String::as_str);
+            let command = self.command_line.suggest("diff", &versions, &[]);
+            let what = Text::from("the functions that changed: ").command(command);
+            [Block::Table(table)]
+                .into_iter()
+                .chain(subject(head))
+                .chain([Block::Paragraph(vec![what])])
         };
         pairs.into_iter().flat_map(blocks).collect()
     }
@@ -240,30 +247,30 @@ impl HistoryReport {
             cells.extend(newest.verdict_cells());
             table.row(cells);
             // The table above has the change.
-            let is_known = newest.against.as_ref().is_some_and(|against| {
-                against.relation == Relation::SameExperiment
-                    && VerdictKind::new(&against.row.verdict).is_change()
-            });
+            let is_known = newest.changed_in_its_experiment();
             let sentence = newest.sentence(with_metric(name, Some(&benchmark.metric)));
             sentences.extend(sentence.filter(|_| !is_known));
         }
         sentences.extend(self.explanations());
-        sentences.push(self.next_step());
+        sentences.extend(self.next_step());
         Block::table(table).into_iter().chain(Block::list(sentences)).collect()
     }
 
     /// The command that shows more: the versions of a benchmark, or the functions that differ if
-    /// there are only two.
-    fn next_step(&self) -> Text {
+    /// there are only two, unless the tables of changes have it.
+    fn next_step(&self) -> Option<Text> {
         let longest = self.benchmarks.iter().map(|history| &history.versions);
         let longest = longest.max_by_key(|versions| versions.len());
         if let Some([base, head]) = longest.map(Vec::as_slice) {
+            if self.rows().any(HistoryRow::changed_in_its_experiment) {
+                return None;
+            }
             let [base, head] = [base, head].map(|row| row.version.current_revision_arg());
             let command = self.command_line.suggest("diff", &[&base, &head], &[]);
-            return Text::from("the functions whose machine code differs: ").command(command);
+            return Some(Text::from("the functions that changed: ").command(command));
         }
         let command = self.command_line.suggest("history", &["BENCH"], &[]);
-        Text::from("every version of a benchmark: ").command(command)
+        Some(Text::from("every version of a benchmark: ").command(command))
     }
 
     /// One table for each benchmark.
@@ -284,6 +291,19 @@ impl HistoryReport {
     /// The legend of the signs that occur, and advice on results that cannot be compared.
     pub(super) fn explanations(&self) -> Vec<Text> {
         let mut lines = vec![VALUES.to_owned()];
+        let is_unaffected = |row: &HistoryRow| {
+            let against = row.against.as_ref();
+            against.is_some_and(|against| {
+                VerdictKind::new(&against.row.verdict) == VerdictKind::Unaffected
+            })
+        };
+        if self.rows().any(is_unaffected) {
+            lines.push(
+                "unaffected: it runs no code and reads no data that changed since the version before, so it was \
+                 not measured again"
+                    .to_owned(),
+            );
+        }
         let across = self.rows().filter_map(|row| row.against.as_ref());
         let mut across = across.filter(|against| against.is_across()).peekable();
         if across.peek().is_some() {
@@ -437,6 +457,14 @@ impl BenchmarkHistory {
 }
 
 impl HistoryRow {
+    /// True if the experiment that measured it with the version before shows a change.
+    fn changed_in_its_experiment(&self) -> bool {
+        self.against.as_ref().is_some_and(|against| {
+            against.relation == Relation::SameExperiment
+                && VerdictKind::new(&against.row.verdict).is_change()
+        })
+    }
+
     fn commit_cell(&self) -> Cell {
         let short = self.version.short();
         if self.in_repository {

@@ -344,13 +344,13 @@ fn changes_only_shows_only_events() {
 fn undecided_series_are_listed_once_for_each_reason() {
     let mut report = report(true);
     let few = |reason: &str| Series::Undecided { reason: reason.to_owned() };
-    report.benchmarks[1].series = few("with 3 comparable versions of at least 5");
+    report.benchmarks[1].series = few("with 3 comparable versions (needs 5)");
     report.benchmarks.push(BenchmarkHistory { series: few("other"), ..history("a") });
     report.benchmarks.push(BenchmarkHistory { series: few("other"), ..history("b") });
     assert_eq!(
         report.decided_text(),
-        "decided 1 of 4 benchmarks over up to 7 versions; not decided: 1 with 3 comparable versions of at \
-         least 5, 2 other"
+        "decided 1 of 4 benchmarks over up to 7 versions; not decided: 1 with 3 comparable versions \
+         (needs 5), 2 other"
     );
     report.events.clear();
     assert!(report.decided_text().starts_with("no change is suspected: decided 1 of 4"));

@@ -62,7 +62,7 @@ fn deciding_estimate_is_named_in_every_format() {
     let report = shown(Outcome { rows, ..nothing() });
     let notes = [
         "decided by the mean of all measurements, since the fastest do not show it: decided\n",
-        "another change by the mean of all measurements: differs (+26.00 % ",
+        "the mean of all measurements gives another change: differs (+26.00 % ",
     ];
     let detailed = report.clone().explaining_all(true).text(120);
     for text in [style::plain(&detailed), report.markdown()] {
