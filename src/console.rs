@@ -27,7 +27,7 @@ use crate::{
     log::PRINTED,
     measure,
     model::{BenchTarget, Benchmark, Incident, Version},
-    report::{PLAIN_COLUMNS, quantity},
+    report::{PLAIN_COLUMNS, quantity, style},
     store,
 };
 
@@ -163,8 +163,7 @@ impl Console {
             let lines = usize::from(lines).saturating_sub(OTHER_LINES);
             let table = live.text(columns.into(), lines);
             let is_plain = anstream::AutoStream::choice(&std::io::stderr()) == ColorChoice::Never;
-            let table =
-                if is_plain { anstream::adapter::strip_str(&table).to_string() } else { table };
+            let table = if is_plain { style::plain(&table) } else { table };
             bar.set_message(if table.is_empty() { table } else { format!("\n{table}") });
         }
     }

@@ -185,10 +185,11 @@ impl Project {
         let checkouts = Checkouts::open(self.cache_dirs()?.outside())?;
         let checkout = match checkouts.checkout(&self.repository, version) {
             Err(error) => match self.repository.promisor() {
-                Some(remote) => {
-                    self.fetch(version, &remote, observer).map_err(|_| error)?;
-                    checkouts.checkout(&self.repository, version)?
-                }
+                Some(remote) => match self.fetch(version, &remote, observer) {
+                    Ok(true) => checkouts.checkout(&self.repository, version)?,
+                    // It failed for another reason, or offline.
+                    Ok(false) | Err(_) => return Err(error),
+                },
                 None => return Err(error),
             },
             found => found?,
@@ -203,8 +204,8 @@ impl Project {
     }
 
     /// Fetches the files of a version that a partial clone lacks, as git itself does on demand: from the same remote,
-    /// with the same arguments, but many in one request.
-    fn fetch(&self, version: &Version, remote: &str, observer: &dyn Observer) -> Result<()> {
+    /// with the same arguments, but many in one request. False if it lacks none.
+    fn fetch(&self, version: &Version, remote: &str, observer: &dyn Observer) -> Result<bool> {
         /// Enough for few requests, and few enough for a command line.
         const TOGETHER: usize = 2000;
         let what = || format!("cannot fetch the files of {version} from {remote}");
@@ -218,6 +219,9 @@ impl Project {
         git(&["ls-tree", "-r", "--name-only", &version.tree])?;
         let missing = self.repository.missing_files(version)?;
         let count = missing.len();
+        if count == 0 {
+            return Ok(false);
+        }
         let files = if count == 1 { "file" } else { "files" };
         observer.build_event(&Event::Note(&format!("fetching {count} {files} of {version}")));
         let common = [
@@ -234,7 +238,7 @@ impl Project {
         for ids in missing.chunks(TOGETHER) {
             git(&common.into_iter().chain(ids.iter().map(String::as_str)).collect::<Vec<_>>())?;
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Waits for other rbench processes that build or measure here, and then keeps them from it.

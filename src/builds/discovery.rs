@@ -270,13 +270,19 @@ pub fn is_default_member(metadata: &Metadata, package: &Package) -> bool {
 
 /// The features of `#![cfg(feature = "…")]` or `#![cfg(all(…))]`, without which the whole source is left out.
 fn source_features(source: &str) -> Vec<String> {
-    let conditions = source.lines().filter_map(|line| line.trim().strip_prefix("#![cfg("));
+    // Inner modules have such attributes too, which are indented.
+    let conditions = source.lines().filter_map(|line| line.strip_prefix("#![cfg("));
     let simple =
         conditions.filter(|condition| !["any(", "not("].iter().any(|one| condition.contains(one)));
-    let features = simple.flat_map(|condition| condition.split("feature").skip(1));
-    let name =
-        |rest: &str| rest.trim_start().strip_prefix('=')?.split('"').nth(1).map(str::to_owned);
-    features.filter_map(name).collect()
+    let is_feature = |before: &str| {
+        before.trim_end().strip_suffix('=').is_some_and(|key| key.trim_end().ends_with("feature"))
+    };
+    let features = |condition: &str| -> Vec<String> {
+        let parts: Vec<&str> = condition.split('"').collect();
+        let quoted = parts.chunks_exact(2).filter(|pair| is_feature(pair[0]));
+        quoted.map(|pair| pair[1].to_owned()).collect()
+    };
+    simple.flat_map(features).collect()
 }
 
 fn needed(features: &[String]) -> String {

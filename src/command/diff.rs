@@ -87,7 +87,7 @@ fn traced(
     let differences: Vec<(BenchTarget, FunctionDiff)> =
         report.targets.iter().map(|one| (one.target.clone(), one.diff.clone())).collect();
     let common = common_benchmarks(listed);
-    let impact = runner.impact(listed, &differences, &common)?;
+    let impact = runner.impact(listed, &differences, &common, false)?;
     let impacts: Vec<_> = common.into_iter().zip(impact.benchmarks).collect();
     let not_traced = benchmarks_in_one_version(listed);
     let mut failed = failed_targets(listed).peekable();
@@ -121,7 +121,7 @@ fn explained(
     let functions = Functions::load(runner, listed)?;
     let differences = functions
         .compare_targets(|target, base, head| (target.clone(), FunctionSet::diff(base, head)));
-    let impact = runner.impact(listed, &differences, std::slice::from_ref(&benchmark))?;
+    let impact = runner.impact(listed, &differences, std::slice::from_ref(&benchmark), false)?;
     let impact = impact.benchmarks.into_iter().next().unwrap_or_default();
     compare::explain(runner, listed, &functions, &benchmark, impact)
 }

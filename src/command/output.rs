@@ -10,6 +10,7 @@ use std::{
 use tracing::info_span;
 
 use crate::{
+    builds::files,
     cli::OutputFile,
     console::Console,
     error::{Context, Error, Exit, Result},
@@ -53,8 +54,8 @@ impl<'a> OutputFiles<'a> {
         for OutputFile { path, .. } in files {
             check(path)?;
             if path.is_file() || !path.exists() {
-                // A file that exists may have several names.
-                let absolute = path.canonicalize().or_else(|_| std::path::absolute(path));
+                // A file may have several names.
+                let absolute = std::path::absolute(path).map(|path| files::real(&path));
                 if absolute.is_ok_and(|absolute| !seen.insert(absolute)) {
                     let what = format!("cannot write the report {}", path.display());
                     let reason = "another report is written to the same file";

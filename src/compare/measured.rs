@@ -122,6 +122,7 @@ impl PairMeasurement<'_, '_> {
             DecidedRow::without_metric(benchmark, Verdict::from(*skip_reason))
         };
         let mut rows: Vec<DecidedRow> = unmeasured.iter().map(row).collect();
+        let earlier = self.experiments.len();
         for mut part in parts {
             rows.append(&mut part.rows);
             if self.is_open(&part) {
@@ -137,11 +138,10 @@ impl PairMeasurement<'_, '_> {
                     builds.as_ref(),
                     &mut outcome,
                 )?);
-                if let Some(experiment) = self.experiments.last() {
-                    let store = &runner.store;
-                    absent.iter().try_for_each(|one| store.record_absent(experiment.id, one))?;
-                }
             }
+        }
+        for experiment in &self.experiments[earlier..] {
+            runner.store.record_absent(experiment.id, &absent)?;
         }
         for row in &mut rows {
             row.impact = chosen.impact(&row.benchmark).cloned();
@@ -383,7 +383,8 @@ impl PairMeasurement<'_, '_> {
 
 /// All benchmarks of a version; `None` if only some were requested or could be listed.
 fn all_benchmarks(runner: &Runner<'_>, version: &ListedVersion) -> Option<Vec<Benchmark>> {
-    let is_all = runner.means_all() && version.listing.failures.is_empty();
+    let is_all =
+        runner.means_all() && version.has_all_targets() && version.listing.failures.is_empty();
     is_all.then(|| version.benchmarks())
 }
 

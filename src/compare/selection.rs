@@ -48,7 +48,7 @@ impl Selection {
     ) -> Result<Self> {
         let functions = functions_that_differ(runner, versions, warnings);
         let Impacts { benchmarks: impacts, identical } =
-            runner.impact(versions, &functions, &common)?;
+            runner.impact(versions, &functions, &common, all)?;
         let is_measured = |(_, impact): &(&Benchmark, &Impact)| all || !impact.is_nothing();
         let measured = common.iter().zip(&impacts).filter(is_measured);
         let measured = measured.map(|(benchmark, _)| benchmark.clone()).collect();

@@ -184,6 +184,9 @@ impl Stages<'_> {
         block: Block<'u>,
     ) -> Result<Vec<Undecided<'u>>> {
         let Self { runner, verdicts, .. } = *self;
+        if block.stage == Stage::Second && !self.observer.shows_provisional() {
+            return Ok(Vec::new());
+        }
         let mut rows = decide::decide_rows(runner, verdicts, experiment.id, &block.benchmarks)?;
         let mut progress: BTreeMap<Benchmark, Progress> = BTreeMap::new();
         for row in &rows {

@@ -1,6 +1,9 @@
 //! Compares two versions by their stored results, without measuring.
 
-use std::{collections::BTreeSet, rc::Rc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    rc::Rc,
+};
 
 use super::{
     Acceptances, ComparedExperiment, Outcome, Warning,
@@ -129,6 +132,27 @@ struct StoredPair<'r> {
     different: Vec<String>,
     /// The benchmarks that only one version has.
     absent: Vec<AbsentBenchmark>,
+    /// The absences that experiments on both versions recorded.
+    recorded: BTreeMap<Benchmark, AbsentBenchmark>,
+}
+
+/// The absences that experiments on both versions recorded; the newest counts. Their order of the versions may be the
+/// other one.
+fn recorded_absences(
+    results: &Results<'_>,
+    [all_base, all_head]: &[Vec<VersionRef>; 2],
+) -> Result<BTreeMap<Benchmark, AbsentBenchmark>> {
+    let mut recorded = BTreeMap::new();
+    for head in all_head {
+        let Some(base) = all_base.iter().find(|base| base.experiment == head.experiment) else {
+            continue;
+        };
+        for found in results.store().absent(results.experiments[head.experiment].id)? {
+            let version = usize::from(found.version != base.version);
+            recorded.insert(found.benchmark.clone(), AbsentBenchmark { version, ..found });
+        }
+    }
+    Ok(recorded)
 }
 
 impl<'r> StoredPair<'r> {
@@ -149,6 +173,7 @@ impl<'r> StoredPair<'r> {
             results,
             decider: Verdicts::new(results, options),
             verdicts,
+            recorded: recorded_absences(results, &measured)?,
             measured,
             outcome: Outcome::new(versions, verdicts.criteria),
             used: BTreeSet::new(),
@@ -184,7 +209,7 @@ impl<'r> StoredPair<'r> {
                 version,
                 absence: Absence::NotStored,
             };
-            let absent = self.recorded_absence(benchmark)?.or_else(|| version.map(alone));
+            let absent = self.recorded.get(benchmark).cloned().or_else(|| version.map(alone));
             self.absent.extend(absent);
             return Ok(());
         };
@@ -199,25 +224,6 @@ impl<'r> StoredPair<'r> {
         self.note(&relation, &rows);
         self.outcome.rows.extend(rows);
         Ok(())
-    }
-
-    /// The absence of a benchmark that the newest experiment on both versions recorded. Its order of the versions may
-    /// be the other one.
-    fn recorded_absence(&self, benchmark: &Benchmark) -> Result<Option<AbsentBenchmark>> {
-        let [all_base, all_head] = &self.measured;
-        for head in all_head.iter().rev() {
-            let Some(base) = all_base.iter().find(|base| base.experiment == head.experiment) else {
-                continue;
-            };
-            let id = self.results.experiments[head.experiment].id;
-            let recorded = self.results.store().absent(id)?.into_iter();
-            let Some(found) = recorded.into_iter().find(|one| one.benchmark == *benchmark) else {
-                continue;
-            };
-            let version = usize::from(found.version != base.version);
-            return Ok(Some(AbsentBenchmark { version, ..found }));
-        }
-        Ok(None)
     }
 
     /// Those of `places` in whose experiment the benchmark was planned together with one of

@@ -218,7 +218,12 @@ impl SamplingConfigs {
 
     /// The sampling of benchmarks that no `[[benchmark]]` matches.
     pub fn common(&self) -> SamplingConfig {
-        SamplingConfig::resolve(self.flags.or_else(self.file), self.purpose)
+        SamplingConfig::resolve(self.options(None), self.purpose)
+    }
+
+    /// The sampling of one benchmark.
+    pub fn for_benchmark(&self, benchmark: &Benchmark) -> SamplingConfig {
+        self.for_iterations(benchmark, None)
     }
 
     /// The sampling of one benchmark, of which an iteration takes this time, if known: unless a number was requested,
@@ -229,24 +234,15 @@ impl SamplingConfigs {
         benchmark: &Benchmark,
         iteration: Option<Duration>,
     ) -> SamplingConfig {
-        let sampling = self.for_benchmark(benchmark);
-        let default = SamplingConfig::default_for(self.purpose).measurements;
-        match iteration {
-            Some(iteration) if self.options(benchmark).measurements.is_none() => {
-                SamplingConfig { measurements: measurements_of(iteration, default), ..sampling }
-            }
-            _ => sampling,
-        }
+        let mut options = self.options(self.tables.iter().find(|table| table.names(benchmark)));
+        let most = SamplingConfig::default_for(self.purpose).measurements;
+        options.measurements =
+            options.measurements.or_else(|| Some(measurements_of(iteration?, most)));
+        SamplingConfig::resolve(options, self.purpose)
     }
 
-    /// The sampling of one benchmark.
-    pub fn for_benchmark(&self, benchmark: &Benchmark) -> SamplingConfig {
-        SamplingConfig::resolve(self.options(benchmark), self.purpose)
-    }
-
-    /// What flags, tables and the file request for one benchmark.
-    fn options(&self, benchmark: &Benchmark) -> SamplingOptions {
-        let table = self.tables.iter().find(|table| table.names(benchmark));
+    /// What flags, this table and the file request.
+    fn options(&self, table: Option<&BenchmarkTable>) -> SamplingOptions {
         let table = table.map(BenchmarkTable::sampling).unwrap_or_default();
         self.flags.or_else(table).or_else(self.file)
     }
@@ -255,7 +251,10 @@ impl SamplingConfigs {
     /// tables say so.
     pub fn measurement_settings(&self) -> MeasurementSettings<'_> {
         let common = self.common();
-        let of_table = |table| MeasurementSettings::from_sampling(&self.for_table(table));
+        let of_table = |table| {
+            let sampling = SamplingConfig::resolve(self.options(Some(table)), self.purpose);
+            MeasurementSettings::from_sampling(&sampling)
+        };
         // The first matching table wins, so a table without a difference still hides later tables: only those at the
         // end can be dropped.
         let differs = |table| of_table(table) != MeasurementSettings::from_sampling(&common);
@@ -270,13 +269,6 @@ impl SamplingConfigs {
             benchmarks: benchmarks.collect(),
             ..MeasurementSettings::from_sampling(&common)
         }
-    }
-
-    fn for_table(&self, table: &BenchmarkTable) -> SamplingConfig {
-        SamplingConfig::resolve(
-            self.flags.or_else(table.sampling()).or_else(self.file),
-            self.purpose,
-        )
     }
 }
 

@@ -58,13 +58,21 @@ impl LiveTable {
     /// Takes the decisions of an analysis.
     pub(super) fn decided(&mut self, rows: &[DecidedRow]) {
         for row in rows {
-            let key = (row.benchmark.clone(), row.metric.clone());
-            let Some(known) = self.rows.get_mut(&key) else { continue };
-            known.state = match row.progress {
+            let state = match row.progress {
                 Progress::Ended => State::Decided(VerdictKind::new(&row.verdict)),
                 Progress::Open { .. } => State::Provisional,
                 Progress::Flagged { .. } => State::Flagged,
             };
+            // A verdict without a metric is on all of them: the benchmark failed.
+            let of_it = self.rows.range_mut((row.benchmark.clone(), None)..);
+            for ((benchmark, metric), known) in of_it {
+                if *benchmark != row.benchmark {
+                    break;
+                }
+                if row.metric.is_none() || *metric == row.metric {
+                    known.state = state;
+                }
+            }
         }
     }
 
@@ -149,7 +157,8 @@ mod tests {
 
     fn decided(id: &str, progress: Progress) -> DecidedRow {
         let verdict = crate::stats::Verdict::Failed { reason: String::new() };
-        let metric = Some(Metric::wall());
+        // A failure is not the verdict on a metric.
+        let metric = (progress != Progress::Ended).then(Metric::wall);
         DecidedRow { metric, progress, ..DecidedRow::without_metric(&benchmark(id), verdict) }
     }
 

@@ -8,16 +8,17 @@ use std::{
 
 use tracing::{debug, info_span};
 
-use super::{ListedVersion, Runner, trace::Traceable, version::VersionFiles};
+use super::{ListedTarget, ListedVersion, Runner, trace::Traceable, version::VersionFiles};
 use crate::{
     elf::{Digest, FunctionDiff, Name},
     error::{Exit, Result},
     impact::{Differences, Impact, Trace, impact},
-    model::{BenchTarget, Benchmark},
+    model::{BenchTarget, Benchmark, HarnessKind},
 };
 
 impl Runner<'_> {
-    /// The impact of the changes on benchmarks of both versions, in their order. `functions` has
+    /// The impact of the changes on benchmarks of both versions, in their order. With `each`, traces
+    /// each benchmark by itself, so that the time of its iterations is known. `functions` has
     /// the differences of the functions of each bench target; nothing is known about a target that
     /// is missing there.
     pub fn impact(
@@ -25,8 +26,11 @@ impl Runner<'_> {
         versions: &[ListedVersion; 2],
         functions: &[(BenchTarget, FunctionDiff)],
         benchmarks: &[Benchmark],
+        each: bool,
     ) -> Result<Impacts> {
-        let without = self.without_impact(versions, benchmarks)?;
+        self.forget_iteration_times();
+        let without =
+            if each { BTreeSet::new() } else { self.without_impact(versions, benchmarks)? };
         let has_none = |benchmark: &Benchmark| without.contains(&benchmark.bench_target());
         let rest: Vec<Benchmark> =
             benchmarks.iter().filter(|one| !has_none(one)).cloned().collect();
@@ -55,12 +59,18 @@ impl Runner<'_> {
         for target in targets_of(benchmarks) {
             let own = benchmarks.iter().filter(|benchmark| benchmark.bench_target() == target);
             let own: Vec<&Benchmark> = own.collect();
+            // Others cannot execute several, or need iterations that were found for each.
+            let is_criterion =
+                |listed: &ListedTarget| listed.harness.kind() == HarnessKind::Criterion;
+            if own.len() == 1 || !versions[0].target_of(own[0]).is_some_and(is_criterion) {
+                continue;
+            }
             // The compilation of the base is the active one in the end, and is executed.
             let traceable = |version| self.traceable(version, &target);
             let [base, head] = versions;
             let (Ok(head), Ok(base)) = (traceable(head), traceable(base)) else { continue };
             let programs = [&base, &head].map(|one| self.program(&target, one));
-            if own.len() == 1 || !programs[0].is_same_in_all(&programs[1]) {
+            if !programs[0].is_same_in_all(&programs[1]) {
                 continue;
             }
             let phase = info_span!("trace", version = %versions[0].version, together = own.len());

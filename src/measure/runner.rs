@@ -103,6 +103,11 @@ impl<'a> Runner<'a> {
         self.iteration_times.borrow().get(benchmark).copied()
     }
 
+    /// Forgets these times, which other versions may not have.
+    pub(super) fn forget_iteration_times(&self) {
+        self.iteration_times.borrow_mut().clear();
+    }
+
     /// Notes the time of an iteration of a benchmark in one of its versions.
     pub(super) fn note_iteration_time(&self, benchmark: &Benchmark, iteration: Duration) {
         let mut times = self.iteration_times.borrow_mut();

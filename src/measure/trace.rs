@@ -128,10 +128,6 @@ impl Runner<'_> {
         let mut traces = Vec::new();
         let Some(first) = benchmarks.first() else { return Ok(None) };
         let alone = self.traced_subject(of, first)?;
-        // Others cannot execute several, or need iterations that were found for each.
-        if alone.harness.kind() != HarnessKind::Criterion {
-            return Ok(None);
-        }
         let Ok(tracer) = Tracer::new(of, self.conditions) else { return Ok(None) };
         let request = ExecutionRequest {
             measurements: 1,

@@ -2,7 +2,7 @@
 //! files that benchmarks may read: its checkout, and the output of its compilation.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashSet},
+    collections::{BTreeMap, BTreeSet, HashSet, btree_map::Entry},
     ffi::OsString,
     fs, io,
     path::{Path, PathBuf},
@@ -21,7 +21,7 @@ use crate::{
     git::Checkout,
     harness::{Conditions, Filter, has_threads},
     impact::FileState,
-    model::{Absence, BenchTarget, Benchmark, HarnessKind, TargetFilter, Version},
+    model::{Absence, BenchTarget, Benchmark, HarnessKind, Name, TargetFilter, Version},
     project::{Project, source_of},
 };
 
@@ -141,8 +141,21 @@ impl ListedVersion {
         }
     }
 
-    /// Why this version lacks a benchmark of another one.
-    fn absence(&self, benchmark: &Benchmark, conditions: &Conditions<'_>) -> Result<Absence> {
+    /// True if all its bench targets are compiled, apart from those whose features are off.
+    pub fn has_all_targets(&self) -> bool {
+        let compiled = &self.compilation.record.targets;
+        let is_compiled = |target: &BenchTarget| compiled.iter().any(|one| one.target == *target);
+        self.bench_targets.iter().all(|(target, is_off)| *is_off || is_compiled(target))
+    }
+
+    /// Why this version lacks a benchmark of another one. `ignored` has the ignored benchmarks of the targets that were
+    /// asked for them.
+    fn absence(
+        &self,
+        benchmark: &Benchmark,
+        ignored: &mut BTreeMap<BenchTarget, Vec<Name>>,
+        conditions: &Conditions<'_>,
+    ) -> Result<Absence> {
         let target = benchmark.bench_target();
         let Listing { targets, failures, empty } = &self.listing;
         if failures.iter().any(|failed| failed.target == target) {
@@ -150,7 +163,12 @@ impl ListedVersion {
         }
         let is_it = |listed: &&ListedTarget| listed.executable.target() == target;
         if let Some(listed) = targets.iter().find(is_it) {
-            let ignored = listed.harness.ignored(&listed.executable, conditions)?;
+            let ignored = match ignored.entry(target) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(place) => {
+                    place.insert(listed.harness.ignored(&listed.executable, conditions)?)
+                }
+            };
             // A function with arguments is ignored as a whole.
             let is_ignored = ignored.iter().any(|one| {
                 let rest = benchmark.name.id.strip_prefix(&one.id);
@@ -204,9 +222,10 @@ impl Runner<'_> {
     pub fn absent(&self, [one, other]: [&ListedVersion; 2]) -> Result<Vec<(Benchmark, Absence)>> {
         let others = other.benchmarks();
         let absent = one.benchmarks().into_iter().filter(|benchmark| !others.contains(benchmark));
+        let mut ignored = BTreeMap::new();
         absent
             .map(|benchmark| {
-                let absence = other.absence(&benchmark, &self.conditions)?;
+                let absence = other.absence(&benchmark, &mut ignored, &self.conditions)?;
                 Ok((benchmark, absence))
             })
             .collect()

@@ -15,7 +15,7 @@ use super::{error::StoreError, schema};
 const LARGE: u64 = 64 << 20;
 
 /// The table whose rows are checked when they are read.
-const READ_LATER: &str = "executions";
+pub(super) const READ_LATER: &str = "executions";
 
 /// An expression that is true for a sound row of the table of executions.
 pub(super) const SOUND_EXECUTIONS: &str =
@@ -69,12 +69,17 @@ pub(super) fn findings(
         if damaged > 0 {
             findings.push(format!("{damaged} rows of {table} have a wrong checksum"));
         }
-        let mut dangling = connection.prepare(&format!("PRAGMA foreign_key_check('{table}')"))?;
-        let dangling = dangling.query_map((), |row| {
-            let parent: String = row.get(2)?;
-            Ok(format!("a row of {table} names a row of {parent} that is not there"))
-        })?;
-        findings.extend(dangling.collect::<rusqlite::Result<Vec<_>>>()?);
+        findings.extend(dangling(connection, table)?);
     }
     Ok(findings)
+}
+
+/// The rows of a table that name a row that is not there.
+pub(super) fn dangling(connection: &Connection, table: &str) -> Result<Vec<String>, StoreError> {
+    let mut statement = connection.prepare(&format!("PRAGMA foreign_key_check('{table}')"))?;
+    let dangling = statement.query_map((), |row| {
+        let parent: String = row.get(2)?;
+        Ok(format!("a row of {table} names a row of {parent} that is not there"))
+    })?;
+    Ok(dangling.collect::<rusqlite::Result<_>>()?)
 }

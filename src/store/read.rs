@@ -264,6 +264,7 @@ impl Store<'_> {
     pub fn check(&self) -> Result<Vec<String>> {
         self.read("check", |connection| {
             let mut findings = check::findings(connection, true)?;
+            findings.extend(check::dangling(connection, check::READ_LATER)?);
             findings.extend(unreadable_executions(connection)?);
             Ok(findings)
         })

@@ -267,11 +267,15 @@ impl Store<'_> {
 }
 
 impl Store<'_> {
-    /// Records that a version of the experiment lacks a benchmark that the other one has.
-    pub fn record_absent(&self, experiment: ExperimentId, absent: &AbsentBenchmark) -> Result<()> {
+    /// Records the benchmarks that one version of the experiment lacks.
+    pub fn record_absent(
+        &self,
+        experiment: ExperimentId,
+        absent: &[AbsentBenchmark],
+    ) -> Result<()> {
         self.write("store the absent benchmarks in", |connection| {
             refuse_if_finished(connection, experiment)?;
-            insert_absent(connection, experiment, absent)
+            absent.iter().try_for_each(|one| insert_absent(connection, experiment, one))
         })
     }
 

@@ -154,10 +154,10 @@ fn unwritable_target_dir_is_named() {
 #[test]
 fn low_limits_of_the_shell_are_named_after_a_failure() {
     let project = TestProject::of("sums");
-    let lines = format!("ulimit -n 20\nexec '{}' \"$@\"", rbench::PROGRAM);
+    let lines = format!("ulimit -n 12\nexec '{}' \"$@\"", rbench::PROGRAM);
     let limited = script(&project.beside("limited"), &lines);
     let outcome = project.rbench(&["build"]).program(limited).fails_with(3);
-    let limit = "note: these limits of the shell may explain it: 20 open files (ulimit -n)";
+    let limit = "note: these limits of the shell may explain it: 12 open files (ulimit -n)";
     outcome.assert_stderr_has(&[limit, "Too many open files"]);
 }
 

@@ -53,7 +53,7 @@ fn exit_code_shows_that_every_benchmark_failed() {
     }
     project.commit("Break both");
     let outcome = project.rbench(&QUICK).run().assert_exit(4);
-    outcome.assert_stdout_has(&["changing: failed", "steady: failed", "the table is missing"]);
+    outcome.assert_stdout_has(&["changing, steady: failed in head", "the table is missing"]);
 }
 
 #[test]

@@ -299,10 +299,11 @@ impl ComparisonReport {
         lines.extend(self.counted_line());
         let is_unequal = |row: &DecidedRow| {
             row.decisive().is_some_and(|stage| {
+                let is_paired = stage.assessment.comparison.method.is_paired();
                 let [base, head] = stage.summaries.each_ref().map(|one| one.values().mean);
                 let shown = head / base - 1.0;
                 let change = stage.assessment.change.estimate;
-                (shown - change).abs() > self.min_effect_of(row) / 2.0
+                is_paired && (shown - change).abs() > self.min_effect_of(row) / 2.0
             })
         };
         if self.outcome.rows.iter().any(|row| is_timed(row) && is_unequal(row)) {
@@ -326,7 +327,14 @@ impl ComparisonReport {
             lines.extend(self.decided_text());
         }
         lines.extend(self.counted_line());
-        lines.extend(self.sizes_text().map(|_| VALUES.to_owned()));
+        let is_paired = |row: &DecidedRow| {
+            row.decisive().is_some_and(|stage| stage.assessment.comparison.method.is_paired())
+        };
+        let mut timed =
+            self.outcome.rows.iter().filter(|row| is_timed(row) && !row.stages.is_empty());
+        if timed.clone().next().is_some() && timed.all(is_paired) {
+            lines.push(VALUES.to_owned());
+        }
         lines.extend(self.machine_line());
         lines
     }

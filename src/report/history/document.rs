@@ -130,15 +130,9 @@ impl HistoryReport {
             longest.and_then(|all| all.versions.iter().position(|row| row.version == *head))
         };
         pairs.sort_by_key(|([_, head], _)| place(head));
-        let blocks = |([base, head], table): ([&Version; 2], Table)| {
-            let versions = [base, head].map(Version::current_revision_arg);
-            let versions = versions.each_ref().map(String::as_str);
-            let command = self.command_line.suggest("diff", &versions, &[]);
-            let what = Text::from("the functions that changed: ").command(command);
-            [Block::Table(table)]
-                .into_iter()
-                .chain(subject(head))
-                .chain([Block::Paragraph(vec![what])])
+        let blocks = |(pair, table): ([&Version; 2], Table)| {
+            let step = Block::Paragraph(vec![self.functions_step(pair)]);
+            [Block::Table(table)].into_iter().chain(subject(pair[1])).chain([step])
         };
         pairs.into_iter().flat_map(blocks).collect()
     }
@@ -164,7 +158,7 @@ impl HistoryReport {
             .events
             .last()
             .map(|event| Text::from("confirm the newest: ").command(self.confirmation(event)));
-        let summary = std::iter::once(Text::from(self.decided_text()));
+        let summary = (!self.benchmarks.is_empty()).then(|| Text::from(self.decided_text()));
         blocks.extend(Block::list(confirmation.into_iter().chain(summary)));
         blocks
     }
@@ -202,19 +196,15 @@ impl HistoryReport {
             // A benchmark has one series for each metric.
             format!("{all} series of {}", count(subjects.len(), "benchmark"))
         };
-        let before = if not < all {
+        let (mut before, mut things) = ("no trend yet: ", " series");
+        if not < all {
             let versions = count(most, "version");
             text += &format!("decided {} of {of_all} over up to {versions}", all - not);
-            "; not decided: "
-        } else {
-            text += "no trend yet: ";
-            ""
-        };
-        for (index, (reason, number)) in reasons.iter().enumerate() {
-            text += if index == 0 { before } else { ", " };
-            let names_things = index == 0 && not == all;
-            let number = if names_things { format!("{number} series") } else { number.to_string() };
-            text += &format!("{number} {reason}");
+            (before, things) = ("; not decided: ", "");
+        }
+        for (reason, number) in &reasons {
+            text += &format!("{before}{number}{things} {reason}");
+            (before, things) = (", ", "");
         }
         text
     }
@@ -262,15 +252,18 @@ impl HistoryReport {
         let longest = self.benchmarks.iter().map(|history| &history.versions);
         let longest = longest.max_by_key(|versions| versions.len());
         if let Some([base, head]) = longest.map(Vec::as_slice) {
-            if self.rows().any(HistoryRow::changed_in_its_experiment) {
-                return None;
-            }
-            let [base, head] = [base, head].map(|row| row.version.current_revision_arg());
-            let command = self.command_line.suggest("diff", &[&base, &head], &[]);
-            return Some(Text::from("the functions that changed: ").command(command));
+            let is_known = self.rows().any(HistoryRow::changed_in_its_experiment);
+            return (!is_known).then(|| self.functions_step([&base.version, &head.version]));
         }
         let command = self.command_line.suggest("history", &["BENCH"], &[]);
         Some(Text::from("every version of a benchmark: ").command(command))
+    }
+
+    /// The command that lists the functions that differ between two versions.
+    fn functions_step(&self, versions: [&Version; 2]) -> Text {
+        let [base, head] = versions.map(Version::current_revision_arg);
+        let command = self.command_line.suggest("diff", &[&base, &head], &[]);
+        Text::from("the functions that changed: ").command(command)
     }
 
     /// One table for each benchmark.
@@ -290,7 +283,8 @@ impl HistoryReport {
 
     /// The legend of the signs that occur, and advice on results that cannot be compared.
     pub(super) fn explanations(&self) -> Vec<Text> {
-        let mut lines = vec![VALUES.to_owned()];
+        let mut lines = Vec::new();
+        lines.extend(self.rows().next().map(|_| VALUES.to_owned()));
         let is_unaffected = |row: &HistoryRow| {
             let against = row.against.as_ref();
             against.is_some_and(|against| {
