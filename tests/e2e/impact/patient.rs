@@ -44,10 +44,9 @@ fn slow_benchmark_is_traced_in_a_fraction_of_its_time() {
     project.commit("Measure for seconds");
     project.write("README.md", &before);
     project.commit("Change nothing that is executed");
-    let arguments = ["compare", "--format", "json", "--bench", "same"];
-    let report = project.rbench(&[&arguments, &LITTLE[..]].concat()).ok().json("compare");
-    let rows = report["benchmarks"].as_array().unwrap();
-    assert!(rows.iter().all(|row| row["verdict"] == "identical"), "{rows:#?}");
+    // Benchmarks that are measured in any case are traced by themselves.
+    let arguments = ["compare", "--no-skip", "--dry-run", "--bench", "same"];
+    project.rbench(&[&arguments, &LITTLE[..]].concat()).ok();
 
     let lines = fs::read_to_string(&executed).unwrap();
     let executions: Vec<(&str, u64)> = lines
