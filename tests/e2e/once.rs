@@ -42,7 +42,8 @@ fn command_is_compared_in_two_versions_with_several_layouts() {
     // The suggested command works when typed again.
     let text =
         project.rbench(&[&words[..], &["-l", "2", "--fail-on", "never", "--no-confirm"]].concat());
-    text.ok().assert_stdout_has(&["cargo rbench diff HEAD~1 HEAD --command "]);
+    let commands = "--command './target/release/word-count --rounds 3' --command word-count";
+    text.ok().assert_stdout_has(&["cargo rbench compare HEAD~1 HEAD --exact ", commands]);
 }
 
 #[test]
