@@ -15,7 +15,7 @@ const STYLES: Styles = Styles::styled()
     .valid(AnsiColor::Cyan.on_default())
     .invalid(AnsiColor::Yellow.on_default());
 
-/// The commands with so many options that `-h` shows only the [common](COMMON) ones.
+/// The commands of whose many options `-h` shows only the [common](COMMON) ones.
 const LONG: [&str; 7] = ["compare", "ci", "bisect", "run", "selftest", "diagnose", "plan"];
 
 /// The options that most comparisons need, by their long names, in the order of the help.
