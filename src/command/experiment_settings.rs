@@ -46,7 +46,7 @@ pub fn stored_targets(project: &Project, flags: &TargetArgs) -> TargetFilter {
 }
 
 impl ExperimentSettings {
-    /// Resolves flags, file and defaults for this purpose. [`BenchToml::mode`] resolves the mode of a comparison.
+    /// Resolves flags, file and defaults for this purpose. `BenchToml::mode` resolves the mode of a comparison.
     pub fn resolve(project: &Project, typed: &ExperimentArgs, purpose: Purpose) -> Self {
         let ExperimentArgs { patterns, exact, measure, layout, target, compile, .. } = typed;
         let all = Self::assemble(

@@ -100,7 +100,7 @@ impl HistoryReport {
     /// between which benchmarks changed, the oldest first; empty if there are none.
     pub(super) fn compared(&self) -> Vec<Block> {
         let names = self.names();
-        let mut pairs: Vec<([&Version; 2], Table)> = Vec::new();
+        let mut pairs: Vec<([&Version; 2], Table, bool)> = Vec::new();
         for BenchmarkHistory { benchmark, metric, versions, .. } in &self.benchmarks {
             for HistoryRow { version: head, against, .. } in versions {
                 let Some(ReferenceVersion { version: base, relation, row }) = against else {
@@ -111,16 +111,18 @@ impl HistoryReport {
                     continue;
                 }
                 let pair = [base, head];
-                let known = pairs.iter().position(|(known, _)| *known == pair);
+                let known = pairs.iter().position(|(known, ..)| *known == pair);
                 let at = known.unwrap_or_else(|| {
                     let title = format!("changed in {}..{}", base.short(), head.short());
-                    pairs.push((pair, changes_table(title, Column::left("verdict"))));
+                    pairs.push((pair, changes_table(title, Column::left("verdict")), true));
                     pairs.len() - 1
                 });
+                let (_, table, is_confirmed) = &mut pairs[at];
+                *is_confirmed &= row.stages.len() > 1;
                 let change = row.decisive().map(|stage| &stage.assessment.change);
                 let verdict = Cell::styled(kind.role(), kind.name());
                 let subject = (names.name(benchmark), metric);
-                pairs[at].1.row(change_row(subject, kind.role(), change, verdict));
+                table.row(change_row(subject, kind.role(), change, verdict));
             }
         }
         // All benchmarks have the versions in one order; versions that a benchmark lacks are not in
@@ -129,10 +131,12 @@ impl HistoryReport {
         let place = |head: &Version| {
             longest.and_then(|all| all.versions.iter().position(|row| row.version == *head))
         };
-        pairs.sort_by_key(|([_, head], _)| place(head));
-        let blocks = |(pair, table): ([&Version; 2], Table)| {
-            let step = Block::Paragraph(vec![self.functions_step(pair)]);
-            [Block::Table(table)].into_iter().chain(subject(pair[1])).chain([step])
+        pairs.sort_by_key(|([_, head], ..)| place(head));
+        let blocks = |(pair, table, is_confirmed): ([&Version; 2], Table, bool)| {
+            let evidence = is_confirmed.then(|| Text::from("confirmed by fresh builds"));
+            let lines = evidence.into_iter().chain([self.functions_step(pair)]).collect();
+            let below = subject(pair[1]).into_iter().chain([Block::Paragraph(lines)]);
+            std::iter::once(Block::Table(table)).chain(below)
         };
         pairs.into_iter().flat_map(blocks).collect()
     }
