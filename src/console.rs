@@ -158,8 +158,7 @@ impl Console {
         };
         change(&mut live);
         if let Some(Executions { bar: Some(bar), .. }) = &*measuring {
-            let size = terminal_size::terminal_size_of(std::io::stderr());
-            let (columns, lines) = size.map_or((80, 24), |(width, height)| (width.0, height.0));
+            let (columns, lines) = terminal_size();
             let lines = usize::from(lines).saturating_sub(OTHER_LINES);
             let table = live.text(columns.into(), lines);
             let is_plain = anstream::AutoStream::choice(&std::io::stderr()) == ColorChoice::Never;
@@ -234,9 +233,7 @@ impl builds::Observer for Console {
     }
 
     fn progress_columns(&self) -> Option<u16> {
-        self.terminal.then(|| {
-            terminal_size::terminal_size_of(std::io::stderr()).map_or(80, |(width, _)| width.0)
-        })
+        self.terminal.then(|| terminal_size().0)
     }
 }
 
@@ -283,6 +280,12 @@ impl measure::Observer for Console {
         let what = || version.to_string();
         advance(&self.traces, "     Tracing [{bar:26}] {pos}/{len}: {msg}", what, [done, of]);
     }
+}
+
+/// The columns and lines of the terminal of standard error.
+fn terminal_size() -> (u16, u16) {
+    let size = terminal_size::terminal_size_of(std::io::stderr());
+    size.map_or((80, 24), |(width, height)| (width.0, height.0))
 }
 
 /// Draws the bar of a phase on a terminal after `done` of `of` steps, and erases it after the last one. Steps may end in

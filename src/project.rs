@@ -41,8 +41,7 @@ pub struct Project {
     pub bench_roots: Vec<PathBuf>,
     /// The bench targets of the working tree.
     bench_targets: Vec<BenchTarget>,
-    /// The packages of the working tree by name, with true for those that cargo selects in the directory of the
-    /// workspace.
+    /// The packages of the working tree by name, with true for those that cargo selects here.
     packages: Vec<(String, bool)>,
     /// The target dir, which contains the builds.
     target: PathBuf,
@@ -59,9 +58,10 @@ impl Project {
             manifest.and_then(Path::parent).map_or(here.clone(), |parent| here.join(parent));
         let repository = Repository::discover(&directory)?;
         repository.require_working_tree()?;
-        if manifest.is_none() {
-            require_manifest(&directory, &repository)?;
-        }
+        let nearest = match manifest {
+            Some(path) => here.join(path),
+            None => nearest_manifest(&directory, &repository)?,
+        };
         let metadata = workspace_metadata(&directory, manifest)?;
         let workspace = canonical(metadata.workspace_root.as_std_path())?;
         if !workspace.starts_with(repository.root()) {
@@ -82,12 +82,8 @@ impl Project {
         let repository = repository.leaving_out(store_files(&file.store(&workspace)));
         let bench_targets = bench_targets(&metadata);
         let bench_roots = bench_roots(&metadata, repository.root());
-        let members = members(&metadata, &directory, manifest.map(|path| here.join(path)));
-        // For a member's manifest, cargo names that member alone as the default.
-        let packages = match members {
-            Members::One(_) => packages(&workspace_metadata(&workspace, None)?),
-            _ => packages(&metadata),
-        };
+        let members = members(&metadata, &nearest);
+        let packages = packages(&metadata);
         let manifest = manifest.map(Path::to_owned);
         let cache_dirs = OnceCell::new();
         Ok(Self {
@@ -143,20 +139,30 @@ impl Project {
 
     /// The selected packages, for settings: cargo unifies the features of dependencies over them. `None` if the working
     /// tree has the same packages without a selection.
-    pub fn selected_packages(&self, targets: &TargetFilter) -> Option<String> {
-        let TargetFilter { members, packages, excluded, programs, .. } = targets;
+    pub fn selected_packages(&self, targets: &TargetFilter) -> Result<Option<String>> {
+        let TargetFilter { members, packages: named, excluded, programs, .. } = targets;
+        if !programs.is_empty() {
+            return Ok(None);
+        }
+        // At a member, cargo selects that member alone, and does not say what it selects in the workspace's directory.
+        let of_workspace;
+        let all = match self.members {
+            Members::One(_) => {
+                of_workspace = packages(&workspace_metadata(&self.workspace, None)?);
+                &of_workspace
+            }
+            Members::Default | Members::All => &self.packages,
+        };
         let is_selected = |(name, is_default): &(String, bool)| {
             let is_member = match members {
                 Members::Default => *is_default,
                 Members::All => true,
                 Members::One(member) => *name == member.name,
             };
-            is_member
-                && (packages.is_empty() || packages.contains(name))
-                && !excluded.contains(name)
+            is_member && (named.is_empty() || named.contains(name)) && !excluded.contains(name)
         };
-        if !programs.is_empty() || self.packages.iter().all(|one| is_selected(one) == one.1) {
-            return None;
+        if all.iter().all(|one| is_selected(one) == one.1) {
+            return Ok(None);
         }
         let sorted = |names: &[String]| {
             let names: BTreeSet<&str> = names.iter().map(String::as_str).collect();
@@ -165,13 +171,13 @@ impl Project {
         let selected = match members {
             Members::One(member) => member.name.clone(),
             Members::Default => "default-members".to_owned(),
-            Members::All if packages.is_empty() => "workspace".to_owned(),
-            Members::All => sorted(packages),
+            Members::All if named.is_empty() => "workspace".to_owned(),
+            Members::All => sorted(named),
         };
-        Some(match excluded[..] {
+        Ok(Some(match excluded[..] {
             [] => selected,
             _ => format!("{selected} without {}", sorted(excluded)),
-        })
+        }))
     }
 
     /// The file of the store.
@@ -281,12 +287,13 @@ pub fn source_of<'a>(version: &'a Version, checkout: &'a Checkout) -> Source<'a>
     Source { version, checkout: &checkout.path, absent_submodules: &checkout.absent_submodules }
 }
 
-/// Fails unless cargo finds a manifest from this directory, and suggests those that git tracks.
-fn require_manifest(directory: &Path, repository: &Repository) -> Result<()> {
+/// The manifest that cargo finds from this directory. Without one, the error suggests those that git tracks.
+fn nearest_manifest(directory: &Path, repository: &Repository) -> Result<PathBuf> {
     /// As many as a user reads.
     const MOST: usize = 3;
-    if directory.ancestors().any(|one| one.join("Cargo.toml").is_file()) {
-        return Ok(());
+    let mut all = directory.ancestors().map(|one| one.join("Cargo.toml"));
+    if let Some(found) = all.find(|one| one.is_file()) {
+        return Ok(found);
     }
     let what = format!("there is no Cargo.toml at or above {}", directory.display());
     let mut error = Error::new(Exit::Usage, what);
@@ -319,16 +326,11 @@ fn workspace_metadata(directory: &Path, manifest: Option<&Path>) -> Result<Metad
     MetadataCommand::parse(String::from_utf8_lossy(&output.stdout)).context(Exit::Usage, what)
 }
 
-/// The members that cargo selects for a command in `directory` or with this manifest.
-fn members(metadata: &Metadata, directory: &Path, manifest: Option<PathBuf>) -> Members {
-    let nearest =
-        || directory.ancestors().map(|one| one.join("Cargo.toml")).find(|one| one.is_file());
-    let workspace = files::real(metadata.workspace_root.as_std_path());
-    let manifest = manifest.or_else(nearest).map(|path| files::real(&path));
-    let own =
-        |package: &&Package| Some(files::real(package.manifest_path.as_std_path())) == manifest;
-    let directory = manifest.as_deref().and_then(Path::parent);
-    let directory = directory.and_then(|path| path.strip_prefix(&workspace).ok());
+/// The members that cargo selects for a command with this manifest.
+fn members(metadata: &Metadata, manifest: &Path) -> Members {
+    let [workspace, manifest] = [metadata.workspace_root.as_std_path(), manifest].map(files::real);
+    let own = |package: &&Package| files::real(package.manifest_path.as_std_path()) == manifest;
+    let directory = manifest.parent().and_then(|path| path.strip_prefix(&workspace).ok());
     match (metadata.workspace_packages().into_iter().find(own), directory) {
         (Some(package), Some(directory)) if !directory.as_os_str().is_empty() => {
             Members::One(Member { name: package.name.to_string(), directory: directory.to_owned() })
@@ -337,7 +339,7 @@ fn members(metadata: &Metadata, directory: &Path, manifest: Option<PathBuf>) -> 
     }
 }
 
-/// The workspace's packages, with true for those that cargo selects in its directory.
+/// The workspace's packages, with true for those that cargo selects by default.
 fn packages(metadata: &Metadata) -> Vec<(String, bool)> {
     let packages = metadata.workspace_packages().into_iter();
     packages

@@ -58,16 +58,22 @@ impl Workspace {
         files::write_json_line(&home.join(KEPT), &self.metadata)
     }
 
+    /// The targets of this kind in all packages.
+    fn targets(&self, kind: &TargetKind) -> Vec<Discovered> {
+        let packages = self.metadata.workspace_packages().into_iter();
+        let mut all: Vec<Discovered> =
+            packages.flat_map(|package| package_targets(package, kind)).collect();
+        all.sort_by(|a, b| a.target.cmp(&b.target));
+        all
+    }
+
     /// The bench targets of the workspace that the filter selects; none is no error.
     /// Like cargo, leaves out targets whose required features are off, unless the user named them: then cargo reports
     /// the missing features.
     pub fn bench_targets(&self, filter: &TargetFilter, version: &str) -> Result<Chosen> {
         let programs = !filter.programs.is_empty();
         let kind = if programs { TargetKind::Bin } else { TargetKind::Bench };
-        let packages = self.metadata.workspace_packages().into_iter();
-        let mut all: Vec<Discovered> =
-            packages.flat_map(|package| package_targets(package, &kind)).collect();
-        all.sort_by(|a, b| a.target.cmp(&b.target));
+        let all = self.targets(&kind);
         let members = self.members(&filter.members);
         let is_chosen = |found: &&Discovered| {
             members.iter().any(|package| package.id.repr == found.package_id)
@@ -116,10 +122,7 @@ impl Workspace {
 
     /// The error of a command that needs bench targets, if the filter selects none in this version.
     pub fn nothing_to_build(&self, filter: &TargetFilter, version: &str) -> Error {
-        let packages = self.metadata.workspace_packages().into_iter();
-        let mut all: Vec<Discovered> =
-            packages.flat_map(|package| package_targets(package, &TargetKind::Bench)).collect();
-        all.sort_by(|a, b| a.target.cmp(&b.target));
+        let all = self.targets(&TargetKind::Bench);
         if all.is_empty() {
             let what = format!("no package of {version} has a bench target");
             let mut error = Error::new(Exit::Usage, what)
@@ -211,9 +214,9 @@ impl Workspace {
 
     /// All bench targets, selected or not, with true where required features are off.
     pub fn all_bench_targets(&self) -> Vec<(BenchTarget, bool)> {
-        let packages = self.metadata.workspace_packages().into_iter();
-        let found = packages.flat_map(|package| package_targets(package, &TargetKind::Bench));
-        found.map(|one| (one.target.clone(), !self.missing_features(&one).is_empty())).collect()
+        let is_off = |found: &Discovered| !self.missing_features(found).is_empty();
+        let all = self.targets(&TargetKind::Bench).into_iter();
+        all.map(|found| (found.target.clone(), is_off(&found))).collect()
     }
 
     /// The crates of its packages, under their names in code.

@@ -6,13 +6,13 @@ use std::time::SystemTime;
 use super::{output::Output, project_of, selected_targets};
 use crate::{
     cli::DiffArgs,
-    compare::{self, ExplainedBenchmark, Functions, benchmarks_only_in, common_benchmarks},
+    compare::{self, ExplainedBenchmark, Functions, common_benchmarks},
     config::BuildSettings,
     console::{Console, announcement},
     elf::{FunctionDiff, FunctionSet},
     error::{Error, Exit, Result},
     harness::Filter,
-    measure::{ExperimentSettings, ListedVersion, Runner},
+    measure::{ExperimentSettings, ListedVersion, Runner, benchmarks_only_in},
     model::{BenchTarget, Benchmark, FailedTarget, TargetFilter, Version},
     process::{Interrupt, SavedHandler},
     project::{Project, source_of},

@@ -92,12 +92,10 @@ impl ExperimentSettings {
         (measure, layout, purpose): (&MeasureArgs, &LayoutArgs, Purpose),
     ) -> Self {
         let file = &project.file;
-        let targets = selected_targets(project, target);
         let efforts = SamplingConfigs::resolve(file, measure.options(purpose.mode()), purpose);
         Self {
             builds: BuildSettings::resolve(file, compile.in_layout(layout.layout)),
-            filter: Filter::new(patterns, exact, targets.clone()),
-            targets,
+            filter: Filter::new(patterns, exact, selected_targets(project, target)),
             deadline: efforts.common().deadline,
             efforts,
             mode: purpose.mode(),

@@ -23,14 +23,13 @@ pub fn run(args: &ListArgs) -> Result<Exit> {
     project.check_tables(&[&args.revision], &console)?;
     let settings = BuildSettings::resolve(&project.file, args.compile.clone());
     let targets = selected_targets(&project, &args.target);
-    let filter = Filter::new(&args.filter.patterns(), args.filter.exact, targets.clone());
+    let filter = Filter::new(&args.filter.patterns(), args.filter.exact, targets);
     let hint = args.given.as_filter("list", ".", &args.revision);
     let version = project.repository.resolve(&args.revision);
     let version = version.map_err(|error| hint.iter().fold(error, Error::hint))?;
     let build_env = project.build_env(settings.compile, &console)?;
-    let version =
-        ListedVersion::new(&project, &build_env, version, (&targets, &filter), &conditions)?
-            .with_benchmarks()?;
+    let version = ListedVersion::new(&project, &build_env, version, &filter, &conditions)?
+        .with_benchmarks()?;
     for FailedTarget { error, .. } in &version.listing.failures {
         console.error(&format!("error: {error}"));
     }

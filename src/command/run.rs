@@ -13,14 +13,12 @@ use pair_queue::{Order, PairQueue};
 use super::{output::Output, project_of, show};
 use crate::{
     cli::{GivenOptions, RunArgs},
-    compare::{
-        KnownBroken, Request, Session, benchmarks_only_in, compare, count_version, passed_over,
-    },
+    compare::{KnownBroken, Request, Session, compare, count_version, passed_over},
     config::{CriteriaOptions, Purpose, StoppingRule, VerdictSettings},
     console::{Console, announcement},
     error::{Error, Exit, Result},
     git::{Repository, is_range, range_ends},
-    measure::{Builds, ExperimentSettings, ListedVersion, Runner},
+    measure::{Builds, ExperimentSettings, ListedVersion, Runner, benchmarks_only_in},
     model::{Benchmark, Stage, Version},
     process::{Interrupt, SavedHandler},
     report::{

@@ -32,9 +32,9 @@ pub enum Event<'e> {
     /// Some benchmarks have new measurements. Their rows decide nothing; sent only if they are
     /// [shown](Observer::shows_provisional).
     Provisional(&'e [ProvisionalRow]),
-    /// Some benchmarks were decided, as far as their measurements allow; by fresh builds only if
-    /// provisional rows are shown. Rows that are not measured
-    /// further have [`Progress::Ended`](crate::verdict::Progress::Ended).
+    /// The verdicts on some benchmarks after an analysis; after one of fresh builds, sent only if
+    /// provisional rows are shown. The verdict is final on a row with
+    /// [`Progress::Ended`](crate::verdict::Progress::Ended).
     Decided(&'e [DecidedRow]),
     /// An interim analysis of benchmarks is done.
     Analysed {

@@ -34,7 +34,7 @@ pub use measured::compare;
 pub use outcome::{ComparedExperiment, Outcome};
 pub use release::AlsoAgainst;
 pub use request::{Benchmarks, Request};
-pub use selection::{Selection, benchmarks_only_in, common_benchmarks};
+pub use selection::{Selection, common_benchmarks};
 pub use session::Session;
 pub use stored::{Archive, StoredRequest, compare_stored};
 pub use unbuildable::{KnownBroken, passed_over};

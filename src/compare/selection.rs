@@ -128,12 +128,6 @@ pub fn common_benchmarks([base, head]: &[ListedVersion; 2]) -> Vec<Benchmark> {
     head.benchmarks().into_iter().filter(|benchmark| base.contains(benchmark)).collect()
 }
 
-/// The benchmarks of one version that the other lacks.
-pub fn benchmarks_only_in(one: &ListedVersion, other: &ListedVersion) -> Vec<Benchmark> {
-    let others = other.benchmarks();
-    one.benchmarks().into_iter().filter(|benchmark| !others.contains(benchmark)).collect()
-}
-
 /// The differences of functions in each bench target of both versions. If they cannot be compared,
 /// that is only a warning: benchmarks are measured nevertheless.
 fn functions_that_differ(

@@ -1,7 +1,7 @@
 //! The table of a comparison in progress, drawn below the progress bar on a terminal: what the measurements show so
 //! far, and the verdicts that are already reached.
 
-use std::collections::BTreeMap;
+use std::{cmp::Ordering, collections::BTreeMap};
 
 use crate::{
     model::{Benchmark, Metric, Stage},
@@ -17,7 +17,7 @@ use crate::{
 /// The rows of a comparison that have been measured so far.
 #[derive(Debug, Default)]
 pub(super) struct LiveTable {
-    rows: BTreeMap<(Benchmark, Option<Metric>), LiveRow>,
+    rows: BTreeMap<Benchmark, BTreeMap<Metric, LiveRow>>,
 }
 
 #[derive(Clone, Debug)]
@@ -50,8 +50,8 @@ impl LiveTable {
                 Stage::First => State::Provisional,
                 Stage::Second => State::Fresh,
             };
-            let key = (row.benchmark.clone(), Some(row.metric.clone()));
-            self.rows.insert(key, LiveRow { builds, estimate, interval, state });
+            let of_benchmark = self.rows.entry(row.benchmark.clone()).or_default();
+            of_benchmark.insert(row.metric.clone(), LiveRow { builds, estimate, interval, state });
         }
     }
 
@@ -63,21 +63,18 @@ impl LiveTable {
                 Progress::Open { .. } => State::Provisional,
                 Progress::Flagged { .. } => State::Flagged,
             };
-            // A verdict without a metric is on all of them: the benchmark failed.
-            let of_it = self.rows.range_mut((row.benchmark.clone(), None)..);
-            for ((benchmark, metric), known) in of_it {
-                if *benchmark != row.benchmark {
-                    break;
-                }
-                if row.metric.is_none() || *metric == row.metric {
+            let Some(of_benchmark) = self.rows.get_mut(&row.benchmark) else { continue };
+            for (metric, known) in of_benchmark {
+                // A verdict without a metric is on all of them: the benchmark failed.
+                if row.metric.as_ref().is_none_or(|decided| decided == metric) {
                     known.state = state;
                 }
             }
         }
     }
 
-    /// The table in at most so many columns and lines; empty if there is no row yet, or no room. Rows that are not
-    /// decided come first, the least precise at the top.
+    /// The table, limited to this number of columns and lines; empty if there is no row yet, or no room. Rows that are
+    /// not decided come first, the least precise at the top.
     pub(super) fn text(&self, columns: usize, lines: usize) -> String {
         /// A common beginning of all names, the heads of the columns, and the line that counts the rest.
         const BESIDE_ROWS: usize = 3;
@@ -85,9 +82,12 @@ impl LiveTable {
         if self.rows.is_empty() || most == 0 {
             return String::new();
         }
-        let names = Names::new(self.rows.keys().map(|(benchmark, _)| benchmark));
-        let mut rows: Vec<_> = self.rows.iter().collect();
-        rows.sort_by_key(|(_, row)| row.urgency());
+        let names = Names::new(self.rows.keys());
+        let all = self.rows.iter().flat_map(|(benchmark, of_benchmark)| {
+            of_benchmark.iter().map(move |(metric, row)| (benchmark, metric, row))
+        });
+        let mut rows: Vec<_> = all.collect();
+        rows.sort_by(|(.., one), (.., other)| one.compare_urgency(other));
         let mut table = Table::new([
             Column::left("benchmark").names(),
             Column::right("change so far"),
@@ -95,8 +95,8 @@ impl LiveTable {
             Column::right("builds").optional(0),
             Column::left("state"),
         ]);
-        for ((benchmark, metric), row) in rows.iter().take(most) {
-            let name = with_metric(names.name(benchmark), metric.as_ref());
+        for (benchmark, metric, row) in rows.iter().take(most) {
+            let name = with_metric(names.name(benchmark), Some(metric));
             table.row(row.cells(&name));
         }
         let mut text = table.fit(columns);
@@ -108,11 +108,12 @@ impl LiveTable {
 }
 
 impl LiveRow {
-    /// Sorts rows: the less certain, the earlier.
-    fn urgency(&self) -> (bool, u64) {
-        let width = self.interval.map_or(f64::INFINITY, |[low, high]| high - low);
-        // The bits of floats that are not negative are in the order of their values.
-        (matches!(self.state, State::Decided(_)), u64::MAX - width.max(0.0).to_bits())
+    /// Sorts undecided rows before decided ones, and the less precise before the more precise.
+    fn compare_urgency(&self, other: &Self) -> Ordering {
+        let is_decided = |row: &Self| matches!(row.state, State::Decided(_));
+        let width = |row: &Self| row.interval.map_or(f64::INFINITY, |[low, high]| high - low);
+        let by_precision = width(other).total_cmp(&width(self));
+        is_decided(self).cmp(&is_decided(other)).then(by_precision)
     }
 
     fn cells(&self, name: &str) -> [Cell; 5] {

@@ -75,6 +75,11 @@ impl Filter {
         patterns.is_empty() && targets.means_all() && partition.is_none()
     }
 
+    /// The bench targets whose benchmarks it selects.
+    pub const fn targets(&self) -> &TargetFilter {
+        &self.targets
+    }
+
     /// The selected part of all benchmarks, if only one is.
     pub const fn partition(&self) -> Option<Partition> {
         self.partition

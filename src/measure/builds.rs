@@ -34,7 +34,7 @@ impl Runner<'_> {
         let _phase = info_span!("link", builds = seeds.len()).entered();
         let request = BuildRequest {
             only: Some(benchmarks.iter().map(Benchmark::bench_target).collect()),
-            filter: self.settings.targets.clone(),
+            filter: self.settings.filter.targets().clone(),
             layout: self.settings.builds.layout,
             strategy: self.settings.builds.strategy,
             seeds: seeds.clone(),

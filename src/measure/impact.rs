@@ -154,10 +154,8 @@ impl Runner<'_> {
             };
             let program = traceable.as_ref().map(|one| self.program(&target, one));
             let program = program.unwrap_or_default();
-            let same_program = other.filter(|other| {
-                let known = &other.programs[&target];
-                known.is_same_in_all(&program)
-            });
+            let same_program =
+                other.filter(|other| other.programs[&target].is_same_in_all(&program));
             let is_its = |index: &usize| benchmarks[*index].bench_target() == target;
             let indices: Vec<usize> = (0..count).filter(is_its).collect();
             let mut progress = || {

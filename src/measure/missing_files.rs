@@ -1,13 +1,16 @@
 //! Names the files that a bench target needs and that its version does not have: git ignores them, or they were not
 //! added, so only the working tree has them.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use crate::{
     builds::{files, this_executable},
-    error::{Error, Exit},
+    error::{Context, Error, Exit, Result},
     harness::{Conditions, Executable, Harness, Scratch},
-    process::trace::{Observation, Observed, Plan, Tracing},
+    process::trace::{Observation, Plan, Tracing},
     project::Project,
 };
 
@@ -23,7 +26,10 @@ pub(super) fn with_missing_files(
         return error;
     }
     let list = |conditions: &Conditions<'_>| drop(harness.list(executable, conditions));
-    let Some(observed) = observe(executable, conditions, list) else { return error };
+    let Ok(((), Some(Ok(observed)))) = observe(files::real(&executable.path), conditions, list)
+    else {
+        return error;
+    };
     let (repository, root) = (&project.repository, files::real(root));
     let below = project.workspace.strip_prefix(repository.root()).unwrap_or(Path::new(""));
     let Some(checkout) = root.ancestors().nth(below.components().count()) else { return error };
@@ -42,20 +48,20 @@ pub(super) fn with_missing_files(
     })
 }
 
-/// The files of which a process of an executable asks, observed while `run` executes it under the tracer; `None` if it
-/// cannot be traced.
-fn observe(
-    executable: &Executable,
+/// What a process of an executable does while `run` executes it under the tracer; `None` if the tracer reports nothing.
+pub(super) fn observe<T>(
+    executable: PathBuf,
     conditions: &Conditions<'_>,
-    run: impl FnOnce(&Conditions<'_>),
-) -> Option<Observed> {
-    let place = Scratch::new().ok()?;
+    run: impl FnOnce(&Conditions<'_>) -> T,
+) -> Result<(T, Option<Observation>)> {
+    let what = || "cannot trace an execution";
+    let place = Scratch::new()?;
     let [plan, report] = ["plan.json", "observed.json"].map(|name| place.path().join(name));
-    let executable = files::real(&executable.path);
     let whole = Plan { executable, report: report.clone(), ..Plan::default() };
-    fs::write(&plan, serde_json::to_vec(&whole).ok()?).ok()?;
-    let tracing = Tracing { tracer: this_executable().ok()?, plan, ahead: 0 };
-    run(&Conditions { tracing: Some(&tracing), ..*conditions });
-    let observation = fs::read(report).ok()?;
-    serde_json::from_slice::<Observation>(&observation).ok()?.ok()
+    let whole = serde_json::to_vec(&whole).context(Exit::Internal, what)?;
+    fs::write(&plan, whole).context(Exit::Usage, what)?;
+    let tracing = Tracing { tracer: this_executable()?, plan, ahead: 0 };
+    let ran = run(&Conditions { tracing: Some(&tracing), ..*conditions });
+    let Ok(report) = fs::read(report) else { return Ok((ran, None)) };
+    Ok((ran, Some(serde_json::from_slice(&report).context(Exit::Internal, what)?)))
 }

@@ -35,4 +35,4 @@ pub use resume::StartedExperiment;
 pub use run::WentFirst;
 pub use runner::{Observer, Runner};
 pub use settings::ExperimentSettings;
-pub use version::ListedVersion;
+pub use version::{ListedVersion, benchmarks_only_in};

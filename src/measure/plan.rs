@@ -53,7 +53,7 @@ struct Settings<'a> {
     no_default_features: bool,
     /// Left out where they are those that cargo selects in the directory of the workspace.
     #[serde(skip_serializing_if = "Option::is_none")]
-    packages: Option<String>,
+    packages: Option<&'a str>,
     /// With hashes of the values of cargo's settings.
     cargo_args: Vec<String>,
     /// Variables that cargo and rustc read, with hashes of their values.
@@ -143,7 +143,7 @@ impl Runner<'_> {
             features,
             all_features: *all_features,
             no_default_features: *no_default_features,
-            packages: self.project.selected_packages(&self.settings.targets),
+            packages: self.packages.as_deref(),
             cargo_args: stored_cargo_args(&builds.compile.cargo_args),
             environment: self.build_env.identifying_environment(),
             config: self.build_env.configs.identity(),

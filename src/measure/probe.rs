@@ -6,17 +6,17 @@ use std::{ffi::OsStr, fs, path::PathBuf, process::Command, time::Duration};
 use super::{
     diagnosis::control,
     interleaving_support::{Both, ProcessUse, SupportTable, both},
+    missing_files::observe,
     subject::InVersion,
 };
 use crate::{
-    builds::{run_tool_or, this_executable},
+    builds::run_tool_or,
     error::{Context as _, Error, Exit, Result},
     harness::{Conditions, Executable, Harness as _, Native, Scratch},
     model::{ExecutionRequest, InterleavingUnavailable, Name},
     process::{
         self,
         interleaving::{LIBRARY_FLAGS, LIBRARY_SOURCE},
-        trace::{Observation, Plan, Tracing},
     },
 };
 
@@ -83,21 +83,14 @@ impl<'t> Trial<'t> {
 
     /// Executes the benchmark under the tracer; fails with the reason where that is impossible.
     pub fn tracing(&self) -> Result<()> {
-        let tracer = this_executable()?;
-        let what = || "cannot trace an execution";
-        let [plan, report] = ["plan.json", "seen.json"].map(|name| self.place.path().join(name));
-        let executable = self.executable.path.clone();
-        let wanted = Plan { executable, report: report.clone(), ..Plan::default() };
-        let wanted = serde_json::to_vec(&wanted).context(Exit::Internal, what)?;
-        fs::write(&plan, wanted).context(Exit::Usage, what)?;
-        let tracing = Tracing { tracer, plan, ahead: 0 };
-        let conditions = Conditions { tracing: Some(&tracing), ..self.conditions };
-        let outcome = Native.execute(&self.executable, &self.name, &self.request, &conditions);
-        let Ok(seen) = fs::read(&report) else { return outcome.map(drop) };
-        let seen: Observation = serde_json::from_slice(&seen).context(Exit::Internal, what)?;
-        match seen {
-            Ok(_) => outcome.map(drop),
-            Err(reason) => Err(Error::new(Exit::Internal, what()).cause(reason)),
+        let execute = |conditions: &Conditions<'_>| {
+            Native.execute(&self.executable, &self.name, &self.request, conditions)
+        };
+        match observe(self.executable.path.clone(), &self.conditions, execute)? {
+            (outcome, None | Some(Ok(_))) => outcome.map(drop),
+            (_, Some(Err(reason))) => {
+                Err(Error::new(Exit::Internal, "cannot trace an execution").cause(reason))
+            }
         }
     }
 }

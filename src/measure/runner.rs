@@ -36,6 +36,8 @@ pub struct Runner<'a> {
     pub(super) observer: &'a dyn Observer,
     /// The state of the machine before rbench kept it busy, as a text for people.
     pub machine_state: Option<String>,
+    /// The selected packages, if the working tree has others by default: a part of the settings.
+    pub(super) packages: Option<String>,
     /// The time of an iteration of each benchmark that was traced: the longest in any version.
     iteration_times: RefCell<BTreeMap<Benchmark, Duration>>,
 }
@@ -77,6 +79,7 @@ impl<'a> Runner<'a> {
         };
         conditions.check()?;
         let machine_state = doctor::summary_now();
+        let packages = project.selected_packages(settings.filter.targets())?;
         let build_env = project.build_env(settings.builds.compile.clone(), observer)?;
         let store = info_span!("store").in_scope(open)?;
         Ok(Self {
@@ -88,6 +91,7 @@ impl<'a> Runner<'a> {
             uninterrupted: None,
             observer,
             machine_state,
+            packages,
             iteration_times: RefCell::default(),
         })
     }
@@ -124,7 +128,7 @@ impl<'a> Runner<'a> {
 
     /// True if all benchmarks are measured, not only some of them.
     pub const fn means_all(&self) -> bool {
-        self.settings.filter.means_all() && self.settings.targets.means_all()
+        self.settings.filter.means_all()
     }
 
     /// The partition of all benchmarks that is measured, if only one is.

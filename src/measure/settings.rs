@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::{
     config::{BuildSettings, SamplingConfigs},
     harness::Filter,
-    model::{DiagnosisSettings, Mode, TargetFilter},
+    model::{DiagnosisSettings, Mode},
 };
 
 /// The settings of an experiment, resolved from flags, `bench.toml` and defaults.
@@ -17,9 +17,7 @@ pub struct ExperimentSettings {
     pub efforts: SamplingConfigs,
     /// The mode for two versions; a single version is always measured sequentially.
     pub mode: Mode,
-    /// The bench targets to compile.
-    pub targets: TargetFilter,
-    /// The benchmarks to measure.
+    /// The benchmarks to measure, and with them the bench targets to compile.
     pub filter: Filter,
     /// The deadline of one execution; derived from its request when absent.
     pub deadline: Option<Duration>,

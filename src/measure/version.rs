@@ -21,7 +21,7 @@ use crate::{
     git::Checkout,
     harness::{Conditions, Filter, has_threads},
     impact::FileState,
-    model::{Absence, BenchTarget, Benchmark, HarnessKind, Name, TargetFilter, Version},
+    model::{Absence, BenchTarget, Benchmark, HarnessKind, Name, Version},
     project::{Project, source_of},
 };
 
@@ -53,7 +53,7 @@ impl ListedVersion {
         project: &Project,
         build_env: &BuildEnv<'_>,
         version: Version,
-        (targets, filter): (&TargetFilter, &Filter),
+        filter: &Filter,
         conditions: &Conditions<'_>,
     ) -> Result<Self> {
         let _phase = info_span!("version", "{version}").entered();
@@ -61,7 +61,7 @@ impl ListedVersion {
             info_span!("checkout").in_scope(|| project.checkout(&version, build_env.observer))?;
         let source = source_of(&version, &checkout);
         let compilation =
-            info_span!("compile").in_scope(|| build_env.compile_any(source, targets))?;
+            info_span!("compile").in_scope(|| build_env.compile_any(source, filter.targets()))?;
         let locked = build_env.locked(source);
         let workspace = build_env.workspace(source, &compilation)?;
         let configured = build_env.configured_variables(source, &compilation.record);
@@ -77,7 +77,7 @@ impl ListedVersion {
         let mut listing = listing;
         let chosen = listing.choose(filter);
         let nothing = match compilation.record.targets[..] {
-            [] => Some(workspace.nothing_to_build(targets, &version.to_string())),
+            [] => Some(workspace.nothing_to_build(filter.targets(), &version.to_string())),
             _ => chosen.err(),
         };
         let (crates, bench_targets) = (workspace.crates(), workspace.all_bench_targets());
@@ -125,9 +125,11 @@ impl ListedVersion {
 
     /// The environment variables of a bench target's processes.
     pub(super) fn variables(&self, target: &BenchTarget) -> &[(OsString, OsString)] {
-        let is_it = |listed: &&ListedTarget| listed.executable.target() == *target;
-        let listed = self.listing.targets.iter().find(is_it);
-        listed.map_or(&[], |listed| &listed.executable.variables)
+        self.listed(target).map_or(&[], |listed| &listed.executable.variables)
+    }
+
+    fn listed(&self, target: &BenchTarget) -> Option<&ListedTarget> {
+        self.listing.targets.iter().find(|listed| listed.executable.target() == *target)
     }
 
     /// True if the instructions of a benchmark can be counted per function. Whole programs and
@@ -157,12 +159,11 @@ impl ListedVersion {
         conditions: &Conditions<'_>,
     ) -> Result<Absence> {
         let target = benchmark.bench_target();
-        let Listing { targets, failures, empty } = &self.listing;
+        let Listing { failures, empty, .. } = &self.listing;
         if failures.iter().any(|failed| failed.target == target) {
             return Ok(Absence::Unlisted);
         }
-        let is_it = |listed: &&ListedTarget| listed.executable.target() == target;
-        if let Some(listed) = targets.iter().find(is_it) {
+        if let Some(listed) = self.listed(&target) {
             let ignored = match ignored.entry(target) {
                 Entry::Occupied(known) => known.into_mut(),
                 Entry::Vacant(place) => {
@@ -197,6 +198,12 @@ impl ListedVersion {
     }
 }
 
+/// The benchmarks of one version that the other lacks.
+pub fn benchmarks_only_in(one: &ListedVersion, other: &ListedVersion) -> Vec<Benchmark> {
+    let others = other.benchmarks();
+    one.benchmarks().into_iter().filter(|benchmark| !others.contains(benchmark)).collect()
+}
+
 impl Runner<'_> {
     /// Checks a version out, compiles it, and lists its benchmarks, which it must have.
     pub fn list(&self, version: Version) -> Result<ListedVersion> {
@@ -205,8 +212,8 @@ impl Runner<'_> {
 
     /// The same for a version that may have no benchmark.
     pub fn list_any(&self, version: Version) -> Result<ListedVersion> {
-        let wanted = (&self.settings.targets, &self.settings.filter);
-        ListedVersion::new(self.project, &self.build_env, version, wanted, &self.conditions)
+        let filter = &self.settings.filter;
+        ListedVersion::new(self.project, &self.build_env, version, filter, &self.conditions)
     }
 
     /// The output of `rustc -vV` for the compiler of a version; empty if it cannot be run.
@@ -220,10 +227,9 @@ impl Runner<'_> {
 
     /// The benchmarks of one version that the other lacks, and the reasons.
     pub fn absent(&self, [one, other]: [&ListedVersion; 2]) -> Result<Vec<(Benchmark, Absence)>> {
-        let others = other.benchmarks();
-        let absent = one.benchmarks().into_iter().filter(|benchmark| !others.contains(benchmark));
         let mut ignored = BTreeMap::new();
-        absent
+        benchmarks_only_in(one, other)
+            .into_iter()
             .map(|benchmark| {
                 let absence = other.absence(&benchmark, &mut ignored, &self.conditions)?;
                 Ok((benchmark, absence))

@@ -175,6 +175,11 @@ impl Text {
         self.span(text.into(), Role::Plain, Kind::Words)
     }
 
+    /// A warning, to be read on a terminal.
+    pub fn warning(text: impl Into<Self>) -> Self {
+        Self::new().styled(Role::Doubtful, "warning:").then(" ").append(text.into())
+    }
+
     /// Appends words in a role.
     #[must_use]
     pub fn styled(self, role: Role, text: impl Into<String>) -> Self {

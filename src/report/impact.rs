@@ -54,19 +54,14 @@ pub fn name(name: &str) -> Text {
     Text::from_name(short(name))
 }
 
-/// The impact on a benchmark: `executes fold (new, 90 bytes)`. Uncertainties follow
-/// `because`, such as `measured because`.
-pub fn words(impact: &Impact, because: &str) -> Text {
-    words_of(impact, because, MOST)
-}
-
-/// Like [`words`], with at most this many functions, files or variables.
-pub fn words_of(impact: &Impact, because: &str, most: usize) -> Text {
+/// The impact on a benchmark, with at most `most` functions, files or variables:
+/// `executes fold (new, 90 bytes)`. Uncertainties follow `because`, such as `measured because`.
+pub fn words(impact: &Impact, because: &str, most: usize) -> Text {
     let Impact { functions, files, variables, uncertainties } = impact;
     let (measured, set_up): (Vec<&ReachedFunction>, Vec<&ReachedFunction>) =
         functions.iter().partition(|function| function.while_measuring);
     let functions =
-        |functions: &[&ReachedFunction], more| few(functions, |one| function(one), more, most);
+        |functions: &[&ReachedFunction], more| listed(functions, |one| function(one), more, most);
     let mut parts = Vec::new();
     if !measured.is_empty() {
         parts.push(Text::from("executes ").append(functions(&measured, " that changed")));
@@ -76,11 +71,11 @@ pub fn words_of(impact: &Impact, because: &str, most: usize) -> Text {
     }
     let differ = |number| if number == 1 { ", which differs" } else { ", which differ" };
     if !files.is_empty() {
-        let names = few(files, |file| name(file), "", most);
+        let names = listed(files, |file| name(file), "", most);
         parts.push(Text::from("reads ").append(names).then(differ(files.len())));
     }
     if !variables.is_empty() {
-        let names = few(variables, |variable| name(variable), "", most);
+        let names = listed(variables, |variable| name(variable), "", most);
         let plural = if variables.len() == 1 { "" } else { "s" };
         let verb = format!("reads the variable{plural} ");
         parts.push(Text::from(verb).append(names).then(differ(variables.len())));
@@ -89,7 +84,7 @@ pub fn words_of(impact: &Impact, because: &str, most: usize) -> Text {
         let uncertainty = |uncertainty: &String| {
             Text::from(shorten(&escape_untrusted(uncertainty), LONGEST_REASON))
         };
-        let uncertainties = few(uncertainties, uncertainty, "", most);
+        let uncertainties = listed(uncertainties, uncertainty, "", most);
         parts.push(Text::from(format!("{because} ")).append(uncertainties));
     }
     Text::joined(parts, "; ")
@@ -116,11 +111,7 @@ pub fn function(function: &ReachedFunction) -> Text {
 }
 
 /// The first things and the number of the others: `a, b, c and 3 more that changed`.
-pub fn listed<T>(things: &[T], text: impl Fn(&T) -> Text, of_more: &str) -> Text {
-    few(things, text, of_more, MOST)
-}
-
-fn few<T>(things: &[T], text: impl Fn(&T) -> Text, of_more: &str, most: usize) -> Text {
+pub fn listed<T>(things: &[T], text: impl Fn(&T) -> Text, of_more: &str, most: usize) -> Text {
     let mut shown: Vec<Text> = things.iter().take(most).map(text).collect();
     let last = match things.len().saturating_sub(most) {
         0 => shown.pop().unwrap_or_default(),

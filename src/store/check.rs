@@ -1,8 +1,8 @@
 //! Finds damage of the file, which SQLite itself does not notice: a disk can return other bytes than were written.
 //!
 //! Each row has a checksum of its columns, which SQLite computes with a function of the schema when it writes the row.
-//! Together with SQLite's check of its own structure, and the text of the schema, they cover every byte that can change
-//! an answer. Executions are checked when they are read, so that those of other benchmarks remain readable.
+//! Together with SQLite's check of its own structure, and the text of the schema, they cover all bytes on which an answer
+//! depends. Executions are checked when they are read, so that those of other benchmarks remain readable.
 
 use std::{fs, path::Path};
 

@@ -3,12 +3,13 @@
 use super::{
     benchmark::BenchmarkResults,
     relation::{self, VersionRef},
+    row::DecidedStage,
     verdicts::{MetricData, Verdicts, summaries},
 };
 use crate::{
     error::Result,
     model::{Benchmark, Metric, Stage},
-    stats::{AlphaSpending, Criteria},
+    stats::{AlphaSpending, Criteria, Decider},
 };
 
 /// The difference of two versions in one metric of a benchmark, by the builds measured so far.
@@ -40,14 +41,20 @@ impl Verdicts<'_> {
         let pairing = relation::pairing_within_experiment(&benchmark.layouts(versions)?);
         let mut rows = Vec::new();
         for metric in &self.metrics(benchmark, &versions) {
-            let of_metric = summaries(benchmark, versions, stage.into(), metric, criteria)?;
-            let Some([base, head]) = of_metric else { continue };
             let data = MetricData { benchmark, versions, metric, criteria, pairing };
             let rates = AlphaSpending::single_analysis(criteria);
-            let change = match data.analysed(stage.into(), rates)? {
-                Some(Ok(analysed)) => Some(analysed.analysis.own.change),
-                Some(Err(_)) | None => None,
+            let (summaries, change) = match data.analysed(stage.into(), rates)? {
+                Some(Ok(analysed)) => {
+                    let DecidedStage { summaries, assessment } = analysed.into_stage(Decider::Own);
+                    (Some(summaries), Some(assessment.change))
+                }
+                // Too few builds for an interval.
+                Some(Err(_)) => {
+                    (summaries(benchmark, versions, stage.into(), metric, criteria)?, None)
+                }
+                None => (None, None),
             };
+            let Some([base, head]) = summaries else { continue };
             rows.push(ProvisionalRow {
                 benchmark: benchmark.benchmark.clone(),
                 metric: metric.clone(),

@@ -7,9 +7,10 @@ use super::{
     versions::Versions,
 };
 use crate::{
-    compare::{benchmarks_only_in, common_benchmarks},
+    compare::common_benchmarks,
     error::{Error, Exit, Result},
     git::{Line, LineCommit},
+    measure::benchmarks_only_in,
     model::{Benchmark, CommitRange, Version},
     report::bisect::{
         CONFIDENCE, Commit, CommitPlace, Merged, Outcome, SearchedBenchmark, SearchedLine, Skipped,

@@ -97,7 +97,7 @@ impl BisectReport {
         let role = if change.estimate > 0.0 { Role::Bad } else { Role::Good };
         let mut size = Text::new().styled(role, changed_within(change));
         if let Some(impact) = impact {
-            size = size.then(": ").append(impact::words(impact, "measured because"));
+            size = size.then(": ").append(impact::words(impact, "measured because", impact::MOST));
         }
         let mut below = vec![Item::from(size)];
         if let Some(last) = commits.last() {

@@ -23,11 +23,9 @@ impl ComparisonReport {
     /// The commands worth running next, the most useful first, and the one that accepts a slowdown
     /// last.
     pub(super) fn next_steps(&self) -> Vec<Step> {
-        let explained = self.explain();
-        let functions = self.different_functions();
-        let is_explained = explained.is_some();
-        let (before, after) = if is_explained { (explained, functions) } else { (functions, None) };
-        let mut steps: Vec<Step> = self.failing_again().into_iter().chain(before).collect();
+        // The first of these is the most useful; the other comes later.
+        let mut changed = self.explain().into_iter().chain(self.different_functions());
+        let mut steps: Vec<Step> = self.failing_again().into_iter().chain(changed.next()).collect();
         for what in [Repetition::Builds, Repetition::Executions] {
             let lacking = self.with_verdict(VerdictKind::Inconclusive).filter_map(|row| {
                 let advice = row.advice.filter(|advice| advice.what == what)?;
@@ -37,8 +35,7 @@ impl ComparisonReport {
                 lacking.partition(|(row, advice)| self.is_enough(row, *advice));
             steps.extend([enough, half].iter().filter_map(|lacking| self.more(lacking)));
         }
-        steps.extend(after.into_iter().chain(self.examine()).chain(self.values()));
-        steps.extend(self.acceptable());
+        steps.extend(changed.chain(self.examine()).chain(self.values()).chain(self.acceptable()));
         steps
     }
 
@@ -109,7 +106,7 @@ impl ComparisonReport {
                 && self.outcome.explainable.contains(&row.benchmark)
                 && !executes_as_many(&row.benchmark)
         };
-        let row = self.regressed().find(is_meant)?;
+        let row = self.regressed().into_iter().find(is_meant)?;
         let mut options = vec![("explain", Some(row.benchmark.name.id.as_str()))];
         options.extend(self.target_options(&row.benchmark));
         let [base, head] = [&self.outcome.base, &self.outcome.head].map(Version::revision_arg);
@@ -139,7 +136,7 @@ impl ComparisonReport {
     /// The command that accepts a slowdown that may be intended, of the same work. Only a commit
     /// can be accepted.
     fn acceptable(&self) -> Option<Step> {
-        let mut rows = self.regressed();
+        let mut rows = self.regressed().into_iter();
         let row = rows.find(|row| row.work.is_none()).filter(|_| !self.outcome.head.dirty)?;
         let head = self.outcome.head.revision_arg();
         let arguments = [head.as_str(), row.benchmark.name.id.as_str()];
@@ -173,13 +170,6 @@ impl ComparisonReport {
             ),
             purpose: format!("why the builds of {} fall into two groups", self.name(row)),
         })
-    }
-
-    /// The regressions, the largest first.
-    fn regressed(&self) -> impl Iterator<Item = &DecidedRow> {
-        let is_regressed =
-            |row: &&DecidedRow| VerdictKind::new(&row.verdict) == VerdictKind::Regressed;
-        self.ordered().into_iter().take_while(is_regressed)
     }
 
     /// A command about both versions, as typed or by the first digits of full hashes.

@@ -28,7 +28,7 @@ use crate::{
         table::{Table, shorten},
     },
     stats::{Rule, Summary, Verdict},
-    verdict::{DecidedRow, VerdictKind},
+    verdict::{DecidedRow, DecidedStage, VerdictKind},
 };
 
 /// The maximum number of changed benchmarks, by what they execute, and of stored experiments in a
@@ -52,6 +52,11 @@ const PAIRED: &str =
 /// A note on the values of base and head.
 const VALUES: &str = "the change comes from pairs of builds with the same layout, in which shared noise cancels: it is \
                       more precise than base and head, which are comparable only within this table";
+
+/// True if a change comes from pairs of builds with the same layout.
+fn is_paired(stage: &DecidedStage) -> bool {
+    stage.assessment.comparison.method.is_paired()
+}
 
 impl ComparisonReport {
     pub(super) fn write_document(&self, medium: Medium) -> Document {
@@ -170,12 +175,6 @@ impl ComparisonReport {
         notes.into_iter().map(|note| note.text).collect()
     }
 
-    /// The evidence of changes that the table shows completely.
-    fn evidence(&self) -> Vec<Text> {
-        let text = |(head, note)| Text::from(format!("{head}: {note}"));
-        self.ground_notes().into_iter().map(text).collect()
-    }
-
     /// A line for each reason besides the evidence of changes, with the benchmarks that have it.
     fn attention(&self, rows: &[&DecidedRow]) -> Vec<Text> {
         let names = self.names();
@@ -262,10 +261,12 @@ impl ComparisonReport {
     /// The warnings, a line each. Several causes of noise have one consequence and are one line,
     /// unless every verdict is explained.
     fn warning_lines(&self) -> Vec<Text> {
-        let head = || Text::new().styled(Role::Doubtful, "warning:").then(" ");
-        let line = |warning: &Warning| match self.advised(warning) {
-            Some(command) => head().then(sentence(warning)).then(": ").command(command),
-            None => head().then(sentence(warning)),
+        let line = |warning: &Warning| {
+            let text = Text::warning(sentence(warning));
+            match self.advised(warning) {
+                Some(command) => text.then(": ").command(command),
+                None => text,
+            }
         };
         let is_noise = |warning: &&Warning| !self.explains_all && !consequence(warning).is_empty();
         let (noise, others): (Vec<&Warning>, Vec<&Warning>) =
@@ -276,7 +277,7 @@ impl ComparisonReport {
                 0 => String::new(),
                 more => format!(", and {}", quantity::count(more, "more cause")),
             };
-            lines.push(head().then(cause(first) + &more + consequence(first)));
+            lines.push(Text::warning(cause(first) + &more + consequence(first)));
         }
         lines
     }
@@ -297,16 +298,13 @@ impl ComparisonReport {
             format!("each version: {sizes}; false-alarm-rate {rate}, min-effect {min_effect}")
         }));
         lines.extend(self.counted_line());
-        let is_unequal = |row: &DecidedRow| {
-            row.decisive().is_some_and(|stage| {
-                let is_paired = stage.assessment.comparison.method.is_paired();
-                let [base, head] = stage.summaries.each_ref().map(|one| one.values().mean);
-                let shown = head / base - 1.0;
-                let change = stage.assessment.change.estimate;
-                is_paired && (shown - change).abs() > self.min_effect_of(row) / 2.0
-            })
+        let is_unequal = |(row, stage): (&DecidedRow, &DecidedStage)| {
+            let [base, head] = stage.summaries.each_ref().map(|one| one.values().mean);
+            let shown = head / base - 1.0;
+            let change = stage.assessment.change.estimate;
+            is_paired(stage) && (shown - change).abs() > self.min_effect_of(row) / 2.0
         };
-        if self.outcome.rows.iter().any(|row| is_timed(row) && is_unequal(row)) {
+        if self.timed().any(is_unequal) {
             lines.push(PAIRED.to_owned());
         }
         lines
@@ -327,23 +325,25 @@ impl ComparisonReport {
             lines.extend(self.decided_text());
         }
         lines.extend(self.counted_line());
-        let is_paired = |row: &DecidedRow| {
-            row.decisive().is_some_and(|stage| stage.assessment.comparison.method.is_paired())
-        };
-        let mut timed =
-            self.outcome.rows.iter().filter(|row| is_timed(row) && !row.stages.is_empty());
-        if timed.clone().next().is_some() && timed.all(is_paired) {
+        let mut timed = self.timed().peekable();
+        if timed.peek().is_some() && timed.all(|(_, stage)| is_paired(stage)) {
             lines.push(VALUES.to_owned());
         }
         lines.extend(self.machine_line());
         lines
     }
 
+    /// The timed rows with values, and their deciding stages.
+    fn timed(&self) -> impl Iterator<Item = (&DecidedRow, &DecidedStage)> {
+        let timed = self.outcome.rows.iter().filter(|row| is_timed(row));
+        timed.filter_map(|row| Some((row, row.decisive()?)))
+    }
+
     /// The numbers of builds, executions and measurements of each version that were measured and
     /// decided: `5 to 11 builds × 1 execution × 80 measurements`.
     fn sizes_text(&self) -> Option<String> {
         let [mut builds, mut executions, mut measurements] = [const { BTreeSet::new() }; 3];
-        for row in self.outcome.rows.iter().filter(|row| is_timed(row) && !row.stages.is_empty()) {
+        for (row, _) in self.timed() {
             for version in [0, 1] {
                 let of_version = row.stages.iter().map(|stage| stage.summaries[version].builds());
                 builds.insert(of_version.clone().map(<[_]>::len).sum::<usize>());

@@ -82,7 +82,7 @@ pub(super) fn words(impact: &Impact, is_changed: bool, most: usize) -> Text {
             "{nothing}, so memory, input, environment or a path not taken when it was traced must be the reason"
         )),
         (true, false) => nothing.into(),
-        (false, _) => impact::words_of(impact, "measured because", most),
+        (false, _) => impact::words(impact, "measured because", most),
     }
 }
 

@@ -10,6 +10,7 @@ use crate::{
     model::{Benchmark, DependencyChange, InterleavingUnavailable},
     report::{
         diff::label,
+        document::Text,
         names::short,
         quantity::{and_more, change_of_stack, changed, count, size},
         sentence,
@@ -33,8 +34,8 @@ const MOST_PACKAGES: usize = 5;
 
 impl ComparisonReport {
     /// The evidence of changes that the table shows completely, each kind with its benchmarks:
-    /// `confirmed by fresh builds`, `a, b (largest one-sided p 0.001, needed 0.050)`.
-    pub(super) fn ground_notes(&self) -> Vec<(&'static str, String)> {
+    /// `confirmed by fresh builds: a, b (largest p 0.001, limit 0.050)`.
+    pub(super) fn evidence(&self) -> Vec<Text> {
         let names = self.names();
         let mut grounds: Vec<Vec<(Evidence, &DecidedRow)>> = Vec::new();
         for shown in self.ordered().into_iter().filter_map(|row| Some((ground(row)?, row))) {
@@ -51,7 +52,7 @@ impl ComparisonReport {
                 format!(" ({largest}{})", sentence::reached(p, needed))
             });
             let rows = self.list(alike.iter().map(|(_, row)| name(&names, row)));
-            (sentence::shown_by(alike[0].0), rows + &reached)
+            Text::from(format!("{}: {rows}{reached}", sentence::shown_by(alike[0].0)))
         };
         grounds.into_iter().map(note).collect()
     }

@@ -57,11 +57,16 @@ impl ComparisonReport {
             let kind = VerdictKind::new(&row.verdict);
             !matches!(kind, Regressed | Unaffected | Identical | Skipped)
         });
-        let mut regressed: Vec<&DecidedRow> = self.with_verdict(Regressed).collect();
+        self.regressed().into_iter().chain(others).collect()
+    }
+
+    /// The regressions, the largest first.
+    pub(super) fn regressed(&self) -> Vec<&DecidedRow> {
         let size =
             |row: &DecidedRow| row.decisive().map_or(0.0, |stage| stage.assessment.change.estimate);
+        let mut regressed: Vec<&DecidedRow> = self.with_verdict(VerdictKind::Regressed).collect();
         regressed.sort_by(|one, other| size(other).total_cmp(&size(one)));
-        regressed.into_iter().chain(others).collect()
+        regressed
     }
 
     /// The names of all benchmarks.

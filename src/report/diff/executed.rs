@@ -80,7 +80,7 @@ impl ExecutedFunctions {
             }
             _ => {
                 let name = |one: &&Benchmark| impact::name(&one.name.id);
-                Text::from("executed by ").append(listed(&executing, name, ""))
+                Text::from("executed by ").append(listed(&executing, name, "", impact::MOST))
             }
         }
     }
@@ -90,7 +90,7 @@ impl ExecutedFunctions {
         let mut alike: Vec<(Text, Vec<Text>)> = Vec::new();
         for (benchmark, impact) in self.benchmarks.iter().filter(|(_, impact)| !impact.is_nothing())
         {
-            let words = impact::words(impact, "may have more impact, because");
+            let words = impact::words(impact, "may have more impact, because", impact::MOST);
             let name = impact::name(&benchmark.name.id);
             match alike.iter_mut().find(|(other, _)| *other == words) {
                 Some((_, names)) => names.push(name),
@@ -109,7 +109,7 @@ impl ExecutedFunctions {
         let mut lines: Vec<Text> = alike.into_iter().map(line).collect();
         if !self.not_traced.is_empty() {
             let name = |one: &Benchmark| impact::name(&one.name.id);
-            let names = listed(&self.not_traced, name, "");
+            let names = listed(&self.not_traced, name, "", impact::MOST);
             lines.push(Text::from("in one version only, so not traced: ").append(names));
         }
         lines

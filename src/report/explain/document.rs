@@ -72,7 +72,7 @@ impl ExplainedBenchmark {
         }
         let mut lines = Vec::new();
         if !reach.is_nothing() {
-            let words = impact::words(&reach, "may have more impact, because");
+            let words = impact::words(&reach, "may have more impact, because", impact::MOST);
             lines.push(Text::from("also: ").append(words));
         }
         if let Some(note) = dependencies_note(&self.dependencies) {

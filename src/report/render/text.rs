@@ -61,8 +61,7 @@ fn render_block(block: &Block, columns: usize) -> String {
         Block::Paragraph(texts) => texts.iter().map(|text| line(text, columns)).collect(),
         Block::List(items) => items.iter().map(|item| render_item(item, columns)).collect(),
         Block::Warning(text, command) => {
-            let head = Text::new().styled(Role::Doubtful, "warning:").then(" ");
-            let text = head.append(text.clone());
+            let text = Text::warning(text.clone());
             match command {
                 None => line(&text, columns),
                 Some(command) => {
