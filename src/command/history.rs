@@ -182,12 +182,19 @@ fn report(
         unfinished: results.unfinished,
         shallow: repository.is_shallow() && entries.iter().any(|entry| !entry.in_repository),
         benchmarks: Vec::new(),
+        unmeasured: Vec::new(),
         events: Vec::new(),
+        commits: Vec::new(),
         command_line: Rc::new(args.given.clone()),
     };
     let mut courses = Vec::new();
     for benchmark in benchmarks {
-        for (history, course) in load(&histories, benchmark, &verdicts.criteria(benchmark))? {
+        let loaded = load(&histories, benchmark, &verdicts.criteria(benchmark))?;
+        // A filter for changes says nothing of a benchmark without values.
+        if loaded.is_empty() && args.top.is_none() && touched.is_none() {
+            report.unmeasured.push(benchmark.clone());
+        }
+        for (history, course) in loaded {
             report.benchmarks.push(history);
             courses.push(course);
         }
@@ -201,6 +208,10 @@ fn report(
         keep_worst(&mut report.benchmarks, worst as usize);
     }
     report.events = changes::events(&report.benchmarks, &entries);
+    for range in report.changed_ranges() {
+        let changes = repository.changes(&range.after, &range.until)?;
+        report.commits.push((range, changes));
+    }
     Ok(report)
 }
 

@@ -115,15 +115,16 @@ pub fn finished(console: &Console, start: SystemTime) {
     console.line(&format!("finished in {}", duration(start.elapsed().unwrap_or_default())));
 }
 
-/// `after 5 builds: 16 of 19 benchmarks done, 3 are measured further`.
-fn analysis_line(builds: u32, decided: usize, undecided: usize) -> String {
-    let (done, all) = (decided - undecided, count(decided, "benchmark"));
-    let further = match undecided {
-        0 => String::new(),
-        1 => ", 1 is measured further".to_owned(),
-        some => format!(", {some} are measured further"),
+/// `after 5 builds: 3 of 19 benchmarks need more`. A benchmark that needs no more may be inconclusive, if it has as many
+/// builds as were requested.
+fn analysis_line(builds: u32, analysed: usize, undecided: usize) -> String {
+    let all = count(analysed, "benchmark");
+    let (number, verb) = match undecided {
+        0 => ("none".to_owned(), "needs"),
+        1 => ("1".to_owned(), "needs"),
+        some => (some.to_string(), "need"),
     };
-    format!("after {}: {done} of {all} done{further}", count(builds as usize, "build"))
+    format!("after {}: {number} of {all} {verb} more", count(builds as usize, "build"))
 }
 
 /// Prints that benchmarks whose counts differ between versions are counted in more layouts.
@@ -167,13 +168,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn analysis_line_counts_decided_benchmarks() {
-        assert_eq!(analysis_line(5, 19, 0), "after 5 builds: 19 of 19 benchmarks done");
-        let line = "after 10 builds: 2 of 3 benchmarks done, 1 is measured further";
-        assert_eq!(analysis_line(10, 3, 1), line);
-        assert!(
-            analysis_line(5, 19, 19).ends_with("0 of 19 benchmarks done, 19 are measured further")
-        );
+    fn analysis_line_counts_undecided_benchmarks() {
+        assert_eq!(analysis_line(5, 19, 0), "after 5 builds: none of 19 benchmarks needs more");
+        assert_eq!(analysis_line(10, 3, 1), "after 10 builds: 1 of 3 benchmarks needs more");
+        assert_eq!(analysis_line(5, 19, 19), "after 5 builds: 19 of 19 benchmarks need more");
     }
 
     #[test]

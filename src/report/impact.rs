@@ -3,9 +3,13 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use unicode_width::UnicodeWidthStr as _;
 
 use super::{
-    document::Text, escape::escape_untrusted, names::short, quantity::change_of_stack,
+    document::Text,
+    escape::escape_untrusted,
+    names::{LONGEST, short},
+    quantity::change_of_stack,
     table::shorten,
 };
 use crate::{
@@ -54,6 +58,38 @@ pub fn name(name: &str) -> Text {
     Text::from_name(short(name))
 }
 
+/// A function's untrusted name. One that is too long loses first the modules within angle brackets:
+/// `<Split<P> as Iterator>::next`.
+fn function_name(name: &str) -> Text {
+    let full = escape_untrusted(name);
+    let fits = full.width() <= LONGEST;
+    Text::from_name(if fits { full } else { short(&without_inner_modules(&full)).into() })
+}
+
+/// A path without the modules of the types within its angle brackets.
+fn without_inner_modules(name: &str) -> String {
+    let mut short = String::with_capacity(name.len());
+    let (mut depth, mut start) = (0_usize, 0);
+    let mut before = ' ';
+    for character in name.chars() {
+        match character {
+            '<' => depth += 1,
+            // The arrow of a function's type closes nothing.
+            '>' if before != '-' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        let continues = character.is_alphanumeric() || character == '_';
+        short.push(character);
+        if character == ':' && before == ':' && depth > 0 && short[start..].len() > 2 {
+            short.truncate(start);
+        } else if !continues && character != ':' {
+            start = short.len();
+        }
+        before = character;
+    }
+    short
+}
+
 /// The impact on a benchmark, with at most `most` functions, files or variables:
 /// `executes fold (new, 90 bytes)`. Uncertainties follow `because`, such as `measured because`.
 pub fn words(impact: &Impact, because: &str, most: usize) -> Text {
@@ -92,7 +128,7 @@ pub fn words(impact: &Impact, because: &str, most: usize) -> Text {
 
 /// A function and its sizes: `fold (624 -> 524 bytes, stack 24 -> 88 bytes)`.
 pub fn function(function: &ReachedFunction) -> Text {
-    let named = name(function.name.as_str());
+    let named = function_name(function.name.as_str());
     if let Cause::Data(data) = &function.cause {
         return match data {
             Some(data) => named.then(CONSTANTS).then(": ").append(name(data.as_str())).then(")"),
@@ -118,4 +154,24 @@ pub fn listed<T>(things: &[T], text: impl Fn(&T) -> Text, of_more: &str, most: u
         more => Text::from(format!("{more} more{of_more}")),
     };
     if shown.is_empty() { last } else { Text::joined(shown, ", ").then(" and ").append(last) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_function_name_loses_modules_of_types_first() {
+        let shown = |name: &str| function_name(name).plain();
+        assert_eq!(shown("toolbox::text::long_words"), "toolbox::text::long_words");
+        let next = "<core::str::iter::Split<P> as core::iter::traits::iterator::Iterator>::next";
+        assert_eq!(shown(next), "<Split<P> as Iterator>::next");
+        let entry = "hashbrown::rustc_entry::<impl hashbrown::map::HashMap<K,V,S,A>>::rustc_entry";
+        let short = "hashbrown::rustc_entry::<impl HashMap<K,V,S,A>>::rustc_entry";
+        assert_eq!(shown(entry), short);
+        let arrow =
+            "core::ops::function::FnOnce::call_once<fn(a::b::C) -> d::e::F, (g::h::I,), j::K>";
+        assert_eq!(shown(arrow), "core::ops::function::FnOnce::call_once<fn(C) -> F, (I,), K>");
+        assert_eq!(shown(&format!("a::{}", "b".repeat(70))).chars().count(), LONGEST);
+    }
 }

@@ -29,7 +29,7 @@ impl<'b> Names<'b> {
 }
 
 /// The maximum width of a name in a sentence, in columns.
-const LONGEST: usize = 60;
+pub const LONGEST: usize = 60;
 
 /// A name for a sentence: escaped, and shortened in the middle.
 pub fn short(name: &str) -> String {

@@ -281,9 +281,9 @@ fn inconclusive_text(cause: InconclusiveReason) -> String {
     }
 }
 
-/// A one-sided p value beside its limit.
+/// A one-sided p value beside the largest that shows a change.
 pub fn reached(p: f64, needed: f64) -> String {
-    format!("{}, limit {}", p_value(p), probability(needed))
+    format!("{}, needs ≤ {}", p_value(p), probability(needed))
 }
 
 #[cfg(test)]

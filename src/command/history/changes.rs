@@ -203,8 +203,8 @@ fn chain(entries: &[TimelineEntry]) -> Vec<usize> {
 
 fn too_few(versions: usize, others: usize) -> String {
     let mut text = match versions {
-        0 => "without two builds of any comparable version".to_owned(),
-        _ => format!("with {} (needs {FEWEST})", count(versions, "comparable version")),
+        0 => "no comparable version with two builds".to_owned(),
+        _ => format!("only {} (needs {FEWEST})", count(versions, "comparable version")),
     };
     if others > 0 {
         text += &format!(" ({others} more measured in another way)");

@@ -43,7 +43,8 @@ fn pressure(root: &Root<'_>) -> Finding {
         return Finding::ok(CHECK, "not shown");
     }
     let shown = |(resource, minute, _): &(&str, f64, f64)| format!("{resource} {minute:.0} %");
-    let found = known.iter().map(shown).collect::<Vec<_>>().join(", ");
+    let waited = known.iter().map(shown).collect::<Vec<_>>().join(", ");
+    let found = format!("tasks waited for {waited} of the last minute");
     if known.iter().any(|(_, minute, limit)| minute > limit) {
         Finding::user(CHECK, found, WHO).that_matters()
     } else {

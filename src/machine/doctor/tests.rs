@@ -150,7 +150,10 @@ fn other_load_is_reported_with_its_numbers() {
     let waited =
         "some avg10=0.00 avg60=12.34 avg300=1 total=1\nfull avg10=0 avg60=0 avg300=0 total=0";
     let pressure = check("pressure", &[("proc/pressure/io", waited)]);
-    assert!(pressure.matters && pressure.found == "io 12 %", "{pressure:?}");
+    assert!(
+        pressure.matters && pressure.found == "tasks waited for io 12 % of the last minute",
+        "{pressure:?}"
+    );
     let stolen = check("stolen-time", &[("proc/stat", "cpu  100 0 100 750 0 0 0 50 0 0")]);
     assert!(stolen.matters && stolen.found.starts_with("5.0 %"), "{stolen:?}");
     let group = ("proc/self/cgroup", "0::/a");

@@ -17,21 +17,24 @@ const MOST: usize = 3;
 /// The maximum width of a title, in columns: the usual limit for the first line of a message.
 const LONGEST_TITLE: usize = 72;
 
-/// The commits and files, a line each: `commit 1a2b3c4: Parse faster`.
+/// The commits and files: `1 commit: 1a2b3c4 Parse faster`. Several commits share a line, so that none seems to be the
+/// cause: `7 commits, newest first: 1a2b3c4 Parse faster; 5d6e7f8 Read tokens by a table; and 5 more`.
 pub fn changes_texts(changes: &VersionChanges, [base, head]: [&Version; 2]) -> Vec<Text> {
     let VersionChanges { commits, commit_count, base_only_commits, uncommitted_files, .. } =
         changes;
     let commit = |CommitTitle { id, title }: &CommitTitle| {
         let digits: String = id.chars().take(7).collect();
         let title = shorten(&escape_untrusted(title), LONGEST_TITLE);
-        Text::from("commit ").name(digits).then(": ").quote(title)
+        Text::new().name(digits).then(" ").quote(title)
     };
-    let mut texts: Vec<Text> = commits.iter().take(MOST).map(commit).collect();
-    let more = commit_count.saturating_sub(texts.len());
-    if let Some(last) = texts.pop() {
-        let more =
-            if more > 0 { format!(", and {}", count(more, "more commit")) } else { String::new() };
-        texts.push(last.then(more));
+    let mut texts = Vec::new();
+    if *commit_count > 0 {
+        let order = if *commit_count > 1 { ", newest first" } else { "" };
+        let more = commit_count.saturating_sub(commits.len().min(MOST));
+        let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+        let head = Text::from(format!("{}{order}: ", count(*commit_count, "commit")));
+        let named = Text::joined(commits.iter().take(MOST).map(commit), "; ");
+        texts.push(head.append(named).then(more));
     }
     if *base_only_commits > 0 {
         let lacked = count(*base_only_commits, "commit");

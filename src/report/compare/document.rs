@@ -147,12 +147,13 @@ impl ComparisonReport {
             let inner = std::iter::once(table).chain(notes).collect();
             Block::Details(self.outcome.counts().words(&quiet).into(), inner)
         }));
-        let remarks = self.remarks(false).into_iter().chain(self.not_measured_lines(false));
+        let remarks = self.remarks(true).into_iter().chain(self.not_measured_lines(false));
         blocks.extend(Block::list(remarks));
         let number = quantity::count(harmless.len(), "warning");
         let harmless = Block::list(harmless.iter().map(|warning| self.warning_text(warning)));
         blocks.extend(fold(&format!("{number}: all verdicts hold"), harmless));
         let how = self.functions_line().into_iter().chain(self.measured());
+        let how = how.chain(self.mean_differences());
         blocks.extend(fold("how it was measured", Block::list(how)));
         blocks.extend(Block::steps(self.next_steps()));
         blocks
@@ -247,7 +248,8 @@ impl ComparisonReport {
     /// Remarks on benchmarks besides their verdicts.
     fn remarks(&self, is_brief: bool) -> Vec<String> {
         let mut remarks = self.time_and_counts();
-        remarks.extend(self.mean_notes(is_brief));
+        remarks.extend(self.decided_by_mean());
+        remarks.extend(self.mean_differences().into_iter().filter(|_| !is_brief));
         remarks.extend(self.interleaving_notes());
         remarks
     }

@@ -34,7 +34,7 @@ const MOST_PACKAGES: usize = 5;
 
 impl ComparisonReport {
     /// The evidence of changes that the table shows completely, each kind with its benchmarks:
-    /// `confirmed by fresh builds: a, b (largest p 0.001, limit 0.050)`.
+    /// `confirmed by fresh builds: a, b (largest p 0.001, needs ≤ 0.050)`.
     pub(super) fn evidence(&self) -> Vec<Text> {
         let names = self.names();
         let mut grounds: Vec<Vec<(Evidence, &DecidedRow)>> = Vec::new();
@@ -120,31 +120,30 @@ impl ComparisonReport {
         (!changes.is_empty()).then(|| format!("changed by less than the min-effect: {changes}"))
     }
 
-    /// The changes decided by the mean of all measurements, and those where the mean differs from
-    /// the reported change by more than the smallest change of interest.
-    ///
-    /// A brief report omits the latter: the mean decides nothing there.
-    pub(super) fn mean_notes(&self, is_brief: bool) -> Vec<String> {
+    /// The changes decided by the mean of all measurements.
+    pub(super) fn decided_by_mean(&self) -> Option<String> {
+        self.by_mean(sentence::DECIDED_BY_MEAN, |_, by_mean| by_mean.primary.then(String::new))
+    }
+
+    /// The benchmarks where the mean of all measurements differs from the reported change by more than the smallest
+    /// change of interest. A brief report omits them: the mean decides nothing there.
+    pub(super) fn mean_differences(&self) -> Option<String> {
+        self.by_mean("the mean of all measurements gives another change", |row, by_mean| {
+            let change = || format!(" ({})", sentence::change_text(&by_mean.change));
+            sentence::mean_differs(row).then(change)
+        })
+    }
+
+    /// The rows with a word on their mean, after `what`.
+    fn by_mean(
+        &self,
+        what: &str,
+        word: impl Fn(&DecidedRow, ByMean) -> Option<String>,
+    ) -> Option<String> {
         let names = self.names();
-        let named = |of: &dyn Fn(&DecidedRow, ByMean) -> Option<String>| {
-            self.list(
-                self.outcome
-                    .rows
-                    .iter()
-                    .filter_map(|row| Some(name(&names, row) + &of(row, row.by_mean?)?)),
-            )
-        };
-        let decided = named(&|_, by_mean| by_mean.primary.then(String::new));
-        let differs = named(&|row, ByMean { change, .. }| {
-            (!is_brief && sentence::mean_differs(row))
-                .then(|| format!(" ({})", sentence::change_text(&change)))
-        });
-        let notes = [
-            (sentence::DECIDED_BY_MEAN, decided),
-            ("the mean of all measurements gives another change", differs),
-        ];
-        let notes = notes.into_iter().filter(|(_, rows)| !rows.is_empty());
-        notes.map(|(what, rows)| format!("{what}: {rows}")).collect()
+        let named = |row| Some(name(&names, row) + &word(row, row.by_mean?)?);
+        let rows = self.list(self.outcome.rows.iter().filter_map(named));
+        (!rows.is_empty()).then(|| format!("{what}: {rows}"))
     }
 
     /// The reasons why benchmarks were not interleaved although that was requested, each with its

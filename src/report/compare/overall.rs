@@ -30,7 +30,7 @@ use serde::{Deserialize, Serialize};
 use super::ComparisonReport;
 use crate::{
     model::Metric,
-    report::quantity::{bare_percent, exact, percent},
+    report::quantity::{bare_percent, count, exact, percent},
     stats::{Verdict, or_infinite},
     verdict::DecidedStage,
 };
@@ -143,11 +143,12 @@ impl GeometricMean {
         sums.into_iter().map(mean).collect()
     }
 
-    /// `overall (geometric mean of 6): +0.38 % (95 % CI +0.10 to +0.66)`.
+    /// `overall (geometric mean of 6 benchmarks): +0.38 % (95 % CI +0.10 to +0.66)`.
     fn text(&self) -> String {
         let Self { metric, change, low, high, benchmarks, left_out, is_counted } = self;
         let metric =
             if *metric == Metric::wall().name { String::new() } else { format!(" in {metric}") };
+        let benchmarks = count(*benchmarks, "benchmark");
         let without = match left_out {
             0 => String::new(),
             some => format!(", {some} with a zero value excluded"),

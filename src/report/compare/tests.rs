@@ -248,20 +248,16 @@ fn commits_and_files_are_named_in_every_format() {
     let report = shown(Outcome { changes: changes(), rows: vec![identical("a")], ..nothing() });
     let text = plain(&report);
     let expected = "HEAD (bbbbbbb) compared with main (aaaaaaa)\n\
-                    commit ccccccc: Parse numbers without copying\n\
-                    commit ccccccc: Read tokens by a table\n\
-                    commit ccccccc: Test the table, and 4 more commits\n\
+                    7 commits, newest first: ccccccc Parse numbers without copying; ccccccc Read \
+                    tokens by a table;\n  ccccccc Test the table; and 4 more\n\
                     main (aaaaaaa) has 2 commits that HEAD (bbbbbbb) lacks\n\
                     uncommitted changes in 2 files: src/lib.rs, src/table.rs\n\
                     1 identical\n";
     assert!(text.starts_with(expected), "{text}");
     let markdown = report.markdown();
-    assert!(markdown.contains("\n- commit `ccccccc`: `Test the table`, and 4 more commits\n"));
+    assert!(markdown.contains("; `ccccccc` `Test the table`; and 4 more\n"));
     let page = report.html().unwrap();
-    assert!(
-        page.contains("<li>commit <code>ccccccc</code>: <code>Test the table</code>"),
-        "{page}"
-    );
+    assert!(page.contains("; <code>ccccccc</code> <code>Test the table</code>; and"), "{page}");
     let json: serde_json::Value = serde_json::from_str(&report.json().unwrap()).unwrap();
     assert_eq!(json["commits"][3], serde_json::json!({ "id": "c".repeat(40), "title": "x" }));
     assert_eq!([&json["commit_count"], &json["base_only_commits"]], [7, 2]);

@@ -8,12 +8,13 @@ use super::{
     SessionVariation, sparkline::sparkline,
 };
 use crate::{
-    model::{Benchmark, Metric, Mode, Unit, Version},
+    model::{Benchmark, CommitRange, Metric, Mode, Unit, Version},
     report::{
+        compare::changes_texts,
         date,
         document::{Block, Document, Text},
-        names::{Names, metric_name, with_metric},
-        quantity::{VALUES, changed, count, range_in_brackets, value},
+        names::{Names, metric_name, short, with_metric},
+        quantity::{VALUES, and_more, changed, count, range_in_brackets, value},
         sentence,
         style::Role,
         table::{Cell, Column, Table},
@@ -24,6 +25,9 @@ use crate::{
 
 /// The sign after a verdict on versions from different experiments.
 const ACROSS: &str = "~";
+
+/// The maximum number of names shown in a list.
+const MOST_NAMES: usize = 8;
 
 /// The degrees of freedom below which the variance between experiments is poorly known.
 const FEW_DEGREES: f64 = 3.0;
@@ -135,10 +139,17 @@ impl HistoryReport {
         let blocks = |(pair, table, is_confirmed): ([&Version; 2], Table, bool)| {
             let evidence = is_confirmed.then(|| Text::from("confirmed by fresh builds"));
             let lines = evidence.into_iter().chain([self.functions_step(pair)]).collect();
-            let below = subject(pair[1]).into_iter().chain([Block::Paragraph(lines)]);
-            std::iter::once(Block::Table(table)).chain(below)
+            let commits = self.commits_block(pair);
+            std::iter::once(Block::Table(table)).chain(commits).chain([Block::Paragraph(lines)])
         };
         pairs.into_iter().flat_map(blocks).collect()
+    }
+
+    /// The commits and uncommitted files of a range in which something changed.
+    fn commits_block(&self, [base, head]: [&Version; 2]) -> Option<Block> {
+        let is_range = |range: &CommitRange| range.after == *base && range.until == *head;
+        let (_, changes) = self.commits.iter().find(|(range, _)| is_range(range))?;
+        Block::paragraph(changes_texts(changes, [base, head]))
     }
 
     /// The suspected changes by event, and the number of analysed benchmarks.
@@ -156,7 +167,7 @@ impl HistoryReport {
                 table.row(change_row(subject, role, Some(change), Cell::from(possible)));
             }
             blocks.push(Block::Table(table));
-            blocks.extend(subject(&place.best.until));
+            blocks.extend(self.commits_block([&place.best.after, &place.best.until]));
         }
         let confirmation = self
             .events
@@ -200,15 +211,22 @@ impl HistoryReport {
             // A benchmark has one series for each metric.
             format!("{all} series of {}", count(subjects.len(), "benchmark"))
         };
-        let (mut before, mut things) = ("no trend yet: ", " series");
+        let (mut before, mut things) = ("no trend yet: ", true);
         if not < all {
             let versions = count(most, "version");
             text += &format!("decided {} of {of_all} over up to {versions}", all - not);
-            (before, things) = ("; not decided: ", "");
+            (before, things) = ("; not decided: ", false);
         }
+        let thing = if subjects.len() == all { "benchmark" } else { "series" };
         for (reason, number) in &reasons {
-            text += &format!("{before}{number}{things} {reason}");
-            (before, things) = (", ", "");
+            let verb = if *number == 1 { "has" } else { "have" };
+            let who = match (things, thing) {
+                (true, "benchmark") => count(*number, thing),
+                (true, _) => format!("{number} {thing}"),
+                (false, _) => number.to_string(),
+            };
+            text += &format!("{before}{who} {verb} {reason}");
+            (before, things) = ("; ", false);
         }
         text
     }
@@ -245,9 +263,21 @@ impl HistoryReport {
             let sentence = newest.sentence(with_metric(name, Some(&benchmark.metric)));
             sentences.extend(sentence.filter(|_| !is_known));
         }
+        sentences.extend(self.unmeasured_text());
         sentences.extend(self.explanations());
         sentences.extend(self.next_step());
         Block::table(table).into_iter().chain(Block::list(sentences)).collect()
+    }
+
+    /// The benchmarks that have no row, because they were not measured yet.
+    pub(super) fn unmeasured_text(&self) -> Option<Text> {
+        let names = Names::new(&self.unmeasured);
+        let shown = self.unmeasured.iter().take(MOST_NAMES);
+        let shown = shown.map(|one| Text::from_name(short(&names.name(one))));
+        let text = Text::from("not in the table, because never measured in these versions: ")
+            .append(Text::joined(shown, ", "))
+            .then(and_more(self.unmeasured.len(), MOST_NAMES));
+        (!self.unmeasured.is_empty()).then_some(text)
     }
 
     /// The command that shows more: the versions of a benchmark, or the functions that differ if
@@ -397,14 +427,6 @@ fn change_cells(role: Role, change: Option<&Change>) -> [Cell; 2] {
     })
 }
 
-/// The subject of the last commit of the versions with the change.
-fn subject(version: &Version) -> Option<Block> {
-    let hash = Text::new().styled(Role::Quiet, "last commit ");
-    let hash = hash.styled_name(Role::Quiet, version.short());
-    let subject = hash.styled(Role::Quiet, format!(": {}", version.summary));
-    (!version.summary.is_empty()).then(|| Block::Paragraph(vec![subject]))
-}
-
 impl BenchmarkHistory {
     fn sparkline(&self) -> String {
         let value =
@@ -456,7 +478,7 @@ impl BenchmarkHistory {
 
 impl HistoryRow {
     /// True if the experiment that measured it with the version before shows a change.
-    fn changed_in_its_experiment(&self) -> bool {
+    pub(super) fn changed_in_its_experiment(&self) -> bool {
         self.against.as_ref().is_some_and(|against| {
             against.relation == Relation::SameExperiment
                 && VerdictKind::new(&against.row.verdict).is_change()

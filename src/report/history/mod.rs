@@ -19,7 +19,7 @@ use super::{
     reason::Reason,
 };
 use crate::{
-    model::{Benchmark, CommitRange, Machine, Metric, Unmeasured, Version},
+    model::{Benchmark, CommitRange, Machine, Metric, Unmeasured, Version, VersionChanges},
     shell::CommandLine,
     stats::{Change, Criteria, SessionVariance, Verdict},
     verdict::{DecidedRow, VerdictKind},
@@ -46,8 +46,12 @@ pub struct HistoryReport {
     pub shallow: bool,
     /// The benchmarks, one for each metric.
     pub benchmarks: Vec<BenchmarkHistory>,
+    /// The benchmarks that were not measured in any of the versions, although they are stored.
+    pub unmeasured: Vec<Benchmark>,
     /// The suspected changes, oldest first.
     pub events: Vec<Event>,
+    /// The commits of the ranges in which something changed: those of [`Self::changed_ranges`].
+    pub commits: Vec<(CommitRange, VersionChanges)>,
     /// Writes the suggested commands.
     pub command_line: Rc<dyn CommandLine>,
 }
@@ -230,6 +234,23 @@ impl HistoryReport {
         let CommitRange { after, until } = &event.place.possible;
         let [base, head] = [after, until].map(Version::current_revision_arg);
         self.command_line.suggest("compare", &[&base, &head], &[])
+    }
+
+    /// The ranges in which a comparison showed a change, or the series suggests one.
+    pub fn changed_ranges(&self) -> Vec<CommitRange> {
+        let compared = self.rows().filter(|row| row.changed_in_its_experiment());
+        let compared = compared.filter_map(|row| {
+            let after = row.against.as_ref()?.version.clone();
+            Some(CommitRange { after, until: row.version.clone() })
+        });
+        let suspected = self.events.iter().map(|event| event.place.best.clone());
+        let mut ranges: Vec<CommitRange> = Vec::new();
+        for range in compared.chain(suspected) {
+            if !ranges.contains(&range) {
+                ranges.push(range);
+            }
+        }
+        ranges
     }
 
     fn rows(&self) -> impl DoubleEndedIterator<Item = &HistoryRow> {

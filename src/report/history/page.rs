@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::{BenchmarkHistory, Event, HistoryReport, HistoryRow, Series};
 use crate::{
     error::Result,
-    model::Version,
+    model::{Benchmark, Version},
     report::{
         Report, date,
         document::{Block, Document, Medium, Text},
@@ -48,6 +48,8 @@ pub(in crate::report) struct History<'r> {
     /// The suspected changes in the series of values, oldest first: one for all benchmarks that may
     /// have changed at one commit.
     events: &'r [Event],
+    /// The benchmarks that were not measured in any of the versions, although they are stored.
+    unmeasured: &'r [Benchmark],
     /// One for each metric.
     benchmarks: Cow<'r, [BenchmarkHistory]>,
 }
@@ -116,7 +118,10 @@ impl Report for HistoryReport {
             let [first, last] = [first, last].map(|row| end_text(&row.version));
             lead = format!("From {first} to {last}").into();
         }
-        let mut remarks: Vec<Block> = Block::list(self.explanations()).into_iter().collect();
+        let mut remarks: Vec<Block> =
+            Block::list(self.unmeasured_text().into_iter().chain(self.explanations()))
+                .into_iter()
+                .collect();
         remarks.extend(self.hidden_note());
         let is_whole = self.rows().count() <= MOST_WITH_DATA;
         let benchmarks = if is_whole {
@@ -147,6 +152,7 @@ impl HistoryReport {
             warnings: self.warnings(),
             hidden: self.hidden,
             events: &self.events,
+            unmeasured: &self.unmeasured,
             benchmarks,
         })
     }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::{
-    model::{InterleavingUnavailable, Mode, Unit},
+    model::{CommitTitle, InterleavingUnavailable, Mode, Unit},
     report::{
         Report as _, style,
         testing::{HOSTILE, assert_harmless, assert_keeps, benchmark, given, machine, memory},
@@ -163,7 +163,7 @@ fn report(overview: bool) -> HistoryReport {
     if overview {
         benchmarks.push(history("lines/1024"));
     }
-    HistoryReport {
+    let mut report = HistoryReport {
         changes_only: false,
         worst_only: false,
         paths: Vec::new(),
@@ -173,9 +173,21 @@ fn report(overview: bool) -> HistoryReport {
         hidden: 3,
         unfinished: 1,
         shallow: false,
+        unmeasured: if overview { vec![benchmark("roman")] } else { Vec::new() },
         benchmarks,
+        commits: Vec::new(),
         command_line: given("history --package parser"),
-    }
+    };
+    let titles = [("aaaa222", "Parse every word of a line twice"), ("abc9999", "Mention it")];
+    let title = |(id, title): (&str, &str)| CommitTitle {
+        id: format!("{id:0<40}"),
+        title: title.to_owned(),
+    };
+    let commits = titles.map(title).to_vec();
+    let changes = VersionChanges { commit_count: commits.len(), commits, ..Default::default() };
+    let ranges = report.changed_ranges().into_iter();
+    report.commits = ranges.map(|range| (range, changes.clone())).collect();
+    report
 }
 
 #[test]
@@ -344,13 +356,13 @@ fn changes_only_shows_only_events() {
 fn undecided_series_are_listed_once_for_each_reason() {
     let mut report = report(true);
     let few = |reason: &str| Series::Undecided { reason: reason.to_owned() };
-    report.benchmarks[1].series = few("with 3 comparable versions (needs 5)");
-    report.benchmarks.push(BenchmarkHistory { series: few("other"), ..history("a") });
-    report.benchmarks.push(BenchmarkHistory { series: few("other"), ..history("b") });
+    report.benchmarks[1].series = few("only 3 comparable versions (needs 5)");
+    report.benchmarks.push(BenchmarkHistory { series: few("no value"), ..history("a") });
+    report.benchmarks.push(BenchmarkHistory { series: few("no value"), ..history("b") });
     assert_eq!(
         report.decided_text(),
-        "decided 1 of 4 benchmarks over up to 7 versions; not decided: 1 with 3 comparable versions \
-         (needs 5), 2 other"
+        "decided 1 of 4 benchmarks over up to 7 versions; not decided: 1 has only 3 comparable \
+         versions (needs 5); 2 have no value"
     );
     report.events.clear();
     assert!(report.decided_text().starts_with("no change is suspected: decided 1 of 4"));

@@ -17,7 +17,7 @@ fn change_from_zero_has_no_percentage_in_any_format() {
     let report = allocations(&[("a", 0.0, 3.0), ("b", 10.0, 11.0), ("c", 10.0, 11.0)]);
     let text = plain(&report);
     assert!(text.contains("from 0 "), "{text}");
-    let mean = "overall in allocations (geometric mean of 2, 1 with a zero value excluded): \
+    let mean = "overall in allocations (geometric mean of 2 benchmarks, 1 with a zero value excluded): \
                 +10.00 %\n";
     assert!(text.contains(mean), "{text}");
     let markdown = report.markdown();

@@ -35,8 +35,8 @@ fn ground_notes_group_benchmarks_by_evidence() {
     ];
     let report = shown(Outcome { rows, ..nothing() });
     let notes = [
-        "confirmed by fresh builds: a, b (largest p 0.001, limit 0.050)\n",
-        "confirmed by fresh builds: c (p 1e-6, limit 0.040)\n",
+        "confirmed by fresh builds: a, b (largest p 0.001, needs ≤ 0.050)\n",
+        "confirmed by fresh builds: c (p 1e-6, needs ≤ 0.040)\n",
         "flagged by one stage, without confirmation: d, e\n",
     ];
     for text in [style::plain(&report.text(120)), report.markdown()] {

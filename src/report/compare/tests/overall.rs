@@ -102,9 +102,10 @@ fn mean_of_counts_has_a_range() {
     };
     let mean = only_mean(vec![varying("a", [110.0, 121.0]), identical("b")]);
     assert_near(logs(&mean), [1.155_f64, 1.1, 1.21].map(|factor| factor.ln() / 2.0));
-    let line = "overall in allocations (geometric mean of 2): +7.47 % (range +4.88 to +10.00)";
+    let line =
+        "overall in allocations (geometric mean of 2 benchmarks): +7.47 % (range +4.88 to +10.00)";
     assert_eq!(lines(vec![varying("a", [110.0, 121.0]), identical("b")]), [line]);
-    let line = "overall in allocations (geometric mean of 2): +4.88 %";
+    let line = "overall in allocations (geometric mean of 2 benchmarks): +4.88 %";
     assert_eq!(lines(vec![varying("a", [110.0; 2]), identical("b")]), [line]);
 }
 
@@ -132,9 +133,13 @@ fn mean_excludes_rows_without_a_final_verdict() {
 fn mean_is_a_sentence_in_every_format() {
     let report = report();
     let markdown = report.markdown();
-    let wall = "verall (geometric mean of 9): +3.25 % (95 % CI ";
+    let wall = "verall (geometric mean of 9 benchmarks): +3.25 % (95 % CI ";
     assert!(markdown.contains(&format!(" bench target. O{wall}")), "{markdown}");
-    assert!(markdown.contains("). Overall in peak-memory (geometric mean of 4): +0.00 % (95 % CI"));
+    assert!(
+        markdown.contains(
+            "). Overall in peak-memory (geometric mean of 4 benchmarks): +0.00 % (95 % CI"
+        )
+    );
     assert!(style::plain(&report.text(100)).contains(&format!("\no{wall}")));
     assert!(report.html().unwrap().contains(&format!("<p>O{wall}")));
 }
