@@ -192,7 +192,7 @@ fn report(
         let loaded = load(&histories, benchmark, &verdicts.criteria(benchmark))?;
         // A filter for changes says nothing of a benchmark without values.
         if loaded.is_empty() && args.top.is_none() && touched.is_none() {
-            report.unmeasured.push(benchmark.clone());
+            report.unmeasured.push(histories.unmeasured(benchmark)?);
         }
         for (history, course) in loaded {
             report.benchmarks.push(history);

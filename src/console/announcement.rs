@@ -115,7 +115,7 @@ pub fn finished(console: &Console, start: SystemTime) {
     console.line(&format!("finished in {}", duration(start.elapsed().unwrap_or_default())));
 }
 
-/// `after 5 builds: 3 of 19 benchmarks need more`. A benchmark that needs no more may be inconclusive, if it has as many
+/// `after 5 builds: 3 of 19 benchmarks need more builds`. A benchmark that needs no more may be inconclusive, if it has as many
 /// builds as were requested.
 fn analysis_line(builds: u32, analysed: usize, undecided: usize) -> String {
     let all = count(analysed, "benchmark");
@@ -124,7 +124,7 @@ fn analysis_line(builds: u32, analysed: usize, undecided: usize) -> String {
         1 => ("1".to_owned(), "needs"),
         some => (some.to_string(), "need"),
     };
-    format!("after {}: {number} of {all} {verb} more", count(builds as usize, "build"))
+    format!("after {}: {number} of {all} {verb} more builds", count(builds as usize, "build"))
 }
 
 /// Prints that benchmarks whose counts differ between versions are counted in more layouts.
@@ -169,9 +169,15 @@ mod tests {
 
     #[test]
     fn analysis_line_counts_undecided_benchmarks() {
-        assert_eq!(analysis_line(5, 19, 0), "after 5 builds: none of 19 benchmarks needs more");
-        assert_eq!(analysis_line(10, 3, 1), "after 10 builds: 1 of 3 benchmarks needs more");
-        assert_eq!(analysis_line(5, 19, 19), "after 5 builds: 19 of 19 benchmarks need more");
+        assert_eq!(
+            analysis_line(5, 19, 0),
+            "after 5 builds: none of 19 benchmarks needs more builds"
+        );
+        assert_eq!(analysis_line(10, 3, 1), "after 10 builds: 1 of 3 benchmarks needs more builds");
+        assert_eq!(
+            analysis_line(5, 19, 19),
+            "after 5 builds: 19 of 19 benchmarks need more builds"
+        );
     }
 
     #[test]

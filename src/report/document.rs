@@ -180,6 +180,11 @@ impl Text {
         Self::new().styled(Role::Doubtful, "warning:").then(" ").append(text.into())
     }
 
+    /// A note that the verdicts hold although something happened.
+    pub fn note(text: impl Into<Self>) -> Self {
+        Self::new().styled(Role::Quiet, "note:").then(" ").append(text.into())
+    }
+
     /// Appends words in a role.
     #[must_use]
     pub fn styled(self, role: Role, text: impl Into<String>) -> Self {

@@ -100,7 +100,7 @@ pub fn words(impact: &Impact, because: &str, most: usize) -> Text {
         |functions: &[&ReachedFunction], more| listed(functions, |one| function(one), more, most);
     let mut parts = Vec::new();
     if !measured.is_empty() {
-        parts.push(Text::from("executes ").append(functions(&measured, " that changed")));
+        parts.push(Text::from("executes ").append(functions(&measured, "")));
     }
     if !set_up.is_empty() {
         parts.push(Text::from("set-up differs: ").append(functions(&set_up, "")));

@@ -283,7 +283,7 @@ fn inconclusive_text(cause: InconclusiveReason) -> String {
 
 /// A one-sided p value beside the largest that shows a change.
 pub fn reached(p: f64, needed: f64) -> String {
-    format!("{}, needs ≤ {}", p_value(p), probability(needed))
+    format!("{}, threshold {}", p_value(p), probability(needed))
 }
 
 #[cfg(test)]

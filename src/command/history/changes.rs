@@ -204,7 +204,7 @@ fn chain(entries: &[TimelineEntry]) -> Vec<usize> {
 fn too_few(versions: usize, others: usize) -> String {
     let mut text = match versions {
         0 => "no comparable version with two builds".to_owned(),
-        _ => format!("only {} (needs {FEWEST})", count(versions, "comparable version")),
+        _ => format!("comparable values of only {} (needs {FEWEST})", count(versions, "version")),
     };
     if others > 0 {
         text += &format!(" ({others} more measured in another way)");

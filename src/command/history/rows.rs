@@ -6,10 +6,10 @@ use std::collections::HashSet;
 use crate::{
     compare::Acceptances,
     error::Result,
-    model::{Metric, Stage},
+    model::{Benchmark, Metric, Stage},
     report::history::{
         BenchmarkHistory, Estimate, HistoryRow, Measured, ReferenceVersion,
-        Relation as MeasuredTogether, Series, SessionVariation,
+        Relation as MeasuredTogether, Series, SessionVariation, UnmeasuredBenchmark,
     },
     stats::Criteria,
     verdict::{
@@ -53,6 +53,19 @@ impl Histories<'_> {
             same.push(before);
         }
         Ok(same)
+    }
+
+    /// A benchmark that no version measured, with the reason that the newest comparison had.
+    pub fn unmeasured(&self, benchmark: &Benchmark) -> Result<UnmeasuredBenchmark> {
+        let places = self.entries.iter().rev().flat_map(|entry| entry.measured.iter().rev());
+        let mut reason = None;
+        for place in places {
+            reason = self.results.skip_reason(place.experiment, benchmark)?;
+            if reason.is_some() {
+                break;
+            }
+        }
+        Ok(UnmeasuredBenchmark { benchmark: benchmark.clone(), reason })
     }
 
     /// All metrics of any version; wall time if the benchmark failed in all versions.

@@ -23,9 +23,12 @@ impl ComparisonReport {
     /// The commands worth running next, the most useful first, and the one that accepts a slowdown
     /// last.
     pub(super) fn next_steps(&self) -> Vec<Step> {
-        // The first of these is the most useful; the other comes later.
+        // The first of these is the most useful after a regression; without one, more certainty is.
         let mut changed = self.explain().into_iter().chain(self.different_functions());
-        let mut steps: Vec<Step> = self.failing_again().into_iter().chain(changed.next()).collect();
+        let mut steps: Vec<Step> = self.failing_again().into_iter().collect();
+        if !self.regressed().is_empty() {
+            steps.extend(changed.next());
+        }
         for what in [Repetition::Builds, Repetition::Executions] {
             let lacking = self.with_verdict(VerdictKind::Inconclusive).filter_map(|row| {
                 let advice = row.advice.filter(|advice| advice.what == what)?;
@@ -61,7 +64,7 @@ impl ComparisonReport {
         let id = &row.benchmark.name.id;
         Some(Step {
             command: self.command_line.suggest("exec", &[&version, id], &options),
-            purpose: format!("the output of {}", self.name(row)),
+            purpose: format!("show the output of {}", self.name(row)),
         })
     }
 
@@ -71,7 +74,7 @@ impl ComparisonReport {
             self.ordered().iter().any(|row| VerdictKind::new(&row.verdict).is_change());
         (has_change && !self.functions_are_equal()).then(|| Step {
             command: self.suggest_of_both("diff", &[]),
-            purpose: "the functions whose machine code differs".to_owned(),
+            purpose: "list the functions whose machine code differs".to_owned(),
         })
     }
 
@@ -88,7 +91,7 @@ impl ComparisonReport {
         let head = self.outcome.head.revision_arg();
         Some(Step {
             command: self.command_line.suggest("show", &[&head], &options),
-            purpose: format!("the values of {} in every build", self.name(row)),
+            purpose: format!("show the values of {} in every build", self.name(row)),
         })
     }
 
@@ -113,7 +116,7 @@ impl ComparisonReport {
         Some(Step {
             command: self.command_line.suggest("diff", &[&base, &head], &options),
             purpose: format!(
-                "the instructions of {}, function by function",
+                "show which functions of {} execute more instructions",
                 self.names().name(&row.benchmark)
             ),
         })
@@ -143,7 +146,7 @@ impl ComparisonReport {
         let reason = [("reason", Some("WHY"))];
         Some(Step {
             command: self.command_line.suggest("accept", &arguments, &reason),
-            purpose: format!("if the slowdown of {} is intended", self.name(row)),
+            purpose: format!("accept an intended slowdown of {}", self.name(row)),
         })
     }
 
@@ -168,7 +171,7 @@ impl ComparisonReport {
                 &[&self.outcome.head.revision_arg()],
                 &options,
             ),
-            purpose: format!("why the builds of {} fall into two groups", self.name(row)),
+            purpose: format!("show why the builds of {} fall into two groups", self.name(row)),
         })
     }
 
@@ -204,9 +207,9 @@ impl ComparisonReport {
         let purpose = if lacking.len() == 1 || is_enough {
             let sizes = lacking.iter().map(|(_, advice)| advice.smallest_reported);
             let size = quantity::size(sizes.fold(0.0, f64::max));
-            format!("would report a change of {size} in {whom} with 80 % power")
+            format!("report a change of {size} in {whom} with 80 % power")
         } else {
-            format!("would halve the smallest change that is reported with 80 % power in {whom}")
+            format!("halve the change that is reported with 80 % power in {whom}")
         };
         let mut ids: Vec<&str> = lacking.iter().map(|(row, _)| &*row.benchmark.name.id).collect();
         ids.dedup();

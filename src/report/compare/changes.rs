@@ -30,10 +30,12 @@ pub fn changes_texts(changes: &VersionChanges, [base, head]: [&Version; 2]) -> V
     let mut texts = Vec::new();
     if *commit_count > 0 {
         let order = if *commit_count > 1 { ", newest first" } else { "" };
-        let more = commit_count.saturating_sub(commits.len().min(MOST));
+        // One more is named rather than counted.
+        let most = if *commit_count == MOST + 1 { MOST + 1 } else { MOST };
+        let more = commit_count.saturating_sub(commits.len().min(most));
         let more = if more > 0 { format!("; and {more} more") } else { String::new() };
         let head = Text::from(format!("{}{order}: ", count(*commit_count, "commit")));
-        let named = Text::joined(commits.iter().take(MOST).map(commit), "; ");
+        let named = Text::joined(commits.iter().take(most).map(commit), "; ");
         texts.push(head.append(named).then(more));
     }
     if *base_only_commits > 0 {

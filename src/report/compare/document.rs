@@ -47,7 +47,7 @@ const LONGEST_FAILURE: usize = 80;
 
 /// The reason why a change is not the quotient of the values beside it.
 const PAIRED: &str =
-    "changes come from pairs of builds with the same layout, not from base and head";
+    "change compares pairs of builds with the same layout, so it is not the ratio of base and head";
 
 /// A note on the values of base and head.
 const VALUES: &str = "the change comes from pairs of builds with the same layout, in which shared noise cancels: it is \
@@ -279,7 +279,7 @@ impl ComparisonReport {
                 0 => String::new(),
                 more => format!(", and {}", quantity::count(more, "more cause")),
             };
-            lines.push(Text::warning(cause(first) + &more + consequence(first)));
+            lines.push(Text::note(cause(first) + &more + consequence(first)));
         }
         lines
     }

@@ -34,7 +34,7 @@ const MOST_PACKAGES: usize = 5;
 
 impl ComparisonReport {
     /// The evidence of changes that the table shows completely, each kind with its benchmarks:
-    /// `confirmed by fresh builds: a, b (largest p 0.001, needs ≤ 0.050)`.
+    /// `confirmed by fresh builds: a, b (largest p 0.001, threshold 0.050)`.
     pub(super) fn evidence(&self) -> Vec<Text> {
         let names = self.names();
         let mut grounds: Vec<Vec<(Evidence, &DecidedRow)>> = Vec::new();
@@ -128,7 +128,7 @@ impl ComparisonReport {
     /// The benchmarks where the mean of all measurements differs from the reported change by more than the smallest
     /// change of interest. A brief report omits them: the mean decides nothing there.
     pub(super) fn mean_differences(&self) -> Option<String> {
-        self.by_mean("the mean of all measurements gives another change", |row, by_mean| {
+        self.by_mean("change by the mean of all measurements", |row, by_mean| {
             let change = || format!(" ({})", sentence::change_text(&by_mean.change));
             sentence::mean_differs(row).then(change)
         })

@@ -5,16 +5,16 @@ use std::collections::BTreeSet;
 
 use super::{
     BenchmarkHistory, Event, HistoryReport, HistoryRow, ReferenceVersion, Relation, Series,
-    SessionVariation, sparkline::sparkline,
+    SessionVariation, UnmeasuredBenchmark, sparkline::sparkline,
 };
 use crate::{
-    model::{Benchmark, CommitRange, Metric, Mode, Unit, Version},
+    model::{Benchmark, CommitRange, Metric, Mode, SkipReason, Unit, Version},
     report::{
         compare::changes_texts,
         date,
         document::{Block, Document, Text},
         names::{Names, metric_name, short, with_metric},
-        quantity::{VALUES, and_more, changed, count, range_in_brackets, value},
+        quantity::{VALUES, and_more, changed, count, exact, range_in_brackets, value},
         sentence,
         style::Role,
         table::{Cell, Column, Table},
@@ -137,7 +137,10 @@ impl HistoryReport {
         };
         pairs.sort_by_key(|([_, head], ..)| place(head));
         let blocks = |(pair, table, is_confirmed): ([&Version; 2], Table, bool)| {
-            let evidence = is_confirmed.then(|| Text::from("confirmed by fresh builds"));
+            let confidence = exact(self.criteria.confidence);
+            let evidence =
+                format!("confirmed by fresh builds; intervals have {confidence} confidence");
+            let evidence = is_confirmed.then(|| Text::from(evidence));
             let lines = evidence.into_iter().chain([self.functions_step(pair)]).collect();
             let commits = self.commits_block(pair);
             std::iter::once(Block::Table(table)).chain(commits).chain([Block::Paragraph(lines)])
@@ -263,21 +266,33 @@ impl HistoryReport {
             let sentence = newest.sentence(with_metric(name, Some(&benchmark.metric)));
             sentences.extend(sentence.filter(|_| !is_known));
         }
-        sentences.extend(self.unmeasured_text());
+        sentences.extend(self.unmeasured_texts());
         sentences.extend(self.explanations());
         sentences.extend(self.next_step());
         Block::table(table).into_iter().chain(Block::list(sentences)).collect()
     }
 
-    /// The benchmarks that have no row, because they were not measured yet.
-    pub(super) fn unmeasured_text(&self) -> Option<Text> {
-        let names = Names::new(&self.unmeasured);
-        let shown = self.unmeasured.iter().take(MOST_NAMES);
-        let shown = shown.map(|one| Text::from_name(short(&names.name(one))));
-        let text = Text::from("not in the table, because never measured in these versions: ")
-            .append(Text::joined(shown, ", "))
-            .then(and_more(self.unmeasured.len(), MOST_NAMES));
-        (!self.unmeasured.is_empty()).then_some(text)
+    /// The benchmarks that have no row, because they were not measured yet, with the reason.
+    pub(super) fn unmeasured_texts(&self) -> Vec<Text> {
+        let names = Names::new(self.unmeasured.iter().map(|one| &one.benchmark));
+        let reasons = SkipReason::ALL.map(Some).into_iter().chain([None]);
+        let of_reason = |reason: Option<SkipReason>| {
+            let all = self.unmeasured.iter().filter(|one| one.reason == reason);
+            let all: Vec<&UnmeasuredBenchmark> = all.collect();
+            let shown = all.iter().take(MOST_NAMES);
+            let shown = shown.map(|one| Text::from_name(short(&names.name(&one.benchmark))));
+            let why = match reason {
+                Some(SkipReason::Unaffected) => " (unaffected by every change compared)",
+                Some(SkipReason::Identical) => " (identical in all versions compared)",
+                None => "",
+            };
+            let text = Text::from("not measured in these versions: ")
+                .append(Text::joined(shown, ", "))
+                .then(and_more(all.len(), MOST_NAMES))
+                .then(why);
+            (!all.is_empty()).then_some(text)
+        };
+        reasons.filter_map(of_reason).collect()
     }
 
     /// The command that shows more: the versions of a benchmark, or the functions that differ if
@@ -290,14 +305,14 @@ impl HistoryReport {
             return (!is_known).then(|| self.functions_step([&base.version, &head.version]));
         }
         let command = self.command_line.suggest("history", &["BENCH"], &[]);
-        Some(Text::from("every version of a benchmark: ").command(command))
+        Some(Text::from("show every version of a benchmark: ").command(command))
     }
 
     /// The command that lists the functions that differ between two versions.
     fn functions_step(&self, versions: [&Version; 2]) -> Text {
         let [base, head] = versions.map(Version::current_revision_arg);
         let command = self.command_line.suggest("diff", &[&base, &head], &[]);
-        Text::from("the functions that changed: ").command(command)
+        Text::from("list the functions that changed: ").command(command)
     }
 
     /// One table for each benchmark.
@@ -327,8 +342,8 @@ impl HistoryReport {
         };
         if self.rows().any(is_unaffected) {
             lines.push(
-                "unaffected: it runs no code and reads no data that changed since the version before, so it was \
-                 not measured again"
+                "unaffected: it runs no code and reads no data that changed since the version before, so that \
+                 version's value is shown"
                     .to_owned(),
             );
         }

@@ -19,7 +19,9 @@ use super::{
     reason::Reason,
 };
 use crate::{
-    model::{Benchmark, CommitRange, Machine, Metric, Unmeasured, Version, VersionChanges},
+    model::{
+        Benchmark, CommitRange, Machine, Metric, SkipReason, Unmeasured, Version, VersionChanges,
+    },
     shell::CommandLine,
     stats::{Change, Criteria, SessionVariance, Verdict},
     verdict::{DecidedRow, VerdictKind},
@@ -47,7 +49,7 @@ pub struct HistoryReport {
     /// The benchmarks, one for each metric.
     pub benchmarks: Vec<BenchmarkHistory>,
     /// The benchmarks that were not measured in any of the versions, although they are stored.
-    pub unmeasured: Vec<Benchmark>,
+    pub unmeasured: Vec<UnmeasuredBenchmark>,
     /// The suspected changes, oldest first.
     pub events: Vec<Event>,
     /// The commits of the ranges in which something changed: those of [`Self::changed_ranges`].
@@ -73,6 +75,16 @@ pub struct BenchmarkHistory {
     pub series: Series,
     /// The versions, oldest first, in the order of the repository; none if only events are shown.
     pub versions: Vec<HistoryRow>,
+}
+
+/// A benchmark that no version measured.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct UnmeasuredBenchmark {
+    /// The benchmark.
+    #[serde(flatten)]
+    pub benchmark: Benchmark,
+    /// The reason why the newest comparison skipped it; null if it failed, or was not chosen.
+    pub reason: Option<SkipReason>,
 }
 
 /// The variation of a benchmark between experiments.

@@ -7,10 +7,10 @@ use askama::Template;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{BenchmarkHistory, Event, HistoryReport, HistoryRow, Series};
+use super::{BenchmarkHistory, Event, HistoryReport, HistoryRow, Series, UnmeasuredBenchmark};
 use crate::{
     error::Result,
-    model::{Benchmark, Version},
+    model::Version,
     report::{
         Report, date,
         document::{Block, Document, Medium, Text},
@@ -49,7 +49,7 @@ pub(in crate::report) struct History<'r> {
     /// have changed at one commit.
     events: &'r [Event],
     /// The benchmarks that were not measured in any of the versions, although they are stored.
-    unmeasured: &'r [Benchmark],
+    unmeasured: &'r [UnmeasuredBenchmark],
     /// One for each metric.
     benchmarks: Cow<'r, [BenchmarkHistory]>,
 }
@@ -119,7 +119,7 @@ impl Report for HistoryReport {
             lead = format!("From {first} to {last}").into();
         }
         let mut remarks: Vec<Block> =
-            Block::list(self.unmeasured_text().into_iter().chain(self.explanations()))
+            Block::list(self.unmeasured_texts().into_iter().chain(self.explanations()))
                 .into_iter()
                 .collect();
         remarks.extend(self.hidden_note());

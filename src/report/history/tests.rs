@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::{
-    model::{CommitTitle, InterleavingUnavailable, Mode, Unit},
+    model::{CommitTitle, InterleavingUnavailable, Mode, SkipReason, Unit},
     report::{
         Report as _, style,
         testing::{HOSTILE, assert_harmless, assert_keeps, benchmark, given, machine, memory},
@@ -158,6 +158,10 @@ fn history(id: &str) -> BenchmarkHistory {
     }
 }
 
+fn unmeasured(id: &str) -> UnmeasuredBenchmark {
+    UnmeasuredBenchmark { benchmark: benchmark(id), reason: Some(SkipReason::Unaffected) }
+}
+
 fn report(overview: bool) -> HistoryReport {
     let mut benchmarks = vec![history("words/1024")];
     if overview {
@@ -173,7 +177,7 @@ fn report(overview: bool) -> HistoryReport {
         hidden: 3,
         unfinished: 1,
         shallow: false,
-        unmeasured: if overview { vec![benchmark("roman")] } else { Vec::new() },
+        unmeasured: if overview { vec![unmeasured("roman")] } else { Vec::new() },
         benchmarks,
         commits: Vec::new(),
         command_line: given("history --package parser"),

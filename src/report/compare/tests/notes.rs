@@ -35,8 +35,8 @@ fn ground_notes_group_benchmarks_by_evidence() {
     ];
     let report = shown(Outcome { rows, ..nothing() });
     let notes = [
-        "confirmed by fresh builds: a, b (largest p 0.001, needs ≤ 0.050)\n",
-        "confirmed by fresh builds: c (p 1e-6, needs ≤ 0.040)\n",
+        "confirmed by fresh builds: a, b (largest p 0.001, threshold 0.050)\n",
+        "confirmed by fresh builds: c (p 1e-6, threshold 0.040)\n",
         "flagged by one stage, without confirmation: d, e\n",
     ];
     for text in [style::plain(&report.text(120)), report.markdown()] {
@@ -62,7 +62,7 @@ fn deciding_estimate_is_named_in_every_format() {
     let report = shown(Outcome { rows, ..nothing() });
     let notes = [
         "decided by the mean of all measurements, since the fastest do not show it: decided\n",
-        "the mean of all measurements gives another change: differs (+26.00 % ",
+        "change by the mean of all measurements: differs (+26.00 % ",
     ];
     let detailed = report.clone().explaining_all(true).text(120);
     for text in [style::plain(&detailed), report.markdown()] {
