@@ -187,7 +187,7 @@ pub fn is_exaggerated(row: &DecidedRow) -> bool {
 
 /// The smallest detectable change, in words.
 fn power_text(detectable: f64) -> String {
-    format!("; a change of {} would be reported with 80 % power", size(detectable))
+    format!("; a change of {} would be detected with 80 % power", size(detectable))
 }
 
 /// A change with its interval: `+5.00 % (+3.43 % to +6.60 %)`, or `from 0`.
@@ -362,7 +362,7 @@ mod tests {
         assert_eq!(
             verdict(&open),
             "inconclusive: +6.34 % (-96.77 % to >+100000 %), which is within noise; a change of \
-             more than 1000 % would be reported with 80 % power"
+             more than 1000 % would be detected with 80 % power"
         );
     }
 

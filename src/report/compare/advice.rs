@@ -207,9 +207,9 @@ impl ComparisonReport {
         let purpose = if lacking.len() == 1 || is_enough {
             let sizes = lacking.iter().map(|(_, advice)| advice.smallest_reported);
             let size = quantity::size(sizes.fold(0.0, f64::max));
-            format!("report a change of {size} in {whom} with 80 % power")
+            format!("detect a change of {size} in {whom} with 80 % power")
         } else {
-            format!("halve the change that is reported with 80 % power in {whom}")
+            format!("halve the smallest change detected with 80 % power in {whom}")
         };
         let mut ids: Vec<&str> = lacking.iter().map(|(row, _)| &*row.benchmark.name.id).collect();
         ids.dedup();

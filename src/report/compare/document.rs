@@ -277,7 +277,7 @@ impl ComparisonReport {
         if let Some((first, more)) = noise.split_first() {
             let more = match more.len() {
                 0 => String::new(),
-                more => format!(", and {}", quantity::count(more, "more cause")),
+                more => format!(", and {} of noise", quantity::count(more, "more cause")),
             };
             lines.push(Text::note(cause(first) + &more + consequence(first)));
         }

@@ -77,7 +77,7 @@ impl ComparisonReport {
         Some(format!("machine: {state} (for fixes: {} rbench doctor)", cargo()))
     }
 
-    /// The reasons for inconclusive verdicts: `3 are within noise; …`.
+    /// The reasons for inconclusive verdicts: `3 are too noisy to decide; …`.
     pub(super) fn inconclusive_note(&self) -> Option<String> {
         let names = self.names();
         let (mut by_chance, mut others) = (Vec::new(), BTreeMap::<&str, Vec<&DecidedRow>>::new());
@@ -96,7 +96,7 @@ impl ComparisonReport {
             several => Some(format!("{} are", several.len())),
         };
         let power = power(by_chance.iter().map(|(detectable, _)| *detectable));
-        let by_chance = what.map(|what| format!("{what} within noise{power}"));
+        let by_chance = what.map(|what| format!("{what} too noisy to decide{power}"));
         let others = others.into_iter().map(|(reason, rows)| {
             format!("{reason}: {}", self.list(rows.into_iter().map(|row| name(&names, row))))
         });
@@ -305,7 +305,7 @@ fn power(detectable: impl Iterator<Item = Option<f64>>) -> String {
     let (Some(least), Some(most)) = (known.first(), known.last()) else { return String::new() };
     let [least, most] = [least, most].map(|one| size(*one));
     let from = if least == most { String::new() } else { format!("{least} to ") };
-    format!("; a change of {from}{most} would be reported with 80 % power")
+    format!("; a change of {from}{most} would be detected with 80 % power")
 }
 
 /// The packages with different versions, if there are any, not yet [escaped](crate::escape): `serde

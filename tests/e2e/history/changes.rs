@@ -166,7 +166,9 @@ fn unchanged_benchmark_has_no_event() {
 fn too_few_comparable_versions_get_no_verdict() {
     let (project, _) = measured();
     let text = project.rbench(&["history", "--last", "4"]).ok();
-    text.assert_stdout_has(&["no trend yet: 2 series with 4 comparable versions (needs 5)"]);
+    text.assert_stdout_has(&[
+        "no trend yet: 2 benchmarks have comparable values of only 4 versions (needs 5)",
+    ]);
 }
 
 /// Six versions in one experiment, as a first user would measure.

@@ -73,7 +73,7 @@ impl Shape {
     fn series(self, of: usize) -> Series {
         if of % 5 == 4 {
             return Series::Undecided {
-                reason: "with 3 comparable versions of at least 5".to_owned(),
+                reason: "comparable values of only 3 versions (needs 5)".to_owned(),
             };
         }
         let change = |(at, factor): (usize, f64)| SuspectedChange {

@@ -39,7 +39,7 @@ fn advice_depends_on_the_min_effect_of_each_benchmark() {
     let common = inconclusive("b", Repetition::Executions, 30, 0.0099);
     let mut report = shown(Outcome { rows: vec![own, common], ..nothing() });
     let purposes = report.next_steps().into_iter().take(2).map(|step| step.purpose);
-    let purpose = |size, id| format!("report a change of {size} in {id} with 80 % power");
+    let purpose = |size, id| format!("detect a change of {size} in {id} with 80 % power");
     assert_eq!(purposes.collect::<Vec<_>>(), [purpose("2.9 %", "a"), purpose("0.99 %", "b")]);
     let said = "in-effect 1 % (some benchmarks have their own)";
     assert!(plain(&report).replace("\n  ", " ").contains(said), "{}", plain(&report));
@@ -86,11 +86,11 @@ fn advice_for_several_benchmarks_suffices_for_each() {
         advised(&report),
         [
             [
-                "report a change of 0.99 % in 2 inconclusive benchmarks with 80 % power",
+                "detect a change of 0.99 % in 2 inconclusive benchmarks with 80 % power",
                 "cargo rbench compare main HEAD --exact --filter a --filter=-b --builds 30"
             ],
             [
-                "halve the change that is reported with 80 % power in 2 inconclusive benchmarks",
+                "halve the smallest change detected with 80 % power in 2 inconclusive benchmarks",
                 "cargo rbench compare main HEAD --exact --filter c --filter d --executions 30"
             ],
         ]

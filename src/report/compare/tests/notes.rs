@@ -137,8 +137,8 @@ fn power_note_needs_the_power_of_every_benchmark() {
     let Verdict::Inconclusive { detectable, .. } = &mut unknown.verdict else { panic!("decided") };
     *detectable = None;
     let note = |rows: Vec<DecidedRow>| shown(Outcome { rows, ..nothing() }).inconclusive_note();
-    assert!(note(vec![open("a")]).unwrap().contains("would be reported with 80 % power"));
-    assert_eq!(note(vec![open("a"), unknown]).unwrap(), "2 are within noise");
+    assert!(note(vec![open("a")]).unwrap().contains("would be detected with 80 % power"));
+    assert_eq!(note(vec![open("a"), unknown]).unwrap(), "2 are too noisy to decide");
 }
 
 #[test]
