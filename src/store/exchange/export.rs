@@ -4,7 +4,7 @@ use std::io::Write;
 
 use super::{
     FORMAT, SCHEMA_VERSION,
-    line::{ExecutionLine, Line},
+    line::{ExecutionLine, Line, shown},
 };
 use crate::{
     error::{Context, Exit, Result},
@@ -12,17 +12,20 @@ use crate::{
     store::{StoredExecution, open::Store},
 };
 
-/// Writes lines and counts them.
+/// Writes lines, counts them, and computes their checksum.
 struct Lines<'w> {
     out: &'w mut dyn Write,
     written: usize,
+    checksum: crc32fast::Hasher,
 }
 
 impl Lines<'_> {
     fn write(&mut self, line: &Line) -> Result<()> {
         let what = || "cannot write the exported results";
-        serde_json::to_writer(&mut *self.out, line).context(Exit::Usage, what)?;
-        self.out.write_all(b"\n").context(Exit::Usage, what)?;
+        let mut text = serde_json::to_vec(line).context(Exit::Usage, what)?;
+        text.push(b'\n');
+        self.checksum.update(&text);
+        self.out.write_all(&text).context(Exit::Usage, what)?;
         self.written += 1;
         Ok(())
     }
@@ -31,7 +34,7 @@ impl Lines<'_> {
 impl Store<'_> {
     /// Writes the complete content of the store to `out`, as JSON lines.
     pub fn export(&self, out: &mut dyn Write) -> Result<()> {
-        let mut lines = Lines { out, written: 0 };
+        let mut lines = Lines { out, written: 0, checksum: crc32fast::Hasher::new() };
         lines.write(&Line::Header {
             format: FORMAT.to_owned(),
             schema_version: SCHEMA_VERSION,
@@ -66,7 +69,8 @@ impl Store<'_> {
         for tuning in self.all_tuned()? {
             lines.write(&Line::Tuning(tuning.into()))?;
         }
-        let end = Line::End { lines: lines.written };
+        let checksum = Some(shown(&lines.checksum));
+        let end = Line::End { lines: lines.written, checksum };
         lines.write(&end)?;
         lines.out.flush().context(Exit::Usage, || "cannot write the exported results")
     }

@@ -10,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::{
     FORMAT, SCHEMA_VERSION,
-    line::{ExecutionLine, ImportedExperiment, Line},
+    line::{ExecutionLine, ImportedExperiment, Line, shown},
 };
 use crate::{
     error::Result,
@@ -71,11 +71,18 @@ struct Current {
 impl Import<'_> {
     fn all(&mut self, from: &mut dyn BufRead) -> Result<(), StoreError> {
         let mut text = Vec::new();
+        let mut before = crc32fast::Hasher::new();
         let mut ended = false;
         for number in 1.. {
             let taken = match next_line(from, &mut text) {
                 Ok(true) if ended => Err(StoreError::from("there is something after the end line")),
-                Ok(true) => parse(&text, number).and_then(|line| self.line(line, number)),
+                Ok(true) => parse(&text, number).and_then(|line| {
+                    let expected = checksum(&line);
+                    let is_last = self.line(line, number)?;
+                    check(expected, &before)?;
+                    before.update(&text);
+                    Ok(is_last)
+                }),
                 Ok(false) if ended => return Ok(()),
                 Ok(false) => Err("the file ends before its end line: it is cut off".into()),
                 Err(error) => Err(error),
@@ -134,11 +141,11 @@ impl Import<'_> {
                     tuning::insert_if_new(self.connection, &tuned)?;
                 }
             }
-            Line::End { lines } if lines.checked_add(1) == Some(number) => {
+            Line::End { lines, .. } if lines.checked_add(1) == Some(number) => {
                 self.close()?;
                 return Ok(true);
             }
-            Line::End { lines } => {
+            Line::End { lines, .. } => {
                 let came = number - 1;
                 return Err(format!("{lines} lines were exported, but there are {came}").into());
             }
@@ -263,6 +270,21 @@ fn parse(text: &[u8], number: usize) -> Result<Line, StoreError> {
         (_, 1) => Err("it is not a header of exported results".into()),
         _ => Ok(line),
     }
+}
+
+/// The checksum of an end line, if it has one.
+fn checksum(line: &Line) -> Option<String> {
+    if let Line::End { checksum, .. } = line { checksum.clone() } else { None }
+}
+
+/// Checks all lines before the end line: a damaged byte may leave valid lines with other values.
+fn check(expected: Option<String>, before: &crc32fast::Hasher) -> Result<(), StoreError> {
+    if expected.is_some_and(|expected| expected != shown(before)) {
+        return Err("its checksum is wrong: the file is damaged, or was edited; if it was edited on purpose, \
+             remove `checksum` from this line"
+            .into());
+    }
+    Ok(())
 }
 
 fn check_header(format: &str, schema_version: u32, rbench: &str) -> Result<(), StoreError> {

@@ -23,16 +23,41 @@ const MOST_WITHOUT_FLOOR: u64 = 1000;
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub(super) enum Line {
-    Header { format: String, schema_version: u32, rbench: String },
+    Header {
+        format: String,
+        schema_version: u32,
+        rbench: String,
+    },
     Experiment(Box<ExperimentLine>),
     Build(RecordedBuild),
-    Unmeasured { benchmark: Benchmark, verdict: SkipReason },
+    Unmeasured {
+        benchmark: Benchmark,
+        verdict: SkipReason,
+    },
     Absent(AbsentBenchmark),
     Execution(Box<ExecutionLine>),
-    Error { benchmark: Benchmark, slot: Slot, reason: String },
-    Skip { benchmark: Benchmark, slot: Slot, reason: String },
+    Error {
+        benchmark: Benchmark,
+        slot: Slot,
+        reason: String,
+    },
+    Skip {
+        benchmark: Benchmark,
+        slot: Slot,
+        reason: String,
+    },
     Tuning(TuningLine),
-    End { lines: usize },
+    End {
+        lines: usize,
+        /// The CRC-32 of all bytes before this line, in hex. Other programs may leave it out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        checksum: Option<String>,
+    },
+}
+
+/// A checksum as the end line has it.
+pub(super) fn shown(checksum: &crc32fast::Hasher) -> String {
+    format!("{:08x}", checksum.clone().finalize())
 }
 
 #[derive(Debug, Serialize, Deserialize)]
