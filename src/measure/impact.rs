@@ -13,7 +13,7 @@ use crate::{
     elf::{Digest, FunctionDiff, Name},
     error::{Exit, Result},
     impact::{Differences, Impact, Trace, impact},
-    model::{BenchTarget, Benchmark, HarnessKind},
+    model::{BenchTarget, Benchmark},
 };
 
 impl Runner<'_> {
@@ -59,10 +59,9 @@ impl Runner<'_> {
         for target in targets_of(benchmarks) {
             let own = benchmarks.iter().filter(|benchmark| benchmark.bench_target() == target);
             let own: Vec<&Benchmark> = own.collect();
-            // Others cannot execute several, or need iterations that were found for each.
-            let is_criterion =
-                |listed: &ListedTarget| listed.harness.kind() == HarnessKind::Criterion;
-            if own.len() == 1 || !versions[0].target_of(own[0]).is_some_and(is_criterion) {
+            let can_do_several =
+                versions[0].target_of(own[0]).is_some_and(ListedTarget::can_execute_together);
+            if own.len() == 1 || !can_do_several {
                 continue;
             }
             // The compilation of the base is the active one in the end, and is executed.

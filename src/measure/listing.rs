@@ -30,6 +30,13 @@ pub struct ListedTarget {
     pub benchmarks: Vec<Benchmark>,
 }
 
+impl ListedTarget {
+    /// True if one process can execute several of its benchmarks. Others cannot, or need the iterations found for each.
+    pub fn can_execute_together(&self) -> bool {
+        matches!(self.harness.kind(), HarnessKind::Native | HarnessKind::Criterion)
+    }
+}
+
 /// The benchmarks of a version that a filter selects.
 pub struct Listing {
     /// Bench targets, with at least one benchmark each.

@@ -133,6 +133,8 @@ impl Runner<'_> {
             measurements: 1,
             warm_up: WARM_UP,
             min_time: WARM_UP,
+            // Found by the harness: those of the first are not those of the others.
+            iterations: None,
             ..alone.request.clone()
         };
         for names in by_length_of_ids(benchmarks) {

@@ -142,6 +142,12 @@ impl BenchmarkResults<'_> {
             .collect()
     }
 
+    /// The versions of an experiment that have rows.
+    fn versions_in(&self, experiment: usize) -> impl Iterator<Item = VersionRef> {
+        let place = |version| VersionRef { experiment, version };
+        self.rows.range(place(0)..=place(usize::MAX)).map(|(place, _)| *place)
+    }
+
     /// The two versions of a finished experiment for which the benchmark has a second stage, if
     /// there are exactly two.
     pub(super) fn confirmed_in(&self, experiment: usize) -> Option<[VersionRef; 2]> {
@@ -150,8 +156,7 @@ impl BenchmarkResults<'_> {
             self.unmeasured(*place).is_none()
                 && self.executions(*place, Stage::Second).next().is_some()
         };
-        let places = self.rows.keys().filter(|place| place.experiment == experiment);
-        let confirmed: Vec<VersionRef> = places.copied().filter(has_second).collect();
+        let confirmed: Vec<VersionRef> = self.versions_in(experiment).filter(has_second).collect();
         confirmed.try_into().ok()
     }
 
@@ -180,11 +185,10 @@ impl BenchmarkResults<'_> {
         own: &[f64],
         metric: &Metric,
     ) -> f64 {
-        let is_partner = |place: &&VersionRef| {
-            place.experiment == measured.experiment && place.version != measured.version
-        };
         let beside = || {
-            let of_partner = self.rows(*self.rows.keys().find(is_partner)?).iter();
+            let mut versions = self.versions_in(measured.experiment);
+            let partner = versions.find(|place| place.version != measured.version)?;
+            let of_partner = self.rows(partner).iter();
             let slot = |version| Slot { version, ..row.slot };
             let beside = of_partner.clone().find(|other| other.slot == slot(other.slot.version))?;
             Some(&beside.outcome.as_ref().ok()?.series_of(metric)?.values)

@@ -9,6 +9,9 @@
 //! with the fault may fail, for its own reason; the other benchmark must have all its executions,
 //! interleaved; and interleaved executions must be stored as whole pairs. It fails if anything is
 //! wrong.
+//!
+//! `cargo run --release -p lab --bin faults commands [FAULTS] [SEED]` throws faults at whole commands: signals, limits
+//! of the shell, a clock that is set, and damaged bytes.
 
 #![expect(clippy::print_stdout, reason = "a program for people prints")]
 
@@ -40,6 +43,7 @@ use tally::{Tally, Wrong};
 use watch::watched;
 use whole::{Silent, Whole};
 
+mod commands;
 mod kind;
 mod left;
 mod pair;
@@ -86,9 +90,13 @@ fn main() -> ExitCode {
 fn run() -> Result<bool, Box<dyn Error>> {
     let Some(home) = std::env::var_os(HOME) else { return in_a_home_of_its_own() };
     let home = PathBuf::from(home);
-    let mut arguments = std::env::args().skip(1);
+    let mut arguments = std::env::args().skip(1).peekable();
+    let of_commands = arguments.next_if(|word| word == "commands").is_some();
     let faults: usize = arguments.next().map_or(Ok(1000), |text| text.parse())?;
     let random = Random::new(arguments.next().map_or(Ok(1), |text| text.parse())?);
+    if of_commands {
+        return commands::run(&home, faults, random);
+    }
     let project = lab::Project::of_fixture("faults")?;
     let (tree, file) = (&project.tree, home.join("faults"));
     let literal = format!("{:?}", file.display().to_string());
