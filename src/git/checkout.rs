@@ -25,7 +25,7 @@ use std::{
 use git2::Oid;
 use tempfile::TempDir;
 
-use super::{Repository, files};
+use super::{Repository, files, own_git};
 use crate::{
     error::{Context, Error, Exit, Result},
     model::Version,
@@ -75,6 +75,7 @@ impl Checkouts {
         let (path, manifest) = self.paths(version);
         let known = fs::read_to_string(&manifest);
         if known.is_ok_and(|known| is_unchanged(&known, &path)) {
+            own_git::provide(repository, version, &path)?;
             return Ok(Checkout { path, fresh: false, absent_submodules: Vec::new() });
         }
         self.write(repository, version)
@@ -131,6 +132,7 @@ impl Checkouts {
             .map_err(|error| error.cause(format!("needed for the checkout of {version}")))?;
         let heading = if absent_submodules.is_empty() { "" } else { INCOMPLETE };
         publish(&unfinished, heading, &path, &manifest).context(Exit::Build, what)?;
+        own_git::provide(repository, version, &path)?;
         Ok(Checkout { path, fresh: true, absent_submodules })
     }
 
@@ -176,7 +178,7 @@ fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Describes every file below `directory`, in a fixed order.
+/// Describes every file below `directory`, in a fixed order, without those of its `.git`.
 fn describe_files(directory: &Path) -> io::Result<String> {
     let mut text = String::new();
     describe_files_into(directory, Path::new(""), &mut text)?;
@@ -189,6 +191,9 @@ fn describe_files_into(root: &Path, directory: &Path, text: &mut String) -> io::
     for entry in entries {
         let path = directory.join(entry.file_name());
         let data = entry.metadata()?;
+        if path == Path::new(own_git::GIT_DIRECTORY) {
+            continue;
+        }
         if data.is_dir() {
             describe_files_into(root, &path, text)?;
         } else {

@@ -56,6 +56,12 @@ impl Repository {
         &self.root
     }
 
+    /// The directory of the objects and references, which a linked worktree shares: absolute.
+    pub(super) fn common_directory(&self) -> PathBuf {
+        let directory = self.git.commondir();
+        directory.canonicalize().unwrap_or_else(|_| directory.to_owned())
+    }
+
     /// Rejects a repository without a working tree, which cannot contain a workspace.
     pub fn require_working_tree(&self) -> Result<()> {
         if !self.git.is_bare() {
