@@ -7,9 +7,9 @@
 //! - `checkouts/tmp-*` is being written, or was left by a killed run.
 //!
 //! A manifest records the state of a checkout when it was written: one line per file or link, with kind and
-//! permissions, size, time of modification and path. A check costs one `lstat` per file. It notices files that are
-//! missing, that have another size, kind or mode, or that were written to since; it misses an edit that keeps the size
-//! and restores the old time. Added files (a `Cargo.lock`, output of a build script) are no damage, but must not be
+//! permissions, size, time of the last change and path. A check costs one `lstat` per file. It notices files that are
+//! missing, that have another size, kind or mode, or that were written to since, even if the old time of modification
+//! was restored: the kernel sets the time of change itself. Added files (a `Cargo.lock`, output of a build script) are no damage, but must not be
 //! compiled.
 
 use std::{
@@ -19,7 +19,6 @@ use std::{
     io,
     os::unix::fs::{MetadataExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
-    time::UNIX_EPOCH,
 };
 
 use git2::Oid;
@@ -70,7 +69,7 @@ impl Checkouts {
     /// Provides the complete files of `version`: existing ones if they are undamaged, else new ones.
     ///
     /// Written files get the present time, so that they are older than everything that is ever compiled from them.
-    /// Added files are no damage; other damage is noticed if sizes, modes or times of modification show it.
+    /// Added files are no damage; other damage is noticed if sizes, modes or times of change show it.
     pub fn checkout(&self, repository: &Repository, version: &Version) -> Result<Checkout> {
         let (path, manifest) = self.paths(version);
         let known = fs::read_to_string(&manifest);
@@ -210,7 +209,7 @@ fn line(data: &Metadata, path: &Path) -> String {
         || format!("x{}", hex(path.as_os_str().as_encoded_bytes())),
         |path| format!("p{path}"),
     );
-    format!("{:o} {} {} {path}\n", data.mode(), data.len(), modified(data))
+    format!("{:o} {} {} {path}\n", data.mode(), data.len(), changed(data))
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -220,12 +219,9 @@ fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// Nanoseconds since 1970; 0 if the file system stores no times.
-fn modified(data: &Metadata) -> u128 {
-    data.modified()
-        .ok()
-        .and_then(|time| time.duration_since(UNIX_EPOCH).ok())
-        .map_or(0, |t| t.as_nanos())
+/// The time of the last change of a file or its attributes, in nanoseconds since 1970.
+fn changed(data: &Metadata) -> i128 {
+    i128::from(data.ctime()) * 1_000_000_000 + i128::from(data.ctime_nsec())
 }
 
 /// True if everything that `manifest` describes is unchanged below `directory`.

@@ -56,10 +56,15 @@ fn damaged_checkout_is_written_again() {
     let checkout = fixture.checkout("HEAD");
     let whole = files_below(&checkout);
     let file = checkout.join("file");
-    let damages: [(&str, &dyn Fn()); 6] = [
+    let time = fs::metadata(&file).unwrap().modified().unwrap();
+    let damages: [(&str, &dyn Fn()); 7] = [
         ("removed", &|| fs::remove_file(&file).unwrap()),
         ("shortened", &|| fs::write(&file, "").unwrap()),
         ("overwritten", &|| fs::write(&file, "ONE\n").unwrap()),
+        ("overwritten at the old time", &|| {
+            fs::write(&file, "ONE\n").unwrap();
+            File::options().append(true).open(&file).unwrap().set_modified(time).unwrap();
+        }),
         ("executable", &|| fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap()),
         ("a directory", &|| {
             fs::remove_file(&file).unwrap();
