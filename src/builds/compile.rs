@@ -173,6 +173,7 @@ impl BuildEnv<'_> {
         files::create_directory(&home.join("target"))?;
         files::point(&home.join("src"), source.checkout)?;
         self.activate(&home)?;
+        self.refuse_other_platform(source, &compiler)?;
         let reused = newest_of_family(&self.cache_dirs.compilations(), &family);
         if let Some(reused) = &reused {
             pass_answers(reused, &home);
