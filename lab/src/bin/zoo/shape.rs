@@ -40,6 +40,8 @@ pub struct Shape {
     /// Shapes of one set have the same dependencies, which are compiled once. Without a set, a
     /// shape has only the harness of this repository, and needs no network.
     pub set: Option<&'static str>,
+    /// Why rbench does not do what is expected, if that is known: the shape does not fail before it is mended.
+    pub open: Option<&'static str>,
     /// Among those that `--quick` runs.
     pub is_quick: bool,
     pub steps: Vec<Step>,
@@ -84,8 +86,7 @@ pub struct Expected {
 impl Shape {
     /// A package with two benchmarks that use the harness of this repository.
     pub fn new(name: &'static str, source: &'static str) -> Self {
-        let shape = Self { name, source, set: None, is_quick: false, steps: Vec::new() };
-        shape
+        Self::bare(name, source)
             .file("Cargo.toml", &manifest("rbench-harness = { path = \"HARNESS\" }"))
             .file("src/lib.rs", LIBRARY)
             .benchmarks(BENCHMARKS)
@@ -108,12 +109,17 @@ impl Shape {
 
     /// An empty directory.
     pub fn bare(name: &'static str, source: &'static str) -> Self {
-        Self { name, source, set: None, is_quick: false, steps: Vec::new() }
+        Self { name, source, set: None, open: None, is_quick: false, steps: Vec::new() }
     }
 
     /// Makes `--quick` run this shape too.
     pub fn quick(self) -> Self {
         Self { is_quick: true, ..self }
+    }
+
+    /// Says why the result differs.
+    pub fn open(self, reason: &'static str) -> Self {
+        Self { open: Some(reason), ..self }
     }
 
     fn step(mut self, step: Step) -> Self {
@@ -210,12 +216,16 @@ impl Shape {
     }
 }
 
-/// The manifest of a package with one bench target and this dependency. Nothing has to be fast.
+/// The profile of a package: nothing has to be fast.
+pub const PROFILE: &str =
+    "[profile.bench]\nopt-level = 1\n\n[profile.bench.package.\"*\"]\nopt-level = 0\n\n";
+
+/// The manifest of a package with one bench target and this dependency.
 pub fn manifest(dependency: &str) -> String {
     format!(
         "[package]\nname = \"zoo\"\nversion = \"0.1.0\"\nedition = \"2021\"\npublish = false\n\n\
-         [workspace]\n\n[lib]\nbench = false\n\n[profile.bench]\nopt-level = 1\n\n\
-         [dev-dependencies]\n{dependency}\n\n[[bench]]\nname = \"b\"\nharness = false\n"
+         [workspace]\n\n[lib]\nbench = false\n\n{PROFILE}[dev-dependencies]\n{dependency}\n\n\
+         [[bench]]\nname = \"b\"\nharness = false\n"
     )
 }
 

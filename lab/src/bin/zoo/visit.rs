@@ -39,7 +39,6 @@ pub struct Visit {
 /// The output of a command.
 struct Output {
     exit: Option<i32>,
-    stdout: String,
     /// Both outputs, with each white space as one space.
     text: String,
     report: Value,
@@ -89,10 +88,11 @@ impl Place {
                 Step::Write { path, text } => project.write(path, text)?,
                 Step::Replace { path, old, new } => {
                     let text = fs::read_to_string(project.repository().join(path))?;
-                    if !text.contains(old) {
+                    let old = with_harness(old);
+                    if !text.contains(&old) {
                         return Err(format!("{path} has no `{old}`").into());
                     }
-                    project.write(path, &text.replace(old, new))?;
+                    project.write(path, &text.replace(&old, new))?;
                 }
                 Step::Shell(script) => project.shell(script).map(drop)?,
                 Step::Commit(message) => project.commit(message)?,
@@ -109,6 +109,11 @@ impl Place {
         }
         Ok(())
     }
+}
+
+/// A text of a shape, with the directory of the harness for `HARNESS`.
+fn with_harness(text: &str) -> String {
+    text.replace("HARNESS", &lab::root().join("harness").to_string_lossy())
 }
 
 fn add(cell: &mut String, text: &str) {
@@ -133,8 +138,7 @@ impl Project<'_> {
     fn write(&self, path: &str, text: &str) -> Result<(), Box<dyn Error>> {
         let path = self.repository().join(path);
         fs::create_dir_all(path.parent().ok_or("a file has a directory")?)?;
-        let harness = lab::root().join("harness");
-        Ok(fs::write(path, text.replace("HARNESS", &harness.to_string_lossy()))?)
+        Ok(fs::write(path, with_harness(text))?)
     }
 
     fn commit(&self, message: &str) -> Result<(), Box<dyn Error>> {
@@ -242,7 +246,7 @@ impl Project<'_> {
             Ok(report) => serde_json::from_slice(&report)?,
             Err(_) => serde_json::from_str(&stdout).unwrap_or_default(),
         };
-        Ok(Output { exit, stdout, text, report })
+        Ok(Output { exit, text, report })
     }
 
     /// The working tree and the index, which no command may change.
@@ -356,7 +360,6 @@ impl Output {
         {
             shown.push_str(&format!(", \"{}\"", shorten(error)));
         }
-        let _ = &self.stdout;
         shown
     }
 }
