@@ -265,10 +265,9 @@ fn others() -> Vec<Shape> {
     let mixed = format!("{CRITERION}\niai = \"0.1\"",);
     let mixed: &'static str = Box::leak(mixed.into_boxed_str());
     vec![
-        own_main_beside(own_main).run(
-            "list .",
-            exit(4).ids(&["sum"]).has("cannot determine the harness of bench target `b`").has("bench.toml"),
-        ),
+        own_main_beside(own_main)
+            .open("the harness of the package is taken for that of each of its targets")
+            .run("list .", exit(4).ids(&["sum"]).has("bench.toml")),
         beside("bencher", "C8: crates of 2017", "bencher = \"0.1\"", bencher)
             .run("list .", exit(4).ids(&["sum"]).has("bencher").has("hint")),
         beside("iai", "C8: compact_str", "iai = \"0.1\"", iai)
