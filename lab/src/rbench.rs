@@ -7,17 +7,19 @@ pub fn cargo() -> OsString {
     std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
-/// Builds rbench beside this program; returns its path.
-pub fn build() -> Result<PathBuf, Box<dyn Error>> {
+/// Builds rbench with this profile, in the target directory of this program; returns its path.
+/// Studies that measure need `release`.
+pub fn build(profile: &str) -> Result<PathBuf, Box<dyn Error>> {
     let target = std::env::current_exe()?;
     let target = target.ancestors().nth(2).ok_or("this program is not in a target directory")?;
     let built = Command::new(cargo())
-        .args(["build", "--release", "--bins", "--quiet", "--target-dir"])
+        .args(["build", "--bins", "--quiet", "--profile", profile, "--target-dir"])
         .arg(target)
         .current_dir(crate::root())
         .status()?;
     if !built.success() {
         return Err("cargo cannot build rbench".into());
     }
-    Ok(target.join("release/cargo-rbench"))
+    let directory = if profile == "dev" { "debug" } else { profile };
+    Ok(target.join(directory).join("cargo-rbench"))
 }

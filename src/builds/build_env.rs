@@ -171,6 +171,7 @@ impl BuildEnv<'_> {
         environment.set("RUSTC_WORKSPACE_WRAPPER", role::WRAPPER);
         environment.set(wrapper::BIN_VARIABLE, bin);
         environment.set(wrapper::RECIPES_VARIABLE, self.cache_dirs.build_path().join("recipes"));
+        environment.set("TMPDIR", self.cache_dirs.temporary());
         environment.set("CARGO_INCREMENTAL", "0");
         // A configured directory would be shared by all versions, whose sources are at one path.
         environment.set("CARGO_BUILD_BUILD_DIR", self.cache_dirs.target_path());

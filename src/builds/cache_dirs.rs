@@ -7,7 +7,7 @@
 
 use std::{
     ffi::OsString,
-    fs::{File, TryLockError},
+    fs::{self, File, TryLockError},
     io,
     path::{Path, PathBuf},
     sync::Arc,
@@ -63,6 +63,12 @@ impl CacheDirs {
     /// The target dir, below the build path.
     pub fn target_path(&self) -> PathBuf {
         self.build_path().join("target")
+    }
+
+    /// The directory for temporary files of compilers and linkers, which leave them when they are killed. Taking the
+    /// lock empties it.
+    pub fn temporary(&self) -> PathBuf {
+        self.outside.join("tmp")
     }
 
     /// The directory of the links to rbench's own executable.
@@ -160,6 +166,10 @@ impl CacheDirs {
         ] {
             files::remove_leftovers(&directory);
         }
+        let temporary = self.temporary();
+        // What cannot be removed is only in the way.
+        let _ = fs::remove_dir_all(&temporary);
+        files::create_directory(&temporary)?;
         // If the user's git does not ignore the target dir, it must not find rbench's part of it: the uncommitted tree
         // would differ in every run. Written each time, because this also shows that the directory is writable.
         files::create_directory(&self.storage)
@@ -256,7 +266,7 @@ mod tests {
     fn unusable_path_is_refused_with_a_hint_to_choose_another() {
         let directory = tempfile::tempdir().unwrap();
         let path = |name: &str| directory.path().join(name);
-        std::fs::write(path("file"), "").unwrap();
+        fs::write(path("file"), "").unwrap();
         for (cache, target, variable) in [
             ("a:b", "target", CACHE_VARIABLE),
             ("p%41q", "target", CACHE_VARIABLE),
@@ -280,10 +290,21 @@ mod tests {
         assert_eq!(storage("/shared"), Path::new("/shared/rbench/id/builds"));
         let place = tempfile::tempdir().unwrap();
         let workspace = place.path().join("workspace");
-        std::fs::create_dir(&workspace).unwrap();
+        fs::create_dir(&workspace).unwrap();
         let beside = workspace.join("../target");
         let dirs = CacheDirs::new(Path::new("/c"), "id", &workspace, &beside);
         assert_eq!(dirs.builds(), beside.join("rbench/id/builds"));
+    }
+
+    #[test]
+    fn lock_removes_what_killed_compilers_left() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name);
+        let dirs = CacheDirs::new(&path("cache"), "id", &path(""), &path("target"));
+        drop(dirs.lock(|_| ()).unwrap());
+        fs::create_dir(dirs.temporary().join("ccAbCdEf.d")).unwrap();
+        drop(dirs.lock(|_| ()).unwrap());
+        assert_eq!(fs::read_dir(dirs.temporary()).unwrap().count(), 0);
     }
 
     #[test]

@@ -173,6 +173,7 @@ impl BuildEnv<'_> {
         files::create_directory(&home.join("target"))?;
         files::point(&home.join("src"), source.checkout)?;
         self.activate(&home)?;
+        self.refuse_other_platform(source, &compiler)?;
         let reused = newest_of_family(&self.cache_dirs.compilations(), &family);
         if let Some(reused) = &reused {
             pass_answers(reused, &home);
@@ -479,8 +480,8 @@ fn copy_directory(from: &Path, to: &Path, is_meant: &dyn Fn(&str) -> bool) -> io
 /// The list of generated files, in the directory of a compilation that wrote some.
 const GENERATED: &str = "generated.json";
 
-/// The paths of all files below a checkout, except lock files and target dirs, which cargo makes itself, and paths
-/// that are not Unicode.
+/// The paths of all files below a checkout, except lock files and target dirs, which cargo makes itself, those of git,
+/// and paths that are not Unicode.
 fn files_in(checkout: &Path) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut open = vec![PathBuf::new()];
@@ -490,9 +491,10 @@ fn files_in(checkout: &Path) -> BTreeSet<String> {
         for entry in entries.filter_map(io::Result::ok) {
             let path = directory.join(entry.file_name());
             let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
-            if is_directory && entry.file_name() != "target" {
+            let name = entry.file_name();
+            if is_directory && name != "target" && name != ".git" {
                 open.push(path);
-            } else if !is_directory && entry.file_name() != "Cargo.lock" {
+            } else if !is_directory && name != "Cargo.lock" {
                 found.extend(path.to_str().map(str::to_owned));
             }
         }

@@ -24,6 +24,21 @@ use crate::{
 /// The file with cargo's data about a version's workspace, in the directory of the compilation.
 const KEPT: &str = "workspace.json";
 
+/// Explains an error about a path dependency that leads out of the repository: its path is beside the version's files,
+/// where nothing is.
+fn explain_outside(error: Error, context: &CargoContext) -> Error {
+    let text = error.to_string();
+    let beside = context.target_dir.parent().and_then(|build_path| {
+        let rest = text.split_once(&format!("{}/", build_path.display()))?.1;
+        let path = rest.split(['`', '\n']).next().unwrap_or_default();
+        (!path.starts_with("src/")).then(|| path.trim_end_matches("/Cargo.toml").to_owned())
+    });
+    let Some(path) = beside else { return error };
+    error
+        .cause(format!("{path} is outside of the repository, so that no version of it is known"))
+        .hint("make it a git dependency, or a submodule of the repository")
+}
+
 /// Cargo's data about a version's workspace.
 #[derive(Debug)]
 pub struct Workspace {
@@ -41,7 +56,8 @@ impl Workspace {
         let mut command = context.command(&cargo::metadata(context, settings));
         // Cargo caches rustc's answers there, so it need not ask again when it compiles.
         command.env("CARGO_TARGET_DIR", &context.target_dir);
-        let output = tool::run(&mut command, what)?;
+        let output =
+            tool::run(&mut command, what).map_err(|error| explain_outside(error, context))?;
         let metadata = MetadataCommand::parse(String::from_utf8_lossy(&output.stdout))
             .context(Exit::Build, what)?;
         Ok(Self { metadata })

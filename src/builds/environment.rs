@@ -9,12 +9,14 @@ use std::ffi::{OsStr, OsString};
 
 use crate::model::secret::hash_of;
 
-/// Variables that cargo or rustup set for their children, or that name a directory to build in; never passed on.
+/// Variables that cargo, rustup or git (for hooks) set for their children, or that name a directory to build in; never
+/// passed on.
 const DROPPED: &str = "
     CARGO CARGO_BUILD_BUILD_DIR CARGO_BUILD_INCREMENTAL CARGO_BUILD_TARGET_DIR CARGO_CRATE_NAME
     CARGO_INCREMENTAL CARGO_MAKEFLAGS CARGO_MANIFEST_DIR CARGO_MANIFEST_LINKS CARGO_MANIFEST_PATH
-    CARGO_PRIMARY_PACKAGE CARGO_TARGET_DIR CARGO_TARGET_TMPDIR MAKEFLAGS MFLAGS OUT_DIR
-    RUST_RECURSION_COUNT
+    CARGO_PRIMARY_PACKAGE CARGO_TARGET_DIR CARGO_TARGET_TMPDIR GIT_ALTERNATE_OBJECT_DIRECTORIES
+    GIT_COMMON_DIR GIT_DIR GIT_INDEX_FILE GIT_OBJECT_DIRECTORY GIT_PREFIX GIT_WORK_TREE MAKEFLAGS
+    MFLAGS OUT_DIR RUST_RECURSION_COUNT
 ";
 /// Prefixes of variables that are never passed on.
 const DROPPED_PREFIXES: &str = "

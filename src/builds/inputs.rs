@@ -4,6 +4,7 @@ use std::{
     collections::BTreeSet,
     ffi::OsStr,
     fs, io,
+    os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
     time::SystemTime,
 };
@@ -22,7 +23,8 @@ use crate::{
 pub struct InputFile {
     path: PathBuf,
     size: u64,
-    modified: SystemTime,
+    /// The time of its last change, in seconds and nanoseconds: unlike that of modification, it cannot be restored.
+    changed: [i64; 2],
     digest: Digest,
 }
 
@@ -36,16 +38,20 @@ impl InputFile {
         } else {
             Digest::compute(&fs::read(path).context(Exit::Build, what)?)
         };
-        let modified = metadata.modified().context(Exit::Build, what)?;
-        Ok(Self { path: path.to_owned(), size: metadata.len(), modified, digest })
+        Ok(Self {
+            path: path.to_owned(),
+            size: metadata.len(),
+            changed: changed(&metadata),
+            digest,
+        })
     }
 
-    /// True if the file is unchanged: by its size and modification time, or else by its contents, since a file of a
+    /// True if the file is unchanged: by its size and time of change, or else by its contents, since a file of a
     /// restored checkout is newer.
     pub fn is_whole(&self) -> bool {
         fs::metadata(&self.path).is_ok_and(|now| {
             now.len() == self.size
-                && (now.modified().is_ok_and(|time| time == self.modified)
+                && (changed(&now) == self.changed
                     || fs::read(&self.path)
                         .is_ok_and(|bytes| Digest::compute(&bytes) == self.digest))
         })
@@ -60,6 +66,10 @@ impl InputFile {
     pub fn name(&self) -> String {
         self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
+}
+
+fn changed(metadata: &fs::Metadata) -> [i64; 2] {
+    [metadata.ctime(), metadata.ctime_nsec()]
 }
 
 /// The names of the inputs that differ between two links of the same target.
@@ -250,9 +260,10 @@ mod tests {
         fs::write(&path, "lib.a").unwrap();
         fs::File::options().append(true).open(&path).unwrap().set_modified(younger).unwrap();
         assert!(input.is_whole());
+        let restored = InputFile::read(&path, Path::new("/sysroot")).unwrap();
         fs::write(&path, "a.lib").unwrap();
         fs::File::options().append(true).open(&path).unwrap().set_modified(younger).unwrap();
-        assert!(!input.is_whole());
+        assert!(!input.is_whole() && !restored.is_whole());
     }
 
     #[test]

@@ -18,7 +18,7 @@ const FILE_NAME: &str = "recipe.json";
 /// Variables that linkers and their drivers read. Only these are stored, since an environment may contain secrets.
 const READ_BY_LINKERS: &str = "
     COMPILER_PATH GCC_EXEC_PREFIX GNUTARGET LC_ALL LDEMULATION LD_LIBRARY_PATH LD_RUN_PATH
-    LIBRARY_PATH MOLD_JOBS PATH SOURCE_DATE_EPOCH ZIG_GLOBAL_CACHE_DIR ZIG_LIB_DIR
+    LIBRARY_PATH MOLD_JOBS PATH SOURCE_DATE_EPOCH TMPDIR ZIG_GLOBAL_CACHE_DIR ZIG_LIB_DIR
     ZIG_LOCAL_CACHE_DIR
 ";
 

@@ -13,7 +13,10 @@ use super::{
     build_env::{BuildEnv, Source},
     compilation::{CompilationRecord, CompiledTarget},
 };
-use crate::elf::Digest;
+use crate::{
+    elf::Digest,
+    error::{Error, Exit, Result},
+};
 
 /// The variable of the directory with the files of a build script.
 pub(super) const OUT_DIR: &str = "OUT_DIR";
@@ -93,13 +96,7 @@ impl BuildEnv<'_> {
         record: &CompilationRecord,
     ) -> Vec<(OsString, OsString)> {
         let environment = self.users_environment(source);
-        let host = record.rustc.lines().find_map(|line| line.strip_prefix("host: "));
-        let options = ResolveOptions::default()
-            .env(environment.variables())
-            .host_triple(host.unwrap_or_default());
-        // All versions have their files at this path, so that a relative value is the same for all.
-        let directory = self.cache_dirs.source_path().join(&self.workspace);
-        let config = match Config::load_with_options(directory, options) {
+        let config = match self.config(source, &record.rustc) {
             Ok(config) => config,
             Err(error) => {
                 self.warn(&format!("no variables of cargo's configuration are set: {error}"));
@@ -129,6 +126,30 @@ impl BuildEnv<'_> {
             .filter(|(name, set)| set.force || environment.get(name).is_none())
             .map(|(name, set)| (name.into(), set.value))
             .collect()
+    }
+
+    /// Refuses a platform, of cargo's configuration or of `--target`, whose programs this machine cannot run; `rustc` is
+    /// the output of `rustc -vV`. A configuration that cannot be read is left to cargo, which reports it.
+    pub(super) fn refuse_other_platform(&self, source: Source<'_>, rustc: &str) -> Result<()> {
+        let Ok(config) = self.config(source, rustc) else { return Ok(()) };
+        let targets: Vec<&str> = values_of(&self.settings.cargo_args, "--target").collect();
+        let targets = config.build_target_for_config(targets).unwrap_or_default();
+        let host = host_of(rustc);
+        let Some(other) = targets.iter().map(|it| it.triple()).find(|it| !runs_on(host, it)) else {
+            return Ok(());
+        };
+        Err(Error::new(Exit::Build, format!("cannot run benchmarks of {}", source.version))
+            .cause(format!("they are configured for {other}, and this machine is {host}"))
+            .hint(format!("choose the platform of this machine: CARGO_BUILD_TARGET={host}")))
+    }
+
+    /// Cargo's configuration for a version whose compilation is the active one.
+    fn config(&self, source: Source<'_>, rustc: &str) -> Result<Config, cargo_config2::Error> {
+        let environment = self.users_environment(source);
+        let options =
+            ResolveOptions::default().env(environment.variables()).host_triple(host_of(rustc));
+        // All versions have their files at this path, so that a relative value is the same for all.
+        Config::load_with_options(self.cache_dirs.source_path().join(&self.workspace), options)
     }
 
     /// The configurations that cargo gets by `--config`, each with the directory to which its relative values refer; a
@@ -171,6 +192,24 @@ impl BuildEnv<'_> {
         }
         Some(name(config.runner(&target).ok()??.path.as_os_str()))
     }
+}
+
+/// The platform of the compiler itself, in the output of `rustc -vV`.
+fn host_of(rustc: &str) -> &str {
+    rustc.lines().find_map(|line| line.strip_prefix("host: ")).unwrap_or_default()
+}
+
+/// True if a machine of the platform `host` runs programs of `target`: also those of another C library, and 32-bit
+/// ones.
+fn runs_on(host: &str, target: &str) -> bool {
+    let parts = |triple: &str| {
+        let (architecture, rest) = triple.split_once('-').unwrap_or((triple, ""));
+        let is_x86 = matches!(architecture, "x86_64" | "i586" | "i686");
+        let architecture = if is_x86 { "x86" } else { architecture };
+        (architecture.to_owned(), rest.contains("linux"))
+    };
+    // A target may also be the file of its description.
+    target.ends_with(".json") || parts(host) == parts(target)
 }
 
 /// The names of the variables that config files of `checkout` set for `directory`, which is inside it.
@@ -219,6 +258,22 @@ fn values_of<'w>(words: &'w [String], flag: &'w str) -> impl Iterator<Item = &'w
 mod tests {
     use super::*;
     use crate::{builds::compilation::BuildScript, model::BenchTarget};
+
+    #[test]
+    fn runs_on_accepts_other_c_libraries_and_32_bits() {
+        let host = "x86_64-unknown-linux-gnu";
+        for (target, runs) in [
+            (host, true),
+            ("x86_64-unknown-linux-musl", true),
+            ("i686-unknown-linux-gnu", true),
+            ("kernel/x86_64.json", true),
+            ("x86_64-pc-windows-gnu", false),
+            ("aarch64-unknown-linux-gnu", false),
+            ("wasm32-wasip1", false),
+        ] {
+            assert_eq!(runs_on(host, target), runs, "{target}");
+        }
+    }
 
     fn record(scripts: Vec<BuildScript>) -> CompilationRecord {
         CompilationRecord {

@@ -50,7 +50,7 @@ pub fn run_or(command: &mut Command, exit: Exit, what: impl Fn() -> String) -> R
             output.status
         ))
         .cause(tail(&text))
-        .hint(format!("the command was: {}", shown(command))))
+        .hint(format!("the command was: {}", shown_with(command, String::new()))))
 }
 
 /// The error for a tool that could not be started.
@@ -67,8 +67,6 @@ pub fn cannot_start(program: &OsStr, error: &std::io::Error, what: String) -> Er
 /// The command in the form that users can type: with its directory, and with those of its variables that this process
 /// does not have, but without secrets, because errors are stored and logs are shown to others.
 pub fn shown(command: &Command) -> String {
-    let directory =
-        command.get_current_dir().map(|directory| format!("cd {} && ", quoted(directory)));
     let own = |name: &OsStr| std::env::var_os(name);
     let variables = command
         .get_envs()
@@ -77,13 +75,21 @@ pub fn shown(command: &Command) -> String {
         .map(|(name, value)| {
             let is_secret = is_secret(&name.to_string_lossy());
             let value = if is_secret { PLACEHOLDER.into() } else { quoted(value) };
-            format!("{}={value}", name.display())
+            format!("{}={value} ", name.display())
         });
+    shown_with(command, variables.collect())
+}
+
+/// The command after these variables. Errors leave them out: they are long, change nothing for a user, and are in the
+/// log.
+fn shown_with(command: &Command, variables: String) -> String {
+    let directory =
+        command.get_current_dir().map(|directory| format!("cd {} && ", quoted(directory)));
     let arguments: Vec<String> =
         command.get_args().map(|word| word.to_string_lossy().into_owned()).collect();
     let arguments = shown_cargo_args(&arguments);
     let words = std::iter::once(quoted(command.get_program())).chain(arguments.iter().map(quoted));
-    directory.unwrap_or_default() + &variables.chain(words).collect::<Vec<_>>().join(" ")
+    directory.unwrap_or_default() + &variables + &words.collect::<Vec<_>>().join(" ")
 }
 
 /// The last lines of a tool's output.
@@ -132,11 +138,9 @@ mod tests {
     fn failed_command_is_shown_without_secrets() {
         let mut command = Command::new("false");
         command.args(["--config", "env.A='s3cret'"]).env("RBENCH_X_TOKEN", "s3cret");
+        assert_eq!(shown(&command), "RBENCH_X_TOKEN=VALUE false --config env.A=VALUE");
         let text = run(&mut command, || "cannot ask".to_owned()).unwrap_err().to_string();
-        assert!(
-            text.contains("the command was: RBENCH_X_TOKEN=VALUE false --config env.A=VALUE"),
-            "{text}"
-        );
+        assert!(text.contains("the command was: false --config env.A=VALUE"), "{text}");
     }
 
     #[test]

@@ -7,9 +7,9 @@
 //! - `checkouts/tmp-*` is being written, or was left by a killed run.
 //!
 //! A manifest records the state of a checkout when it was written: one line per file or link, with kind and
-//! permissions, size, time of modification and path. A check costs one `lstat` per file. It notices files that are
-//! missing, that have another size, kind or mode, or that were written to since; it misses an edit that keeps the size
-//! and restores the old time. Added files (a `Cargo.lock`, output of a build script) are no damage, but must not be
+//! permissions, size, time of the last change and path. A check costs one `lstat` per file. It notices files that are
+//! missing, that have another size, kind or mode, or that were written to since, even if the old time of modification
+//! was restored: the kernel sets the time of change itself. Added files (a `Cargo.lock`, output of a build script) are no damage, but must not be
 //! compiled.
 
 use std::{
@@ -19,13 +19,12 @@ use std::{
     io,
     os::unix::fs::{MetadataExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
-    time::UNIX_EPOCH,
 };
 
 use git2::Oid;
 use tempfile::TempDir;
 
-use super::{Repository, files};
+use super::{Repository, files, own_git};
 use crate::{
     error::{Context, Error, Exit, Result},
     model::Version,
@@ -70,11 +69,12 @@ impl Checkouts {
     /// Provides the complete files of `version`: existing ones if they are undamaged, else new ones.
     ///
     /// Written files get the present time, so that they are older than everything that is ever compiled from them.
-    /// Added files are no damage; other damage is noticed if sizes, modes or times of modification show it.
+    /// Added files are no damage; other damage is noticed if sizes, modes or times of change show it.
     pub fn checkout(&self, repository: &Repository, version: &Version) -> Result<Checkout> {
         let (path, manifest) = self.paths(version);
         let known = fs::read_to_string(&manifest);
         if known.is_ok_and(|known| is_unchanged(&known, &path)) {
+            own_git::provide(repository, version, &path)?;
             return Ok(Checkout { path, fresh: false, absent_submodules: Vec::new() });
         }
         self.write(repository, version)
@@ -131,6 +131,7 @@ impl Checkouts {
             .map_err(|error| error.cause(format!("needed for the checkout of {version}")))?;
         let heading = if absent_submodules.is_empty() { "" } else { INCOMPLETE };
         publish(&unfinished, heading, &path, &manifest).context(Exit::Build, what)?;
+        own_git::provide(repository, version, &path)?;
         Ok(Checkout { path, fresh: true, absent_submodules })
     }
 
@@ -176,7 +177,7 @@ fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Describes every file below `directory`, in a fixed order.
+/// Describes every file below `directory`, in a fixed order, without those of its `.git`.
 fn describe_files(directory: &Path) -> io::Result<String> {
     let mut text = String::new();
     describe_files_into(directory, Path::new(""), &mut text)?;
@@ -189,6 +190,9 @@ fn describe_files_into(root: &Path, directory: &Path, text: &mut String) -> io::
     for entry in entries {
         let path = directory.join(entry.file_name());
         let data = entry.metadata()?;
+        if path == Path::new(own_git::GIT_DIRECTORY) {
+            continue;
+        }
         if data.is_dir() {
             describe_files_into(root, &path, text)?;
         } else {
@@ -205,7 +209,7 @@ fn line(data: &Metadata, path: &Path) -> String {
         || format!("x{}", hex(path.as_os_str().as_encoded_bytes())),
         |path| format!("p{path}"),
     );
-    format!("{:o} {} {} {path}\n", data.mode(), data.len(), modified(data))
+    format!("{:o} {} {} {path}\n", data.mode(), data.len(), changed(data))
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -215,12 +219,9 @@ fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// Nanoseconds since 1970; 0 if the file system stores no times.
-fn modified(data: &Metadata) -> u128 {
-    data.modified()
-        .ok()
-        .and_then(|time| time.duration_since(UNIX_EPOCH).ok())
-        .map_or(0, |t| t.as_nanos())
+/// The time of the last change of a file or its attributes, in nanoseconds since 1970.
+fn changed(data: &Metadata) -> i128 {
+    i128::from(data.ctime()) * 1_000_000_000 + i128::from(data.ctime_nsec())
 }
 
 /// True if everything that `manifest` describes is unchanged below `directory`.

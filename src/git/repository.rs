@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use git2::{ErrorClass, ErrorCode, Sort};
+use git2::{ErrorClass, ErrorCode, RepositoryOpenFlags, Sort};
 
 use crate::{
     error::{Context, Error, Exit, Result},
@@ -27,8 +27,10 @@ impl Repository {
     /// repositories, additional worktrees, submodules and shallow clones are repositories like any
     /// other.
     pub fn discover(directory: &Path) -> Result<Self> {
-        let git = git2::Repository::discover(directory)
-            .map_err(|error| not_a_repository(directory, &error))?;
+        // `discover` would take the parent of a git directory elsewhere for the working tree.
+        let git =
+            git2::Repository::open_ext(directory, RepositoryOpenFlags::CROSS_FS, [] as [&Path; 0])
+                .map_err(|error| not_a_repository(directory, &error))?;
         Self::new(git).map_err(|error| not_a_repository(directory, &error))
     }
 
@@ -54,6 +56,12 @@ impl Repository {
     /// without symbolic links.
     pub fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// The directory of the objects and references, which a linked worktree shares: absolute.
+    pub(super) fn common_directory(&self) -> PathBuf {
+        let directory = self.git.commondir();
+        directory.canonicalize().unwrap_or_else(|_| directory.to_owned())
     }
 
     /// Rejects a repository without a working tree, which cannot contain a workspace.

@@ -16,6 +16,7 @@ use tempfile::TempDir;
 
 use crate::{
     error::{Error, Exit, Result},
+    escape::escape_untrusted,
     model::{BenchTarget, Incident, Name},
     process::{
         self, Ended, Ending, Interrupt, Invocation, Limits, Output,
@@ -141,7 +142,7 @@ impl Executable {
         match purpose {
             Purpose::List => format!("list the benchmarks of {}", self.target),
             Purpose::Execute([only]) => {
-                format!("execute benchmark `{}` of {}", only.id, self.target)
+                format!("execute benchmark `{}` of {}", escape_untrusted(&only.id), self.target)
             }
             Purpose::Execute(several) => {
                 format!("execute {} benchmarks of {}", several.len(), self.target)
@@ -343,12 +344,28 @@ fn printable(line: &str) -> String {
     shown
 }
 
+/// The signals that broken programs end with.
+const SIGNALS: [(i32, &str); 8] = [
+    (libc::SIGABRT, "SIGABRT"),
+    (libc::SIGBUS, "SIGBUS"),
+    (libc::SIGFPE, "SIGFPE"),
+    (libc::SIGILL, "SIGILL"),
+    (libc::SIGKILL, "SIGKILL"),
+    (libc::SIGSEGV, "SIGSEGV"),
+    (libc::SIGTERM, "SIGTERM"),
+    (libc::SIGTRAP, "SIGTRAP"),
+];
+
 /// The reason why an ending is unsuccessful; none for success.
 pub(super) fn unsuccessful(ending: Ending) -> Option<String> {
     match ending {
         Ending::Exited(0) => None,
         Ending::Exited(status) => Some(format!("it exited with status {status}")),
-        Ending::Signalled(signal) => Some(format!("it was killed by signal {signal}")),
+        Ending::Signalled(signal) => {
+            let name = SIGNALS.iter().find(|(number, _)| *number == signal);
+            let name = name.map(|(_, name)| format!(" ({name})")).unwrap_or_default();
+            Some(format!("it was killed by signal {signal}{name}"))
+        }
         Ending::Deadline => Some("it took too long".to_owned()),
         Ending::Interrupted => Some("it was interrupted".to_owned()),
     }

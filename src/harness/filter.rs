@@ -5,7 +5,6 @@ use regex::Regex;
 use crate::{
     error::{Error, Exit, Result},
     model::{Benchmark, Partition, TargetFilter},
-    shell::cargo,
 };
 
 /// The user's selection of benchmarks.
@@ -106,8 +105,10 @@ impl Filter {
 
     fn nothing_among(&self, others: &[Benchmark]) -> Error {
         if others.is_empty() {
-            return Error::new(Exit::Usage, "there is no benchmark to run")
-                .hint(format!("{} rbench list shows every benchmark and its harness", cargo()));
+            return Error::new(Exit::Usage, "there is no benchmark to run").hint(
+                "define benchmarks; a bench target with its own main, as those of criterion and \
+                 divan, needs `harness = false` in Cargo.toml",
+            );
         }
         if let Some(error) = self.unknown_place(others) {
             return error;

@@ -458,9 +458,15 @@ impl Traceable<'_> {
             let functions = entered.iter().filter_map(|index| self.listed.functions.get(*index));
             functions.flat_map(LinkedFunction::symbols).map(instance_of).collect()
         };
+        let executable = files::real(&self.listed.path);
+        let looked_for = observed.looked_for.iter().map(|path| (path, false));
+        let opened = observed.opened.iter().map(|path| (path, true));
+        // Statically linked executables look for themselves, and others for what is appended to them: their code and
+        // data are compared anyway.
+        let read = looked_for.chain(opened).filter(|(path, _)| files::real(path) != executable);
+        let programs = observed.programs.iter().map(|path| (path, true));
         let mut files = BTreeMap::new();
-        let read = observed.opened.iter().chain(&observed.programs).map(|path| (path, true));
-        for (path, is_opened) in observed.looked_for.iter().map(|path| (path, false)).chain(read) {
+        for (path, is_opened) in read.chain(programs) {
             files.extend(self.files.find(path, is_opened));
         }
         let all = observed.in_set_up.union(&observed.while_measuring);

@@ -26,7 +26,7 @@ const MAY_USE: [(&str, &[&str]); 30] = [
     ("machine", &["error", "model"]),
     ("git", &["error", "model", "shell"]),
     ("builds", &["elf", "error", "model", "process", "shell"]),
-    ("harness", &["elf", "error", "model", "process", "shell"]),
+    ("harness", &["elf", "error", "escape", "model", "process", "shell"]),
     ("store", &["elf", "error", "model", "shell"]),
     ("forge", &[]),
     // From results to reports.

@@ -31,8 +31,9 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<bool, Box<dyn Error>> {
-    let program =
-        std::env::args().nth(1).map_or_else(lab::rbench::build, |path| Ok(path.into()))?;
+    let program = std::env::args()
+        .nth(1)
+        .map_or_else(|| lab::rbench::build("release"), |path| Ok(path.into()))?;
     let project = lab::Project::of_fixture("executed")?;
     std::fs::write(project.tree.path().join(".gitignore"), "target\n.rbench\n")?;
     project.tree.commit("Ignore what is built")?;

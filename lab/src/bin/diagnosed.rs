@@ -47,7 +47,7 @@ fn main() -> ExitCode {
 
 /// Alternates between benchmarks, so that each meets the same disturbances of the machine.
 fn run(options: Options) -> Result<bool, Box<dyn Error>> {
-    let program = options.rbench.map_or_else(lab::rbench::build, Ok)?;
+    let program = options.rbench.map_or_else(|| lab::rbench::build("release"), Ok)?;
     let project = lab::Project::of_fixture("diagnosed")?;
     fs::write(project.tree.path().join(".gitignore"), "target\n.rbench\n")?;
     project.tree.commit("Ignore what is built")?;

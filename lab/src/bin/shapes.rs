@@ -55,7 +55,7 @@ fn run() -> Result<bool, Box<dyn Error>> {
     let is_head = |source: String| source.replace("IS_HEAD: bool = false", "IS_HEAD: bool = true");
     tree.edit("src/lib.rs", is_head)?;
     tree.commit("Head")?;
-    let rbench = lab::rbench::build()?;
+    let rbench = lab::rbench::build("release")?;
     let mut said: BTreeMap<String, Vec<Said>> = BTreeMap::new();
     for seed in 1..=comparisons {
         for (benchmark, one) in compare(&rbench, tree.path(), scratch.path(), seed)? {

@@ -44,7 +44,7 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<bool, Box<dyn Error>> {
-    let tracer = lab::rbench::build()?;
+    let tracer = lab::rbench::build("release")?;
     let small = benchmarks(&tracer)?;
     let large = large(&tracer)?;
     Ok(small && large)

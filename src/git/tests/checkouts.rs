@@ -5,7 +5,7 @@ use std::{
     time::SystemTime,
 };
 
-use super::fixture::{Fixture, files_below};
+use super::fixture::{Fixture, everything_below, files_below};
 use crate::git::Checkouts;
 
 #[test]
@@ -56,10 +56,15 @@ fn damaged_checkout_is_written_again() {
     let checkout = fixture.checkout("HEAD");
     let whole = files_below(&checkout);
     let file = checkout.join("file");
-    let damages: [(&str, &dyn Fn()); 6] = [
+    let time = fs::metadata(&file).unwrap().modified().unwrap();
+    let damages: [(&str, &dyn Fn()); 7] = [
         ("removed", &|| fs::remove_file(&file).unwrap()),
         ("shortened", &|| fs::write(&file, "").unwrap()),
         ("overwritten", &|| fs::write(&file, "ONE\n").unwrap()),
+        ("overwritten at the old time", &|| {
+            fs::write(&file, "ONE\n").unwrap();
+            File::options().append(true).open(&file).unwrap().set_modified(time).unwrap();
+        }),
         ("executable", &|| fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap()),
         ("a directory", &|| {
             fs::remove_file(&file).unwrap();
@@ -150,4 +155,30 @@ fn bare_repository_and_worktree_can_be_checked_out() {
         let checkout = checkouts.checkout(&repository, &version).unwrap();
         assert_eq!(files_below(&checkout.path), expected, "{}", place.display());
     }
+}
+
+#[test]
+fn git_answers_with_the_version_of_a_checkout() {
+    let fixture = Fixture::new();
+    fixture.git(&["tag", "-m", "First", "v1"]);
+    fixture.write("second", "two\n");
+    fixture.commit("second");
+    fixture.write("file", "uncommitted\n");
+    let before = everything_below(fixture.root());
+    let ask = |revision: &str, arguments: &[&str]| {
+        let checkout = fixture.checkout(revision);
+        let checkout = checkout.to_str().unwrap();
+        fixture.git(&[&["-C", checkout][..], arguments].concat())
+    };
+    for revision in ["HEAD~1", "HEAD"] {
+        assert_eq!(ask(revision, &["rev-parse", "HEAD"]), fixture.id(revision));
+        ask(revision, &["diff-index", "--exit-code", "HEAD"]);
+        assert_eq!(ask(revision, &["status", "--porcelain"]), "");
+        assert_eq!(ask(revision, &["rev-parse", "--show-prefix"]), "");
+    }
+    assert_eq!(ask("HEAD~1", &["describe", "--dirty"]), "v1");
+    assert_eq!(ask(".", &["rev-parse", "HEAD"]), fixture.id("HEAD"));
+    assert_eq!(ask(".", &["status", "--porcelain"]), " M file");
+    assert!(!fixture.try_checkout("HEAD").unwrap().fresh, "git changes no file of a version");
+    assert_eq!(everything_below(fixture.root()), before);
 }

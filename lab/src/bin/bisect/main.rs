@@ -59,8 +59,10 @@ fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
     };
     std::fs::create_dir_all(keep)?;
     let keep = keep.canonicalize()?;
-    let program =
-        options.rbench.as_ref().map_or_else(lab::rbench::build, |it| Ok(it.canonicalize()?))?;
+    let program = options
+        .rbench
+        .as_ref()
+        .map_or_else(|| lab::rbench::build("release"), |it| Ok(it.canonicalize()?))?;
     let (mut right, mut few, mut right_by_criterion) = (0, 0, 0);
     println!("| seed | benchmark | planted | find | comparisons | took | git bisect, criterion |");
     println!("| --- | --- | --- | --- | --- | --- | --- |");

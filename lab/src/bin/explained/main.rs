@@ -40,7 +40,7 @@ fn main() -> ExitCode {
 fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
     let rbench = match &options.rbench {
         Some(rbench) => rbench.canonicalize()?,
-        None => lab::rbench::build()?,
+        None => lab::rbench::build("release")?,
     };
     let scratch = tempfile::tempdir()?;
     let tree = WorkingTree::of_fixture("explained", scratch.path().join("project"))?;

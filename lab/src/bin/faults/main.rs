@@ -107,7 +107,7 @@ fn run() -> Result<bool, Box<dyn Error>> {
     tree.commit("Head")?;
     let mut trials = Trials { home, file, tally: Tally::default(), random };
     let programs = Programs {
-        rbench: lab::rbench::build()?,
+        rbench: lab::rbench::build("release")?,
         tree: tree.path().to_owned(),
         file: trials.file.clone(),
         environment: vec![("RBENCH_CACHE_DIR", trials.home.join("cache"))],

@@ -32,7 +32,7 @@ pub struct Tools<'a> {
 impl<'a> Tools<'a> {
     /// Builds rbench itself, beside this program.
     pub fn build(place: &'a Place) -> Result<Self, Box<dyn Error>> {
-        Ok(Self { place, rbench: lab::rbench::build()? })
+        Ok(Self { place, rbench: lab::rbench::build("release")? })
     }
 
     /// Runs `cargo rbench compare` on every row.
