@@ -330,6 +330,11 @@ impl Cli {
         if let Some(given) = cli.command.as_mut().and_then(Command::given) {
             *given = GivenOptions::read(&Self::command(), matches);
         }
+        match &mut cli.command {
+            Some(Command::Compare(args)) => args.take_positional_filters(),
+            Some(Command::Ci(args)) => args.run.compare.take_positional_filters(),
+            _ => {}
+        }
         Ok(cli)
     }
 

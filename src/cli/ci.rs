@@ -35,6 +35,8 @@ pub enum CiCommand {
 #[command(mut_arg("head", |head| head.long("head").value_name("REV").help_heading("Versions").help(
     "The new version [default: the commit that the job is about]"
 )))]
+// A misspelled subcommand is no filter.
+#[command(mut_arg("positional", |filter| filter.last(true)))]
 pub struct CiRunArgs {
     /// The options of `compare`.
     #[command(flatten)]

@@ -16,6 +16,9 @@ pub struct CompareArgs {
     /// The two versions.
     #[command(flatten)]
     pub versions: RevisionPair,
+    /// Only benchmarks whose id matches one of these regular expressions, like --filter.
+    #[arg(value_name = "FILTER")]
+    pub positional: Vec<String>,
     /// Compare stored results of both versions instead of measuring.
     #[arg(long, help_heading = "Stored results", conflicts_with_all = [
         "no_skip", "budget", "until_decided", "dry_run", "quick", "builds", "executions", "measurements", "cpu",
@@ -56,6 +59,15 @@ pub struct CompareArgs {
 }
 
 impl CompareArgs {
+    /// Moves the filters without `--filter` to those with it: the words after both versions, or after a range.
+    pub(super) fn take_positional_filters(&mut self) {
+        if let Some(filter) = self.versions.take_word_after_range() {
+            self.given.0.push(("filter".to_owned(), Some(filter.clone())));
+            self.positional.insert(0, filter);
+        }
+        self.experiment.patterns.splice(0..0, self.positional.drain(..));
+    }
+
     /// The writer of suggested commands, which repeat the options of this one that they share.
     pub fn command_line(&self) -> Rc<dyn CommandLine> {
         Rc::new(self.given.clone())
@@ -80,6 +92,29 @@ mod tests {
         super::{Cli, Command},
         *,
     };
+
+    #[test]
+    fn words_after_the_versions_are_filters() {
+        for (line, versions, filters) in [
+            ("compare HEAD . a 'b c'", ["HEAD", "."], &["a", "b c"][..]),
+            ("compare HEAD . a --filter b", ["HEAD", "."], &["a", "b"]),
+            ("compare main.. a b", ["main", "HEAD"], &["a", "b"]),
+            ("compare main..topic", ["main", "topic"], &[]),
+            ("ci --base main --head topic -- a", ["main", "topic"], &["a"]),
+        ] {
+            let args = match Cli::parse_words(&shlex::split(line).unwrap()).unwrap().command {
+                Some(Command::Compare(args)) => args,
+                Some(Command::Ci(args)) => args.run.compare,
+                _ => panic!("another command: {line}"),
+            };
+            assert_eq!(args.versions.names().unwrap(), versions, "{line}");
+            assert_eq!(args.experiment.patterns, filters, "{line}");
+            let again = args.given.suggest("compare", &[], &[]);
+            let repeated = again.matches("--filter").count();
+            assert_eq!(repeated, filters.len(), "{again}");
+        }
+        assert!(Cli::parse_words(&["ci".into(), "mrege".into()]).is_err(), "no filter");
+    }
 
     #[test]
     fn default_is_the_command_without_options() {

@@ -52,7 +52,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("compare", "the last two commits"),
             ("compare main .", "main and the uncommitted tree"),
             ("compare main..topic --quick", "quickly, with wide intervals"),
-            ("compare --filter '^parse/' -l 30", "some benchmarks, with more builds"),
+            ("compare HEAD . '^parse/'", "some benchmarks of the uncommitted tree"),
             ("compare main HEAD --budget 5min", "with at most five minutes of measuring"),
             ("compare --also-base v1.2.0", "the last two commits, and HEAD with a release"),
             ("compare --command 'tool --quick'", "a program of the workspace as a benchmark"),

@@ -29,6 +29,11 @@ impl RevisionPair {
         [self.base.as_deref(), self.head.as_deref()]
     }
 
+    /// Takes the word after a range, which already names both versions.
+    pub(super) fn take_word_after_range(&mut self) -> Option<String> {
+        self.head.take_if(|_| self.base.as_deref().is_some_and(is_range))
+    }
+
     /// The revisions of base and head, with defaults. Fails if there is a range and another revision.
     pub fn names(&self) -> Result<[&str; 2]> {
         match (self.base.as_deref(), self.head.as_deref()) {

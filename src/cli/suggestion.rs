@@ -73,15 +73,15 @@ impl CommandLine for GivenOptions {
 }
 
 impl GivenOptions {
-    /// Suggests the same command with `word`, which is not a revision, as a filter of `revision`'s
-    /// benchmarks; `None` if the word cannot be a filter.
-    pub fn as_filter(&self, subcommand: &str, revision: &str, word: &str) -> Option<String> {
+    /// Suggests the same command with `word`, which is not a revision, as a filter of the benchmarks
+    /// of these revisions; `None` if the word cannot be a filter.
+    pub fn as_filter(&self, subcommand: &str, revisions: &[&str], word: &str) -> Option<String> {
         let is_revision =
-            word.is_empty() || word.contains(['~', '^', ':', '@']) || word == revision;
+            word.is_empty() || word.contains(['~', '^', ':', '@']) || revisions.contains(&word);
         let others = self.0.iter().filter(|(name, _)| name == "filter");
         let others = others.map(|(name, filter)| (name.as_str(), filter.as_deref()));
         let filters: Vec<_> = std::iter::once(("filter", Some(word))).chain(others).collect();
-        let command = || self.suggest(subcommand, &[revision], &filters);
+        let command = || self.suggest(subcommand, revisions, &filters);
         (!is_revision).then(|| format!("did you mean `{}`?", command()))
     }
 }

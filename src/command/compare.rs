@@ -11,7 +11,7 @@ use crate::{
     },
     config::{Gate, Purpose, StoppingRule, VerdictSettings, deciding},
     console::{Console, announcement},
-    error::{Exit, Result},
+    error::{Error, Exit, Result},
     harness::Filter,
     machine::state::MachineState,
     measure::{ExperimentSettings, Runner},
@@ -147,10 +147,16 @@ pub fn policy_of_flag(fail_on: FailOn) -> ExitPolicy {
 }
 
 fn versions(project: &Project, args: &CompareArgs) -> Result<[Version; 2]> {
-    args.versions.resolve(
-        |revision| project.repository.resolve(revision),
-        |words| args.given.suggest("compare", words, &[]),
-    )
+    let hint = match args.versions.typed() {
+        [Some(base), Some(word)] => args.given.as_filter("compare", &[base, "."], word),
+        _ => None,
+    };
+    let resolve = |revision: &str| {
+        let is_word = args.versions.typed()[1] == Some(revision);
+        let version = project.repository.resolve(revision);
+        version.map_err(|error| hint.iter().filter(|_| is_word).fold(error, Error::hint))
+    };
+    args.versions.resolve(resolve, |words| args.given.suggest("compare", words, &[]))
 }
 
 /// When to stop measuring undecided benchmarks.

@@ -27,7 +27,7 @@ pub fn run(args: &ExecArgs) -> Result<Exit> {
     let settings = BuildSettings::resolve(&project.file, args.compile.clone());
     let targets = selected_targets(&project, &args.target);
     let filter = Filter::new(&args.filter.patterns(), args.filter.exact, targets);
-    let hint = args.given.as_filter("exec", ".", &args.revision);
+    let hint = args.given.as_filter("exec", &["."], &args.revision);
     let version = project.repository.resolve(&args.revision);
     let version = version.map_err(|error| hint.iter().fold(error, Error::hint))?;
     let build_env = project.build_env(settings.compile, &console)?;

@@ -35,7 +35,7 @@ pub fn run(args: &ShowArgs) -> Result<Exit> {
         return Err(archive::nothing_stored(store.path(), &args.given));
     }
     let version = find(&args.revision, &project.repository, &experiments);
-    let hint = args.given.as_filter("show", "HEAD", &args.revision);
+    let hint = args.given.as_filter("show", &["HEAD"], &args.revision);
     let version = version.map_err(|failure| hint.iter().fold(failure, Error::hint))?;
     let command_line = Rc::new(args.given.clone());
     let (mut reports, mut failure) = (Vec::new(), None);

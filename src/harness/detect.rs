@@ -126,7 +126,7 @@ impl Candidate<'_> {
             HarnessKind::Divan => {
                 Box::new(Divan { version, is_fork: self.crate_.fork_of.is_some() })
             }
-            HarnessKind::Criterion => Box::new(Criterion { version }),
+            HarnessKind::Criterion => Box::new(Criterion::new(version)),
             // No crate is one of these.
             HarnessKind::Libtest | HarnessKind::Command => Box::new(Libtest),
         }

@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn notes_come_from_the_harness_of_each_version() {
-        let criterion = |minor| Criterion { version: semver::Version::new(0, minor, 0) };
+        let criterion = |minor| Criterion::new(semver::Version::new(0, minor, 0));
         let (base, head) = (criterion(5), criterion(4));
         let subject = subject([&base, &head]);
         let notes: Vec<String> = Subject { request: request(10), ..subject }.notes().collect();
@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn notes_include_measurement_limits_of_harnesses() {
-        let criterion = Criterion { version: semver::Version::new(0, 5, 0) };
+        let criterion = Criterion::new(semver::Version::new(0, 5, 0));
         let notes = |count| -> Vec<String> {
             Subject { request: request(count), ..subject([&Native, &criterion]) }.notes().collect()
         };
@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn subject_is_tunable_if_every_harness_accepts_iterations() {
-        let criterion = Criterion { version: semver::Version::new(0, 5, 0) };
+        let criterion = Criterion::new(semver::Version::new(0, 5, 0));
         let divan = Divan { version: semver::Version::new(0, 1, 21), is_fork: false };
         assert!(subject([&Native, &Native]).is_tunable());
         assert!(subject([&divan, &divan]).is_tunable());

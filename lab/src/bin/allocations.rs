@@ -93,7 +93,7 @@ impl Counted {
         times: usize,
     ) -> Result<Self, Box<dyn Error>> {
         let harness: Box<dyn Harness> = match executable.target.as_str() {
-            "by_criterion" => Box::new(Criterion { version: Version::new(0, 8, 0) }),
+            "by_criterion" => Box::new(Criterion::new(Version::new(0, 8, 0))),
             "by_divan" => Box::new(Divan { version: Version::new(0, 1, 21), is_fork: false }),
             "by_native" => Box::new(Native),
             _ => Box::new(Libtest),

@@ -1,29 +1,174 @@
-//! Shows where the time of a run went.
+//! Shows where the time of a comparison goes.
 //!
-//! `cargo run -p lab --bin phases -- LOG...` reads the logs of runs, which `cargo rbench` writes to
-//! `target/rbench/logs/runs/`, and prints the duration of each phase and its share of the whole. Measuring is divided
-//! into measurements, warm-ups, and what executions need besides.
+//! `cargo run -p lab --bin phases` compares two versions of five projects of its own: compiled for the first time,
+//! compiled but nothing else stored, with everything stored, and one benchmark after an edit. It prints a table with the
+//! seconds of each phase. `phases LOG...` prints the phases of other runs, from the logs that `cargo rbench` writes to
+//! `target/rbench/logs/runs/`. Measuring is divided into measurements, warm-ups, and what executions need besides.
 
-#![expect(clippy::print_stdout, reason = "a program for people prints")]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people prints")]
 
-use std::{collections::BTreeMap, env, error::Error, fs, process::ExitCode};
+use std::{
+    collections::BTreeMap,
+    env,
+    error::Error,
+    fmt::Write as _,
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, ExitCode, Stdio},
+};
+
+use lab::WorkingTree;
+
+/// Each project: the fixture whose manifest and harness it has, and its number of benchmarks.
+const PROJECTS: [(&str, &str, usize); 5] = [
+    ("criterion, 10", "criterion-0-8", 10),
+    ("criterion, 20", "criterion-0-8", 20),
+    ("criterion, 300", "criterion-0-8", 300),
+    ("divan, 10", "divan", 10),
+    ("rbench-harness, 10", "native", 10),
+];
+
+/// The phases in the order of the table, with their names in the log.
+const PHASES: [(&str, &[&str]); 7] = [
+    ("compile", &["checkout", "compile"]),
+    ("list", &["list"]),
+    ("machine code", &["machine code"]),
+    ("trace", &["trace"]),
+    ("link", &["link"]),
+    ("measure", &["measure"]),
+    ("statistics, report", &["statistics", "report", "store"]),
+];
 
 fn main() -> ExitCode {
     let logs: Vec<String> = env::args().skip(1).collect();
-    if logs.is_empty() {
-        println!("usage: phases LOG...");
-        return ExitCode::from(2);
+    lab::end(if logs.is_empty() { study() } else { show(&logs) }.map(|()| true))
+}
+
+fn show(logs: &[String]) -> Result<(), Box<dyn Error>> {
+    for log in logs {
+        println!("{log}\n{}", Phases::read(&fs::read_to_string(log)?)?.table());
     }
-    for log in &logs {
-        match fs::read_to_string(log).map_err(Into::into).and_then(|text| Phases::read(&text)) {
-            Ok(phases) => println!("{log}\n{}", phases.table()),
-            Err(error) => {
-                println!("cannot read {log}: {error}");
-                return ExitCode::FAILURE;
+    Ok(())
+}
+
+/// Compares two versions of each project, and prints the table.
+fn study() -> Result<(), Box<dyn Error>> {
+    let rbench = lab::rbench::build()?;
+    let scratch = tempfile::tempdir()?;
+    let names = PHASES.map(|(name, _)| name).join(" | ");
+    println!(
+        "| benchmarks | state | seconds | {names} | executions | of an execution: measuring | warm-up | the rest |"
+    );
+    println!("|---|---|{}", "--:|".repeat(PHASES.len() + 5));
+    for (index, (name, fixture, count)) in PROJECTS.into_iter().enumerate() {
+        let path = scratch.path().join(index.to_string());
+        let tree = WorkingTree::of_fixture(fixture, path)?;
+        write_benchmarks(&tree, fixture, count)?;
+        tree.commit("Ten functions")?;
+        work_more(&tree, 0)?;
+        tree.commit("More work in one of them")?;
+        let cache = scratch.path().join(format!("{index}-cache"));
+        let compare = |words: &[&str]| compare(&rbench, tree.path(), &cache, words);
+        let all = ["HEAD~1", "HEAD", "--no-skip"];
+        let few: &[&str] = if count > 20 { &all[..2] } else { &all };
+        let run = |state: &str, words: &[&str]| -> Result<(), Box<dyn Error>> {
+            eprintln!("{name}: {state}");
+            println!("| {name} | {state} | {}", compare(words)?.row());
+            Ok(())
+        };
+        run("new", few)?;
+        forget_traces(tree.path())?;
+        run("compiled", &[few, &["--config", "build.seed=2"]].concat())?;
+        run("stored", few)?;
+        work_more(&tree, 1)?;
+        run("one after an edit", &["HEAD", ".", "^f1$"])?;
+    }
+    Ok(())
+}
+
+/// Runs a comparison, and reads its log.
+fn compare(
+    rbench: &Path,
+    project: &Path,
+    cache: &Path,
+    words: &[&str],
+) -> Result<Phases, Box<dyn Error>> {
+    let status = Command::new(rbench)
+        .args(["compare", "--bench", "same", "--quiet"])
+        .args(words)
+        .current_dir(project)
+        .env("RBENCH_CACHE_DIR", cache)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .status()?;
+    // A regression gives exit code 1.
+    if !matches!(status.code(), Some(0 | 1)) {
+        return Err(format!("cargo rbench compare {}: {status}", words.join(" ")).into());
+    }
+    let logs = fs::read_dir(project.join("target/rbench/logs/runs"))?;
+    let logs: Result<Vec<PathBuf>, _> = logs.map(|entry| entry.map(|one| one.path())).collect();
+    let newest =
+        logs?.into_iter().max_by_key(|log| log.metadata().and_then(|of| of.modified()).ok());
+    Phases::read(&fs::read_to_string(newest.ok_or("there is no log")?)?)
+}
+
+/// Removes the cached traces of a project.
+fn forget_traces(project: &Path) -> Result<(), Box<dyn Error>> {
+    for compilation in fs::read_dir(project.join("target/rbench/compilations"))? {
+        let Ok(recipes) = fs::read_dir(compilation?.path().join("recipes")) else { continue };
+        for recipe in recipes {
+            let traces = recipe?.path().join("traces");
+            if traces.exists() {
+                fs::remove_dir_all(traces)?;
             }
         }
     }
-    ExitCode::SUCCESS
+    Ok(())
+}
+
+/// Writes functions and a benchmark of each, in place of those of the fixture.
+fn write_benchmarks(tree: &WorkingTree, fixture: &str, count: usize) -> Result<(), Box<dyn Error>> {
+    let name = format!("fixture_{}", fixture.replace('-', "_"));
+    let (mut functions, mut benchmarks) = (String::new(), String::new());
+    for index in 0..count {
+        write!(
+            functions,
+            "\n#[inline(never)]\npub fn f{index}() -> u64 {{\n    \
+             (0..{}).fold({index}, |sum, n| std::hint::black_box(sum ^ n * 3))\n}}\n",
+            300 + index
+        )?;
+        benchmarks += &match fixture {
+            "divan" => {
+                format!("#[divan::bench]\nfn f{index}() -> u64 {{\n    {name}::f{index}()\n}}\n")
+            }
+            "native" => format!(
+                "    suite.bench(\"f{index}\", |bencher| bencher.iter({name}::f{index}));\n"
+            ),
+            _ => format!(
+                "    suite.bench_function(\"f{index}\", |bencher| bencher.iter({name}::f{index}));\n"
+            ),
+        };
+    }
+    let source = match fixture {
+        "divan" => format!("fn main() {{\n    divan::main();\n}}\n{benchmarks}"),
+        "native" => format!(
+            "fn all(suite: &mut rbench_harness::Suite) {{\n{benchmarks}}}\nrbench_harness::main!(all);\n"
+        ),
+        _ => format!(
+            "use criterion::*;\nfn all(suite: &mut Criterion) {{\n{benchmarks}}}\n\
+             criterion_group!(benches, all);\ncriterion_main!(benches);\n"
+        ),
+    };
+    tree.edit("src/lib.rs", |lib| lib + &functions)?;
+    let as_usual = |manifest: String| manifest.replace("= 0", "= 3").replace("= 1", "= 3");
+    tree.edit("Cargo.toml", as_usual)?;
+    tree.edit("benches/same.rs", |_| source)
+}
+
+/// Adds a tenth to the work of a function.
+fn work_more(tree: &WorkingTree, index: usize) -> Result<(), Box<dyn Error>> {
+    let (from, to) = (format!("(0..{})", 300 + index), format!("(0..{})", 330 + index));
+    tree.edit("src/lib.rs", |lib| lib.replacen(&from, &to, 1))
 }
 
 /// The durations of a run, in seconds.
@@ -58,6 +203,22 @@ impl Phases {
             }
         }
         Ok(found)
+    }
+
+    /// The row of the table, in seconds.
+    fn row(&self) -> String {
+        let mut row = format!("{:.1} |", self.whole);
+        for (_, names) in PHASES {
+            let time: f64 = names.iter().filter_map(|name| self.phases.get(*name)).sum();
+            write!(row, " {time:.1} |").unwrap_or_default();
+        }
+        let all = self.phases.get("measure").copied().unwrap_or_default();
+        let parts = [self.measurements, self.warm_ups, all - self.measurements - self.warm_ups];
+        write!(row, " {} |", self.executions).unwrap_or_default();
+        for part in parts.into_iter().filter(|_| self.executions > 0) {
+            write!(row, " {:.0} % |", 100.0 * part / all).unwrap_or_default();
+        }
+        row
     }
 
     fn table(&self) -> String {

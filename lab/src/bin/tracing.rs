@@ -56,7 +56,7 @@ fn benchmarks(tracer: &Path) -> Result<bool, Box<dyn Error>> {
     let versions = project.build(&["HEAD"], Layout::Default, 1)?;
     let directory = project.tree.path().to_owned();
     let harnesses: [(&str, Box<dyn Harness>); 3] = [
-        ("by_criterion", Box::new(Criterion { version: semver::Version::new(0, 8, 0) })),
+        ("by_criterion", Box::new(Criterion::new(semver::Version::new(0, 8, 0)))),
         ("by_divan", Box::new(Divan { version: semver::Version::new(0, 1, 21), is_fork: false })),
         ("work", Box::new(Native)),
     ];

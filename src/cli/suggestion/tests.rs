@@ -144,16 +144,20 @@ fn suggestion_parses_with_the_intended_meaning() {
 fn word_that_is_no_revision_may_be_a_filter() {
     let given = given("-p parser");
     assert_eq!(
-        given.as_filter("list", ".", "f64").as_deref(),
+        given.as_filter("list", &["."], "f64").as_deref(),
         Some("did you mean `cargo rbench list . --filter f64 --package parser`?")
+    );
+    assert_eq!(
+        given.as_filter("compare", &["HEAD", "."], "f64").as_deref(),
+        Some("did you mean `cargo rbench compare HEAD . --filter f64 --package parser`?")
     );
     let Subcommand::List(args) = parsed("cargo rbench list f64 f32") else { panic!("no list") };
     assert_eq!(
-        args.given.as_filter("list", ".", "f64").as_deref(),
+        args.given.as_filter("list", &["."], "f64").as_deref(),
         Some("did you mean `cargo rbench list . --filter f64 --filter f32`?")
     );
     for revision in [".", "HEAD~9", "v1^2", ":/text", "main@{1}"] {
-        assert_eq!(given.as_filter("list", ".", revision), None, "{revision}");
+        assert_eq!(given.as_filter("list", &["."], revision), None, "{revision}");
     }
 }
 

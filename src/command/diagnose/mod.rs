@@ -47,7 +47,7 @@ pub fn run(args: &DiagnoseArgs) -> Result<Exit> {
         ..CriteriaOptions::default()
     };
     let verdicts = VerdictSettings::resolve(&project.file, &criteria)?;
-    let hint = args.given.as_filter("diagnose", "HEAD", &args.revision);
+    let hint = args.given.as_filter("diagnose", &["HEAD"], &args.revision);
     let version = project.repository.resolve(&args.revision);
     let version = version.map_err(|error| hint.iter().fold(error, Error::hint))?;
     let task = Task { args, project: &project, version, verdicts, console: &console };

@@ -7,13 +7,18 @@
 mod message;
 mod runner;
 
-use std::{ffi::OsString, slice, time::Duration};
+use std::{
+    ffi::OsString,
+    fmt, slice,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use cargo_metadata::semver::Version;
 
 use self::{
     message::Complete,
-    runner::{Received, Runner},
+    runner::{Ends, Groups, Received, Runner},
 };
 use super::{
     Conditions, Executable, Harness,
@@ -30,10 +35,33 @@ use crate::{
 };
 
 /// Criterion.rs of one version.
-#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Criterion {
     /// Its version, which determines the supported command line.
-    pub version: Version,
+    version: Version,
+    groups: Mutex<KnownGroups>,
+}
+
+/// The groups of the target's benchmarks.
+#[derive(Default)]
+enum KnownGroups {
+    #[default]
+    Unknown,
+    Known(Groups),
+    /// They differ between executions.
+    Varying,
+}
+
+impl Criterion {
+    /// Creates the harness of a bench target.
+    pub fn new(version: Version) -> Self {
+        Self { version, groups: Mutex::default() }
+    }
+}
+
+impl fmt::Debug for Criterion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Criterion").field("version", &self.version).finish_non_exhaustive()
+    }
 }
 
 /// Matches no id, as an id is never empty.
@@ -90,7 +118,8 @@ impl Harness for Criterion {
     ) -> Result<(Vec<Name>, Option<Error>)> {
         let arguments = ["--bench", NOTHING].map(OsString::from).to_vec();
         let invocation = executable.invocation(arguments, None, conditions);
-        let mut run = Run::start(Process::listing(executable, invocation), conditions, true)?;
+        let mut run = Run::start(Process::listing(executable, invocation), conditions, true, None)?;
+        self.learn_groups(&run);
         let Some(mut reason) = self.problem(&run) else { return Ok((run.received.skipped, None)) };
         if run.received.begun {
             reason = run.received.problem.unwrap_or(reason);
@@ -156,9 +185,10 @@ impl<'e> Run<'e> {
         mut process: Process<'e>,
         conditions: &Conditions<'e>,
         only_lists: bool,
+        expected: Option<Ends>,
     ) -> Result<Self> {
         let scratch = Scratch::new()?;
-        let runner = Runner::start(is_from_child, only_lists)
+        let runner = Runner::start(is_from_child, only_lists, expected)
             .context(Exit::Internal, || "cannot listen for messages of Criterion.rs")?;
         // Files that it may still write must not appear in the user's target directory.
         let home = || ("CRITERION_HOME".into(), scratch.path().into());
@@ -197,14 +227,43 @@ impl Criterion {
         let invocation = executable.invocation(arguments, Some(request.seed), conditions);
         let work = self.least_time(request).saturating_mul(count);
         let process = || Process::executing(executable, benchmarks, invocation.clone(), work);
-        let run = Run::start(process(), conditions, false)?;
-        if !run.fell_back() || self.version < Version::new(0, 3, 3) {
+        let expected = match benchmarks {
+            [only] => self.expected_ends(&only.id),
+            _ => None,
+        };
+        let run = Run::start(process(), conditions, false, expected)?;
+        let reason = if run.received.is_unexpected {
+            *self.known_groups() = KnownGroups::Varying;
+            "the groups of its benchmarks were not those of its earlier executions"
+        } else if run.fell_back() && self.version >= Version::new(0, 3, 3) {
+            "Criterion.rs printed its results instead of sending them"
+        } else {
+            self.learn_groups(&run);
             return Ok(run);
-        }
-        let reason = "Criterion.rs printed its results instead of sending them".to_owned();
-        let mut again = Run::start(process(), conditions, false)?;
-        again.incidents.push(Incident::Repeated(reason));
+        };
+        let mut again = Run::start(process(), conditions, false, None)?;
+        again.incidents.push(Incident::Repeated(reason.to_owned()));
         Ok(again)
+    }
+
+    fn known_groups(&self) -> MutexGuard<'_, KnownGroups> {
+        self.groups.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Remembers the groups of a process that came to its end, unless they are known.
+    fn learn_groups(&self, run: &Run<'_>) {
+        let mut known = self.known_groups();
+        if matches!(*known, KnownGroups::Unknown) && self.problem(run).is_none() {
+            *known = KnownGroups::Known(run.received.groups.clone());
+        }
+    }
+
+    /// The ends of groups at which a process that executes only this benchmark will wait.
+    fn expected_ends(&self, id: &str) -> Option<Ends> {
+        match &*self.known_groups() {
+            KnownGroups::Known(groups) => groups.around(id),
+            KnownGroups::Unknown | KnownGroups::Varying => None,
+        }
     }
 
     /// The outcome of one benchmark, or the reason why it is not an execution. A complete measurement counts, even if
@@ -385,7 +444,7 @@ mod tests {
     use super::*;
 
     fn version(minor: u64) -> Criterion {
-        Criterion { version: Version::new(0, minor, 3) }
+        Criterion::new(Version::new(0, minor, 3))
     }
 
     fn request(measurements: usize) -> ExecutionRequest {

@@ -4,8 +4,9 @@
 //! none is sent while a benchmark is timed.
 
 use std::{
+    collections::HashMap,
     fmt,
-    io::{self, PipeReader, PipeWriter, Read, Write},
+    io::{self, BufRead as _, BufReader, PipeReader, PipeWriter, Read, Write},
     net::{Ipv4Addr, TcpListener, TcpStream},
     thread::{self, JoinHandle},
 };
@@ -32,8 +33,37 @@ pub(super) struct Received {
     pub(super) skipped: Vec<Name>,
     /// Measured benchmarks, each with the unit of its values and a value of 1 in it.
     pub(super) completed: Vec<(Complete, String, f64)>,
+    /// The groups of its benchmarks.
+    pub(super) groups: Groups,
+    /// True if it did not wait at the expected ends of groups, so that some messages may be lost.
+    pub(super) is_unexpected: bool,
     /// The reason why the conversation ended early, if it did.
     pub(super) problem: Option<String>,
+}
+
+/// The ends of groups at which a process waits for `Continue`. `bench_function` of `Criterion` makes a group of each
+/// benchmark, so a process waits as often as it has benchmarks, however few of them it runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Groups {
+    /// The number of ends before each benchmark, by id.
+    before: HashMap<String, usize>,
+    /// The number of all ends.
+    ends: usize,
+}
+
+impl Groups {
+    /// The ends of groups before and after a benchmark.
+    pub(super) fn around(&self, id: &str) -> Option<Ends> {
+        let before = *self.before.get(id)?;
+        Some(Ends { before, after: self.ends - before })
+    }
+}
+
+/// Numbers of ends of groups before and after the only benchmark that a process runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Ends {
+    before: usize,
+    after: usize,
 }
 
 /// Decides if a connection comes from the expected process.
@@ -52,8 +82,13 @@ impl Runner {
     /// Starts to listen for the process whose connection `admits` accepts. Any user of the machine can connect to the
     /// port, and can be first: other connections are closed without a message.
     ///
-    /// A process that `only_lists` is not let measure anything: without an answer it ends.
-    pub(super) fn start(admits: Admission, only_lists: bool) -> io::Result<Self> {
+    /// A process that `only_lists` is not let measure anything: without an answer it ends. If it waits at `expected` ends
+    /// of groups, it need not wait: the answers are there before it asks.
+    pub(super) fn start(
+        admits: Admission,
+        only_lists: bool,
+        expected: Option<Ends>,
+    ) -> io::Result<Self> {
         let socket = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         // A peer may close its connection before it is accepted.
         socket.set_nonblocking(true)?;
@@ -62,8 +97,8 @@ impl Runner {
         let thread =
             thread::Builder::new().name("criterion-runner".to_owned()).spawn(move || {
                 let mut received = Received::default();
-                let problem =
-                    Listener { socket, ended, admits, only_lists }.serve(&mut received).err();
+                let listener = Listener { socket, ended, admits, only_lists, expected };
+                let problem = listener.serve(&mut received).err();
                 received.problem = problem.map(|problem| problem.to_string());
                 received
             })?;
@@ -91,6 +126,7 @@ struct Listener {
     ended: PipeReader,
     admits: Admission,
     only_lists: bool,
+    expected: Option<Ends>,
 }
 
 /// The event that ended a sleep.
@@ -104,16 +140,23 @@ impl Listener {
     /// Waits for the process, and receives its messages.
     fn serve(&self, received: &mut Received) -> Result<(), Problem> {
         while let Woken::Connection = self.sleep(None)? {
-            if let Some(stream) = self.accept(received)? {
+            if let Some(stream) = self.accept(&mut received.refused)? {
                 received.connected = true;
-                return Conversation { listener: self, stream, received }.hold();
+                let connection = BufReader::new(Connection { listener: self, stream, refused: 0 });
+                let due = self.expected.map_or(0, |ends| ends.before);
+                let mut conversation = Conversation { connection, received, due, ahead: 0 };
+                let problem = conversation.hold();
+                let Conversation { connection, due, ahead, .. } = conversation;
+                received.refused += connection.get_ref().refused;
+                received.is_unexpected = due + ahead > 0;
+                return problem;
             }
         }
         Ok(())
     }
 
     /// Accepts a connection; none if it comes from another process.
-    fn accept(&self, received: &mut Received) -> io::Result<Option<TcpStream>> {
+    fn accept(&self, refused: &mut usize) -> io::Result<Option<TcpStream>> {
         let stream = match self.socket.accept() {
             Ok((stream, _)) => stream,
             Err(error) if is_gone(&error) => return Ok(None),
@@ -122,7 +165,7 @@ impl Listener {
         if (self.admits)(&stream)? {
             return Ok(Some(stream));
         }
-        received.refused += 1;
+        *refused += 1;
         Ok(None)
     }
 
@@ -167,6 +210,8 @@ enum Problem {
     Garbled(minicbor::decode::Error),
     /// An unexpected message.
     OutOfTurn,
+    /// A benchmark before the expected ends of groups.
+    Unexpected,
     /// It measures although it was asked only to list.
     Unasked,
 }
@@ -190,34 +235,77 @@ impl fmt::Display for Problem {
             Self::Unasked => f.write_str(
                 "it ignores the command line of Criterion.rs, and would measure everything",
             ),
-            Self::OutOfTurn => f.write_str("it sent an unexpected message"),
+            Self::OutOfTurn | Self::Unexpected => f.write_str("it sent an unexpected message"),
         }
     }
 }
 
 /// The conversation with a process.
 struct Conversation<'r> {
-    listener: &'r Listener,
-    stream: TcpStream,
+    connection: BufReader<Connection<'r>>,
     received: &'r mut Received,
+    /// Ends of groups that are expected and not yet answered.
+    due: usize,
+    /// Answers that the process has not yet asked for.
+    ahead: usize,
 }
 
 impl Conversation<'_> {
     fn hold(&mut self) -> Result<(), Problem> {
         self.greet()?;
+        self.answer_ahead()?;
         while let Some(message) = self.next()? {
             match message {
                 Message::Beginning => {
                     self.received.begun = true;
-                    if self.listener.only_lists {
+                    if self.listener().only_lists {
                         return Err(Problem::Unasked);
                     }
                 }
-                Message::Skipping(name) => self.received.skipped.push(name),
-                Message::Complete(complete) => self.take(complete)?,
-                Message::FinishedGroup => self.go_on()?,
+                Message::Skipping(name) => {
+                    self.note_announced(&name);
+                    self.received.skipped.push(name);
+                }
+                Message::Complete(complete) => {
+                    self.note_announced(&complete.name);
+                    self.take(complete)?;
+                }
+                Message::FinishedGroup => {
+                    self.received.groups.ends += 1;
+                    if self.ahead == 0 {
+                        self.go_on(1)?;
+                    } else {
+                        self.ahead -= 1;
+                        self.answer_ahead()?;
+                    }
+                }
                 Message::Scaled { .. } | Message::Other => {}
             }
+        }
+        Ok(())
+    }
+
+    fn listener(&self) -> &Listener {
+        self.connection.get_ref().listener
+    }
+
+    /// Records where a benchmark is among the groups, unless that is known.
+    fn note_announced(&mut self, name: &Name) {
+        if self.listener().expected.is_none() {
+            let Groups { before, ends } = &mut self.received.groups;
+            before.entry(name.id.clone()).or_insert(*ends);
+        }
+    }
+
+    /// Answers expected ends of groups before the process asks: waiting for each answer takes longer than to skip a
+    /// benchmark. The answers are few enough for the buffers of the kernel.
+    fn answer_ahead(&mut self) -> Result<(), Problem> {
+        const MOST: usize = 512;
+        let count = self.due.min(MOST - self.ahead);
+        if count > 0 && self.ahead <= MOST / 2 {
+            self.due -= count;
+            self.ahead += count;
+            self.go_on(count)?;
         }
         Ok(())
     }
@@ -225,10 +313,10 @@ impl Conversation<'_> {
     fn greet(&mut self) -> Result<(), Problem> {
         /// The runner's version, which Criterion.rs only logs.
         const VERSION: [u8; 3] = [1, 1, 0];
-        self.stream.write_all(b"cargo-criterion")?;
-        self.stream.write_all(&VERSION)?;
+        self.write(b"cargo-criterion")?;
+        self.write(&VERSION)?;
         let mut hello = [0; 16];
-        self.read_exact(&mut hello)?;
+        self.connection.read_exact(&mut hello)?;
         // Magic, three bytes of version, protocol 1, format 1 (CBOR).
         if hello.starts_with(b"Criterion") && hello[12..] == [0, 1, 0, 1] {
             Ok(())
@@ -239,77 +327,90 @@ impl Conversation<'_> {
 
     /// Takes measurements: requests their unit, then lets the process continue.
     fn take(&mut self, complete: Complete) -> Result<(), Problem> {
-        self.send(|encoder| {
+        if self.due + self.ahead > 0 {
+            return Err(Problem::Unexpected);
+        }
+        self.write(&frame(|encoder| {
             encoder.map(1)?.str("ScaleForMachines")?.map(1)?.str("values")?.array(1)?.f64(1.0)?;
             Ok(())
-        })?;
+        })?)?;
         match self.next()? {
             Some(Message::Scaled { unit, one }) => {
                 self.received.completed.push((complete, unit, one));
             }
             _ => return Err(Problem::OutOfTurn),
         }
-        self.go_on()
+        self.go_on(1)?;
+        self.due = self.listener().expected.map_or(0, |ends| ends.after);
+        self.answer_ahead()
     }
 
-    fn go_on(&mut self) -> Result<(), Problem> {
-        self.send(|encoder| encoder.str("Continue").map(drop))
+    /// Answers as many times.
+    fn go_on(&mut self, times: usize) -> Result<(), Problem> {
+        let answer = frame(|encoder| encoder.str("Continue").map(drop))?;
+        self.write(&answer.repeat(times))
     }
 
-    fn send(
-        &mut self,
-        write: impl FnOnce(&mut Encoder<Vec<u8>>) -> Result<(), EncodeError>,
-    ) -> Result<(), Problem> {
-        let mut encoder = Encoder::new(vec![0; 4]);
-        write(&mut encoder).map_err(io::Error::other)?;
-        let mut frame = encoder.into_writer();
-        let length = u32::try_from(frame.len() - 4).map_err(io::Error::other)?;
-        frame[..4].copy_from_slice(&length.to_be_bytes());
-        // One write, so that the second half does not wait for an acknowledgement of the first.
-        Ok(self.stream.write_all(&frame)?)
+    /// Writes at once, so that no half of a message waits for an acknowledgement of the other.
+    fn write(&mut self, bytes: &[u8]) -> Result<(), Problem> {
+        Ok(self.connection.get_mut().stream.write_all(bytes)?)
     }
 
     /// The next message; none when the process has closed its end between two messages.
     fn next(&mut self) -> Result<Option<Message>, Problem> {
         /// Enough for a million measurements.
         const MOST: u32 = 32 << 20;
-        let mut length = [0; 4];
-        match self.read(&mut length[..1])? {
-            0 => return Ok(None),
-            _ => self.read_exact(&mut length[1..])?,
+        if self.connection.fill_buf()?.is_empty() {
+            return Ok(None);
         }
+        let mut length = [0; 4];
+        self.connection.read_exact(&mut length)?;
         let length = u32::from_be_bytes(length);
         if length > MOST {
             return Err(Problem::TooLong(length));
         }
         // Grows with the received bytes, not to the claimed length.
         let mut bytes = Vec::new();
-        self.take_bytes(u64::from(length), &mut bytes)?;
-        decode(&bytes).map(Some).map_err(Problem::Garbled)
-    }
-
-    fn take_bytes(&mut self, length: u64, bytes: &mut Vec<u8>) -> Result<(), Problem> {
-        let got = Read::take(&mut *self, length).read_to_end(bytes)?;
-        if got as u64 == length {
-            Ok(())
-        } else {
-            Err(Problem::Io(io::ErrorKind::UnexpectedEof.into()))
+        let got = Read::take(&mut self.connection, length.into()).read_to_end(&mut bytes)?;
+        if got as u64 != u64::from(length) {
+            return Err(Problem::Io(io::ErrorKind::UnexpectedEof.into()));
         }
+        decode(&bytes).map(Some).map_err(Problem::Garbled)
     }
 }
 
 type EncodeError = minicbor::encode::Error<std::convert::Infallible>;
 
+/// A message after its length.
+fn frame(
+    write: impl FnOnce(&mut Encoder<Vec<u8>>) -> Result<(), EncodeError>,
+) -> io::Result<Vec<u8>> {
+    let mut encoder = Encoder::new(vec![0; 4]);
+    write(&mut encoder).map_err(io::Error::other)?;
+    let mut frame = encoder.into_writer();
+    let length = u32::try_from(frame.len() - 4).map_err(io::Error::other)?;
+    frame[..4].copy_from_slice(&length.to_be_bytes());
+    Ok(frame)
+}
+
+/// The connection of a process.
+struct Connection<'r> {
+    listener: &'r Listener,
+    stream: TcpStream,
+    /// Number of refused connections of other processes.
+    refused: usize,
+}
+
 /// Reads until the process closes its end, or has ended: a descendant may still hold the connection open, but sends
 /// nothing.
-impl Read for Conversation<'_> {
+impl Read for Connection<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             acknowledge_at_once(&self.stream);
             match self.listener.sleep(Some(&self.stream))? {
                 Woken::Message => return self.stream.read(buffer),
                 Woken::End => return Ok(0),
-                Woken::Connection if self.listener.accept(self.received)?.is_some() => {
+                Woken::Connection if self.listener.accept(&mut self.refused)?.is_some() => {
                     return Err(io::Error::other(SECOND));
                 }
                 Woken::Connection => {}

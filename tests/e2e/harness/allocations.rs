@@ -31,7 +31,7 @@ fn assert_known(fixture: &Fixture) {
     let interrupt = Interrupt::new().unwrap();
     let conditions = Conditions::new(&interrupt);
     let harnesses: [(&str, Box<dyn Harness>); 3] = [
-        ("by_criterion", Box::new(Criterion { version: Version::new(0, 8, 0) })),
+        ("by_criterion", Box::new(Criterion::new(Version::new(0, 8, 0)))),
         ("by_divan", Box::new(Divan { version: Version::new(0, 1, 21), is_fork: false })),
         ("by_native", Box::new(Native)),
     ];

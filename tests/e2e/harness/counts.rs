@@ -54,7 +54,7 @@ fn count(harness: &dyn Harness, executable: &Executable, id: &str, counter: &Cou
 fn instruction_counts_repeat_and_agree_across_harnesses() {
     let directory = tempfile::tempdir().unwrap();
     let counter = counter(&directory);
-    let criterion = |minor| Criterion { version: Version::new(0, minor, 0) };
+    let criterion = |minor| Criterion::new(Version::new(0, minor, 0));
     let (old, new, divan) = (criterion(5), criterion(8), divan());
     let all: [(&dyn Harness, &Executable, &str); 5] = [
         (&Native, NATIVE.executable("same"), "count/1024"),

@@ -25,7 +25,7 @@ pub(super) static FIXTURES: [Fixture; 2] =
 
 /// Each version with its fixture.
 fn versions() -> impl Iterator<Item = (Criterion, &'static Fixture)> {
-    let of = |minor| Criterion { version: Version::new(0, minor, 0) };
+    let of = |minor| Criterion::new(Version::new(0, minor, 0));
     [of(5), of(8)].into_iter().zip(&FIXTURES)
 }
 

@@ -6,7 +6,7 @@ const HELLO: &[u8] = b"Criterion\x00\x08\x02\x00\x01\x00\x01";
 
 /// A runner that accepts every connection.
 fn runner() -> Runner {
-    Runner::start(|_| Ok(true), false).unwrap()
+    Runner::start(|_| Ok(true), false, None).unwrap()
 }
 
 /// The data received from a process that sends `bytes` and closes its end.
@@ -41,6 +41,37 @@ fn skipped_benchmarks_are_received() {
         received.skipped.iter().map(|name| name.id.as_str()).collect::<Vec<_>>(),
         ["a", "b"]
     );
+}
+
+#[test]
+fn expected_ends_of_groups_are_answered_ahead() {
+    const CONTINUE: &[u8] = b"\x00\x00\x00\x09\x68Continue";
+    let end = {
+        let mut encoder = Encoder::new(Vec::new());
+        encoder.map(1).unwrap().str("FinishedBenchmarkGroup").unwrap();
+        encoder.map(1).unwrap().str("group").unwrap().str("g").unwrap();
+        frame(&encoder.into_writer())
+    };
+    let group = |name: &str| [skipping(name), end.clone()].concat();
+    // Unexpected ones are answered when they come, and show what to expect.
+    let received = received_from(&[HELLO, &group("a"), &group("b"), &group("c")].concat());
+    let expected = received.groups.around("c").unwrap();
+    assert_eq!(expected, Ends { before: 2, after: 1 });
+    assert_eq!(received.groups.around("d"), None);
+    for (messages, is_unexpected) in
+        [([group("a"), group("b")].concat(), false), (group("a"), true)]
+    {
+        let runner = Runner::start(|_| Ok(true), false, Some(expected)).unwrap();
+        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, runner.port())).unwrap();
+        stream.write_all(HELLO).unwrap();
+        let mut ahead = [0; 18 + 2 * CONTINUE.len()];
+        stream.read_exact(&mut ahead).unwrap();
+        assert_eq!(ahead[18..], *CONTINUE.repeat(2));
+        stream.write_all(&messages).unwrap();
+        stream.shutdown(std::net::Shutdown::Write).unwrap();
+        let received = runner.finish();
+        assert_eq!((received.is_unexpected, received.problem), (is_unexpected, None));
+    }
 }
 
 #[test]
@@ -82,7 +113,7 @@ fn stranger_is_refused_and_the_process_is_heard() {
         stream.peek(&mut first)?;
         Ok(first == *b"C")
     };
-    let runner = Runner::start(begins_as_criterion, false).unwrap();
+    let runner = Runner::start(begins_as_criterion, false, None).unwrap();
     let connect = || TcpStream::connect((Ipv4Addr::LOCALHOST, runner.port())).unwrap();
     let (mut stranger, mut process) = (connect(), connect());
     stranger.write_all(b"X").unwrap();
