@@ -37,7 +37,7 @@ use super::{
 use crate::{
     elf::Digest,
     error::{Context, Error, Exit, Result},
-    model::{CompileSettings, TargetFilter},
+    model::{CompileSettings, Members, TargetFilter},
     shell,
 };
 
@@ -169,6 +169,7 @@ impl BuildEnv<'_> {
         let WantedTarget { context, compiler, lock, family, key } = wanted;
         let sysroot = tool::sysroot(&context)?;
         let home = self.cache_dirs.compilation(&key);
+        let interrupted = set_interrupted_aside(&home)?;
         files::remove_directory(&home)?;
         files::create_directory(&home.join("target"))?;
         files::point(&home.join("src"), source.checkout)?;
@@ -181,12 +182,19 @@ impl BuildEnv<'_> {
         let workspace = Workspace::discover(&context, &self.settings, &version)?;
         let chosen = workspace.bench_targets(filter, &version)?;
         if !chosen.targets.is_empty() {
+            if filter.members == Members::Default && workspace.only_others_have_benches() {
+                self.observer.build_event(&Event::Note(
+                    "the default members of the workspace have no bench target, so all members are \
+                     used; select packages with -p",
+                ));
+            }
             self.observer.build_event(&Event::Compiling { version: &version, purpose });
         }
         if let Some(reused) = &reused {
             let packages = workspace.path_packages(&self.cache_dirs.source_path());
             seed_dependencies(reused, &home, &packages)?;
         }
+        files::remove_directory(&interrupted)?;
         let before = files_in(source.checkout);
         workspace.keep(&home)?;
         let start = Instant::now();
@@ -411,7 +419,8 @@ fn copy_dependencies(from: &Path, to: &Path, packages: &BTreeSet<&str>) -> io::R
                 left_out.insert(hash.to_owned());
             }
         }
-        for part in [".fingerprint", "build", "deps", "examples"] {
+        // Cargo believes in fingerprints: they come last, so that none is of a file whose copy was interrupted.
+        for part in ["build", "deps", "examples", ".fingerprint"] {
             let from = profile.join(part);
             if from.is_dir() {
                 let is_meant =
@@ -442,17 +451,33 @@ fn directories(directory: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// The newest compilation of this family, whose dependencies can be reused. Names of compilation directories begin
-/// with their family.
+/// Renames the directory of a compilation that did not end, so that the next one can reuse the dependencies that cargo
+/// finished in it. Returns the new path, whether there is such a directory or not.
+fn set_interrupted_aside(home: &Path) -> Result<PathBuf> {
+    let aside = home.with_extension("interrupted");
+    if home.is_dir() && Compilation::made_at(home).is_none() {
+        files::remove_directory(&aside)?;
+        let what = || format!("cannot rename {}", home.display());
+        fs::rename(home, &aside).context(Exit::Build, what)?;
+    }
+    Ok(aside)
+}
+
+/// The compilation of this family whose dependencies can be reused: the newest complete one, or else the newest that
+/// failed or was interrupted. Names of compilation directories begin with their family.
 fn newest_of_family(compilations: &Path, family: &str) -> Option<PathBuf> {
     fs::read_dir(compilations)
         .ok()?
         .filter_map(io::Result::ok)
         .filter(|entry| entry.file_name().as_encoded_bytes().starts_with(family.as_bytes()))
         .map(|entry| entry.path())
-        .filter_map(|home| Some((Compilation::made_at(&home)?, home)))
+        .filter_map(|home| {
+            let made = Compilation::made_at(&home);
+            let begun = || fs::metadata(home.join("target")).ok()?.modified().ok();
+            Some((made.is_some(), made.or_else(begun)?, home))
+        })
         .max()
-        .map(|(_, home)| home)
+        .map(|(.., home)| home)
 }
 
 /// Copies the entries of a directory whose names `is_meant` accepts, each with all below it and with the times of files,
@@ -549,9 +574,24 @@ mod tests {
         compiled("own-a", 30);
         compiled("own-c", 20);
         compiled("other-d", 0);
-        fs::create_dir(directory.path().join("own-unfinished")).unwrap();
+        fs::create_dir_all(directory.path().join("own-unfinished/target")).unwrap();
+        fs::create_dir(directory.path().join("rare-without-target")).unwrap();
         assert_eq!(newest_of_family(directory.path(), "own"), Some(newest));
+        assert_eq!(newest_of_family(directory.path(), "rare"), None);
         assert_eq!(newest_of_family(directory.path(), "unknown"), None);
+    }
+
+    #[test]
+    fn dependencies_of_an_interrupted_compilation_are_reused() {
+        let directory = tempfile::tempdir().unwrap();
+        let home = directory.path().join("own-a");
+        fs::create_dir_all(home.join("target")).unwrap();
+        let aside = set_interrupted_aside(&home).unwrap();
+        assert!(!home.exists());
+        assert_eq!(newest_of_family(directory.path(), "own"), Some(aside.clone()));
+        files::write_whole(&home.join("compilation.json"), b"nobody parses this").unwrap();
+        assert_eq!(set_interrupted_aside(&home).unwrap(), aside);
+        assert_eq!(newest_of_family(directory.path(), "own"), Some(home));
     }
 
     #[test]

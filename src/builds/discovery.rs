@@ -117,6 +117,7 @@ impl Workspace {
         let all = self.metadata.workspace_packages();
         match members {
             Members::All => all,
+            Members::Default if self.only_others_have_benches() => all,
             Members::Default => {
                 all.into_iter().filter(|one| is_default_member(&self.metadata, one)).collect()
             }
@@ -131,7 +132,20 @@ impl Workspace {
         }
     }
 
-    /// True if cargo selects this package for these members.
+    /// True if the default members have no bench target, but other members have one: many projects keep their benchmarks
+    /// in a package beside that of the root. Cargo would then run nothing.
+    pub fn only_others_have_benches(&self) -> bool {
+        let with_bench: Vec<&Package> = self
+            .metadata
+            .workspace_packages()
+            .into_iter()
+            .filter(|package| package.targets.iter().any(Target::is_bench))
+            .collect();
+        !with_bench.is_empty()
+            && !with_bench.iter().any(|package| is_default_member(&self.metadata, package))
+    }
+
+    /// True if rbench selects this package for these members.
     pub fn selects(&self, members: &Members, package: &Package) -> bool {
         self.members(members).iter().any(|member| member.id == package.id)
     }
@@ -142,14 +156,17 @@ impl Workspace {
         if all.is_empty() {
             let what = format!("no package of {version} has a bench target");
             let mut error = Error::new(Exit::Usage, what)
-                .cause("rbench looks for [[bench]] targets and benches/*.rs")
-                .hint("add a bench target, or use a version that has one");
-            for manifest in self.manifests_outside() {
+                .cause("rbench looks for [[bench]] targets and benches/*.rs");
+            let outside = self.manifests_outside();
+            for manifest in &outside {
                 error = error.hint(format!(
                     "{manifest} is not part of this workspace: use it with --manifest-path {manifest}"
                 ));
             }
-            return error;
+            return match outside[..] {
+                [] => error.hint("add a bench target, or use a version that has one"),
+                _ => error,
+            };
         }
         let mut error = Error::new(Exit::Usage, format!("no bench target of {version} matches"));
         let members = self.members(&filter.members);
@@ -178,7 +195,14 @@ impl Workspace {
             |found: &&Discovered| members.iter().any(|package| package.id.repr == found.package_id);
         let mut admitted = all.iter().filter(|found| filter.admits(&found.target)).peekable();
         match (admitted.peek().is_some(), admitted.any(|found| is_member(&found))) {
-            (_, true) => error.hint("enable the features that they need with --features"),
+            (_, true) => {
+                let of_members =
+                    all.iter().filter(is_member).filter(|one| filter.admits(&one.target));
+                let features: BTreeSet<String> =
+                    of_members.flat_map(|found| self.missing_features(found)).collect();
+                let features = features.into_iter().collect::<Vec<_>>().join(",");
+                error.hint(format!("enable the features that they need with --features {features}"))
+            }
             (true, false) => error.hint("select packages with -p, or all of them with --workspace"),
             (false, false) => error.hint("correct -p, --bench or --exclude"),
         }

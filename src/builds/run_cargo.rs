@@ -84,7 +84,7 @@ pub fn compile(
         .cause(format!("cargo ended with {status}; the end of its output:"))
         .cause(indented(&tool::tail(&text)))
         .cause(format!("full output: {}", log.display()));
-    error = hints.iter().fold(error, |error, hint| error.hint(hint.as_str()));
+    // What to do comes before how to see the same failure again.
     if text.contains(UNSTABLE_FEATURE) {
         error = error.hint(
             "libtest's `test` and other unstable features need a nightly toolchain: use cargo \
@@ -98,6 +98,7 @@ pub fn compile(
             )
             .hint("to compile anyway: --cargo-arg=--ignore-rust-version");
     }
+    error = hints.iter().fold(error, |error, hint| error.hint(hint.as_str()));
     Err(super::files::or_full_disk(error, log))
 }
 

@@ -103,6 +103,9 @@ static KNOWN: [HarnessCrate; 5] = [
 const UNSUPPORTED: [&str; 6] =
     ["bencher", "gungraun", "iai", "iai-callgrind", "tango-bench", "brunch"];
 
+/// Those of them that count instructions.
+const COUNTERS: [&str; 3] = ["gungraun", "iai", "iai-callgrind"];
+
 /// A harness among the dependencies of a package.
 #[derive(Clone, Copy, Debug)]
 struct Candidate<'t> {
@@ -176,10 +179,15 @@ impl<'t> TargetFacts<'t> {
             ([], []) => self
                 .error("it has its own `main`, and the package depends on no supported harness")
                 .hint(self.as_command()),
-            ([], names) => self
-                .error(&format!("rbench does not run benchmarks of {}", names.join(" or ")))
-                .hint("rbench counts instructions of other benchmarks: --metric instructions")
-                .hint(self.as_command()),
+            ([], names) => {
+                let reason = format!("rbench does not run benchmarks of {}", names.join(" or "));
+                let error = self.error(&reason).hint(self.as_command());
+                if names.iter().any(|name| COUNTERS.contains(name)) {
+                    error.hint("for instructions of other harnesses, use --metric instructions")
+                } else {
+                    error
+                }
+            }
             (packages, _) => self
                 .error(&format!("it depends on {}", packages.join(" and ")))
                 .hint(self.one_of(&candidates)),

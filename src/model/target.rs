@@ -45,11 +45,11 @@ impl fmt::Display for BenchTarget {
     }
 }
 
-/// The members of a workspace from which bench targets are selected, as cargo selects them.
+/// The members of a workspace from which bench targets are selected.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Members {
     /// The default members of each version: in a workspace with a root package only that one, unless
-    /// `default-members` names others.
+    /// `default-members` names others. All members if only others have a bench target.
     #[default]
     Default,
     /// All members.

@@ -41,6 +41,29 @@ fn init_finds_bench_targets_with_harnesses_and_missing_lines() {
     project.write("Cargo.toml", &manifest.replace("harness = false\n", ""));
     let after = project.rbench(&["init", "--dry-run"]).ok();
     after.assert_stdout_has(&[": libtest\n"]);
+    project.write("benches/same.rs", "#![feature(test)]\n");
+    let unstable = project.rbench(&["init", "--dry-run"]).ok();
+    unstable
+        .assert_stdout_has(&["same needs a nightly toolchain", "cargo +nightly rbench compare"]);
+    let manifest =
+        manifest.replace("name = \"raw\"\n", "name = \"raw\"\nrequired-features = [\"x\"]\n");
+    project.write("Cargo.toml", &format!("{manifest}\n[features]\nx = []\n"));
+    let off = project.rbench(&["init", "--dry-run"]).ok();
+    off.assert_stdout_has(&["raw needs --features x"]);
+}
+
+#[test]
+fn init_names_a_way_to_run_other_harnesses() {
+    let project = TestProject::of("native");
+    let manifest = "[package]\nname = \"p\"\n[lib]\nbench = false\n[workspace]\n\
+                    [[bench]]\nname = \"same\"\nharness = false\n";
+    project.write("Cargo.toml", manifest);
+    project.write("benches/same.rs", "fn main() {}\n");
+    for other in ["bad", "raw"] {
+        fs::remove_file(project.root().join(format!("benches/{other}.rs"))).unwrap();
+    }
+    let outcome = project.rbench(&["init", "--dry-run"]).ok();
+    outcome.assert_stdout_has(&["cannot be run", "[[command]]", "follow a hint above"]);
 }
 
 #[test]

@@ -194,6 +194,20 @@ fn workspace_members_are_selected_as_by_cargo() {
 }
 
 #[test]
+fn all_members_are_listed_if_default_ones_have_no_benches() {
+    let project = workspace();
+    project.replace("Cargo.toml", "\"c\"]", "\"c\", \"plain\"]");
+    project.replace("Cargo.toml", "\"a\", \"b\"]\n", "\"plain\"]\n");
+    project.write("plain/Cargo.toml", "[package]\nname = \"plain\"\n[lib]\npath = \"lib.rs\"\n");
+    project.write("plain/lib.rs", "");
+    project.commit("Add a package without benchmarks, and make it the default");
+    let outcome = project.rbench(&["list"]).ok();
+    outcome.assert_stderr_has(&["the default members of the workspace have no bench target"]);
+    assert_eq!(listed(&project, &[]), ["work: a", "work: b", "work: c"]);
+    assert_eq!(listed(&project, &["-p", "b"]), ["work: b"]);
+}
+
+#[test]
 fn renamed_or_moved_member_is_the_same_member() {
     let project = workspace();
     project.git(&["mv", "c", "d"]);

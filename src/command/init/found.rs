@@ -1,7 +1,7 @@
 //! Inspects a project: bench targets with their harnesses, programs, and settings that would make measurements
 //! misleading.
 
-use std::fs;
+use std::{fs, process::Command};
 
 use cargo_metadata::{Metadata, MetadataCommand, Package, Target};
 use toml::Table;
@@ -26,6 +26,8 @@ pub struct ProjectSummary {
     programs: Vec<String>,
     /// Problems that would make measurements misleading.
     notes: Vec<String>,
+    /// The bench targets that need a nightly toolchain, if the present one is stable.
+    unstable: Vec<String>,
 }
 
 /// Inspects the working tree.
@@ -82,9 +84,36 @@ impl ProjectSummary {
             harness.map(|harness| harness.kind().to_string()).map_err(|failure| failure.to_string())
         };
         if harness.as_deref() == Ok("libtest") {
-            self.notes.extend(note_on_libtest(&name, &source));
+            self.notes.extend(note_on_lost_main(&name, &source));
+            if source.contains("feature(test)") && !has_nightly(project) {
+                self.unstable.push(name.clone());
+            }
+        }
+        let nodes = metadata.resolve.iter().flat_map(|resolve| &resolve.nodes);
+        let is_on = |feature: &&String| {
+            let mut own = nodes.clone().filter(|node| node.id == package.id);
+            own.any(|node| node.features.iter().any(|one| one.as_str() == feature.as_str()))
+        };
+        let off: Vec<&str> = target
+            .required_features
+            .iter()
+            .filter(|feature| !is_on(feature))
+            .map(String::as_str)
+            .collect();
+        if !off.is_empty() {
+            self.notes.push(format!("{name} needs --features {}", off.join(",")));
         }
         self.benches.push((name, harness));
+    }
+
+    /// True if a bench target needs a nightly toolchain, and the present one is stable.
+    pub const fn needs_nightly(&self) -> bool {
+        !self.unstable.is_empty()
+    }
+
+    /// True if there is a bench target, even if none can be run.
+    pub const fn has_benches(&self) -> bool {
+        !self.benches.is_empty()
     }
 
     /// The programs that a comparison has to run as benchmarks: none if there are bench targets. `None` if there is
@@ -115,7 +144,14 @@ impl ProjectSummary {
                 text += &format!("  program {program}: with {command}, it is a benchmark itself\n");
             }
         }
-        for note in &self.notes {
+        let unstable = match &self.unstable[..] {
+            [] => None,
+            [one] => Some(format!("{one} needs")),
+            [one, more @ ..] => Some(format!("{one} and {} more need", more.len())),
+        };
+        let unstable =
+            unstable.map(|names| format!("{names} a nightly toolchain: cargo +nightly rbench"));
+        for note in unstable.iter().chain(&self.notes) {
             text += &format!("  note: {note}\n");
         }
         text
@@ -123,16 +159,24 @@ impl ProjectSummary {
 }
 
 /// Explains why a bench target with libtest's `main` has no benchmarks: cargo replaced the target's own `main`.
-fn note_on_libtest(name: &str, source: &str) -> Option<String> {
+fn note_on_lost_main(name: &str, source: &str) -> Option<String> {
     let of_others = ["criterion_main!", "divan::main", "rbench_harness::main"];
-    if let Some(other) = of_others.iter().find(|main| source.contains(*main)) {
-        return Some(format!(
-            "{name} has {other}, but cargo gives it another `main`: add `harness = false` to its \
-             [[bench]] in Cargo.toml"
-        ));
-    }
-    let is_unstable = source.contains("feature(test)");
-    is_unstable.then(|| format!("{name} needs a nightly toolchain: cargo +nightly rbench"))
+    let other = of_others.iter().find(|main| source.contains(*main))?;
+    Some(format!(
+        "{name} has {other}, but cargo gives it another `main`: add `harness = false` to its \
+         [[bench]] in Cargo.toml"
+    ))
+}
+
+/// True if the toolchain of the present command has unstable features.
+fn has_nightly(project: &Project) -> bool {
+    let mut command = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
+    command.arg("-vV").current_dir(&project.workspace);
+    let version = run_tool_or(&mut command, Exit::Usage, || "cannot ask rustc".to_owned());
+    version.is_ok_and(|output| {
+        let text = String::from_utf8_lossy(&output.stdout);
+        ["-nightly", "-dev"].iter().any(|channel| text.contains(channel))
+    })
 }
 
 /// Finds profile settings that benchmarks should not have.
@@ -184,10 +228,9 @@ mod tests {
     #[test]
     fn main_that_cargo_replaces_is_reported() {
         let note =
-            note_on_libtest("p/b", "criterion_group!(a, b);\ncriterion_main!(a);\n").unwrap();
+            note_on_lost_main("p/b", "criterion_group!(a, b);\ncriterion_main!(a);\n").unwrap();
         assert!(note.contains("harness = false"), "{note}");
-        assert!(note_on_libtest("p/b", "#![feature(test)]").unwrap().contains("nightly"));
-        assert_eq!(note_on_libtest("p/b", "fn main() {}"), None);
+        assert_eq!(note_on_lost_main("p/b", "fn main() {}"), None);
     }
 
     #[test]

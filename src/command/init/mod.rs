@@ -131,7 +131,14 @@ fn next(project: &Project, found: &ProjectSummary, args: &InitArgs) -> String {
     match first_comparison(project, found) {
         Some(mut comparison) => {
             comparison.experiment.measure.quick = true;
-            text += &format!("  {}  # a first comparison\n", comparison.suggest_itself());
+            let mut command = comparison.suggest_itself();
+            if found.needs_nightly() {
+                command = command.replacen(cargo(), "cargo +nightly", 1);
+            }
+            text += &format!("  {command}  # a first comparison\n");
+        }
+        None if found.has_benches() => {
+            text += "  follow a hint above, or add a bench target with criterion or divan\n";
         }
         None => text += "  add a bench target, for example with criterion or divan\n",
     }

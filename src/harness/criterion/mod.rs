@@ -98,7 +98,7 @@ impl Harness for Criterion {
         self.is_before_0_5().then(|| {
             format!(
                 "criterion {version} measures in whole seconds, so an execution takes at least {} s; \
-                 upgrade it to 0.5 or later, or take fewer executions: -l 5 -m 1",
+                 upgrade it to 0.5 or later, or select fewer benchmarks with --filter",
                 self.least_time(request).as_secs()
             )
         })

@@ -27,7 +27,7 @@ use cargo_metadata::semver::Version;
 
 use self::{
     samples::{bounds, readings_per_sample},
-    table::{Leaf, Row, ignored, leaves, row},
+    table::{Leaf, Row, ignored, leaves, row, unregistered},
 };
 use super::{
     Conditions, Executable, Harness,
@@ -84,9 +84,10 @@ impl Harness for Divan {
         invocation.variables.push(("NEXTEST".into(), "1".into()));
         let output = Process::listing(executable, invocation).whole_output(conditions)?;
         let ids = ids(&output.to_string(), &executable.target);
-        let threads = threads(executable, &ids, conditions)?;
+        let (threads, without) = threads(executable, &ids, conditions)?;
         let leaf = |id| Leaf { threads: threads.get(&id).cloned().unwrap_or_default(), id };
-        Ok(names(ids.into_iter().map(leaf).collect()))
+        let measured = ids.into_iter().filter(|id| !without.contains(id));
+        Ok(names(measured.map(leaf).collect()))
     }
 
     fn ignored(&self, executable: &Executable, conditions: &Conditions<'_>) -> Result<Vec<Name>> {
@@ -227,17 +228,17 @@ fn ids(list: &str, target: &str) -> Vec<String> {
     ids
 }
 
-/// The thread counts of the benchmarks `ids`, empty for those with one. A benchmark whose set-up fails ends the trial
-/// of all, so benchmarks missing from it are tried one by one.
+/// The thread counts of the benchmarks `ids`, empty for those with one, and the benchmarks that measure nothing. A
+/// benchmark whose set-up fails ends the trial of all, so benchmarks missing from it are tried one by one.
 fn threads(
     executable: &Executable,
     ids: &[String],
     conditions: &Conditions<'_>,
-) -> Result<HashMap<String, Vec<u32>>> {
-    let mut threads = HashMap::new();
+) -> Result<(HashMap<String, Vec<u32>>, HashSet<String>)> {
+    let (mut threads, mut without) = (HashMap::new(), HashSet::new());
     let all = iter::once(None).chain(ids.iter().map(|id| Some(id.as_str())));
     for id in all {
-        if id.is_some_and(|id| threads.contains_key(id)) {
+        if id.is_some_and(|id| threads.contains_key(id) || without.contains(id)) {
             continue;
         }
         let output = match trial(executable, id, conditions).run_for_list(conditions) {
@@ -246,8 +247,9 @@ fn threads(
             Err(_) => Output::default(),
         };
         threads.extend(leaves(&output).into_iter().map(|leaf| (leaf.id, leaf.threads)));
+        without.extend(unregistered(&output));
     }
-    Ok(threads)
+    Ok((threads, without))
 }
 
 /// A name for each benchmark and thread count, in a fixed order: Divan lists benchmarks in link order.

@@ -158,7 +158,7 @@ pub(super) struct Leaf {
 ///    ╰─ t=2
 /// ```
 pub(super) fn leaves(output: &Output) -> Vec<Leaf> {
-    let is_run = |leaf: &Leaf| !leaf.id.ends_with(IGNORED);
+    let is_run = |leaf: &Leaf| !leaf.id.ends_with(IGNORED) && !leaf.id.contains(UNREGISTERED);
     all_leaves(output).into_iter().filter(is_run).collect()
 }
 
@@ -168,8 +168,17 @@ pub(super) fn ignored(output: &Output) -> Vec<Name> {
     all.filter_map(|leaf| Some(Name::plain(leaf.id.strip_suffix(IGNORED)?.trim_end()))).collect()
 }
 
+/// The ids of the leaves whose function ran without measuring anything.
+pub(super) fn unregistered(output: &Output) -> Vec<String> {
+    let all = all_leaves(output).into_iter();
+    all.filter_map(|leaf| Some(leaf.id.split_once(UNREGISTERED)?.0.trim_end().to_owned())).collect()
+}
+
 /// The mark of a benchmark that is not run.
 const IGNORED: &str = "  (ignored)";
+
+/// Divan's warning, behind the name in the tree, that a function called none of its bencher's methods.
+const UNREGISTERED: &str = "warning: No benchmark function registered for '";
 
 fn all_leaves(output: &Output) -> Vec<Leaf> {
     let text = output.to_string();
@@ -364,6 +373,15 @@ mod tests {
             ("odd::arg::x\ny", &[1, 2]),
         ];
         assert_eq!(found, expected.map(|(id, threads)| (id.to_owned(), threads.to_vec())));
+    }
+
+    #[test]
+    fn function_that_measures_nothing_is_no_leaf() {
+        let tree = "parse\n╰─ strip\n   ├─ awarning: No benchmark function registered for 'a'\n\n   \
+                    ╰─ b\n\n";
+        let ids: Vec<_> = leaves(&output(tree)).into_iter().map(|leaf| leaf.id).collect();
+        assert_eq!(ids, ["parse::strip::b"]);
+        assert_eq!(unregistered(&output(tree)), ["parse::strip::a"]);
     }
 
     #[test]

@@ -533,10 +533,10 @@ fn undecided(kind: VerdictKind, note: Option<String>) -> Option<Text> {
 /// A failure on one line: its first cause and the last line of the output, without the error that
 /// names the benchmark again.
 fn brief(message: &str) -> String {
-    let is_hint = |line: &&str| {
-        ["hint:", "note: run with"].iter().any(|hint| line.starts_with(hint)) || line.is_empty()
-    };
-    let lines: Vec<&str> = message.lines().map(str::trim).filter(|line| !is_hint(line)).collect();
+    let is_note = |line: &&str| line.starts_with("note: run with") || line.is_empty();
+    // Hints stand at the end, and may have several lines.
+    let before = message.lines().map(str::trim).take_while(|line| !line.starts_with("hint:"));
+    let lines: Vec<&str> = before.filter(|line| !is_note(line)).collect();
     let text = match &lines[..] {
         [] => String::new(),
         [only] | [_, only] => (*only).to_owned(),
