@@ -215,7 +215,7 @@ impl<'p> Commands<'p> {
             return Err("cc cannot compile the library that sets the clock".into());
         }
         let mut commands = Self {
-            rbench: lab::rbench::build()?,
+            rbench: lab::rbench::build("release")?,
             tree: project.tree.path(),
             clock,
             environment: vec![("RBENCH_CACHE_DIR", home.join("cache"))],
@@ -448,7 +448,11 @@ fn verdicts(json: &[u8]) -> BTreeMap<String, String> {
     let report: Value = serde_json::from_slice(json).unwrap_or_default();
     let rows = report["benchmarks"].as_array().cloned().unwrap_or_default();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    rows.iter().map(|row| (text(&row["id"]), text(&row["verdict"]))).collect()
+    let verdict = |row: &Value| match text(&row["verdict"]).as_str() {
+        "failed" => format!("failed: {}", row["reason"]),
+        verdict => verdict.to_owned(),
+    };
+    rows.iter().map(|row| (text(&row["id"]), verdict(row))).collect()
 }
 
 /// The status and the last lines of a command.
