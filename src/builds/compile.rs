@@ -171,11 +171,11 @@ impl BuildEnv<'_> {
         let home = self.cache_dirs.compilation(&key);
         let interrupted = set_interrupted_aside(&home)?;
         files::remove_directory(&home)?;
+        let reused = newest_of_family(&self.cache_dirs.compilations(), &family);
         files::create_directory(&home.join("target"))?;
         files::point(&home.join("src"), source.checkout)?;
         self.activate(&home)?;
         self.refuse_other_platform(source, &compiler)?;
-        let reused = newest_of_family(&self.cache_dirs.compilations(), &family);
         if let Some(reused) = &reused {
             pass_answers(reused, &home);
         }
@@ -358,7 +358,7 @@ fn version_key(
     filter: &TargetFilter,
     instance: Instance,
 ) -> String {
-    let mut maker = KeyMaker::new("version v3");
+    let mut maker = KeyMaker::new("version v4");
     maker.add("tree", source.version.tree.as_bytes());
     if lock.is_added {
         // An added lock file is not part of the tree.

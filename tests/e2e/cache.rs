@@ -75,6 +75,26 @@ fn damaged_compilation_is_recompiled() {
 }
 
 #[test]
+fn dependencies_of_a_failed_compilation_are_reused() {
+    let project = TestProject::of("native");
+    project.replace("Cargo.toml", "[dev-dependencies]\n", "[dev-dependencies]\ncfg-if = \"1\"\n");
+    fs::remove_file(project.root().join("Cargo.lock")).unwrap();
+    let bench = project.read("benches/same.rs");
+    project.write("benches/same.rs", "fn broken( {\n");
+    let list = ["list", "--bench", "same", "-v"];
+    let failed = project.rbench(&list).fails_with(3);
+    failed.assert_stderr_has(&["Compiling cfg-if", "cannot compile bench target `same`"]);
+    // The second failure has the key of the first.
+    for _ in 0..2 {
+        let again = project.rbench(&list).fails_with(3).stderr();
+        assert!(!again.contains("Compiling cfg-if"), "{again}");
+    }
+    project.write("benches/same.rs", &bench);
+    let listed = project.rbench(&list).ok().stderr();
+    assert!(!listed.contains("Compiling cfg-if"), "{listed}");
+}
+
+#[test]
 fn damaged_memo_is_recomputed() {
     let project = TestProject::of("sums");
     project.git(&["rm", "-q", "Cargo.lock"]);
