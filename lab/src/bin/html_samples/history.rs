@@ -191,7 +191,9 @@ pub fn page(shape: Shape) -> String {
         unfinished: 1,
         shallow: false,
         benchmarks,
+        unmeasured: Vec::new(),
         events,
+        commits: Vec::new(),
         command_line: Rc::new(GivenOptions::default()),
     };
     report.html().unwrap()
