@@ -84,7 +84,7 @@ impl Harness for Divan {
         invocation.variables.push(("NEXTEST".into(), "1".into()));
         let output = Process::listing(executable, invocation).whole_output(conditions)?;
         let ids = ids(&output.to_string(), &executable.target);
-        let (threads, without) = threads(executable, &ids, conditions)?;
+        let Tried { threads, without } = threads(executable, &ids, conditions)?;
         let leaf = |id| Leaf { threads: threads.get(&id).cloned().unwrap_or_default(), id };
         let measured = ids.into_iter().filter(|id| !without.contains(id));
         Ok(names(measured.map(leaf).collect()))
@@ -228,14 +228,19 @@ fn ids(list: &str, target: &str) -> Vec<String> {
     ids
 }
 
-/// The thread counts of the benchmarks `ids`, empty for those with one, and the benchmarks that measure nothing. A
-/// benchmark whose set-up fails ends the trial of all, so benchmarks missing from it are tried one by one.
-fn threads(
-    executable: &Executable,
-    ids: &[String],
-    conditions: &Conditions<'_>,
-) -> Result<(HashMap<String, Vec<u32>>, HashSet<String>)> {
-    let (mut threads, mut without) = (HashMap::new(), HashSet::new());
+/// The result of trials of all benchmarks.
+#[derive(Default)]
+struct Tried {
+    /// The thread counts of each benchmark, empty for those with one.
+    threads: HashMap<String, Vec<u32>>,
+    /// The benchmarks that measure nothing.
+    without: HashSet<String>,
+}
+
+/// Tries the benchmarks `ids`. One whose set-up fails ends the trial of all, so benchmarks missing from it are tried one
+/// by one.
+fn threads(executable: &Executable, ids: &[String], conditions: &Conditions<'_>) -> Result<Tried> {
+    let Tried { mut threads, mut without } = Tried::default();
     let all = iter::once(None).chain(ids.iter().map(|id| Some(id.as_str())));
     for id in all {
         if id.is_some_and(|id| threads.contains_key(id) || without.contains(id)) {
@@ -249,7 +254,7 @@ fn threads(
         threads.extend(leaves(&output).into_iter().map(|leaf| (leaf.id, leaf.threads)));
         without.extend(unregistered(&output));
     }
-    Ok((threads, without))
+    Ok(Tried { threads, without })
 }
 
 /// A name for each benchmark and thread count, in a fixed order: Divan lists benchmarks in link order.
