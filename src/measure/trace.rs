@@ -35,10 +35,6 @@ const WARM_UP: Duration = Duration::from_millis(1);
 /// do.
 const SLOWNESS: u32 = 50;
 
-/// The maximum time that a target with many benchmarks executes in all its traces of a version, unless each of them takes
-/// its part of the time that is measured divided by [`SLOWNESS`].
-const LONGEST: Duration = Duration::from_secs(10);
-
 /// The maximum length of the ids of benchmarks that are executed together, in bytes: the kernel
 /// limits an argument to 128 KiB, and ids are longer as regular expressions.
 const LONGEST_IDS: usize = 32 << 10;
@@ -68,8 +64,6 @@ struct Subject<'v> {
     harness: &'v dyn Harness,
     executable: Executable,
     request: ExecutionRequest,
-    /// Factor by which the processor seems slower, if the benchmark asks for no more time than is requested.
-    slowness: u32,
 }
 
 impl Runner<'_> {
@@ -100,7 +94,7 @@ impl Runner<'_> {
         let mut tracer = None;
         for (benchmark, same_program) in benchmarks {
             self.conditions.interrupt.stop_between_executions()?;
-            let subject = self.traced_subject(of, benchmark, benchmarks.len())?;
+            let subject = self.traced_subject(of, benchmark)?;
             let trace = if let Some(trace) = of.known(&subject, *same_program)? {
                 trace
             } else {
@@ -133,7 +127,7 @@ impl Runner<'_> {
     ) -> Result<Option<Vec<Trace>>> {
         let mut traces = Vec::new();
         let Some(first) = benchmarks.first() else { return Ok(None) };
-        let alone = self.traced_subject(of, first, 1)?;
+        let alone = self.traced_subject(of, first)?;
         let Ok(tracer) = Tracer::new(of, self.conditions) else { return Ok(None) };
         let request = ExecutionRequest {
             measurements: 1,
@@ -160,13 +154,11 @@ impl Runner<'_> {
 
     /// The request of a traced execution: for as much time as the one that will be measured, with
     /// the tuned iterations, but in fewer measurements, and with the shortest warm-up that a harness
-    /// allows. Code of the warm-up is executed by the measurements too. One of `count` benchmarks that together would
-    /// take minutes executes less, if the harness goes by the clock.
+    /// allows. Code of the warm-up is executed by the measurements too.
     fn traced_subject<'v>(
         &self,
         of: &Traceable<'v>,
         benchmark: &'v Benchmark,
-        count: usize,
     ) -> Result<Subject<'v>> {
         let target = of.version.target_of(benchmark).ok_or_else(|| {
             let what = format!("{benchmark} is not in {}", of.version.version);
@@ -178,9 +170,7 @@ impl Runner<'_> {
         let iterations = self.tune_by(harness, &executable, benchmark, &request)?;
         let warm_up = request.warm_up.min(WARM_UP);
         let request = in_few_measurements(&ExecutionRequest { warm_up, iterations, ..request });
-        let is_by_clock = harness.kind() == HarnessKind::Criterion;
-        let slowness = if is_by_clock { slowness_of_many(request.least_time(), count) } else { 1 };
-        Ok(Subject { benchmark, harness, executable, request, slowness })
+        Ok(Subject { benchmark, harness, executable, request })
     }
 }
 
@@ -219,12 +209,12 @@ impl<'t> Tracer<'t> {
             is_by_clock && execution.is_some_and(|one| asks_for_more(request.least_time(), &one))
         };
         if self.asks_for_more {
-            let (trace, execution) = self.execute_alone(subject, SLOWNESS)?;
+            let (trace, execution) = self.execute_alone(subject, &in_a_hurry(request), SLOWNESS)?;
             if asks_for_more(execution) {
                 return Ok(trace);
             }
         }
-        let (trace, execution) = self.execute_alone(subject, subject.slowness)?;
+        let (trace, execution) = self.execute_alone(subject, request, 1)?;
         self.asks_for_more = asks_for_more(execution);
         Ok(trace)
     }
@@ -234,12 +224,12 @@ impl<'t> Tracer<'t> {
     fn execute_alone(
         &self,
         subject: &Subject<'_>,
+        request: &ExecutionRequest,
         slowness: u32,
     ) -> Result<(Trace, Option<Execution>)> {
         let Subject { benchmark, harness, executable, .. } = subject;
-        let request = in_a_hurry(&subject.request, slowness);
         self.execute(slowness, |conditions| {
-            harness.execute(executable, &benchmark.name, &request, conditions)
+            harness.execute(executable, &benchmark.name, request, conditions)
         })
     }
 
@@ -262,8 +252,8 @@ impl<'t> Tracer<'t> {
                 none(&format!("it cannot be traced: {reason}"))
             }
             (Ok(Outcome::Measured(execution)), Some(Ok(observed))) => {
-                // A lower limit: waits do not seem longer.
-                let iteration = execution.iteration_time().map(|time| time / slowness);
+                let is_real = slowness == 1;
+                let iteration = is_real.then(|| execution.iteration_time()).flatten();
                 let trace = Trace { iteration, ..self.of.trace(observed) };
                 Ok((trace, Some(execution)))
             }
@@ -342,25 +332,15 @@ fn in_few_measurements(request: &ExecutionRequest) -> ExecutionRequest {
     }
 }
 
-/// The slowness with which `count` executions of this time take no longer than [`LONGEST`] together.
-fn slowness_of_many(time: Duration, count: usize) -> u32 {
-    let count = u32::try_from(count).unwrap_or(u32::MAX);
-    let all = time.saturating_mul(count).as_nanos().div_ceil(LONGEST.as_nanos());
-    u32::try_from(all).unwrap_or(u32::MAX).clamp(1, SLOWNESS)
-}
-
-/// The same request for a processor that seems slower by this factor. The warm-up is longer by
+/// The same request for a processor that seems slower by [`SLOWNESS`]. The warm-up is longer by
 /// that factor, because the harness learns the length of an iteration from it. The time is spent in
 /// as few measurements as the harness allows: each one has at least one iteration, even if that is
 /// slow.
-fn in_a_hurry(request: &ExecutionRequest, slowness: u32) -> ExecutionRequest {
-    if slowness == 1 {
-        return request.clone();
-    }
+fn in_a_hurry(request: &ExecutionRequest) -> ExecutionRequest {
     let count = u32::try_from(request.measurements).unwrap_or(u32::MAX);
     ExecutionRequest {
         measurements: 1,
-        warm_up: request.warm_up.saturating_mul(slowness),
+        warm_up: request.warm_up.saturating_mul(SLOWNESS),
         min_time: request.min_time.saturating_mul(count),
         ..request.clone()
     }
@@ -443,10 +423,9 @@ impl Traceable<'_> {
 
     /// Digest of everything besides the version that decides the path of an execution.
     fn conditions(&self, subject: &Subject<'_>, trace: &Trace) -> Digest {
-        let Subject { harness, executable, request, slowness, .. } = subject;
+        let Subject { harness, executable, request, .. } = subject;
         let own = (harness, &executable.variables);
-        let all =
-            format!("{own:?} {request:?} {slowness} {:?} {:?}", inherited(trace), self.processor);
+        let all = format!("{own:?} {request:?} {:?} {:?}", inherited(trace), self.processor);
         Digest::compute(all.as_bytes())
     }
 
@@ -545,13 +524,6 @@ mod tests {
         assert!(!asks(1, 2.5, 100));
         assert!(asks(1, 50.0, 100));
         assert!(asks(500, 1.0, 100));
-    }
-
-    #[test]
-    fn many_benchmarks_execute_for_ten_seconds_together() {
-        let slowness = |count| slowness_of_many(Duration::from_millis(81), count);
-        assert_eq!([1, 123, 124, 1000].map(slowness), [1, 1, 2, 9]);
-        assert_eq!(slowness(1_000_000), SLOWNESS);
     }
 
     #[test]
