@@ -459,14 +459,12 @@ impl Traceable<'_> {
             functions.flat_map(LinkedFunction::symbols).map(instance_of).collect()
         };
         let executable = files::real(&self.listed.path);
-        let looked_for = observed.looked_for.iter().map(|path| (path, false));
-        let opened = observed.opened.iter().map(|path| (path, true));
-        // Statically linked executables look for themselves, and others for what is appended to them: their code and
-        // data are compared anyway.
-        let read = looked_for.chain(opened).filter(|(path, _)| files::real(path) != executable);
-        let programs = observed.programs.iter().map(|path| (path, true));
+        // Statically linked executables look for themselves without reading anything. One that opens itself may execute
+        // or decode any of it, so that it is measured.
+        let looked_for = observed.looked_for.iter().filter(|path| files::real(path) != executable);
+        let read = observed.opened.iter().chain(&observed.programs).map(|path| (path, true));
         let mut files = BTreeMap::new();
-        for (path, is_opened) in read.chain(programs) {
+        for (path, is_opened) in looked_for.map(|path| (path, false)).chain(read) {
             files.extend(self.files.find(path, is_opened));
         }
         let all = observed.in_set_up.union(&observed.while_measuring);
