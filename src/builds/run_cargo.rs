@@ -255,7 +255,9 @@ mod tests {
             &["try harder".to_owned()],
         )
         .unwrap_err();
-        assert!(error.to_string().ends_with("use cargo +nightly rbench"), "{error}");
+        let hints = "hint: libtest's `test` and other unstable features need a nightly toolchain: use \
+                     cargo +nightly rbench\nhint: try harder";
+        assert!(error.to_string().ends_with(hints), "{error}");
     }
 
     #[test]

@@ -135,7 +135,11 @@ impl BuildEnv<'_> {
         let targets: Vec<&str> = values_of(&self.settings.cargo_args, "--target").collect();
         let targets = config.build_target_for_config(targets).unwrap_or_default();
         let host = host_of(rustc);
-        let Some(other) = targets.iter().map(|it| it.triple()).find(|it| !runs_on(host, it)) else {
+        let Some(other) = targets
+            .iter()
+            .map(cargo_config2::TargetTripleRef::triple)
+            .find(|it| !runs_on(host, it))
+        else {
             return Ok(());
         };
         Err(Error::new(Exit::Build, format!("cannot run benchmarks of {}", source.version))
@@ -209,7 +213,8 @@ fn runs_on(host: &str, target: &str) -> bool {
         (architecture.to_owned(), rest.contains("linux"))
     };
     // A target may also be the file of its description.
-    target.ends_with(".json") || parts(host) == parts(target)
+    Path::new(target).extension().is_some_and(|extension| extension == "json")
+        || parts(host) == parts(target)
 }
 
 /// The names of the variables that config files of `checkout` set for `directory`, which is inside it.

@@ -50,7 +50,7 @@ pub fn run_or(command: &mut Command, exit: Exit, what: impl Fn() -> String) -> R
             output.status
         ))
         .cause(tail(&text))
-        .hint(format!("the command was: {}", shown_with(command, String::new()))))
+        .hint(format!("the command was: {}", shown_with(command, ""))))
 }
 
 /// The error for a tool that could not be started.
@@ -77,19 +77,19 @@ pub fn shown(command: &Command) -> String {
             let value = if is_secret { PLACEHOLDER.into() } else { quoted(value) };
             format!("{}={value} ", name.display())
         });
-    shown_with(command, variables.collect())
+    shown_with(command, &variables.collect::<String>())
 }
 
 /// The command after these variables. Errors leave them out: they are long, change nothing for a user, and are in the
 /// log.
-fn shown_with(command: &Command, variables: String) -> String {
+fn shown_with(command: &Command, variables: &str) -> String {
     let directory =
         command.get_current_dir().map(|directory| format!("cd {} && ", quoted(directory)));
     let arguments: Vec<String> =
         command.get_args().map(|word| word.to_string_lossy().into_owned()).collect();
     let arguments = shown_cargo_args(&arguments);
     let words = std::iter::once(quoted(command.get_program())).chain(arguments.iter().map(quoted));
-    directory.unwrap_or_default() + &variables + &words.collect::<Vec<_>>().join(" ")
+    directory.unwrap_or_default() + variables + &words.collect::<Vec<_>>().join(" ")
 }
 
 /// The last lines of a tool's output.

@@ -53,7 +53,7 @@ fn show(logs: &[String]) -> Result<(), Box<dyn Error>> {
 
 /// Compares two versions of each project, and prints the table.
 fn study() -> Result<(), Box<dyn Error>> {
-    let rbench = lab::rbench::build()?;
+    let rbench = lab::rbench::build("release")?;
     let scratch = tempfile::tempdir()?;
     let names = PHASES.map(|(name, _)| name).join(" | ");
     println!(

@@ -68,13 +68,13 @@ fn doing<'d>(
     source: &'static str,
     what: impl Iterator<Item = (&'d str, &'d str)>,
 ) -> Shape {
-    let definitions: String = what
-        .map(|(id, before)| {
-            format!(
-                "suite.bench(\"{id}\", |bencher| {{\n        {before}\n        bencher.iter(zoo::other);\n    }});\n    "
-            )
-        })
-        .collect();
+    let definition = |(id, before)| {
+        format!(
+            "suite.bench(\"{id}\", |bencher| {{ {before}\n        bencher.iter(zoo::other); }});\n    "
+        )
+    };
+    let definitions: Vec<String> = what.map(definition).collect();
+    let definitions = definitions.concat();
     let sum = "suite.bench(\"sum\", |bencher| bencher.iter(zoo::sum));";
     Shape::new(name, source).benchmarks(&format!("{definitions}{sum}")).two_commits()
 }

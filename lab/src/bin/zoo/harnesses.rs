@@ -262,7 +262,7 @@ fn others() -> Vec<Shape> {
         fn sum(b: &mut Bencher) {\n    b.iter(zoo::sum);\n}\n\n\
         benchmark_group!(benches, sum);\nbenchmark_main!(benches);\n";
     let iai = "fn sum() -> u64 {\n    zoo::sum()\n}\n\niai::main!(sum);\n";
-    let mixed = format!("{CRITERION}\niai = \"0.1\"",);
+    let mixed = format!("{CRITERION}\niai = \"0.1\"");
     let mixed: &'static str = Box::leak(mixed.into_boxed_str());
     vec![
         own_main_beside(own_main)

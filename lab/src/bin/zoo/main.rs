@@ -93,16 +93,12 @@ fn visit_all(place: &Place, shapes: &[Shape]) -> Vec<Visit> {
                 while let Some(number) = next() {
                     let visit = place.visit(&shapes[number]);
                     eprintln!(
-                        "{}: {} in {:.1} s{}",
+                        "{}: {} in {:.1} s",
                         shapes[number].name,
                         if is_ok(&shapes[number], &visit) { "ok" } else { "FAILED" },
                         visit.duration.as_secs_f64(),
-                        visit
-                            .wrong
-                            .iter()
-                            .map(|wrong| format!("\n    {wrong}"))
-                            .collect::<String>(),
                     );
+                    visit.wrong.iter().for_each(|wrong| eprintln!("    {wrong}"));
                     done.lock().unwrap_or_else(PoisonError::into_inner).push((number, visit));
                 }
             });

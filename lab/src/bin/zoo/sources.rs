@@ -16,14 +16,20 @@ const ASKS_GIT: &str = "use std::process::Command;\n\nfn main() {\n    \
 const STAMPED: &str = "suite.bench(concat!(\"at \", env!(\"COMMIT\")), |bencher| bencher.iter(zoo::sum));\n    \
     suite.bench(\"sum\", |bencher| bencher.iter(zoo::sum));";
 
+/// Benchmarks `data`, which reads a file, and `sum`.
+fn reads(path: &str) -> String {
+    format!(
+        "let text = std::fs::read_to_string({path}).unwrap();\n    \
+         suite.bench(\"data\", move |bencher| bencher.iter(|| text.len()));\n    \
+         suite.bench(\"sum\", |bencher| bencher.iter(zoo::sum));"
+    )
+}
+
 pub fn shapes() -> Vec<Shape> {
-    let reads = |path: &str| {
-        format!(
-            "let text = std::fs::read_to_string({path}).unwrap();\n    \
-             suite.bench(\"data\", move |bencher| bencher.iter(|| text.len()));\n    \
-             suite.bench(\"sum\", |bencher| bencher.iter(zoo::sum));"
-        )
-    };
+    built_by_scripts().into_iter().chain(reading_files()).collect()
+}
+
+fn built_by_scripts() -> Vec<Shape> {
     vec![
         built("build script asks git", "C4: vergen#508", ASKS_GIT)
             .quick()
@@ -84,6 +90,11 @@ pub fn shapes() -> Vec<Shape> {
         .replace("src/lib.rs", "//! Work.\n", "pub mod made;\n")
         .shell("echo src/made.rs >>.gitignore")
         .skipped(),
+    ]
+}
+
+fn reading_files() -> Vec<Shape> {
+    vec![
         Shape::new("included text changes", "include_str! of the input")
             .open("the report names a function of the harness, not the included file")
             .benchmarks(
