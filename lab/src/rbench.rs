@@ -1,6 +1,14 @@
 //! rbench as a program, for studies that run it as users do.
 
-use std::{error::Error, ffi::OsString, path::PathBuf, process::Command};
+use std::{
+    error::Error,
+    ffi::OsString,
+    io,
+    path::PathBuf,
+    process::{Child, Command, ExitStatus},
+    thread,
+    time::{Duration, Instant},
+};
 
 /// The cargo to run. Cargo gives its own path to the programs that it runs.
 pub fn cargo() -> OsString {
@@ -22,4 +30,17 @@ pub fn build(profile: &str) -> Result<PathBuf, Box<dyn Error>> {
     }
     let directory = if profile == "dev" { "debug" } else { profile };
     Ok(target.join(directory).join("cargo-rbench"))
+}
+
+/// Waits for the end of a program, and kills it at the deadline; `None` if it had to be killed.
+pub fn wait(child: &mut Child, deadline: Instant) -> io::Result<Option<ExitStatus>> {
+    while Instant::now() < deadline {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        thread::sleep(Duration::from_millis(2));
+    }
+    child.kill()?;
+    child.wait()?;
+    Ok(None)
 }

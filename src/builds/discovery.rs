@@ -24,6 +24,16 @@ use crate::{
 /// The file with cargo's data about a version's workspace, in the directory of the compilation.
 const KEPT: &str = "workspace.json";
 
+/// Those of these features of a package that are off; none if cargo did not resolve them.
+pub fn features_off(metadata: &Metadata, package_id: &str, features: &[String]) -> Vec<String> {
+    let nodes = metadata.resolve.as_ref().map_or(&[][..], |resolve| &resolve.nodes);
+    let node = nodes.iter().find(|node| node.id.repr == package_id);
+    let on = |name: &String| {
+        node.is_none_or(|node| node.features.iter().any(|feature| feature.as_str() == name))
+    };
+    features.iter().filter(|name| !on(name)).cloned().collect()
+}
+
 /// Explains an error about a path dependency that leads out of the repository: its path is beside the version's files,
 /// where nothing is.
 fn explain_outside(error: Error, context: &CargoContext) -> Error {
@@ -95,7 +105,8 @@ impl Workspace {
             members.iter().any(|package| package.id.repr == found.package_id)
                 && filter.admits(&found.target)
                 && (programs
-                    || self.features_off(found, &found.source_features).is_empty()
+                    || features_off(&self.metadata, &found.package_id, &found.source_features)
+                        .is_empty()
                         && (self.missing_features(found).is_empty()
                             || filter.benches.contains(&found.target.target)))
         };
@@ -132,8 +143,8 @@ impl Workspace {
         }
     }
 
-    /// True if the default members have no bench target, but other members have one: many projects keep their benchmarks
-    /// in a package beside that of the root. Cargo would then run nothing.
+    /// True if the default members have no bench target, but other members have one: many projects keep their
+    /// benchmarks in a package beside that of the root. Cargo would then run nothing.
     pub fn only_others_have_benches(&self) -> bool {
         let with_bench: Vec<&Package> = self
             .metadata
@@ -240,16 +251,7 @@ impl Workspace {
         features.extend(found.source_features.iter().cloned());
         features.sort();
         features.dedup();
-        self.features_off(found, &features)
-    }
-
-    fn features_off(&self, found: &Discovered, features: &[String]) -> Vec<String> {
-        let nodes = self.metadata.resolve.as_ref().map_or(&[][..], |resolve| &resolve.nodes);
-        let node = nodes.iter().find(|node| node.id.repr == found.package_id);
-        let on = |name: &String| {
-            node.is_none_or(|node| node.features.iter().any(|feature| feature.as_str() == name))
-        };
-        features.iter().filter(|name| !on(name)).cloned().collect()
+        features_off(&self.metadata, &found.package_id, &features)
     }
 
     /// All bench targets, selected or not, with true where required features are off.

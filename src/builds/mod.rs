@@ -40,7 +40,7 @@ pub use cache_dirs::{CacheDirs, CacheLock, cache_directory};
 pub use compilation::{Compilation, CompilationRecord, CompiledTarget};
 pub use config::ConfigFiles;
 pub use default_link::ListedExecutable;
-pub use discovery::{Workspace, is_default_member};
+pub use discovery::{Workspace, features_off, is_default_member};
 pub use event::{Event, Observer};
 pub use link::{BuildRecord, LinkedBuild};
 pub use lock_file::changed_dependencies;

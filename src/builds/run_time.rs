@@ -128,8 +128,8 @@ impl BuildEnv<'_> {
             .collect()
     }
 
-    /// Refuses a platform, of cargo's configuration or of `--target`, whose programs this machine cannot run; `rustc` is
-    /// the output of `rustc -vV`. A configuration that cannot be read is left to cargo, which reports it.
+    /// Refuses a platform, of cargo's configuration or of `--target`, whose programs this machine cannot run; `rustc`
+    /// is the output of `rustc -vV`. A configuration that cannot be read is left to cargo, which reports it.
     pub(super) fn refuse_other_platform(&self, source: Source<'_>, rustc: &str) -> Result<()> {
         let Ok(config) = self.config(source, rustc) else { return Ok(()) };
         let targets: Vec<&str> = values_of(&self.settings.cargo_args, "--target").collect();

@@ -115,8 +115,8 @@ pub fn finished(console: &Console, start: SystemTime) {
     console.line(&format!("finished in {}", duration(start.elapsed().unwrap_or_default())));
 }
 
-/// `after 5 builds: 3 of 19 benchmarks need more builds`. A benchmark that needs no more may be inconclusive, if it has as many
-/// builds as were requested.
+/// `after 5 builds: 3 of 19 benchmarks need more builds`. A benchmark that needs no more may be inconclusive, if it has
+/// as many builds as were requested.
 fn analysis_line(builds: u32, analysed: usize, undecided: usize) -> String {
     let all = count(analysed, "benchmark");
     let (number, verb) = match undecided {

@@ -9,8 +9,8 @@
 //! A manifest records the state of a checkout when it was written: one line per file or link, with kind and
 //! permissions, size, time of the last change and path. A check costs one `lstat` per file. It notices files that are
 //! missing, that have another size, kind or mode, or that were written to since, even if the old time of modification
-//! was restored: the kernel sets the time of change itself. Added files (a `Cargo.lock`, output of a build script) are no damage, but must not be
-//! compiled.
+//! was restored: the kernel sets the time of change itself. Added files (a `Cargo.lock`, output of a build script) are
+//! no damage, but must not be compiled.
 
 use std::{
     collections::HashSet,

@@ -2,7 +2,8 @@
 //!
 //! Nothing here writes into the user's repository. Revisions and the uncommitted tree are read through libgit2 with an
 //! object store in memory; checkouts are written into a cache directory, as `git checkout` would write them, without a
-//! worktree entry, an index or a lock in the user's `.git`. Only a [`NewRepository`] is written into, and it never is the user's.
+//! worktree entry, an index or a lock in the user's `.git`. Only a [`NewRepository`] is written into, and it never is the
+//! user's.
 
 mod checkout;
 mod files;

@@ -12,6 +12,7 @@ use std::{
 
 use cargo_metadata::Package;
 use rustix::process::getuid;
+use signal_hook::low_level::signal_name;
 use tempfile::TempDir;
 
 use crate::{
@@ -344,26 +345,13 @@ fn printable(line: &str) -> String {
     shown
 }
 
-/// The signals that broken programs end with.
-const SIGNALS: [(i32, &str); 8] = [
-    (libc::SIGABRT, "SIGABRT"),
-    (libc::SIGBUS, "SIGBUS"),
-    (libc::SIGFPE, "SIGFPE"),
-    (libc::SIGILL, "SIGILL"),
-    (libc::SIGKILL, "SIGKILL"),
-    (libc::SIGSEGV, "SIGSEGV"),
-    (libc::SIGTERM, "SIGTERM"),
-    (libc::SIGTRAP, "SIGTRAP"),
-];
-
 /// The reason why an ending is unsuccessful; none for success.
 pub(super) fn unsuccessful(ending: Ending) -> Option<String> {
     match ending {
         Ending::Exited(0) => None,
         Ending::Exited(status) => Some(format!("it exited with status {status}")),
         Ending::Signalled(signal) => {
-            let name = SIGNALS.iter().find(|(number, _)| *number == signal);
-            let name = name.map(|(_, name)| format!(" ({name})")).unwrap_or_default();
+            let name = signal_name(signal).map(|name| format!(" ({name})")).unwrap_or_default();
             Some(format!("it was killed by signal {signal}{name}"))
         }
         Ending::Deadline => Some("it took too long".to_owned()),

@@ -1,8 +1,8 @@
 //! Shows where the time of a comparison goes.
 //!
-//! `cargo run -p lab --bin phases` compares two versions of five projects of its own: compiled for the first time,
-//! compiled but nothing else stored, with everything stored, and one benchmark after an edit. It prints a table with the
-//! seconds of each phase. `phases LOG...` prints the phases of other runs, from the logs that `cargo rbench` writes to
+//! `cargo run -p lab --bin phases` makes five projects and compares two versions of each: compiled for the first time,
+//! compiled but nothing else stored, with everything stored, and one benchmark after an edit. It prints a table with
+//! the seconds of each phase. `phases LOG...` prints the phases of other runs, from the logs that `cargo rbench` writes to
 //! `target/rbench/logs/runs/`. Measuring is divided into measurements, warm-ups, and what executions need besides.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people prints")]

@@ -58,13 +58,8 @@ impl Histories<'_> {
     /// A benchmark that no version measured, with the reason that the newest comparison had.
     pub fn unmeasured(&self, benchmark: &Benchmark) -> Result<UnmeasuredBenchmark> {
         let places = self.entries.iter().rev().flat_map(|entry| entry.measured.iter().rev());
-        let mut reason = None;
-        for place in places {
-            reason = self.results.skip_reason(place.experiment, benchmark)?;
-            if reason.is_some() {
-                break;
-            }
-        }
+        let skipped = |place: &VersionRef| self.results.skip_reason(place.experiment, benchmark);
+        let reason = places.map(skipped).find_map(Result::transpose).transpose()?;
         Ok(UnmeasuredBenchmark { benchmark: benchmark.clone(), reason })
     }
 

@@ -7,7 +7,7 @@ use cargo_metadata::{Metadata, MetadataCommand, Package, Target};
 use toml::Table;
 
 use crate::{
-    builds::run_tool_or,
+    builds::{features_off, run_tool_or},
     config::Once,
     error::{Context as _, Exit, Result},
     harness::{TargetFacts, detect},
@@ -47,6 +47,9 @@ pub fn inspect(project: &Project) -> Result<ProjectSummary> {
             }
         }
     }
+    if !found.unstable.is_empty() && has_nightly(project) {
+        found.unstable.clear();
+    }
     let root = project.workspace.join("Cargo.toml");
     let manifest = fs::read_to_string(&root).unwrap_or_default();
     found.notes.extend(notes_on_profiles(&manifest.parse().unwrap_or_default()));
@@ -85,21 +88,11 @@ impl ProjectSummary {
         };
         if harness.as_deref() == Ok("libtest") {
             self.notes.extend(note_on_lost_main(&name, &source));
-            if source.contains("feature(test)") && !has_nightly(project) {
+            if source.contains("feature(test)") {
                 self.unstable.push(name.clone());
             }
         }
-        let nodes = metadata.resolve.iter().flat_map(|resolve| &resolve.nodes);
-        let is_on = |feature: &&String| {
-            let mut own = nodes.clone().filter(|node| node.id == package.id);
-            own.any(|node| node.features.iter().any(|one| one.as_str() == feature.as_str()))
-        };
-        let off: Vec<&str> = target
-            .required_features
-            .iter()
-            .filter(|feature| !is_on(feature))
-            .map(String::as_str)
-            .collect();
+        let off = features_off(metadata, &package.id.repr, &target.required_features);
         if !off.is_empty() {
             self.notes.push(format!("{name} needs --features {}", off.join(",")));
         }

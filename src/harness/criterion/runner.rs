@@ -82,8 +82,8 @@ impl Runner {
     /// Starts to listen for the process whose connection `admits` accepts. Any user of the machine can connect to the
     /// port, and can be first: other connections are closed without a message.
     ///
-    /// A process that `only_lists` is not let measure anything: without an answer it ends. If it waits at `expected` ends
-    /// of groups, it need not wait: the answers are there before it asks.
+    /// A process that `only_lists` is not let measure anything: without an answer it ends. If it waits at `expected`
+    /// ends of groups, it need not wait: the answers are there before it asks.
     pub(super) fn start(
         admits: Admission,
         only_lists: bool,

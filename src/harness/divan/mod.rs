@@ -84,7 +84,7 @@ impl Harness for Divan {
         invocation.variables.push(("NEXTEST".into(), "1".into()));
         let output = Process::listing(executable, invocation).whole_output(conditions)?;
         let ids = ids(&output.to_string(), &executable.target);
-        let Tried { threads, without } = threads(executable, &ids, conditions)?;
+        let Tried { threads, without } = try_all(executable, &ids, conditions)?;
         let leaf = |id| Leaf { threads: threads.get(&id).cloned().unwrap_or_default(), id };
         let measured = ids.into_iter().filter(|id| !without.contains(id));
         Ok(names(measured.map(leaf).collect()))
@@ -237,13 +237,13 @@ struct Tried {
     without: HashSet<String>,
 }
 
-/// Tries the benchmarks `ids`. One whose set-up fails ends the trial of all, so benchmarks missing from it are tried one
-/// by one.
-fn threads(executable: &Executable, ids: &[String], conditions: &Conditions<'_>) -> Result<Tried> {
-    let Tried { mut threads, mut without } = Tried::default();
+/// Tries the benchmarks `ids`. One whose set-up fails ends the trial of all, so benchmarks missing from it are tried
+/// one by one.
+fn try_all(executable: &Executable, ids: &[String], conditions: &Conditions<'_>) -> Result<Tried> {
+    let mut tried = Tried::default();
     let all = iter::once(None).chain(ids.iter().map(|id| Some(id.as_str())));
     for id in all {
-        if id.is_some_and(|id| threads.contains_key(id) || without.contains(id)) {
+        if id.is_some_and(|id| tried.threads.contains_key(id) || tried.without.contains(id)) {
             continue;
         }
         let output = match trial(executable, id, conditions).run_for_list(conditions) {
@@ -251,10 +251,10 @@ fn threads(executable: &Executable, ids: &[String], conditions: &Conditions<'_>)
             Err(error) if error.exit() != Exit::Benchmark => return Err(error),
             Err(_) => Output::default(),
         };
-        threads.extend(leaves(&output).into_iter().map(|leaf| (leaf.id, leaf.threads)));
-        without.extend(unregistered(&output));
+        tried.threads.extend(leaves(&output).into_iter().map(|leaf| (leaf.id, leaf.threads)));
+        tried.without.extend(unregistered(&output));
     }
-    Ok(Tried { threads, without })
+    Ok(tried)
 }
 
 /// A name for each benchmark and thread count, in a fixed order: Divan lists benchmarks in link order.

@@ -214,24 +214,23 @@ impl HistoryReport {
             // A benchmark has one series for each metric.
             format!("{all} series of {}", count(subjects.len(), "benchmark"))
         };
-        let (mut before, mut things) = ("no trend yet: ", true);
         if not < all {
             let versions = count(most, "version");
             text += &format!("decided {} of {of_all} over up to {versions}", all - not);
-            (before, things) = ("; not decided: ", false);
         }
-        let thing = if subjects.len() == all { "benchmark" } else { "series" };
-        for (reason, number) in &reasons {
-            let verb = if *number == 1 { "has" } else { "have" };
-            let who = match (things, thing) {
-                (true, "benchmark") => count(*number, thing),
-                (true, _) => format!("{number} {thing}"),
-                (false, _) => number.to_string(),
+        let has = |(index, (reason, number)): (usize, &(&str, usize))| {
+            let who = match index {
+                0 if not == all && subjects.len() == all => count(*number, "benchmark"),
+                0 if not == all => format!("{number} series"),
+                _ => number.to_string(),
             };
-            text += &format!("{before}{who} {verb} {reason}");
-            (before, things) = ("; ", false);
+            format!("{who} {} {reason}", if *number == 1 { "has" } else { "have" })
+        };
+        let undecided: Vec<String> = reasons.iter().enumerate().map(has).collect();
+        if !undecided.is_empty() {
+            text += if not < all { "; not decided: " } else { "no trend yet: " };
         }
-        text
+        text + &undecided.join("; ")
     }
 
     /// One row for each benchmark.

@@ -1,6 +1,6 @@
-//! Faults at whole commands: signals, limits of the shell, a clock that is set, and damaged bytes in the store, the cache
-//! and exported results. Afterwards nothing stored may be lost, nothing may be left, no answer may be another one, and
-//! the same command must succeed.
+//! Faults at whole commands: signals, limits of the shell, a clock that is set, and damaged bytes in the store, the
+//! cache and exported results. Afterwards nothing stored may be lost, nothing may be left, no answer may be another
+//! one, and the same command must succeed.
 
 use std::{
     collections::BTreeMap,
@@ -17,7 +17,11 @@ use cargo_rbench::{stats::Random, store::Store};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::{left::Left, watch::watched};
+use crate::{
+    left::Left,
+    tally::{Finding, Tally, Wrong},
+    watch::watched,
+};
 
 /// The longest accepted duration of a command.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -120,47 +124,22 @@ impl Fault {
     }
 }
 
-/// What is wrong after a fault.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Wrong {
-    Hang,
-    Lost,
-    Left,
-    Answer,
-    Error,
-}
-
-const COLUMNS: [(Wrong, &str); 5] = [
-    (Wrong::Hang, "hangs"),
-    (Wrong::Lost, "lost"),
-    (Wrong::Left, "leftovers"),
-    (Wrong::Answer, "other answers"),
-    (Wrong::Error, "wrong errors"),
-];
-
-type Finding = (Wrong, String);
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// Throws `count` faults, and prints a table of what was wrong; true if nothing was.
+/// Throws `count` faults, and prints the findings; true if there are none.
 pub fn run(home: &Path, count: usize, mut random: Random) -> Result<bool> {
     let project = lab::Project::compared()?;
     let mut commands = Commands::new(home, &project)?;
     let left = Left::watching(project.scratch(), &std::env::temp_dir());
-    let mut table: BTreeMap<String, [usize; 6]> = BTreeMap::new();
+    let mut tally = Tally::default();
     for number in 0..count {
         let (words, fault) = draw(number, &mut random);
         let mut found = commands.throw(words, &fault, &mut random)?;
         found.extend(left.found().into_iter().map(|what| (Wrong::Left, what)));
         left.kill();
-        let name = format!("{}: {}", words[0..2].join(" "), fault.name());
-        print_findings(&name, number, &found);
-        let row = table.entry(name).or_default();
-        row[0] += 1;
-        for (place, (column, _)) in COLUMNS.iter().enumerate() {
-            row[place + 1] += usize::from(found.iter().any(|(wrong, _)| wrong == column));
-        }
+        tally.add(&words[0..2].join(" "), fault.name(), &number.to_string(), &found);
     }
-    Ok(print_table(&table))
+    Ok(tally.print())
 }
 
 /// The command and the fault of a trial. Damage to the store is quick to try, so most trials are that.
@@ -194,7 +173,7 @@ struct Commands<'p> {
     rbench: PathBuf,
     tree: &'p Path,
     clock: PathBuf,
-    environment: Vec<(&'static str, PathBuf)>,
+    cache: PathBuf,
     /// The store before each trial, and everything in it.
     store: Vec<u8>,
     rows: String,
@@ -218,7 +197,7 @@ impl<'p> Commands<'p> {
             rbench: lab::rbench::build("release")?,
             tree: project.tree.path(),
             clock,
-            environment: vec![("RBENCH_CACHE_DIR", home.join("cache"))],
+            cache: home.join("cache"),
             store: Vec::new(),
             rows: String::new(),
             exported: Vec::new(),
@@ -317,9 +296,7 @@ impl<'p> Commands<'p> {
             Damaged::Exported => self.tree.join(EXPORTED),
             Damaged::Cache => {
                 let mut files = Vec::new();
-                for root in self.environment.iter().map(|(_, path)| path.clone()) {
-                    collect(&root, &mut files)?;
-                }
+                collect(&self.cache, &mut files)?;
                 collect(&self.tree.join("target/rbench"), &mut files)?;
                 files.sort();
                 files.swap_remove(random.below(files.len()))
@@ -405,7 +382,8 @@ impl<'p> Commands<'p> {
             }
             None => Command::new(&self.rbench),
         };
-        let command = command.args(words).current_dir(self.tree).envs(self.environment.clone());
+        let command =
+            command.args(words).current_dir(self.tree).env("RBENCH_CACHE_DIR", &self.cache);
         let command = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         Ok(command.spawn()?)
     }
@@ -460,33 +438,4 @@ fn said(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stderr);
     let lines: Vec<&str> = text.lines().rev().take(5).collect();
     format!("{}: {}", output.status, lines.into_iter().rev().collect::<Vec<_>>().join(" | "))
-}
-
-#[expect(clippy::print_stdout, reason = "a program for people prints")]
-fn print_findings(name: &str, number: usize, found: &[Finding]) {
-    for (wrong, what) in found {
-        let (_, column) = COLUMNS.iter().find(|(one, _)| one == wrong).unwrap_or(&COLUMNS[0]);
-        println!("{number} {name}: {column}: {what}");
-    }
-}
-
-#[expect(clippy::print_stdout, reason = "a program for people prints")]
-fn print_table(table: &BTreeMap<String, [usize; 6]>) -> bool {
-    print!("{:<44} {:>6}", "command and fault", "count");
-    for (_, name) in COLUMNS {
-        print!(" {name:>13}");
-    }
-    println!();
-    let mut all = [0; 6];
-    for row in table.values() {
-        all.iter_mut().zip(row).for_each(|(sum, count)| *sum += count);
-    }
-    for (name, row) in table.iter().map(|(name, row)| (name.as_str(), row)).chain([("all", &all)]) {
-        print!("{name:<44} {:>6}", row[0]);
-        for count in &row[1..] {
-            print!(" {count:>13}");
-        }
-        println!();
-    }
-    all[1..].iter().all(|count| *count == 0)
 }

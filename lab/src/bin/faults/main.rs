@@ -242,7 +242,7 @@ impl Trials {
             (false, _, true) => ("pair", "interrupt"),
             (false, _, false) => ("pair", ""),
         };
-        self.tally.add(level, &faults, signal, &found);
+        self.tally.add_pair(level, &faults, signal, &found);
         Ok(())
     }
 
@@ -276,7 +276,7 @@ impl Trials {
                 Some(_) => "SIGTERM",
                 None => "",
             };
-            self.tally.add("program", &faults, name, &found);
+            self.tally.add_pair("program", &faults, name, &found);
         }
         println!();
         Ok(())

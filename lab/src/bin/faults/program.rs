@@ -3,7 +3,7 @@
 use std::{
     error::Error,
     path::{Path, PathBuf},
-    process::{Child, Command, ExitStatus, Stdio},
+    process::{Child, Command, Stdio},
     thread,
     time::{Duration, Instant},
 };
@@ -46,7 +46,7 @@ impl Programs {
         signal: Option<Signal>,
         random: &mut Random,
     ) -> Result<Vec<Finding>, Box<dyn Error>> {
-        let begin = Instant::now();
+        let deadline = Instant::now() + PATIENCE;
         let (experiments, _) = self.rows()?;
         let mut child = self.start()?;
         if let Some(signal) = signal {
@@ -62,7 +62,7 @@ impl Programs {
             thread::sleep(Duration::from_micros(random.below(longest) as u64));
             kill_process(Pid::from_child(&child), signal)?;
         }
-        let Some(ended) = end(&mut child, begin)? else {
+        let Some(ended) = lab::rbench::wait(&mut child, deadline)? else {
             return Ok(vec![(Wrong::Hang, "the comparison goes on".to_owned())]);
         };
         let ended = ended.code();
@@ -83,7 +83,7 @@ impl Programs {
         if signal.is_some() {
             std::fs::write(&self.file, "")?;
             let mut again = self.start()?;
-            match end(&mut again, Instant::now())? {
+            match lab::rbench::wait(&mut again, Instant::now() + PATIENCE)? {
                 Some(_) => found.extend(self.check_resumed(faults)?),
                 None => found.push((Wrong::Hang, "the second comparison goes on".to_owned())),
             }
@@ -153,17 +153,4 @@ impl Programs {
         }
         Ok(found)
     }
-}
-
-/// The exit status of a process started at `begin`; none if it had to be killed.
-fn end(child: &mut Child, begin: Instant) -> Result<Option<ExitStatus>, Box<dyn Error>> {
-    while begin.elapsed() < PATIENCE {
-        if let Some(status) = child.try_wait()? {
-            return Ok(Some(status));
-        }
-        thread::sleep(Duration::from_millis(2));
-    }
-    child.kill()?;
-    child.wait()?;
-    Ok(None)
 }

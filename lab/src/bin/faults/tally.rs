@@ -16,13 +16,19 @@ pub enum Wrong {
     Error,
     /// Half pairs of executions are stored, or some executions are missing.
     Half,
+    /// Results that were stored before are gone or different.
+    Lost,
+    /// A command gave another answer than without the fault.
+    Answer,
 }
 
-const COLUMNS: [(Wrong, &str); 4] = [
+const COLUMNS: [(Wrong, &str); 6] = [
     (Wrong::Hang, "hangs"),
     (Wrong::Left, "leftovers"),
     (Wrong::Error, "wrong failures"),
     (Wrong::Half, "half pairs"),
+    (Wrong::Lost, "lost"),
+    (Wrong::Answer, "other answers"),
 ];
 
 /// An error with its description.
@@ -31,20 +37,13 @@ pub type Finding = (Wrong, String);
 /// The errors of all trials.
 #[derive(Default)]
 pub struct Tally {
-    rows: BTreeMap<(&'static str, String), [usize; 5]>,
+    rows: BTreeMap<(String, String), [usize; 1 + COLUMNS.len()]>,
     wrong: usize,
 }
 
 impl Tally {
-    /// Adds a trial with these faults, and prints each finding at once.
-    #[expect(clippy::print_stdout, reason = "a program for people prints")]
-    pub fn add(
-        &mut self,
-        level: &'static str,
-        faults: &[Fault; 2],
-        signal: &str,
-        found: &[Finding],
-    ) {
+    /// Adds a trial with these faults in base and head.
+    pub fn add_pair(&mut self, level: &str, faults: &[Fault; 2], signal: &str, found: &[Finding]) {
         let mut names: Vec<&str> = faults.iter().map(|fault| fault.kind.name).collect();
         names.retain(|name| *name != "none");
         names.sort_unstable();
@@ -52,14 +51,21 @@ impl Tally {
             names = vec!["in both versions"];
         }
         names.extend((!signal.is_empty()).then_some(signal));
-        let row = self.rows.entry((level, names.join(" + "))).or_default();
+        let shown = faults.map(|fault| format!("{} after {} us", fault.kind.name, fault.after));
+        let shown = format!("[{}] {signal}", shown.join(", "));
+        self.add(level, names.join(" + "), &shown, found);
+    }
+
+    /// Adds a trial with a fault of this name, and prints each finding at once, after `shown`.
+    #[expect(clippy::print_stdout, reason = "a program for people prints")]
+    pub fn add(&mut self, level: &str, fault: String, shown: &str, found: &[Finding]) {
+        let row = self.rows.entry((level.to_owned(), fault)).or_default();
         row[0] += 1;
         for (place, (column, _)) in COLUMNS.iter().enumerate() {
             row[place + 1] += usize::from(found.iter().any(|(wrong, _)| wrong == column));
         }
         for (wrong, what) in found {
-            let shown = faults.map(|fault| format!("{} after {} us", fault.kind.name, fault.after));
-            println!("{level} [{}] {signal}: {wrong:?}: {what}", shown.join(", "));
+            println!("{level} {shown}: {wrong:?}: {what}");
         }
         self.wrong += usize::from(!found.is_empty());
     }
@@ -67,12 +73,12 @@ impl Tally {
     /// Prints the table; returns true if nothing is wrong.
     #[expect(clippy::print_stdout, reason = "a program for people prints")]
     pub fn print(&self) -> bool {
-        print!("{:<8} {:<34} {:>6}", "level", "fault", "count");
+        print!("{:<16} {:<34} {:>6}", "level", "fault", "count");
         for (_, name) in COLUMNS {
             print!(" {name:>14}");
         }
         println!();
-        let mut all = [0; 5];
+        let mut all = [0; 1 + COLUMNS.len()];
         for ((level, name), row) in &self.rows {
             print_row(level, name, row);
             all.iter_mut().zip(row).for_each(|(sum, count)| *sum += count);
@@ -83,9 +89,9 @@ impl Tally {
 }
 
 #[expect(clippy::print_stdout, reason = "a program for people prints")]
-fn print_row(level: &str, name: &str, row: &[usize; 5]) {
+fn print_row(level: &str, name: &str, row: &[usize; 1 + COLUMNS.len()]) {
     let [count, wrong @ ..] = row;
-    print!("{level:<8} {name:<34} {count:>6}");
+    print!("{level:<16} {name:<34} {count:>6}");
     for count in wrong {
         print!(" {count:>14}");
     }

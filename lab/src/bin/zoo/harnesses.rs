@@ -46,7 +46,7 @@ fn own_main_beside(text: &str) -> Shape {
         .manifest("[[bench]]\nname = \"known\"\nharness = false")
 }
 
-/// A target that rbench cannot run, beside one of its own harness.
+/// A target that rbench cannot run, beside one that uses rbench-harness.
 fn beside(name: &'static str, source: &'static str, dependency: &'static str, text: &str) -> Shape {
     Shape::foreign(name, source, dependency, text)
         .replace(

@@ -6,7 +6,6 @@ use std::{
     path::{Path, PathBuf},
     process::{Command, Stdio},
     sync::RwLock,
-    thread,
     time::{Duration, Instant},
 };
 
@@ -160,7 +159,7 @@ impl Project<'_> {
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
-    /// Nobody's settings, and a home of its own.
+    /// Sets an environment without the settings of this user and machine, and with a separate home directory.
     fn environment(&self, command: &mut Command) {
         let of_user = |name: &str, default: &str| {
             std::env::var_os(name).unwrap_or_else(|| {
@@ -226,13 +225,16 @@ impl Project<'_> {
             .stdout(File::create(path("stdout"))?)
             .stderr(File::create(path("stderr"))?);
         let before = self.status();
-        let exit = if run.expected.is_measured() {
+        let ended =
+            |mut command: Command| lab::rbench::wait(&mut command.spawn()?, Instant::now() + LIMIT);
+        let status = if run.expected.is_measured() {
             let _alone = self.place.quiet.write();
-            wait(&mut command)?
+            ended(command)?
         } else {
             let _beside = self.place.quiet.read();
-            wait(&mut command)?
+            ended(command)?
         };
+        let exit = status.and_then(|status| status.code());
         let [stdout, stderr] = ["stdout", "stderr"].map(|kind| fs::read(path(kind)));
         let [stdout, stderr] =
             [String::from_utf8_lossy(&stdout?), String::from_utf8_lossy(&stderr?)]
@@ -252,23 +254,6 @@ impl Project<'_> {
     /// The working tree and the index, which no command may change.
     fn status(&self) -> Option<String> {
         self.shell("git status --porcelain --untracked-files=all").ok()
-    }
-}
-
-/// Waits for the end of a command; nothing if it took too long and was killed.
-fn wait(command: &mut Command) -> Result<Option<i32>, Box<dyn Error>> {
-    let mut child = command.spawn()?;
-    let start = Instant::now();
-    loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(status.code());
-        }
-        if start.elapsed() > LIMIT {
-            child.kill()?;
-            child.wait()?;
-            return Ok(None);
-        }
-        thread::sleep(Duration::from_millis(20));
     }
 }
 
