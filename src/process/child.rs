@@ -104,6 +104,8 @@ impl Drop for Child {
         // On another thread, as the kernel may take long to release it.
         let reaper = move || {
             let _ = reap(id);
+            // Until its descendants have ended too, nobody else must take them for those of another child.
+            end_left_behind(id);
             forget(id);
         };
         let _ = thread::Builder::new().name("reaper".to_owned()).spawn(reaper);
