@@ -175,6 +175,17 @@ impl<'s> Filling<'s> {
         self.measure_with(|_| (), id, version, stage, values);
     }
 
+    /// Measures only the first builds of a version, as a run does that is interrupted.
+    pub fn measure_first(
+        &self,
+        builds: usize,
+        version: usize,
+        stage: Stage,
+        values: &[(&str, f64)],
+    ) {
+        self.measure_some(builds, |_| (), "a", version, stage, values);
+    }
+
     /// Like [`Self::measure`], with each execution changed by `adapt`.
     pub fn measure_with(
         &self,
@@ -184,7 +195,19 @@ impl<'s> Filling<'s> {
         stage: Stage,
         values: &[(&str, f64)],
     ) {
-        for (seed, noise) in seeds(stage).into_iter().zip(NOISE) {
+        self.measure_some(NOISE.len(), adapt, id, version, stage, values);
+    }
+
+    fn measure_some(
+        &self,
+        builds: usize,
+        adapt: impl Fn(&mut Execution),
+        id: &str,
+        version: usize,
+        stage: Stage,
+        values: &[(&str, f64)],
+    ) {
+        for (seed, noise) in seeds(stage).into_iter().zip(NOISE).take(builds) {
             // Most of the layout effect is common to both versions, a little of it is not.
             let factor = 1.0 + 20.0 * noise + noise * (version as f64 + 1.0) / 4.0;
             let series = |(name, value): &(&str, f64)| Series {

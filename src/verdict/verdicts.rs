@@ -210,15 +210,17 @@ impl<'r> Verdicts<'r> {
         } else {
             None
         };
+        let progress = Progress::after(&analyses, &first.analysis, count, criteria);
         let second = match second.transpose() {
             Err(error) => {
-                return Ok(row(Verdict::refused(&error), vec![first.into_stage(Decider::Own)]));
+                // An interrupted second stage may have too few builds: its progress makes it go on.
+                let refused = row(Verdict::refused(&error), vec![first.into_stage(Decider::Own)]);
+                return Ok(DecidedRow { progress, ..refused });
             }
             Ok(second) => second,
         };
         let fresh = second.as_ref().map(|second| &second.analysis);
         let Decision { verdict, decider, by_mean } = first.analysis.decide(fresh, count, criteria);
-        let progress = Progress::after(&analyses, &first.analysis, count, criteria);
         let by_mean = by_mean.map(|change| ByMean { change, primary: decider == Decider::Mean });
         let stages: Vec<DecidedStage> =
             std::iter::once(first).chain(second).map(|stage| stage.into_stage(decider)).collect();

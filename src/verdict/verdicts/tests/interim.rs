@@ -84,7 +84,13 @@ fn fixed_plan_requests_its_own_number_of_fresh_builds() {
     let filling = Filling::begin(&store, &["base", "head"], &["a"]);
     measure(&filling, Stage::First, 0.05);
     assert_eq!(row(&filling).progress, Progress::Flagged { builds: 6 });
-    // An interrupted second stage is completed.
+    // An interrupted second stage is completed, even if one build is too few for a verdict.
+    for version in [0, 1] {
+        filling.measure_first(1, version, Stage::Second, &[(WALL, 100.0)]);
+    }
+    let interrupted = row(&filling);
+    assert!(matches!(interrupted.verdict, Verdict::Failed { .. }), "{:?}", interrupted.verdict);
+    assert_eq!(interrupted.progress, Progress::Flagged { builds: 6 });
     measure(&filling, Stage::Second, 0.05);
     assert_eq!(row(&filling).progress, Progress::Flagged { builds: 6 });
 }
