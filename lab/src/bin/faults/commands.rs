@@ -176,6 +176,8 @@ struct Commands<'p> {
     cache: PathBuf,
     /// The store before each trial, and everything in it.
     store: Vec<u8>,
+    /// The identity of the one experiment in it.
+    experiment: String,
     rows: String,
     exported: Vec<u8>,
     /// The outputs of [`READING`].
@@ -199,6 +201,7 @@ impl<'p> Commands<'p> {
             clock,
             cache: home.join("cache"),
             store: Vec::new(),
+            experiment: String::new(),
             rows: String::new(),
             exported: Vec::new(),
             answers: Vec::new(),
@@ -206,6 +209,7 @@ impl<'p> Commands<'p> {
         };
         commands.succeed(COMPARE)?;
         commands.store = fs::read(commands.store_path())?;
+        commands.experiment = commands.first_identity()?;
         commands.rows = commands.stored()?;
         commands.exported = commands.succeed(EXPORT)?.stdout;
         fs::write(commands.tree.join(EXPORTED), &commands.exported)?;
@@ -234,11 +238,20 @@ impl<'p> Commands<'p> {
         Ok(fs::write(self.tree.join(EXPORTED), &self.exported)?)
     }
 
-    /// Everything that is stored of the first experiment.
-    fn stored(&self) -> Result<String> {
+    fn first_identity(&self) -> Result<String> {
         let store = Store::open(&self.store_path(), &|| {})?;
         let experiments = store.experiments()?;
-        let first = experiments.first().ok_or("there is no experiment")?;
+        Ok(store.identity(experiments.first().ok_or("there is no experiment")?.id)?)
+    }
+
+    /// Everything that is stored of the first experiment. It is found by its identity: where the clock was set back,
+    /// a later one seems to have started earlier.
+    fn stored(&self) -> Result<String> {
+        let store = Store::open(&self.store_path(), &|| {})?;
+        let is_first = |id| store.identity(id).is_ok_and(|identity| identity == self.experiment);
+        let experiments = store.experiments()?;
+        let first = experiments.into_iter().find(|one| is_first(one.id));
+        let first = first.ok_or("the experiment is not stored any more")?;
         let mut text = format!("{:?} {:?}", first.plan, first.finished);
         for benchmark in store.benchmarks()? {
             let rows = store.rows(&benchmark, &[first.id])?;
