@@ -1,7 +1,7 @@
 //! Shows where the time of a comparison goes.
 //!
 //! `cargo run -p lab --bin phases` makes five projects and compares two versions of each: compiled for the first time,
-//! compiled but nothing else stored, with everything stored, and one benchmark after an edit. It prints a table with
+//! compiled but nothing else stored, with everything stored, and one benchmark after edits. It prints a table with
 //! the seconds of each phase. `phases LOG...` prints the phases of other runs, from the logs that `cargo rbench` writes to
 //! `target/rbench/logs/runs/`. Measuring is divided into measurements, warm-ups, and what executions need besides.
 
@@ -80,8 +80,11 @@ fn study() -> Result<(), Box<dyn Error>> {
         forget_traces(tree.path())?;
         run("compiled", &[few, &["--config", "build.seed=2"]].concat())?;
         run("stored", few)?;
+        let one = ["HEAD", ".", "(^|::)f1$"];
         work_more(&tree, 1)?;
-        run("one after an edit", &["HEAD", ".", "(^|::)f1$"])?;
+        run("one after an edit", &one)?;
+        tree.edit("src/lib.rs", |lib| lib + "\npub fn edited() {}\n")?;
+        run("one after an edit, --quick", &[&one[..], &["--quick"]].concat())?;
     }
     Ok(())
 }
