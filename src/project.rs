@@ -301,7 +301,10 @@ fn nearest_manifest(directory: &Path, repository: &Repository) -> Result<PathBuf
     for path in tracked.iter().take(MOST) {
         let (place, whole) = (path.parent().unwrap_or(path), repository.root().join(path));
         error = error.hint(if whole.is_file() {
-            format!("use --manifest-path {}", quoted(whole))
+            format!(
+                "use --manifest-path {}",
+                quoted(whole.strip_prefix(directory).unwrap_or(&whole))
+            )
         } else {
             let place = if place.as_os_str().is_empty() { Path::new("/") } else { place };
             format!("the sparse working tree lacks it: git sparse-checkout add {}", quoted(place))

@@ -23,7 +23,7 @@ fn repository_without_a_cargo_workspace_is_rejected() {
     project.write("below/Cargo.toml", "[package]\nname = \"below\"\n");
     project.commit("Begin below");
     let outcome = project.rbench(&["build"]).fails_with(2);
-    outcome.assert_stderr_has(&["use --manifest-path ", "below/Cargo.toml"]);
+    outcome.assert_stderr_has(&["use --manifest-path below/Cargo.toml"]);
     project.git(&["sparse-checkout", "set", "other"]);
     let outcome = project.rbench(&["build"]).fails_with(2);
     outcome.assert_stderr_has(&["git sparse-checkout add below"]);
