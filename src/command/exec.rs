@@ -44,9 +44,6 @@ pub fn run(args: &ExecArgs) -> Result<Exit> {
         iterations: args.iterations,
         seed: args.seed,
     };
-    if let Some(note) = target.harness.note(&request) {
-        console.line(&format!("note: {note}"));
-    }
     let results = execute(target, benchmarks, &request, &conditions).map_err(in_full)?;
     for (benchmark, result) in &results {
         report_aside(&console, benchmark, result);

@@ -102,9 +102,4 @@ pub trait Harness: fmt::Debug + Send + Sync {
     ) -> Option<&'static str> {
         None
     }
-
-    /// Advice for the user before benchmarks of this harness are executed as requested: a sentence.
-    fn note(&self, _request: &ExecutionRequest) -> Option<String> {
-        None
-    }
 }

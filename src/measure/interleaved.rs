@@ -132,8 +132,8 @@ impl Runner<'_> {
     }
 
     /// Executes a version alone that failed while it was interleaved: the benchmark has failed only
-    /// if that fails too. A successful result is not stored, because the other version must be
-    /// measured alone too. Where it had too many iterations, both are interleaved once more.
+    /// if that fails too, and the other version may fail as well. A successful result is not stored,
+    /// because both versions must be measured in the same way. Where it had too many iterations, both are interleaved once more.
     fn after_interleaved_failure(
         &self,
         measuring: &Measuring<'_>,
@@ -152,6 +152,13 @@ impl Runner<'_> {
             Ok(_) => Ok(Ended::InterleavingUnavailable(InterleavingUnavailable::FailsInterleaved)),
             Err(unmeasured) => {
                 self.record(measuring, subject, step, version, Err(&unmeasured))?;
+                for other in step.versions.iter().copied().filter(|other| *other != version) {
+                    if let Err(unmeasured) =
+                        self.execute_alone(subject, step, other, measuring.builds)?
+                    {
+                        self.record(measuring, subject, step, other, Err(&unmeasured))?;
+                    }
+                }
                 Ok(Ended::Unmeasured)
             }
         }

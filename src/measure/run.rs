@@ -26,7 +26,7 @@ use crate::{
 impl Runner<'_> {
     /// Measures benchmarks that all versions have, interleaved over the builds. Results of an
     /// earlier interim analysis or run are not measured again. A benchmark that fails or skips
-    /// itself is not executed again, in any version. Calls `measured` with a benchmark after each
+    /// itself is executed once in the other version, which may fail too, and then not again. Calls `measured` with a benchmark after each
     /// step in which it was measured, before the next one starts.
     pub fn measure(
         &self,
@@ -138,14 +138,19 @@ impl Runner<'_> {
         subject: &mut Subject<'_>,
         step: &Step,
     ) -> Result<Ended> {
+        let mut ended = Ended::Measured;
         for version in step.versions.iter().copied() {
             let outcome = self.execute_alone(subject, step, version, measuring.builds)?;
             self.record(measuring, subject, step, version, outcome.as_ref())?;
-            let Ok(execution) = outcome else { return Ok(Ended::Unmeasured) };
+            let Ok(execution) = outcome else {
+                // The other version is executed all the same: it may fail too.
+                ended = Ended::Unmeasured;
+                continue;
+            };
             self.report_incidents(subject, &execution);
             self.tune_again_if_needed(subject, step, version, measuring.builds, &execution)?;
         }
-        Ok(Ended::Measured)
+        Ok(ended)
     }
 
     /// Stores the result of one execution of a step.

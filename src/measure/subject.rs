@@ -46,8 +46,7 @@ impl Subject<'_> {
             let s = if count == 1 { "" } else { "s" };
             let cannot =
                 |limit| format!("an execution cannot have {count} measurement{s}: {limit}");
-            let limit = harness.measurement_limit(count, self.is_interleaved()).map(cannot);
-            harness.note(&self.request).into_iter().chain(limit)
+            harness.measurement_limit(count, self.is_interleaved()).map(cannot)
         })
     }
 

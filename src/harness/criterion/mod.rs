@@ -90,18 +90,7 @@ impl Harness for Criterion {
 
     fn least_time(&self, request: &ExecutionRequest) -> Duration {
         let [warm_up, measuring] = self.times(request);
-        warm_up.saturating_add(measuring)
-    }
-
-    fn note(&self, request: &ExecutionRequest) -> Option<String> {
-        let version = &self.version;
-        self.is_before_0_5().then(|| {
-            format!(
-                "criterion {version} measures in whole seconds, so an execution takes at least {} s; \
-                 upgrade it to 0.5 or later, or select fewer benchmarks with --filter",
-                self.least_time(request).as_secs()
-            )
-        })
+        warm_up.saturating_add(measuring) / self.speed(request)
     }
 
     /// Runs benchmarks with a filter that matches none, and collects the excluded ones: unlike with `--list`, names
@@ -177,6 +166,8 @@ struct Run<'e> {
     incidents: Vec<Incident>,
     /// The quantity that its clock showed.
     clock: Clock<'e>,
+    /// True if its clock could run faster during the warm-up.
+    is_hurried: bool,
 }
 
 impl<'e> Run<'e> {
@@ -200,7 +191,8 @@ impl<'e> Run<'e> {
         let received = runner.finish();
         let ended = ended?;
         let clock = Clock::new(conditions);
-        Ok(Self { incidents: incidents(&ended), process, ended, received, clock })
+        let is_hurried = conditions.member.is_some();
+        Ok(Self { incidents: incidents(&ended), process, ended, received, clock, is_hurried })
     }
 
     /// True if Criterion.rs printed its results instead of sending them: it does so when its connection is lost before
@@ -223,6 +215,9 @@ impl Criterion {
         conditions: &Conditions<'e>,
     ) -> Result<Run<'e>> {
         let count = u32::try_from(benchmarks.len()).unwrap_or(u32::MAX);
+        if let Some(process) = conditions.member {
+            process.hurry_warm_ups(self.speed(request))?;
+        }
         let arguments = self.arguments(benchmarks, request);
         let invocation = executable.invocation(arguments, Some(request.seed), conditions);
         let work = self.least_time(request).saturating_mul(count);
@@ -292,11 +287,12 @@ impl Criterion {
         if let Some(reason) = constant_time(&series).filter(|_| run.clock.is_real()) {
             return Err(reason);
         }
+        let speed = if run.is_hurried { self.speed(request) } else { 1 };
         Ok(Outcome::Measured(Execution {
             asked: request.clone(),
             series: vec![series],
             throughput: complete.throughput.clone(),
-            warm_up: Some(complete.warm_up),
+            warm_up: Some(complete.warm_up / speed),
             resources: run.ended.resources.clone(),
             schedule: Schedule::NotRequested,
             incidents: run.incidents.clone(),
@@ -334,11 +330,22 @@ impl Criterion {
         self.version.major == 0 && self.version.minor < 5
     }
 
-    /// Warm-up time, and the time of all measurements together.
+    fn measurements(request: &ExecutionRequest) -> u32 {
+        u32::try_from(request.measurements).unwrap_or(u32::MAX)
+    }
+
+    /// Warm-up time, and the time of all measurements together, as the command line has them.
     fn times(&self, request: &ExecutionRequest) -> [Duration; 2] {
-        let measurements = u32::try_from(request.measurements).unwrap_or(u32::MAX);
-        let measuring = request.min_time.saturating_mul(measurements);
+        let measuring = request.min_time.saturating_mul(Self::measurements(request));
         [request.warm_up, measuring].map(|time| self.possible(time))
+    }
+
+    /// How many times less than it is told a process warms up and measures: those that take times in whole seconds are
+    /// told more than requested. See [`InterleavedProcess::hurry_warm_ups`].
+    fn speed(&self, request: &ExecutionRequest) -> u32 {
+        let [_, told] = self.times(request).map(|time| time.as_nanos());
+        let requested = request.min_time.saturating_mul(Self::measurements(request)).as_nanos();
+        u32::try_from(told / requested.max(1_000_000)).unwrap_or(u32::MAX).max(1)
     }
 
     /// The arguments that run exactly `benchmarks`. The request sets the defaults, which a group's own settings
@@ -503,11 +510,19 @@ mod tests {
     }
 
     #[test]
-    fn note_for_versions_with_whole_seconds_suggests_an_upgrade() {
-        let note = version(4).note(&request(3)).unwrap();
-        assert!(note.contains("criterion 0.4.3 measures in whole seconds"), "{note}");
-        assert!(note.contains("at least 3 s") && note.contains("upgrade it to 0.5"), "{note}");
-        assert_eq!(version(5).note(&request(3)), None);
+    fn versions_with_whole_seconds_take_no_longer_than_requested() {
+        let usual = ExecutionRequest {
+            measurements: 80,
+            warm_up: Duration::from_millis(10),
+            min_time: Duration::from_millis(1),
+            ..request(3)
+        };
+        // A second of each, twelve times faster.
+        assert_eq!((version(4).speed(&usual), version(5).speed(&usual)), (12, 1));
+        assert_eq!(version(4).least_time(&usual), Duration::from_secs(2) / 12);
+        assert_eq!(version(5).least_time(&usual), Duration::from_millis(90));
+        let long = ExecutionRequest { min_time: Duration::from_millis(20), ..usual };
+        assert_eq!((version(4).speed(&long), version(4).times(&long)[1].as_secs()), (1, 2));
     }
 
     #[test]

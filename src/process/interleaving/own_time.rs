@@ -40,6 +40,10 @@ pub struct OwnTime {
     cpu_time: AtomicI64,
     /// Number of voluntary context switches of the thread then.
     waits: AtomicI64,
+    /// How many times faster than the real time it runs.
+    speed: AtomicI64,
+    /// The real time up to which it has run faster.
+    hurried: AtomicI64,
 }
 
 /// The state of the time at one moment.
@@ -60,6 +64,28 @@ impl OwnTime {
             known: AtomicI64::new(0),
             cpu_time: AtomicI64::new(0),
             waits: AtomicI64::new(0),
+            speed: AtomicI64::new(1),
+            hurried: AtomicI64::new(0),
+        }
+    }
+
+    /// Runs `speed` times as fast as the real time from now on.
+    pub fn run_at(&self, speed: i64, now: i64) {
+        self.hurried.store(now, Relaxed);
+        self.speed.store(speed, Relaxed);
+    }
+
+    /// True if it runs faster than the real time.
+    pub fn is_hurrying(&self) -> bool {
+        self.speed.load(Relaxed) > 1
+    }
+
+    /// Goes ahead by what a faster time has gained up to `now`.
+    pub fn hurry(&self, now: i64) {
+        let passed = now - self.hurried.swap(now, Relaxed);
+        if let State::Behind(left_out) = self.state() {
+            let gained = (self.speed.load(Relaxed) - 1) * passed;
+            self.state.store((left_out - gained) << 1, Release);
         }
     }
 
@@ -119,6 +145,7 @@ impl OwnTime {
         let now = clocks.now();
         self.known.store(now, Relaxed);
         self.last.store(now, Relaxed);
+        self.hurried.store(now, Relaxed);
         if let State::Still(stood) = self.state() {
             self.state.store((now - stood) << 1, Release);
         }

@@ -79,6 +79,28 @@ fn main() {
 }
 "#;
 
+/// Prints the durations of the same work before a message that announces a warm-up, after it, and after one that
+/// announces a measurement, in ns.
+const CRITERION: &str = r#"
+use std::{hint::black_box, io::Write, net::{TcpListener, TcpStream}, time::Instant};
+fn work() {
+    let begin = Instant::now();
+    for round in 0..20_000_000_u64 {
+        black_box(round);
+    }
+    println!("{}", begin.elapsed().as_nanos());
+}
+fn main() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    work();
+    stream.write_all(b"fWarmupbidaa").unwrap();
+    work();
+    stream.write_all(b"pMeasurementStartbidfWarmup").unwrap();
+    work();
+}
+"#;
+
 /// Compiled once, as compiling takes long.
 fn built() -> &'static Built {
     static BUILT: OnceLock<Built> = OnceLock::new();
@@ -90,6 +112,7 @@ fn built() -> &'static Built {
         rustc(LIBRARY_SOURCE, "library", &format!("{LIBRARY_FLAGS} -D warnings"));
         rustc(PROGRAM, "program", "--edition 2024");
         rustc(WORK, "work", "--edition 2024");
+        rustc(CRITERION, "criterion", "--edition 2024");
         // Here, since another test's processes may read it while a test writes.
         for index in 0..2 {
             let home = directory.path().join(format!("home-{index}"));
@@ -215,6 +238,25 @@ fn own_time_excludes_preemption_and_includes_sleep() {
     let [took, needed, slept] = [0, 1, 2].map(|line| lines[line].parse::<u64>().unwrap());
     assert!(took < needed + needed / 5, "{took} {needed}");
     assert!(slept >= 30, "{slept}");
+}
+
+#[test]
+fn warm_up_of_criterion_is_hurried_and_its_measurement_is_not() {
+    let times = |speed| {
+        let shared_page = shared_page();
+        let members = [0, 1].map(|index| member(&shared_page, index));
+        for member in &members {
+            member.hurry_warm_ups(speed).unwrap();
+        }
+        let children = members.each_ref().map(|member| start_program(member, "criterion", None));
+        let [lines, _] = children.map(printed);
+        [0, 1, 2].map(|line| lines[line].parse::<f64>().unwrap())
+    };
+    let [before, warm_up, measurement] = times(100);
+    assert!((30.0..300.0).contains(&(warm_up / before)), "{before} {warm_up}");
+    assert!((0.3..3.0).contains(&(measurement / before)), "{before} {measurement}");
+    let [before, warm_up, _] = times(1);
+    assert!((0.3..3.0).contains(&(warm_up / before)), "{before} {warm_up}");
 }
 
 #[test]
