@@ -69,10 +69,10 @@ unsafe extern "C" fn clock_gettime(id: c_int, out: *mut Timespec) -> c_int {
         // Both happen after the end of a measurement is known, and before the next one begins.
         let is_hurrying = TIME.is_hurrying();
         if (is_over || is_hurrying || TIME.is_due(now)) && !IS_CHANGING.swap(true, Acquire) {
-            if is_hurrying {
-                TIME.hurry(now);
-            }
             TIME.settle(now, &Own);
+            if is_hurrying {
+                TIME.hurry();
+            }
             now = if is_over { switch_if_due(page, now) } else { TIME.go_on(&Own) };
             IS_CHANGING.store(false, Release);
         }

@@ -40,9 +40,9 @@ pub struct OwnTime {
     cpu_time: AtomicI64,
     /// Number of voluntary context switches of the thread then.
     waits: AtomicI64,
-    /// How many times faster than the real time it runs.
+    /// How many times as fast as the real time it runs.
     speed: AtomicI64,
-    /// The real time up to which it has run faster.
+    /// The own time up to which it has gone ahead.
     hurried: AtomicI64,
 }
 
@@ -69,9 +69,11 @@ impl OwnTime {
         }
     }
 
-    /// Runs `speed` times as fast as the real time from now on.
+    /// Runs `speed` times as fast as the real time from `now` on: it [goes ahead](Self::hurry) whenever it stands still.
     pub fn run_at(&self, speed: i64, now: i64) {
-        self.hurried.store(now, Relaxed);
+        if let Some(own) = self.read(now) {
+            self.hurried.store(own, Relaxed);
+        }
         self.speed.store(speed, Relaxed);
     }
 
@@ -80,12 +82,12 @@ impl OwnTime {
         self.speed.load(Relaxed) > 1
     }
 
-    /// Goes ahead by what a faster time has gained up to `now`.
-    pub fn hurry(&self, now: i64) {
-        let passed = now - self.hurried.swap(now, Relaxed);
-        if let State::Behind(left_out) = self.state() {
-            let gained = (self.speed.load(Relaxed) - 1) * passed;
-            self.state.store((left_out - gained) << 1, Release);
+    /// While it stands still: goes ahead by what a faster time has gained. Time that is excluded gains nothing.
+    pub fn hurry(&self) {
+        if let State::Still(stood) = self.state() {
+            let gained = (self.speed.load(Relaxed) - 1) * (stood - self.hurried.load(Relaxed));
+            self.hurried.store(stood + gained, Relaxed);
+            self.state.store(((stood + gained) << 1) | 1, Release);
         }
     }
 
@@ -145,7 +147,6 @@ impl OwnTime {
         let now = clocks.now();
         self.known.store(now, Relaxed);
         self.last.store(now, Relaxed);
-        self.hurried.store(now, Relaxed);
         if let State::Still(stood) = self.state() {
             self.state.store((now - stood) << 1, Release);
         }
