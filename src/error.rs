@@ -70,6 +70,13 @@ impl Error {
         self
     }
 
+    /// Adds a cause that explains the others, before them.
+    #[must_use]
+    pub fn first_cause(mut self, cause: impl Into<String>) -> Self {
+        self.causes.insert(0, cause.into());
+        self
+    }
+
     /// Adds a next step that the user can take.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {

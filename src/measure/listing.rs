@@ -1,13 +1,18 @@
 //! Lists the benchmarks of a compiled version: detects the harness of each bench target and asks
 //! it.
 
-use std::{collections::BTreeMap, ffi::OsString, fs, path::Path};
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use cargo_metadata::{Package, camino::Utf8Path};
 
-use super::missing_files::with_missing_files;
+use super::missing_files::missing_files;
 use crate::{
-    builds::{Compilation, CompiledTarget, Workspace},
+    builds::{Compilation, CompiledTarget, Workspace, files},
     config::CommandTable,
     error::{Error, Exit, Result},
     harness::{self, Conditions, Executable, Filter, Harness},
@@ -111,10 +116,17 @@ impl CompiledVersion<'_> {
         let executable = self.executable(compiled)?;
         let mut failure = None;
         let list = |harness: Box<dyn Harness>| {
-            let explained = |error| {
-                let root = self.workspace.metadata().workspace_root.as_std_path();
-                let listed = (&*harness, &executable);
-                with_missing_files(error, (self.project, root), listed, conditions)
+            let explained = |error: Error| {
+                let Some(checkout) = self.checkout().filter(|_| error.exit() == Exit::Benchmark)
+                else {
+                    return error;
+                };
+                let list =
+                    |conditions: &Conditions<'_>| drop(harness.list(&executable, conditions));
+                let repository = &self.project.repository;
+                missing_files(repository, &checkout, &executable, conditions, list)
+                    .iter()
+                    .fold(error, |error, missing| missing.explain(error))
             };
             let (names, rest) = harness.list_partly(&executable, conditions).map_err(explained)?;
             if let Some(error) = rest {
@@ -135,6 +147,14 @@ impl CompiledVersion<'_> {
         let harnesses = self.harnesses(compiled, &executable.directory)?.into_iter();
         let listed = harnesses.map(list).collect::<Result<_>>()?;
         Ok((listed, failure))
+    }
+
+    /// The root of the version's checkout.
+    fn checkout(&self) -> Option<PathBuf> {
+        let Project { repository, workspace, .. } = self.project;
+        let below = workspace.strip_prefix(repository.root()).unwrap_or(Path::new(""));
+        let root = files::real(self.workspace.metadata().workspace_root.as_std_path());
+        root.ancestors().nth(below.components().count()).map(Path::to_owned)
     }
 
     /// The harness of a bench target, or the commands that `bench.toml` runs in `directory` for it.

@@ -2,50 +2,65 @@
 //! added, so only the working tree has them.
 
 use std::{
-    fs,
+    fmt, fs,
     path::{Path, PathBuf},
 };
 
 use crate::{
     builds::{files, this_executable},
     error::{Context, Error, Exit, Result},
-    harness::{Conditions, Executable, Harness, Scratch},
+    git::Repository,
+    harness::{Conditions, Executable, Scratch},
     process::trace::{Observation, Plan, Tracing},
-    project::Project,
 };
 
-/// Adds such files to the error of an executable that could not be listed. It is listed again under the tracer to find
-/// them. `root` is the directory of the version's workspace.
-pub(super) fn with_missing_files(
-    error: Error,
-    (project, root): (&Project, &Path),
-    (harness, executable): (&dyn Harness, &Executable),
-    conditions: &Conditions<'_>,
-) -> Error {
-    if error.exit() != Exit::Benchmark {
-        return error;
+/// A file that a version lacks.
+pub(super) struct MissingFile {
+    /// Relative to the root of the repository.
+    name: String,
+    is_ignored: bool,
+}
+
+impl fmt::Display for MissingFile {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, is_ignored } = self;
+        let ignores = if *is_ignored { "ignores" } else { "does not track" };
+        write!(formatter, "git {ignores} {name}, which it needs")
     }
-    let list = |conditions: &Conditions<'_>| drop(harness.list(executable, conditions));
-    let Ok(((), Some(Ok(observed)))) = observe(files::real(&executable.path), conditions, list)
-    else {
-        return error;
-    };
-    let (repository, root) = (&project.repository, files::real(root));
-    let below = project.workspace.strip_prefix(repository.root()).unwrap_or(Path::new(""));
-    let Some(checkout) = root.ancestors().nth(below.components().count()) else { return error };
-    let paths = observed.opened.union(&observed.looked_for).map(|path| files::real(path));
-    paths.fold(error, |error, path| {
-        let Ok(name) = path.strip_prefix(checkout) else { return error };
-        let users = repository.root().join(name);
-        if path.exists() || !users.is_file() {
-            return error;
-        }
-        let ignores = repository.ignores(&users);
-        let why = if ignores { "git ignores it" } else { "git does not track it" };
+}
+
+impl MissingFile {
+    /// Adds the file to an error.
+    pub(super) fn explain(&self, error: Error) -> Error {
         error
-            .cause(format!("it needs {}, which is not in the version: {why}", name.display()))
-            .hint(format!("commit {}, or let the benchmark make it", name.display()))
-    })
+            .first_cause(self.to_string())
+            .hint(format!("commit {}, or let the benchmark make it", self.name))
+    }
+}
+
+/// The missing files that an executable looks for while `run` executes it once more under the tracer, in a version with
+/// this `checkout`.
+pub(super) fn missing_files(
+    repository: &Repository,
+    checkout: &Path,
+    executable: &Executable,
+    conditions: &Conditions<'_>,
+    run: impl FnOnce(&Conditions<'_>),
+) -> Vec<MissingFile> {
+    let Ok(((), Some(Ok(observed)))) = observe(files::real(&executable.path), conditions, run)
+    else {
+        return Vec::new();
+    };
+    let checkout = files::real(checkout);
+    let paths = observed.opened.union(&observed.looked_for).map(|path| files::real(path));
+    let missing = |path: PathBuf| {
+        let name = path.strip_prefix(&checkout).ok()?;
+        let users = repository.root().join(name);
+        let is_missing = !path.exists() && users.is_file();
+        let (name, is_ignored) = (name.display().to_string(), repository.ignores(&users));
+        is_missing.then_some(MissingFile { name, is_ignored })
+    };
+    paths.filter_map(missing).collect()
 }
 
 /// What a process of an executable does while `run` executes it under the tracer; `None` if the tracer reports nothing.

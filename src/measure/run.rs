@@ -1,13 +1,17 @@
 //! Runs the schedule of an experiment, which decides which version goes first in each pair of
 //! executions, and stores each execution before the next one starts.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::{
+    collections::{BTreeSet, HashMap, HashSet},
+    time::{Duration, Instant},
+};
 
 use tracing::{debug, info, info_span};
 
 use super::{
     Builds, ListedVersion, Runner, StartedExperiment,
     interleaving_support::{Cpus, InterleavingSupport},
+    missing_files::missing_files,
     plan::stage_seed,
     schedule::{Queue, ScheduleShape, Step, schedule},
     subject::{InVersion, Retuning, Subject, outcome_of},
@@ -16,7 +20,7 @@ use crate::{
     builds::VersionBuilds,
     config::SamplingConfig,
     error::{Error, Exit, Result},
-    harness::Executable,
+    harness::{Conditions, Executable},
     model::{
         Benchmark, Execution, ExecutionRequest, InterleavingUnavailable, LayoutSeed, Slot, Stage,
         Unmeasured,
@@ -284,7 +288,7 @@ impl Runner<'_> {
         self.execute_once(subject, step, version, builds, &request)
     }
 
-    /// Executes a build once, alone, with this request.
+    /// Executes a build once, alone, with this request. The error of a benchmark names the files that it misses.
     pub(super) fn execute_once(
         &self,
         subject: &Subject<'_>,
@@ -293,13 +297,28 @@ impl Runner<'_> {
         builds: &Builds,
         request: &ExecutionRequest,
     ) -> Result<Result<Execution, Unmeasured>> {
+        /// One that hangs is not executed again only to see which files it reads.
+        const LONGEST: Duration = Duration::from_secs(10);
         self.build_env.activate(builds.versions[version].home_of(step.build))?;
         let InVersion { harness, .. } = &subject.versions[version];
         let executable = subject.executable(version, step.build)?;
         let name = &subject.benchmark.name;
-        let outcome = self.alone(executable, &self.conditions, |conditions| {
-            outcome_of(harness.execute(executable, name, request, conditions))
-        })?;
+        let execute =
+            |conditions: &Conditions<'_>| harness.execute(executable, name, request, conditions);
+        let begin = Instant::now();
+        let outcome = self.alone(executable, &self.conditions, execute).or_else(|error| {
+            let is_quick = begin.elapsed() < LONGEST;
+            if error.exit() != Exit::Benchmark || !is_quick {
+                return Err(error);
+            }
+            let checkout = self.build_env.cache_dirs.build_path().join("src");
+            let repository = &self.project.repository;
+            let execute = |conditions: &Conditions<'_>| drop(execute(conditions));
+            let missing =
+                missing_files(repository, &checkout, executable, &self.conditions, execute);
+            Err(missing.iter().fold(error, |error, missing| missing.explain(error)))
+        });
+        let outcome = outcome_of(outcome)?;
         Ok(outcome
             .map(|execution| Execution { schedule: subject.sequential_schedule(), ..execution }))
     }

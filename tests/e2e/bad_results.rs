@@ -57,6 +57,22 @@ fn exit_code_shows_that_every_benchmark_failed() {
 }
 
 #[test]
+fn failure_names_the_version_or_the_file_that_git_ignores() {
+    let project = project();
+    let read = "    std::fs::read(\"large.txt\").expect(\"cannot read the input\");\n    rounds(700)";
+    project.replace("src/lib.rs", "    rounds(700)", read);
+    project.write(".gitignore", "target\nlarge.txt\n");
+    project.write("large.txt", "many words");
+    project.commit("Read a file");
+    let outcome = project.rbench(&QUICK).run().assert_exit(4);
+    outcome.assert_stdout_has(&["failed in head: git ignores large.txt, which it needs"]);
+    project.replace("src/lib.rs", "    rounds(ROUNDS)", "    rounds(ROUNDS + 1)");
+    project.commit("Work more");
+    let outcome = project.rbench(&[&QUICK[..], &["--no-skip"]].concat()).run().assert_exit(4);
+    outcome.assert_stdout_has(&["failed: git ignores large.txt, which it needs"]);
+}
+
+#[test]
 #[ignore = "takes long"]
 fn duplicate_id_is_one_failing_benchmark() {
     // The real harness has to detect it.

@@ -50,7 +50,7 @@ const HARMLESS: [(&str, &str); 16] = [
 /// What ends a benchmark before it has measured, with the words that report it.
 const FATAL: [(&str, &str, &str); 6] = [
     ("panics", "if true { panic!(\"no such luck\"); }", "no such luck"),
-    ("ends", "if true { std::process::exit(0); }", "ends: failed in base: it exited with success"),
+    ("ends", "if true { std::process::exit(0); }", "ends: failed: it exited with success"),
     ("aborts", "if true { std::process::abort(); }", "SIGABRT"),
     (
         "overflows",
@@ -58,7 +58,7 @@ const FATAL: [(&str, &str, &str); 6] = [
          std::hint::black_box(deep(1 << 40));",
         "stack overflow",
     ),
-    ("never measures", "if true { return; }", "never measures: failed in base: "),
+    ("never measures", "if true { return; }", "never measures: failed: "),
     ("dereferences", "unsafe { std::ptr::null::<u8>().read_volatile(); }", "SIGSEGV"),
 ];
 
