@@ -102,4 +102,9 @@ pub trait Harness: fmt::Debug + Send + Sync {
     ) -> Option<&'static str> {
         None
     }
+
+    /// The number of measurements that an execution has if this number is requested.
+    fn measurements(&self, requested: u32) -> u32 {
+        requested
+    }
 }

@@ -1,14 +1,17 @@
 //! Runs the schedule of an experiment, which decides which version goes first in each pair of
 //! executions, and stores each execution before the next one starts.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::{
+    collections::{BTreeSet, HashMap, HashSet},
+    time::Instant,
+};
 
 use tracing::{debug, info, info_span};
 
 use super::{
     Builds, ListedVersion, Runner, StartedExperiment,
     interleaving_support::{Cpus, InterleavingSupport},
-    plan::stage_seed,
+    plan::{Pace, stage_seed},
     schedule::{Queue, ScheduleShape, Step, schedule},
     subject::{InVersion, Retuning, Subject, outcome_of},
 };
@@ -55,7 +58,11 @@ impl Runner<'_> {
         let mut queue = Queue::new(all.iter().filter_map(left).collect());
         self.observer.executed(queue.done(), queue.total());
         let parallel = cpus.parallel(self.settings.parallel as usize);
+        let first = benchmarks.iter().map(|one| self.interim_analyses(one).first as usize).max();
+        let is_planned = stage == Stage::First && Some(count) <= first;
+        let mut pace = is_planned.then(|| Pace::new(self.planned_time(versions, benchmarks)));
         loop {
+            let start = Instant::now();
             let steps =
                 queue.take_together(parallel, |step| subjects[step.benchmark].is_interleaved());
             if steps.is_empty() {
@@ -71,9 +78,13 @@ impl Runner<'_> {
                     self.tune(subject, step, builds)?;
                 }
             }
+            let mut executions = 0;
             for (step, ended) in self.execute_steps(&measuring, &mut subjects, steps, &mut cpus)? {
                 match ended {
-                    Ended::Measured => measured(&subjects[step.benchmark].benchmark)?,
+                    Ended::Measured => {
+                        executions += step.versions.len();
+                        measured(&subjects[step.benchmark].benchmark)?;
+                    }
                     Ended::Unmeasured => queue.skip(step.benchmark),
                     Ended::InterleavingUnavailable(unavailable) => {
                         let subject = &mut subjects[step.benchmark];
@@ -88,6 +99,13 @@ impl Runner<'_> {
             let (done, total) = (queue.done(), queue.total());
             debug!("measured {done} of {total} executions");
             self.observer.executed(done, total);
+            // Others are executed again, or never.
+            if executions > 0
+                && let Some(pace) = &mut pace
+                && let Some(expected) = pace.correct(executions, start.elapsed(), total)
+            {
+                self.observer.takes_longer(expected);
+            }
         }
     }
 
