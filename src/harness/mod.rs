@@ -19,7 +19,7 @@ pub use self::{
     command::Command,
     counted::{counting_request, iterations_needed},
     criterion::Criterion,
-    detect::{TargetFacts, detect},
+    detect::{TargetFacts, command_table, detect},
     divan::{Divan, has_threads},
     executable::{Conditions, Executable, Scratch, library_path, package_variables},
     filter::Filter,
