@@ -269,6 +269,14 @@ impl measure::Observer for Console {
         }
     }
 
+    fn takes_longer(&self, expected: Duration) {
+        self.line(&format!(
+            "executions take longer than planned: at this pace, all of them take about {}; choose \
+             some benchmarks with --filter",
+            quantity::duration(expected)
+        ));
+    }
+
     fn traced(&self, version: &Version, done: usize, of: usize) {
         if !self.terminal {
             if done == of && of > 0 {

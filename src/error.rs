@@ -112,6 +112,16 @@ impl Error {
         self.exit
     }
 
+    /// The first cause, or else the operation that failed: the reason in one line.
+    pub fn reason(&self) -> &str {
+        self.causes.first().unwrap_or(&self.what)
+    }
+
+    /// The next steps that the user can take.
+    pub fn hints(&self) -> &[String] {
+        &self.hints
+    }
+
     /// The operation that failed, without causes and hints.
     pub fn what(&self) -> &str {
         &self.what

@@ -7,7 +7,7 @@ use std::{
     process::Command,
 };
 
-use super::environment::Environment;
+use super::{environment::Environment, features::SourceAttributes};
 use crate::{
     model::{BenchTarget, CompileSettings, secret::shown_cargo_args},
     shell::{self, quoted},
@@ -77,6 +77,8 @@ impl CargoContext {
 pub struct Chosen {
     /// The targets, in the order of their names.
     pub targets: Vec<Discovered>,
+    /// The features to turn on besides those of the user.
+    pub features: Vec<String>,
     /// True if another target in one of their packages has the same name and lacks its required features. If the name
     /// were passed to cargo, it would demand these features.
     pub has_namesake: bool,
@@ -97,8 +99,15 @@ pub struct Discovered {
     pub package_root: PathBuf,
     /// The required features of the target.
     pub required_features: Vec<String>,
-    /// The features without which its source is empty.
-    pub source_features: Vec<String>,
+    /// The attributes of its source.
+    pub source: SourceAttributes,
+}
+
+impl Discovered {
+    /// True if it has benchmarks only with some features.
+    pub fn needs_features(&self) -> bool {
+        !self.required_features.is_empty() || !self.source.features.is_empty()
+    }
 }
 
 /// The arguments of `cargo metadata` with everything resolved.
@@ -107,6 +116,24 @@ pub fn metadata(context: &CargoContext, settings: &CompileSettings) -> Vec<OsStr
         ["metadata", "--format-version", "1"].map(OsString::from).into();
     arguments.extend(context.common(settings));
     arguments.extend(features(settings));
+    arguments.extend(shared(settings, &["--config", "-Z"]));
+    arguments
+}
+
+/// The arguments of `cargo tree` for a line `PACKAGE|FEATURES` of each of these packages, with the features that cargo
+/// turns on in their benches when it compiles only these packages.
+pub fn feature_tree(
+    context: &CargoContext,
+    settings: &CompileSettings,
+    package_specs: &BTreeSet<String>,
+) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> =
+        ["tree", "--depth", "0", "--prefix", "none", "--format", "{p}|{f}"]
+            .map(OsString::from)
+            .into();
+    arguments.extend(context.common(settings));
+    arguments.extend(features(settings));
+    arguments.extend(package_specs.iter().flat_map(|spec| ["--package".into(), spec.into()]));
     arguments.extend(shared(settings, &["--config", "-Z"]));
     arguments
 }
@@ -122,7 +149,7 @@ pub fn compile(
     arguments.extend(context.common(settings));
     arguments.extend(["--target-dir".into(), (&context.target_dir).into()]);
     arguments.extend(["--profile".into(), (&settings.profile).into()]);
-    arguments.extend(features(settings));
+    arguments.extend(features(&settings.with_features(&chosen.features)));
     if let Some(jobs) = settings.jobs {
         arguments.extend(["--jobs".into(), jobs.to_string().into()]);
     }
@@ -146,6 +173,7 @@ pub fn reproduction(
     if chosen.programs || settings.profile != CompileSettings::default().profile {
         words.extend(["--profile".to_owned(), settings.profile.clone()]);
     }
+    let settings = &settings.with_features(&chosen.features);
     words.extend(features(settings).iter().map(|word| word.to_string_lossy().into_owned()));
     words.extend(
         packages_and_benches(chosen).into_iter().map(|word| moved(word, source, &worktree)),
@@ -267,7 +295,7 @@ mod tests {
             package_spec: format!("path+file:///a%20b/0/at/src/{package}#{package}@1.0.0"),
             package_root: PathBuf::new(),
             required_features: Vec::new(),
-            source_features: Vec::new(),
+            source: SourceAttributes::default(),
         }
     }
 

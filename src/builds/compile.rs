@@ -49,7 +49,7 @@ impl BuildEnv<'_> {
     pub fn compile(&self, source: Source<'_>, filter: &TargetFilter) -> Result<Compilation> {
         let compilation = self.compile_any(source, filter)?;
         if compilation.record.targets.is_empty() {
-            let workspace = self.workspace(source, &compilation)?;
+            let workspace = self.workspace(source, &compilation, filter)?;
             return Err(workspace.nothing_to_build(filter, &source.version.to_string()));
         }
         Ok(compilation)
@@ -66,12 +66,19 @@ impl BuildEnv<'_> {
     }
 
     /// Cargo's data about the packages of a version; `compilation` must be the active one.
-    pub fn workspace(&self, source: Source<'_>, compilation: &Compilation) -> Result<Workspace> {
+    pub fn workspace(
+        &self,
+        source: Source<'_>,
+        compilation: &Compilation,
+        filter: &TargetFilter,
+    ) -> Result<Workspace> {
         if let Some(kept) = Workspace::kept(&compilation.home) {
             return Ok(kept);
         }
         let context = self.cargo_context(source, None)?;
-        Workspace::discover(&context, &self.settings, &source.version.to_string())
+        let version = source.version.to_string();
+        let for_version = (version.as_str(), compilation.record.rustc.as_str());
+        Workspace::discover(&context, &self.settings, filter, for_version)
     }
 
     /// Makes the build path lead to the compilation in this directory. Only the last activated compilation can be
@@ -179,7 +186,8 @@ impl BuildEnv<'_> {
         if let Some(reused) = &reused {
             pass_answers(reused, &home);
         }
-        let workspace = Workspace::discover(&context, &self.settings, &version)?;
+        let workspace =
+            Workspace::discover(&context, &self.settings, filter, (&version, &compiler))?;
         let chosen = workspace.bench_targets(filter, &version)?;
         if !chosen.targets.is_empty() {
             if filter.members == Members::Default && workspace.only_others_have_benches() {
@@ -187,6 +195,14 @@ impl BuildEnv<'_> {
                     "the default members of the workspace have no bench target, so all members are \
                      used; select packages with -p",
                 ));
+            }
+            if let added @ [_, ..] = workspace.added_features()
+                && purpose.is_empty()
+            {
+                self.observer.build_event(&Event::Note(&format!(
+                    "{version} is compiled with --features {}, which its bench targets need",
+                    added.join(",")
+                )));
             }
             self.observer.build_event(&Event::Compiling { version: &version, purpose });
         }
@@ -358,7 +374,7 @@ fn version_key(
     filter: &TargetFilter,
     instance: Instance,
 ) -> String {
-    let mut maker = KeyMaker::new("version v4");
+    let mut maker = KeyMaker::new("version v5");
     maker.add("tree", source.version.tree.as_bytes());
     if lock.is_added {
         // An added lock file is not part of the tree.

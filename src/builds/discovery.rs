@@ -10,10 +10,12 @@ use cargo_metadata::{
     Metadata, MetadataCommand, Package, Target, TargetKind,
     camino::{Utf8Path, Utf8PathBuf},
 };
+use serde::{Deserialize, Serialize};
 
 use super::{
     cargo::{self, CargoContext, Chosen, Discovered},
     compilation::CompiledTarget,
+    features::{SourceAttributes, features_off, set_features},
     files, tool,
 };
 use crate::{
@@ -24,14 +26,18 @@ use crate::{
 /// The file with cargo's data about a version's workspace, in the directory of the compilation.
 const KEPT: &str = "workspace.json";
 
-/// Those of these features of a package that are off; none if cargo did not resolve them.
-pub fn features_off(metadata: &Metadata, package_id: &str, features: &[String]) -> Vec<String> {
-    let nodes = metadata.resolve.as_ref().map_or(&[][..], |resolve| &resolve.nodes);
-    let node = nodes.iter().find(|node| node.id.repr == package_id);
-    let on = |name: &String| {
-        node.is_none_or(|node| node.features.iter().any(|feature| feature.as_str() == name))
-    };
-    features.iter().filter(|name| !on(name)).cloned().collect()
+/// Runs cargo metadata, which also completes the lock file; `version` is for error messages.
+pub(super) fn metadata(
+    context: &CargoContext,
+    settings: &CompileSettings,
+    version: &str,
+) -> Result<Metadata> {
+    let what = || format!("cannot read the workspace of {version}");
+    let mut command = context.command(&cargo::metadata(context, settings));
+    // Cargo caches rustc's answers there, so it need not ask again when it compiles.
+    command.env("CARGO_TARGET_DIR", &context.target_dir);
+    let output = tool::run(&mut command, what).map_err(|error| explain_outside(error, context))?;
+    MetadataCommand::parse(String::from_utf8_lossy(&output.stdout)).context(Exit::Build, what)
 }
 
 /// Explains an error about a path dependency that leads out of the repository: its path is beside the version's files,
@@ -50,38 +56,122 @@ fn explain_outside(error: Error, context: &CargoContext) -> Error {
 }
 
 /// Cargo's data about a version's workspace.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Workspace {
+    /// With the features that cargo turns on in the selected packages.
     metadata: Metadata,
+    /// The features that rbench turns on, because no selected bench target can be compiled without them.
+    added_features: Vec<String>,
+    /// True if the compiler refuses `#![feature(…)]`.
+    is_stable: bool,
 }
 
 impl Workspace {
-    /// Runs cargo metadata; `version` is for error messages.
+    /// Asks cargo; `version` is for error messages, and `compiler` is the output of `rustc -vV`.
     pub fn discover(
         context: &CargoContext,
         settings: &CompileSettings,
-        version: &str,
+        filter: &TargetFilter,
+        (version, compiler): (&str, &str),
     ) -> Result<Self> {
-        let what = || format!("cannot read the workspace of {version}");
-        let mut command = context.command(&cargo::metadata(context, settings));
-        // Cargo caches rustc's answers there, so it need not ask again when it compiles.
-        command.env("CARGO_TARGET_DIR", &context.target_dir);
-        let output =
-            tool::run(&mut command, what).map_err(|error| explain_outside(error, context))?;
-        let metadata = MetadataCommand::parse(String::from_utf8_lossy(&output.stdout))
-            .context(Exit::Build, what)?;
-        Ok(Self { metadata })
+        let is_stable = !tool::has_unstable_features(compiler, context);
+        let ask = |settings: &CompileSettings, added_features| -> Result<Self> {
+            let metadata = metadata(context, settings, version)?;
+            let mut workspace = Self { metadata, added_features, is_stable };
+            workspace.unify_features(context, settings, filter);
+            Ok(workspace)
+        };
+        let workspace = ask(settings, Vec::new())?;
+        let added = workspace.features_to_add(filter);
+        if added.is_empty() {
+            return Ok(workspace);
+        }
+        // Features can turn on dependencies, and features of other members.
+        ask(&settings.with_features(&added), added)
     }
 
     /// The [stored](Self::keep) data of the workspace that was compiled in `home`. Cargo would return the same again,
     /// since the compilation's key covers everything that it depends on.
     pub fn kept(home: &Path) -> Option<Self> {
-        Some(Self { metadata: files::read_json(&home.join(KEPT))? })
+        files::read_json(&home.join(KEPT))
     }
 
     /// Stores the data with the compilation in `home`.
     pub fn keep(&self, home: &Path) -> Result<()> {
-        files::write_json_line(&home.join(KEPT), &self.metadata)
+        files::write_json_line(&home.join(KEPT), self)
+    }
+
+    /// The features that rbench turns on besides those of the user.
+    pub fn added_features(&self) -> &[String] {
+        &self.added_features
+    }
+
+    /// Replaces the features of the selected packages by those that cargo turns on when it compiles only these. In
+    /// `cargo metadata`, a feature is on if any member of the workspace turns it on.
+    fn unify_features(
+        &mut self,
+        context: &CargoContext,
+        settings: &CompileSettings,
+        filter: &TargetFilter,
+    ) {
+        let admitted = |one: &Discovered| filter.admits(&one.target) && one.needs_features();
+        let mut asked = BTreeSet::new();
+        while self.targets(&TargetKind::Bench).iter().any(admitted) {
+            let ready = self.ready_targets(filter);
+            let specs: BTreeSet<String> = ready.into_iter().map(|one| one.package_spec).collect();
+            // Fewer packages turn on fewer features, so that this ends.
+            if specs.is_empty() || specs == asked {
+                return;
+            }
+            let mut command = context.command(&cargo::feature_tree(context, settings, &specs));
+            command.env("CARGO_TARGET_DIR", &context.target_dir);
+            // Cargo before 1.44 has no such command. It then refuses targets whose features are off.
+            let Ok(output) = tool::run(&mut command, || "cannot ask for features".to_owned())
+            else {
+                return;
+            };
+            set_features(&mut self.metadata, &String::from_utf8_lossy(&output.stdout));
+            asked = specs;
+        }
+    }
+
+    /// The features without which cargo compiles none of the bench targets that the filter selects; none if it compiles
+    /// some. They are those of all targets in the same packages, so that the features of a target do not depend on the
+    /// names that the user selects.
+    fn features_to_add(&self, filter: &TargetFilter) -> Vec<String> {
+        if !filter.programs.is_empty() || !self.ready_targets(filter).is_empty() {
+            return Vec::new();
+        }
+        let chosen = self.candidates(filter);
+        let selected: BTreeSet<&str> = chosen.iter().map(|one| one.package_id.as_str()).collect();
+        let of_packages = self.candidates(&TargetFilter { benches: Vec::new(), ..filter.clone() });
+        let is_alone = selected.len() == 1;
+        let mut added = BTreeSet::new();
+        for package in &self.metadata.packages {
+            if !selected.contains(package.id.repr.as_str()) {
+                continue;
+            }
+            let targets = chosen.iter().chain(&of_packages);
+            let targets = targets.filter(|one| one.package_id == package.id.repr);
+            let missing: BTreeSet<String> =
+                targets.flat_map(|one| self.missing_features(one)).collect();
+            let is_known =
+                |name: &&String| name.contains('/') || package.features.contains_key(*name);
+            let name = |name: &String| {
+                if is_alone { name.clone() } else { format!("{}/{name}", package.name) }
+            };
+            added.extend(missing.iter().filter(is_known).map(name));
+        }
+        added.into_iter().collect()
+    }
+
+    /// The features that are off and without which a bench target has no benchmark.
+    fn missing_features(&self, found: &Discovered) -> Vec<String> {
+        let mut features = found.required_features.clone();
+        features.extend(found.source.features.iter().cloned());
+        features.sort();
+        features.dedup();
+        features_off(&self.metadata, &found.package_id, &features)
     }
 
     /// The targets of this kind in all packages.
@@ -93,33 +183,76 @@ impl Workspace {
         all
     }
 
+    /// The targets of this kind that the filter admits, in the packages of its members.
+    fn admitted(&self, kind: &TargetKind, filter: &TargetFilter) -> Vec<Discovered> {
+        let members = self.members(&filter.members);
+        let is_of_member =
+            |found: &Discovered| members.iter().any(|package| package.id.repr == found.package_id);
+        let mut admitted = self.targets(kind);
+        admitted.retain(|found| is_of_member(found) && filter.admits(&found.target));
+        admitted
+    }
+
+    /// The admitted bench targets that this compiler accepts, with their features on or off. If it accepts none, all:
+    /// then cargo reports it, as it does for those that the user named.
+    fn candidates(&self, filter: &TargetFilter) -> Vec<Discovered> {
+        let is_refused = |found: &Discovered| {
+            let is_named = filter.benches.contains(&found.target.target);
+            self.is_stable && found.source.is_unstable && !is_named
+        };
+        let mut admitted = self.admitted(&TargetKind::Bench, filter);
+        if !admitted.iter().all(is_refused) {
+            admitted.retain(|found| !is_refused(found));
+        }
+        admitted
+    }
+
+    /// Those of the [candidates](Self::candidates) whose features are on.
+    fn ready_targets(&self, filter: &TargetFilter) -> Vec<Discovered> {
+        let mut ready = self.candidates(filter);
+        ready.retain(|found| self.missing_features(found).is_empty());
+        ready
+    }
+
+    /// The bench targets that are left out because this compiler does not accept them.
+    pub fn unstable_targets(&self, filter: &TargetFilter) -> Vec<BenchTarget> {
+        if !filter.programs.is_empty() {
+            return Vec::new();
+        }
+        let candidates = self.candidates(filter);
+        let admitted = self.admitted(&TargetKind::Bench, filter).into_iter();
+        let left_out = admitted.filter(|found| !candidates.contains(found));
+        left_out.map(|found| found.target).collect()
+    }
+
     /// The bench targets of the workspace that the filter selects; none is no error.
     /// Like cargo, leaves out targets whose required features are off, unless the user named them: then cargo reports
     /// the missing features.
     pub fn bench_targets(&self, filter: &TargetFilter, version: &str) -> Result<Chosen> {
         let programs = !filter.programs.is_empty();
-        let kind = if programs { TargetKind::Bin } else { TargetKind::Bench };
-        let all = self.targets(&kind);
-        let members = self.members(&filter.members);
-        let is_chosen = |found: &&Discovered| {
-            members.iter().any(|package| package.id.repr == found.package_id)
-                && filter.admits(&found.target)
-                && (programs
-                    || features_off(&self.metadata, &found.package_id, &found.source_features)
-                        .is_empty()
-                        && (self.missing_features(found).is_empty()
-                            || filter.benches.contains(&found.target.target)))
+        let all = self.targets(if programs { &TargetKind::Bin } else { &TargetKind::Bench });
+        let targets = if programs {
+            let admitted = self.admitted(&TargetKind::Bin, filter);
+            only_one_of_each(&admitted, &all, filter, version)?;
+            admitted
+        } else {
+            let is_on = |found: &Discovered| {
+                let source_features = &found.source.features;
+                let is_named = filter.benches.contains(&found.target.target);
+                self.missing_features(found).is_empty()
+                    || is_named
+                        && features_off(&self.metadata, &found.package_id, source_features)
+                            .is_empty()
+            };
+            self.candidates(filter).into_iter().filter(is_on).collect()
         };
-        let (targets, others): (Vec<&Discovered>, Vec<&Discovered>) =
-            all.iter().partition(|found| is_chosen(found));
-        if programs {
-            only_one_of_each(&targets, &all, filter, version)?;
-        }
-        let has_namesake = others.iter().any(|other| {
+        let mut others = all.iter().filter(|found| !targets.contains(found));
+        let has_namesake = others.any(|other| {
             targets.iter().any(|chosen| chosen.package_id == other.package_id)
                 && targets.iter().any(|chosen| chosen.target.target == other.target.target)
         });
-        Ok(Chosen { targets: targets.into_iter().cloned().collect(), has_namesake, programs })
+        let features = self.added_features.clone();
+        Ok(Chosen { targets, features, has_namesake, programs })
     }
 
     /// The packages of these members in this version: a member that has another name or another directory here is found
@@ -206,13 +339,9 @@ impl Workspace {
             |found: &&Discovered| members.iter().any(|package| package.id.repr == found.package_id);
         let mut admitted = all.iter().filter(|found| filter.admits(&found.target)).peekable();
         match (admitted.peek().is_some(), admitted.any(|found| is_member(&found))) {
+            // Those that exist would be on.
             (_, true) => {
-                let of_members =
-                    all.iter().filter(is_member).filter(|one| filter.admits(&one.target));
-                let features: BTreeSet<String> =
-                    of_members.flat_map(|found| self.missing_features(found)).collect();
-                let features = features.into_iter().collect::<Vec<_>>().join(",");
-                error.hint(format!("enable the features that they need with --features {features}"))
+                error.hint("add the features that they need to [features] in their Cargo.toml")
             }
             (true, false) => error.hint("select packages with -p, or all of them with --workspace"),
             (false, false) => error.hint("correct -p, --bench or --exclude"),
@@ -243,15 +372,6 @@ impl Workspace {
             .collect();
         outside.sort();
         outside
-    }
-
-    /// The features that are off and without which a bench target has no benchmark.
-    fn missing_features(&self, found: &Discovered) -> Vec<String> {
-        let mut features = found.required_features.clone();
-        features.extend(found.source_features.iter().cloned());
-        features.sort();
-        features.dedup();
-        features_off(&self.metadata, &found.package_id, &features)
     }
 
     /// All bench targets, selected or not, with true where required features are off.
@@ -313,23 +433,6 @@ pub fn is_default_member(metadata: &Metadata, package: &Package) -> bool {
     root.is_none_or(|root| root.id == package.id)
 }
 
-/// The features of `#![cfg(feature = "…")]` or `#![cfg(all(…))]`, without which the whole source is left out.
-fn source_features(source: &str) -> Vec<String> {
-    // Inner modules have such attributes too, which are indented.
-    let conditions = source.lines().filter_map(|line| line.strip_prefix("#![cfg("));
-    let simple =
-        conditions.filter(|condition| !["any(", "not("].iter().any(|one| condition.contains(one)));
-    let is_feature = |before: &str| {
-        before.trim_end().strip_suffix('=').is_some_and(|key| key.trim_end().ends_with("feature"))
-    };
-    let features = |condition: &str| -> Vec<String> {
-        let parts: Vec<&str> = condition.split('"').collect();
-        let quoted = parts.chunks_exact(2).filter(|pair| is_feature(pair[0]));
-        quoted.map(|pair| pair[1].to_owned()).collect()
-    };
-    simple.flat_map(features).collect()
-}
-
 fn needed(features: &[String]) -> String {
     if features.is_empty() {
         String::new()
@@ -353,13 +456,13 @@ fn specification(package: &Package) -> String {
 
 /// Fails unless each wanted program belongs to exactly one package.
 fn only_one_of_each(
-    chosen: &[&Discovered],
+    chosen: &[Discovered],
     all: &[Discovered],
     filter: &TargetFilter,
     version: &str,
 ) -> Result<()> {
     for name in &filter.programs {
-        let is_named = |found: &&&Discovered| found.target.target == *name;
+        let is_named = |found: &&Discovered| found.target.target == *name;
         let of: Vec<&str> =
             chosen.iter().filter(is_named).map(|one| &*one.target.package).collect();
         let error = match of[..] {
@@ -398,26 +501,7 @@ fn package_targets(package: &Package, kind: &TargetKind) -> Vec<Discovered> {
             package_spec: specification(package),
             package_root: root.clone(),
             required_features: target.required_features.clone(),
-            source_features: source_features(
-                &fs::read_to_string(&target.src_path).unwrap_or_default(),
-            ),
+            source: SourceAttributes::read(&target.src_path),
         })
         .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn features_of_a_conditional_source_are_found() {
-        let found = |line: &str| source_features(&format!("//! Docs\n{line}\nfn main() {{}}\n"));
-        assert_eq!(found("#![cfg(feature = \"rand\")]"), ["rand"]);
-        assert_eq!(found("#![cfg(all(feature=\"a\", feature = \"b\"))]"), ["a", "b"]);
-        for other in
-            ["#![cfg(any(feature = \"a\", test))]", "#![cfg(test)]", "#[cfg(feature = \"a\")]"]
-        {
-            assert!(found(other).is_empty(), "{other}");
-        }
-    }
 }

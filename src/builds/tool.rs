@@ -2,6 +2,7 @@
 
 use std::{
     ffi::OsStr,
+    fs,
     os::unix::process::CommandExt,
     path::PathBuf,
     process::{Command, ExitCode, Output, Stdio},
@@ -108,6 +109,19 @@ pub fn replace_process(command: &mut Command) -> ExitCode {
 /// The output of `rustc -vV` of the compiler that cargo will use, which identifies it.
 pub fn compiler(context: &CargoContext) -> Result<String> {
     query(context, "-vV")
+}
+
+/// True if the compiler with this output of `rustc -vV` accepts `#![feature(…)]` in this context, or may accept it.
+pub fn has_unstable_features(compiler: &str, context: &CargoContext) -> bool {
+    /// The variable that permits them with any compiler. Cargo's configuration can set it too.
+    const PERMISSION: &str = "RUSTC_BOOTSTRAP";
+    let names_it = |path: PathBuf| {
+        fs::read_to_string(path).is_ok_and(|settings| settings.contains(PERMISSION))
+    };
+    let own = context.directory.ancestors().map(|path| path.join(".cargo/config.toml"));
+    ["-nightly", "-dev"].iter().any(|channel| compiler.contains(channel))
+        || context.environment.get(PERMISSION).is_some()
+        || own.chain(context.configs.iter().cloned()).any(names_it)
 }
 
 /// The directory with the standard library and the LLD of that compiler.

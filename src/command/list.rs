@@ -13,7 +13,8 @@ use crate::{
     report::list::{ListReport, ListedBenchmark},
 };
 
-/// Lists the matching benchmarks. Prints an error for each target that cannot be listed, and then fails.
+/// Lists the matching benchmarks. Prints an error for each target that cannot be listed, and then fails. A target that
+/// rbench does not support is no error.
 pub fn run(args: &ListArgs) -> Result<Exit> {
     let console = Console::attach();
     let interrupt = Interrupt::on_signals(SavedHandler::Nothing)?;
@@ -33,10 +34,16 @@ pub fn run(args: &ListArgs) -> Result<Exit> {
     for FailedTarget { error, .. } in &version.listing.failures {
         console.error(&format!("error: {error}"));
     }
+    for FailedTarget { target, error } in &version.listing.unsupported {
+        console.line(&format!("note: bench target {target} is left out: {}", error.reason()));
+        for hint in error.hints() {
+            console.line(&format!("hint: {hint}"));
+        }
+    }
     for (target, harness) in &version.listing.empty {
         console.line(&format!("note: bench target {target} lists no benchmark ({harness})"));
     }
-    let Listing { targets, failures, .. } = version.listing;
+    let Listing { targets, failures, unsupported, .. } = version.listing;
     let exit = if failures.is_empty() { Exit::Success } else { Exit::Benchmark };
     let benchmarks = targets.into_iter().flat_map(|target| {
         let harness = target.harness.kind();
@@ -46,6 +53,7 @@ pub fn run(args: &ListArgs) -> Result<Exit> {
         version: version.version,
         benchmarks: benchmarks.collect(),
         failed_targets: failures,
+        unsupported_targets: unsupported,
     })?;
     Ok(exit)
 }

@@ -119,6 +119,7 @@ mod tests {
                 harness: HarnessKind::Native,
             }],
             failed_targets: Vec::new(),
+            unsupported_targets: Vec::new(),
         }
     }
 

@@ -150,7 +150,7 @@ impl<'a> Selftest<'a> {
         Ok(MeasuredMode {
             settings,
             dimensions: outline.dimensions,
-            least_time: outline.least_time,
+            least_time: outline.planned_time,
             took: Duration::ZERO,
             rows: Vec::new(),
         })

@@ -23,7 +23,7 @@ use crate::{
     error::Result,
     machine::this_machine,
     measure::{Builds, Counter, ListedVersion, Runner, StartedExperiment},
-    model::{AbsentBenchmark, BenchTarget, Benchmark, SkipReason},
+    model::{AbsentBenchmark, BenchTarget, Benchmark, FailedTarget, SkipReason},
     stats::Verdict,
     verdict::DecidedRow,
 };
@@ -181,6 +181,12 @@ impl PairMeasurement<'_, '_> {
                 outcome.failed_targets.push(failed.clone());
             }
         }
+        // What the base could measure is lost.
+        let is_lost = |lost: &&FailedTarget| {
+            let mut of_base = base.listing.targets.iter();
+            of_base.any(|listed| listed.executable.target() == lost.target)
+        };
+        outcome.failed_targets.extend(head.listing.unsupported.iter().filter(is_lost).cloned());
         // A target that fails in both versions is named once.
         outcome.failed_targets.extend(of_head.iter().cloned().map(|mut failed| {
             if base.listing.failures.iter().any(|one| one.target == failed.target) {
@@ -384,7 +390,7 @@ impl PairMeasurement<'_, '_> {
 /// All benchmarks of a version; `None` if only some were requested or could be listed.
 fn all_benchmarks(runner: &Runner<'_>, version: &ListedVersion) -> Option<Vec<Benchmark>> {
     let is_all =
-        runner.means_all() && version.has_all_targets() && version.listing.failures.is_empty();
+        runner.means_all() && version.has_all_targets() && version.listing.has_all_targets();
     is_all.then(|| version.benchmarks())
 }
 

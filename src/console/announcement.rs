@@ -52,11 +52,11 @@ pub fn failed_targets<'t>(console: &Console, all: impl IntoIterator<Item = &'t F
     }
 }
 
-/// Prints the planned measurements and the least time they take; prints nothing if there is nothing
+/// Prints the planned measurements and the time they take; prints nothing if there is nothing
 /// to measure.
 pub fn plan(console: &Console, outline: &Outline, confirms: bool) {
-    let Outline { benchmarks, versions, dimensions, with_own_numbers, layout, least_time } =
-        *outline;
+    let Outline { benchmarks, versions, dimensions, with_own_numbers, layout, .. } = *outline;
+    let Outline { planned_time, is_least, .. } = *outline;
     if benchmarks == 0 {
         return;
     }
@@ -69,18 +69,19 @@ pub fn plan(console: &Console, outline: &Outline, confirms: bool) {
         let first = count(analyses.first as usize, "build");
         (format!("measuring {first} of all of them"), String::new())
     } else if confirms {
-        let twice = duration(least_time.saturating_mul(2));
+        let twice = duration(planned_time.saturating_mul(2));
         let again = format!(", {twice} if all benchmarks are flagged and measured again");
         ("measuring all of them".to_owned(), again)
     } else {
         ("measuring all of them".to_owned(), String::new())
     };
     console.line(&format!(
-        "plan: {} of {}, {}{own}, layout {layout}; {what} takes at least {}{again}",
+        "plan: {} of {}, {}{own}, layout {layout}; {what} takes {} {}{again}",
         count(benchmarks, "benchmark"),
         count(versions, "version"),
         quantity::sample_sizes(dimensions),
-        duration(least_time),
+        if is_least { "at least" } else { "about" },
+        duration(planned_time),
     ));
 }
 

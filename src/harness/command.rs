@@ -37,6 +37,10 @@ impl Harness for Command {
         HarnessKind::Command
     }
 
+    fn measurements(&self, _: u32) -> u32 {
+        1
+    }
+
     fn measurement_limit(&self, measurements: usize, _: bool) -> Option<&'static str> {
         (measurements != 1).then_some("one run of a program is one measurement")
     }
@@ -143,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn program_has_no_least_time() {
+    fn program_has_one_measurement_and_no_least_time() {
         let command = Command {
             id: "version".to_owned(),
             program: None,
@@ -151,6 +155,7 @@ mod tests {
             launcher: None,
         };
         assert_eq!(command.least_time(&request()), Duration::ZERO);
+        assert_eq!(command.measurements(20), 1);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::{Criterion, Divan, Harness, Libtest, Native};
 use crate::{
     error::{Context, Error, Exit, Result},
-    model::HarnessKind,
+    model::{BenchTarget, HarnessKind},
 };
 
 /// A bench target with all facts that determine its harness.
@@ -236,13 +236,13 @@ impl<'t> TargetFacts<'t> {
         )
     }
 
-    /// The lines that make the whole target a benchmark.
+    /// The hint that makes the whole target a benchmark.
     fn as_command(&self) -> String {
-        let (package, target) = (&self.package.name, &self.target.name);
-        format!(
-            "measure it as a whole program, in bench.toml:\n[[command]]\nid = {target:?}\n\
-             package = \"{package}\"\nbench = {target:?}\narguments = [\"--bench\"]"
-        )
+        let target = BenchTarget {
+            package: self.package.name.to_string(),
+            target: self.target.name.clone(),
+        };
+        format!("measure it as a whole program, in bench.toml:\n{}", command_table(&target))
     }
 
     /// The harnesses among the direct dependencies or, if there is none, among all of them: a
@@ -287,6 +287,14 @@ impl<'t> TargetFacts<'t> {
     fn node(&self, id: &PackageId) -> Option<&'t Node> {
         self.metadata.resolve.as_ref()?.nodes.iter().find(|node| node.id == *id)
     }
+}
+
+/// The lines of `bench.toml` that make a whole bench target a benchmark.
+pub fn command_table(BenchTarget { package, target }: &BenchTarget) -> String {
+    format!(
+        "[[command]]\nid = {target:?}\npackage = {package:?}\nbench = {target:?}\n\
+         arguments = [\"--bench\"]"
+    )
 }
 
 /// The dependencies that a package links into its benches, without those of its build script.

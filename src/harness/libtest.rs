@@ -32,6 +32,10 @@ impl Harness for Libtest {
         HarnessKind::Libtest
     }
 
+    fn measurements(&self, _: u32) -> u32 {
+        1
+    }
+
     fn measurement_limit(&self, measurements: usize, _: bool) -> Option<&'static str> {
         (measurements != 1).then_some("libtest prints one median of all its measurements")
     }

@@ -19,7 +19,7 @@ pub use self::{
     command::Command,
     counted::{counting_request, iterations_needed},
     criterion::Criterion,
-    detect::{TargetFacts, detect},
+    detect::{TargetFacts, command_table, detect},
     divan::{Divan, has_threads},
     executable::{Conditions, Executable, Scratch, library_path, package_variables},
     filter::Filter,
@@ -101,5 +101,10 @@ pub trait Harness: fmt::Debug + Send + Sync {
         _is_interleaved: bool,
     ) -> Option<&'static str> {
         None
+    }
+
+    /// The number of measurements that an execution has if this number is requested.
+    fn measurements(&self, requested: u32) -> u32 {
+        requested
     }
 }

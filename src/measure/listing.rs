@@ -17,7 +17,7 @@ use crate::{
     error::{Error, Exit, Result},
     harness::{self, Conditions, Executable, Filter, Harness},
     model::{
-        BenchTarget, Benchmark, CompileSettings, FailedTarget, HarnessKind, Version,
+        BenchTarget, Benchmark, CompileSettings, FailedTarget, HarnessKind, TargetFilter, Version,
         secret::shown_cargo_args,
     },
     process::launcher_beside,
@@ -48,6 +48,9 @@ pub struct Listing {
     pub targets: Vec<ListedTarget>,
     /// Bench targets that could not be listed, with their errors.
     pub failures: Vec<FailedTarget>,
+    /// Bench targets that rbench cannot run, with the reasons. The user did not ask for them, so that they are no
+    /// failures.
+    pub unsupported: Vec<FailedTarget>,
     /// Bench targets that list no benchmark, with their harnesses.
     pub empty: Vec<(BenchTarget, HarnessKind)>,
 }
@@ -82,8 +85,13 @@ impl ListedTarget {
 
 impl CompiledVersion<'_> {
     /// Lists all benchmarks. A target that cannot be listed is recorded in the listing.
-    pub fn list(&self, conditions: &Conditions<'_>) -> Result<Listing> {
-        let mut listing = Listing { targets: Vec::new(), failures: Vec::new(), empty: Vec::new() };
+    pub fn list(&self, filter: &TargetFilter, conditions: &Conditions<'_>) -> Result<Listing> {
+        let mut listing = Listing {
+            targets: Vec::new(),
+            failures: Vec::new(),
+            unsupported: self.unstable_targets(filter),
+            empty: Vec::new(),
+        };
         for compiled in &self.compilation.record.targets {
             match self.list_target(compiled, conditions) {
                 Ok((targets, rest)) => {
@@ -99,11 +107,29 @@ impl CompiledVersion<'_> {
                 }
                 Err(error) => {
                     let target = compiled.target.clone();
-                    listing.failures.push(FailedTarget { target, error });
+                    let is_configured = self.project.file.harness_of(&target).is_some();
+                    let is_meant = is_configured || filter.benches.contains(&target.target);
+                    let is_unsupported = error.exit() == Exit::Usage && !is_meant;
+                    let failed = FailedTarget { target, error };
+                    if is_unsupported {
+                        listing.unsupported.push(failed);
+                    } else {
+                        listing.failures.push(failed);
+                    }
                 }
             }
         }
         Ok(listing)
+    }
+
+    /// The bench targets that were not compiled, because the compiler does not accept them.
+    fn unstable_targets(&self, filter: &TargetFilter) -> Vec<FailedTarget> {
+        let failed = |target: BenchTarget| {
+            let error = Error::new(Exit::Usage, format!("cannot compile bench target {target}"))
+                .cause("its #![feature(…)] needs a nightly toolchain: cargo +nightly rbench");
+            FailedTarget { target, error }
+        };
+        self.workspace.unstable_targets(filter).into_iter().map(failed).collect()
     }
 
     /// Lists a bench target: once, or once for each of its commands in `bench.toml`. If it fails after
@@ -224,7 +250,10 @@ impl CompiledVersion<'_> {
                 self.version,
                 (&compiled.target, needs_package),
                 &commands.collect::<Vec<_>>(),
-                (self.settings, self.project.manifest.as_deref()),
+                (
+                    &self.settings.with_features(self.workspace.added_features()),
+                    self.project.manifest.as_deref(),
+                ),
             )),
         })
     }
@@ -288,15 +317,51 @@ fn selection(
 impl Listing {
     /// Keeps only the benchmarks that the filter selects; fails if it selects none.
     pub fn choose(&mut self, filter: &Filter) -> Result<()> {
-        let all = self.targets.iter().flat_map(|target| target.benchmarks.clone()).collect();
+        let all: Vec<Benchmark> =
+            self.targets.iter().flat_map(|target| target.benchmarks.clone()).collect();
+        let unsupported = if all.is_empty() { self.nothing_supported() } else { None };
         // Where targets failed, the missing benchmarks may be theirs: their errors explain it.
-        let nothing = filter.choose(all).err().filter(|_| self.failures.is_empty());
+        let is_explained = !self.failures.is_empty();
+        let nothing = unsupported.or_else(|| filter.choose(all).err()).filter(|_| !is_explained);
         for target in &mut self.targets {
             let is_meant = |one: &Benchmark| filter.matches(one) && filter.has_in_part(one);
             target.benchmarks.retain(is_meant);
         }
         self.targets.retain(|target| !target.benchmarks.is_empty());
         nothing.map_or(Ok(()), Err)
+    }
+
+    /// The error of a command that needs benchmarks, if rbench cannot run the bench targets.
+    fn nothing_supported(&self) -> Option<Error> {
+        let error = match &self.unsupported[..] {
+            [] => return None,
+            [FailedTarget { error, .. }] => return Some(error.clone()),
+            several => several.iter().fold(
+                Error::new(Exit::Usage, "rbench cannot run the bench targets"),
+                |error, FailedTarget { target, error: why }| {
+                    error.cause(format!("{target}: {}", why.reason()))
+                },
+            ),
+        };
+        // What another toolchain can compile has no hint.
+        let as_programs = self.unsupported.iter().filter(|one| !one.error.hints().is_empty());
+        let tables: Vec<String> =
+            as_programs.map(|one| harness::command_table(&one.target)).collect();
+        Some(error.hint(format!(
+            "measure them as whole programs, in bench.toml:\n{}",
+            tables.join("\n\n")
+        )))
+    }
+
+    /// True if the benchmarks of every target are known.
+    pub const fn has_all_targets(&self) -> bool {
+        self.failures.is_empty() && self.unsupported.is_empty()
+    }
+
+    /// The reason why the benchmarks of a target are not known, if they are not.
+    pub fn failure(&self, target: &BenchTarget) -> Option<&Error> {
+        let mut all = self.failures.iter().chain(&self.unsupported);
+        all.find(|failed| failed.target == *target).map(|failed| &failed.error)
     }
 }
 

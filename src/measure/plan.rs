@@ -14,6 +14,7 @@ use serde::Serialize;
 use super::{ListedVersion, Runner};
 use crate::{
     config::MeasurementSettings,
+    harness::Harness,
     machine::this_machine,
     model::{
         Benchmark, CompileSettings, DiagnosisSettings, ExperimentPlan, InterimAnalyses, Layout,
@@ -38,8 +39,11 @@ pub struct Outline {
     pub with_own_numbers: usize,
     /// The layout of functions.
     pub layout: Layout,
-    /// The least time of measuring: up to the first interim analysis of each benchmark.
-    pub least_time: Duration,
+    /// The time of measuring: up to the first interim analysis of each benchmark.
+    pub planned_time: Duration,
+    /// True if it takes at least that. Iterations that last longer than the request are timed under the tracer, which
+    /// can make them longer than they are.
+    pub is_least: bool,
 }
 
 /// All settings that decide what is measured, and nothing else: results may be compared where these
@@ -80,32 +84,53 @@ impl Runner<'_> {
     pub fn outline(&self, versions: &[ListedVersion], benchmarks: &[Benchmark]) -> Outline {
         let efforts = &self.settings.efforts;
         let common = efforts.common();
-        let times = versions.iter().map(|version| self.least_time(version, benchmarks));
         Outline {
             benchmarks: benchmarks.len(),
             versions: versions.len(),
             dimensions: common.sample_sizes(),
             with_own_numbers: benchmarks.iter().filter(|one| self.sampling(one) != common).count(),
             layout: self.settings.builds.layout,
-            least_time: times.fold(Duration::ZERO, Duration::saturating_add),
+            planned_time: self.planned_time(versions, benchmarks),
+            is_least: !self.has_long_iterations(versions, benchmarks),
         }
     }
 
-    /// The least time of the executions of these benchmarks of a version, up to the first interim
-    /// analysis.
-    fn least_time(&self, version: &ListedVersion, benchmarks: &[Benchmark]) -> Duration {
-        let of_one = |benchmark: &Benchmark| {
+    /// The expected time of the executions of these benchmarks of all versions, up to the first
+    /// interim analysis.
+    pub(super) fn planned_time(
+        &self,
+        versions: &[ListedVersion],
+        benchmarks: &[Benchmark],
+    ) -> Duration {
+        let of_one = |(version, benchmark): (&ListedVersion, &Benchmark)| {
             let sampling = self.sampling(benchmark);
             let harness = &version.target_of(benchmark)?.harness;
             let requested = harness.least_time(&sampling.request());
-            let iteration = self.iteration_time(benchmark).unwrap_or_default();
-            let iterated = iteration.saturating_mul(sampling.measurements);
+            let iterated = self.iterated_time(benchmark, harness.as_ref());
             let each = requested.max(iterated).saturating_add(BEYOND_REQUEST);
             Some(each.saturating_mul(
                 sampling.interim_analyses.first.saturating_mul(sampling.executions),
             ))
         };
-        benchmarks.iter().filter_map(of_one).fold(Duration::ZERO, Duration::saturating_add)
+        let all = versions.iter().flat_map(|one| benchmarks.iter().map(move |two| (one, two)));
+        all.filter_map(of_one).fold(Duration::ZERO, Duration::saturating_add)
+    }
+
+    /// The time of the iterations of an execution, if each measurement has only one.
+    fn iterated_time(&self, benchmark: &Benchmark, harness: &dyn Harness) -> Duration {
+        let iteration = self.iteration_time(benchmark).unwrap_or_default();
+        iteration.saturating_mul(harness.measurements(self.sampling(benchmark).measurements))
+    }
+
+    /// True if any benchmark takes longer than requested, as far as its traces show.
+    fn has_long_iterations(&self, versions: &[ListedVersion], benchmarks: &[Benchmark]) -> bool {
+        let is_long = |(version, benchmark): (&ListedVersion, &Benchmark)| {
+            version.target_of(benchmark).is_some_and(|target| {
+                let requested = target.harness.least_time(&self.sampling(benchmark).request());
+                self.iterated_time(benchmark, target.harness.as_ref()) > requested
+            })
+        };
+        versions.iter().any(|one| benchmarks.iter().any(|two| is_long((one, two))))
     }
 
     /// The plan as it is stored: versions with their compilers, and planned benchmarks.
@@ -218,9 +243,59 @@ pub(super) fn stage_seed(seed: u64, identity: &str, stage: Stage) -> u64 {
     derive_seed("cargo-rbench second stage v1", &[&seed.to_le_bytes(), identity.as_bytes()])
 }
 
+/// The pace of a stage's first executions, which corrects the plan: that knows neither the set-up of benchmarks nor the
+/// times that they set themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Pace {
+    planned: Duration,
+    executions: usize,
+    took: Duration,
+}
+
+impl Pace {
+    pub(super) const fn new(planned: Duration) -> Self {
+        Self { planned, executions: 0, took: Duration::ZERO }
+    }
+
+    /// Adds executions that measured. Returns the time of all `total` executions at this pace, once there are a few, if
+    /// that is much longer than planned.
+    pub(super) fn correct(
+        &mut self,
+        executions: usize,
+        took: Duration,
+        total: usize,
+    ) -> Option<Duration> {
+        /// Three pairs: one alone may be of an unusual benchmark.
+        const FEW: usize = 6;
+        /// Less is not worth a line.
+        const NEWS: Duration = Duration::from_secs(20);
+        let before = self.executions;
+        self.executions += executions;
+        self.took += took;
+        if before >= FEW || self.executions < FEW || self.executions >= total {
+            return None;
+        }
+        let expected = self.took.mul_f64(total as f64 / self.executions as f64);
+        (expected > self.planned.saturating_mul(2).max(NEWS)).then_some(expected)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pace_corrects_a_plan_once_that_was_far_too_short() {
+        let seconds = Duration::from_secs;
+        let mut pace = Pace::new(seconds(14));
+        assert_eq!(pace.correct(2, seconds(8), 100), None);
+        assert_eq!(pace.correct(2, seconds(10), 100), None);
+        assert_eq!(pace.correct(2, seconds(9), 100), Some(seconds(450)));
+        assert_eq!(pace.correct(2, seconds(90), 100), None);
+        assert_eq!(Pace::new(seconds(300)).correct(6, seconds(27), 100), None);
+        assert_eq!(Pace::new(seconds(1)).correct(6, seconds(6), 12), None);
+        assert_eq!(Pace::new(seconds(1)).correct(6, seconds(60), 6), None);
+    }
 
     #[test]
     fn second_stage_seed_depends_on_the_experiment() {

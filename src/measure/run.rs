@@ -12,7 +12,7 @@ use super::{
     Builds, ListedVersion, Runner, StartedExperiment,
     interleaving_support::{Cpus, InterleavingSupport},
     missing_files::missing_files,
-    plan::stage_seed,
+    plan::{Pace, stage_seed},
     schedule::{Queue, ScheduleShape, Step, schedule},
     subject::{InVersion, Retuning, Subject, outcome_of},
 };
@@ -59,7 +59,11 @@ impl Runner<'_> {
         let mut queue = Queue::new(all.iter().filter_map(left).collect());
         self.observer.executed(queue.done(), queue.total());
         let parallel = cpus.parallel(self.settings.parallel as usize);
+        let first = benchmarks.iter().map(|one| self.interim_analyses(one).first as usize).max();
+        let is_planned = stage == Stage::First && Some(count) <= first;
+        let mut pace = is_planned.then(|| Pace::new(self.planned_time(versions, benchmarks)));
         loop {
+            let start = Instant::now();
             let steps =
                 queue.take_together(parallel, |step| subjects[step.benchmark].is_interleaved());
             if steps.is_empty() {
@@ -75,9 +79,13 @@ impl Runner<'_> {
                     self.tune(subject, step, builds)?;
                 }
             }
+            let mut executions = 0;
             for (step, ended) in self.execute_steps(&measuring, &mut subjects, steps, &mut cpus)? {
                 match ended {
-                    Ended::Measured => measured(&subjects[step.benchmark].benchmark)?,
+                    Ended::Measured => {
+                        executions += step.versions.len();
+                        measured(&subjects[step.benchmark].benchmark)?;
+                    }
                     Ended::Unmeasured => queue.skip(step.benchmark),
                     Ended::InterleavingUnavailable(unavailable) => {
                         let subject = &mut subjects[step.benchmark];
@@ -92,6 +100,13 @@ impl Runner<'_> {
             let (done, total) = (queue.done(), queue.total());
             debug!("measured {done} of {total} executions");
             self.observer.executed(done, total);
+            // Others are executed again, or never.
+            if executions > 0
+                && let Some(pace) = &mut pace
+                && let Some(expected) = pace.correct(executions, start.elapsed(), total)
+            {
+                self.observer.takes_longer(expected);
+            }
         }
     }
 
@@ -306,17 +321,17 @@ impl Runner<'_> {
         let execute =
             |conditions: &Conditions<'_>| harness.execute(executable, name, request, conditions);
         let begin = Instant::now();
-        let outcome = self.alone(executable, &self.conditions, execute).or_else(|error| {
+        let outcome = self.alone(executable, &self.conditions, execute).map_err(|error| {
             let is_quick = begin.elapsed() < LONGEST;
             if error.exit() != Exit::Benchmark || !is_quick {
-                return Err(error);
+                return error;
             }
             let checkout = self.build_env.cache_dirs.build_path().join("src");
             let repository = &self.project.repository;
             let execute = |conditions: &Conditions<'_>| drop(execute(conditions));
             let missing =
                 missing_files(repository, &checkout, executable, &self.conditions, execute);
-            Err(missing.iter().fold(error, |error, missing| missing.explain(error)))
+            missing.iter().fold(error, |error, missing| missing.explain(error))
         });
         let outcome = outcome_of(outcome)?;
         Ok(outcome

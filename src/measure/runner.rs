@@ -170,6 +170,9 @@ pub trait Observer: builds::Observer + store::Observer {
     /// one.
     fn executed(&self, done: usize, of: usize);
 
+    /// At the pace of the first executions, all of them take this long, which is much longer than planned.
+    fn takes_longer(&self, expected: Duration);
+
     /// `done` benchmarks of `of` are traced in a version. Called before the first and after each.
     fn traced(&self, version: &Version, done: usize, of: usize);
 

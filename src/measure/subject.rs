@@ -41,7 +41,7 @@ pub(super) struct InVersion<'v> {
 impl Subject<'_> {
     /// The limits of the versions' harnesses that keep them from doing all that is requested.
     pub(super) fn notes(&self) -> impl Iterator<Item = String> {
-        self.versions.iter().flat_map(|InVersion { harness, .. }| {
+        self.versions.iter().filter_map(|InVersion { harness, .. }| {
             let count = self.request.measurements;
             let s = if count == 1 { "" } else { "s" };
             let cannot =

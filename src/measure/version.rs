@@ -21,7 +21,7 @@ use crate::{
     git::Checkout,
     harness::{Conditions, Filter, has_threads},
     impact::FileState,
-    model::{Absence, BenchTarget, Benchmark, HarnessKind, Name, Version},
+    model::{Absence, BenchTarget, Benchmark, FailedTarget, HarnessKind, Name, Version},
     project::{Project, source_of},
 };
 
@@ -63,7 +63,7 @@ impl ListedVersion {
         let compilation =
             info_span!("compile").in_scope(|| build_env.compile_any(source, filter.targets()))?;
         let locked = build_env.locked(source);
-        let workspace = build_env.workspace(source, &compilation)?;
+        let workspace = build_env.workspace(source, &compilation, filter.targets())?;
         let configured = build_env.configured_variables(source, &compilation.record);
         let compiled = CompiledVersion {
             version: &version,
@@ -73,7 +73,8 @@ impl ListedVersion {
             settings: &build_env.settings,
             project,
         };
-        let listing = info_span!("list").in_scope(|| compiled.list(conditions))?;
+        let listing =
+            info_span!("list").in_scope(|| compiled.list(filter.targets(), conditions))?;
         let mut listing = listing;
         let chosen = listing.choose(filter);
         let nothing = match compilation.record.targets[..] {
@@ -159,8 +160,8 @@ impl ListedVersion {
         conditions: &Conditions<'_>,
     ) -> Result<Absence> {
         let target = benchmark.bench_target();
-        let Listing { failures, empty, .. } = &self.listing;
-        if failures.iter().any(|failed| failed.target == target) {
+        let Listing { empty, .. } = &self.listing;
+        if self.listing.failure(&target).is_some() {
             return Ok(Absence::Unlisted);
         }
         if let Some(listed) = self.listed(&target) {
@@ -213,7 +214,14 @@ impl Runner<'_> {
     /// The same for a version that may have no benchmark.
     pub fn list_any(&self, version: Version) -> Result<ListedVersion> {
         let filter = &self.settings.filter;
-        ListedVersion::new(self.project, &self.build_env, version, filter, &self.conditions)
+        let (project, build_env) = (self.project, &self.build_env);
+        let listed = ListedVersion::new(project, build_env, version, filter, &self.conditions)?;
+        for FailedTarget { target, error } in &listed.listing.unsupported {
+            let more = if error.hints().is_empty() { "" } else { "; see `cargo rbench list`" };
+            let reason = error.reason();
+            self.observer.note(&format!("bench target {target} is left out: {reason}{more}"));
+        }
+        Ok(listed)
     }
 
     /// The output of `rustc -vV` for the compiler of a version; empty if it cannot be run.

@@ -81,6 +81,14 @@ pub struct CompileSettings {
     pub jobs: Option<u32>,
 }
 
+impl CompileSettings {
+    /// The same with these features too.
+    #[must_use]
+    pub fn with_features(&self, added: &[String]) -> Self {
+        Self { features: [&self.features[..], added].concat(), ..self.clone() }
+    }
+}
+
 impl Default for CompileSettings {
     fn default() -> Self {
         Self {

@@ -22,6 +22,8 @@ pub struct ListReport {
     pub benchmarks: Vec<ListedBenchmark>,
     /// Bench targets whose benchmarks could not be listed.
     pub failed_targets: Vec<FailedTarget>,
+    /// Bench targets that rbench cannot run, and that the command did not name.
+    pub unsupported_targets: Vec<FailedTarget>,
 }
 
 /// A benchmark and its harness.
@@ -75,6 +77,7 @@ mod tests {
             version: version("HEAD", 'a'),
             benchmarks: ["parse/1", id].map(listed).to_vec(),
             failed_targets: vec![FailedTarget { target: target("other"), error: failure }],
+            unsupported_targets: Vec::new(),
         }
     }
 

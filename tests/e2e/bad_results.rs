@@ -59,7 +59,8 @@ fn exit_code_shows_that_every_benchmark_failed() {
 #[test]
 fn failure_names_the_version_or_the_file_that_git_ignores() {
     let project = project();
-    let read = "    std::fs::read(\"large.txt\").expect(\"cannot read the input\");\n    rounds(700)";
+    let read =
+        "    std::fs::read(\"large.txt\").expect(\"cannot read the input\");\n    rounds(700)";
     project.replace("src/lib.rs", "    rounds(700)", read);
     project.write(".gitignore", "target\nlarge.txt\n");
     project.write("large.txt", "many words");

@@ -44,6 +44,21 @@ fn project(rounds: &str) -> TestProject {
 }
 
 #[test]
+fn unsupported_target_fails_only_if_the_base_could_run_it() {
+    let project = project("1_000");
+    project.add_unsupported_target();
+    project.commit("Add a bench target of another harness");
+    let outcome = project.rbench(&[&SHORT[..], &["HEAD~1", "HEAD"]].concat()).ok();
+    outcome.assert_stderr_has(&["note: bench target counted/own is left out: rbench does not"]);
+    let sources = ["work", "own"].map(|name| project.read(&format!("benches/{name}.rs")));
+    project.write("benches/own.rs", &sources[0]);
+    project.write("benches/work.rs", &sources[1]);
+    project.commit("Exchange the sources");
+    let outcome = project.rbench(&[&SHORT[..], &["HEAD~1", "HEAD"]].concat()).run().assert_exit(4);
+    assert!(outcome.stdout().contains("counted/work: failed: "), "{}", outcome.stdout());
+}
+
+#[test]
 fn thirtyfold_work_is_the_only_regression() {
     let project = project("30_000");
     let store = Store::open(&project.root().join(".rbench/results.sqlite"), &|| {}).unwrap();

@@ -434,8 +434,26 @@ fn bench_target_without_its_required_features_is_left_out() {
     assert_eq!(without.version(0)["targets"].as_array().unwrap().len(), 1);
     let with = project.build(&[&ONE[..], &["--features", "extra"]].concat());
     assert_eq!(with.version(0)["targets"].as_array().unwrap().len(), 2);
-    let asked = project.rbench(&["build", "--bench", "more"]).fails_with(3);
-    asked.assert_stderr_has(&["requires the features: `extra`"]);
+    let both = project.rbench(&["build", "--bench", "more", "--bench", "work"]).fails_with(3);
+    both.assert_stderr_has(&["requires the features: `extra`"]);
+    let asked = project.rbench(&["build", "--bench", "more", "--builds", "1"]).ok();
+    asked.assert_stderr_has(&["is compiled with --features extra, which"]);
+}
+
+#[test]
+fn features_that_all_bench_targets_need_are_turned_on_in_each_version() {
+    let project = TestProject::of("settings");
+    let before = "name = \"work\"\n";
+    let after = "name = \"work\"\nrequired-features = [\"extra\", \"usual\"]\n";
+    project.replace("Cargo.toml", before, after);
+    project.commit("Need a feature");
+    let arguments = [&ONE[..], &["HEAD~1", "HEAD"]].concat();
+    let builds = project.build(&arguments);
+    assert!(builds.printed(0).contains("feature extra: false"));
+    assert!(builds.printed(1).contains("feature extra: true"));
+    let builds = project.build(&[&arguments[..], &["--no-default-features"]].concat());
+    assert!(builds.printed(0).contains("feature usual: false"));
+    assert!(builds.printed(1).contains("feature usual: true"));
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! `cargo rbench list` shows the benchmarks that every harness has.
 
+use std::fs;
+
 use serde_json::Value;
 
 use crate::support::{TestProject, rbench::Outcome};
@@ -106,9 +108,54 @@ fn unlistable_target_does_not_hide_the_others() {
 }
 
 #[test]
+fn unsupported_target_is_left_out() {
+    let project = TestProject::of("counted");
+    project.add_unsupported_target();
+    let outcome = project.rbench(&["list", ".", "--format", "json"]).ok();
+    outcome.assert_stderr_has(&["note: bench target counted/own is left out", "[[command]]"]);
+    let report = report(&outcome);
+    assert_eq!(ids(&report), ["work: changing", "work: steady"]);
+    assert_eq!(report["failed_targets"], Value::Array(Vec::new()));
+    assert_eq!(report["unsupported_targets"][0]["target"], "own");
+    // Its name asks for it.
+    let both = ["list", ".", "--bench", "work", "--bench", "own"];
+    let outcome = project.rbench(&both).fails_with(4);
+    outcome.assert_stderr_has(&["error: cannot determine the harness"]);
+    project.rbench(&["list", ".", "--bench", "own"]).fails_with(4);
+}
+
+#[test]
+fn unsupported_targets_alone_are_an_error_with_lines_for_all() {
+    let project = TestProject::of("sums");
+    project.add_unsupported_target();
+    let outcome = project.rbench(&["list", "."]).fails_with(2);
+    let reasons = ["sums/own: rbench does not run benchmarks of bencher", "sums/work: "];
+    outcome.assert_stderr_has(&reasons);
+    let stderr = outcome.stderr();
+    let lines = stderr.split("in bench.toml:\n").nth(1).unwrap();
+    project.write("bench.toml", lines.split("log: ").next().unwrap());
+    assert_eq!(listed(&project, &[]), ["own: own", "work: work"]);
+}
+
+#[test]
+fn target_for_nightly_toolchains_is_left_out() {
+    let project = TestProject::of("counted");
+    project.write("benches/early.rs", "#![feature(test)]\nextern crate test;\n");
+    let outcome = project.rbench(&["list", ".", "--format", "json"]).ok();
+    outcome.assert_stderr_has(&["bench target counted/early is left out", "cargo +nightly rbench"]);
+    assert_eq!(ids(&report(&outcome)), ["work: changing", "work: steady"]);
+    project.write(".cargo/config.toml", "[env]\nRUSTC_BOOTSTRAP = \"1\"\n");
+    let outcome = project.rbench(&["list", ".", "--format", "json"]).ok();
+    assert_eq!(report(&outcome)["unsupported_targets"], Value::Array(Vec::new()));
+    fs::remove_file(project.root().join(".cargo/config.toml")).unwrap();
+    let outcome = project.rbench(&["list", ".", "--bench", "early"]).fails_with(3);
+    outcome.assert_stderr_has(&["E0554", "cargo +nightly rbench"]);
+}
+
+#[test]
 fn target_of_unknown_harness_gets_the_lines_to_measure_it() {
     let project = TestProject::of("sums");
-    let outcome = project.rbench(&["list"]).fails_with(4);
+    let outcome = project.rbench(&["list"]).fails_with(2);
     outcome.assert_stderr_has(&["cannot determine the harness of bench target `work`", "hint: "]);
     let stderr = outcome.stderr();
     let lines = stderr.split("in bench.toml:\n").nth(1).unwrap();
@@ -205,6 +252,25 @@ fn all_members_are_listed_if_default_ones_have_no_benches() {
     outcome.assert_stderr_has(&["the default members of the workspace have no bench target"]);
     assert_eq!(listed(&project, &[]), ["work: a", "work: b", "work: c"]);
     assert_eq!(listed(&project, &["-p", "b"]), ["work: b"]);
+}
+
+#[test]
+fn feature_of_an_unselected_member_is_off() {
+    let project = workspace();
+    project.append("a/Cargo.toml", "[features]\nx = []\n");
+    project.append(
+        "a/Cargo.toml",
+        "[[bench]]\nname = \"more\"\nharness = false\nrequired-features = [\"x\"]\n",
+    );
+    project.write("a/benches/more.rs", &project.read("a/benches/work.rs"));
+    // Its benchmarks are not selected, but it turns the feature on.
+    let dependency = "[dependencies]\na = { path = \"../a\", features = [\"x\"] }\n[lib]";
+    project.replace("c/Cargo.toml", "[lib]", dependency);
+    assert_eq!(listed(&project, &[]), ["work: a", "work: b"]);
+    let all = ["more: a", "work: a", "work: b", "work: c"];
+    assert_eq!(listed(&project, &["--workspace"]), all);
+    assert_eq!(listed(&project, &["--features", "a/x"]), all[..3]);
+    assert_eq!(listed(&project, &["-p", "a", "--bench", "more"]), ["more: a"]);
 }
 
 #[test]

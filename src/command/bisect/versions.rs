@@ -7,7 +7,7 @@ use crate::{
     console::Console,
     error::{Error, Exit, Result},
     measure::ListedVersion,
-    model::{Benchmark, FailedTarget, Version},
+    model::{Benchmark, Version},
 };
 
 /// A session for comparing versions, with the reasons why some cannot be compared.
@@ -86,10 +86,9 @@ impl<'s> Versions<'s> {
 /// The reason why a listed version lacks a benchmark.
 pub fn why_missing(version: &ListedVersion, benchmark: &Benchmark) -> String {
     let target = benchmark.bench_target();
-    let failed =
-        version.listing.failures.iter().find(|FailedTarget { target: other, .. }| *other == target);
-    failed.map_or_else(
+    let failure = version.listing.failure(&target);
+    failure.map_or_else(
         || "it does not have the benchmark".to_owned(),
-        |FailedTarget { error, .. }| error.what().to_owned(),
+        |error| error.what().to_owned(),
     )
 }

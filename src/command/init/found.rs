@@ -28,6 +28,8 @@ pub struct ProjectSummary {
     notes: Vec<String>,
     /// The bench targets that need a nightly toolchain, if the present one is stable.
     unstable: Vec<String>,
+    /// The bench targets that need features that are off, with these.
+    without_features: Vec<(String, Vec<String>)>,
 }
 
 /// Inspects the working tree.
@@ -49,6 +51,13 @@ pub fn inspect(project: &Project) -> Result<ProjectSummary> {
     }
     if !found.unstable.is_empty() && has_nightly(project) {
         found.unstable.clear();
+    }
+    // If none can be compiled without them, rbench turns them on.
+    if found.without_features.len() < found.benches.len() {
+        let needs = |(name, off): &(String, Vec<String>)| {
+            format!("{name} needs --features {}", off.join(","))
+        };
+        found.notes.extend(found.without_features.iter().map(needs));
     }
     let root = project.workspace.join("Cargo.toml");
     let manifest = fs::read_to_string(&root).unwrap_or_default();
@@ -94,7 +103,7 @@ impl ProjectSummary {
         }
         let off = features_off(metadata, &package.id.repr, &target.required_features);
         if !off.is_empty() {
-            self.notes.push(format!("{name} needs --features {}", off.join(",")));
+            self.without_features.push((name.clone(), off));
         }
         self.benches.push((name, harness));
     }

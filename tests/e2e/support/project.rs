@@ -247,6 +247,22 @@ impl TestProject {
         self.git(&["commit", "--quiet", "--allow-empty", "--message", message]);
     }
 
+    /// Adds the bench target `own`, which rbench cannot run, because it has a harness that rbench does not know.
+    pub fn add_unsupported_target(&self) {
+        self.write("bencher/Cargo.toml", "[package]\nname = \"bencher\"\nedition = \"2021\"\n");
+        self.write("bencher/src/lib.rs", "");
+        self.write("benches/own.rs", "use bencher as _;\n\nfn main() {}\n");
+        let manifest = self.read("Cargo.toml");
+        let (section, line) = ("[dev-dependencies]\n", "bencher = { path = \"bencher\" }\n");
+        let manifest = if manifest.contains(section) {
+            manifest.replace(section, &format!("{section}{line}"))
+        } else {
+            format!("{manifest}\n{section}{line}")
+        };
+        let target = "\n[[bench]]\nname = \"own\"\nharness = false\n";
+        self.write("Cargo.toml", &format!("{manifest}{target}"));
+    }
+
     #[track_caller]
     pub fn git(&self, arguments: &[&str]) -> String {
         let mut command = Command::new("git");

@@ -30,6 +30,7 @@ impl Observer for Silent {
     fn traced(&self, _: &cargo_rbench::model::Version, _: usize, _: usize) {}
 
     fn executed(&self, _: usize, _: usize) {}
+    fn takes_longer(&self, _: std::time::Duration) {}
     fn incident(&self, _: &Benchmark, _: &Incident) {}
     fn note(&self, _: &str) {}
 }
