@@ -210,15 +210,6 @@ mod tests {
     }
 
     #[test]
-    fn notes_come_from_the_harness_of_each_version() {
-        let criterion = |minor| Criterion::new(semver::Version::new(0, minor, 0));
-        let (base, head) = (criterion(5), criterion(4));
-        let subject = subject([&base, &head]);
-        let notes: Vec<String> = Subject { request: request(10), ..subject }.notes().collect();
-        assert!(matches!(&notes[..], [of_head] if of_head.starts_with("criterion 0.4.0 ")));
-    }
-
-    #[test]
     fn notes_include_measurement_limits_of_harnesses() {
         let criterion = Criterion::new(semver::Version::new(0, 5, 0));
         let notes = |count| -> Vec<String> {
