@@ -1,6 +1,7 @@
 //! Atomic file operations: readers see a file complete or not at all.
 
 use std::{
+    collections::HashMap,
     fs,
     io::{self, Write},
     os::unix::fs::symlink,
@@ -145,6 +146,28 @@ pub fn real(path: &Path) -> PathBuf {
     resolved.unwrap_or_else(|| path.to_owned())
 }
 
+/// The results of [`real`] for many paths at one time: directories that they share are resolved once.
+#[derive(Default)]
+pub struct RealPaths(HashMap<PathBuf, PathBuf>);
+
+impl RealPaths {
+    /// The same as [`real`].
+    pub fn resolve(&mut self, path: &Path) -> PathBuf {
+        if let Some(known) = self.0.get(path) {
+            return known.clone();
+        }
+        let is_link = fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
+        let real = match (path.parent(), path.file_name()) {
+            (Some(parent), Some(name)) if !is_link && path.is_absolute() => {
+                self.resolve(parent).join(name)
+            }
+            _ => real(path),
+        };
+        self.0.insert(path.to_owned(), real.clone());
+        real
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -168,6 +191,38 @@ mod tests {
         assert_eq!(read_json::<Vec<u32>>(&path), Some(vec![1, 2]));
         fs::write(&path, "[1, ").unwrap();
         assert_eq!(read_json::<Vec<u32>>(&path), None);
+    }
+
+    #[test]
+    fn real_paths_are_resolved_like_each_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        fs::create_dir_all(at("a/b")).unwrap();
+        fs::write(at("a/file"), "").unwrap();
+        for (link, target) in [("to-a", "a"), ("a/up", ".."), ("dangling", "nowhere/x")] {
+            symlink(target, at(link)).unwrap();
+        }
+        let mut all = RealPaths::default();
+        for name in [
+            "a/b",
+            "to-a/b",
+            "to-a/up/a/file",
+            "to-a/missing/x",
+            "a/file/x",
+            "dangling",
+            "dangling/x",
+            "a/b/../file",
+            "missing/../a",
+            "to-a/..",
+            "to-a/../to-a/b",
+        ] {
+            let path = at(name);
+            assert_eq!(all.resolve(&path), real(&path), "{name}");
+        }
+        for path in ["/", "relative/x", ""].map(Path::new) {
+            assert_eq!(all.resolve(path), real(path));
+        }
+        assert!(real(&at("to-a/up/a/file")).ends_with("a/file"));
     }
 
     #[test]

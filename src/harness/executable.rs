@@ -23,7 +23,7 @@ use crate::{
         self, Ended, Ending, Interrupt, Invocation, Limits, Output,
         counting::{Counting, allocations},
         interleaving::InterleavedProcess,
-        trace::Tracing,
+        trace::{OWN_DIRECTORY, Tracing},
     },
     shell::{cargo, quoted},
 };
@@ -408,7 +408,7 @@ pub fn library_path(directories: &[PathBuf], inherited: Option<&OsStr>) -> (OsSt
 }
 
 /// Prefix of all scratch directories.
-const PREFIX: &str = "rbench-execution-";
+const PREFIX: &str = OWN_DIRECTORY;
 
 /// A directory for the files of one process. The next run removes it if this process is killed.
 #[derive(Debug)]

@@ -3,12 +3,15 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     ffi::OsString,
-    fs,
-    path::PathBuf,
+    fs, mem,
+    panic::resume_unwind,
+    path::{Path, PathBuf},
+    thread::{self, ScopedJoinHandle},
     time::Duration,
 };
 
 use serde::{Deserialize, Serialize};
+use tracing::debug;
 
 use super::{ListedVersion, Runner, version::VersionFiles};
 use crate::{
@@ -20,7 +23,10 @@ use crate::{
     model::{
         BenchTarget, Benchmark, Execution, ExecutionRequest, HarnessKind, Name, Outcome, Series,
     },
-    process::trace::{CLOCK, CLOCKS, Observed, Plan, Tracing, VARIABLES},
+    process::{
+        self,
+        trace::{CLOCK, CLOCKS, Observed, Plan, Tracing, VARIABLES, with_breakpoints},
+    },
 };
 
 /// Version of the tracing rules. Raise it when traces record something else, so that cached ones
@@ -90,28 +96,30 @@ impl Runner<'_> {
         benchmarks: &[(&Benchmark, Option<&Trace>)],
         traced: &mut dyn FnMut(),
     ) -> Result<Vec<Trace>> {
-        let mut traces = Vec::with_capacity(benchmarks.len());
-        let mut tracer = None;
-        for (benchmark, same_program) in benchmarks {
+        let mut traces = vec![None; benchmarks.len()];
+        let mut tracers = Tracers::new(of, self.conditions);
+        let mut waiting = Vec::new();
+        for (index, (benchmark, same_program)) in benchmarks.iter().enumerate() {
             self.conditions.interrupt.stop_between_executions()?;
             let subject = self.traced_subject(of, benchmark)?;
-            let trace = if let Some(trace) = of.known(&subject, *same_program)? {
-                trace
+            if let Some(known) = of.known(&subject, *same_program)? {
+                traces[index] = Some(known);
+                traced();
             } else {
-                // One after the other: beside another one, a benchmark may find a port or a file in
-                // use and take another path than alone.
-                let trace = match tracer.get_or_insert_with(|| Tracer::new(of, self.conditions)) {
-                    Ok(tracer) => tracer.trace(&subject)?,
-                    // Measuring may need the same, and its error then has the hint.
-                    Err(error) => Trace::none(error.what().to_owned()),
-                };
-                of.keep(&subject, &trace)?;
-                trace
-            };
-            traces.push(trace);
-            traced();
+                waiting.push((index, subject));
+            }
+            let is_last = index + 1 == benchmarks.len();
+            if waiting.len() >= tracers.count() || (is_last && !waiting.is_empty()) {
+                let (indices, subjects): (Vec<usize>, Vec<Subject<'_>>) = waiting.drain(..).unzip();
+                let found = tracers.trace(&subjects)?;
+                for ((index, subject), trace) in indices.into_iter().zip(&subjects).zip(found) {
+                    of.keep(subject, &trace)?;
+                    traces[index] = Some(trace);
+                    traced();
+                }
+            }
         }
-        Ok(traces)
+        Ok(traces.into_iter().flatten().collect())
     }
 
     /// Traces of all these benchmarks of a target together, each of several that are executed one
@@ -128,7 +136,7 @@ impl Runner<'_> {
         let mut traces = Vec::new();
         let Some(first) = benchmarks.first() else { return Ok(None) };
         let alone = self.traced_subject(of, first)?;
-        let Ok(tracer) = Tracer::new(of, self.conditions) else { return Ok(None) };
+        let Ok(tracer) = Tracer::new(of, self.conditions, None, None) else { return Ok(None) };
         let request = ExecutionRequest {
             measurements: 1,
             warm_up: WARM_UP,
@@ -139,7 +147,7 @@ impl Runner<'_> {
         };
         for names in by_length_of_ids(benchmarks) {
             self.conditions.interrupt.stop_between_executions()?;
-            let (trace, _) = tracer.execute(SLOWNESS, |conditions| {
+            let Traced { trace, .. } = tracer.execute(SLOWNESS, |conditions| {
                 let Subject { harness, executable, .. } = &alone;
                 let all = harness.execute_together(executable, &names, &request, conditions)?;
                 last_if_all_measured(all)
@@ -174,6 +182,128 @@ impl Runner<'_> {
     }
 }
 
+/// Executes benchmarks of one target under tracers, several at a time if they cannot notice each other.
+///
+/// Beside another one, a benchmark may find a port or a file in use and take another path than alone. So the first is
+/// executed alone, and others beside each other only while none makes a system call that may concern other processes.
+/// If one does, those that were executed beside it are executed again, alone, and so are all that follow.
+struct Tracers<'t> {
+    of: &'t Traceable<'t>,
+    conditions: Conditions<'t>,
+    /// Each executes one benchmark at a time; none before the first benchmark.
+    all: Vec<Tracer<'t>>,
+    /// The executable with breakpoints, from the second benchmark on.
+    prepared: Option<PreparedExecutable>,
+}
+
+impl<'t> Tracers<'t> {
+    /// The most that execute at a time: the machine must have memory for so many processes.
+    const MOST: usize = 8;
+
+    const fn new(of: &'t Traceable<'t>, conditions: Conditions<'t>) -> Self {
+        Self { of, conditions, all: Vec::new(), prepared: None }
+    }
+
+    /// The number of benchmarks that are to be traced at a time.
+    fn count(&self) -> usize {
+        self.all.len().max(1)
+    }
+
+    /// Traces benchmarks, at most [`count`](Self::count).
+    fn trace(&mut self, subjects: &[Subject<'_>]) -> Result<Vec<Trace>> {
+        let is_first = self.all.is_empty();
+        if is_first {
+            match Tracer::new(self.of, self.conditions, None, None) {
+                Ok(tracer) => self.all.push(tracer),
+                // Measuring may need the same, and its error then has the hint.
+                Err(error) => {
+                    return Ok(vec![Trace::none(error.what().to_owned()); subjects.len()]);
+                }
+            }
+        }
+        let mut traced = self.trace_beside_each_other(subjects)?;
+        let are_private = traced.iter().all(|traced| traced.is_private);
+        if is_first {
+            self.prepare(subjects, are_private);
+        } else if !are_private && subjects.len() > 1 {
+            debug!("a benchmark may concern others: those that follow are traced alone");
+            self.all.truncate(1);
+            for (subject, traced) in subjects.iter().zip(&mut traced) {
+                *traced = self.all[0].trace(subject)?;
+            }
+        }
+        Ok(traced.into_iter().map(|traced| traced.trace).collect())
+    }
+
+    fn trace_beside_each_other(&mut self, subjects: &[Subject<'_>]) -> Result<Vec<Traced>> {
+        thread::scope(|scope| {
+            let each = self.all.iter_mut().zip(subjects);
+            let running: Vec<_> =
+                each.map(|(tracer, subject)| scope.spawn(|| tracer.trace(subject))).collect();
+            let traced = running.into_iter().map(ScopedJoinHandle::join);
+            traced.map(|traced| traced.unwrap_or_else(|panic| resume_unwind(panic))).collect()
+        })
+    }
+
+    /// Prepares for further benchmarks after the first: makes an executable with breakpoints, and a tracer for each CPU
+    /// if benchmarks may be executed beside each other. If that fails, the first tracer goes on alone.
+    fn prepare(&mut self, first: &[Subject<'_>], are_private: bool) {
+        // A whole program may do what its name says.
+        let has_own_name = first.iter().any(|one| one.harness.kind() == HarnessKind::Command);
+        self.prepared = if has_own_name { None } else { PreparedExecutable::new(self.of) };
+        let cpus = match self.conditions.cpu {
+            None if are_private => process::cpus().unwrap_or_default(),
+            _ => Vec::new(),
+        };
+        let cpus = if cpus.len() > 1 { cpus.into_iter().map(Some).collect() } else { vec![None] };
+        let asks_for_more = self.all.iter().any(|tracer| tracer.asks_for_more);
+        let prepared = self.prepared.as_ref().map(|prepared| prepared.0.as_path());
+        let new = cpus.into_iter().take(Self::MOST).map(|cpu| {
+            let tracer = Tracer::new(self.of, self.conditions, cpu, prepared)?;
+            Ok(Tracer { asks_for_more, ..tracer })
+        });
+        if let Ok(new) = new.collect::<Result<Vec<_>>>() {
+            debug!(at_a_time = new.len(), is_prepared = prepared.is_some(), "tracing the others");
+            self.all = new;
+        }
+    }
+}
+
+/// A copy of an executable with breakpoints at all its functions, so that they are not set in each of its processes.
+/// Removed with this value.
+struct PreparedExecutable(PathBuf);
+
+impl PreparedExecutable {
+    /// `None` if it cannot be made: tracing only takes longer without it.
+    fn new(of: &Traceable<'_>) -> Option<Self> {
+        let original = &of.listed.path;
+        let functions: Vec<u64> =
+            of.listed.functions.iter().map(|function| function.address).collect();
+        let bytes = with_breakpoints(fs::read(original).ok()?, &functions)?;
+        // Beside the original, which may find libraries by its own place.
+        let prepared = Self(of.path_with_breakpoints());
+        files::write_whole(&prepared.0, &bytes).ok()?;
+        fs::set_permissions(&prepared.0, fs::metadata(original).ok()?.permissions()).ok()?;
+        Some(prepared)
+    }
+}
+
+impl Drop for PreparedExecutable {
+    fn drop(&mut self) {
+        // The next one replaces it.
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+/// The result of a traced execution.
+struct Traced {
+    trace: Trace,
+    /// The execution, if it measured.
+    execution: Option<Execution>,
+    /// True if it made no system call that may concern other processes.
+    is_private: bool,
+}
+
 /// Executes benchmarks of one target under the tracer, one after the other.
 struct Tracer<'t> {
     of: &'t Traceable<'t>,
@@ -181,55 +311,89 @@ struct Tracer<'t> {
     /// The executable that traces: rbench itself.
     program: PathBuf,
     place: Scratch,
+    /// The only CPU that it uses, if one was chosen.
+    cpu: Option<usize>,
+    /// The executable with breakpoints, if it has been prepared.
+    prepared: Option<PathBuf>,
     /// True if the last traced benchmark asks for more time than was requested.
     asks_for_more: bool,
 }
 
 impl<'t> Tracer<'t> {
-    fn new(of: &'t Traceable<'t>, conditions: Conditions<'t>) -> Result<Self> {
+    /// A tracer that executes on this CPU, or on any.
+    fn new(
+        of: &'t Traceable<'t>,
+        conditions: Conditions<'t>,
+        cpu: Option<usize>,
+        prepared: Option<&Path>,
+    ) -> Result<Self> {
         let place = Scratch::new()?;
         let program = this_executable()?;
-        let tracer = Self { of, conditions, program, place, asks_for_more: false };
-        let what = || "cannot write the tracing plan";
-        let plan = of.plan(tracer.report_path());
-        let plan = serde_json::to_vec(&plan).context(Exit::Internal, what)?;
-        fs::write(tracer.plan_path(), plan).context(Exit::Usage, what)?;
+        let prepared = prepared.map(Path::to_owned);
+        let asks_for_more = false;
+        let tracer = Self { of, conditions, program, place, cpu, prepared, asks_for_more };
+        tracer.write_plan()?;
         Ok(tracer)
+    }
+
+    fn write_plan(&self) -> Result<()> {
+        let mut plan = Plan { cpu: self.cpu, ..self.of.plan(self.report_path()) };
+        if let Some(prepared) = &self.prepared {
+            plan.original = Some(mem::replace(&mut plan.executable, files::real(prepared)));
+        }
+        let what = || "cannot write the tracing plan";
+        let plan = serde_json::to_vec(&plan).context(Exit::Internal, what)?;
+        fs::write(self.plan_path(), plan).context(Exit::Usage, what)
+    }
+
+    /// Traces an execution of the prepared executable, or of the original if that cannot be traced: a program that starts
+    /// itself, for example, would meet breakpoints that nobody handles.
+    fn trace(&mut self, subject: &Subject<'_>) -> Result<Traced> {
+        let traced = self.trace_executable(subject)?;
+        if !traced.trace.is_none() || self.prepared.take().is_none() {
+            return Ok(traced);
+        }
+        self.write_plan()?;
+        self.trace_executable(subject)
     }
 
     /// Traces an execution, which takes seconds if the benchmark's own code asks for seconds.
     /// Benchmarks of one target mostly ask for the same time, so this one starts in a hurry if the
     /// previous one asked for more. If it does not ask for more, it is executed again without
     /// hurry: benchmarks that follow the request are traced in all that they execute.
-    fn trace(&mut self, subject: &Subject<'_>) -> Result<Trace> {
+    fn trace_executable(&mut self, subject: &Subject<'_>) -> Result<Traced> {
         let request = &subject.request;
         // With other harnesses, the clock does not decide how much is executed.
         let is_by_clock = subject.harness.kind() == HarnessKind::Criterion;
-        let asks_for_more = |execution: Option<Execution>| {
-            is_by_clock && execution.is_some_and(|one| asks_for_more(request.least_time(), &one))
+        let asks_for_more = |Traced { execution, .. }: &Traced| {
+            let asks = |one: &Execution| asks_for_more(request.least_time(), one);
+            is_by_clock && execution.as_ref().is_some_and(asks)
         };
+        let mut is_private = true;
         if self.asks_for_more {
-            let (trace, execution) = self.execute_alone(subject, &in_a_hurry(request), SLOWNESS)?;
-            if asks_for_more(execution) {
-                return Ok(trace);
+            let traced = self.execute_one(subject, &in_a_hurry(request), SLOWNESS)?;
+            if asks_for_more(&traced) {
+                return Ok(traced);
             }
+            is_private = traced.is_private;
         }
-        let (trace, execution) = self.execute_alone(subject, request, 1)?;
-        self.asks_for_more = asks_for_more(execution);
-        Ok(trace)
+        let traced = self.execute_one(subject, request, 1)?;
+        self.asks_for_more = asks_for_more(&traced);
+        Ok(Traced { is_private: is_private && traced.is_private, ..traced })
     }
 
-    /// Traces one execution of a benchmark on a processor that seems slower by this factor. Returns
-    /// the execution too, if it measured.
-    fn execute_alone(
+    /// Traces one execution of a benchmark on a processor that seems slower by this factor.
+    fn execute_one(
         &self,
         subject: &Subject<'_>,
         request: &ExecutionRequest,
         slowness: u32,
-    ) -> Result<(Trace, Option<Execution>)> {
+    ) -> Result<Traced> {
         let Subject { benchmark, harness, executable, .. } = subject;
+        let path = self.prepared.as_ref().unwrap_or(&executable.path).clone();
+        let executable = Executable { path, ..executable.clone() };
         self.execute(slowness, |conditions| {
-            harness.execute(executable, &benchmark.name, request, conditions)
+            harness.execute(&executable, &benchmark.name, request, conditions)
         })
     }
 
@@ -238,14 +402,18 @@ impl<'t> Tracer<'t> {
         &self,
         slowness: u32,
         execute: impl FnOnce(&Conditions<'_>) -> Result<Outcome>,
-    ) -> Result<(Trace, Option<Execution>)> {
+    ) -> Result<Traced> {
         let _ = fs::remove_file(self.report_path());
         let (tracer, plan) = (self.program.clone(), self.plan_path());
         let tracing = Tracing { tracer, plan, ahead: slowness - 1 };
         let outcome = execute(&Conditions { tracing: Some(&tracing), ..self.conditions });
         let observation = fs::read(self.report_path()).ok();
         let observation = observation.and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        let none = |reason: &str| Ok((Trace::none(reason.to_owned()), None));
+        let none = |reason: &str| {
+            let trace = Trace::none(reason.to_owned());
+            // Something may have failed because of another process.
+            Ok(Traced { trace, execution: None, is_private: false })
+        };
         match (outcome, observation) {
             (Err(error), _) if error.exit() == Exit::Interrupted => Err(error),
             (_, Some(Err::<Observed, String>(reason))) => {
@@ -254,8 +422,9 @@ impl<'t> Tracer<'t> {
             (Ok(Outcome::Measured(execution)), Some(Ok(observed))) => {
                 let is_real = slowness == 1;
                 let iteration = is_real.then(|| execution.iteration_time()).flatten();
+                let is_private = !observed.is_noticeable;
                 let trace = Trace { iteration, ..self.of.trace(observed) };
-                Ok((trace, Some(execution)))
+                Ok(Traced { trace, execution: Some(execution), is_private })
             }
             (Ok(Outcome::Measured(_)), None) => none("it was not traced"),
             (Ok(Outcome::Skipped(_)), _) => none("it chose not to run"),
@@ -444,7 +613,13 @@ impl Traceable<'_> {
             clock: addresses_of(&[CLOCK]),
             variables: addresses_of(&VARIABLES),
             report,
+            ..Plan::default()
         }
+    }
+
+    /// The path of the executable with breakpoints.
+    fn path_with_breakpoints(&self) -> PathBuf {
+        self.listed.path.with_extension("traced")
     }
 
     fn kept_in(&self, benchmark: &Benchmark) -> PathBuf {
@@ -458,14 +633,22 @@ impl Traceable<'_> {
             let functions = entered.iter().filter_map(|index| self.listed.functions.get(*index));
             functions.flat_map(LinkedFunction::symbols).map(instance_of).collect()
         };
-        let executable = files::real(&self.listed.path);
-        // Statically linked executables look for themselves without reading anything. One that opens itself may execute
-        // or decode any of it, so that it is measured.
-        let looked_for = observed.looked_for.iter().filter(|path| files::real(path) != executable);
+        let mut paths = files::RealPaths::default();
+        let own =
+            [&self.listed.path, &self.path_with_breakpoints()].map(|path| paths.resolve(path));
         let read = observed.opened.iter().chain(&observed.programs).map(|path| (path, true));
+        let looked_for = observed.looked_for.iter().map(|path| (path, false));
         let mut files = BTreeMap::new();
-        for (path, is_opened) in looked_for.map(|path| (path, false)).chain(read) {
-            files.extend(self.files.find(path, is_opened));
+        for (path, is_opened) in looked_for.chain(read) {
+            let real = paths.resolve(path);
+            let is_own = own.contains(&real);
+            let (path, real) =
+                if is_own { (&self.listed.path, own[0].clone()) } else { (path, real) };
+            // Statically linked executables look for themselves without reading anything. One that opens itself may
+            // execute or decode any of it, so that it is measured.
+            if is_opened || !is_own {
+                files.extend(self.files.find(path, real, is_opened));
+            }
         }
         let all = observed.in_set_up.union(&observed.while_measuring);
         let mut functions = all.filter_map(|index| self.listed.functions.get(*index));

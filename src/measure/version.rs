@@ -285,10 +285,15 @@ impl ListedVersion {
 
 impl VersionFiles {
     /// A file by its path below the build path, and its state. Returned both for the requested path
-    /// and for the path that it resolves to, because a symbolic link may lead elsewhere in another
+    /// and for the `real` path that it resolves to, because a symbolic link may lead elsewhere in another
     /// version. Empty if it is no file of the version.
-    pub(super) fn find(&self, path: &Path, is_opened: bool) -> Vec<(PathBuf, FileState)> {
-        let mut paths = vec![files::real(path)];
+    pub(super) fn find(
+        &self,
+        path: &Path,
+        real: PathBuf,
+        is_opened: bool,
+    ) -> Vec<(PathBuf, FileState)> {
+        let mut paths = vec![real];
         if let Ok(below) = path.strip_prefix(&self.build_path) {
             paths.push(self.place(below));
         } else if path != paths[0] {
@@ -402,8 +407,10 @@ mod tests {
         let versions = ["small", "large"].map(|to| version(&place.join(to), to));
         for name in ["checkout/current", "at/src/current"] {
             let read = ["small", "large"].map(|to| place.join(to).join(name));
-            let [base, head] =
-                [0, 1].map(|index| BTreeMap::from_iter(versions[index].find(&read[index], true)));
+            let [base, head] = [0, 1].map(|index| {
+                let real = files::real(&read[index]);
+                BTreeMap::from_iter(versions[index].find(&read[index], real, true))
+            });
             assert_eq!(base.len(), 2, "{base:?}");
             assert_eq!(base, versions[0].states(&base));
             let differ = VersionFiles::that_differ([&versions[0], &versions[1]], [&base, &head]);
@@ -415,8 +422,9 @@ mod tests {
     fn files_elsewhere_are_not_of_the_version() {
         let place = tempfile::tempdir().unwrap();
         let version = version(&place.path().canonicalize().unwrap(), "small");
-        assert_eq!(version.find(Path::new("/etc/passwd"), true), []);
-        let missing = version.find(&version.places[0].0.join("missing"), false);
+        let found = |path: &Path, is_opened| version.find(path, files::real(path), is_opened);
+        assert_eq!(found(Path::new("/etc/passwd"), true), []);
+        let missing = found(&version.places[0].0.join("missing"), false);
         assert_eq!(missing, [("src/missing".into(), FileState::Absent)]);
     }
 }

@@ -10,9 +10,12 @@ use std::{
 
 use cargo_rbench::process::{
     Ending,
-    trace::{Observation, Observed, Plan, TRACER},
+    trace::{Observation, Observed, Plan, RUNNER_PORT, TRACER, with_breakpoints},
 };
 use object::{Object as _, ObjectSymbol as _};
+
+/// A port at which nobody listens, in place of rbench's.
+const PORT: u16 = 9;
 
 /// A program compiled from source, with its functions by entry address.
 struct Program {
@@ -56,36 +59,59 @@ impl Program {
 
     /// Runs the program while the tracer knows only the functions of `executable`.
     fn run_in_place_of(&self, executable: &Path, arguments: &[&str]) -> (Observed, Ending) {
-        self.run_by(executable, 0, arguments)
+        let (observation, ending) = self.run_by(self.plan(executable), "p", 0, arguments);
+        (observation.unwrap(), ending.unwrap())
+    }
+
+    /// Runs a copy of the program whose file has the breakpoints.
+    fn run_prepared(&self, arguments: &[&str]) -> (Observation, Option<Ending>) {
+        let original = self.path().join("p").canonicalize().unwrap();
+        let prepared = original.with_extension("traced");
+        let plan = Plan { original: Some(original.clone()), ..self.plan(&prepared) };
+        let bytes = with_breakpoints(fs::read(&original).unwrap(), &plan.functions).unwrap();
+        fs::write(&prepared, bytes).unwrap();
+        fs::set_permissions(&prepared, fs::metadata(&original).unwrap().permissions()).unwrap();
+        self.run_by(plan, "p.traced", 0, arguments)
     }
 
     /// Runs the program with a clock that gains `ahead` times its CPU time.
     fn run_ahead(&self, ahead: u32) -> Ending {
         let executable = self.path().join("p").canonicalize().unwrap();
-        self.run_by(&executable, ahead, &[]).1
+        self.run_by(self.plan(&executable), "p", ahead, &[]).1.unwrap()
     }
 
-    fn run_by(&self, executable: &Path, ahead: u32, arguments: &[&str]) -> (Observed, Ending) {
-        let functions = self.functions.iter().map(|(address, _)| *address).collect();
-        let report = self.path().join("report");
-        let plan = Plan {
+    fn plan(&self, executable: &Path) -> Plan {
+        Plan {
             executable: executable.to_owned(),
-            functions,
-            report: report.clone(),
+            functions: self.functions.iter().map(|(address, _)| *address).collect(),
+            report: self.path().join("report"),
             ..Plan::default()
-        };
+        }
+    }
+
+    /// Runs the program under this name; it has no ending if the tracer gives up.
+    fn run_by(
+        &self,
+        plan: Plan,
+        name: &str,
+        ahead: u32,
+        arguments: &[&str],
+    ) -> (Observation, Option<Ending>) {
         let [plan_file, account] = ["plan", "account"].map(|name| self.path().join(name));
         fs::write(&plan_file, serde_json::to_vec(&plan).unwrap()).unwrap();
         let mut tracer = Command::new(env!("CARGO_BIN_EXE_cargo-rbench"));
         tracer.arg0(TRACER).arg(plan_file).arg(ahead.to_string());
-        tracer.arg(self.path().join("p")).args(arguments);
+        tracer.arg(self.path().join(name)).args(arguments);
         tracer.current_dir(self.path()).env("ASKED", "1").stdin(File::create(&account).unwrap());
-        assert!(tracer.output().unwrap().status.success());
-        let observed: Observation = serde_json::from_slice(&fs::read(report).unwrap()).unwrap();
+        tracer.env(RUNNER_PORT, PORT.to_string());
+        let output = tracer.output().unwrap();
+        let observation: Observation =
+            serde_json::from_slice(&fs::read(plan.report).unwrap()).unwrap();
+        assert!(output.status.success(), "{output:?}");
         let account: serde_json::Value =
             serde_json::from_slice(&fs::read(account).unwrap()).unwrap();
         let ending = account["Ok"]["usage"]["ending"].clone();
-        (observed.unwrap(), serde_json::from_value(ending).unwrap())
+        (observation, serde_json::from_value(ending).ok())
     }
 
     /// True if one of the entered functions has this part in its name.
@@ -129,6 +155,89 @@ fn entered_functions_are_recorded_with_their_phase() {
     assert!(measuring("in_thread"), "another thread's");
     assert!(set_up("clock_reader") && measuring("clock_reader"), "it had not returned");
     assert!(!set_up("never") && !measuring("never"));
+}
+
+#[test]
+fn breakpoints_in_the_file_observe_the_same() {
+    let program = Program::compile(FUNCTIONS);
+    let (prepared, ending) = program.run_prepared(&[]);
+    assert_eq!(ending, Some(Ending::Exited(3)));
+    let (observed, _) = program.run(&[]);
+    let prepared = prepared.unwrap();
+    assert_eq!(prepared.in_set_up, observed.in_set_up);
+    assert_eq!(prepared.while_measuring, observed.while_measuring);
+}
+
+/// Nobody would handle the breakpoints of another process of the same file.
+#[test]
+fn prepared_program_that_starts_itself_is_not_traced() {
+    let program = Program::compile(
+        r#"fn main() {
+            if std::env::args().count() > 1 { return; }
+            let own = std::env::current_exe().unwrap();
+            let _ = std::process::Command::new(own).arg("x").status();
+        }"#,
+    );
+    assert_eq!(program.run(&[]).1, Ending::Exited(0));
+    assert_eq!(program.run_prepared(&[]).0, Err("it starts itself".to_owned()));
+}
+
+const ACTIONS: &str = r#"
+use std::{env, fs, net, os::fd::AsRawFd, thread, time::Duration};
+extern "C" { fn flock(file: i32, operation: i32) -> i32; fn kill(process: i32, signal: i32) -> i32; }
+fn main() {
+    let connect = |port| drop(net::TcpStream::connect(("127.0.0.1", port)));
+    let own = env::args().nth(2).unwrap_or_default();
+    match &*env::args().nth(1).unwrap() {
+        "compute" => println!("{}", (0..1000).fold(1_u64, |a, b| a ^ b * 3)),
+        "read" => drop(fs::read("p.rs").unwrap()),
+        "list" => println!("{}", fs::read_dir(".").unwrap().count()),
+        "wait" => thread::spawn(|| thread::sleep(Duration::from_millis(1))).join().unwrap(),
+        "discard" => fs::write("/dev/null", "x").unwrap(),
+        "connect to rbench" => connect(9),
+        "report" => fs::write(own, "x").unwrap(),
+        "write" => fs::write("output", "x").unwrap(),
+        "make" => drop(fs::create_dir("made")),
+        "remove" => drop(fs::remove_file("missing")),
+        "rename" => drop(fs::rename("missing", "other")),
+        "listen" => drop(net::TcpListener::bind(("127.0.0.1", 0))),
+        "connect" => connect(10),
+        "send" => drop(net::UdpSocket::bind(("127.0.0.1", 0))),
+        "lock" => drop(unsafe { flock(fs::File::open("p.rs").unwrap().as_raw_fd(), 2) }),
+        "signal" => drop(unsafe { kill(std::process::id() as i32, 0) }),
+        other => panic!("{other}"),
+    }
+}
+"#;
+
+#[test]
+fn only_calls_that_may_concern_others_are_noticeable() {
+    let program = Program::compile(ACTIONS);
+    let own = program.path().join("rbench-execution-1");
+    fs::create_dir(&own).unwrap();
+    let own = own.join("answer").display().to_string();
+    for (action, is_noticeable) in [
+        ("compute", false),
+        ("read", false),
+        ("list", false),
+        ("wait", false),
+        ("discard", false),
+        ("connect to rbench", false),
+        ("report", false),
+        ("write", true),
+        ("make", true),
+        ("remove", true),
+        ("rename", true),
+        ("listen", true),
+        ("connect", true),
+        ("send", true),
+        ("lock", true),
+        ("signal", true),
+    ] {
+        let (observed, ending) = program.run(&[action, &own]);
+        assert_eq!(ending, Ending::Exited(0), "{action}");
+        assert_eq!(observed.is_noticeable, is_noticeable, "{action}");
+    }
 }
 
 const READER: &str = r#"

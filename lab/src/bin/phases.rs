@@ -1,6 +1,6 @@
 //! Shows where the time of a comparison goes.
 //!
-//! `cargo run -p lab --bin phases` makes five projects and compares two versions of each: compiled for the first time,
+//! `cargo run -p lab --bin phases` makes six projects and compares two versions of each: compiled for the first time,
 //! compiled but nothing else stored, with everything stored, and one benchmark after edits. It prints a table with
 //! the seconds of each phase. `phases LOG...` prints the phases of other runs, from the logs that `cargo rbench` writes to
 //! `target/rbench/logs/runs/`. Measuring is divided into measurements, warm-ups, and what executions need besides.
@@ -20,10 +20,11 @@ use std::{
 use lab::WorkingTree;
 
 /// Each project: the fixture whose manifest and harness it has, and its number of benchmarks.
-const PROJECTS: [(&str, &str, usize); 5] = [
+const PROJECTS: [(&str, &str, usize); 6] = [
     ("criterion, 10", "criterion-0-8", 10),
     ("criterion, 20", "criterion-0-8", 20),
     ("criterion, 300", "criterion-0-8", 300),
+    ("criterion, 1,000", "criterion-0-8", 1000),
     ("divan, 10", "divan", 10),
     ("rbench-harness, 10", "native", 10),
 ];

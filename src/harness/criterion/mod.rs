@@ -31,7 +31,7 @@ use crate::{
         Execution, ExecutionRequest, HarnessKind, Incident, Metric, Name, Outcome, Schedule,
         Series, Unit,
     },
-    process::{Ended, Ending, Output, is_from_child},
+    process::{Ended, Ending, Output, is_from_child, trace::RUNNER_PORT},
 };
 
 /// Criterion.rs of one version.
@@ -186,7 +186,7 @@ impl<'e> Run<'e> {
         // A typed command has no runner that listens.
         process.typed.variables.push(home());
         let port = runner.port().to_string();
-        process.invocation.variables.extend([home(), ("CARGO_CRITERION_PORT".into(), port.into())]);
+        process.invocation.variables.extend([home(), (RUNNER_PORT.into(), port.into())]);
         let ended = process.run(conditions);
         let received = runner.finish();
         let ended = ended?;

@@ -13,7 +13,7 @@ use std::{
 
 use minicbor::Encoder;
 use rustix::{
-    event::{PollFd, PollFlags, poll},
+    event::{PollFd, PollFlags, Timespec, poll},
     io::Errno,
 };
 
@@ -105,7 +105,7 @@ impl Runner {
         Ok(Self { port, alive, thread })
     }
 
-    /// The value of `CARGO_CRITERION_PORT` for the process.
+    /// The value of [`RUNNER_PORT`](crate::process::trace::RUNNER_PORT) for the process.
     pub(super) const fn port(&self) -> u16 {
         self.port
     }
@@ -129,6 +129,12 @@ struct Listener {
     expected: Option<Ends>,
 }
 
+/// Bytes that are read at a time: the messages of a thousand benchmarks.
+const BUFFER: usize = 256 << 10;
+
+/// Time in which messages gather that the process sends without waiting for an answer.
+const GATHERING: Timespec = Timespec { tv_sec: 0, tv_nsec: 1_000_000 };
+
 /// The event that ended a sleep.
 enum Woken {
     Message,
@@ -142,7 +148,9 @@ impl Listener {
         while let Woken::Connection = self.sleep(None)? {
             if let Some(stream) = self.accept(&mut received.refused)? {
                 received.connected = true;
-                let connection = BufReader::new(Connection { listener: self, stream, refused: 0 });
+                let connection =
+                    Connection { listener: self, stream, refused: 0, is_awaited: true };
+                let connection = BufReader::with_capacity(BUFFER, connection);
                 let due = self.expected.map_or(0, |ends| ends.before);
                 let mut conversation = Conversation { connection, received, due, ahead: 0 };
                 let problem = conversation.hold();
@@ -167,6 +175,15 @@ impl Listener {
         }
         *refused += 1;
         Ok(None)
+    }
+
+    /// Sleeps while messages gather, or until the process has ended. Waking for each message would take longer than to skip
+    /// a benchmark: until the first is read, the kernel of the process holds the others back and sends them together.
+    fn gather(&self) -> io::Result<()> {
+        match poll(&mut [PollFd::new(&self.ended, PollFlags::IN)], Some(&GATHERING)) {
+            Ok(_) | Err(Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Sleeps until `stream` is readable, a connection arrives, or the process has ended.
@@ -254,10 +271,12 @@ impl Conversation<'_> {
     fn hold(&mut self) -> Result<(), Problem> {
         self.greet()?;
         self.answer_ahead()?;
+        self.gather(true);
         while let Some(message) = self.next()? {
             match message {
                 Message::Beginning => {
                     self.received.begun = true;
+                    self.gather(false);
                     if self.listener().only_lists {
                         return Err(Problem::Unasked);
                     }
@@ -273,6 +292,7 @@ impl Conversation<'_> {
                 Message::FinishedGroup => {
                     self.received.groups.ends += 1;
                     if self.ahead == 0 {
+                        self.gather(false);
                         self.go_on(1)?;
                     } else {
                         self.ahead -= 1;
@@ -342,7 +362,15 @@ impl Conversation<'_> {
         }
         self.go_on(1)?;
         self.due = self.listener().expected.map_or(0, |ends| ends.after);
-        self.answer_ahead()
+        self.answer_ahead()?;
+        self.gather(true);
+        Ok(())
+    }
+
+    /// Lets messages gather from now on, if the answers to them are there before the process asks.
+    fn gather(&mut self, is_skipping: bool) {
+        let is_awaited = !is_skipping || self.listener().expected.is_none();
+        self.connection.get_mut().is_awaited = is_awaited;
     }
 
     /// Answers as many times.
@@ -399,6 +427,8 @@ struct Connection<'r> {
     stream: TcpStream,
     /// Number of refused connections of other processes.
     refused: usize,
+    /// True if the process may wait for an answer to its next message.
+    is_awaited: bool,
 }
 
 /// Reads until the process closes its end, or has ended: a descendant may still hold the connection open, but sends
@@ -406,9 +436,17 @@ struct Connection<'r> {
 impl Read for Connection<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
-            acknowledge_at_once(&self.stream);
+            if self.is_awaited {
+                acknowledge_at_once(&self.stream);
+            }
             match self.listener.sleep(Some(&self.stream))? {
-                Woken::Message => return self.stream.read(buffer),
+                Woken::Message if self.is_awaited => return self.stream.read(buffer),
+                Woken::Message => {
+                    self.listener.gather()?;
+                    let read = self.stream.read(buffer)?;
+                    acknowledge_at_once(&self.stream);
+                    return Ok(read);
+                }
                 Woken::End => return Ok(0),
                 Woken::Connection if self.listener.accept(&mut self.refused)?.is_some() => {
                     return Err(io::Error::other(SECOND));

@@ -2,11 +2,13 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs, io,
+    fs::{self, File},
+    io,
+    os::unix::fs::FileExt as _,
     path::Path,
 };
 
-use object::{Object as _, ObjectSymbol as _};
+use object::{Object as _, ObjectSegment as _, ObjectSymbol as _, ReadCache, ReadRef};
 
 use super::{
     processor::BREAKPOINT,
@@ -16,38 +18,99 @@ use super::{
 /// The smallest page of memory: each single write stays within one.
 const PAGE: u64 = 4096;
 
+/// The code of an executable as its file has it, by address from the load address.
+pub(super) struct Code {
+    file: File,
+    /// The parts of the file that are loaded: address, offset, and size in bytes.
+    segments: Vec<[u64; 3]>,
+}
+
+impl Code {
+    pub(super) fn open(path: &Path) -> io::Result<Self> {
+        let cache = ReadCache::new(File::open(path)?);
+        let parsed = object::File::parse(&cache).map_err(io::Error::other)?;
+        let segments = segments(&parsed);
+        drop(parsed);
+        Ok(Self { file: cache.into_inner(), segments })
+    }
+
+    fn read(&self, address: u64, bytes: &mut [u8]) -> io::Result<()> {
+        let offset = offset_of(address, bytes.len(), &self.segments);
+        self.file.read_exact_at(bytes, offset.ok_or(io::ErrorKind::InvalidInput)?)
+    }
+}
+
+/// The loaded parts of an executable: address, offset in the file, and size in bytes.
+fn segments<'d, R: ReadRef<'d>>(parsed: &object::File<'d, R>) -> Vec<[u64; 3]> {
+    let segment = |segment: object::Segment<'d, '_, R>| {
+        let (offset, size) = segment.file_range();
+        [segment.address(), offset, size]
+    };
+    parsed.segments().map(segment).collect()
+}
+
+/// The offset in an executable's file of as many bytes at an address.
+fn offset_of(address: u64, length: usize, segments: &[[u64; 3]]) -> Option<u64> {
+    segments.iter().find_map(|[start, offset, size]| {
+        let within = address.checked_sub(*start)?;
+        (within.checked_add(length as u64)? <= *size).then(|| offset.checked_add(within))?
+    })
+}
+
+/// An executable with breakpoints at these functions, by address. Its processes share them, so that they need not be set
+/// in each. `None` if the functions are not all in the file.
+pub fn with_breakpoints(mut executable: Vec<u8>, functions: &[u64]) -> Option<Vec<u8>> {
+    let segments = segments(&object::File::parse(&*executable).ok()?);
+    for function in functions {
+        let offset = offset_of(*function, BREAKPOINT.len(), &segments)?;
+        let start = usize::try_from(offset).ok()?;
+        executable.get_mut(start..start + BREAKPOINT.len())?.copy_from_slice(&BREAKPOINT);
+    }
+    Some(executable)
+}
+
 /// The breakpoints, by address in the program's memory.
 pub(super) struct Breakpoints {
     /// Entries of functions of the executable, in ascending order.
     functions: Vec<u64>,
-    /// The original code from the first entry to the end of the last entry's first instruction.
-    code: Vec<u8>,
+    /// The code without breakpoints; none if there are no functions.
+    code: Option<Code>,
+    /// The load address.
+    base: u64,
     /// The original code at the other breakpoints.
     elsewhere: BTreeMap<u64, Vec<u8>>,
 }
 
 impl Breakpoints {
+    /// The breakpoints of a program without known functions.
+    pub(super) const fn without_functions() -> Self {
+        Self { functions: Vec::new(), code: None, base: 0, elsewhere: BTreeMap::new() }
+    }
+
+    /// The breakpoints of a program whose file has them at these functions.
+    pub(super) const fn in_file(functions: Vec<u64>, code: Code, base: u64) -> Self {
+        Self { functions, code: Some(code), base, elsewhere: BTreeMap::new() }
+    }
+
     /// Sets breakpoints at these functions: a page at a time, since there may be many.
-    pub(super) fn set(functions: Vec<u64>, memory: &Memory) -> io::Result<Self> {
+    pub(super) fn set(
+        functions: Vec<u64>,
+        code: Code,
+        base: u64,
+        memory: &Memory,
+    ) -> io::Result<Self> {
         let length = BREAKPOINT.len();
-        let code = match (functions.first(), functions.last()) {
-            (Some(first), Some(last)) => {
-                let size = usize::try_from(last - first).map_err(io::Error::other)?;
-                let mut code = vec![0; size + length];
-                memory.read(*first, &mut code)?;
-                code
-            }
-            _ => Vec::new(),
-        };
-        let set = Self { functions, code, elsewhere: BTreeMap::new() };
+        let set = Self::in_file(functions, code, base);
         for of_page in set.functions.chunk_by(|one, next| one / PAGE == next / PAGE) {
             let [first, .., last] = of_page else {
                 memory.write(of_page[0], &BREAKPOINT)?;
                 continue;
             };
-            let mut bytes = set.code_at(*first, *last).to_vec();
+            let at = |address: &u64| usize::try_from(address - first).unwrap_or_default();
+            let mut bytes = vec![0; at(last) + length];
+            memory.read(*first, &mut bytes)?;
             for address in of_page {
-                let at = usize::try_from(address - first).unwrap_or_default();
+                let at = at(address);
                 bytes[at..at + length].copy_from_slice(&BREAKPOINT);
             }
             memory.write(*first, &bytes)?;
@@ -74,17 +137,20 @@ impl Breakpoints {
     pub(super) fn remove(&self, memory: &Memory, address: u64) -> io::Result<()> {
         match self.elsewhere.get(&address) {
             Some(before) => memory.write(address, before),
-            None => memory.write(address, self.code_at(address, address)),
+            None => memory.write(address, &self.original(address)?),
         }
     }
 
     /// Replaces the first of these bytes, read at `address`, by the original code.
-    pub(super) fn restore(&self, address: u64, bytes: &mut [u8]) {
-        let before = self.elsewhere.get(&address).map(Vec::as_slice);
-        let before = before.unwrap_or_else(|| self.code_at(address, address));
+    pub(super) fn restore(&self, address: u64, bytes: &mut [u8]) -> io::Result<()> {
+        let before = match self.elsewhere.get(&address) {
+            Some(before) => before.clone(),
+            None => self.original(address)?.to_vec(),
+        };
         if let Some(first) = bytes.get_mut(..before.len()) {
-            first.copy_from_slice(before);
+            first.copy_from_slice(&before);
         }
+        Ok(())
     }
 
     /// True if there is or was a breakpoint at this address.
@@ -115,14 +181,12 @@ impl Breakpoints {
         found
     }
 
-    /// The code from one entry to the end of another one's first instruction.
-    fn code_at(&self, first: u64, last: u64) -> &[u8] {
-        let start = self.functions.first().copied().unwrap_or_default();
-        let index =
-            |address: u64| usize::try_from(address.wrapping_sub(start)).unwrap_or(usize::MAX);
-        self.code
-            .get(index(first)..index(last).saturating_add(BREAKPOINT.len()))
-            .unwrap_or_default()
+    /// The original code at a function's entry.
+    fn original(&self, address: u64) -> io::Result<[u8; BREAKPOINT.len()]> {
+        let mut bytes = [0; BREAKPOINT.len()];
+        let code = self.code.as_ref().ok_or(io::ErrorKind::InvalidInput)?;
+        code.read(address.wrapping_sub(self.base), &mut bytes)?;
+        Ok(bytes)
     }
 }
 
@@ -161,4 +225,31 @@ fn defined(library: &[u8], wanted: &[&str]) -> Vec<u64> {
         symbol.is_definition() && symbol.name().is_ok_and(|name| wanted.contains(&name))
     };
     file.dynamic_symbols().filter(is_wanted).map(|symbol| symbol.address()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn breakpoints_in_a_file_replace_only_the_entries() {
+        let original = fs::read("/proc/self/exe").unwrap();
+        let parsed = object::File::parse(&*original).unwrap();
+        let functions = [parsed.entry(), parsed.entry() + 16];
+        let changed = with_breakpoints(original.clone(), &functions).unwrap();
+        let code = Code::open(Path::new("/proc/self/exe")).unwrap();
+        let mut differ = 0;
+        for function in functions {
+            let mut before = [0; BREAKPOINT.len()];
+            code.read(function, &mut before).unwrap();
+            let at = offset_of(function, before.len(), &code.segments).unwrap();
+            assert_eq!(changed[usize::try_from(at).unwrap()..][..before.len()], BREAKPOINT);
+            differ += before.iter().zip(BREAKPOINT).filter(|(before, new)| *before != new).count();
+        }
+        assert_eq!(
+            original.iter().zip(&changed).filter(|(one, other)| one != other).count(),
+            differ
+        );
+        assert_eq!(with_breakpoints(original, &[u64::MAX]), None);
+    }
 }

@@ -1,5 +1,5 @@
-//! Determines the files that a system call looks for, and makes the kernel stop a program only at such calls and, if
-//! its clock is not the real one, at waits for a deadline.
+//! Determines the files that a system call looks for, and makes the kernel stop a program at such calls, at others that
+//! may not be private, and, if its clock is not the real one, at waits for a deadline.
 
 #![expect(unsafe_code, reason = "no maintained safe wrapper of seccomp is among the dependencies")]
 
@@ -14,6 +14,7 @@ use libc::sock_filter;
 
 use super::{
     clock::{WAITS, Wait},
+    private::{CONNECTS, PRIVATE, SENDS, Send},
     processor::{Registers, system_call},
     ptrace::{Memory, Tid},
 };
@@ -185,29 +186,39 @@ const ARGUMENTS: u32 = 16;
 /// The filter's instructions for the kernel. Call it before a fork, since it allocates.
 pub(super) fn filter(stops_at_waits: bool) -> Vec<sock_filter> {
     let is = |value, jump| if_equal(value, jump, 0);
-    let all = SYSTEM_CALLS.iter().filter_map(|call| u32::try_from(call.number).ok());
-    let all: Vec<u32> = all.collect();
     let mut program = vec![load(OF_ARCHITECTURE), is(ARCHITECTURE, 1)];
     program.push(end(libc::SECCOMP_RET_ALLOW));
     if stops_at_waits {
         program.extend(WAITS.iter().flat_map(stop_at));
     }
+    program.extend(SENDS.iter().flat_map(allow_unless_it_connects));
     program.push(load(NUMBER));
-    let mut left = u8::try_from(all.len()).unwrap_or(u8::MAX);
-    for number in all {
-        // Jumps to the end, past the other calls and the instruction that allows.
+    let private = || PRIVATE.iter().filter_map(|number| u32::try_from(*number).ok());
+    let mut left = u8::try_from(private().count()).unwrap_or(u8::MAX);
+    for number in private() {
+        // Jumps to the end, past the other calls and the instruction that stops.
         program.push(is(number, left));
         left -= 1;
     }
-    program.push(end(libc::SECCOMP_RET_ALLOW));
     program.push(end(libc::SECCOMP_RET_TRACE));
+    program.push(end(libc::SECCOMP_RET_ALLOW));
     program
+}
+
+/// Allows a call that sends, unless it connects; other calls continue behind these instructions.
+fn allow_unless_it_connects(send: &Send) -> [sock_filter; 6] {
+    [
+        load(NUMBER),
+        if_equal(u32::try_from(send.number).unwrap_or_default(), 0, 4),
+        argument(send.flags),
+        instruction(libc::BPF_ALU | libc::BPF_AND | libc::BPF_K, CONNECTS, 0, 0),
+        if_equal(0, 0, 1),
+        end(libc::SECCOMP_RET_ALLOW),
+    ]
 }
 
 /// Stops at a call that waits for a deadline; other calls continue behind these instructions.
 fn stop_at(wait: &Wait) -> [sock_filter; 8] {
-    // The lower half of an argument. A non-null address whose lower half is 0 does not occur.
-    let argument = |index: usize| load(ARGUMENTS + 8 * u32::try_from(index).unwrap_or_default());
     [
         load(NUMBER),
         if_equal(u32::try_from(wait.number).unwrap_or_default(), 0, 6),
@@ -218,6 +229,11 @@ fn stop_at(wait: &Wait) -> [sock_filter; 8] {
         if_equal(0, 1, 0),
         end(libc::SECCOMP_RET_TRACE),
     ]
+}
+
+/// Loads the lower half of an argument. A non-null address whose lower half is 0 does not occur.
+fn argument(index: usize) -> sock_filter {
+    load(ARGUMENTS + 8 * u32::try_from(index).unwrap_or_default())
 }
 
 fn load(offset: u32) -> sock_filter {

@@ -9,6 +9,7 @@
 mod breakpoints;
 mod clock;
 mod lookup;
+mod private;
 mod processor;
 mod ptrace;
 mod tracer;
@@ -18,7 +19,10 @@ use std::{collections::BTreeSet, path::PathBuf};
 use serde::{Deserialize, Serialize};
 
 pub(super) use self::tracer::command;
-pub use self::tracer::{TRACER, run_as_tracer};
+pub use self::{
+    breakpoints::with_breakpoints,
+    tracer::{TRACER, run_as_tracer},
+};
 
 /// Functions of the C library that read the clock.
 pub const CLOCKS: [&str; 3] = ["clock_gettime", "gettimeofday", "time"];
@@ -28,6 +32,12 @@ pub const CLOCK: &str = "clock_gettime";
 
 /// Functions of the C library that read an environment variable.
 pub const VARIABLES: [&str; 2] = ["getenv", "secure_getenv"];
+
+/// The variable with the port at which rbench listens to a process.
+pub const RUNNER_PORT: &str = "CARGO_CRITERION_PORT";
+
+/// The start of the names of directories that rbench makes for the files of one process.
+pub const OWN_DIRECTORY: &str = "rbench-execution-";
 
 /// Settings of the tracer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,6 +59,8 @@ pub type Observation = Result<Observed, String>;
 pub struct Plan {
     /// The executable, without symbolic links. Another program started in its place has no known functions.
     pub executable: PathBuf,
+    /// The same executable without breakpoints, if `executable` has them [in its file](with_breakpoints).
+    pub original: Option<PathBuf>,
     /// The entries of functions, in ascending order, without duplicates.
     pub functions: Vec<u64>,
     /// Entries of the functions that read the clock, if the C library is linked statically.
@@ -58,6 +70,8 @@ pub struct Plan {
     /// Entries of the functions that read an environment variable named by their first argument, if the C library is
     /// linked statically.
     pub variables: Vec<u64>,
+    /// The CPU for the program and the tracer; without one, the CPU that the tracer starts on.
+    pub cpu: Option<usize>,
     /// The file to which the [`Observation`] is written as JSON.
     pub report: PathBuf,
 }
@@ -79,4 +93,6 @@ pub struct Observed {
     pub variables: BTreeSet<String>,
     /// Number of requests that could not be observed, or whose name is not valid text.
     pub unnamed: u32,
+    /// True if a system call may concern other processes too: beside another one, the program may take another path.
+    pub is_noticeable: bool,
 }

@@ -175,9 +175,11 @@ pub(super) struct OwnCpu {
 }
 
 impl OwnCpu {
-    /// Pins this thread and a stopped process to one CPU. If that is not possible, they run on any.
-    pub(super) fn pin(process: Tid) -> Self {
-        let (mut one, cpu) = (CpuSet::new(), sched_getcpu());
+    /// Pins this thread and a stopped process to `cpu`, or to the one that this thread runs on. If that is not possible,
+    /// they run on any.
+    pub(super) fn pin(process: Tid, cpu: Option<usize>) -> Self {
+        let mut one = CpuSet::new();
+        let cpu = cpu.filter(|cpu| *cpu < CpuSet::MAX_CPU).unwrap_or_else(sched_getcpu);
         one.set(cpu);
         let all = sched_getaffinity(Pid::from_raw(process)).ok();
         let all = all.filter(|all| all.is_set(cpu) && set(process, &one));

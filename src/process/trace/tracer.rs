@@ -18,9 +18,10 @@ use rustix::process::Signal;
 
 use super::{
     CLOCK, CLOCKS, Observation, Observed, Plan, Tracing, VARIABLES,
-    breakpoints::{self, Breakpoints},
+    breakpoints::{self, Breakpoints, Code},
     clock::{Clock, Wait, wait_of},
     lookup::{self, Lookup, lookup},
+    private::is_private,
     processor::{
         Effect, INSTRUCTION, RETURN, Registers, address_of_breakpoint, arguments, execute, go_to,
         return_with, set_argument, stack_pointer, system_call,
@@ -113,6 +114,8 @@ struct Tracer {
     /// The started process.
     process: Tid,
     breakpoints: Breakpoints,
+    /// The executable, if its file has breakpoints.
+    prepared: Option<PathBuf>,
     /// Entry point of the executable, reached when its libraries are loaded.
     entry: u64,
     clocks: BTreeSet<u64>,
@@ -139,8 +142,12 @@ impl Tracer {
         let (entry, base) = entry_and_base(process)?;
         let program = fs::read_link(format!("/proc/{process}/exe"))?;
         let is_other = program != plan.executable;
-        let functions = placed(&plan.functions, base, is_other).into_iter().collect();
-        let mut breakpoints = Breakpoints::set(functions, &memory)?;
+        let functions: Vec<u64> = placed(&plan.functions, base, is_other).into_iter().collect();
+        let mut breakpoints = match &plan.original {
+            _ if functions.is_empty() => Breakpoints::without_functions(),
+            Some(original) => Breakpoints::in_file(functions, Code::open(original)?, base),
+            None => Breakpoints::set(functions, Code::open(&plan.executable)?, base, &memory)?,
+        };
         breakpoints.set_at(&memory, entry)?;
         let mut observed = Observed::default();
         if is_other {
@@ -149,6 +156,7 @@ impl Tracer {
         Ok(Self {
             process,
             breakpoints,
+            prepared: plan.original.as_ref().map(|_| plan.executable.clone()),
             entry,
             clocks: placed(&plan.clocks, base, is_other),
             answered: placed(&plan.clock, base, is_other || ahead == 0),
@@ -160,7 +168,7 @@ impl Tracer {
             memories: HashMap::from([(process, Rc::new(memory))]),
             ended_in_step: None,
             observed,
-            own_cpu: OwnCpu::pin(process),
+            own_cpu: OwnCpu::pin(process, plan.cpu),
         })
     }
 
@@ -180,7 +188,7 @@ impl Tracer {
                     continue;
                 }
                 Change::Event(event) => {
-                    self.after_event(tid, event);
+                    self.after_event(tid, event)?;
                     0
                 }
                 // The first signal of a new thread or process.
@@ -196,25 +204,30 @@ impl Tracer {
         }
     }
 
-    fn after_event(&mut self, tid: Tid, event: i32) {
+    fn after_event(&mut self, tid: Tid, event: i32) -> io::Result<()> {
         match event {
             libc::PTRACE_EVENT_SECCOMP => self.before_call(tid),
             libc::PTRACE_EVENT_EXEC => {
                 self.memories.remove(&tid);
                 self.others.insert(tid);
                 match fs::read_link(format!("/proc/{tid}/exe")) {
+                    Ok(program) if self.prepared.as_ref() == Some(&program) => {
+                        return Err(io::Error::other("it starts itself"));
+                    }
                     Ok(program) => note_program(program, &mut self.observed),
                     Err(_) => self.observed.unnamed += 1,
                 }
             }
             _ => {}
         }
+        Ok(())
     }
 
     /// Handles a stop before a system call.
     fn before_call(&mut self, tid: Tid) {
         let found = ptrace::registers(tid).and_then(|registers| {
             let memory = self.memory(tid)?;
+            self.observed.is_noticeable |= !is_private(&memory, &registers);
             match wait_of(&registers) {
                 Some(wait) => self.wait_in_real_time(tid, &memory, wait, registers),
                 None => Ok(lookup(tid, &memory, &registers)),
@@ -225,7 +238,11 @@ impl Tracer {
             Ok(Lookup::Named(path)) => note_path(path, &mut self.observed.looked_for),
             Ok(Lookup::Cpus) => self.own_cpu.let_see_all(tid),
             Ok(Lookup::Nothing) => {}
-            Ok(Lookup::Unnamed) | Err(_) => self.observed.unnamed += 1,
+            Ok(Lookup::Unnamed) => self.observed.unnamed += 1,
+            Err(_) => {
+                self.observed.unnamed += 1;
+                self.observed.is_noticeable = true;
+            }
         }
     }
 
@@ -329,7 +346,7 @@ impl Tracer {
         let memory = self.memory(tid)?;
         let mut instruction = [0; INSTRUCTION];
         memory.read(address, &mut instruction)?;
-        self.breakpoints.restore(address, &mut instruction);
+        self.breakpoints.restore(address, &mut instruction)?;
         go_to(&mut registers, address);
         if let Some(effect) = execute(instruction, &mut registers) {
             if let Effect::Pushed(value) = effect {
@@ -356,7 +373,7 @@ impl Tracer {
             Change::Signal(libc::SIGTRAP) => 0,
             Change::Signal(signal) => signal,
             Change::Event(event) => {
-                self.after_event(tid, event);
+                self.after_event(tid, event)?;
                 0
             }
             Change::Ended(usage) => {
@@ -419,8 +436,13 @@ fn placed(functions: &[u64], base: u64, is_other: bool) -> BTreeSet<u64> {
 
 /// Records a path that was looked for, and its current target if that is another path.
 fn note_path(path: PathBuf, paths: &mut BTreeSet<PathBuf>) {
-    let real = path.canonicalize().ok().filter(|real| real.to_str().is_some());
-    paths.extend(real);
+    // Most do not exist: the loader looks for each library in several directories.
+    if path.exists()
+        && let Ok(real) = path.canonicalize()
+        && real.to_str().is_some()
+    {
+        paths.insert(real);
+    }
     paths.insert(path);
 }
 

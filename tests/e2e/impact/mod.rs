@@ -4,6 +4,7 @@
 //! Its repository gets one commit for each kind, all on top of the first; the table in `kinds.rs`
 //! lists the benchmarks that each affects.
 
+mod beside;
 mod kinds;
 mod patient;
 
