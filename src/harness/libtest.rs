@@ -8,14 +8,14 @@ use std::{ffi::OsString, slice, time::Duration};
 use serde_json::Value;
 
 use super::{
-    Conditions, Executable, Harness,
+    Conditions, Executable, Harness, NOT_ALL,
     counted::{counted_by, counts_from_libtest},
     executable::{Process, incidents},
 };
 use crate::{
     error::Result,
     model::{Execution, ExecutionRequest, HarnessKind, Metric, Name, Outcome, Schedule, Series},
-    process::Output,
+    process::{Ended, Output},
 };
 
 /// The harness for `#[bench]` functions.
@@ -61,7 +61,11 @@ impl Harness for Libtest {
         let process = Process::executing(
             executable,
             slice::from_ref(benchmark),
-            executable.invocation(arguments(benchmark), Some(request.seed), conditions),
+            executable.invocation(
+                arguments(slice::from_ref(benchmark)),
+                Some(request.seed),
+                conditions,
+            ),
             self.least_time(request),
         );
         let ended = process.run_to_success(conditions)?;
@@ -86,21 +90,53 @@ impl Harness for Libtest {
         if let Some(defect) = series.defect() {
             return Err(error(&defect));
         }
-        Ok(Outcome::Measured(Execution {
-            asked: request.clone(),
-            series: vec![series],
-            throughput: Vec::new(),
-            warm_up: None,
-            schedule: Schedule::NotRequested,
-            incidents: incidents(&ended),
-            resources: ended.resources,
-        }))
+        Ok(Outcome::Measured(measured(request, series, ended)))
+    }
+
+    fn observe_together(
+        &self,
+        executable: &Executable,
+        benchmarks: &[Name],
+        request: &ExecutionRequest,
+        conditions: &Conditions<'_>,
+    ) -> Result<Outcome> {
+        let invocation =
+            executable.invocation(arguments(benchmarks), Some(request.seed), conditions);
+        let count = u32::try_from(benchmarks.len()).unwrap_or(u32::MAX);
+        let work = self.least_time(request).saturating_mul(count);
+        let process = Process::executing(executable, benchmarks, invocation, work);
+        let ended = process.run_for_list(conditions)?;
+        let medians: Vec<f64> = all_events(&ended.output).iter().filter_map(median_of).collect();
+        match medians.last() {
+            Some(last) if medians.len() == benchmarks.len() => {
+                let (values, iterations) = (vec![*last], Vec::new());
+                let resolution = resolution(*last);
+                let series = Series { metric: Metric::wall(), values, iterations, resolution };
+                Ok(Outcome::Measured(measured(request, series, ended)))
+            }
+            _ => Ok(Outcome::Skipped(NOT_ALL.to_owned())),
+        }
     }
 }
 
-fn arguments(benchmark: &Name) -> Vec<OsString> {
+/// The execution with these measurements.
+fn measured(request: &ExecutionRequest, series: Series, ended: Ended) -> Execution {
+    Execution {
+        asked: request.clone(),
+        series: vec![series],
+        throughput: Vec::new(),
+        warm_up: None,
+        schedule: Schedule::NotRequested,
+        incidents: incidents(&ended),
+        resources: ended.resources,
+    }
+}
+
+/// The arguments that run exactly `benchmarks`.
+fn arguments(benchmarks: &[Name]) -> Vec<OsString> {
     let words = ["--bench", "--exact", "-Z", "unstable-options", "--format", "json", "--"];
-    words.into_iter().chain([benchmark.id.as_str()]).map(OsString::from).collect()
+    let ids = benchmarks.iter().map(|name| name.id.as_str());
+    words.into_iter().chain(ids).map(OsString::from).collect()
 }
 
 /// The smallest difference between medians like this one, in nanoseconds: toolchains before 2024 round them to whole
@@ -111,16 +147,21 @@ fn resolution(median: f64) -> f64 {
 
 /// The median that libtest prints for `id`, in nanoseconds per iteration.
 fn median(output: &Output, id: &str) -> Option<f64> {
-    let mut events = events(output, id);
-    events.find(|event| event["type"] == "bench").and_then(|event| event["median"].as_f64())
+    events(output, id).find_map(|event| median_of(&event))
+}
+
+/// The median of an event that has one, in nanoseconds per iteration.
+fn median_of(event: &Value) -> Option<f64> {
+    event["median"].as_f64().filter(|_| event["type"] == "bench")
 }
 
 /// The events that libtest prints about `id`.
 fn events(output: &Output, id: &str) -> impl Iterator<Item = Value> {
-    let text = output.to_string();
-    let events: Vec<Value> =
-        text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-    events.into_iter().filter(move |event| event["name"] == id)
+    all_events(output).into_iter().filter(move |event| event["name"] == id)
+}
+
+fn all_events(output: &Output) -> Vec<Value> {
+    output.to_string().lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
 }
 
 /// Parses a list as `cargo test -- --list` prints it: `NAME: benchmark`.

@@ -31,6 +31,9 @@ use crate::{
     model::{ExecutionRequest, HarnessKind, Name, Outcome},
 };
 
+/// The reason why several benchmarks of one process cannot be observed together.
+const NOT_ALL: &str = "not all of these benchmarks gave a measurement";
+
 /// Lists and runs the benchmarks of an executable.
 ///
 /// An error concerns one executable or one benchmark, never the whole run. It has the reason, the end of the process's
@@ -87,6 +90,25 @@ pub trait Harness: fmt::Debug + Send + Sync {
                 self.kind()
             ))
             .hint("execute each in a separate process"))
+    }
+
+    /// Runs `benchmarks` one after the other in a single process, only to see what they execute and read. The outcome is
+    /// that of the last one, if each gave a measurement.
+    fn observe_together(
+        &self,
+        executable: &Executable,
+        benchmarks: &[Name],
+        request: &ExecutionRequest,
+        conditions: &Conditions<'_>,
+    ) -> Result<Outcome> {
+        let mut last = Outcome::Skipped(NOT_ALL.to_owned());
+        for outcome in self.execute_together(executable, benchmarks, request, conditions)? {
+            last = outcome?;
+            if let Outcome::Skipped(_) = last {
+                break;
+            }
+        }
+        Ok(last)
     }
 
     /// Least time of the warm-up and measurements of one execution.

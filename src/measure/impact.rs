@@ -60,7 +60,7 @@ impl Runner<'_> {
             let own = benchmarks.iter().filter(|benchmark| benchmark.bench_target() == target);
             let own: Vec<&Benchmark> = own.collect();
             let can_do_several =
-                versions[0].target_of(own[0]).is_some_and(ListedTarget::can_execute_together);
+                versions[0].target_of(own[0]).is_some_and(ListedTarget::can_observe_together);
             if own.len() == 1 || !can_do_several {
                 continue;
             }

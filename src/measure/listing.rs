@@ -40,6 +40,11 @@ impl ListedTarget {
     pub fn can_execute_together(&self) -> bool {
         matches!(self.harness.kind(), HarnessKind::Native | HarnessKind::Criterion)
     }
+
+    /// True if one process can execute several of its benchmarks to see what they execute and read.
+    pub fn can_observe_together(&self) -> bool {
+        self.harness.kind() != HarnessKind::Command
+    }
 }
 
 /// The benchmarks of a version that a filter selects.

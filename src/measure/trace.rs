@@ -149,8 +149,7 @@ impl Runner<'_> {
             self.conditions.interrupt.stop_between_executions()?;
             let Traced { trace, .. } = tracer.execute(SLOWNESS, |conditions| {
                 let Subject { harness, executable, .. } = &alone;
-                let all = harness.execute_together(executable, &names, &request, conditions)?;
-                last_if_all_measured(all)
+                harness.observe_together(executable, &names, &request, conditions)
             })?;
             if trace.is_none() {
                 return Ok(None);
@@ -439,18 +438,6 @@ impl<'t> Tracer<'t> {
     fn report_path(&self) -> PathBuf {
         self.place.path().join("observed.json")
     }
-}
-
-/// The outcome of the last of several benchmarks if each was measured, else that of one that was not.
-fn last_if_all_measured(outcomes: Vec<Result<Outcome>>) -> Result<Outcome> {
-    let mut last = Outcome::Skipped("no benchmark was selected".to_owned());
-    for outcome in outcomes {
-        last = outcome?;
-        if let Outcome::Skipped(_) = last {
-            break;
-        }
-    }
-    Ok(last)
 }
 
 /// The names of benchmarks in groups, in their order, whose ids fit into a command line.

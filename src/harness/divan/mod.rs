@@ -27,17 +27,17 @@ use cargo_metadata::semver::Version;
 
 use self::{
     samples::{bounds, readings_per_sample},
-    table::{Leaf, Row, ignored, leaves, row, unregistered},
+    table::{Leaf, Row, ignored, leaves, row, rows, unregistered},
 };
 use super::{
-    Conditions, Executable, Harness,
+    Conditions, Executable, Harness, NOT_ALL,
     counted::{counted_by, counts_from_pairs},
     executable::{Process, incidents},
 };
 use crate::{
     error::{Error, Exit, Result},
     model::{Execution, ExecutionRequest, HarnessKind, Incident, Name, Outcome, Schedule, Series},
-    process::{Ended, Output, counting::STEP, interleaving::InterleavedProcess},
+    process::{Ended, Ending, Output, counting::STEP, interleaving::InterleavedProcess},
 };
 
 /// Divan of one version.
@@ -170,6 +170,32 @@ impl Harness for Divan {
             });
         }
         Ok(Outcome::Measured(execution))
+    }
+
+    fn observe_together(
+        &self,
+        executable: &Executable,
+        benchmarks: &[Name],
+        request: &ExecutionRequest,
+        conditions: &Conditions<'_>,
+    ) -> Result<Outcome> {
+        let not_all = || Ok(Outcome::Skipped(NOT_ALL.to_owned()));
+        let [first, others @ ..] = benchmarks else { return not_all() };
+        let mut arguments = arguments(first, 1, request.iterations);
+        arguments.extend(others.iter().map(|one| OsString::from(in_divan(one).0)));
+        let invocation = executable.invocation(arguments, Some(request.seed), conditions);
+        let count = u32::try_from(benchmarks.len()).unwrap_or(u32::MAX);
+        let work = self.least_time(request).saturating_mul(count);
+        let process = Process::executing(executable, benchmarks, invocation, work);
+        let ended = process.run_for_list(conditions)?;
+        let rows = rows(&ended.output);
+        match rows.last() {
+            // A benchmark has a line for each of its thread counts, and the flag has only one of them.
+            Some(last) if rows.len() == benchmarks.len() && ended.ending == Ending::Exited(0) => {
+                Ok(Outcome::Measured(measured(request, last.series(1), ended)))
+            }
+            _ => not_all(),
+        }
     }
 }
 

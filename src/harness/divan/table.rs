@@ -51,18 +51,22 @@ impl Row {
     }
 }
 
-/// The line with measurements, or the reason why there is none.
+/// The only line with measurements, or the reason why there is none.
 pub(super) fn row(output: &Output) -> Result<Row, String> {
-    let text = output.to_string();
-    let width = text.lines().find_map(first_width);
-    let mut rows = text.lines().filter_map(|line| cells(line, width));
-    match (rows.next(), rows.next()) {
-        (Some(only), None) => Ok(only),
-        (None, _) => Err("it printed no measurement; does a benchmark with this id \
+    match rows(output)[..] {
+        [only] => Ok(only),
+        [] => Err("it printed no measurement; does a benchmark with this id \
                           exist?"
             .to_owned()),
         _ => Err("it printed several lines with measurements, not one".to_owned()),
     }
+}
+
+/// All lines with measurements.
+pub(super) fn rows(output: &Output) -> Vec<Row> {
+    let text = output.to_string();
+    let width = text.lines().find_map(first_width);
+    text.lines().filter_map(|line| cells(line, width)).collect()
 }
 
 /// The width in characters of the first column, with the space behind it, if `line` is the head of the table.

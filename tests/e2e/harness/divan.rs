@@ -167,3 +167,23 @@ fn several_benchmarks_in_one_process_are_rejected() {
     assert!(text.starts_with("cannot execute 2 benchmarks of same together"), "{text}");
     assert!(text.contains("not for divan"), "{text}");
 }
+
+#[test]
+fn benchmarks_are_observed_together_only_if_all_give_a_measurement() {
+    let interrupt = Interrupt::new().unwrap();
+    let conditions = Conditions::new(&interrupt);
+    let observed = |executable: &Executable, ids: &[&str]| {
+        let names: Vec<Name> = ids.iter().map(|id| Name::plain(*id)).collect();
+        let outcome = divan().observe_together(executable, &names, &request(1), &conditions);
+        matches!(outcome.unwrap(), Outcome::Measured(_))
+    };
+    let executable = DIVAN.executable("same");
+    let all = ["same::count::1024", "same::count::64", ODD, "same::sum"];
+    assert!(observed(executable, &all));
+    assert!(!observed(executable, &[&all[..], &["same::none"]].concat()));
+    // Each thread count is a line.
+    let threads = DIVAN.executable("threads");
+    let ids = ids(&divan(), threads);
+    let several: Vec<&str> = ids.iter().filter(|id| id.contains("/t=")).map(|id| &**id).collect();
+    assert!(!several.is_empty() && !observed(threads, &several), "{ids:?}");
+}

@@ -2,7 +2,11 @@
 
 use std::process::Command;
 
-use cargo_rbench::{harness::Libtest, model::Unit};
+use cargo_rbench::{
+    harness::{Conditions, Harness as _, Libtest},
+    model::{Name, Outcome, Unit},
+    process::Interrupt,
+};
 
 use super::{execute, failure, ids, request};
 use crate::support::fixture::Fixture;
@@ -30,6 +34,13 @@ fn listed_benchmarks_give_one_measurement_each() {
         assert_eq!(execution.measurements(), 1);
         assert_eq!(execution.series[0].metric.unit, Unit::Nanoseconds);
     }
+    let interrupt = Interrupt::new().unwrap();
+    let observed = |ids: [&str; 2]| {
+        let (names, conditions) = (ids.map(Name::plain), Conditions::new(&interrupt));
+        let outcome = Libtest.observe_together(executable, &names, &request(1), &conditions);
+        matches!(outcome.unwrap(), Outcome::Measured(_))
+    };
+    assert!(observed(["count::words_1024", "sum"]) && !observed(["panics", "sum"]));
     for (id, reason) in [("panics", "no such luck"), ("absent", "it printed no measurement")] {
         let text = failure(&Libtest, executable, id).to_string();
         assert!(text.contains(reason), "{id}: {text}");

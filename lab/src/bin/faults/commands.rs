@@ -276,6 +276,9 @@ impl<'p> Commands<'p> {
         let Some(output) = output else { return Ok(vec![(Wrong::Hang, words.join(" "))]) };
         found.extend(self.check(words, fault, &output));
         if let Some((path, damaged, original)) = damage {
+            for (_, what) in &mut found {
+                *what += &format!("; damaged: {}", path.display());
+            }
             // What rbench repaired stays.
             if fs::read(&path).is_ok_and(|now| now == damaged) {
                 fs::write(&path, original)?;
@@ -365,7 +368,10 @@ impl<'p> Commands<'p> {
             (None, Fault::Signal(signal)) if is_ended_by(*signal) => {}
             // The loader, or the allocator, has no memory for any message of ours.
             (Some(130), Fault::Signal(_)) | (None | Some(127), Fault::Limit('v' | 'n', _)) => {}
-            _ => found.push((Wrong::Error, said(output))),
+            _ => {
+                let verdicts = verdicts(&output.stdout);
+                found.push((Wrong::Error, format!("{}; verdicts: {verdicts:?}", said(output))));
+            }
         }
         found
     }
