@@ -109,7 +109,10 @@ impl Compilation {
     /// Opens the compilation in `home` if it is complete and undamaged.
     pub(super) fn open(home: &Path) -> Option<Self> {
         let record: CompilationRecord = Self::record(home)?;
-        record.is_undamaged().then(|| Self { home: home.to_owned(), record, fresh: false })
+        let is_undamaged = record.is_undamaged();
+        let found = Self { home: home.to_owned(), record, fresh: false };
+        let has_recipe = |target| found.recipe(target).is_ok();
+        (is_undamaged && found.record.targets.iter().all(has_recipe)).then_some(found)
     }
 
     /// Marks a compilation as complete.

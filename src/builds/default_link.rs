@@ -45,10 +45,18 @@ impl DefaultLink {
         Self::known(&executable).map_or_else(link, Ok)
     }
 
-    /// The earlier link at this path, if it is complete.
+    /// The earlier link at this path, if it is complete and undamaged.
     fn known(executable: &Path) -> Option<Self> {
-        let known = Self::read(executable).ok()?;
-        object::File::parse(&*known.executable).is_ok().then_some(known)
+        let digest: Digest = files::read_json(&Self::digest_path(executable))?;
+        Self::read(executable).ok().filter(|known| known.digest() == digest)
+    }
+
+    fn digest_path(executable: &Path) -> PathBuf {
+        executable.with_extension("json")
+    }
+
+    fn digest(&self) -> Digest {
+        blake3::Hasher::new().update(&self.executable).update(self.map.as_bytes()).finalize().into()
     }
 
     fn read(executable: &Path) -> std::io::Result<Self> {
@@ -72,7 +80,9 @@ impl DefaultLink {
             .map_err(|error| files::or_full_disk(error, executable))?;
         // Renamed last, so that an unfinished link of a killed process is not used.
         fs::rename(&unfinished, executable).context(Exit::Build, what)?;
-        Self::read(executable).context(Exit::Build, what)
+        let link = Self::read(executable).context(Exit::Build, what)?;
+        files::write_json(&Self::digest_path(executable), &link.digest())?;
+        Ok(link)
     }
 
     /// The functions of the executable.

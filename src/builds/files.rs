@@ -11,7 +11,10 @@ use std::{
 
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::error::{Context, Error, Exit, Result};
+use crate::{
+    elf::Digest,
+    error::{Context, Error, Exit, Result},
+};
 
 /// The prefix of the names of unfinished files, from the crate tempfile.
 pub const UNFINISHED: &str = ".tmp";
@@ -29,24 +32,32 @@ pub fn write_whole(path: &Path, contents: &[u8]) -> Result<()> {
         .context(Exit::Build, || format!("cannot write {}", path.display()))
 }
 
-/// Writes a value as JSON, atomically.
+/// Writes a value as JSON with its digest on the last line, atomically.
 pub fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
-    let json = serde_json::to_vec_pretty(value)
-        .context(Exit::Internal, || format!("cannot write {}", path.display()))?;
-    write_whole(path, &json)
+    write_with_digest(path, serde_json::to_vec_pretty(value))
 }
 
-/// Writes a value as JSON on one line, atomically; for large data that nobody reads.
+/// The same, with the JSON on one line; for large data that nobody reads.
 pub fn write_json_line(path: &Path, value: &impl Serialize) -> Result<()> {
-    let json = serde_json::to_vec(value)
-        .context(Exit::Internal, || format!("cannot write {}", path.display()))?;
+    write_with_digest(path, serde_json::to_vec(value))
+}
+
+fn write_with_digest(path: &Path, json: serde_json::Result<Vec<u8>>) -> Result<()> {
+    let mut json = json.context(Exit::Internal, || format!("cannot write {}", path.display()))?;
+    let digest = Digest::compute(&json);
+    json.extend_from_slice(format!("\n{digest}\n").as_bytes());
     write_whole(path, &json)
 }
 
 /// Reads a value that [`write_json`] or [`write_json_line`] wrote; `None` if the file is missing or damaged, because a
-/// cache entry is made again without complaint.
+/// cache entry is made again without complaint. A damaged one could otherwise be valid JSON with another value.
 pub fn read_json<T: DeserializeOwned>(path: &Path) -> Option<T> {
-    serde_json::from_slice(&fs::read(path).ok()?).ok()
+    let bytes = fs::read(path).ok()?;
+    let lines = bytes.strip_suffix(b"\n")?;
+    let end = lines.iter().rposition(|byte| *byte == b'\n')?;
+    let (json, digest) = (&lines[..end], &lines[end + 1..]);
+    let is_whole = Digest::compute(json).to_string().as_bytes() == digest;
+    serde_json::from_slice(json).ok().filter(|_| is_whole)
 }
 
 /// Makes `link` a symbolic link to `target` atomically; it may exist as another link.
@@ -189,8 +200,15 @@ mod tests {
         assert_eq!(read_json::<Vec<u32>>(&path), None);
         write_json(&path, &[1, 2]).unwrap();
         assert_eq!(read_json::<Vec<u32>>(&path), Some(vec![1, 2]));
-        fs::write(&path, "[1, ").unwrap();
-        assert_eq!(read_json::<Vec<u32>>(&path), None);
+        let whole = fs::read(&path).unwrap();
+        for at in 0..whole.len() {
+            let mut damaged = whole.clone();
+            damaged[at] ^= 1;
+            fs::write(&path, &damaged).unwrap();
+            assert_eq!(read_json::<Vec<u32>>(&path), None, "byte {at}");
+            fs::write(&path, &whole[..at]).unwrap();
+            assert_eq!(read_json::<Vec<u32>>(&path), None, "cut at {at}");
+        }
     }
 
     #[test]

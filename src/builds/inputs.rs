@@ -31,18 +31,25 @@ pub struct InputFile {
 impl InputFile {
     /// Reads the present file. A file of the toolchain is identified by its path.
     pub fn read(path: &Path, sysroot: &Path) -> Result<Self> {
+        if path.starts_with(sysroot) {
+            return Self::of(path, |_| Ok(Digest::compute(path.as_os_str().as_encoded_bytes())));
+        }
+        Self::by_contents(path)
+    }
+
+    /// Reads the present file, which is identified by its contents.
+    pub fn by_contents(path: &Path) -> Result<Self> {
+        Self::of(path, |path| Ok(Digest::compute(&fs::read(path)?)))
+    }
+
+    fn of(path: &Path, digest: impl FnOnce(&Path) -> io::Result<Digest>) -> Result<Self> {
         let what = || format!("cannot read the link input {}", path.display());
         let metadata = fs::metadata(path).context(Exit::Build, what)?;
-        let digest = if path.starts_with(sysroot) {
-            Digest::compute(path.as_os_str().as_encoded_bytes())
-        } else {
-            Digest::compute(&fs::read(path).context(Exit::Build, what)?)
-        };
         Ok(Self {
             path: path.to_owned(),
             size: metadata.len(),
             changed: changed(&metadata),
-            digest,
+            digest: digest(path).context(Exit::Build, what)?,
         })
     }
 

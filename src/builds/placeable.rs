@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     default_link::{DefaultLink, read_inputs},
     files,
+    inputs::InputFile,
     linker::Linker,
     recipe::Recipe,
 };
@@ -26,6 +27,9 @@ use crate::{
     elf::{self, Digest, LinkMap, LinkedFunction, Name, Sections, Span, stable_symbol},
     error::{Context, Exit, Result},
 };
+
+/// The directory of copies of inputs, in that of the recipe.
+const DISTINCT: &str = "distinct";
 
 /// Raise this when the cached data for the same link changes.
 const RULES: u32 = 1;
@@ -84,6 +88,8 @@ struct PlaceableCache {
     linker: String,
     /// The recipe's arguments, with copies in place of inputs with ambiguous symbols.
     arguments: Vec<String>,
+    /// These copies.
+    copies: Vec<InputFile>,
     functions: PlaceableFunctions,
 }
 
@@ -98,16 +104,20 @@ pub fn placeable_functions(
     home: &Path,
 ) -> Result<PlaceableFunctions> {
     let memory = home.join("placeable.json");
-    if let Some(PlaceableCache { rules: RULES, linker: by, arguments, functions }) =
+    if let Some(PlaceableCache { rules: RULES, linker: by, arguments, copies, functions }) =
         files::read_json(&memory)
         && by == linker.version
+        && copies.iter().all(InputFile::is_whole)
     {
         recipe.arguments = arguments;
         return Ok(functions);
     }
     let functions = find_out(recipe, linker, home)?;
     let (linker, arguments) = (linker.version.clone(), recipe.arguments.clone());
-    let remembered = PlaceableCache { rules: RULES, linker, arguments, functions };
+    let place = home.join(DISTINCT);
+    let copies = arguments.iter().map(Path::new).filter(|input| input.starts_with(&place));
+    let copies = copies.map(InputFile::by_contents).collect::<Result<_>>()?;
+    let remembered = PlaceableCache { rules: RULES, linker, arguments, copies, functions };
     files::write_json(&memory, &remembered)?;
     Ok(remembered.functions)
 }
@@ -118,7 +128,7 @@ fn find_out(recipe: &mut Recipe, linker: &Linker, home: &Path) -> Result<Placeab
     let named = inputs.iter().map(|(name, bytes)| (name, bytes.as_slice()));
     let code = elf::code_by_definition(named, &default_link.kept(recipe)?);
     let ambiguous = ambiguous_symbols(&default_link.executable);
-    let copies = Copies::make(recipe, inputs, &ambiguous, &home.join("distinct"))?;
+    let copies = Copies::make(recipe, inputs, &ambiguous, &home.join(DISTINCT))?;
     if copies.originals.is_empty() {
         return read(recipe, &default_link, &code, &copies);
     }

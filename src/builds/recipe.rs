@@ -10,6 +10,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
+use super::files;
 use crate::error::{Context, Error, Exit, Result};
 
 /// The name of a recipe's description in its directory.
@@ -69,8 +70,7 @@ impl Recipe {
                 .filter(|(name, _)| READ_BY_LINKERS.split_whitespace().any(|read| read == name))
                 .collect(),
         };
-        let json = serde_json::to_vec_pretty(&recipe).context(Exit::Internal, what)?;
-        fs::write(Self::path(&home), json).context(Exit::Build, what)
+        files::write_json(&Self::path(&home), &recipe)
     }
 
     /// The directory below `recipes` of the program with this name in cargo: cargo lets rustc add a hash to the name
@@ -96,9 +96,10 @@ impl Recipe {
     /// Reads the recipe kept in `home`.
     pub fn load(home: &Path) -> Result<Self> {
         let path = Self::path(home);
-        let what = || format!("cannot read the link recipe {}", path.display());
-        let json = fs::read(&path).context(Exit::Build, what)?;
-        serde_json::from_slice(&json).context(Exit::Build, what)
+        files::read_json(&path).ok_or_else(|| {
+            let what = format!("cannot read the link recipe {}", path.display());
+            Error::new(Exit::Build, what).cause("it is missing or damaged")
+        })
     }
 
     /// The command that links again, with `extra` arguments at the end, to `output`.

@@ -50,6 +50,30 @@ fn damaged_build_is_relinked() {
     assert!(again.printed(0).starts_with("steps 135\n"));
 }
 
+/// What is derived from a compilation is made again, and does not get into a build.
+#[test]
+fn damaged_copies_of_link_inputs_are_made_again() {
+    let project = TestProject::of("sums");
+    let builds = project.build(&THREE);
+    let compilation = only_entry(&project.storage().join("compilations"));
+    let recipe = only_entry(&compilation.join("recipes"));
+    let copies = tree::paths(&recipe.join("distinct")).into_iter().filter(|path| path.is_file());
+    let mut derived: Vec<PathBuf> = copies.collect();
+    assert!(!derived.is_empty());
+    derived.push(recipe.join("placeable.json"));
+    for path in derived {
+        let mut bytes = fs::read(&path).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        fs::write(&path, &bytes).unwrap();
+        fs::remove_dir_all(project.storage().join("builds")).unwrap();
+        let again = project.build(&THREE);
+        assert_eq!(again.digests(0), builds.digests(0), "{}", path.display());
+        assert_eq!(again.version(0)["compiled"], false);
+        assert_ne!(fs::read(&path).unwrap(), bytes, "{}", path.display());
+    }
+}
+
 #[test]
 fn damaged_compilation_is_recompiled() {
     let project = TestProject::of("sums");
