@@ -153,6 +153,8 @@ fn changed_dependency_versions_are_reported() {
         ".cargo/config.toml",
         "[source.crates-io]\nreplace-with = 'v'\n[source.v]\ndirectory = 'vendor'\n",
     );
+    let command = "[[command]]\nid = 'work'\npackage = 'published-dependency'\nbench = 'work'\n";
+    project.write("bench.toml", command);
     project.write("vendor/leaf/.cargo-checksum.json", "{\"files\":{}}");
     project.write("vendor/leaf/src/lib.rs", "pub fn answer() -> &'static str { \"one\" }\n");
     for version in ["1.0.0", "1.0.1"] {
@@ -168,7 +170,6 @@ fn changed_dependency_versions_are_reported() {
         );
         project.commit("Take another leaf");
     }
-    // The benchmark of the fixture cannot be listed.
     let outcome = project.rbench(&[&QUICK[..], &["--format", "json"]].concat()).run();
     let expected = serde_json::json!([{ "name": "leaf", "base": ["1.0.0"], "head": ["1.0.1"] }]);
     assert_eq!(outcome.json("compare")["dependencies"], expected, "{}", outcome.told());
