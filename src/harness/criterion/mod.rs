@@ -341,7 +341,7 @@ impl Criterion {
     }
 
     /// How many times less than it is told a process warms up and measures: those that take times in whole seconds are
-    /// told more than requested. See [`InterleavedProcess::hurry_warm_ups`].
+    /// told more than requested. See [`hurry_warm_ups`](crate::process::interleaving::InterleavedProcess::hurry_warm_ups).
     fn speed(&self, request: &ExecutionRequest) -> u32 {
         let [_, told] = self.times(request).map(|time| time.as_nanos());
         let requested = request.min_time.saturating_mul(Self::measurements(request)).as_nanos();

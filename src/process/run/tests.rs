@@ -188,8 +188,9 @@ fn orphaned_descendant_outside_the_group_is_killed() {
     let _alone = leaves_descendants();
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("pid");
+    // It loses its parent only after it has written its number: the child of another test may end it from then on.
     let script = format!(
-        "(setsid sh -c 'echo $$ >{0}; sleep 3600' &) ; while [ ! -s {0} ]; do sleep 0.01; done",
+        "(setsid sh -c 'echo $$ >{0}; sleep 3600' & while [ ! -s {0} ]; do sleep 0.01; done)",
         file.display()
     );
     run_shell(&script);
