@@ -23,10 +23,10 @@ use lab::WorkingTree;
 const PROJECTS: [(&str, &str, usize); 6] = [
     ("criterion, 10", "criterion-0-8", 10),
     ("criterion, 20", "criterion-0-8", 20),
-    ("criterion, 300", "criterion-0-8", 300),
-    ("criterion, 1,000", "criterion-0-8", 1000),
     ("divan, 10", "divan", 10),
     ("rbench-harness, 10", "native", 10),
+    ("criterion, 300", "criterion-0-8", 300),
+    ("criterion, 1,000", "criterion-0-8", 1000),
 ];
 
 /// The phases in the order of the table, with their names in the log.

@@ -80,7 +80,7 @@ pub fn shapes() -> Vec<Shape> {
                 exit(4)
                     .row("", "failed")
                     .row("two\nlines", "failed")
-                    .has("two\\nlines: failed in base: the id is empty or has a control character"),
+                    .has("two\\nlines: failed: the id is empty or has a control character"),
             ),
         Shape::new("a thousand ids", "L1: a table of parameters")
             .benchmarks("for i in 0..1000 { suite.bench(i, |bencher| bencher.iter(zoo::sum)); }")
