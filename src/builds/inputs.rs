@@ -32,17 +32,19 @@ impl InputFile {
     /// Reads the present file. A file of the toolchain is identified by its path.
     pub fn read(path: &Path, sysroot: &Path) -> Result<Self> {
         if path.starts_with(sysroot) {
-            return Self::of(path, |_| Ok(Digest::compute(path.as_os_str().as_encoded_bytes())));
+            return Self::with_digest(path, |_| {
+                Ok(Digest::compute(path.as_os_str().as_encoded_bytes()))
+            });
         }
         Self::by_contents(path)
     }
 
     /// Reads the present file, which is identified by its contents.
     pub fn by_contents(path: &Path) -> Result<Self> {
-        Self::of(path, |path| Ok(Digest::compute(&fs::read(path)?)))
+        Self::with_digest(path, |path| Ok(Digest::compute(&fs::read(path)?)))
     }
 
-    fn of(path: &Path, digest: impl FnOnce(&Path) -> io::Result<Digest>) -> Result<Self> {
+    fn with_digest(path: &Path, digest: impl FnOnce(&Path) -> io::Result<Digest>) -> Result<Self> {
         let what = || format!("cannot read the link input {}", path.display());
         let metadata = fs::metadata(path).context(Exit::Build, what)?;
         Ok(Self {

@@ -8,14 +8,11 @@ use std::{ffi::OsString, path::PathBuf, time::Duration};
 
 use super::{
     Conditions, Executable, Harness,
-    executable::{Process, incidents},
+    executable::{Process, measured},
 };
 use crate::{
     error::Result,
-    model::{
-        Execution, ExecutionRequest, HarnessKind, Metric, Name, Outcome, Resources, Schedule,
-        Series, Unit,
-    },
+    model::{ExecutionRequest, HarnessKind, Metric, Name, Outcome, Resources, Series, Unit},
     process::MEMORY_ERROR,
 };
 
@@ -87,15 +84,7 @@ impl Harness for Command {
         if self.launcher.is_some() && is_timed {
             series.extend(ended.resources.peak_memory.map(memory));
         }
-        Ok(Outcome::Measured(Execution {
-            asked: request.clone(),
-            series,
-            throughput: Vec::new(),
-            warm_up: None,
-            schedule: Schedule::NotRequested,
-            incidents: incidents(&ended),
-            resources: ended.resources,
-        }))
+        Ok(Outcome::Measured(measured(request, series, ended)))
     }
 }
 

@@ -18,7 +18,7 @@ use tempfile::TempDir;
 use crate::{
     error::{Error, Exit, Result},
     escape::escape_untrusted,
-    model::{BenchTarget, Incident, Name},
+    model::{BenchTarget, Execution, ExecutionRequest, Incident, Name, Schedule, Series},
     process::{
         self, Ended, Ending, Interrupt, Invocation, Limits, Output,
         counting::{Counting, allocations},
@@ -182,13 +182,15 @@ impl<'e> Process<'e> {
         Self::new(executable, Purpose::List, invocation, Duration::ZERO)
     }
 
-    /// A process that executes benchmarks and takes at least the time `work`.
+    /// A process that executes benchmarks, each of which takes at least the time `work`.
     pub(super) fn executing(
         executable: &'e Executable,
         benchmarks: &'e [Name],
         invocation: Invocation,
         work: Duration,
     ) -> Self {
+        let count = u32::try_from(benchmarks.len()).unwrap_or(u32::MAX);
+        let work = work.saturating_mul(count);
         Self::new(executable, Purpose::Execute(benchmarks), invocation, work)
     }
 
@@ -316,6 +318,19 @@ fn missing_executable(path: &Path) -> Error {
 pub(super) const NO_SUCH_ID: &str = "the executable has no benchmark of this id; an id must be the \
                                      same in every run, without times or random numbers";
 
+/// The execution of a process with these measurements, whose harness reports nothing else.
+pub(super) fn measured(request: &ExecutionRequest, series: Vec<Series>, ended: Ended) -> Execution {
+    Execution {
+        asked: request.clone(),
+        series,
+        throughput: Vec::new(),
+        warm_up: None,
+        schedule: Schedule::NotRequested,
+        incidents: incidents(&ended),
+        resources: ended.resources,
+    }
+}
+
 /// Remarkable events at the end of a process.
 pub(super) fn incidents(ended: &Ended) -> Vec<Incident> {
     let left: Vec<_> = ended.left_behind.iter().map(|name| printable(name)).collect();
@@ -407,9 +422,6 @@ pub fn library_path(directories: &[PathBuf], inherited: Option<&OsStr>) -> (OsSt
     ("LD_LIBRARY_PATH".into(), std::env::join_paths(directories).unwrap_or_default())
 }
 
-/// Prefix of all scratch directories.
-const PREFIX: &str = OWN_DIRECTORY;
-
 /// A directory for the files of one process. The next run removes it if this process is killed.
 #[derive(Debug)]
 pub struct Scratch {
@@ -434,7 +446,7 @@ impl Scratch {
     fn new_in(place: &Path) -> io::Result<Self> {
         loop {
             let directory = tempfile::Builder::new()
-                .prefix(PREFIX)
+                .prefix(OWN_DIRECTORY)
                 .permissions(Permissions::from_mode(0o700))
                 .tempdir_in(place)?;
             let lock = match File::open(directory.path()) {
@@ -476,7 +488,7 @@ fn remove_abandoned_in(place: &Path) {
     for entry in entries.flatten() {
         let is_own = |data: &fs::Metadata| data.is_dir() && data.uid() == getuid().as_raw();
         let name = entry.file_name();
-        if name.as_encoded_bytes().starts_with(PREFIX.as_bytes())
+        if name.as_encoded_bytes().starts_with(OWN_DIRECTORY.as_bytes())
             && entry.metadata().as_ref().is_ok_and(is_own)
             && let Ok(directory) = File::open(entry.path())
             && directory.try_lock().is_ok()
@@ -617,7 +629,7 @@ mod tests {
         let used = Scratch::new_in(place.path()).unwrap();
         let mode = fs::metadata(used.path()).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o700);
-        let left = place.path().join(format!("{PREFIX}left"));
+        let left = place.path().join(format!("{OWN_DIRECTORY}left"));
         let other = place.path().join("rbench-demo-kept");
         for path in [&left, &other] {
             fs::create_dir(path).unwrap();

@@ -10,12 +10,12 @@ use serde_json::Value;
 use super::{
     Conditions, Executable, Harness, NOT_ALL,
     counted::{counted_by, counts_from_libtest},
-    executable::{Process, incidents},
+    executable::{Process, measured},
 };
 use crate::{
     error::Result,
-    model::{Execution, ExecutionRequest, HarnessKind, Metric, Name, Outcome, Schedule, Series},
-    process::{Ended, Output},
+    model::{ExecutionRequest, HarnessKind, Metric, Name, Outcome, Series},
+    process::Output,
 };
 
 /// The harness for `#[bench]` functions.
@@ -90,7 +90,7 @@ impl Harness for Libtest {
         if let Some(defect) = series.defect() {
             return Err(error(&defect));
         }
-        Ok(Outcome::Measured(measured(request, series, ended)))
+        Ok(Outcome::Measured(measured(request, vec![series], ended)))
     }
 
     fn observe_together(
@@ -102,8 +102,7 @@ impl Harness for Libtest {
     ) -> Result<Outcome> {
         let invocation =
             executable.invocation(arguments(benchmarks), Some(request.seed), conditions);
-        let count = u32::try_from(benchmarks.len()).unwrap_or(u32::MAX);
-        let work = self.least_time(request).saturating_mul(count);
+        let work = self.least_time(request);
         let process = Process::executing(executable, benchmarks, invocation, work);
         let ended = process.run_for_list(conditions)?;
         let medians: Vec<f64> = all_events(&ended.output).iter().filter_map(median_of).collect();
@@ -112,23 +111,10 @@ impl Harness for Libtest {
                 let (values, iterations) = (vec![*last], Vec::new());
                 let resolution = resolution(*last);
                 let series = Series { metric: Metric::wall(), values, iterations, resolution };
-                Ok(Outcome::Measured(measured(request, series, ended)))
+                Ok(Outcome::Measured(measured(request, vec![series], ended)))
             }
             _ => Ok(Outcome::Skipped(NOT_ALL.to_owned())),
         }
-    }
-}
-
-/// The execution with these measurements.
-fn measured(request: &ExecutionRequest, series: Series, ended: Ended) -> Execution {
-    Execution {
-        asked: request.clone(),
-        series: vec![series],
-        throughput: Vec::new(),
-        warm_up: None,
-        schedule: Schedule::NotRequested,
-        incidents: incidents(&ended),
-        resources: ended.resources,
     }
 }
 

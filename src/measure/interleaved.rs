@@ -133,7 +133,8 @@ impl Runner<'_> {
 
     /// Executes a version alone that failed while it was interleaved: the benchmark has failed only
     /// if that fails too, and the other version may fail as well. A successful result is not stored,
-    /// because both versions must be measured in the same way. Where it had too many iterations, both are interleaved once more.
+    /// because both versions must be measured in the same way. Where it had too many iterations,
+    /// both are interleaved once more.
     fn after_interleaved_failure(
         &self,
         measuring: &Measuring<'_>,

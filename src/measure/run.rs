@@ -30,8 +30,9 @@ use crate::{
 impl Runner<'_> {
     /// Measures benchmarks that all versions have, interleaved over the builds. Results of an
     /// earlier interim analysis or run are not measured again. A benchmark that fails or skips
-    /// itself is executed once in the other version, which may fail too, and then not again. Calls `measured` with a benchmark after each
-    /// step in which it was measured, before the next one starts.
+    /// itself is executed once in the other version, which may fail too, and then not again. Calls
+    /// `measured` with a benchmark after each step in which it was measured, before the next one
+    /// starts.
     pub fn measure(
         &self,
         experiment: &StartedExperiment,

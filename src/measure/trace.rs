@@ -196,7 +196,7 @@ struct Tracers<'t> {
 }
 
 impl<'t> Tracers<'t> {
-    /// The most that execute at a time: the machine must have memory for so many processes.
+    /// The largest number of benchmarks that execute at a time. Each needs memory.
     const MOST: usize = 8;
 
     const fn new(of: &'t Traceable<'t>, conditions: Conditions<'t>) -> Self {

@@ -214,13 +214,12 @@ impl Criterion {
         request: &ExecutionRequest,
         conditions: &Conditions<'e>,
     ) -> Result<Run<'e>> {
-        let count = u32::try_from(benchmarks.len()).unwrap_or(u32::MAX);
         if let Some(process) = conditions.member {
             process.hurry_warm_ups(self.speed(request))?;
         }
         let arguments = self.arguments(benchmarks, request);
         let invocation = executable.invocation(arguments, Some(request.seed), conditions);
-        let work = self.least_time(request).saturating_mul(count);
+        let work = self.least_time(request);
         let process = || Process::executing(executable, benchmarks, invocation.clone(), work);
         let expected = match benchmarks {
             [only] => self.expected_ends(&only.id),
@@ -330,21 +329,22 @@ impl Criterion {
         self.version.major == 0 && self.version.minor < 5
     }
 
-    fn measurements(request: &ExecutionRequest) -> u32 {
-        u32::try_from(request.measurements).unwrap_or(u32::MAX)
+    /// The requested time of all measurements together.
+    fn measuring(request: &ExecutionRequest) -> Duration {
+        let measurements = u32::try_from(request.measurements).unwrap_or(u32::MAX);
+        request.min_time.saturating_mul(measurements)
     }
 
     /// Warm-up time, and the time of all measurements together, as the command line has them.
     fn times(&self, request: &ExecutionRequest) -> [Duration; 2] {
-        let measuring = request.min_time.saturating_mul(Self::measurements(request));
-        [request.warm_up, measuring].map(|time| self.possible(time))
+        [request.warm_up, Self::measuring(request)].map(|time| self.possible(time))
     }
 
-    /// How many times less than it is told a process warms up and measures: those that take times in whole seconds are
-    /// told more than requested. See [`hurry_warm_ups`](crate::process::interleaving::InterleavedProcess::hurry_warm_ups).
+    /// The factor between the time on the command line, which versions with whole seconds round up, and the requested
+    /// one: the process shall be as many times faster. See [`hurry_warm_ups`](crate::process::interleaving::InterleavedProcess::hurry_warm_ups).
     fn speed(&self, request: &ExecutionRequest) -> u32 {
         let [_, told] = self.times(request).map(|time| time.as_nanos());
-        let requested = request.min_time.saturating_mul(Self::measurements(request)).as_nanos();
+        let requested = Self::measuring(request).as_nanos();
         u32::try_from(told / requested.max(1_000_000)).unwrap_or(u32::MAX).max(1)
     }
 

@@ -32,12 +32,12 @@ use self::{
 use super::{
     Conditions, Executable, Harness, NOT_ALL,
     counted::{counted_by, counts_from_pairs},
-    executable::{Process, incidents},
+    executable::{Process, measured},
 };
 use crate::{
     error::{Error, Exit, Result},
-    model::{Execution, ExecutionRequest, HarnessKind, Incident, Name, Outcome, Schedule, Series},
-    process::{Ended, Ending, Output, counting::STEP, interleaving::InterleavedProcess},
+    model::{ExecutionRequest, HarnessKind, Incident, Name, Outcome},
+    process::{Ending, Output, counting::STEP, interleaving::InterleavedProcess},
 };
 
 /// Divan of one version.
@@ -145,13 +145,17 @@ impl Harness for Divan {
                 let pairs = bounds(readings, samples, each).unwrap_or_default();
                 counts_from_pairs(&pairs, iterations)
             })?;
-            return Ok(Outcome::Measured(measured(request, series, ended)));
+            return Ok(Outcome::Measured(measured(request, vec![series], ended)));
         }
         if let Some(counting) = conditions.allocations {
             let series = samples::counted(&counting.times()?, samples, &row, self.is_fork);
             let unseen =
                 || process.error("its samples cannot be identified from clock readings", &ended);
-            return Ok(Outcome::Measured(measured(request, series.ok_or_else(unseen)?, ended)));
+            return Ok(Outcome::Measured(measured(
+                request,
+                vec![series.ok_or_else(unseen)?],
+                ended,
+            )));
         }
         let readings =
             conditions.member.map(InterleavedProcess::readings).transpose()?.unwrap_or_default();
@@ -161,7 +165,7 @@ impl Harness for Divan {
         if let Some(defect) = series.defect() {
             return Err(process.error(&defect, &ended));
         }
-        let mut execution = measured(request, series, ended);
+        let mut execution = measured(request, vec![series], ended);
         if is_unread && execution.measurements() < samples {
             execution.incidents.push(Incident::FewerMeasurements {
                 measurements: execution.measurements(),
@@ -184,31 +188,17 @@ impl Harness for Divan {
         let mut arguments = arguments(first, 1, request.iterations);
         arguments.extend(others.iter().map(|one| OsString::from(in_divan(one).0)));
         let invocation = executable.invocation(arguments, Some(request.seed), conditions);
-        let count = u32::try_from(benchmarks.len()).unwrap_or(u32::MAX);
-        let work = self.least_time(request).saturating_mul(count);
+        let work = self.least_time(request);
         let process = Process::executing(executable, benchmarks, invocation, work);
         let ended = process.run_for_list(conditions)?;
         let rows = rows(&ended.output);
         match rows.last() {
             // A benchmark has a line for each of its thread counts, and the flag has only one of them.
             Some(last) if rows.len() == benchmarks.len() && ended.ending == Ending::Exited(0) => {
-                Ok(Outcome::Measured(measured(request, last.series(1), ended)))
+                Ok(Outcome::Measured(measured(request, vec![last.series(1)], ended)))
             }
             _ => not_all(),
         }
-    }
-}
-
-/// The execution with these measurements.
-fn measured(request: &ExecutionRequest, series: Series, ended: Ended) -> Execution {
-    Execution {
-        asked: request.clone(),
-        series: vec![series],
-        throughput: Vec::new(),
-        warm_up: None,
-        schedule: Schedule::NotRequested,
-        incidents: incidents(&ended),
-        resources: ended.resources,
     }
 }
 

@@ -89,11 +89,9 @@ impl<'e> Query<'e> {
         request: &ExecutionRequest,
         conditions: &Conditions<'_>,
     ) -> Result<Self> {
-        let count = u32::try_from(benchmarks.len()).unwrap_or(u32::MAX);
         let arguments = arguments(benchmarks, request);
         let invocation = executable.invocation(arguments, Some(request.seed), conditions);
-        let work = request.least_time().saturating_mul(count);
-        Self::new(Process::executing(executable, benchmarks, invocation, work))
+        Self::new(Process::executing(executable, benchmarks, invocation, request.least_time()))
     }
 
     /// Adds the answer's path to the arguments of `process`.

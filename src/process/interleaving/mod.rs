@@ -148,8 +148,8 @@ impl InterleavedProcess {
         });
     }
 
-    /// Makes its clock run `speed` times as fast while Criterion.rs warms up: it then warms up and measures for as many
-    /// times less than it was told.
+    /// Makes its clock run `speed` times as fast while Criterion.rs warms up. This divides the real time of the warm-up,
+    /// and of the measurements that it then plans, by `speed`.
     pub fn hurry_warm_ups(&self, speed: u32) -> Result<()> {
         let at = offset_of!(Page, warm_up_speed) + size_of::<i64>() * self.index;
         self.page.0.write(at, &i64::from(speed).to_ne_bytes())

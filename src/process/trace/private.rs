@@ -83,7 +83,7 @@ pub(super) const PRIVATE: &[libc::c_long] = &[
     libc::SYS_timer_settime,
     libc::SYS_timer_gettime,
     libc::SYS_timer_delete,
-    // To a thread of its own process, as `abort` does; another process's number is not known to it.
+    // `abort` signals a thread of its own process; a program does not know the number of another one's.
     libc::SYS_tgkill,
     libc::SYS_read,
     libc::SYS_readv,
@@ -205,7 +205,7 @@ pub(super) fn is_private(memory: &Memory, registers: &Registers) -> bool {
             | libc::SYS_readlinkat
             | libc::SYS_sched_getaffinity,
         ) => true,
-        // A wait for a deadline.
+        // The kernel stops at private calls too if they wait for a deadline.
         Ok(number) => PRIVATE.contains(&number),
         Err(_) => false,
     }
