@@ -35,7 +35,8 @@ pub struct Page {
     pub first_thread: [AtomicI64; 2],
     /// CPU time of the other threads of each process, and of its child processes.
     pub others: [AtomicI64; 2],
-    /// How many times faster the clock of each process runs while Criterion.rs warms up. At most 1: it does not.
+    /// The factor by which the clock of each process runs faster while Criterion.rs warms up. 0 and 1 mean no
+    /// faster.
     pub warm_up_speed: [AtomicI64; 2],
     /// Number of readings of the monotonic clock by the first thread of each process.
     pub read: [AtomicU64; 2],
