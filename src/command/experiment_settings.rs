@@ -6,8 +6,10 @@ use crate::{
     config::{BuildOptions, BuildSettings, Purpose, SamplingConfigs, StoppingRule},
     error::Result,
     harness::Filter,
+    machine,
     measure::ExperimentSettings,
     model::{Members, TargetFilter},
+    process,
     project::Project,
 };
 
@@ -21,6 +23,13 @@ pub fn project_of(target: &TargetArgs) -> Result<Project> {
     let mut project = stored_project(&target.project)?;
     project.file.run_only(&target.commands);
     Ok(project)
+}
+
+/// The number of benchmarks to execute at once: the chosen one, or what suits the machine; at most one for each CPU.
+fn parallel(chosen: Option<u32>, cpu: Option<usize>) -> u32 {
+    let cpus = cpu.map_or_else(process::cpus, |cpu| Ok(vec![cpu])).unwrap_or_default();
+    let most = u32::try_from(cpus.len().max(1)).unwrap_or(u32::MAX);
+    chosen.unwrap_or_else(|| machine::default_parallel(&cpus)).min(most)
 }
 
 /// The bench targets, or the programs, that the flags select in this project. As for cargo, the name of a package is
@@ -99,7 +108,7 @@ impl ExperimentSettings {
             deadline: efforts.common().deadline,
             efforts,
             mode: purpose.mode(),
-            parallel: file.parallel(),
+            parallel: parallel(file.parallel(), measure.cpu),
             cpu: measure.cpu,
             diagnosis: None,
         }

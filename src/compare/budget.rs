@@ -14,6 +14,8 @@ pub struct Budget<'s> {
     store: &'s Store<'s>,
     experiment: ExperimentId,
     limit: Duration,
+    /// The number of interleaved benchmarks that are executed at once.
+    parallel: u32,
     spent: HashMap<Benchmark, TimeSpent>,
 }
 
@@ -28,8 +30,13 @@ struct TimeSpent {
 
 impl<'s> Budget<'s> {
     /// A budget for all executions of an experiment.
-    pub fn new(store: &'s Store<'s>, experiment: ExperimentId, limit: Duration) -> Self {
-        Self { store, experiment, limit, spent: HashMap::new() }
+    pub fn new(
+        store: &'s Store<'s>,
+        experiment: ExperimentId,
+        limit: Duration,
+        parallel: u32,
+    ) -> Self {
+        Self { store, experiment, limit, parallel: parallel.max(1), spent: HashMap::new() }
     }
 
     /// Updates the spent time by the stored executions of these benchmarks, which were just
@@ -37,7 +44,7 @@ impl<'s> Budget<'s> {
     pub fn count(&mut self, benchmarks: &[Benchmark]) -> Result<()> {
         for benchmark in benchmarks {
             let rows = self.store.rows(benchmark, &[self.experiment])?;
-            self.spent.insert(benchmark.clone(), TimeSpent::from_rows(&rows));
+            self.spent.insert(benchmark.clone(), TimeSpent::from_rows(&rows, self.parallel));
         }
         Ok(())
     }
@@ -66,13 +73,13 @@ impl<'s> Budget<'s> {
 
 impl TimeSpent {
     /// Sums up all executions of a benchmark. Two interleaved executions ran at once, so each
-    /// counts half.
-    fn from_rows(rows: &[StoredExecution]) -> Self {
+    /// counts half, and `parallel` such pairs did.
+    fn from_rows(rows: &[StoredExecution], parallel: u32) -> Self {
         let time = |row: &StoredExecution| {
             let execution = row.outcome.as_ref().ok()?;
             let wall = execution.resources.wall;
             Some(if matches!(execution.schedule, Schedule::Interleaved(_)) {
-                wall / 2
+                wall / 2 / parallel
             } else {
                 wall
             })
@@ -99,7 +106,7 @@ mod tests {
     fn budget<'s>(store: &'s Store<'s>, seconds: u64, spent: &[(&str, u64)]) -> Budget<'s> {
         let plan = crate::verdict::testing::plan(&["base", "head"], "key");
         let limit = Duration::from_secs(seconds);
-        let mut budget = Budget::new(store, store.begin(&plan).unwrap(), limit);
+        let mut budget = Budget::new(store, store.begin(&plan).unwrap(), limit, 1);
         for (id, time) in spent {
             let spent = TimeSpent { time: Duration::from_secs(*time), builds: 10 };
             budget.spent.insert(benchmark(id), spent);

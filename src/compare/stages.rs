@@ -72,7 +72,9 @@ impl Stages<'_> {
             runner.store.record_unmeasured(experiment.id, benchmark, *skip_reason)?;
         }
         let first = runner.first_seeds(versions, measured);
-        let mut budget = self.budget.map(|limit| Budget::new(&runner.store, experiment.id, limit));
+        let mut budget = self
+            .budget
+            .map(|limit| Budget::new(&runner.store, experiment.id, limit, runner.parallel()));
         let not_begun = |benchmark| Undecided { benchmark, builds: 0, progress: Progress::Ended };
         let mut undecided: Vec<Undecided<'_>> = measured.iter().map(not_begun).collect();
         while let Some(block) = self.next_block(&mut undecided, budget.as_ref()) {

@@ -267,9 +267,9 @@ impl BenchToml {
         flag.or(self.tables.experiment.mode).unwrap_or_default()
     }
 
-    /// Resolves the number of benchmarks that run at once.
-    pub fn parallel(&self) -> u32 {
-        self.tables.experiment.parallel.unwrap_or(1)
+    /// The number of benchmarks that are to run at once, if the user has chosen one.
+    pub const fn parallel(&self) -> Option<u32> {
+        self.tables.experiment.parallel
     }
 
     pub(super) fn criteria(&self) -> CriteriaOptions {

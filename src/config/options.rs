@@ -93,7 +93,7 @@ pub struct SamplingOptions {
     #[arg(skip)]
     #[serde(deserialize_with = "key::deadline")]
     pub deadline: Option<Duration>,
-    /// Number of interleaved benchmarks to run at once, each on its own CPU [default: 1]
+    /// Number of interleaved benchmarks to run at once, each on its own CPU [default: 2, on machines with two cores]
     #[arg(skip)]
     #[serde(deserialize_with = "key::parallel")]
     pub parallel: Option<u32>,

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::elf::{Cause, HASH, Name, hash};
 
 pub use decision::{Differences, impact, is_harness_function};
-pub use trace::{FileState, IncompleteTrace, Trace};
+pub use trace::{FileState, IncompleteTrace, Needs, Trace};
 
 /// The differences between two versions that a benchmark executes or reads.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -26,8 +26,8 @@ pub struct Trace {
     pub variables: BTreeSet<String>,
     /// The reasons why the trace may be incomplete.
     pub gaps: Vec<IncompleteTrace>,
-    /// The mean time of an iteration, if the execution measured it by the real clock.
-    pub iteration: Option<Duration>,
+    /// What the execution needed.
+    pub needs: Needs,
 }
 
 impl Trace {
@@ -49,6 +49,27 @@ impl Trace {
     /// True if a function was entered at all.
     pub fn has_entered(&self, instance: u64) -> bool {
         self.in_set_up.contains(&instance) || self.while_measuring.contains(&instance)
+    }
+}
+
+/// What an execution of a benchmark needs, as far as it is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Needs {
+    /// The mean time of an iteration by the real clock.
+    pub iteration: Option<Duration>,
+    /// The peak resident memory, in bytes.
+    pub memory: Option<u64>,
+}
+
+impl Needs {
+    /// The most of both.
+    #[must_use]
+    pub fn most(self, other: Self) -> Self {
+        Self {
+            iteration: self.iteration.max(other.iteration),
+            memory: self.memory.max(other.memory),
+        }
     }
 }
 

@@ -1,8 +1,13 @@
 //! The machine that measures: its identity, its state, and disturbances of measurements. Read-only:
 //! it never changes a setting.
 
+mod cores;
 pub mod doctor;
 mod identity;
+mod memory;
+mod root;
 pub mod state;
 
+pub use cores::{by_core, default_parallel};
 pub use identity::this_machine;
+pub use memory::available_memory;

@@ -28,7 +28,7 @@ impl Runner<'_> {
         benchmarks: &[Benchmark],
         each: bool,
     ) -> Result<Impacts> {
-        self.forget_iteration_times();
+        self.forget_needs();
         let without =
             if each { BTreeSet::new() } else { self.without_impact(versions, benchmarks)? };
         let has_none = |benchmark: &Benchmark| without.contains(&benchmark.bench_target());
@@ -116,8 +116,8 @@ impl Runner<'_> {
         for (index, benchmark) in benchmarks.iter().enumerate() {
             let of_benchmark = traced.each_ref().map(|traced| &traced.traces[index]);
             let of_target = &differences[&benchmark.bench_target()];
-            for iteration in of_benchmark.iter().filter_map(|trace| trace.iteration) {
-                self.note_iteration_time(benchmark, iteration);
+            for trace in of_benchmark {
+                self.note_needs(benchmark, trace.needs);
             }
             let differences = of_target.differences(&files, of_benchmark);
             let impact = impact(&differences, of_benchmark);

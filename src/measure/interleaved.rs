@@ -89,6 +89,10 @@ impl Runner<'_> {
         if subject.unavailable.is_some() && of_stage().any(is_taken) {
             return self.store.forget_benchmark(experiment.id, stage, &subject.benchmark);
         }
+        let mut measured = earlier.iter().filter_map(|row| row.outcome.as_ref().ok());
+        subject.memory =
+            measured.clone().map(|one| one.resources.peak_memory).fold(subject.memory, Option::max);
+        subject.was_interleaved = measured.any(|one| one.schedule.mode() == Mode::Interleaved);
         subject.done = of_stage().map(|row| row.slot).collect();
         if !subject.done.is_empty() {
             subject.retuning.settle();
@@ -124,7 +128,9 @@ impl Runner<'_> {
             (&subject.benchmark, measuring.slot(step, version), Ok(execution))
         });
         self.store.record_executions(measuring.experiment.id, slots)?;
+        subject.was_interleaved = true;
         for (version, execution) in measured() {
+            subject.memory = subject.memory.max(execution.resources.peak_memory);
             self.report_incidents(subject, execution);
             self.tune_again_if_needed(subject, step, version, measuring.builds, execution)?;
         }

@@ -11,6 +11,7 @@ use super::subject::{InVersion, outcome_of};
 use crate::{
     error::{Error, Exit, Result},
     harness::{Conditions, Executable},
+    machine::by_core,
     model::{
         Execution, ExecutionRequest, Incident, InterleavingUnavailable, Name, Outcome, Schedule,
         Unmeasured,
@@ -202,9 +203,9 @@ pub(super) struct Cpus {
 }
 
 impl Cpus {
-    /// All CPUs on which executions may run; empty without support.
+    /// All CPUs on which executions may run, one of each core first; empty without support.
     pub(super) fn for_support(support: Option<&InterleavingSupport>) -> Self {
-        Self { all: support.map(|support| support.cpus.clone()).unwrap_or_default(), next: 0 }
+        Self { all: support.map(|support| by_core(&support.cpus)).unwrap_or_default(), next: 0 }
     }
 
     /// The number of pairs that can be executed at once, at most `wanted`.

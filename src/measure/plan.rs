@@ -17,9 +17,9 @@ use crate::{
     harness::Harness,
     machine::this_machine,
     model::{
-        Benchmark, CompileSettings, DiagnosisSettings, ExperimentPlan, InterimAnalyses, Layout,
-        LayoutSeed, Mode, PlannedBenchmark, PlannedVersion, SampleSizes, Stage, Version,
-        derive_seed, first_stage_seed, secret::stored_cargo_args,
+        Benchmark, CompileSettings, DiagnosisSettings, ExperimentPlan, HarnessKind,
+        InterimAnalyses, Layout, LayoutSeed, Mode, PlannedBenchmark, PlannedVersion, SampleSizes,
+        Stage, Version, derive_seed, first_stage_seed, secret::stored_cargo_args,
     },
 };
 
@@ -66,7 +66,7 @@ struct Settings<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     config: Option<String>,
     cpu: Option<usize>,
-    /// Left out where it is one.
+    /// Left out where it is one, and where executions run alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     parallel: Option<u32>,
     /// Left out where executions run alone, as those of a single version do.
@@ -102,15 +102,20 @@ impl Runner<'_> {
         versions: &[ListedVersion],
         benchmarks: &[Benchmark],
     ) -> Duration {
+        let is_interleaved = self.settings.mode == Mode::Interleaved && versions.len() == 2;
         let of_one = |(version, benchmark): (&ListedVersion, &Benchmark)| {
             let sampling = self.sampling(benchmark);
             let harness = &version.target_of(benchmark)?.harness;
+            let at_once = if is_interleaved && harness.kind() != HarnessKind::Command {
+                self.settings.parallel
+            } else {
+                1
+            };
             let requested = harness.least_time(&sampling.request());
             let iterated = self.iterated_time(benchmark, harness.as_ref());
             let each = requested.max(iterated).saturating_add(BEYOND_REQUEST);
-            Some(each.saturating_mul(
-                sampling.interim_analyses.first.saturating_mul(sampling.executions),
-            ))
+            let executions = sampling.interim_analyses.first.saturating_mul(sampling.executions);
+            Some(each.saturating_mul(executions) / at_once.max(1))
         };
         let all = versions.iter().flat_map(|one| benchmarks.iter().map(move |two| (one, two)));
         all.filter_map(of_one).fold(Duration::ZERO, Duration::saturating_add)
@@ -118,7 +123,7 @@ impl Runner<'_> {
 
     /// The time of the iterations of an execution, if each measurement has only one.
     fn iterated_time(&self, benchmark: &Benchmark, harness: &dyn Harness) -> Duration {
-        let iteration = self.iteration_time(benchmark).unwrap_or_default();
+        let iteration = self.needs(benchmark).iteration.unwrap_or_default();
         iteration.saturating_mul(harness.measurements(self.sampling(benchmark).measurements))
     }
 
@@ -173,7 +178,8 @@ impl Runner<'_> {
             environment: self.build_env.identifying_environment(),
             config: self.build_env.configs.identity(),
             cpu: self.settings.cpu,
-            parallel: Some(self.settings.parallel).filter(|parallel| *parallel > 1),
+            parallel: Some(self.settings.parallel)
+                .filter(|parallel| *parallel > 1 && self.settings.mode == Mode::Interleaved),
             mode: Some(self.settings.mode).filter(|mode| *mode == Mode::Interleaved),
             diagnosis: self.settings.diagnosis.as_ref(),
             measurement: self.settings.efforts.measurement_settings(),

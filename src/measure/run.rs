@@ -21,11 +21,15 @@ use crate::{
     config::SamplingConfig,
     error::{Error, Exit, Result},
     harness::{Conditions, Executable},
+    machine::available_memory,
     model::{
         Benchmark, Execution, ExecutionRequest, InterleavingUnavailable, LayoutSeed, Slot, Stage,
         Unmeasured,
     },
 };
+
+/// The part of the available memory that executions at the same time may need: files that they read stay in the rest.
+const MEMORY_SHARE: u64 = 2;
 
 impl Runner<'_> {
     /// Measures benchmarks that all versions have, interleaved over the builds. Results of an
@@ -54,6 +58,12 @@ impl Runner<'_> {
             subjects.push(subject);
         }
         self.note_limits(&subjects);
+        let memory = available_memory() / MEMORY_SHARE;
+        for subject in &mut subjects {
+            if subject.is_interleaved() && subject.memory_of_both() > Some(memory) {
+                subject.unavailable = Some(InterleavingUnavailable::Memory);
+            }
+        }
         let mut cpus = Cpus::for_support(support.as_ref());
         let measuring = Measuring { experiment, stage, builds, support };
         let left = |step: &Step| measuring.left(&subjects[step.benchmark], step);
@@ -65,8 +75,11 @@ impl Runner<'_> {
         let mut pace = is_planned.then(|| Pace::new(self.planned_time(versions, benchmarks)));
         loop {
             let start = Instant::now();
-            let steps =
-                queue.take_together(parallel, |step| subjects[step.benchmark].is_interleaved());
+            let steps = queue.take_together(parallel, |taken, next| {
+                let taken = taken.iter().map(|step| (step.benchmark, &subjects[step.benchmark]));
+                let taken: Vec<_> = taken.collect();
+                subjects[next.benchmark].fits_beside(&taken, next.benchmark, memory)
+            });
             if steps.is_empty() {
                 return Ok(());
             }
@@ -88,6 +101,9 @@ impl Runner<'_> {
                         measured(&subjects[step.benchmark].benchmark)?;
                     }
                     Ended::Unmeasured => queue.skip(step.benchmark),
+                    // Another of its steps at the same time may have shown it already.
+                    Ended::InterleavingUnavailable(_)
+                        if !subjects[step.benchmark].is_interleaved() => {}
                     Ended::InterleavingUnavailable(unavailable) => {
                         let subject = &mut subjects[step.benchmark];
                         info!("{} is measured sequentially: {unavailable}", subject.benchmark);
@@ -271,6 +287,8 @@ impl Runner<'_> {
             mode: self.settings.mode,
             unavailable: None,
             done: HashSet::new(),
+            was_interleaved: false,
+            memory: self.needs(benchmark).memory,
         })
     }
 

@@ -14,6 +14,7 @@ use crate::{
     config::SamplingConfig,
     error::{Error, Exit, Result},
     harness::Conditions,
+    impact::Needs,
     machine::doctor,
     model::{Benchmark, Incident, Partition, Version},
     process::{Interrupt, SavedHandler},
@@ -38,8 +39,8 @@ pub struct Runner<'a> {
     pub machine_state: Option<String>,
     /// The selected packages, if the working tree has others by default: a part of the settings.
     pub(super) packages: Option<String>,
-    /// The time of an iteration of each benchmark that was traced: the longest in any version.
-    iteration_times: RefCell<BTreeMap<Benchmark, Duration>>,
+    /// What each benchmark that was traced needs: the most in any version.
+    needs: RefCell<BTreeMap<Benchmark, Needs>>,
 }
 
 impl<'a> Runner<'a> {
@@ -92,31 +93,35 @@ impl<'a> Runner<'a> {
             observer,
             machine_state,
             packages,
-            iteration_times: RefCell::default(),
+            needs: RefCell::default(),
         })
     }
 
     /// The sampling of a benchmark, by what is known about the time of its iterations.
     pub(super) fn sampling(&self, benchmark: &Benchmark) -> SamplingConfig {
-        let iteration = self.iteration_time(benchmark);
-        self.settings.efforts.for_iterations(benchmark, iteration)
+        self.settings.efforts.for_iterations(benchmark, self.needs(benchmark).iteration)
     }
 
-    /// The time of an iteration of a benchmark, if it was traced.
-    pub(super) fn iteration_time(&self, benchmark: &Benchmark) -> Option<Duration> {
-        self.iteration_times.borrow().get(benchmark).copied()
+    /// What an execution of a benchmark needs, if it was traced.
+    pub(super) fn needs(&self, benchmark: &Benchmark) -> Needs {
+        self.needs.borrow().get(benchmark).copied().unwrap_or_default()
     }
 
-    /// Forgets these times, which other versions may not have.
-    pub(super) fn forget_iteration_times(&self) {
-        self.iteration_times.borrow_mut().clear();
+    /// Forgets these, which other versions may not have.
+    pub(super) fn forget_needs(&self) {
+        self.needs.borrow_mut().clear();
     }
 
-    /// Notes the time of an iteration of a benchmark in one of its versions.
-    pub(super) fn note_iteration_time(&self, benchmark: &Benchmark, iteration: Duration) {
-        let mut times = self.iteration_times.borrow_mut();
-        let known = times.entry(benchmark.clone()).or_default();
-        *known = iteration.max(*known);
+    /// Notes what an execution of a benchmark in one of its versions needed.
+    pub(super) fn note_needs(&self, benchmark: &Benchmark, needs: Needs) {
+        let mut all = self.needs.borrow_mut();
+        let known = all.entry(benchmark.clone()).or_default();
+        *known = known.most(needs);
+    }
+
+    /// The number of interleaved benchmarks that are executed at once.
+    pub const fn parallel(&self) -> u32 {
+        self.settings.parallel
     }
 
     /// Uses these settings from now on. They must not build differently from the earlier ones.

@@ -84,16 +84,16 @@ impl Queue {
         self.steps.pop_front()
     }
 
-    /// Takes the next step and, if it `fits`, those directly behind it that fit too and are of
-    /// other benchmarks: at most `most` in all. Empty if no step is left.
-    pub fn take_together(&mut self, most: usize, fits: impl Fn(&Step) -> bool) -> Vec<Step> {
+    /// Takes the next step, and those directly behind it as long as the next one `fits` those taken:
+    /// at most `most` in all. Empty if no step is left.
+    pub fn take_together(
+        &mut self,
+        most: usize,
+        fits: impl Fn(&[Step], &Step) -> bool,
+    ) -> Vec<Step> {
         let mut together: Vec<Step> = self.take().into_iter().collect();
-        while together.len() < most && together.first().is_some_and(&fits) {
-            let is_of_another =
-                |next: &Step| together.iter().all(|step| step.benchmark != next.benchmark);
-            if !self.steps.front().is_some_and(|next| is_of_another(next) && fits(next)) {
-                break;
-            }
+        while together.len() < most && self.steps.front().is_some_and(|next| fits(&together, next))
+        {
             together.extend(self.take());
         }
         together

@@ -28,6 +28,10 @@ pub(super) struct Subject<'v> {
     pub(super) unavailable: Option<InterleavingUnavailable>,
     /// The executions stored by earlier runs of this stage.
     pub(super) done: HashSet<Slot>,
+    /// True once both versions were measured interleaved.
+    pub(super) was_interleaved: bool,
+    /// The peak memory of an execution in bytes: the most in any version, if it is known.
+    pub(super) memory: Option<u64>,
 }
 
 /// A benchmark in one version.
@@ -73,6 +77,24 @@ impl Subject<'_> {
     /// True if both versions are executed at once.
     pub(super) fn is_interleaved(&self) -> bool {
         self.mode == Mode::Interleaved && self.unavailable.is_none()
+    }
+
+    /// True if a step of this benchmark can be executed at the same time as those `taken`, with this much memory for all
+    /// of them. Two steps of one benchmark are, once that was interleaved: its iterations are known then, and are the
+    /// same for both.
+    pub(super) fn fits_beside(&self, taken: &[(usize, &Self)], own: usize, memory: u64) -> bool {
+        let all = || taken.iter().map(|(_, subject)| *subject).chain([self]);
+        let is_taken = taken.iter().any(|(benchmark, _)| *benchmark == own);
+        // Unknown until it was executed once.
+        let needed = all().map(Self::memory_of_both).sum::<Option<u64>>();
+        all().all(Self::is_interleaved)
+            && (!is_taken || self.was_interleaved)
+            && needed.is_some_and(|needed| needed <= memory)
+    }
+
+    /// The memory of both versions at once in bytes, if it is known.
+    pub(super) fn memory_of_both(&self) -> Option<u64> {
+        self.memory.map(|memory| memory.saturating_mul(2))
     }
 
     /// The executable of a build of a version.
@@ -206,6 +228,8 @@ mod tests {
             mode: Mode::Interleaved,
             unavailable: None,
             done: HashSet::new(),
+            was_interleaved: false,
+            memory: None,
         }
     }
 
@@ -267,6 +291,31 @@ mod tests {
         let asked = [0, 1].map(|version| subject.tuning_request(version));
         assert_eq!(asked.each_ref().map(|asked| asked.measurements), [1, 50]);
         assert_eq!(asked.map(|asked| asked.iterations), [None, None]);
+    }
+
+    #[test]
+    fn benchmarks_are_executed_at_once_with_enough_memory() {
+        let known = |memory| Subject { memory, ..subject([&Native, &Native]) };
+        let (small, unknown) = (known(Some(10)), known(None));
+        let alone =
+            Subject { unavailable: Some(InterleavingUnavailable::Memory), ..known(Some(1)) };
+        let fits = |one: &Subject<'_>, taken: &Subject<'_>| one.fits_beside(&[(1, taken)], 2, 40);
+        assert!(fits(&small, &small));
+        assert!(!fits(&small, &known(Some(11))), "two of each are 42");
+        assert!(!fits(&small, &unknown) && !fits(&unknown, &small));
+        assert!(!fits(&small, &alone) && !fits(&alone, &small));
+    }
+
+    #[test]
+    fn two_steps_of_a_benchmark_are_executed_at_once_after_the_first() {
+        let known = |was_interleaved| Subject {
+            was_interleaved,
+            memory: Some(1),
+            ..subject([&Native, &Native])
+        };
+        let fits = |one: &Subject<'_>| one.fits_beside(&[(1, one)], 1, 40);
+        assert!(!fits(&known(false)));
+        assert!(fits(&known(true)));
     }
 
     #[test]

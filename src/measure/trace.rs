@@ -19,7 +19,7 @@ use crate::{
     elf::{self, Digest, LinkedFunction, instance_of},
     error::{Context, Error, Exit, Result},
     harness::{Conditions, Executable, Harness, Scratch},
-    impact::{IncompleteTrace, Trace},
+    impact::{IncompleteTrace, Needs, Trace},
     model::{
         BenchTarget, Benchmark, Execution, ExecutionRequest, HarnessKind, Name, Outcome, Series,
     },
@@ -31,7 +31,7 @@ use crate::{
 
 /// Version of the tracing rules. Raise it when traces record something else, so that cached ones
 /// are not used.
-const RULES: u32 = 5;
+const RULES: u32 = 6;
 
 /// The longest warm-up of a traced execution.
 const WARM_UP: Duration = Duration::from_millis(1);
@@ -420,9 +420,12 @@ impl<'t> Tracer<'t> {
             }
             (Ok(Outcome::Measured(execution)), Some(Ok(observed))) => {
                 let is_real = slowness == 1;
-                let iteration = is_real.then(|| execution.iteration_time()).flatten();
+                let needs = Needs {
+                    iteration: is_real.then(|| execution.iteration_time()).flatten(),
+                    memory: execution.resources.peak_memory,
+                };
                 let is_private = !observed.is_noticeable;
-                let trace = Trace { iteration, ..self.of.trace(observed) };
+                let trace = Trace { needs, ..self.of.trace(observed) };
                 Ok(Traced { trace, execution: Some(execution), is_private })
             }
             (Ok(Outcome::Measured(_)), None) => none("it was not traced"),
@@ -654,7 +657,7 @@ impl Traceable<'_> {
             files,
             variables: observed.variables,
             gaps,
-            iteration: None,
+            needs: Needs::default(),
         }
     }
 }

@@ -81,6 +81,8 @@ pub enum InterleavingUnavailable {
     FailsInterleaved,
     /// Its process neither returns from `main` nor exits through libc, so the CPU time of its threads is unknown.
     EndsOtherwise,
+    /// Both versions at once need more than half of the memory that is available.
+    Memory,
 }
 
 impl fmt::Display for InterleavingUnavailable {
@@ -94,6 +96,7 @@ impl fmt::Display for InterleavingUnavailable {
             Self::OtherClock => "it measures with another clock",
             Self::FailsInterleaved => "it fails when interleaved, and not alone",
             Self::EndsOtherwise => "its process does not end as usual",
+            Self::Memory => "both versions at once need too much memory",
         })
     }
 }

@@ -280,7 +280,8 @@ fn filtered_comparison_leaves_an_interrupted_full_one_alone() {
 #[test]
 fn interleaved_results_are_kept_apart_from_those_of_a_run() {
     let project = project("2_000");
-    let little = [&QUICK[1..], &["--config", "experiment.min-time=1ms"]].concat();
+    let one_by_one = ["--config", "experiment.min-time=1ms", "--config", "experiment.parallel=1"];
+    let little = [&QUICK[1..], &one_by_one].concat();
     project.rbench(&[&["run", "HEAD"], &little[..]].concat()).ok();
     for how in [&["--mode", "sequential"][..], &[]] {
         let confirmed = ["--fail-on", "never", "--no-confirm"];

@@ -90,16 +90,3 @@ fn budget_ends_after_the_first_analysis_and_lists_the_rest() {
     let report = outcome.assert_exit(1).json("compare");
     assert_eq!(builds(&report, "changing"), [5, 6]);
 }
-
-#[test]
-fn several_benchmarks_run_in_parallel() {
-    let project = project();
-    let parallel =
-        ["--no-skip", "--config", "experiment.parallel=2", "--builds", "4", "--min-effect", "50%"];
-    let report = compare(&project, &parallel).assert_exit(1).json("compare");
-    let verdicts = report["benchmarks"].as_array().unwrap().iter().map(|row| &row["verdict"]);
-    assert_eq!(verdicts.collect::<Vec<_>>(), ["regressed", "unchanged"]);
-    // Like other settings, it distinguishes results.
-    let show = project.rbench(&["show", "HEAD"]).ok();
-    show.assert_stdout_has(&["parallel 2"]);
-}

@@ -129,6 +129,44 @@ fn assert_nothing_is_left(project: &TestProject) {
     assert_eq!(left, [""; 0]);
 }
 
+/// For each pair but the first, in the order of their starts: true if it began before the previous one had ended.
+fn overlapping(rows: &[StoredExecution]) -> Vec<bool> {
+    let of_base = rows.iter().filter(|row| row.slot.version == 0);
+    let mut times: Vec<_> = of_base
+        .map(|row| {
+            let resources = &row.outcome.as_ref().unwrap().resources;
+            (resources.start, resources.start + resources.wall)
+        })
+        .collect();
+    times.sort_unstable();
+    times.windows(2).map(|two| two[1].0 < two[0].1).collect()
+}
+
+#[test]
+fn pairs_run_at_once_on_their_own_cpus() {
+    let can = thread::available_parallelism().unwrap().get() > 1;
+    let project = project();
+    let of = |more: &[&str]| {
+        compare(&project, &[&["--filter", "^good$"], more].concat()).ok();
+        let (all, _) = newest(&project);
+        assert_eq!(unavailable_reasons(&all["good"]), BTreeSet::from([None]));
+        assert_whole_pairs(&all["good"]);
+        overlapping(&all["good"])
+    };
+    let parallel = ["--config", "experiment.parallel=2"];
+    assert_eq!(
+        of(&parallel),
+        [false, can, false],
+        "the first pair shows that it can be interleaved"
+    );
+    // Like other settings, it distinguishes results.
+    let show = project.rbench(&["show", "HEAD"]).ok();
+    assert_eq!(show.stdout().contains("parallel 2"), can);
+    assert_eq!(of(&["--config", "experiment.parallel=1"]), [false; 3]);
+    assert_eq!(of(&[&["--cpu", "0"][..], &parallel].concat()), [false; 3]);
+    assert_nothing_is_left(&project);
+}
+
 #[test]
 #[ignore = "takes long"]
 fn interleaving_falls_back_and_failures_keep_their_version() {

@@ -1,6 +1,6 @@
 //! Checks clock rates, shared cores, isolated CPUs, and interrupts.
 
-use super::root::{Root, numbers};
+use crate::machine::root::{Root, numbers};
 use crate::machine::state::MachineState;
 use crate::model::Finding;
 

@@ -1,7 +1,7 @@
 //! Checks settings of the kernel that disturb measurements: address randomisation, watchdogs,
 //! pages, swap.
 
-use super::root::{Root, numbers};
+use crate::machine::root::{Root, numbers};
 use crate::model::Finding;
 
 /// All findings on the kernel.

@@ -1,6 +1,6 @@
 //! Checks for other work on the machine, and for limits on rbench's own.
 
-use super::root::Root;
+use crate::machine::root::Root;
 use crate::machine::state::MachineState;
 use crate::model::Finding;
 

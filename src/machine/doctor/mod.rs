@@ -6,12 +6,10 @@ mod cpu;
 mod kernel;
 mod load;
 pub mod probe;
-mod root;
 
 use std::path::Path;
 
-use self::root::Root;
-use super::state::MachineState;
+use super::{root::Root, state::MachineState};
 use crate::model::{Finding, findings_summary};
 
 /// Runs all checks of the machine that the files below `root` describe.

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::root::Root;
+use crate::machine::root::Root;
 use crate::model::Finding;
 
 /// Checks if a process may count its own instructions here.

@@ -4,7 +4,8 @@ use std::{fs, io, time::Duration};
 
 use tempfile::TempDir;
 
-use super::{root::numbers, *};
+use super::*;
+use crate::machine::root::numbers;
 use crate::model::Severity;
 
 fn tree(files: &[(&str, &str)]) -> TempDir {
