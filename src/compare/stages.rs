@@ -230,8 +230,12 @@ impl Stages<'_> {
         }
     }
 
-    /// The disturbance by other processes, if they took the CPU from many executions.
+    /// The disturbance by other processes, if they took the CPU from many executions. Unknown where no CPU is left for
+    /// rbench itself: it then preempts them, briefly and mostly between measurements.
     fn preempted(&self, id: ExperimentId) -> Result<Option<Disturbance>> {
+        if !self.runner.leaves_a_cpu() {
+            return Ok(None);
+        }
         let mut resources: Vec<Resources> = Vec::new();
         for benchmark in self.measured {
             let rows = self.runner.store.rows(benchmark, &[id])?.into_iter();

@@ -16,8 +16,8 @@ use crate::{
     harness::Conditions,
     impact::Needs,
     machine::doctor,
-    model::{Benchmark, Incident, Partition, Version},
-    process::{Interrupt, SavedHandler},
+    model::{Benchmark, Incident, Mode, Partition, Version},
+    process::{self, Interrupt, SavedHandler},
     project::Project,
     store::{self, Store},
 };
@@ -122,6 +122,15 @@ impl<'a> Runner<'a> {
     /// The number of interleaved benchmarks that are executed at once.
     pub const fn parallel(&self) -> u32 {
         self.settings.parallel
+    }
+
+    /// True if executions leave a CPU to rbench itself.
+    pub fn leaves_a_cpu(&self) -> bool {
+        let at_once = match self.settings.mode {
+            Mode::Interleaved => self.settings.parallel as usize,
+            Mode::Sequential => 1,
+        };
+        process::cpus().is_ok_and(|cpus| cpus.len() > at_once)
     }
 
     /// Uses these settings from now on. They must not build differently from the earlier ones.
