@@ -4,7 +4,7 @@ use std::{collections::HashMap, time::Duration};
 
 use crate::{
     error::Result,
-    model::{Benchmark, Schedule},
+    model::{Benchmark, Mode},
     store::{ExperimentId, Store, StoredExecution},
 };
 
@@ -72,17 +72,16 @@ impl<'s> Budget<'s> {
 }
 
 impl TimeSpent {
-    /// Sums up all executions of a benchmark. Two interleaved executions ran at once, so each
-    /// counts half, and `parallel` such pairs did.
+    /// Sums up all executions of a benchmark. Interleaved ones ran with others at once, in
+    /// `parallel` pairs.
     fn from_rows(rows: &[StoredExecution], parallel: u32) -> Self {
         let time = |row: &StoredExecution| {
             let execution = row.outcome.as_ref().ok()?;
-            let wall = execution.resources.wall;
-            Some(if matches!(execution.schedule, Schedule::Interleaved(_)) {
-                wall / 2 / parallel
-            } else {
-                wall
-            })
+            let at_once = match execution.schedule.mode() {
+                Mode::Interleaved => parallel,
+                Mode::Sequential => 1,
+            };
+            Some(execution.own_wall() / at_once)
         };
         let mut builds: Vec<_> = rows.iter().map(|row| (row.slot.stage, row.slot.seed)).collect();
         builds.sort_unstable();

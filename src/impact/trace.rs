@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::elf::Digest;
 
 /// The record of one traced execution of a benchmark.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Trace {
     /// The functions that were entered before the clock was first read, by
@@ -53,21 +53,25 @@ impl Trace {
 }
 
 /// What an execution of a benchmark needs, as far as it is known.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Needs {
     /// The mean time of an iteration by the real clock.
     pub iteration: Option<Duration>,
+    /// The median of its measurements of wall time, in ns per iteration.
+    pub median_iteration: Option<f64>,
     /// The peak resident memory, in bytes.
     pub memory: Option<u64>,
 }
 
 impl Needs {
-    /// The most of both.
+    /// The most of both, but the time of the faster one.
     #[must_use]
     pub fn most(self, other: Self) -> Self {
+        let medians = [self, other].into_iter().filter_map(|needs| needs.median_iteration);
         Self {
             iteration: self.iteration.max(other.iteration),
+            median_iteration: medians.reduce(f64::min),
             memory: self.memory.max(other.memory),
         }
     }

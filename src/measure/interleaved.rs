@@ -1,7 +1,7 @@
 //! Measures both versions of a benchmark at once, interleaved, as long as it supports that. For
 //! executions that run alone, the same library excludes the time of interruptions.
 
-use std::{path::PathBuf, thread};
+use std::{path::PathBuf, thread, time::Duration};
 
 use tracing::info;
 
@@ -12,6 +12,7 @@ use super::{
     },
     run::{Ended, Measuring},
     schedule::Step,
+    slices::slice_of,
     subject::{InVersion, Subject},
 };
 use crate::{
@@ -21,7 +22,7 @@ use crate::{
     model::{ExecutionRequest, HarnessKind, InterleavingUnavailable, Mode, Name, Schedule, Stage},
     process::{
         self,
-        interleaving::{InterleavedProcess, SharedPage, own_directory},
+        interleaving::{InterleavedProcess, SLICE, SharedPage, own_directory},
     },
     store::StoredExecution,
 };
@@ -54,7 +55,7 @@ impl Runner<'_> {
     ) -> Result<Option<InterleavingSupport>> {
         let support = self.interleaving_library(version).and_then(|library| {
             let cpus = self.conditions.cpu.map_or_else(process::cpus, |cpu| Ok(vec![cpu]))?;
-            SharedPage::new(&library, &cpus)?;
+            SharedPage::new(&library, &cpus, SLICE)?;
             Ok(InterleavingSupport { library, cpus })
         });
         match support {
@@ -92,6 +93,9 @@ impl Runner<'_> {
         let mut measured = earlier.iter().filter_map(|row| row.outcome.as_ref().ok());
         subject.memory =
             measured.clone().map(|one| one.resources.peak_memory).fold(subject.memory, Option::max);
+        if let Some(slice) = measured.clone().find_map(slice_of) {
+            subject.slice = slice;
+        }
         subject.was_interleaved = measured.any(|one| one.schedule.mode() == Mode::Interleaved);
         subject.done = of_stage().map(|row| row.slot).collect();
         if !subject.done.is_empty() {
@@ -123,6 +127,11 @@ impl Runner<'_> {
                 return Ok(Ended::Unmeasured);
             }
         };
+        if !subject.was_interleaved
+            && self.is_slower_interleaved(measuring, subject, step, &executions)?
+        {
+            return Ok(Ended::SlowerInterleaved);
+        }
         let measured = || step.versions.iter().copied().zip(executions.iter());
         let slots = measured().map(|(version, execution)| {
             (&subject.benchmark, measuring.slot(step, version), Ok(execution))
@@ -208,6 +217,7 @@ struct Pair<'p> {
     request: ExecutionRequest,
     halves: [ProcessUse<'p>; 2],
     cpu: usize,
+    slice: Duration,
 }
 
 impl<'p> Pair<'p> {
@@ -233,11 +243,13 @@ impl<'p> Pair<'p> {
             request: ExecutionRequest { seed: step.initial_state, ..subject.request.clone() },
             halves: [half(*one)?, half(*other)?],
             cpu,
+            slice: subject.slice,
         })
     }
 
     fn execute(&self, support: &SupportTable<'_>) -> Result<[Attempt; 2]> {
-        support.execute(self.name, &self.request, &self.halves, self.cpu)
+        let Self { name, request, halves, cpu, slice } = self;
+        support.execute(name, request, halves, *cpu, *slice)
     }
 }
 

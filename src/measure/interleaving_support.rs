@@ -56,15 +56,16 @@ pub(super) struct Attempt {
 }
 
 impl SupportTable<'_> {
-    /// Executes both at once on `cpu`; the first one has the first slice.
+    /// Executes both at once on `cpu`, in time slices of this length; the first one has the first slice.
     pub(super) fn execute(
         &self,
         name: &Name,
         request: &ExecutionRequest,
         halves: &[ProcessUse<'_>; 2],
         cpu: usize,
+        slice: Duration,
     ) -> Result<[Attempt; 2]> {
-        let ring = SharedPage::new(self.library, self.cpus)?;
+        let ring = SharedPage::new(self.library, self.cpus, slice)?;
         let member = |index: usize, half: &ProcessUse<'_>| ring.member(index, half.home);
         let [one, other] = halves;
         let members = [member(0, one)?, member(1, other)?];

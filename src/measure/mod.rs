@@ -19,6 +19,7 @@ mod runner;
 pub mod schedule;
 mod selftest;
 mod settings;
+mod slices;
 mod subject;
 mod trace;
 mod tune;

@@ -16,7 +16,7 @@ use crate::{
     model::{ExecutionRequest, InterleavingUnavailable, Name},
     process::{
         self,
-        interleaving::{LIBRARY_FLAGS, LIBRARY_SOURCE},
+        interleaving::{LIBRARY_FLAGS, LIBRARY_SOURCE, SLICE},
     },
 };
 
@@ -62,7 +62,7 @@ impl<'t> Trial<'t> {
             home: self.place.path(),
         };
         let cpu = cpus.first().copied().unwrap_or_default();
-        let attempts = support.execute(&self.name, &self.request, &[half(), half()], cpu)?;
+        let attempts = support.execute(&self.name, &self.request, &[half(), half()], cpu, SLICE)?;
         Ok(match both(attempts)? {
             Both::Measured(_) => None,
             Both::Unavailable(reason) => Some(reason),

@@ -14,7 +14,7 @@ use super::{
     missing_files::missing_files,
     plan::{Pace, stage_seed},
     schedule::{Queue, ScheduleShape, Step, schedule},
-    subject::{InVersion, Retuning, Subject, outcome_of},
+    subject::{Alone, InVersion, Retuning, Subject, outcome_of},
 };
 use crate::{
     builds::VersionBuilds,
@@ -26,6 +26,7 @@ use crate::{
         Benchmark, Execution, ExecutionRequest, InterleavingUnavailable, LayoutSeed, Slot, Stage,
         Unmeasured,
     },
+    process::interleaving::SLICE,
 };
 
 /// The part of the available memory that executions at the same time may need: files that they read stay in the rest.
@@ -101,6 +102,11 @@ impl Runner<'_> {
                         measured(&subjects[step.benchmark].benchmark)?;
                     }
                     Ended::Unmeasured => queue.skip(step.benchmark),
+                    Ended::SlowerInterleaved => {
+                        subjects[step.benchmark].use_longer_slices();
+                        let of_it = all.iter().filter(|other| other.benchmark == step.benchmark);
+                        queue.begin_anew(step.benchmark, of_it.cloned());
+                    }
                     // Another of its steps at the same time may have shown it already.
                     Ended::InterleavingUnavailable(_)
                         if !subjects[step.benchmark].is_interleaved() => {}
@@ -207,7 +213,8 @@ impl Runner<'_> {
 
     pub(super) fn report_incidents(&self, subject: &Subject<'_>, execution: &Execution) {
         let (warm_up, measured) = (execution.warm_up, execution.measured_time());
-        debug!(?warm_up, ?measured, turns = ?execution.schedule, "measured {}", subject.benchmark);
+        let own = execution.own_wall();
+        debug!(?warm_up, ?measured, ?own, turns = ?execution.schedule, "measured {}", subject.benchmark);
         for incident in execution.incidents.iter().chain(&subject.fewer_measurements(execution)) {
             self.observer.incident(&subject.benchmark, incident);
         }
@@ -275,6 +282,7 @@ impl Runner<'_> {
             let executables = executables_of(benchmark, builds, &target.executable);
             Ok(InVersion { harness: &*target.harness, executables })
         };
+        let needs = self.needs(benchmark);
         Ok(Subject {
             benchmark: benchmark.clone(),
             request: self.sampling(benchmark).request(),
@@ -288,7 +296,9 @@ impl Runner<'_> {
             unavailable: None,
             done: HashSet::new(),
             was_interleaved: false,
-            memory: self.needs(benchmark).memory,
+            slice: SLICE,
+            alone: Alone::of_traces(needs),
+            memory: needs.memory,
         })
     }
 
@@ -401,6 +411,8 @@ pub(super) enum Ended {
     Measured,
     /// The benchmark failed or skipped itself, which is stored.
     Unmeasured,
+    /// Nothing counts: the benchmark must be measured in longer time slices, or sequentially.
+    SlowerInterleaved,
     /// Nothing counts: the benchmark must be measured sequentially.
     InterleavingUnavailable(InterleavingUnavailable),
 }

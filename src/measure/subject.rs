@@ -1,7 +1,7 @@
 //! A benchmark while it is measured, the rules for tuning its iterations again, and the conversion
 //! of an outcome to a result of the benchmark.
 
-use std::{cmp::Ordering, collections::HashSet};
+use std::{cmp::Ordering, collections::HashSet, time::Duration};
 
 use crate::{
     error::{Error, Exit, Result},
@@ -10,6 +10,7 @@ use crate::{
         Benchmark, Execution, ExecutionRequest, HarnessKind, Incident, InterleavingUnavailable,
         Mode, Outcome, Schedule, Slot, Unmeasured,
     },
+    process::interleaving::SLICE,
 };
 
 /// A benchmark while it is measured.
@@ -30,8 +31,21 @@ pub(super) struct Subject<'v> {
     pub(super) done: HashSet<Slot>,
     /// True once both versions were measured interleaved.
     pub(super) was_interleaved: bool,
+    /// The length of the time slices in which it is interleaved.
+    pub(super) slice: Duration,
+    /// Its time alone in ns per iteration, by its traces and by an execution alone, where these are known.
+    pub(super) alone: Alone,
     /// The peak memory of an execution in bytes: the most in any version, if it is known.
     pub(super) memory: Option<u64>,
+}
+
+/// The time of a benchmark that is executed alone, in ns per iteration: of the faster version.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Alone {
+    /// In the traced executions.
+    pub(super) traced: Option<f64>,
+    /// In an execution for this purpose.
+    pub(super) executed: Option<f64>,
 }
 
 /// A benchmark in one version.
@@ -80,14 +94,14 @@ impl Subject<'_> {
     }
 
     /// True if a step of this benchmark can be executed at the same time as those `taken`, with this much memory for all
-    /// of them. Two steps of one benchmark are, once that was interleaved: its iterations are known then, and are the
-    /// same for both.
+    /// of them. Those that need longer slices have large data, and cores share the last cache. Two steps of one benchmark
+    /// are, once that was interleaved: its iterations are known then, and are the same for both.
     pub(super) fn fits_beside(&self, taken: &[(usize, &Self)], own: usize, memory: u64) -> bool {
         let all = || taken.iter().map(|(_, subject)| *subject).chain([self]);
         let is_taken = taken.iter().any(|(benchmark, _)| *benchmark == own);
         // Unknown until it was executed once.
         let needed = all().map(Self::memory_of_both).sum::<Option<u64>>();
-        all().all(Self::is_interleaved)
+        all().all(|subject| subject.is_interleaved() && subject.slice == SLICE)
             && (!is_taken || self.was_interleaved)
             && needed.is_some_and(|needed| needed <= memory)
     }
@@ -229,6 +243,8 @@ mod tests {
             unavailable: None,
             done: HashSet::new(),
             was_interleaved: false,
+            slice: SLICE,
+            alone: Alone::default(),
             memory: None,
         }
     }
@@ -303,6 +319,8 @@ mod tests {
         assert!(fits(&small, &small));
         assert!(!fits(&small, &known(Some(11))), "two of each are 42");
         assert!(!fits(&small, &unknown) && !fits(&unknown, &small));
+        let large = Subject { slice: 2 * SLICE, ..known(Some(10)) };
+        assert!(!fits(&small, &large) && !fits(&large, &small));
         assert!(!fits(&small, &alone) && !fits(&alone, &small));
     }
 

@@ -31,7 +31,7 @@ use crate::{
 
 /// Version of the tracing rules. Raise it when traces record something else, so that cached ones
 /// are not used.
-const RULES: u32 = 6;
+const RULES: u32 = 8;
 
 /// The longest warm-up of a traced execution.
 const WARM_UP: Duration = Duration::from_millis(1);
@@ -422,6 +422,7 @@ impl<'t> Tracer<'t> {
                 let is_real = slowness == 1;
                 let needs = Needs {
                     iteration: is_real.then(|| execution.iteration_time()).flatten(),
+                    median_iteration: is_real.then(|| execution.median_iteration()).flatten(),
                     memory: execution.resources.peak_memory,
                 };
                 let is_private = !observed.is_noticeable;

@@ -219,11 +219,26 @@ impl Execution {
         Duration::try_from_secs_f64(totals.map(total).sum::<f64>() / 1e9).unwrap_or(Duration::MAX)
     }
 
+    /// The wall time that it took: of two interleaved executions, which run at once on one CPU, each takes half.
+    pub fn own_wall(&self) -> Duration {
+        match self.schedule {
+            Schedule::Interleaved(_) => self.resources.wall / 2,
+            Schedule::NotRequested | Schedule::Unavailable(_) => self.resources.wall,
+        }
+    }
+
     /// The mean time of an iteration, where the times of iterations are known.
     pub fn iteration_time(&self) -> Option<Duration> {
         let iterations: u64 = self.series_of(&Metric::wall())?.iterations.iter().sum();
         let seconds = self.measured_time().as_secs_f64() / iterations as f64;
         Duration::try_from_secs_f64(seconds).ok()
+    }
+
+    /// The median of its measurements of wall time, in ns per iteration.
+    pub fn median_iteration(&self) -> Option<f64> {
+        let mut values = self.series_of(&Metric::wall())?.values.clone();
+        values.sort_by(f64::total_cmp);
+        values.get(values.len() / 2).copied()
     }
 
     /// The number of measurements in the shortest series.

@@ -81,6 +81,8 @@ pub enum InterleavingUnavailable {
     FailsInterleaved,
     /// Its process neither returns from `main` nor exits through libc, so the CPU time of its threads is unknown.
     EndsOtherwise,
+    /// Interleaved, it is slower than alone, however long the time slices are: it finds its data evicted from the caches.
+    SlowerInterleaved,
     /// Both versions at once need more than half of the memory that is available.
     Memory,
 }
@@ -96,6 +98,7 @@ impl fmt::Display for InterleavingUnavailable {
             Self::OtherClock => "it measures with another clock",
             Self::FailsInterleaved => "it fails when interleaved, and not alone",
             Self::EndsOtherwise => "its process does not end as usual",
+            Self::SlowerInterleaved => "it is slower interleaved than alone",
             Self::Memory => "both versions at once need too much memory",
         })
     }

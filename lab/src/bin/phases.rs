@@ -185,6 +185,8 @@ struct Phases {
     executions: usize,
     warm_ups: f64,
     measurements: f64,
+    /// The time of all executions; less than the wall time of measuring where several run at once.
+    in_executions: f64,
 }
 
 impl Phases {
@@ -198,10 +200,11 @@ impl Phases {
                 if let (Some(phase), Some(busy)) = (phase_of(before), seconds(busy)) {
                     *found.phases.entry(phase.to_owned()).or_default() += busy;
                 }
-            } else if let Some((warm_up, measured)) = execution(line) {
+            } else if let Some([warm_up, measured, own]) = execution(line) {
                 found.executions += 1;
                 found.warm_ups += warm_up;
                 found.measurements += measured;
+                found.in_executions += own;
             }
         }
         Ok(found)
@@ -214,7 +217,7 @@ impl Phases {
             let time: f64 = names.iter().filter_map(|name| self.phases.get(*name)).sum();
             write!(row, " {time:.1} |").unwrap_or_default();
         }
-        let all = self.phases.get("measure").copied().unwrap_or_default();
+        let all = self.in_executions;
         let parts = [self.measurements, self.warm_ups, all - self.measurements - self.warm_ups];
         write!(row, " {} |", self.executions).unwrap_or_default();
         for part in parts.into_iter().filter(|_| self.executions > 0) {
@@ -231,11 +234,11 @@ impl Phases {
         for (phase, time) in &self.phases {
             table += &row(phase, *time);
             if phase == "measure" {
-                let rest = time - self.warm_ups - self.measurements;
+                let rest = self.in_executions - self.warm_ups - self.measurements;
                 table += &row("  measurements", self.measurements);
                 table += &row("  warm-ups", self.warm_ups);
                 table += &row("  the rest of executions", rest);
-                let each = 1e3 * time / self.executions.max(1) as f64;
+                let each = 1e3 * self.in_executions / self.executions.max(1) as f64;
                 table += &format!("    {} executions, {each:.0} ms each\n", self.executions);
             }
         }
@@ -244,13 +247,14 @@ impl Phases {
     }
 }
 
-/// The warm-up and the measurements of an execution that a line reports, in seconds. Divan does not say how long its
-/// warm-up took.
-fn execution(line: &str) -> Option<(f64, f64)> {
+/// The warm-up, the measurements and the whole of an execution that a line reports, in seconds. Divan does not say how
+/// long its warm-up took.
+fn execution(line: &str) -> Option<[f64; 3]> {
     let (_, rest) = line.split_once(" warm_up=")?;
     let (warm_up, rest) = rest.split_once(" measured=")?;
+    let (measured, own) = rest.split_once(" own=")?;
     let warm_up = warm_up.strip_prefix("Some(").and_then(seconds).unwrap_or_default();
-    Some((warm_up, seconds(rest)?))
+    Some([warm_up, seconds(measured)?, seconds(own)?])
 }
 
 /// The time of day of a line, in seconds.
@@ -294,8 +298,8 @@ mod tests {
 2026-11-27T23:59:59.000000Z  INFO cargo_rbench::log: cargo-rbench 0.1.0: cargo rbench compare
 2026-11-27T00:00:00.500000Z  INFO version{HEAD: ~1 (5be)}:compile: a::b: close time.busy=1.5s time.idle=17.5µs
 2026-11-27T00:00:00.500000Z  INFO version{HEAD: ~1 (5be)}: a::b: close time.busy=1.5s time.idle=17.5µs
-2026-11-27T00:00:01.000000Z DEBUG measure{stage=First}: a::run: measured p b x warm_up=Some(10ms) measured=90ms turns=A
-2026-11-27T00:00:01.500000Z DEBUG measure{stage=First}: a::run: measured p b y warm_up=None measured=100ms turns=A
+2026-11-27T00:00:01.000000Z DEBUG measure{stage=First}: a::run: measured p b x warm_up=Some(10ms) measured=90ms own=110ms turns=A
+2026-11-27T00:00:01.500000Z DEBUG measure{stage=First}: a::run: measured p b y warm_up=None measured=100ms own=390ms turns=A
 2026-11-27T00:00:02.000000Z  INFO measure{stage=First builds=5}: a::run: close time.busy=500ms time.idle=12µs
 2026-11-27T00:00:09.000000Z  INFO cargo_rbench: exit code 1
 ";

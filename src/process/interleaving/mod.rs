@@ -37,9 +37,9 @@ pub const LIBRARY_SOURCE: &str = library_source!(
     "system": "../preload/system.rs"
 );
 
-/// Least length of a time slice. Shorter slices cost more in switches and cold caches; with longer ones, the
+/// The usual least length of a time slice. Shorter slices cost more in switches and cold caches; with longer ones, the
 /// disturbances of the two processes are less alike.
-const QUANTUM: Duration = Duration::from_micros(300);
+pub const SLICE: Duration = Duration::from_micros(300);
 
 /// The variable that holds the index of an interleaved process. A daemon keeps no other mark of its origin.
 pub(super) const MEMBER_VARIABLE: &str = "RBENCH_MEMBER";
@@ -79,10 +79,11 @@ pub struct InterleavedProcess {
 }
 
 impl SharedPage {
-    /// Creates the shared page for processes that preload `library` and that would run on `cpus` alone.
-    pub fn new(library: &Path, cpus: &[usize]) -> Result<Arc<Self>> {
+    /// Creates the shared page for processes that preload `library`, that would run on `cpus` alone, and that have time
+    /// slices of at least this length.
+    pub fn new(library: &Path, cpus: &[usize], slice: Duration) -> Result<Arc<Self>> {
         let page = SharedMemory::new::<Page>(library)?;
-        let quantum = i64::try_from(QUANTUM.as_nanos()).unwrap_or(i64::MAX);
+        let quantum = i64::try_from(slice.as_nanos()).unwrap_or(i64::MAX);
         page.write(offset_of!(Page, quantum), &quantum.to_ne_bytes())?;
         let mut mask = [0_u64; 16];
         for (index, bits) in mask.iter_mut().enumerate() {
@@ -127,7 +128,7 @@ impl InterleavedProcess {
     /// A process without a partner: the library only excludes interruptions from its time. Each execution has other
     /// addresses, as it has without the library.
     pub fn alone(library: &Path, cpus: &[usize], directory: &Path) -> Result<Self> {
-        let page = SharedPage::new(library, cpus)?;
+        let page = SharedPage::new(library, cpus, SLICE)?;
         page.leave(1)?;
         Ok(Self { keeps_addresses: false, ..page.member(0, directory)? })
     }

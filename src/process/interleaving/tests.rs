@@ -124,7 +124,7 @@ fn built() -> &'static Built {
 }
 
 fn shared_page() -> Arc<SharedPage> {
-    SharedPage::new(&built().directory.path().join("library"), &[0, 5, 64]).unwrap()
+    SharedPage::new(&built().directory.path().join("library"), &[0, 5, 64], SLICE).unwrap()
 }
 
 fn member(shared_page: &Arc<SharedPage>, index: usize) -> InterleavedProcess {

@@ -1,0 +1,160 @@
+//! The length of the time slices in which a benchmark is interleaved.
+//!
+//! Both versions use the caches of one CPU. At the beginning of a slice, a benchmark finds the data of the other version
+//! there. Where its own data are large, it then takes several times as long as alone, and a change of its code is a small part of
+//! that. So its time is held against its time alone, and slices become longer until both agree
+//! (docs/research/interleaving.md).
+
+use std::time::Duration;
+
+use tracing::info;
+
+use super::{
+    Runner,
+    run::Measuring,
+    schedule::Step,
+    subject::{Alone, Subject},
+};
+use crate::{
+    error::Result,
+    impact::Needs,
+    model::{Execution, InterleavingUnavailable, Schedule},
+    process::interleaving::SLICE,
+};
+
+/// The lengths of slices, in the order in which they are tried. With longer ones, the disturbances of both versions are
+/// less alike.
+const SLICES: [Duration; 3] = [SLICE, Duration::from_millis(5), Duration::from_millis(25)];
+
+/// How much slower a benchmark may be interleaved than alone.
+const SLOWER: f64 = 1.1;
+
+impl Runner<'_> {
+    /// True if a benchmark is slower interleaved than alone. Its traces show its time alone, but were not made for that:
+    /// what they find is checked by an execution alone.
+    pub(super) fn is_slower_interleaved(
+        &self,
+        measuring: &Measuring<'_>,
+        subject: &mut Subject<'_>,
+        step: &Step,
+        executions: &[Execution; 2],
+    ) -> Result<bool> {
+        let medians = step.versions.iter().zip(executions);
+        let medians =
+            medians.filter_map(|(version, one)| Some((one.median_iteration()?, *version)));
+        let Some((interleaved, version)) = medians.min_by(|a, b| a.0.total_cmp(&b.0)) else {
+            return Ok(false);
+        };
+        if subject.alone.is_agreed(interleaved) {
+            return Ok(false);
+        }
+        if subject.alone.executed.is_none() {
+            let request = subject.request.clone();
+            let alone = self.execute_once(subject, step, version, measuring.builds, &request)?;
+            // If it fails, the next steps show why.
+            let Ok(alone) = alone else { return Ok(false) };
+            subject.alone.executed = alone.median_iteration();
+        }
+        Ok(!subject.alone.is_agreed(interleaved))
+    }
+}
+
+impl Alone {
+    /// The time in traces. Those are made beside each other, and cores share the last cache: they are no measure for
+    /// processes that could fill it.
+    pub(super) fn of_traces(needs: Needs) -> Self {
+        /// Others need little besides their program and its libraries.
+        const LARGE: u64 = 16 << 20;
+        let is_small = needs.memory.is_some_and(|memory| memory < LARGE);
+        Self { traced: needs.median_iteration.filter(|_| is_small), executed: None }
+    }
+
+    /// True if a benchmark is not slower interleaved than in any execution alone.
+    fn is_agreed(self, interleaved: f64) -> bool {
+        let slowest = [self.traced, self.executed].into_iter().flatten().reduce(f64::max);
+        slowest.is_some_and(|alone| interleaved <= alone * SLOWER)
+    }
+}
+
+impl Subject<'_> {
+    /// Interleaves the benchmark in longer slices from now on, or not at all if these are the longest.
+    pub(super) fn use_longer_slices(&mut self) {
+        let benchmark = &self.benchmark;
+        if let Some(longer) = SLICES.into_iter().find(|slice| *slice > self.slice) {
+            info!(alone = ?self.alone, "{benchmark} is slower than alone: slices of {longer:?}");
+            self.slice = longer;
+        } else {
+            info!(alone = ?self.alone, "{benchmark} is measured sequentially: it is slower than alone");
+            self.unavailable = Some(InterleavingUnavailable::SlowerInterleaved);
+        }
+    }
+}
+
+/// The length of the slices of an earlier interleaved execution, by how often it handed over.
+pub(super) fn slice_of(execution: &Execution) -> Option<Duration> {
+    let Schedule::Interleaved(passed) = execution.schedule else { return None };
+    let measurements = u64::try_from(execution.measurements()).unwrap_or(u64::MAX);
+    // With the shortest slices, it does after each measurement. Then longer ones need not be told from them: they end
+    // with each measurement too.
+    if passed.saturating_mul(4) >= measurements.saturating_mul(3) {
+        return Some(SLICE);
+    }
+    let mean = execution.measured_time() / u32::try_from(passed).unwrap_or(u32::MAX).max(1);
+    let [_, longer, longest] = SLICES;
+    // The last measurement of a slice makes it longer, up to twice as long.
+    Some(if mean <= 2 * longer { longer } else { longest })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{
+        Metric, Series,
+        testing::{execution, request},
+    };
+
+    #[test]
+    fn interleaved_benchmark_may_be_a_tenth_slower_than_alone() {
+        let alone = |traced, executed| Alone { traced, executed };
+        assert!(!alone(None, None).is_agreed(1.0), "nothing is known");
+        assert!(alone(Some(100.0), None).is_agreed(110.0));
+        assert!(!alone(Some(100.0), None).is_agreed(111.0));
+        assert!(alone(Some(100.0), Some(102.0)).is_agreed(112.0));
+        assert!(alone(Some(102.0), Some(100.0)).is_agreed(112.0));
+        assert!(alone(Some(100.0), None).is_agreed(5.0));
+    }
+
+    #[test]
+    fn traces_of_large_processes_do_not_tell_their_time_alone() {
+        let traced = |memory| {
+            let needs = Needs { median_iteration: Some(5.0), memory, ..Needs::default() };
+            Alone::of_traces(needs).traced
+        };
+        assert_eq!(traced(Some(9 << 20)), Some(5.0));
+        assert_eq!(traced(Some(90 << 20)), None);
+        assert_eq!(traced(None), None);
+    }
+
+    #[test]
+    fn slices_of_earlier_executions_are_known_by_how_often_they_ended() {
+        // Eighty measurements of a length in ms.
+        let of = |passed, length: f64| {
+            let series = Series {
+                metric: Metric::wall(),
+                values: vec![length * 1e6; 80],
+                iterations: vec![1; 80],
+                resolution: 0.0,
+            };
+            let schedule = Schedule::Interleaved(passed);
+            slice_of(&Execution { schedule, ..execution(request(), vec![series]) })
+        };
+        assert_eq!(of(84, 1.0), Some(SLICE));
+        assert_eq!(of(82, 30.0), Some(SLICE));
+        assert_eq!(of(18, 1.0), Some(SLICES[1]), "80 ms in slices of 5");
+        assert_eq!(of(43, 3.0), Some(SLICES[1]), "each ends after two measurements");
+        assert_eq!(of(4, 1.0), Some(SLICES[2]), "80 ms and a warm-up in slices of 25");
+        assert_eq!(of(22, 6.0), Some(SLICES[2]));
+        let alone = execution(request(), Vec::new());
+        assert_eq!(slice_of(&alone), None);
+    }
+}
