@@ -39,6 +39,11 @@ impl Runner<'_> {
         step: &Step,
         executions: &[Execution; 2],
     ) -> Result<bool> {
+        /// The median of fewer measurements may be slow by chance.
+        const ENOUGH: usize = 20;
+        if executions.iter().any(|one| one.measurements() < ENOUGH) {
+            return Ok(false);
+        }
         let medians = step.versions.iter().zip(executions);
         let medians =
             medians.filter_map(|(version, one)| Some((one.median_iteration()?, *version)));
@@ -79,8 +84,13 @@ impl Alone {
 impl Subject<'_> {
     /// Interleaves the benchmark in longer slices from now on, or not at all if these are the longest.
     pub(super) fn use_longer_slices(&mut self) {
+        /// With fewer slices, the disturbances of both versions would not be alike.
+        const FEWEST: u32 = 4;
         let benchmark = &self.benchmark;
-        if let Some(longer) = SLICES.into_iter().find(|slice| *slice > self.slice) {
+        let measurements = u32::try_from(self.request.measurements).unwrap_or(u32::MAX);
+        let lasts = self.request.min_time.saturating_mul(measurements);
+        let suits = |slice: &Duration| *slice > self.slice && FEWEST * *slice <= lasts;
+        if let Some(longer) = SLICES.into_iter().find(suits) {
             info!(alone = ?self.alone, "{benchmark} is slower than alone: slices of {longer:?}");
             self.slice = longer;
         } else {
