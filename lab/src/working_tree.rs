@@ -45,6 +45,12 @@ impl WorkingTree {
         Ok(fs::write(&path, edit(fs::read_to_string(&path)?))?)
     }
 
+    /// The hash of the last commit.
+    pub fn head(&self) -> Result<String, Box<dyn Error>> {
+        let git = git2::Repository::open(&self.path)?;
+        Ok(git.head()?.peel_to_commit()?.id().to_string())
+    }
+
     /// Commits all files.
     pub fn commit(&self, message: &str) -> Result<(), Box<dyn Error>> {
         let git = git2::Repository::open(&self.path)?;

@@ -15,7 +15,7 @@ use cargo_rbench::{
     model::{ExecutionRequest, Incident, Name, Outcome},
     process::{
         Interrupt, cpus,
-        interleaving::{InterleavedUse, LIBRARY_FLAGS, LIBRARY_SOURCE, SharedPage},
+        interleaving::{InterleavedUse, LIBRARY_FLAGS, LIBRARY_SOURCE, SLICE, SharedPage},
     },
     stats::Random,
 };
@@ -68,7 +68,7 @@ impl Pairs {
             cpu: Some(self.cpus[random.below(self.cpus.len())]),
             ..Conditions::new(&interrupt)
         };
-        let ring = SharedPage::new(&self.library, &cpus()?)?;
+        let ring = SharedPage::new(&self.library, &cpus()?, SLICE)?;
         // The version that runs first.
         let first = random.below(2);
         let moment = Duration::from_micros(random.below(20_000) as u64);

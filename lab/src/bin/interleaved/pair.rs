@@ -8,7 +8,7 @@ use cargo_rbench::{
     model::{ExecutionRequest, HarnessKind, Name, Outcome, Series},
     process::{
         cpus,
-        interleaving::{InterleavedProcess, InterleavedUse, SharedPage},
+        interleaving::{InterleavedProcess, InterleavedUse, SLICE, SharedPage},
     },
 };
 
@@ -60,7 +60,7 @@ impl Subject<'_> {
         conditions: &Conditions<'_>,
         library: &Path,
     ) -> Result<(Pair, [InterleavedUse; 2]), Box<dyn Error>> {
-        let ring = SharedPage::new(library, &cpus()?)?;
+        let ring = SharedPage::new(library, &cpus()?, SLICE)?;
         let members = [ring.member(0, self.home)?, ring.member(1, self.home)?];
         let run = |index: usize| {
             let member: &InterleavedProcess = &members[index];
