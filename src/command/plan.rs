@@ -281,6 +281,8 @@ fn start_and_measurement(execution: &Execution) -> (Duration, Duration) {
     let whole = match execution.schedule {
         // Interleaved, the process also waited for the other version.
         Schedule::Interleaved(_) => resources.user + resources.system,
+        // The CPU time is that of several threads.
+        Schedule::InterleavedThreads(_) => resources.wall / 2,
         Schedule::NotRequested | Schedule::Unavailable(_) => resources.wall,
     };
     let measured = match execution.measured_time() {

@@ -4,7 +4,7 @@ use std::{collections::HashMap, time::Duration};
 
 use crate::{
     error::Result,
-    model::{Benchmark, Mode},
+    model::{Benchmark, Schedule},
     store::{ExperimentId, Store, StoredExecution},
 };
 
@@ -72,14 +72,17 @@ impl<'s> Budget<'s> {
 }
 
 impl TimeSpent {
-    /// Sums up all executions of a benchmark. Interleaved ones ran with others at once, in
-    /// `parallel` pairs.
+    /// Sums up all executions of a benchmark. Interleaved ones on one CPU ran with
+    /// others at once, in `parallel` pairs.
     fn from_rows(rows: &[StoredExecution], parallel: u32) -> Self {
         let time = |row: &StoredExecution| {
             let execution = row.outcome.as_ref().ok()?;
-            let at_once = match execution.schedule.mode() {
-                Mode::Interleaved => parallel,
-                Mode::Sequential => 1,
+            let at_once = match execution.schedule {
+                Schedule::Interleaved(_) => parallel,
+                // All CPUs are its own.
+                Schedule::InterleavedThreads(_)
+                | Schedule::NotRequested
+                | Schedule::Unavailable(_) => 1,
             };
             Some(execution.own_wall() / at_once)
         };

@@ -8,18 +8,21 @@ use tracing::info;
 use super::{
     ListedVersion, Runner, StartedExperiment,
     interleaving_support::{
-        Attempt, Both, InterleavingSupport, ProcessUse, SupportTable, both, panicked,
+        Attempt, Both, InterleavingSupport, ProcessUse, Sharing, SupportTable, both, panicked,
     },
     run::{Ended, Measuring},
     schedule::Step,
     slices::slice_of,
-    subject::{InVersion, Subject},
+    subject::{InVersion, Obstacle, Subject},
 };
 use crate::{
     builds::Event,
     error::{Error, Exit, Result},
     harness::{Conditions, Executable},
-    model::{ExecutionRequest, HarnessKind, InterleavingUnavailable, Mode, Name, Schedule, Stage},
+    model::{
+        Execution, ExecutionRequest, HarnessKind, InterleavingUnavailable, Mode, Name, Schedule,
+        Stage,
+    },
     process::{
         self,
         interleaving::{InterleavedProcess, SLICE, SharedPage, own_directory},
@@ -82,18 +85,26 @@ impl Runner<'_> {
         let of_stage =
             || earlier.iter().filter(|row| row.slot.stage == stage && row.outcome.is_ok());
         subject.unavailable = unavailable_reason(subject, &earlier, is_supported);
+        // Results of this stage decide first: all of a stage share the CPUs in the same way.
+        let schedules = of_stage().chain(&earlier).filter_map(row_schedule);
+        let mut interleaved = schedules.filter(|one| one.mode() == Mode::Interleaved);
+        subject.has_threads = matches!(interleaved.next(), Some(Schedule::InterleavedThreads(_)));
         if let Some(unavailable) = subject.unavailable {
             info!("{} is measured sequentially: {unavailable}", subject.benchmark);
         }
-        let is_taken =
-            |row: &StoredExecution| matches!(row_schedule(row), Some(Schedule::Interleaved(_)));
+        let is_taken = |row: &StoredExecution| {
+            row_schedule(row).is_some_and(|schedule| schedule.mode() == Mode::Interleaved)
+        };
         if subject.unavailable.is_some() && of_stage().any(is_taken) {
             return self.store.forget_benchmark(experiment.id, stage, &subject.benchmark);
         }
         let mut measured = earlier.iter().filter_map(|row| row.outcome.as_ref().ok());
         subject.memory =
             measured.clone().map(|one| one.resources.peak_memory).fold(subject.memory, Option::max);
-        if let Some(slice) = measured.clone().find_map(slice_of) {
+        let is_alike = |one: &&Execution| {
+            matches!(one.schedule, Schedule::InterleavedThreads(_)) == subject.has_threads
+        };
+        if let Some(slice) = measured.clone().filter(is_alike).find_map(slice_of) {
             subject.slice = slice;
         }
         subject.was_interleaved = measured.any(|one| one.schedule.mode() == Mode::Interleaved);
@@ -110,17 +121,15 @@ impl Runner<'_> {
         measuring: &Measuring<'_>,
         subject: &mut Subject<'_>,
         step: &Step,
-        cpu: usize,
+        sharing: Sharing,
         attempts: Result<[Attempt; 2]>,
     ) -> Result<Ended> {
         let executions = match both(attempts?)? {
             Both::Measured(executions) => executions,
-            Both::Unavailable(unavailable) => {
-                return Ok(Ended::InterleavingUnavailable(unavailable));
-            }
+            Both::Obstacle(obstacle) => return Ok(Ended::Obstacle(obstacle)),
             Both::Failed(half) => {
                 let version = step.versions[half];
-                return self.after_interleaved_failure(measuring, subject, step, version, cpu);
+                return self.after_interleaved_failure(measuring, subject, step, version, sharing);
             }
             Both::Skipped(half, skipped) => {
                 self.record(measuring, subject, step, step.versions[half], Err(&skipped))?;
@@ -156,16 +165,19 @@ impl Runner<'_> {
         subject: &mut Subject<'_>,
         step: &Step,
         version: usize,
-        cpu: usize,
+        sharing: Sharing,
     ) -> Result<Ended> {
         let iterations = subject.request.iterations;
         match self.execute_alone(subject, step, version, measuring.builds)? {
             Ok(_) if subject.request.iterations < iterations => {
-                let attempts = self.execute_interleaved(measuring, &[(subject, step, cpu)])?;
+                let attempts = self.execute_interleaved(measuring, &[(subject, step, sharing)])?;
                 let attempts = attempts.into_iter().next().unwrap_or_else(|| Err(panicked()));
-                self.after_interleaved(measuring, subject, step, cpu, attempts)
+                self.after_interleaved(measuring, subject, step, sharing, attempts)
             }
-            Ok(_) => Ok(Ended::InterleavingUnavailable(InterleavingUnavailable::FailsInterleaved)),
+            Ok(_) => {
+                let fails = InterleavingUnavailable::FailsInterleaved;
+                Ok(Ended::Obstacle(Obstacle::Unavailable(fails)))
+            }
             Err(unmeasured) => {
                 self.record(measuring, subject, step, version, Err(&unmeasured))?;
                 for other in step.versions.iter().copied().filter(|other| *other != version) {
@@ -180,17 +192,17 @@ impl Runner<'_> {
         }
     }
 
-    /// Executes both versions of each benchmark at once, each pair on its CPU, from the initial
+    /// Executes both versions of each benchmark at once, each pair on its CPUs, from the initial
     /// state of its step.
     pub(super) fn execute_interleaved(
         &self,
         measuring: &Measuring<'_>,
-        placed: &[(&Subject<'_>, &Step, usize)],
+        placed: &[(&Subject<'_>, &Step, Sharing)],
     ) -> Result<Vec<Result<[Attempt; 2]>>> {
         self.build_env.activate(&own_directory())?;
         let pairs = placed
             .iter()
-            .map(|(subject, step, cpu)| Pair::new(measuring, subject, step, *cpu))
+            .map(|(subject, step, sharing)| Pair::new(measuring, subject, step, *sharing))
             .collect::<Result<Vec<_>>>()?;
         let build_path = self.build_env.cache_dirs.build_path();
         let Some(InterleavingSupport { library, cpus }) = &measuring.support else {
@@ -216,7 +228,7 @@ struct Pair<'p> {
     name: &'p Name,
     request: ExecutionRequest,
     halves: [ProcessUse<'p>; 2],
-    cpu: usize,
+    sharing: Sharing,
     slice: Duration,
 }
 
@@ -225,7 +237,7 @@ impl<'p> Pair<'p> {
         measuring: &'p Measuring<'_>,
         subject: &'p Subject<'_>,
         step: &Step,
-        cpu: usize,
+        sharing: Sharing,
     ) -> Result<Self> {
         let [one, other] = step.versions.as_slice() else {
             let what = format!("{} cannot be interleaved", subject.benchmark);
@@ -242,14 +254,14 @@ impl<'p> Pair<'p> {
             name: &subject.benchmark.name,
             request: ExecutionRequest { seed: step.initial_state, ..subject.request.clone() },
             halves: [half(*one)?, half(*other)?],
-            cpu,
+            sharing,
             slice: subject.slice,
         })
     }
 
     fn execute(&self, support: &SupportTable<'_>) -> Result<[Attempt; 2]> {
-        let Self { name, request, halves, cpu, slice } = self;
-        support.execute(name, request, halves, *cpu, *slice)
+        let Self { name, request, halves, sharing, slice } = self;
+        support.execute(name, request, halves, *sharing, *slice)
     }
 }
 
@@ -267,7 +279,9 @@ fn unavailable_reason(
     } else if is_supported {
         earlier.iter().find_map(|row| match row_schedule(row)? {
             Schedule::Unavailable(unavailable) => Some(unavailable),
-            Schedule::NotRequested | Schedule::Interleaved(_) => None,
+            Schedule::NotRequested | Schedule::Interleaved(_) | Schedule::InterleavedThreads(_) => {
+                None
+            }
         })
     } else {
         Some(InterleavingUnavailable::NoLibrary)

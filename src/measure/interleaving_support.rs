@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use super::subject::{InVersion, outcome_of};
+use super::subject::{InVersion, Obstacle, outcome_of};
 use crate::{
     error::{Error, Exit, Result},
     harness::{Conditions, Executable},
@@ -19,8 +19,8 @@ use crate::{
     process::interleaving::{InterleavedProcess, InterleavedUse, SharedPage},
 };
 
-/// Limit for the CPU time of other threads and child processes: 1/50 of the first thread's. Less
-/// than that hardly affects the measurements.
+/// Limit for the CPU time of other threads: 1/50 of the first thread's; and of child processes: 1/50
+/// of all threads'. Less than that hardly affects the measurements.
 const OTHERS: u32 = 50;
 /// CPU time below this only starts and ends processes.
 const LITTLE: Duration = Duration::from_millis(1);
@@ -51,27 +51,44 @@ pub(super) struct ProcessUse<'h> {
 pub(super) struct Attempt {
     /// The outcome.
     pub(super) outcome: Result<Outcome>,
-    /// Why the benchmark cannot be interleaved, if so.
-    pub(super) unavailable: Option<InterleavingUnavailable>,
+    /// Why its measurements do not count, if so.
+    pub(super) obstacle: Option<Obstacle>,
+}
+
+/// How both versions of a benchmark share the CPUs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sharing {
+    /// Both have this CPU alone.
+    Cpu(usize),
+    /// Both have all CPUs, and the other threads of a version stop while the other version runs.
+    Threads,
 }
 
 impl SupportTable<'_> {
-    /// Executes both at once on `cpu`, in time slices of this length; the first one has the first slice.
+    /// Executes both at once, in time slices of this length; the first one has the first slice.
     pub(super) fn execute(
         &self,
         name: &Name,
         request: &ExecutionRequest,
         halves: &[ProcessUse<'_>; 2],
-        cpu: usize,
+        sharing: Sharing,
         slice: Duration,
     ) -> Result<[Attempt; 2]> {
+        let (cpu, slice) = match sharing {
+            Sharing::Cpu(cpu) => (Some(cpu), slice),
+            // An execution that is shorter than a slice would hand over not even once.
+            Sharing::Threads => (self.conditions.cpu, slice.min(request.least_time() / 4)),
+        };
         let ring = SharedPage::new(self.library, self.cpus, slice)?;
+        if sharing == Sharing::Threads {
+            ring.stop_threads()?;
+        }
         let member = |index: usize, half: &ProcessUse<'_>| ring.member(index, half.home);
         let [one, other] = halves;
         let members = [member(0, one)?, member(1, other)?];
         let run = |half: &ProcessUse<'_>, member: &InterleavedProcess| {
             let _leaves = LeavesOnDrop(member);
-            let conditions = Conditions { cpu: Some(cpu), member: Some(member), ..self.conditions };
+            let conditions = Conditions { cpu, member: Some(member), ..self.conditions };
             let executable = self.in_its_own_directory(half);
             half.version.harness.execute(&executable, name, request, &conditions)
         };
@@ -81,7 +98,7 @@ impl SupportTable<'_> {
         });
         let mut attempts = outcomes.into_iter().zip(&members).map(|(outcome, member)| {
             let (taken, own) = (member.taken()?, member.own_time()?);
-            Ok(attempt(outcome, taken, own.unwrap_or_default()))
+            Ok(attempt(outcome, sharing, taken, own.unwrap_or_default()))
         });
         match (attempts.next(), attempts.next()) {
             (Some(one), Some(other)) => Ok([one?, other?]),
@@ -113,46 +130,60 @@ impl Drop for LeavesOnDrop<'_> {
     }
 }
 
-fn attempt(outcome: Result<Outcome>, taken: InterleavedUse, own: Duration) -> Attempt {
+fn attempt(
+    outcome: Result<Outcome>,
+    sharing: Sharing,
+    taken: InterleavedUse,
+    own: Duration,
+) -> Attempt {
     match outcome {
         Ok(Outcome::Measured(mut execution)) => {
-            let unavailable = unavailable_reason(&execution, taken, own);
-            execution.schedule =
-                unavailable.map_or(Schedule::Interleaved(taken.passed), Schedule::Unavailable);
-            Attempt { outcome: Ok(Outcome::Measured(execution)), unavailable }
+            let obstacle = obstacle(&execution, sharing, taken, own);
+            execution.schedule = match sharing {
+                Sharing::Cpu(_) => Schedule::Interleaved(taken.passed),
+                Sharing::Threads => Schedule::InterleavedThreads(taken.passed),
+            };
+            Attempt { outcome: Ok(Outcome::Measured(execution)), obstacle }
         }
-        outcome => Attempt { outcome, unavailable: None },
+        outcome => Attempt { outcome, obstacle: None },
     }
 }
 
-/// Why an execution could not be interleaved. `own` is the total time in which it was allowed to
-/// run.
-fn unavailable_reason(
+/// Why an execution does not count as interleaved. `own` is the total time in which it was allowed
+/// to run.
+fn obstacle(
     execution: &Execution,
+    sharing: Sharing,
     taken: InterleavedUse,
     own: Duration,
-) -> Option<InterleavingUnavailable> {
-    let InterleavedUse { joined, time_read, passed, first_thread, others } = taken;
+) -> Option<Obstacle> {
+    let InterleavedUse { joined, time_read, passed, first_thread, others, children, given_up } =
+        taken;
     let mut incidents = execution.incidents.iter();
     let left_behind = |incident: &Incident| matches!(incident, Incident::LeftBehind(_));
-    if !joined {
-        Some(InterleavingUnavailable::NotLoaded)
+    let works =
+        |used: Duration, beside: Duration| used > LITTLE && used.saturating_mul(OTHERS) > beside;
+    let unavailable = if !joined {
+        InterleavingUnavailable::NotLoaded
+    } else if given_up {
+        InterleavingUnavailable::ThreadsCannotStop
     } else if !time_read {
-        Some(InterleavingUnavailable::EndsOtherwise)
+        InterleavingUnavailable::EndsOtherwise
     } else if incidents.clone().any(|incident| matches!(incident, Incident::Repeated(_))) {
         // The repeated process may have had no partner.
-        Some(InterleavingUnavailable::FailsInterleaved)
-    } else if incidents.any(left_behind)
-        || others > LITTLE && others.saturating_mul(OTHERS) > first_thread
-    {
-        Some(InterleavingUnavailable::OtherThreads)
+        InterleavingUnavailable::FailsInterleaved
+    } else if incidents.any(left_behind) || works(children, first_thread + others) {
+        InterleavingUnavailable::ChildProcesses
     } else if passed == 0 {
-        Some(InterleavingUnavailable::NoClock)
+        InterleavingUnavailable::NoClock
+    } else if sharing != Sharing::Threads && works(others, first_thread) {
+        return Some(Obstacle::Threads);
     } else if execution.measured_time() > own {
-        Some(InterleavingUnavailable::OtherClock)
+        InterleavingUnavailable::OtherClock
     } else {
-        None
-    }
+        return None;
+    };
+    Some(Obstacle::Unavailable(unavailable))
 }
 
 /// The result of two interleaved executions.
@@ -160,8 +191,8 @@ fn unavailable_reason(
 pub(super) enum Both {
     /// Both measured.
     Measured(Box<[Execution; 2]>),
-    /// The benchmark cannot be interleaved.
-    Unavailable(InterleavingUnavailable),
+    /// They do not count.
+    Obstacle(Obstacle),
     /// The execution at this index failed.
     Failed(usize),
     /// The execution at this index skipped itself, for this reason.
@@ -175,11 +206,15 @@ pub(super) enum Both {
 /// the CPU to.
 pub(super) fn both(attempts: [Attempt; 2]) -> Result<Both> {
     let [one, other] = attempts;
-    let unavailable = one.unavailable.or(other.unavailable);
+    let obstacle = match (one.obstacle, other.obstacle) {
+        // Other threads of the other one do not matter then.
+        (Some(Obstacle::Threads) | None, Some(other)) => Some(other),
+        (one, _) => one,
+    };
     // An interrupt says nothing about the benchmark.
     let outcomes = [outcome_of(one.outcome)?, outcome_of(other.outcome)?];
-    Ok(match (outcomes, unavailable) {
-        ([Ok(_), Ok(_)], Some(unavailable)) => Both::Unavailable(unavailable),
+    Ok(match (outcomes, obstacle) {
+        ([Ok(_), Ok(_)], Some(obstacle)) => Both::Obstacle(obstacle),
         ([Ok(one), Ok(other)], None) => Both::Measured(Box::new([one, other])),
         ([Err(Unmeasured::Failed(_)), _], _) => Both::Failed(0),
         ([_, Err(Unmeasured::Failed(_))], _) => Both::Failed(1),
@@ -227,19 +262,21 @@ mod tests {
     use super::*;
     use crate::model::{Metric, Series, testing};
 
-    fn measured(unavailable: Option<InterleavingUnavailable>) -> Attempt {
+    const NO_CLOCK: Obstacle = Obstacle::Unavailable(InterleavingUnavailable::NoClock);
+
+    fn measured(obstacle: Option<Obstacle>) -> Attempt {
         Attempt {
             outcome: Ok(Outcome::Measured(testing::execution(testing::request(), Vec::new()))),
-            unavailable,
+            obstacle,
         }
     }
 
     fn failed(exit: Exit) -> Attempt {
-        Attempt { outcome: Err(Error::new(exit, "it failed")), unavailable: None }
+        Attempt { outcome: Err(Error::new(exit, "it failed")), obstacle: None }
     }
 
     fn skipped() -> Attempt {
-        Attempt { outcome: Ok(Outcome::Skipped("no GPU".to_owned())), unavailable: None }
+        Attempt { outcome: Ok(Outcome::Skipped("no GPU".to_owned())), obstacle: None }
     }
 
     /// Use of the library by a process that was interleaved as it should be.
@@ -249,15 +286,19 @@ mod tests {
         passed: 100,
         first_thread: Duration::from_millis(100),
         others: Duration::from_millis(1),
+        children: Duration::ZERO,
+        given_up: false,
     };
+
+    fn obstacle_of(sharing: Sharing, taken: InterleavedUse) -> Option<Obstacle> {
+        let execution = testing::execution(testing::request(), Vec::new());
+        obstacle(&execution, sharing, taken, Duration::from_millis(100))
+    }
 
     #[test]
     fn interleaved_use_shows_why_interleaving_is_unavailable() {
         let millis = Duration::from_millis;
-        let of = |taken: InterleavedUse| {
-            let execution = testing::execution(testing::request(), Vec::new());
-            unavailable_reason(&execution, taken, millis(100))
-        };
+        let of = |taken| obstacle_of(Sharing::Cpu(0), taken);
         assert_eq!(of(TAKEN), None);
         for (taken, expected) in [
             (
@@ -266,18 +307,36 @@ mod tests {
             ),
             (InterleavedUse { time_read: false, ..TAKEN }, InterleavingUnavailable::EndsOtherwise),
             (InterleavedUse { passed: 0, ..TAKEN }, InterleavingUnavailable::NoClock),
-            (InterleavedUse { others: millis(3), ..TAKEN }, InterleavingUnavailable::OtherThreads),
+            (
+                InterleavedUse { given_up: true, time_read: false, ..TAKEN },
+                InterleavingUnavailable::ThreadsCannotStop,
+            ),
+            (
+                InterleavedUse { children: millis(3), ..TAKEN },
+                InterleavingUnavailable::ChildProcesses,
+            ),
             // All is done by another thread, which reads the clock as well.
             (
                 InterleavedUse { others: millis(99), passed: 0, ..TAKEN },
-                InterleavingUnavailable::OtherThreads,
+                InterleavingUnavailable::NoClock,
             ),
         ] {
-            assert_eq!(of(taken), Some(expected));
+            assert_eq!(of(taken), Some(Obstacle::Unavailable(expected)));
         }
         // Processes need this little in any case.
         let short = InterleavedUse { first_thread: millis(10), ..TAKEN };
         assert_eq!(of(short), None);
+    }
+
+    #[test]
+    fn working_threads_are_an_obstacle_only_on_one_cpu() {
+        let busy = InterleavedUse { others: Duration::from_millis(3), ..TAKEN };
+        assert_eq!(obstacle_of(Sharing::Cpu(0), busy), Some(Obstacle::Threads));
+        assert_eq!(obstacle_of(Sharing::Threads, busy), None);
+        // 1/50 of the work of all threads.
+        let children = Duration::from_micros(2_050);
+        let with_children = InterleavedUse { children, ..busy };
+        assert_eq!(obstacle_of(Sharing::Threads, with_children), None);
     }
 
     #[test]
@@ -290,18 +349,24 @@ mod tests {
                 resolution: 0.0,
             };
             let execution = testing::execution(testing::request(), vec![series]);
-            unavailable_reason(
-                &Execution { incidents, ..execution },
-                TAKEN,
-                Duration::from_millis(100),
-            )
+            let execution = Execution { incidents, ..execution };
+            obstacle(&execution, Sharing::Cpu(0), TAKEN, Duration::from_millis(100))
         };
         assert_eq!(of(Vec::new(), vec![5e7, 4.9e7]), None);
-        assert_eq!(of(Vec::new(), vec![5e7, 5.1e7]), Some(InterleavingUnavailable::OtherClock));
+        assert_eq!(
+            of(Vec::new(), vec![5e7, 5.1e7]),
+            Some(Obstacle::Unavailable(InterleavingUnavailable::OtherClock))
+        );
         let left = Incident::LeftBehind(vec!["server".to_owned()]);
-        assert_eq!(of(vec![left], vec![1e7]), Some(InterleavingUnavailable::OtherThreads));
+        assert_eq!(
+            of(vec![left], vec![1e7]),
+            Some(Obstacle::Unavailable(InterleavingUnavailable::ChildProcesses))
+        );
         let repeated = Incident::Repeated("it printed its results".to_owned());
-        assert_eq!(of(vec![repeated], vec![1e7]), Some(InterleavingUnavailable::FailsInterleaved));
+        assert_eq!(
+            of(vec![repeated], vec![1e7]),
+            Some(Obstacle::Unavailable(InterleavingUnavailable::FailsInterleaved))
+        );
     }
 
     #[test]
@@ -311,11 +376,14 @@ mod tests {
     }
 
     #[test]
-    fn unavailability_of_one_counts_for_both() {
-        let threads = || measured(Some(InterleavingUnavailable::OtherThreads));
+    fn obstacle_of_one_counts_for_both() {
+        let threads = || measured(Some(Obstacle::Threads));
         for attempts in [[threads(), measured(None)], [measured(None), threads()]] {
-            let unavailable = Both::Unavailable(InterleavingUnavailable::OtherThreads);
-            assert_eq!(both(attempts).unwrap(), unavailable);
+            assert_eq!(both(attempts).unwrap(), Both::Obstacle(Obstacle::Threads));
+        }
+        let clock = || measured(Some(NO_CLOCK));
+        for attempts in [[threads(), clock()], [clock(), threads()]] {
+            assert_eq!(both(attempts).unwrap(), Both::Obstacle(NO_CLOCK));
         }
         let none = both([measured(None), measured(None)]).unwrap();
         assert!(matches!(none, Both::Measured(_)));
@@ -323,7 +391,7 @@ mod tests {
 
     #[test]
     fn partner_of_failed_execution_is_not_unavailable() {
-        let alone = || measured(Some(InterleavingUnavailable::NoClock));
+        let alone = || measured(Some(NO_CLOCK));
         assert_eq!(both([alone(), failed(Exit::Benchmark)]).unwrap(), Both::Failed(1));
         assert_eq!(both([failed(Exit::Benchmark), alone()]).unwrap(), Both::Failed(0));
         let reason = Unmeasured::Skipped("no GPU".to_owned());
@@ -333,7 +401,7 @@ mod tests {
 
     #[test]
     fn interrupt_is_no_result_of_a_benchmark() {
-        let alone = || measured(Some(InterleavingUnavailable::NoClock));
+        let alone = || measured(Some(NO_CLOCK));
         for attempts in [
             [alone(), failed(Exit::Interrupted)],
             [failed(Exit::Interrupted), alone()],

@@ -5,9 +5,9 @@ use std::{ffi::OsStr, fs, path::PathBuf, process::Command, time::Duration};
 
 use super::{
     diagnosis::control,
-    interleaving_support::{Both, ProcessUse, SupportTable, both},
+    interleaving_support::{Both, ProcessUse, Sharing, SupportTable, both},
     missing_files::observe,
-    subject::InVersion,
+    subject::{InVersion, Obstacle},
 };
 use crate::{
     builds::run_tool_or,
@@ -61,11 +61,12 @@ impl<'t> Trial<'t> {
             executable: &self.executable,
             home: self.place.path(),
         };
-        let cpu = cpus.first().copied().unwrap_or_default();
-        let attempts = support.execute(&self.name, &self.request, &[half(), half()], cpu, SLICE)?;
+        let sharing = Sharing::Cpu(cpus.first().copied().unwrap_or_default());
+        let halves = [half(), half()];
+        let attempts = support.execute(&self.name, &self.request, &halves, sharing, SLICE)?;
         Ok(match both(attempts)? {
-            Both::Measured(_) => None,
-            Both::Unavailable(reason) => Some(reason),
+            Both::Measured(_) | Both::Obstacle(Obstacle::Threads) => None,
+            Both::Obstacle(Obstacle::Unavailable(reason)) => Some(reason),
             Both::Failed(_) | Both::Skipped(..) => Some(InterleavingUnavailable::FailsInterleaved),
         })
     }

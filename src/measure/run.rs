@@ -10,11 +10,11 @@ use tracing::{debug, info, info_span};
 
 use super::{
     Builds, ListedVersion, Runner, StartedExperiment,
-    interleaving_support::{Cpus, InterleavingSupport},
+    interleaving_support::{Cpus, InterleavingSupport, Sharing},
     missing_files::missing_files,
     plan::{Pace, stage_seed},
     schedule::{Queue, ScheduleShape, Step, schedule},
-    subject::{Alone, InVersion, Retuning, Subject, outcome_of},
+    subject::{Alone, InVersion, Obstacle, Retuning, Subject, outcome_of},
 };
 use crate::{
     builds::VersionBuilds,
@@ -107,13 +107,11 @@ impl Runner<'_> {
                         let of_it = all.iter().filter(|other| other.benchmark == step.benchmark);
                         queue.begin_anew(step.benchmark, of_it.cloned());
                     }
-                    // Another of its steps at the same time may have shown it already.
-                    Ended::InterleavingUnavailable(_)
-                        if !subjects[step.benchmark].is_interleaved() => {}
-                    Ended::InterleavingUnavailable(unavailable) => {
+                    // Another of its steps at the same time may have met it already.
+                    Ended::Obstacle(obstacle) if subjects[step.benchmark].knows(obstacle) => {}
+                    Ended::Obstacle(obstacle) => {
                         let subject = &mut subjects[step.benchmark];
-                        info!("{} is measured sequentially: {unavailable}", subject.benchmark);
-                        subject.unavailable = Some(unavailable);
+                        subject.meet(obstacle);
                         self.store.forget_benchmark(experiment.id, stage, &subject.benchmark)?;
                         let of_it = all.iter().filter(|other| other.benchmark == step.benchmark);
                         queue.begin_anew(step.benchmark, of_it.cloned());
@@ -133,8 +131,8 @@ impl Runner<'_> {
         }
     }
 
-    /// Executes one step alone, or several interleaved steps at once, each on a separate CPU. The
-    /// result of each is stored.
+    /// Executes one step alone, or one interleaved step, or several at once, each on a separate CPU.
+    /// The result of each is stored.
     fn execute_steps(
         &self,
         measuring: &Measuring<'_>,
@@ -149,14 +147,20 @@ impl Runner<'_> {
             let ended = self.one_after_the_other(measuring, subject, step)?;
             return Ok(vec![(step.clone(), ended)]);
         }
-        let placed: Vec<(Step, usize)> =
-            steps.into_iter().map(|step| (step, cpus.take())).collect();
-        let pairs: Vec<(&Subject<'_>, &Step, usize)> =
-            placed.iter().map(|(step, cpu)| (&subjects[step.benchmark], step, *cpu)).collect();
+        let with_sharing = |step: Step| {
+            let has_threads = subjects[step.benchmark].has_threads;
+            let sharing = if has_threads { Sharing::Threads } else { Sharing::Cpu(cpus.take()) };
+            (step, sharing)
+        };
+        let placed: Vec<(Step, Sharing)> = steps.into_iter().map(with_sharing).collect();
+        let pairs: Vec<(&Subject<'_>, &Step, Sharing)> = placed
+            .iter()
+            .map(|(step, sharing)| (&subjects[step.benchmark], step, *sharing))
+            .collect();
         let attempts = self.execute_interleaved(measuring, &pairs)?;
-        let settle = |((step, cpu), attempts): ((Step, usize), _)| {
+        let settle = |((step, sharing), attempts): ((Step, Sharing), _)| {
             let subject = &mut subjects[step.benchmark];
-            let ended = self.after_interleaved(measuring, subject, &step, cpu, attempts)?;
+            let ended = self.after_interleaved(measuring, subject, &step, sharing, attempts)?;
             Ok((step, ended))
         };
         placed.into_iter().zip(attempts).map(settle).collect()
@@ -293,6 +297,7 @@ impl Runner<'_> {
                 .collect::<Result<_>>()?,
             retuning: Retuning::default(),
             mode: self.settings.mode,
+            has_threads: false,
             unavailable: None,
             done: HashSet::new(),
             was_interleaved: false,
@@ -413,8 +418,8 @@ pub(super) enum Ended {
     Unmeasured,
     /// Nothing counts: the benchmark must be measured in longer time slices, or sequentially.
     SlowerInterleaved,
-    /// Nothing counts: the benchmark must be measured sequentially.
-    InterleavingUnavailable(InterleavingUnavailable),
+    /// Nothing counts: the benchmark must be measured in another way.
+    Obstacle(Obstacle),
 }
 
 /// The executable of each build, otherwise as it was listed.

@@ -102,11 +102,15 @@ impl Subject<'_> {
 
 /// The length of the slices of an earlier interleaved execution, by how often it handed over.
 pub(super) fn slice_of(execution: &Execution) -> Option<Duration> {
-    let Schedule::Interleaved(passed) = execution.schedule else { return None };
+    let (passed, has_threads) = match execution.schedule {
+        Schedule::Interleaved(passed) => (passed, false),
+        Schedule::InterleavedThreads(passed) => (passed, true),
+        Schedule::NotRequested | Schedule::Unavailable(_) => return None,
+    };
     let measurements = u64::try_from(execution.measurements()).unwrap_or(u64::MAX);
     // With the shortest slices, it does after each measurement. Then longer ones need not be told from them: they end
     // with each measurement too.
-    if passed.saturating_mul(4) >= measurements.saturating_mul(3) {
+    if !has_threads && passed.saturating_mul(4) >= measurements.saturating_mul(3) {
         return Some(SLICE);
     }
     let mean = execution.measured_time() / u32::try_from(passed).unwrap_or(u32::MAX).max(1);
@@ -166,5 +170,7 @@ mod tests {
         assert_eq!(of(22, 6.0), Some(SLICES[2]));
         let alone = execution(request(), Vec::new());
         assert_eq!(slice_of(&alone), None);
+        let schedule = Schedule::InterleavedThreads(84);
+        assert_eq!(slice_of(&Execution { schedule, ..alone }), Some(SLICES[1]));
     }
 }

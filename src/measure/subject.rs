@@ -3,6 +3,8 @@
 
 use std::{cmp::Ordering, collections::HashSet, time::Duration};
 
+use tracing::info;
+
 use crate::{
     error::{Error, Exit, Result},
     harness::{Executable, Harness},
@@ -10,7 +12,7 @@ use crate::{
         Benchmark, Execution, ExecutionRequest, HarnessKind, Incident, InterleavingUnavailable,
         Mode, Outcome, Schedule, Slot, Unmeasured,
     },
-    process::interleaving::SLICE,
+    process::interleaving::{SLICE, SLICE_WITH_THREADS},
 };
 
 /// A benchmark while it is measured.
@@ -25,6 +27,8 @@ pub(super) struct Subject<'v> {
     pub(super) retuning: Retuning,
     /// The requested mode. Interleaved only while `unavailable` is absent.
     pub(super) mode: Mode,
+    /// True if its other threads work: interleaved, it has all CPUs.
+    pub(super) has_threads: bool,
     /// Why it cannot be interleaved, where that was requested.
     pub(super) unavailable: Option<InterleavingUnavailable>,
     /// The executions stored by earlier runs of this stage.
@@ -46,6 +50,15 @@ pub(super) struct Alone {
     pub(super) traced: Option<f64>,
     /// In an execution for this purpose.
     pub(super) executed: Option<f64>,
+}
+
+/// Why an interleaved execution does not count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Obstacle {
+    /// Its other threads work: it must be interleaved with them, on all CPUs.
+    Threads,
+    /// The benchmark cannot be interleaved.
+    Unavailable(InterleavingUnavailable),
 }
 
 /// A benchmark in one version.
@@ -94,21 +107,44 @@ impl Subject<'_> {
     }
 
     /// True if a step of this benchmark can be executed at the same time as those `taken`, with this much memory for all
-    /// of them. Those that need longer slices have large data, and cores share the last cache. Two steps of one benchmark
+    /// of them. Those that need longer slices have large data, and cores share the last cache, or threads that need all
+    /// CPUs. Two steps of one benchmark
     /// are, once that was interleaved: its iterations are known then, and are the same for both.
     pub(super) fn fits_beside(&self, taken: &[(usize, &Self)], own: usize, memory: u64) -> bool {
         let all = || taken.iter().map(|(_, subject)| *subject).chain([self]);
         let is_taken = taken.iter().any(|(benchmark, _)| *benchmark == own);
         // Unknown until it was executed once.
         let needed = all().map(Self::memory_of_both).sum::<Option<u64>>();
-        all().all(|subject| subject.is_interleaved() && subject.slice == SLICE)
-            && (!is_taken || self.was_interleaved)
+        all().all(|subject| {
+            subject.is_interleaved() && !subject.has_threads && subject.slice == SLICE
+        }) && (!is_taken || self.was_interleaved)
             && needed.is_some_and(|needed| needed <= memory)
     }
 
     /// The memory of both versions at once in bytes, if it is known.
     pub(super) fn memory_of_both(&self) -> Option<u64> {
         self.memory.map(|memory| memory.saturating_mul(2))
+    }
+
+    /// True if the way in which it is measured already avoids the obstacle.
+    pub(super) fn knows(&self, obstacle: Obstacle) -> bool {
+        !self.is_interleaved() || (obstacle == Obstacle::Threads && self.has_threads)
+    }
+
+    /// Changes the way in which it is measured from now on, because of an obstacle.
+    pub(super) fn meet(&mut self, obstacle: Obstacle) {
+        match obstacle {
+            Obstacle::Threads => {
+                info!("{} is interleaved with its other threads", self.benchmark);
+                self.has_threads = true;
+                self.slice = SLICE_WITH_THREADS;
+                self.was_interleaved = false;
+            }
+            Obstacle::Unavailable(unavailable) => {
+                info!("{} is measured sequentially: {unavailable}", self.benchmark);
+                self.unavailable = Some(unavailable);
+            }
+        }
     }
 
     /// The executable of a build of a version.
@@ -240,6 +276,7 @@ mod tests {
                 .into(),
             retuning: Retuning::default(),
             mode: Mode::Interleaved,
+            has_threads: false,
             unavailable: None,
             done: HashSet::new(),
             was_interleaved: false,
@@ -277,7 +314,7 @@ mod tests {
         };
         let own = "an execution gives 1 of 80 measurements: the benchmark has its own settings";
         assert_eq!(sentence(&subject, &execution(1)), Some(own.to_owned()));
-        let unavailable = Some(InterleavingUnavailable::OtherThreads);
+        let unavailable = Some(InterleavingUnavailable::OtherClock);
         let alone = Subject { unavailable, ..subject };
         let table = sentence(&alone, &execution(1)).unwrap();
         assert!(table.contains("1 of 80 measurements: the table of Divan shows"), "{table}");

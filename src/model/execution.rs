@@ -219,10 +219,10 @@ impl Execution {
         Duration::try_from_secs_f64(totals.map(total).sum::<f64>() / 1e9).unwrap_or(Duration::MAX)
     }
 
-    /// The wall time that it took: of two interleaved executions, which run at once on one CPU, each takes half.
+    /// The wall time that it took: of two interleaved executions, which alternate, each takes half.
     pub fn own_wall(&self) -> Duration {
         match self.schedule {
-            Schedule::Interleaved(_) => self.resources.wall / 2,
+            Schedule::Interleaved(_) | Schedule::InterleavedThreads(_) => self.resources.wall / 2,
             Schedule::NotRequested | Schedule::Unavailable(_) => self.resources.wall,
         }
     }

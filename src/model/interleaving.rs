@@ -24,8 +24,8 @@ pub const MOST_PARALLEL: u32 = 32;
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
-    /// Both run at once on one CPU and alternate when they read the clock, where a benchmark supports that; otherwise
-    /// one execution runs after the other.
+    /// Both run at once and alternate when they read the clock, on one CPU or, if other threads work, on all, where a
+    /// benchmark supports that; otherwise one execution runs after the other.
     #[default]
     Interleaved,
     /// One execution runs after the other.
@@ -42,15 +42,17 @@ pub enum Schedule {
     NotRequested,
     /// Sequential, because the benchmark cannot be interleaved.
     Unavailable(InterleavingUnavailable),
-    /// Interleaved, with this number of switches to the other version.
+    /// Interleaved on one CPU, with this number of switches to the other version.
     Interleaved(u64),
+    /// Interleaved on all CPUs, with this number of switches. The other threads of a version stop at each one.
+    InterleavedThreads(u64),
 }
 
 impl Schedule {
     /// The mode in which the execution really ran.
     pub const fn mode(self) -> Mode {
         match self {
-            Self::Interleaved(_) => Mode::Interleaved,
+            Self::Interleaved(_) | Self::InterleavedThreads(_) => Mode::Interleaved,
             Self::NotRequested | Self::Unavailable(_) => Mode::Sequential,
         }
     }
@@ -72,9 +74,8 @@ pub enum InterleavingUnavailable {
     NotLoaded,
     /// Its first thread never reads the clock, where the processes switch.
     NoClock,
-    /// Threads other than the first, or processes that it starts and waits for, use CPU time; or it leaves processes
-    /// running.
-    OtherThreads,
+    /// Processes that it starts and waits for use CPU time, or it leaves processes running.
+    ChildProcesses,
     /// It measured more time than its process had.
     OtherClock,
     /// It fails when interleaved, but not alone.
@@ -85,6 +86,8 @@ pub enum InterleavingUnavailable {
     SlowerInterleaved,
     /// Both versions at once need more than half of the memory that is available.
     Memory,
+    /// Its other threads work, and one of them cannot be stopped while the other version runs.
+    ThreadsCannotStop,
 }
 
 impl fmt::Display for InterleavingUnavailable {
@@ -94,12 +97,13 @@ impl fmt::Display for InterleavingUnavailable {
             Self::NoLibrary => "the interleaving library cannot be used",
             Self::NotLoaded => "its process cannot load the interleaving library",
             Self::NoClock => "its first thread does not read the clock",
-            Self::OtherThreads => "it has other threads or child processes that work",
+            Self::ChildProcesses => "it has child processes that work",
             Self::OtherClock => "it measures with another clock",
             Self::FailsInterleaved => "it fails when interleaved, and not alone",
             Self::EndsOtherwise => "its process does not end as usual",
             Self::SlowerInterleaved => "it is slower interleaved than alone",
             Self::Memory => "both versions at once need too much memory",
+            Self::ThreadsCannotStop => "one of its threads cannot be stopped",
         })
     }
 }
@@ -110,7 +114,9 @@ mod tests {
 
     #[test]
     fn schedule_is_interleaved_only_if_it_really_was() {
-        assert_eq!(Schedule::Interleaved(3).mode(), Mode::Interleaved);
+        for interleaved in [Schedule::Interleaved(3), Schedule::InterleavedThreads(3)] {
+            assert_eq!(interleaved.mode(), Mode::Interleaved);
+        }
         for alone in
             [Schedule::NotRequested, Schedule::Unavailable(InterleavingUnavailable::NoClock)]
         {

@@ -11,12 +11,14 @@ use crate::{
 pub struct Interleaving {
     /// Interleaved, or sequential.
     pub mode: Mode,
+    /// True if both versions had all CPUs, because other threads of the benchmark work.
+    pub has_threads: bool,
     /// The reason why interleaving was requested but not possible.
     pub unavailable: Option<InterleavingUnavailable>,
 }
 
-/// Some executions ran interleaved and others alone: their values are different quantities and
-/// cannot be compared.
+/// Some executions ran interleaved and others alone, or some on one CPU and others on all: their
+/// values are different quantities and cannot be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mixed;
 
@@ -31,7 +33,7 @@ impl Interleaving {
         for execution in executions {
             let one = Self::from(execution.schedule);
             let known = all.get_or_insert(one);
-            if known.mode != one.mode {
+            if (known.mode, known.has_threads) != (one.mode, one.has_threads) {
                 return Err(Mixed);
             }
             // With several reasons, the same one is reported in any order of executions.
@@ -45,9 +47,12 @@ impl From<Schedule> for Interleaving {
     fn from(schedule: Schedule) -> Self {
         let reason = match schedule {
             Schedule::Unavailable(reason) => Some(reason),
-            Schedule::NotRequested | Schedule::Interleaved(_) => None,
+            Schedule::NotRequested | Schedule::Interleaved(_) | Schedule::InterleavedThreads(_) => {
+                None
+            }
         };
-        Self { mode: schedule.mode(), unavailable: reason }
+        let has_threads = matches!(schedule, Schedule::InterleavedThreads(_));
+        Self { mode: schedule.mode(), has_threads, unavailable: reason }
     }
 }
 
@@ -86,15 +91,23 @@ mod tests {
     #[test]
     fn summarize_rejects_mixed_modes() {
         let of = |schedule: &[Schedule]| Interleaving::summarize(&executions(schedule));
-        let alone = |reason| Ok(Some(Interleaving { mode: Mode::Sequential, unavailable: reason }));
+        let alone = |unavailable| {
+            let mode = Mode::Sequential;
+            Ok(Some(Interleaving { mode, has_threads: false, unavailable }))
+        };
         let impossible = Schedule::Unavailable;
         assert_eq!(of(&[]), Ok(None));
         assert_eq!(of(&[Schedule::NotRequested]), alone(None));
-        let (clock, threads) =
-            (InterleavingUnavailable::NoClock, InterleavingUnavailable::OtherThreads);
-        assert_eq!(of(&[impossible(threads), impossible(clock)]), alone(Some(clock)));
+        let (clock, children) =
+            (InterleavingUnavailable::NoClock, InterleavingUnavailable::ChildProcesses);
+        assert_eq!(of(&[impossible(children), impossible(clock)]), alone(Some(clock)));
         assert_eq!(of(&[Schedule::NotRequested, impossible(clock)]), alone(Some(clock)));
-        let interleaved = Interleaving { mode: Mode::Interleaved, unavailable: None };
+        let interleaved =
+            Interleaving { mode: Mode::Interleaved, has_threads: false, unavailable: None };
+        let with_threads = Interleaving { has_threads: true, ..interleaved };
+        assert_eq!(of(&[Schedule::InterleavedThreads(1)]), Ok(Some(with_threads)));
+        let both = [Schedule::InterleavedThreads(1), Schedule::Interleaved(1)];
+        assert_eq!(of(&both), Err(Mixed));
         assert_eq!(
             of(&[Schedule::Interleaved(1), Schedule::Interleaved(9)]),
             Ok(Some(interleaved))

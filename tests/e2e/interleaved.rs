@@ -90,7 +90,7 @@ fn newest(project: &TestProject) -> (BTreeMap<String, Vec<StoredExecution>>, boo
 /// The reasons why executions were not interleaved; `None` for interleaved ones.
 fn unavailable_reasons(rows: &[StoredExecution]) -> BTreeSet<Option<InterleavingUnavailable>> {
     let unavailable = |row: &StoredExecution| match row.outcome.as_ref().unwrap().schedule {
-        Schedule::Interleaved(passed) => {
+        Schedule::Interleaved(passed) | Schedule::InterleavedThreads(passed) => {
             assert!(passed > 0);
             None
         }
@@ -178,7 +178,7 @@ fn interleaving_falls_back_and_failures_keep_their_version() {
     for (name, unavailable) in [
         ("good", None),
         ("bad", None),
-        ("pool", Some(InterleavingUnavailable::OtherThreads)),
+        ("pool", None),
         ("no-clock", Some(InterleavingUnavailable::NoClock)),
         ("_exits", Some(InterleavingUnavailable::EndsOtherwise)),
         ("whole", Some(InterleavingUnavailable::WholeProgram)),
@@ -213,6 +213,49 @@ fn benchmark_failing_only_interleaved_runs_sequentially() {
     for rows in all.values().filter(|rows| !rows.is_empty()) {
         assert_eq!(rows.len(), EXECUTIONS);
         assert_whole_pairs(rows);
+    }
+    assert_nothing_is_left(&project);
+}
+
+#[test]
+#[ignore = "takes long"]
+fn benchmarks_with_threads_are_interleaved_or_the_report_says_why() {
+    let project = TestProject::of("threads");
+    project.commit("Base");
+    project.replace("src/lib.rs", "\"BASE\"", "\"HEAD\"");
+    project.commit("Head");
+    let more = ["--config", "experiment.warm-up=2ms", "--config", "experiment.deadline=3s"];
+    let outcome = compare(&project, &more).run().assert_exit(4);
+    outcome.assert_stdout_has(&["because one of its threads cannot be stopped: blocks signals"]);
+    let (mut all, is_finished) = newest(&project);
+    assert!(is_finished, "{}", outcome.told());
+    let mut rows = |name: &str| all.remove(name).unwrap_or_else(|| panic!("{name} is not stored"));
+    for (name, have_threads) in
+        [("pool", true), ("scoped", true), ("beside a worker", true), ("beside a sleeper", false)]
+    {
+        let rows = rows(name);
+        assert_eq!(unavailable_reasons(&rows), BTreeSet::from([None]), "{name}");
+        assert_eq!(rows.len(), EXECUTIONS, "{name}");
+        assert_whole_pairs(&rows);
+        let schedules = rows.iter().map(|row| row.outcome.as_ref().unwrap().schedule);
+        let with_threads = |one| matches!(one, Schedule::InterleavedThreads(_));
+        assert_eq!(schedules.map(with_threads).collect::<BTreeSet<_>>().len(), 1, "{name}");
+        let first = rows[0].outcome.as_ref().unwrap().schedule;
+        assert_eq!(with_threads(first), have_threads, "{name}");
+    }
+    let blocking = rows("blocks signals");
+    let reason = Some(InterleavingUnavailable::ThreadsCannotStop);
+    assert_eq!(unavailable_reasons(&blocking), BTreeSet::from([reason]));
+    assert_eq!(blocking.len(), EXECUTIONS);
+    for (name, words) in
+        [("aborts in head", "killed by signal 6"), ("hangs in head", "was still running after")]
+    {
+        let failing = rows(name);
+        let [StoredExecution { slot, outcome: Err(Unmeasured::Failed(reason)), .. }] = &failing[..]
+        else {
+            panic!("head fails at once: {failing:?}")
+        };
+        assert!(slot.version == 1 && reason.contains(words), "{name}: {reason}");
     }
     assert_nothing_is_left(&project);
 }

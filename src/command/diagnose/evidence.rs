@@ -7,7 +7,7 @@ use crate::{
     error::{Context, Exit, Result},
     machine::state,
     model::{
-        Benchmark, Disturbance, Execution, LayoutSeed, Metric, SampleSizes, Schedule, Series, Slot,
+        Benchmark, Disturbance, Execution, LayoutSeed, Metric, Mode, SampleSizes, Series, Slot,
         Stage, Unit, Unmeasured,
     },
     report::diagnose::{Conditions, Examination, WordedWarning},
@@ -130,7 +130,7 @@ impl Evidence<'_> {
                     .to_owned(),
             );
         }
-        let is_interleaved = |one: &Execution| matches!(one.schedule, Schedule::Interleaved(_));
+        let is_interleaved = |one: &Execution| one.schedule.mode() == Mode::Interleaved;
         if executions(&rows).any(|(_, execution)| is_interleaved(execution)) {
             notes.push(
                 "it ran interleaved with another version, whose memory and caches it shared: a separate \

@@ -21,6 +21,7 @@ use core::{
 use random::answered;
 use step::STEP;
 use system::*;
+use waits::{during_wait, has_come, sleep_for};
 
 /// The date at which the process starts, by the realtime clock, in ns: in 2023.
 const EPOCH: i64 = 1_700_000_000_000_000_000;

@@ -27,7 +27,8 @@ pub const COUNTING_LIBRARY_SOURCE: &str = library_source!(
     "interpose.rs",
     "step": "step.rs",
     "random": "../preload/random.rs",
-    "system": "../preload/system.rs"
+    "system": "../preload/system.rs",
+    "waits": "../preload/waits.rs"
 );
 
 /// Prefix of the harnesses' directories. The next execution removes those that no process has locked.

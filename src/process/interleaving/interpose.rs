@@ -22,13 +22,14 @@ use core::{
 use own_time::{Clocks, OwnTime, State};
 use page::{Page, READINGS};
 use system::*;
+use threads::{during_wait, sleep_for};
 
 static PAGE: AtomicPtr<Page> = AtomicPtr::new(null_mut());
 /// Index of this process, 0 or 1.
 static MEMBER: AtomicUsize = AtomicUsize::new(0);
 /// The process that joined: its forks do not interleave.
 static PROCESS: AtomicU32 = AtomicU32::new(0);
-/// The thread that hands over: the first one, by its kernel id and its libc id. Other threads are not paused.
+/// The thread that hands over: the first one, by its kernel id and its libc id.
 static OWNER: AtomicU32 = AtomicU32::new(0);
 static OWNER_IN_LIBC: AtomicUsize = AtomicUsize::new(0);
 static TIME: OwnTime = OwnTime::new();
@@ -65,11 +66,18 @@ unsafe extern "C" fn clock_gettime(id: c_int, out: *mut Timespec) -> c_int {
         let mut now = nanoseconds(CLOCK_MONOTONIC);
         let is_over = now - BEGAN.load(Relaxed) >= page.quantum.load(Relaxed)
             && page.gone[partner()].load(Acquire) == 0
+            && page.given_up[MEMBER.load(Relaxed)].load(Relaxed) == 0
             && thread() == OWNER.load(Relaxed);
+        // Where other threads work, it cannot be known who took the CPU: it may have been one of them.
+        let is_due = !threads::is_active() && TIME.is_due(now);
         // Both happen after the end of a measurement is known, and before the next one begins.
         let is_hurrying = TIME.is_hurrying();
-        if (is_over || is_hurrying || TIME.is_due(now)) && !IS_CHANGING.swap(true, Acquire) {
-            TIME.settle(now, &Own);
+        if (is_over || is_hurrying || is_due) && !IS_CHANGING.swap(true, Acquire) {
+            if threads::is_active() {
+                TIME.stand_still(now);
+            } else {
+                TIME.settle(now, &Own);
+            }
             if is_hurrying {
                 TIME.hurry();
             }
@@ -165,12 +173,23 @@ fn switch_if_due(page: &Page, now: i64) -> i64 {
     // SAFETY: as above. A caller that reads the clock does not expect errno to change.
     let before = unsafe { *error };
     page.held[own].fetch_add(now - BEGAN.load(Relaxed), Relaxed);
-    page.passed[own].fetch_add(1, Relaxed);
-    code::move_if_due(now);
-    page.began.store(nanoseconds(CLOCK_MONOTONIC), Relaxed);
-    pass(page);
-    wait(page);
-    let now = go_on(page);
+    let now = if threads::stop() {
+        page.passed[own].fetch_add(1, Relaxed);
+        code::move_if_due(now);
+        page.began.store(nanoseconds(CLOCK_MONOTONIC), Relaxed);
+        pass(page);
+        wait(page);
+        threads::go_on();
+        go_on(page)
+    } else {
+        // The partner continues without this process.
+        threads::go_on();
+        page.given_up[own].store(1, Relaxed);
+        page.gone[own].store(1, Release);
+        page.began.store(nanoseconds(CLOCK_MONOTONIC), Relaxed);
+        pass(page);
+        TIME.go_on(&Own)
+    };
     // SAFETY: as above.
     unsafe { *error = before };
     now
@@ -224,6 +243,11 @@ fn is_owner() -> bool {
 fn thread() -> u32 {
     // SAFETY: it takes nothing.
     (unsafe { real_syscall()(SYS_GETTID) }) as u32
+}
+
+/// True if a deadline has come that was converted to this real time: the process's time has not stood still since.
+fn has_come(point: &Timespec, until: &Timespec) -> bool {
+    in_real_time(point).total() <= until.total()
 }
 
 /// Converts a deadline to the real time.
@@ -306,8 +330,12 @@ extern "C" fn join() {
         PROCESS.store(getpid() as u32, Relaxed);
         OWNER.store(thread(), Relaxed);
         OWNER_IN_LIBC.store(pthread_self(), Relaxed);
-        // A process that wakes its partner is not preempted by it, but continues until it waits itself.
-        sched_setscheduler(0, SCHED_BATCH, &0);
+        if (*page).stops_threads.load(Relaxed) != 0 {
+            threads::prepare();
+        } else {
+            // A process that wakes its partner is not preempted by it, but continues until it waits itself.
+            sched_setscheduler(0, SCHED_BATCH, &0);
+        }
         TIME.stand_still(nanoseconds(CLOCK_MONOTONIC));
         code::find();
         // A second process of the same execution joins again.
@@ -341,9 +369,10 @@ extern "C" fn leave() {
     unsafe { getrusage(RUSAGE_CHILDREN, addr_of_mut!(children)) };
     let [user, user_micros, system, system_micros, ..] = children;
     let children = (user + system) * 1_000_000_000 + (user_micros + system_micros) * 1_000;
-    let others = nanoseconds(CLOCK_PROCESS_CPUTIME) - first + children;
+    let others = nanoseconds(CLOCK_PROCESS_CPUTIME) - first;
     page.first_thread[own].fetch_add(first, Relaxed);
     page.others[own].fetch_add(others, Relaxed);
+    page.children[own].fetch_add(children, Relaxed);
     page.time_read[own].store(1, Release);
     if page.turn.load(Acquire) == own as u32 {
         let now = nanoseconds(CLOCK_MONOTONIC);

@@ -21,8 +21,10 @@ pub struct Page {
     /// 1 for each process that has exited in order, and so has reported the CPU time of its other
     /// threads.
     pub time_read: [AtomicU32; 2],
-    /// Padding, which aligns the following numbers.
-    pub unused: u32,
+    /// 1 if other threads are to be stopped while the partner runs.
+    pub stops_threads: AtomicU32,
+    /// 1 for each process that has stopped interleaving, because one of its threads cannot be stopped.
+    pub given_up: [AtomicU32; 2],
     /// Least length of a time slice.
     pub quantum: AtomicI64,
     /// Start of the current time slice.
@@ -33,8 +35,10 @@ pub struct Page {
     pub passed: [AtomicU64; 2],
     /// CPU time of the first thread of each process.
     pub first_thread: [AtomicI64; 2],
-    /// CPU time of the other threads of each process, and of its child processes.
+    /// CPU time of the other threads of each process.
     pub others: [AtomicI64; 2],
+    /// CPU time of the child processes of each process.
+    pub children: [AtomicI64; 2],
     /// The factor by which the clock of each process runs faster while Criterion.rs warms up. 0 and 1 mean no
     /// faster.
     pub warm_up_speed: [AtomicI64; 2],

@@ -101,6 +101,72 @@ fn main() {
 }
 "#;
 
+/// Reads the clock for 60 ms while another thread does what the first argument says, and prints how often a thread of
+/// the partner ran meanwhile. `counts` shows the partner that it runs, in the file of the third argument; the second
+/// one is the index of the process.
+const THREADS: &str = r#"
+use std::{
+    fs::File, hint::black_box, os::fd::AsRawFd, process::{Command, abort},
+    sync::{atomic::{AtomicBool, AtomicU64, Ordering::SeqCst}, mpsc::channel}, thread, time::{Duration, Instant},
+};
+unsafe extern "C" {
+    fn mmap(at: usize, length: usize, protection: i32, flags: i32, file: i32, offset: i64) -> *const [AtomicU64; 2];
+    fn pthread_sigmask(how: i32, set: *const [u64; 16], old: usize) -> i32;
+    fn signal(number: i32, handler: extern "C" fn(i32)) -> usize;
+}
+extern "C" fn ignore(_: i32) {}
+static IS_DONE: AtomicBool = AtomicBool::new(false);
+fn until_done(mut work: impl FnMut()) {
+    while !IS_DONE.load(SeqCst) { work(); }
+}
+fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    let own: usize = arguments[2].parse().unwrap();
+    let file = File::options().read(true).write(true).open(&arguments[3]).unwrap();
+    let counts: &'static [AtomicU64; 2] = unsafe { &*mmap(0, 16, 3, 1, file.as_raw_fd(), 0) };
+    let count = move || { counts[own].fetch_add(1, SeqCst); };
+    let kind = arguments[1].clone();
+    if kind == "handles" {
+        unsafe { signal(61, ignore) };
+    }
+    let slept = |sleep: &mut dyn FnMut()| { let begin = Instant::now(); sleep(); begin.elapsed() };
+    let worker = move || match kind.as_str() {
+        "counts" | "handles" => until_done(count),
+        "blocks" => {
+            unsafe { pthread_sigmask(0, &[u64::MAX; 16], 0) };
+            until_done(count);
+        }
+        "starts" => until_done(|| { thread::spawn(count).join().unwrap() }),
+        "executes" => until_done(|| { assert!(Command::new("/bin/true").status().unwrap().success()) }),
+        "sleeps" => {
+            let (_sender, receiver) = channel::<()>();
+            let time = Duration::from_millis(20);
+            for took in [
+                slept(&mut || thread::sleep(time)),
+                slept(&mut || { let _ = receiver.recv_timeout(time); }),
+                slept(&mut || thread::park_timeout(time)),
+            ] {
+                assert!(took >= time, "{took:?}");
+            }
+        }
+        "aborts" => { thread::sleep(Duration::from_millis(10)); abort() }
+        "hangs" => loop { black_box(0); },
+        _ => unreachable!(),
+    };
+    let worker = thread::spawn(worker);
+    let begin = Instant::now();
+    let mut ran = 0;
+    while begin.elapsed() < Duration::from_millis(60) {
+        let before = counts[1 - own].load(SeqCst);
+        for _ in 0..10_000 { black_box(0); }
+        ran += u32::from(counts[1 - own].load(SeqCst) != before);
+    }
+    IS_DONE.store(true, SeqCst);
+    worker.join().unwrap();
+    println!("{ran}");
+}
+"#;
+
 /// Compiled once, as compiling takes long.
 fn built() -> &'static Built {
     static BUILT: OnceLock<Built> = OnceLock::new();
@@ -113,6 +179,7 @@ fn built() -> &'static Built {
         rustc(PROGRAM, "program", "--edition 2024");
         rustc(WORK, "work", "--edition 2024");
         rustc(CRITERION, "criterion", "--edition 2024");
+        rustc(THREADS, "threads", "--edition 2024");
         // Here, since another test's processes may read it while a test writes.
         for index in 0..2 {
             let home = directory.path().join(format!("home-{index}"));
@@ -343,4 +410,86 @@ fn second_process_has_its_full_deadline() {
         running.join().unwrap()
     });
     assert_eq!(ended.unwrap().ending, Ending::Exited(0));
+}
+
+/// Two processes whose other threads do this, with the numbers that they print: the partner's threads ran as often.
+fn with_threads(kind: &str) -> [(InterleavedUse, String); 2] {
+    let shared_page = shared_page();
+    shared_page.stop_threads().unwrap();
+    let members = [0, 1].map(|index| member(&shared_page, index));
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("counts");
+    fs::write(&file, [0; 16]).unwrap();
+    let children = members.each_ref().map(|member| {
+        let mut command = Command::new(built().directory.path().join("threads"));
+        command.arg(kind).arg(member.index.to_string()).arg(&file);
+        member.apply(&mut command);
+        command.stdout(Stdio::piped()).spawn().unwrap()
+    });
+    let lines = children.map(printed);
+    let mut ended = members.iter().zip(lines);
+    [0, 1].map(|_| {
+        let (member, mut lines) = ended.next().unwrap();
+        (member.taken().unwrap(), lines.remove(0))
+    })
+}
+
+#[test]
+fn other_threads_run_only_in_the_slices_of_their_process() {
+    for kind in ["counts", "starts", "sleeps"] {
+        for (taken, partner_ran) in with_threads(kind) {
+            assert!(taken.passed > 0 && taken.time_read && !taken.given_up, "{kind}: {taken:?}");
+            assert_eq!(partner_ran, "0", "{kind}");
+            assert_eq!(taken.others > Duration::from_millis(10), kind != "sleeps", "{taken:?}");
+        }
+    }
+}
+
+#[test]
+fn threads_that_start_processes_can_be_stopped() {
+    for (taken, _) in with_threads("executes") {
+        assert!(taken.passed > 0 && taken.time_read && !taken.given_up, "{taken:?}");
+        assert!(taken.children > Duration::ZERO, "{taken:?}");
+    }
+}
+
+#[test]
+fn interleaving_is_given_up_if_a_thread_cannot_be_stopped() {
+    for kind in ["blocks", "handles"] {
+        let both = with_threads(kind);
+        assert!(both.iter().any(|(taken, _)| taken.given_up), "{kind}: {both:?}");
+        assert!(both.iter().all(|(taken, _)| taken.time_read), "{kind}: {both:?}");
+    }
+}
+
+#[test]
+fn partner_continues_after_a_fault_in_another_thread() {
+    for (kind, expected) in
+        [("aborts", Ending::Signalled(libc::SIGABRT)), ("hangs", Ending::Deadline)]
+    {
+        let shared_page = shared_page();
+        shared_page.stop_threads().unwrap();
+        let [faulty, good] = [0, 1].map(|index| member(&shared_page, index));
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("counts");
+        fs::write(&file, [0; 16]).unwrap();
+        let invocation = |kind: &str, index: usize| Invocation {
+            program: built().directory.path().join("threads"),
+            arguments: [kind.into(), index.to_string().into(), file.clone().into()].into(),
+            directory: "/".into(),
+            ..Invocation::default()
+        };
+        let limits = Limits { deadline: Duration::from_secs(1), ..Limits::default() };
+        let interrupt = Interrupt::new().unwrap();
+        let execute = |kind, member: &InterleavedProcess| {
+            let ended = run(&invocation(kind, member.index), &limits, &interrupt, Some(member));
+            member.leave().unwrap();
+            ended.unwrap().ending
+        };
+        let endings = thread::scope(|scope| {
+            let other = scope.spawn(|| execute("counts", &good));
+            [execute(kind, &faulty), other.join().unwrap()]
+        });
+        assert_eq!(endings, [expected, Ending::Exited(0)]);
+    }
 }

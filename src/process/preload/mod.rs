@@ -1,7 +1,7 @@
 //! Preloads a library into a process, which inherits it and memory shared with rbench as open files with fixed numbers.
 //!
-//! rustc compiles each library from one source, since users have their own compilers. `system.rs` and `random.rs` are
-//! parts of these sources, and of no crate.
+//! rustc compiles each library from one source, since users have their own compilers. `system.rs`, `random.rs`
+//! and `waits.rs` are parts of these sources, and of no crate.
 
 use std::{
     ffi::OsString,

@@ -1,8 +1,9 @@
 //! The part that all preloaded libraries share: the calls of libc and the kernel that they need, without any crate; how
 //! they find the memory that rbench shares with them; and calls that wait for a deadline of a replaced clock.
 //!
-//! The root of a library replaces `clock_gettime` and has three functions: `is_replaced` for the clocks with deadlines
-//! to translate, `in_real_time` for such a deadline, and `answered` for system calls that the library answers itself.
+//! The root of a library replaces `clock_gettime` and has these functions: `is_replaced` for the clocks with deadlines
+//! to translate, `in_real_time` for such a deadline, `has_come` for one at which a call has returned, `sleep_for` and
+//! `during_wait` for calls that wait, and `answered` for system calls that the library answers itself.
 
 use core::{
     ffi::{CStr, c_char, c_int, c_long, c_ulong, c_void},
@@ -67,6 +68,8 @@ pub const CLOCK_PROCESS_CPUTIME: c_int = 2;
 pub const CLOCK_THREAD_CPUTIME: c_int = 3;
 pub const FUTEX_WAIT: c_int = 0;
 pub const FUTEX_WAKE: c_int = 1;
+pub const FUTEX_PRIVATE: c_int = 128;
+const FUTEX_WAIT_COMMAND: c_long = FUTEX_WAIT as c_long;
 const FUTEX_WAIT_BITSET: c_long = 9;
 const FUTEX_COMMAND: c_long = 0x7f;
 pub const SCHED_BATCH: c_int = 3;
@@ -76,15 +79,26 @@ pub const RUSAGE_THREAD: c_int = 1;
 /// Index in `struct rusage` of the number of voluntary context switches.
 pub const VOLUNTARY_SWITCHES: usize = 16;
 const TIMER_ABSTIME: c_int = 1;
+const EINTR: c_int = 4;
+const ETIMEDOUT: c_int = 110;
 
 #[cfg(target_arch = "x86_64")]
-pub const SYS_FUTEX: c_long = 202;
-#[cfg(target_arch = "x86_64")]
-pub const SYS_GETTID: c_long = 186;
+mod numbers {
+    pub const SYS_FUTEX: i64 = 202;
+    pub const SYS_GETDENTS64: i64 = 217;
+    pub const SYS_GETTID: i64 = 186;
+    pub const SYS_OPENAT: i64 = 257;
+    pub const SYS_TGKILL: i64 = 234;
+}
 #[cfg(target_arch = "aarch64")]
-pub const SYS_FUTEX: c_long = 98;
-#[cfg(target_arch = "aarch64")]
-pub const SYS_GETTID: c_long = 178;
+mod numbers {
+    pub const SYS_FUTEX: i64 = 98;
+    pub const SYS_GETDENTS64: i64 = 61;
+    pub const SYS_GETTID: i64 = 178;
+    pub const SYS_OPENAT: i64 = 56;
+    pub const SYS_TGKILL: i64 = 131;
+}
+pub use numbers::*;
 
 /// A libc function of the same name, which this library hides.
 pub struct Hidden {
@@ -209,11 +223,30 @@ unsafe extern "C" fn syscall(
     if let Some(answer) = unsafe { crate::answered(number, one, two) } {
         return answer;
     }
-    if number == SYS_FUTEX && two & FUTEX_COMMAND == FUTEX_WAIT_BITSET && four != 0 {
-        // SAFETY: a futex call has the time there.
-        let until = crate::in_real_time(unsafe { &*(four as *const Timespec) });
-        // SAFETY: the arguments are the caller's, and the time lives until the call returns.
-        return unsafe { real_syscall()(number, one, two, three, addr_of!(until), five, six) };
+    if number == SYS_FUTEX {
+        return match two & FUTEX_COMMAND {
+            // SAFETY: a futex call has the time there.
+            FUTEX_WAIT_BITSET if four != 0 => unsafe {
+                let deadline = &*(four as *const Timespec);
+                let until = crate::in_real_time(deadline);
+                // SAFETY: the arguments are the caller's, and the time lives until the call returns.
+                let status = crate::during_wait(|| {
+                    real_syscall()(number, one, two, three, addr_of!(until), five, six)
+                });
+                // The caller expects to be interrupted, and waits again for the rest of the time.
+                let error = __errno_location();
+                if status == -1 && *error == ETIMEDOUT && !crate::has_come(deadline, &until) {
+                    *error = EINTR;
+                }
+                status
+            },
+            // SAFETY: the arguments are the caller's.
+            FUTEX_WAIT_COMMAND | FUTEX_WAIT_BITSET => crate::during_wait(|| unsafe {
+                real_syscall()(number, one, two, three, four, five, six)
+            }),
+            // SAFETY: as above.
+            _ => unsafe { real_syscall()(number, one, two, three, four, five, six) },
+        };
     }
     // SAFETY: the arguments are the caller's; a call that has fewer ignores the rest.
     unsafe { real_syscall()(number, one, two, three, four, five, six) }
@@ -228,10 +261,22 @@ unsafe extern "C" fn clock_nanosleep(
 ) -> c_int {
     // SAFETY: libc has a function of this name and type.
     let sleep: Sleep = unsafe { transmute(SLEEP.get()) };
-    if flags & TIMER_ABSTIME == 0 || time.is_null() || !crate::is_replaced(id) {
+    if time.is_null() || !crate::is_replaced(id) {
         // SAFETY: the arguments are the caller's.
         return unsafe { sleep(id, flags, time, left) };
     }
-    // SAFETY: as above, and the time lives until the call returns.
-    unsafe { sleep(id, flags, &crate::in_real_time(&*time), left) }
+    if flags & TIMER_ABSTIME == 0 {
+        // SAFETY: as above.
+        return unsafe { crate::sleep_for(time, left, |time, left| sleep(id, flags, time, left)) };
+    }
+    // SAFETY: as above.
+    let deadline = unsafe { &*time };
+    loop {
+        let until = crate::in_real_time(deadline);
+        // SAFETY: as above, and the time lives until the call returns.
+        let status = crate::during_wait(|| unsafe { sleep(id, flags, &until, left) });
+        if status != 0 || crate::has_come(deadline, &until) {
+            return status;
+        }
+    }
 }

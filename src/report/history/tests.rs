@@ -71,7 +71,8 @@ fn row(
     against: Option<(&Version, Relation, DecidedRow)>,
 ) -> HistoryRow {
     let summary = value.map(summary);
-    let interleaving = Interleaving { mode: Mode::Sequential, unavailable: None };
+    let interleaving =
+        Interleaving { mode: Mode::Sequential, has_threads: false, unavailable: None };
     HistoryRow {
         in_repository: version.summary != "Begin",
         version,

@@ -49,7 +49,11 @@ fn planned(id: &str, layout: f64, start: f64, noise: f64) -> PlannedBenchmark {
         benchmark: benchmark(id),
         experiment: "1a2b".to_owned(),
         started: SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000),
-        interleaving: Some(Interleaving { mode: Mode::Sequential, unavailable: None }),
+        interleaving: Some(Interleaving {
+            mode: Mode::Sequential,
+            has_threads: false,
+            unavailable: None,
+        }),
         impact,
         data,
         summary,

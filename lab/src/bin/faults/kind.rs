@@ -56,7 +56,7 @@ const fn measuring(
     Kind { may_measure: true, obstacles, ..failing(name, share, &[]) }
 }
 
-const THREADS: &[InterleavingUnavailable] = &[InterleavingUnavailable::OtherThreads];
+const CHILDREN: &[InterleavingUnavailable] = &[InterleavingUnavailable::ChildProcesses];
 
 /// No fault.
 pub const NONE: Kind = measuring("none", 0, &[]);
@@ -73,12 +73,12 @@ pub const ALL: [Kind; 25] = [
     failing("becomes", 4, NO_RESULT),
     measuring("_exit-after", 6, &[InterleavingUnavailable::EndsOtherwise]),
     measuring("sleep", 6, &[]),
-    Kind { leaves_processes: true, ..measuring("forks", 4, THREADS) },
-    measuring("executes", 4, THREADS),
-    Kind { leaves_processes: true, ..measuring("daemon", 8, THREADS) },
-    measuring("clocks", 4, THREADS),
-    measuring("pool", 4, THREADS),
-    measuring("busy-thread", 4, THREADS),
+    Kind { leaves_processes: true, ..measuring("forks", 4, CHILDREN) },
+    measuring("executes", 4, CHILDREN),
+    Kind { leaves_processes: true, ..measuring("daemon", 8, CHILDREN) },
+    measuring("clocks", 4, &[]),
+    measuring("pool", 4, &[]),
+    measuring("busy-thread", 4, &[]),
     measuring("no-clock", 4, &[InterleavingUnavailable::NoClock]),
     measuring("other-clock", 4, &[InterleavingUnavailable::OtherClock]),
     Kind {
@@ -94,7 +94,7 @@ pub const ALL: [Kind; 25] = [
     Kind {
         latest: ANY_TIME,
         leaves_processes: true,
-        ..measuring("stopped-for-a-while", 6, THREADS)
+        ..measuring("stopped-for-a-while", 6, CHILDREN)
     },
     Kind { is_slow: true, ..failing("loop", 3, TOO_LONG) },
     Kind { is_slow: true, ..failing("sleep-long", 3, TOO_LONG) },

@@ -63,12 +63,18 @@ impl Pairs {
     ) -> Result<Vec<Finding>, Box<dyn Error>> {
         let is_slow = faults.iter().any(|fault| fault.kind.is_slow);
         let interrupt = Interrupt::new()?;
+        let ring = SharedPage::new(&self.library, &cpus()?, SLICE)?;
+        // Half of all pairs have all CPUs, and their other threads are stopped.
+        let has_threads = random.below(2) == 1;
+        if has_threads {
+            ring.stop_threads()?;
+        }
+        let cpu = self.cpus[random.below(self.cpus.len())];
         let conditions = Conditions {
             deadline: Some(DEADLINES[usize::from(!is_slow)]),
-            cpu: Some(self.cpus[random.below(self.cpus.len())]),
+            cpu: Some(cpu).filter(|_| !has_threads),
             ..Conditions::new(&interrupt)
         };
-        let ring = SharedPage::new(&self.library, &cpus()?, SLICE)?;
         // The version that runs first.
         let first = random.below(2);
         let moment = Duration::from_micros(random.below(20_000) as u64);

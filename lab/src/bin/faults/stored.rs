@@ -6,7 +6,7 @@ use std::{
 };
 
 use cargo_rbench::{
-    model::{LayoutSeed, Schedule, Stage, Unmeasured},
+    model::{LayoutSeed, Mode, Schedule, Stage, Unmeasured},
     store::{ExperimentId, Store, StoredExecution},
 };
 
@@ -43,7 +43,7 @@ impl Happened<'_> {
     }
 
     fn of_good(&self, rows: &[StoredExecution]) -> Vec<Finding> {
-        let is_taken = |row: &StoredExecution| matches!(&row.outcome, Ok(one) if matches!(one.schedule, Schedule::Interleaved(_)));
+        let is_taken = |row: &StoredExecution| matches!(&row.outcome, Ok(one) if one.schedule.mode() == Mode::Interleaved);
         let mut found: Vec<Finding> = rows
             .iter()
             .filter(|row| !is_taken(row))
@@ -63,7 +63,9 @@ impl Happened<'_> {
             let fault = self.faults[row.slot.version];
             match &row.outcome {
                 Ok(execution) => match execution.schedule {
-                    Schedule::Interleaved(_) => taken.push(row.clone()),
+                    Schedule::Interleaved(_) | Schedule::InterleavedThreads(_) => {
+                        taken.push(row.clone());
+                    }
                     Schedule::Unavailable(unavailable) => drop(alone.insert(unavailable)),
                     Schedule::NotRequested => {
                         found.push((Wrong::Half, format!("not asked: {:?}", row.slot)));

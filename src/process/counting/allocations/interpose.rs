@@ -20,6 +20,7 @@ use core::{
 use page::{Page, READINGS, STEP};
 use random::answered;
 use system::*;
+use waits::{during_wait, has_come, sleep_for};
 
 /// Null until the process has joined.
 static PAGE: AtomicPtr<Page> = AtomicPtr::new(null_mut());

@@ -21,7 +21,8 @@ pub const LIBRARY_SOURCE: &str = library_source!(
     "allocator": "allocator.rs",
     "page": "page.rs",
     "random": "../../preload/random.rs",
-    "system": "../../preload/system.rs"
+    "system": "../../preload/system.rs",
+    "waits": "../../preload/waits.rs"
 );
 
 /// The quantity that the clock shows.

@@ -38,7 +38,7 @@ fn comment_fits_every_part_at_its_longest() {
     let skipped = Verdict::Skipped { reason: "no GPU".to_owned() };
     let obstacles = [
         InterleavingUnavailable::NoLibrary,
-        InterleavingUnavailable::OtherThreads,
+        InterleavingUnavailable::ChildProcesses,
         InterleavingUnavailable::OtherClock,
     ];
     let mut report = report();
@@ -46,6 +46,7 @@ fn comment_fits_every_part_at_its_longest() {
         let benchmark = benchmark(&id(index));
         let interleaving = Some(Interleaving {
             mode: Mode::Sequential,
+            has_threads: false,
             unavailable: obstacles.get(index % obstacles.len()).copied(),
         });
         report.outcome.rows.extend([

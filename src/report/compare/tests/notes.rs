@@ -144,27 +144,28 @@ fn power_note_needs_the_power_of_every_benchmark() {
 #[test]
 fn sequential_benchmarks_are_grouped_by_reason() {
     let alone = |id: &str, reason| interleaved(id, Mode::Sequential, reason);
-    let (threads, program) =
-        (Some(InterleavingUnavailable::OtherThreads), Some(InterleavingUnavailable::WholeProgram));
+    let (children, program) = (
+        Some(InterleavingUnavailable::ChildProcesses),
+        Some(InterleavingUnavailable::WholeProgram),
+    );
     let rows = vec![
         interleaved("in/turns", Mode::Interleaved, None),
-        alone("pool", threads),
+        alone("pool", children),
         alone("not asked", None),
-        alone("a|b", threads),
+        alone("a|b", children),
         // The same benchmark in another metric.
-        alone("pool", threads),
+        alone("pool", children),
         alone("tool", program),
     ];
     let report = shown(Outcome { rows, ..nothing() });
     let text = style::plain(&report.text(200));
     let head = "measured sequentially, because";
     let of_program = format!("{head} a whole program is measured: tool\n");
-    let of_threads =
-        format!("{head} it has other threads or child processes that work: pool, a|b\n");
-    assert!(text.contains(&(of_program + &of_threads)), "{text}");
+    let of_children = format!("{head} it has child processes that work: pool, a|b\n");
+    assert!(text.contains(&(of_program + &of_children)), "{text}");
     let markdown = report.markdown();
-    let entry = "\n- measured sequentially, because it has other \
-                 threads or child processes that work: pool, a\\|b\n";
+    let entry =
+        "\n- measured sequentially, because it has child processes that work: pool, a\\|b\n";
     assert!(markdown.contains(entry), "{markdown}");
     assert_eq!(markdown.matches("measured sequentially").count(), 2);
 
@@ -172,7 +173,7 @@ fn sequential_benchmarks_are_grouped_by_reason() {
     let measured = |index: usize| {
         ["mode", "interleaving_unavailable"].map(|key| json["benchmarks"][index][key].clone())
     };
-    assert_eq!(measured(1), ["sequential", "other_threads"]);
+    assert_eq!(measured(1), ["sequential", "child_processes"]);
     assert_eq!(measured(0), ["interleaved".into(), serde_json::Value::Null]);
 }
 

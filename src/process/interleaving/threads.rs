@@ -1,0 +1,409 @@
+//! Stops the other threads of the process while the partner runs.
+//!
+//! A thread counts as stopped while it is inside a waiting call that this library replaces, because the call returns
+//! only in the process's time slice. So the idle threads of a pool cost nothing. All others get a signal, whose handler
+//! waits for the next time slice.
+
+use core::{
+    ffi::{c_int, c_ulong, c_void},
+    mem::transmute,
+    ptr::{addr_of, null, null_mut},
+    sync::atomic::{
+        AtomicBool, AtomicU32,
+        Ordering::{Acquire, Relaxed, SeqCst},
+    },
+};
+
+use super::{clock_gettime, is_owner, system::*, thread, OWNER, PROCESS};
+
+/// The signal that stops a thread: programs hardly use one of this number.
+const STOP: c_int = 61;
+/// Longest time that threads may take to stop, in ns. Those that work in the kernel or wait for a CPU need some.
+const LONGEST_STOP: i64 = 250_000_000;
+/// Longest time to wait for threads that continue, in ns.
+const LONGEST_START: i64 = 5_000_000;
+/// Time between two looks at threads that are about to end, in ns.
+const PAUSE: i64 = 50_000;
+/// The most threads that get a signal.
+const MOST: usize = 1024;
+
+/// True in processes whose threads are to be stopped.
+static IS_ACTIVE: AtomicBool = AtomicBool::new(false);
+/// Odd from the beginning of a stop to its end.
+static STOPS: AtomicU32 = AtomicU32::new(0);
+/// The ids of the threads that are stopped, or are stopped should they return to the program: each one near the index
+/// that its id gives.
+const FREE: AtomicU32 = AtomicU32::new(0);
+static WAITING: [AtomicU32; MOST] = [FREE; MOST];
+/// Number of places where the id of a thread may be.
+const NEAR: usize = 8;
+/// Number of threads that wait for the end of a stop.
+static PARKED: AtomicU32 = AtomicU32::new(0);
+/// Changes when another thread has parked.
+static NEWS: AtomicU32 = AtomicU32::new(0);
+/// The threads that have got the signal of the present stop.
+static SIGNALLED: [AtomicU32; MOST] = [FREE; MOST];
+
+/// `struct sigaction` of the C libraries for 64-bit Linux.
+#[repr(C)]
+struct Action {
+    handler: usize,
+    mask: [u64; 16],
+    flags: c_int,
+    restorer: usize,
+}
+
+extern "C" {
+    fn sigaction(signal: c_int, new: *const Action, old: *mut Action) -> c_int;
+}
+
+/// Prepares a process whose threads are to be stopped. No other thread runs yet.
+pub fn prepare() {
+    const ON_ITS_STACK: c_int = 0x0800_0000;
+    const RESTARTS: c_int = 0x1000_0000;
+    // Other signals wait meanwhile: their handlers would run in the partner's time slice.
+    let mask = [u64::MAX; 16];
+    let handler = stopped as extern "C" fn(c_int) as usize;
+    let action = Action { handler, mask, flags: ON_ITS_STACK | RESTARTS, restorer: 0 };
+    // SAFETY: the action has libc's layout, and the handler only makes system calls.
+    let status = unsafe { sigaction(STOP, &action, null_mut()) };
+    // Their first use would take a lock of the loader, which a stopped thread may hold.
+    for function in [&EPOLL_WAIT, &POLL, &NANOSLEEP] {
+        function.get();
+    }
+    IS_ACTIVE.store(status == 0, Relaxed);
+}
+
+/// True if this process's threads are stopped.
+pub fn is_active() -> bool {
+    IS_ACTIVE.load(Relaxed)
+}
+
+/// Stops all threads but this one, which is the first. False if one of them cannot be stopped, or not soon; then some
+/// may be stopped until they [continue](go_on).
+pub fn stop() -> bool {
+    if !is_active() {
+        return true;
+    }
+    STOPS.fetch_add(1, SeqCst);
+    let begin = nanoseconds(CLOCK_MONOTONIC);
+    let own = OWNER.load(Relaxed);
+    let mut signalled = 0;
+    // Number of threads, all stopped, that were found last.
+    let mut stopped_before = None;
+    loop {
+        let news = NEWS.load(Acquire);
+        let (mut others, mut are_stopped) = (0, true);
+        let all_have_signal = for_each_thread(|id| {
+            if id == own {
+                return true;
+            }
+            others += 1;
+            if waits(id) {
+                return true;
+            }
+            are_stopped = false;
+            signal(id, &mut signalled)
+        });
+        if !all_have_signal {
+            return false;
+        }
+        if are_stopped {
+            // A thread that was stopped after this list was made may have started another one before. None of those
+            // that were stopped before can.
+            if others == 0 || stopped_before == Some(others) {
+                return true;
+            }
+            stopped_before = Some(others);
+            continue;
+        }
+        stopped_before = None;
+        if nanoseconds(CLOCK_MONOTONIC) - begin > LONGEST_STOP {
+            return false;
+        }
+        // A thread that is about to end parks no more, and wakes nobody when it is gone.
+        wait_while(&NEWS, news, PAUSE);
+    }
+}
+
+/// Sends the signal to a thread, once in each stop. False if that is impossible.
+fn signal(id: u32, signalled: &mut usize) -> bool {
+    if SIGNALLED[..*signalled].iter().any(|known| known.load(Relaxed) == id) {
+        return true;
+    }
+    if *signalled == MOST || (*signalled == 0 && !has_own_handler()) {
+        return false;
+    }
+    SIGNALLED[*signalled].store(id, Relaxed);
+    *signalled += 1;
+    // A thread that has ended meanwhile is no longer in the next list.
+    // SAFETY: the handler only waits, and the call takes numbers.
+    unsafe { real_syscall()(SYS_TGKILL, PROCESS.load(Relaxed), id, STOP) };
+    true
+}
+
+/// False if the program has replaced the handler of the signal.
+fn has_own_handler() -> bool {
+    let mut action = Action { handler: 0, mask: [0; 16], flags: 0, restorer: 0 };
+    // SAFETY: the action has libc's layout.
+    let status = unsafe { sigaction(STOP, null(), &mut action) };
+    status == 0 && action.handler == stopped as extern "C" fn(c_int) as usize
+}
+
+/// Lets the threads continue, and waits until they do.
+pub fn go_on() {
+    if !is_active() {
+        return;
+    }
+    STOPS.fetch_add(1, SeqCst);
+    // Threads in other calls find out when these return.
+    if PARKED.load(SeqCst) == 0 {
+        return;
+    }
+    wake(&STOPS);
+    let begin = nanoseconds(CLOCK_MONOTONIC);
+    loop {
+        let parked = PARKED.load(Acquire);
+        if parked == 0 || nanoseconds(CLOCK_MONOTONIC) - begin > LONGEST_START {
+            return;
+        }
+        wait_while(&PARKED, parked, PAUSE);
+    }
+}
+
+/// Makes a call that waits: the thread need not be stopped meanwhile, and returns only when threads may run.
+pub fn during_wait<T>(wait: impl FnOnce() -> T) -> T {
+    if !is_active() || is_owner() {
+        return wait();
+    }
+    let id = thread();
+    let place = match claim(id) {
+        Some(place) => place,
+        None => return wait(),
+    };
+    let result = wait();
+    place.store(0, SeqCst);
+    if is_stop(STOPS.load(SeqCst)) {
+        keep_errno(|| park(id));
+    }
+    result
+}
+
+/// The handler of the signal.
+extern "C" fn stopped(_: c_int) {
+    keep_errno(|| {
+        let id = thread();
+        // Another program may send the signal to the first thread.
+        if id != OWNER.load(Relaxed) {
+            park(id);
+        }
+    });
+}
+
+/// Waits while threads are to be stopped.
+fn park(id: u32) {
+    loop {
+        let stop = STOPS.load(SeqCst);
+        // SAFETY: it takes nothing.
+        let process = (unsafe { getpid() }) as u32;
+        // A forked process has no thread that would let it continue.
+        if !is_stop(stop) || process != PROCESS.load(Relaxed) {
+            return;
+        }
+        // Counted first: whoever ends the stop wakes those that are counted.
+        PARKED.fetch_add(1, SeqCst);
+        let place = claim(id);
+        NEWS.fetch_add(1, SeqCst);
+        wake(&NEWS);
+        while STOPS.load(SeqCst) == stop {
+            wait_while(&STOPS, stop, i64::MAX);
+        }
+        if let Some(place) = place {
+            place.store(0, SeqCst);
+        }
+        if PARKED.fetch_sub(1, SeqCst) == 1 {
+            wake(&PARKED);
+        }
+    }
+}
+
+fn is_stop(stops: u32) -> bool {
+    stops % 2 == 1
+}
+
+/// The places where the id of a thread may be.
+fn places(id: u32) -> impl Iterator<Item = &'static AtomicU32> {
+    (0..NEAR).map(move |offset| &WAITING[(id as usize + offset) % MOST])
+}
+
+/// Notes that a thread waits. Without a place for its id, it gets a signal, or cannot be stopped.
+fn claim(id: u32) -> Option<&'static AtomicU32> {
+    places(id).find(|place| place.compare_exchange(0, id, SeqCst, Relaxed).is_ok())
+}
+
+fn waits(id: u32) -> bool {
+    places(id).any(|place| place.load(SeqCst) == id)
+}
+
+/// Calls `each` with the id of each thread of the process until it returns false. False then, or if the threads cannot
+/// be listed.
+fn for_each_thread(mut each: impl FnMut(u32) -> bool) -> bool {
+    const OPEN_HERE: c_int = -100;
+    const CLOSE_ON_EXEC: c_int = 0o2_000_000;
+    /// Offsets in an entry of a directory.
+    const LENGTH: usize = 16;
+    const NAME: usize = 19;
+
+    let path = b"/proc/self/task\0";
+    // SAFETY: the path ends with a zero.
+    let file = unsafe { real_syscall()(SYS_OPENAT, OPEN_HERE, path.as_ptr(), CLOSE_ON_EXEC) };
+    if file < 0 {
+        return false;
+    }
+    let mut entries = [0_u8; 2048];
+    let all = 'list: loop {
+        // SAFETY: the kernel writes at most this many bytes.
+        let length = unsafe {
+            real_syscall()(SYS_GETDENTS64, file, entries.as_mut_ptr(), entries.len() as c_ulong)
+        };
+        if length <= 0 {
+            break length == 0;
+        }
+        let mut rest = &entries[..length as usize];
+        while rest.len() > NAME {
+            let length = u16::from_ne_bytes([rest[LENGTH], rest[LENGTH + 1]]) as usize;
+            let name = &rest[NAME..length];
+            // The others are `.` and `..`.
+            if name[0].is_ascii_digit() {
+                let digits = name.iter().take_while(|byte| byte.is_ascii_digit());
+                if !each(digits.fold(0, |id, digit| 10 * id + u32::from(digit - b'0'))) {
+                    break 'list false;
+                }
+            }
+            rest = &rest[length..];
+        }
+    };
+    // SAFETY: it was opened here.
+    unsafe { close(file as c_int) };
+    all
+}
+
+/// Waits until another thread changes a number, for at most this many ns.
+fn wait_while(number: &AtomicU32, value: u32, longest: i64) {
+    let longest = Timespec::of(longest);
+    // SAFETY: the number and the time live until the call returns.
+    unsafe {
+        real_syscall()(
+            SYS_FUTEX,
+            addr_of!(*number),
+            FUTEX_WAIT | FUTEX_PRIVATE,
+            value,
+            addr_of!(longest),
+        );
+    }
+}
+
+fn wake(number: &AtomicU32) {
+    // SAFETY: the number lives as long as the process.
+    unsafe {
+        real_syscall()(SYS_FUTEX, addr_of!(*number), FUTEX_WAKE | FUTEX_PRIVATE, c_int::MAX);
+    }
+}
+
+fn keep_errno(act: impl FnOnce()) {
+    // SAFETY: libc has a place for each thread.
+    unsafe {
+        let before = *__errno_location();
+        act();
+        *__errno_location() = before;
+    }
+}
+
+/// The time of the process.
+fn own_time() -> i64 {
+    let mut time = Timespec::of(0);
+    // SAFETY: the place is our own.
+    unsafe { clock_gettime(CLOCK_MONOTONIC, &mut time) };
+    time.total()
+}
+
+/// Sleeps for a time of the process. `sleep` sleeps for the real time that it gets.
+pub unsafe fn sleep_for(
+    time: *const Timespec,
+    left: *mut Timespec,
+    sleep: impl Fn(*const Timespec, *mut Timespec) -> c_int,
+) -> c_int {
+    if !is_active() || is_owner() || time.is_null() {
+        return sleep(time, left);
+    }
+    // SAFETY: the caller has the time there.
+    let mut rest = unsafe { *time };
+    let deadline = own_time().saturating_add(rest.total());
+    loop {
+        let status = during_wait(|| sleep(&rest, left));
+        let missing = deadline - own_time();
+        if status != 0 || missing <= 0 {
+            return status;
+        }
+        rest = Timespec::of(missing);
+    }
+}
+
+/// Waits for events for at most this many ms of the process's time. `wait` waits for real ones, and returns 0 if there
+/// were no events.
+fn wait_for_events(timeout: c_int, wait: impl Fn(c_int) -> c_int) -> c_int {
+    // A call that only asks does not wait.
+    if !is_active() || timeout == 0 || is_owner() {
+        return wait(timeout);
+    }
+    let deadline = own_time() + i64::from(timeout) * 1_000_000;
+    let mut rest = timeout;
+    loop {
+        let events = during_wait(|| wait(rest));
+        if events != 0 || timeout < 0 {
+            return events;
+        }
+        let missing = deadline - own_time();
+        if missing <= 0 {
+            return events;
+        }
+        rest = ((missing + 999_999) / 1_000_000) as c_int;
+    }
+}
+
+type EpollWait = unsafe extern "C" fn(c_int, *mut c_void, c_int, c_int) -> c_int;
+type Poll = unsafe extern "C" fn(*mut c_void, c_ulong, c_int) -> c_int;
+type Nanosleep = unsafe extern "C" fn(*const Timespec, *mut Timespec) -> c_int;
+
+static EPOLL_WAIT: Hidden = Hidden::new(b"epoll_wait\0");
+static POLL: Hidden = Hidden::new(b"poll\0");
+static NANOSLEEP: Hidden = Hidden::new(b"nanosleep\0");
+
+#[no_mangle]
+unsafe extern "C" fn epoll_wait(
+    epoll: c_int,
+    events: *mut c_void,
+    most: c_int,
+    timeout: c_int,
+) -> c_int {
+    // SAFETY: libc has a function of this name and type.
+    let wait: EpollWait = unsafe { transmute(EPOLL_WAIT.get()) };
+    // SAFETY: the arguments are the caller's.
+    wait_for_events(timeout, |timeout| unsafe { wait(epoll, events, most, timeout) })
+}
+
+#[no_mangle]
+unsafe extern "C" fn poll(files: *mut c_void, count: c_ulong, timeout: c_int) -> c_int {
+    // SAFETY: libc has a function of this name and type.
+    let poll: Poll = unsafe { transmute(POLL.get()) };
+    // SAFETY: the arguments are the caller's.
+    wait_for_events(timeout, |timeout| unsafe { poll(files, count, timeout) })
+}
+
+#[no_mangle]
+unsafe extern "C" fn nanosleep(time: *const Timespec, left: *mut Timespec) -> c_int {
+    // SAFETY: libc has a function of this name and type.
+    let sleep: Nanosleep = unsafe { transmute(NANOSLEEP.get()) };
+    // SAFETY: the arguments are the caller's.
+    unsafe { sleep_for(time, left, |time, left| sleep(time, left)) }
+}
