@@ -222,6 +222,7 @@ fn execution(random: &mut Random, start: SystemTime, clock: bool) -> Execution {
             peak_memory: Some(whole(noisy(1000.0, 0.1)) * 4096),
             voluntary_switches: whole(noisy(3.0, 0.5)),
             involuntary_switches: whole(noisy(9.0, 1.0)),
+            at_end: None,
         },
         schedule: Schedule::NotRequested,
         incidents: Vec::new(),

@@ -241,6 +241,18 @@ impl SamplingConfigs {
         SamplingConfig::resolve(options, self.purpose)
     }
 
+    /// The sampling of a whole program, of which a run takes this time, if known. Unless other numbers are requested, an
+    /// execution has its only measurement, and a comparison more executions of each build if they are short: most of the
+    /// variance is between them.
+    pub fn for_program(&self, benchmark: &Benchmark, run: Option<Duration>) -> SamplingConfig {
+        let mut options = self.options(self.tables.iter().find(|table| table.names(benchmark)));
+        if let Purpose::Comparison { .. } = self.purpose {
+            options.executions = options.executions.or_else(|| Some(executions_of(run?)));
+        }
+        options.measurements = options.measurements.or(Some(1));
+        SamplingConfig::resolve(options, self.purpose)
+    }
+
     /// What flags, this table and the file request.
     fn options(&self, table: Option<&BenchmarkTable>) -> SamplingOptions {
         let table = table.map(BenchmarkTable::sampling).unwrap_or_default();
@@ -282,6 +294,18 @@ fn measurements_of(iteration: Duration, most: u32) -> u32 {
         measurements /= 2;
     }
     measurements
+}
+
+/// The number of executions of each build of a program that runs this long: 4, 2 or 1, so that they take at most a second
+/// together. Coarse for the same reason as the number of measurements.
+fn executions_of(run: Duration) -> u32 {
+    const LONGEST: Duration = Duration::from_secs(1);
+    const MOST: u32 = 4;
+    let mut executions = MOST;
+    while executions > 1 && run.saturating_mul(executions) > LONGEST {
+        executions /= 2;
+    }
+    executions
 }
 
 #[cfg(test)]

@@ -132,7 +132,7 @@ impl VerdictSettings {
 
     /// True if a metric is decided and reported.
     pub fn includes(&self, metric: &Metric) -> bool {
-        self.metrics.is_empty() || self.metrics.contains(metric)
+        if self.metrics.is_empty() { metric.is_default() } else { self.metrics.contains(metric) }
     }
 }
 

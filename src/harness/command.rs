@@ -1,8 +1,9 @@
 //! A whole program as a benchmark: each execution is one run of it, with one measurement of each metric.
 //!
-//! Every execution has the same metrics, so that all executions can be compared: wall, user and system time, and peak
-//! memory if a launcher starts the program. A value below the kernel's resolution is reported with that
-//! [resolution](Series::resolution): differences within one step never count.
+//! Every execution has the same metrics, so that all executions can be compared: wall time unless the program shares its
+//! CPU with the other version, CPU time, its parts in user mode and in the kernel, and peak memory if a launcher starts the
+//! program. A value below the kernel's resolution is reported with that [resolution](Series::resolution): differences
+//! within one step never count.
 
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 
@@ -13,7 +14,7 @@ use super::{
 use crate::{
     error::Result,
     model::{ExecutionRequest, HarnessKind, Metric, Name, Outcome, Resources, Series, Unit},
-    process::MEMORY_ERROR,
+    process::{MEMORY_ERROR, interleaving::InterleavedProcess},
 };
 
 /// A program with arguments and a benchmark id.
@@ -81,6 +82,10 @@ impl Harness for Command {
             }
             None => times(&ended.resources).to_vec(),
         };
+        if conditions.member.is_some_and(InterleavedProcess::is_program) {
+            // It contains the time of the other version.
+            series.retain(|series| series.metric != Metric::wall());
+        }
         if self.launcher.is_some() && is_timed {
             series.extend(ended.resources.peak_memory.map(memory));
         }
@@ -88,17 +93,20 @@ impl Harness for Command {
     }
 }
 
-/// The kernel's coarsest tick. Many kernels know the CPU time of a process to the nanosecond, but they split it into
-/// user and system time only by samples at each tick.
+/// The kernel's coarsest tick. Linux knows the CPU time of a process to the nanosecond, but many kernels split it into
+/// user and system time only by samples at each tick, which makes both parts noise.
 const TICK: Duration = Duration::from_millis(10);
 
 /// The resolution of the kernel's accounts.
 const MICROSECOND: Duration = Duration::from_micros(1);
 
-/// The series of wall, user and system time.
-fn times(resources: &Resources) -> [Series; 3] {
+/// The series of wall, CPU, user and system time.
+fn times(resources: &Resources) -> [Series; 4] {
+    // Kernels other than Linux, which have no such account, may count the sum in ticks too.
+    let step = if resources.at_end.is_some() { MICROSECOND } else { TICK };
     [
         series("wall", resources.wall.max(MICROSECOND), MICROSECOND),
+        series("cpu", resources.cpu().max(step), step),
         cpu_time("user", resources.user),
         cpu_time("system", resources.system),
     ]
@@ -126,11 +134,16 @@ fn one(name: &str, unit: Unit, value: f64, resolution: f64) -> Series {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::testing::{request, resources};
+    use crate::model::{
+        AtEnd,
+        testing::{request, resources},
+    };
 
     fn shown(user: Duration, system: Duration) -> Vec<(String, f64, f64)> {
-        let resources =
-            Resources { wall: Duration::from_micros(1500), user, system, ..resources() };
+        let (first_thread, queued) = (user + system, Duration::ZERO);
+        let at_end = Some(AtEnd { first_thread, queued, had_children: false });
+        let wall = Duration::from_micros(1500);
+        let resources = Resources { wall, user, system, at_end, ..resources() };
         let parts = |series: Series| (series.metric.name, series.values[0], series.resolution);
         times(&resources).map(parts).to_vec()
     }
@@ -150,13 +163,22 @@ mod tests {
     #[test]
     fn cpu_time_below_a_tick_is_reported_as_a_tick() {
         let all = shown(Duration::from_micros(7), Duration::ZERO);
-        let expected = [("wall", 1.5e6, 1e3), ("user", 1e7, 1e7), ("system", 1e7, 1e7)];
+        let expected =
+            [("wall", 1.5e6, 1e3), ("cpu", 7e3, 1e3), ("user", 1e7, 1e7), ("system", 1e7, 1e7)];
         assert_eq!(all, expected.map(|(name, value, step)| (name.to_owned(), value, step)));
     }
 
     #[test]
     fn cpu_time_above_a_tick_is_exact_to_the_microsecond() {
         let all = shown(Duration::from_micros(70_007), Duration::from_millis(10));
-        assert_eq!(all[1..], [("user".to_owned(), 7.0007e7, 1e3), ("system".to_owned(), 1e7, 1e3)]);
+        let expected = [("cpu", 8.0007e7, 1e3), ("user", 7.0007e7, 1e3), ("system", 1e7, 1e3)];
+        assert_eq!(all[1..], expected.map(|(name, value, step)| (name.to_owned(), value, step)));
+    }
+
+    #[test]
+    fn sum_of_cpu_times_is_inexact_where_the_kernel_shows_no_account() {
+        let resources = Resources { user: Duration::from_millis(70), ..resources() };
+        let [_, cpu, ..] = times(&resources);
+        assert_eq!((cpu.values[0], cpu.resolution), (7e7, 1e7));
     }
 }

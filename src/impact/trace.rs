@@ -28,6 +28,9 @@ pub struct Trace {
     pub gaps: Vec<IncompleteTrace>,
     /// What the execution needed.
     pub needs: Needs,
+    /// True if it made no system call that may concern other processes, such as one that writes a file: beside another
+    /// execution, it takes the path that it takes alone.
+    pub is_private: bool,
 }
 
 impl Trace {

@@ -15,7 +15,7 @@ pub fn this_machine() -> Machine {
         cpu: cpu_model(&read("/proc/cpuinfo")),
         // All CPUs online: affinity and quotas are settings of a run, not of the machine.
         cores: processors(&read("/sys/devices/system/cpu/online")),
-        memory: Machine::round_memory(memory(&read("/proc/meminfo"))),
+        memory: Machine::round_memory(memory("MemTotal:", &read("/proc/meminfo"))),
         os: std::env::consts::OS.to_owned(),
         architecture: std::env::consts::ARCH.to_owned(),
         id: name.map(|name| installation(&name)).unwrap_or_default(),
@@ -44,10 +44,18 @@ pub(super) fn processors(list: &str) -> u32 {
     list.trim().split(',').filter_map(range).fold(0, u32::saturating_add)
 }
 
-/// `MemTotal` in bytes.
-fn memory(meminfo: &str) -> u64 {
-    let total = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:"));
-    let kilobytes = total.and_then(|total| total.trim().strip_suffix("kB")?.trim().parse().ok());
+/// The memory that programs can get now without swapping, in bytes; no limit if it is unknown.
+pub fn available_memory() -> u64 {
+    match memory("MemAvailable:", &fs::read_to_string("/proc/meminfo").unwrap_or_default()) {
+        0 => u64::MAX,
+        known => known,
+    }
+}
+
+/// A line of `/proc/meminfo`, in bytes; 0 if it is missing.
+fn memory(name: &str, meminfo: &str) -> u64 {
+    let value = meminfo.lines().find_map(|line| line.strip_prefix(name));
+    let kilobytes = value.and_then(|value| value.trim().strip_suffix("kB")?.trim().parse().ok());
     kilobytes.map_or(0, |kilobytes: u64| kilobytes.saturating_mul(1024))
 }
 
@@ -89,8 +97,10 @@ mod tests {
 
     #[test]
     fn memory_is_in_bytes() {
-        assert_eq!(memory("MemFree: 1 kB\nMemTotal:       16000000 kB\n"), 16_384_000_000);
-        assert_eq!(memory("MemTotal: many kB"), 0);
+        let meminfo = "MemFree: 1 kB\nMemTotal:       16000000 kB\n";
+        assert_eq!(memory("MemTotal:", meminfo), 16_384_000_000);
+        assert_eq!(memory("MemTotal:", "MemTotal: many kB"), 0);
+        assert!((1..=this_machine().memory).contains(&available_memory()));
     }
 
     #[test]

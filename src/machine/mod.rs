@@ -4,10 +4,8 @@
 mod cores;
 pub mod doctor;
 mod identity;
-mod memory;
 mod root;
 pub mod state;
 
 pub use cores::{by_core, default_parallel};
-pub use identity::this_machine;
-pub use memory::available_memory;
+pub use identity::{available_memory, this_machine};

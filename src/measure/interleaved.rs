@@ -13,16 +13,13 @@ use super::{
     run::{Ended, Measuring},
     schedule::Step,
     slices::slice_of,
-    subject::{InVersion, Obstacle, Subject},
+    subject::{Obstacle, Subject},
 };
 use crate::{
     builds::Event,
     error::{Error, Exit, Result},
     harness::{Conditions, Executable},
-    model::{
-        Execution, ExecutionRequest, HarnessKind, InterleavingUnavailable, Mode, Name, Schedule,
-        Stage,
-    },
+    model::{Execution, ExecutionRequest, InterleavingUnavailable, Mode, Name, Schedule, Stage},
     process::{
         self,
         interleaving::{InterleavedProcess, SLICE, SharedPage, own_directory},
@@ -265,17 +262,14 @@ impl<'p> Pair<'p> {
     }
 }
 
-/// Why a benchmark cannot be interleaved, if its harness or earlier results show it.
+/// Why a benchmark cannot be interleaved, if earlier results show it.
 fn unavailable_reason(
     subject: &Subject<'_>,
     earlier: &[StoredExecution],
     is_supported: bool,
 ) -> Option<InterleavingUnavailable> {
-    let of_command = |version: &InVersion<'_>| version.harness.kind() == HarnessKind::Command;
     if subject.mode != Mode::Interleaved {
         None
-    } else if subject.versions.iter().any(of_command) {
-        Some(InterleavingUnavailable::WholeProgram)
     } else if is_supported {
         earlier.iter().find_map(|row| match row_schedule(row)? {
             Schedule::Unavailable(unavailable) => Some(unavailable),

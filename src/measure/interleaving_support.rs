@@ -7,14 +7,17 @@ use std::{
     time::Duration,
 };
 
-use super::subject::{InVersion, Obstacle, outcome_of};
+use super::{
+    program_use,
+    subject::{InVersion, Obstacle, outcome_of},
+};
 use crate::{
     error::{Error, Exit, Result},
     harness::{Conditions, Executable},
     machine::by_core,
     model::{
-        Execution, ExecutionRequest, Incident, InterleavingUnavailable, Name, Outcome, Schedule,
-        Unmeasured,
+        Execution, ExecutionRequest, HarnessKind, Incident, InterleavingUnavailable, Name, Outcome,
+        Schedule, Unmeasured,
     },
     process::interleaving::{InterleavedProcess, InterleavedUse, SharedPage},
 };
@@ -83,7 +86,11 @@ impl SupportTable<'_> {
         if sharing == Sharing::Threads {
             ring.stop_threads()?;
         }
-        let member = |index: usize, half: &ProcessUse<'_>| ring.member(index, half.home);
+        let member = |index: usize, half: &ProcessUse<'_>| {
+            let member = ring.member(index, half.home)?;
+            let is_program = half.version.harness.kind() == HarnessKind::Command;
+            Ok(if is_program { member.as_program() } else { member })
+        };
         let [one, other] = halves;
         let members = [member(0, one)?, member(1, other)?];
         let run = |half: &ProcessUse<'_>, member: &InterleavedProcess| {
@@ -97,8 +104,17 @@ impl SupportTable<'_> {
             [run(one, &members[0]), other.join().unwrap_or_else(|_| Err(panicked()))]
         });
         let mut attempts = outcomes.into_iter().zip(&members).map(|(outcome, member)| {
+            if member.is_program() {
+                let switches = |execution: &mut Execution| {
+                    program_use::switches(execution).map_err(Obstacle::Unavailable)
+                };
+                return Ok(attempt(outcome, sharing, switches));
+            }
             let (taken, own) = (member.taken()?, member.own_time()?);
-            Ok(attempt(outcome, sharing, taken, own.unwrap_or_default()))
+            let own = own.unwrap_or_default();
+            Ok(attempt(outcome, sharing, |execution| {
+                obstacle(execution, sharing, taken, own).map_or(Ok(taken.passed), Err)
+            }))
         });
         match (attempts.next(), attempts.next()) {
             (Some(one), Some(other)) => Ok([one?, other?]),
@@ -130,20 +146,22 @@ impl Drop for LeavesOnDrop<'_> {
     }
 }
 
+/// `switches` counts the switches to the other version in a measured execution.
 fn attempt(
     outcome: Result<Outcome>,
     sharing: Sharing,
-    taken: InterleavedUse,
-    own: Duration,
+    switches: impl FnOnce(&mut Execution) -> Result<u64, Obstacle>,
 ) -> Attempt {
     match outcome {
         Ok(Outcome::Measured(mut execution)) => {
-            let obstacle = obstacle(&execution, sharing, taken, own);
+            let switches = switches(&mut execution);
+            let passed = switches.unwrap_or_default();
+            // It is stored only without an obstacle.
             execution.schedule = match sharing {
-                Sharing::Cpu(_) => Schedule::Interleaved(taken.passed),
-                Sharing::Threads => Schedule::InterleavedThreads(taken.passed),
+                Sharing::Cpu(_) => Schedule::Interleaved(passed),
+                Sharing::Threads => Schedule::InterleavedThreads(passed),
             };
-            Attempt { outcome: Ok(Outcome::Measured(execution)), obstacle }
+            Attempt { outcome: Ok(Outcome::Measured(execution)), obstacle: switches.err() }
         }
         outcome => Attempt { outcome, obstacle: None },
     }

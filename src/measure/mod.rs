@@ -13,6 +13,8 @@ mod missing_files;
 mod plan;
 mod probe;
 mod profile;
+mod program_use;
+mod programs;
 mod resume;
 mod run;
 mod runner;

@@ -56,6 +56,7 @@ impl Runner<'_> {
         for benchmark in benchmarks {
             let mut subject = self.subject(versions, builds, benchmark)?;
             self.expect_what_is_known(&mut subject, experiment, stage, support.is_some())?;
+            self.examine_program(&mut subject, experiment, versions, builds)?;
             subjects.push(subject);
         }
         self.note_limits(&subjects);

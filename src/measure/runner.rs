@@ -99,7 +99,14 @@ impl<'a> Runner<'a> {
 
     /// The sampling of a benchmark, by what is known about the time of its iterations.
     pub(super) fn sampling(&self, benchmark: &Benchmark) -> SamplingConfig {
-        self.settings.efforts.for_iterations(benchmark, self.needs(benchmark).iteration)
+        let iteration = self.needs(benchmark).iteration;
+        let target = benchmark.bench_target();
+        let mut programs = self.project.file.commands_of(&target);
+        if programs.any(|program| program.id == benchmark.name.id) {
+            self.settings.efforts.for_program(benchmark, iteration)
+        } else {
+            self.settings.efforts.for_iterations(benchmark, iteration)
+        }
     }
 
     /// What an execution of a benchmark needs, if it was traced.

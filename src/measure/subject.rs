@@ -108,15 +108,16 @@ impl Subject<'_> {
 
     /// True if a step of this benchmark can be executed at the same time as those `taken`, with this much memory for all
     /// of them. Those that need longer slices have large data, and cores share the last cache, or threads that need all
-    /// CPUs. Two steps of one benchmark
-    /// are, once that was interleaved: its iterations are known then, and are the same for both.
+    /// CPUs; programs at once were studied only alone. Two steps of one benchmark are, once that was interleaved: its
+    /// iterations are known then, and are the same for both.
     pub(super) fn fits_beside(&self, taken: &[(usize, &Self)], own: usize, memory: u64) -> bool {
         let all = || taken.iter().map(|(_, subject)| *subject).chain([self]);
         let is_taken = taken.iter().any(|(benchmark, _)| *benchmark == own);
         // Unknown until it was executed once.
         let needed = all().map(Self::memory_of_both).sum::<Option<u64>>();
         all().all(|subject| {
-            subject.is_interleaved() && !subject.has_threads && subject.slice == SLICE
+            let is_alone = subject.has_threads || subject.is_program() || subject.slice != SLICE;
+            subject.is_interleaved() && !is_alone
         }) && (!is_taken || self.was_interleaved)
             && needed.is_some_and(|needed| needed <= memory)
     }
@@ -145,6 +146,11 @@ impl Subject<'_> {
                 self.unavailable = Some(unavailable);
             }
         }
+    }
+
+    /// True for a whole program.
+    pub(super) fn is_program(&self) -> bool {
+        self.versions.iter().any(|version| version.harness.kind() == HarnessKind::Command)
     }
 
     /// The executable of a build of a version.

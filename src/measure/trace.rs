@@ -31,7 +31,7 @@ use crate::{
 
 /// Version of the tracing rules. Raise it when traces record something else, so that cached ones
 /// are not used.
-const RULES: u32 = 8;
+const RULES: u32 = 9;
 
 /// The longest warm-up of a traced execution.
 const WARM_UP: Duration = Duration::from_millis(1);
@@ -221,7 +221,7 @@ impl<'t> Tracers<'t> {
             }
         }
         let mut traced = self.trace_beside_each_other(subjects)?;
-        let are_private = traced.iter().all(|traced| traced.is_private);
+        let are_private = traced.iter().all(|traced| traced.trace.is_private);
         if is_first {
             self.prepare(subjects, are_private);
         } else if !are_private && subjects.len() > 1 {
@@ -299,8 +299,6 @@ struct Traced {
     trace: Trace,
     /// The execution, if it measured.
     execution: Option<Execution>,
-    /// True if it made no system call that may concern other processes.
-    is_private: bool,
 }
 
 /// Executes benchmarks of one target under the tracer, one after the other.
@@ -374,11 +372,12 @@ impl<'t> Tracer<'t> {
             if asks_for_more(&traced) {
                 return Ok(traced);
             }
-            is_private = traced.is_private;
+            is_private = traced.trace.is_private;
         }
-        let traced = self.execute_one(subject, request, 1)?;
+        let mut traced = self.execute_one(subject, request, 1)?;
         self.asks_for_more = asks_for_more(&traced);
-        Ok(Traced { is_private: is_private && traced.is_private, ..traced })
+        traced.trace.is_private &= is_private;
+        Ok(traced)
     }
 
     /// Traces one execution of a benchmark on a processor that seems slower by this factor.
@@ -409,9 +408,8 @@ impl<'t> Tracer<'t> {
         let observation = fs::read(self.report_path()).ok();
         let observation = observation.and_then(|bytes| serde_json::from_slice(&bytes).ok());
         let none = |reason: &str| {
-            let trace = Trace::none(reason.to_owned());
-            // Something may have failed because of another process.
-            Ok(Traced { trace, execution: None, is_private: false })
+            // Not private: something may have failed because of another process.
+            Ok(Traced { trace: Trace::none(reason.to_owned()), execution: None })
         };
         match (outcome, observation) {
             (Err(error), _) if error.exit() == Exit::Interrupted => Err(error),
@@ -425,9 +423,8 @@ impl<'t> Tracer<'t> {
                     median_iteration: is_real.then(|| execution.median_iteration()).flatten(),
                     memory: execution.resources.peak_memory,
                 };
-                let is_private = !observed.is_noticeable;
                 let trace = Trace { needs, ..self.of.trace(observed) };
-                Ok(Traced { trace, execution: Some(execution), is_private })
+                Ok(Traced { trace, execution: Some(execution) })
             }
             (Ok(Outcome::Measured(_)), None) => none("it was not traced"),
             (Ok(Outcome::Skipped(_)), _) => none("it chose not to run"),
@@ -659,6 +656,7 @@ impl Traceable<'_> {
             variables: observed.variables,
             gaps,
             needs: Needs::default(),
+            is_private: !observed.is_noticeable,
         }
     }
 }

@@ -112,6 +112,28 @@ pub struct Resources {
     pub voluntary_switches: u64,
     /// The number of times that the kernel preempted it.
     pub involuntary_switches: u64,
+    /// What else the kernel showed when it had ended. Not stored.
+    #[serde(skip)]
+    pub at_end: Option<AtEnd>,
+}
+
+impl Resources {
+    /// CPU time of the process and of the children it waited for. Exact, unlike its two parts, which many kernels only
+    /// estimate by samples at each tick.
+    pub const fn cpu(&self) -> Duration {
+        self.user.saturating_add(self.system)
+    }
+}
+
+/// What the kernel shows of a process that has ended and was not reaped yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AtEnd {
+    /// CPU time of its first thread.
+    pub first_thread: Duration,
+    /// The time in which its first thread was ready to run, or the launcher to notice its end, but others used the CPU.
+    pub queued: Duration,
+    /// True if it started processes.
+    pub had_children: bool,
 }
 
 /// The reason why an execution has no measurements.

@@ -66,8 +66,8 @@ impl Schedule {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum InterleavingUnavailable {
-    /// Its harness runs whole programs.
-    WholeProgram,
+    /// It is a whole program, and the kernel does not show what it does, or it cannot be traced.
+    UnknownProgram,
     /// The interleaving library could not be compiled, or the two processes cannot share memory.
     NoLibrary,
     /// Its process did not load the library: the executable is static.
@@ -88,12 +88,20 @@ pub enum InterleavingUnavailable {
     Memory,
     /// Its other threads work, and one of them cannot be stopped while the other version runs.
     ThreadsCannotStop,
+    /// A whole program waits, for instance for a disk or a timer, for a considerable part of its run time.
+    Waits,
+    /// The threads of a whole program compute at the same time.
+    Parallel,
+    /// A whole program starts other processes.
+    StartsProcesses,
+    /// A whole program writes files, or makes other system calls that the other version may notice.
+    NotPrivate,
 }
 
 impl fmt::Display for InterleavingUnavailable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::WholeProgram => "a whole program is measured",
+            Self::UnknownProgram => "it is unknown what the program does",
             Self::NoLibrary => "the interleaving library cannot be used",
             Self::NotLoaded => "its process cannot load the interleaving library",
             Self::NoClock => "its first thread does not read the clock",
@@ -104,6 +112,10 @@ impl fmt::Display for InterleavingUnavailable {
             Self::SlowerInterleaved => "it is slower interleaved than alone",
             Self::Memory => "both versions at once need too much memory",
             Self::ThreadsCannotStop => "one of its threads cannot be stopped",
+            Self::Waits => "it waits for more than 5 % of its run time",
+            Self::Parallel => "its threads compute at the same time",
+            Self::StartsProcesses => "it starts other processes",
+            Self::NotPrivate => "it writes files or uses what other processes may use too",
         })
     }
 }

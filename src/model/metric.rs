@@ -60,6 +60,11 @@ impl Metric {
         Self { name: "wall".to_owned(), unit: Unit::Nanoseconds }
     }
 
+    /// CPU time of a whole program in nanoseconds: in user mode and in the kernel, with the processes it waits for.
+    pub fn cpu() -> Self {
+        Self { name: "cpu".to_owned(), unit: Unit::Nanoseconds }
+    }
+
     /// Executed instructions per iteration, counted exactly.
     pub fn instructions() -> Self {
         Self { name: "instructions".to_owned(), unit: Unit::Instructions }
@@ -80,6 +85,12 @@ impl Metric {
         [Self::instructions(), Self::allocations(), Self::allocated_bytes()].contains(self)
     }
 
+    /// True if it is decided and shown unless the user asks for other metrics. The two parts of CPU time are not:
+    /// many kernels estimate them from a few samples.
+    pub fn is_default(&self) -> bool {
+        !["user", "system"].contains(&&*self.name)
+    }
+
     /// True if 0 is a valid value.
     pub fn may_be_nothing(&self) -> bool {
         [Self::allocations(), Self::allocated_bytes()].contains(self)
@@ -91,8 +102,9 @@ impl Metric {
     }
 
     /// The name and unit of every metric that a harness can report.
-    const KNOWN: [(&str, Unit); 9] = [
+    const KNOWN: [(&str, Unit); 10] = [
         ("wall", Unit::Nanoseconds),
+        ("cpu", Unit::Nanoseconds),
         ("user", Unit::Nanoseconds),
         ("system", Unit::Nanoseconds),
         ("peak-memory", Unit::Bytes),
@@ -153,7 +165,7 @@ mod tests {
         assert_eq!("peak-memory".parse::<Metric>().unwrap().unit, Unit::Bytes);
         let refusal = "memory".parse::<Metric>().unwrap_err().to_string();
         assert!(
-            refusal.contains("`memory`; there are wall, user, system, peak-memory,"),
+            refusal.contains("`memory`; there are wall, cpu, user, system, peak-memory,"),
             "{refusal}"
         );
     }

@@ -30,7 +30,7 @@ pub use counting::{COUNTED_KEY, COUNTING_KEY, COUNTING_RULES};
 pub use diagnosis::{DiagnosisPart, DiagnosisSettings};
 pub use disturbance::{Disturbance, MANY_SWITCHES};
 pub use execution::{
-    Execution, ExecutionRequest, Incident, Outcome, Resources, Series, Unmeasured,
+    AtEnd, Execution, ExecutionRequest, Incident, Outcome, Resources, Series, Unmeasured,
 };
 pub use experiment::{ExperimentPlan, PlannedBenchmark, PlannedVersion, SampleSizes, Slot, Stage};
 pub use finding::{Finding, Severity, findings_summary};

@@ -14,6 +14,7 @@ pub fn resources() -> Resources {
         peak_memory: None,
         voluntary_switches: 0,
         involuntary_switches: 0,
+        at_end: None,
     }
 }
 

@@ -29,6 +29,7 @@ use rustix::{
 use serde::{Deserialize, Serialize};
 
 use super::interleaving::MEMBER_VARIABLE;
+use crate::model::AtEnd;
 
 /// Time that left-behind processes have to end after SIGKILL.
 pub(super) const GRACE: Duration = Duration::from_secs(2);
@@ -182,9 +183,8 @@ impl Children {
     /// The processes that this process adopted. It starts only the children in `running`, and others in its own group.
     /// Processes left behind by a running child other than `group` are excluded: that child ends them.
     fn adopted(&self, group: Option<Pid>) -> Vec<Process> {
-        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-        if matches!(waitid(WaitId::All, options), Err(Errno::CHILD)) {
-            // The common case: it has no children at all.
+        if !has_children() {
+            // The common case.
             return Vec::new();
         }
         let (own_id, own_group) = (Some(getpid()), Some(getpgrp()));
@@ -361,8 +361,7 @@ impl ExitWatch {
     pub(super) fn start(child: Pid) -> io::Result<Self> {
         let (reader, writer) = io::pipe()?;
         thread::Builder::new().name("exit-watch".to_owned()).spawn(move || {
-            let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
-            while let Err(Errno::INTR) = waitid(WaitId::Pid(child), options) {}
+            await_end(child);
             drop(writer);
         })?;
         Ok(Self(reader))
@@ -388,11 +387,45 @@ pub(super) struct Usage {
     pub(super) peak_memory: Option<u64>,
     pub(super) voluntary_switches: u64,
     pub(super) involuntary_switches: u64,
+    /// None where the kernel does not show it.
+    pub(super) at_end: Option<AtEnd>,
+}
+
+/// True if this process has children, running or not yet reaped.
+pub(super) fn has_children() -> bool {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    !matches!(waitid(WaitId::All, options), Err(Errno::CHILD))
+}
+
+/// Waits for the end of `child`, and leaves it to be reaped.
+pub(super) fn await_end(child: Pid) {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+    while let Err(Errno::INTR) = waitid(WaitId::Pid(child), options) {}
+}
+
+/// The CPU time of the first thread of a process, and the time in which it was ready to run but others used the CPU.
+pub(super) fn thread_times(process: Pid) -> Option<[Duration; 2]> {
+    // `CPU_TIME QUEUED SLICES`, times in nanoseconds.
+    let times = fs::read_to_string(format!("/proc/{process}/schedstat")).ok()?;
+    let mut times = times.split_whitespace().map(|time| time.parse().map(Duration::from_nanos));
+    Some([times.next()?.ok()?, times.next()?.ok()?])
+}
+
+/// What the kernel shows of `child`, which has ended and was not reaped.
+fn at_end(child: Pid) -> Option<AtEnd> {
+    let [first_thread, queued] = thread_times(child)?;
+    let stat = fs::read_to_string(format!("/proc/{child}/stat")).ok()?;
+    let (_, fields) = stat.rsplit_once(')')?;
+    // The page faults of the children it waited for: nobody starts a process without any.
+    let faults: u64 = fields.split_whitespace().nth(8)?.parse().ok()?;
+    Some(AtEnd { first_thread, queued, had_children: faults > 0 })
 }
 
 /// Reaps `child`, waiting for its end if necessary.
 #[expect(unsafe_code, reason = "no maintained safe wrapper of wait4 gives all of its rusage")]
 pub(super) fn reap(child: Pid) -> io::Result<Usage> {
+    await_end(child);
+    let at_end = at_end(child);
     let mut status = 0;
     // SAFETY: `rusage` is plain old data, for which all zeros is a valid value.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
@@ -407,7 +440,7 @@ pub(super) fn reap(child: Pid) -> io::Result<Usage> {
             return Err(error);
         }
     }
-    Ok(usage_of(status, &usage))
+    Ok(Usage { at_end, ..usage_of(status, &usage) })
 }
 
 /// Converts the result of `wait4`.
@@ -424,6 +457,7 @@ pub(super) fn usage_of(status: libc::c_int, usage: &libc::rusage) -> Usage {
         peak_memory: bytes(usage.ru_maxrss),
         voluntary_switches: u64::try_from(usage.ru_nvcsw).unwrap_or(0),
         involuntary_switches: u64::try_from(usage.ru_nivcsw).unwrap_or(0),
+        at_end: None,
     }
 }
 

@@ -18,7 +18,7 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use rustix::process::{Pid, Signal};
+use rustix::process::{Pid, Signal, getpid, set_child_subreaper};
 use serde::{Deserialize, Serialize};
 
 use super::child::{self, Usage, end_with_this_process};
@@ -44,6 +44,7 @@ impl Account {
             peak_memory: usage.peak_memory,
             voluntary_switches: usage.voluntary_switches,
             involuntary_switches: usage.involuntary_switches,
+            at_end: usage.at_end,
         }
     }
 }
@@ -106,16 +107,24 @@ fn send(bytes: &[u8]) -> io::Result<()> {
 
 fn launch(program: &Path, arguments: impl Iterator<Item = OsString>) -> io::Result<Account> {
     outlive_requests_to_end()?;
+    // Processes that the child leaves behind become children of this one, which shows that there are some.
+    set_child_subreaper(Some(getpid()))?;
     let (floor, floor_writer) = io::pipe()?;
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null());
     end_with_this_process(&mut command, Signal::KILL);
     fork_and_report_floor(&mut command, floor_writer);
     let clock = Instant::now();
-    let child = command.spawn()?;
-    // Blocks until the child has ended.
-    let mut usage = child::reap(Pid::from_child(&child))?;
+    let child = Pid::from_child(&command.spawn()?);
+    let queued = || child::thread_times(getpid()).map_or(Duration::ZERO, |[_, queued]| queued);
+    let queued_before = queued();
+    child::await_end(child);
     let wall = clock.elapsed();
+    let mut usage = child::reap(child)?;
+    if let Some(at_end) = &mut usage.at_end {
+        at_end.queued += queued().saturating_sub(queued_before);
+        at_end.had_children |= child::has_children();
+    }
     drop(command);
     let least = read_floor(floor)?.saturating_add(child::MEMORY_ERROR);
     usage.peak_memory = usage.peak_memory.map(|peak| peak.max(least));

@@ -262,7 +262,9 @@ impl Wait<'_> {
     /// Sleeps until the child has ended. Ends it at its deadline or on an interrupt, and then returns which of the two
     /// it was.
     fn wait_for_end(&self, capture: &mut Capture) -> Result<Option<Ending>> {
-        let mut deadline = self.clock.checked_add(self.limits.deadline);
+        // Two programs that share a CPU have half of it each.
+        let shares = self.member.map_or(1, |member| 1 + u32::from(member.is_program()));
+        let mut deadline = self.clock.checked_add(self.limits.deadline.saturating_mul(shares));
         let reason = loop {
             match self.sleep(deadline, true, capture)? {
                 Woken::Exit => return Ok(None),

@@ -140,6 +140,7 @@ mod tests {
                 peak_memory: Some(3 << 20),
                 voluntary_switches: 4,
                 involuntary_switches: 1,
+                at_end: None,
             },
         };
         let failed = Error::new(Exit::Benchmark, format!("cannot execute `{id}`"));

@@ -140,6 +140,7 @@ fn execution(
             peak_memory: optional(peak_memory),
             voluntary_switches,
             involuntary_switches,
+            at_end: None,
         },
         schedule,
         incidents: Vec::new(),

@@ -15,8 +15,8 @@ use super::{
 use crate::{
     error::Result,
     model::{
-        BenchTarget, Benchmark, Execution, Layout, LayoutSeed, Metric, Mode, Slot, Stage,
-        Throughput, Unmeasured,
+        BenchTarget, Benchmark, Execution, InterleavingUnavailable, Layout, LayoutSeed, Metric,
+        Mode, Schedule, Slot, Stage, Throughput, Unmeasured,
     },
     stats::{Criteria, Estimator, Measurements, Repeat, SessionVariance, Summary, paired_ratio},
     store::{ExperimentId, RecordedBuild, StoredExecution},
@@ -140,6 +140,13 @@ impl BenchmarkResults<'_> {
             .filter(|metric| executions().all(|execution| execution.series_of(metric).is_some()))
             .cloned()
             .collect()
+    }
+
+    /// True if it is a whole program that waits, as its executions at these places have shown.
+    pub(super) fn waits(&self, places: &[VersionRef]) -> bool {
+        let waits = Schedule::Unavailable(InterleavingUnavailable::Waits);
+        let rows = places.iter().flat_map(|place| self.rows(*place));
+        rows.filter_map(|row| row.outcome.as_ref().ok()).any(|one| one.schedule == waits)
     }
 
     /// The versions of an experiment that have rows.

@@ -120,8 +120,10 @@ mod tests {
         let of = |asked, schedule: &[Schedule]| {
             estimator(&Criteria { estimator: asked, ..Criteria::default() }, &executions(schedule))
         };
-        let alone =
-            [Schedule::NotRequested, Schedule::Unavailable(InterleavingUnavailable::WholeProgram)];
+        let alone = [
+            Schedule::NotRequested,
+            Schedule::Unavailable(InterleavingUnavailable::UnknownProgram),
+        ];
         assert_eq!(of(None, &alone), Estimator::Minimum);
         assert_eq!(of(None, &[Schedule::Interleaved(98)]), Estimator::Pairwise);
         assert_eq!(of(None, &[]), Estimator::Minimum);

@@ -36,7 +36,7 @@ pub const MIXED: &str = "some of its executions were interleaved with those of t
 /// The metrics to decide, and the conditions under which results of two experiments are compared.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DecisionOptions {
-    /// The metrics to decide; all if empty.
+    /// The metrics to decide; if empty, all [default](Metric::is_default) ones.
     pub metrics: Vec<Metric>,
     /// True to compare results of different machines, settings and compilers.
     pub ignore_environment: bool,
@@ -60,6 +60,10 @@ impl<'r> Verdicts<'r> {
     pub fn metrics(&self, benchmark: &BenchmarkResults<'_>, places: &[VersionRef]) -> Vec<Metric> {
         let mut metrics = benchmark.metrics(places);
         metrics.retain(|metric| self.is_decided(metric));
+        if self.options.metrics.is_empty() && benchmark.waits(places) {
+            // A program that waits has little CPU time, and most of that starts the process.
+            metrics.retain(|metric| *metric != Metric::cpu());
+        }
         metrics
     }
 
@@ -297,7 +301,7 @@ impl<'r> Verdicts<'r> {
 
     fn is_decided(&self, metric: &Metric) -> bool {
         let Self { options: DecisionOptions { metrics, .. }, .. } = self;
-        metrics.is_empty() || metrics.contains(metric)
+        if metrics.is_empty() { metric.is_default() } else { metrics.contains(metric) }
     }
 
     /// The number of pairs of benchmark and metric to decide for one version.
@@ -306,7 +310,8 @@ impl<'r> Verdicts<'r> {
     }
 
     /// The number of pairs of benchmark and metric that one experiment measured in both versions,
-    /// which is the number of verdicts.
+    /// which is the number of verdicts. It includes the CPU time of programs that wait, which only
+    /// makes verdicts stricter.
     fn count_decided(&self, [base, head]: [VersionRef; 2]) -> Result<usize> {
         let known = self.counts.borrow().get(&base).and_then(|of| of.get(&head.version)).copied();
         if let Some(known) = known {

@@ -270,8 +270,8 @@ fn program_in_bench_toml_is_a_benchmark() {
     assert!(text.contains(" (command) of ."), "{text}");
     let metrics = metrics(&text);
     let names: Vec<&str> = metrics.iter().map(|(name, _)| *name).collect();
-    assert_eq!(names, ["wall", "user", "system", "peak-memory"]);
-    let peak = metrics[3].1[0] / f64::from(1 << 20);
+    assert_eq!(names, ["wall", "cpu", "user", "system", "peak-memory"]);
+    let peak = metrics[4].1[0] / f64::from(1 << 20);
     assert!((8.0..20.0).contains(&peak), "{peak} MiB");
     let text = executed(&project, &["copy"]);
     let reason = "1 measurement instead of 10: one run of a program is one measurement\n";

@@ -64,11 +64,14 @@ fn project_with(add_to_both: impl FnOnce(&TestProject)) -> TestProject {
     project
 }
 
-/// Another bench target, replaced by a program that is not a build.
+/// Another bench target as a whole program, and one replaced by a program that is not a build.
 fn add_whole_program(project: &TestProject) {
     project.append("Cargo.toml", "\n[[bench]]\nname = \"tool\"\nharness = false\n");
-    project.write("benches/tool.rs", "fn main() {}\n");
-    let command = "[[command]]\nid = 'whole'\nbench = 'tool'\nprogram = '/bin/true'\n";
+    let computes = "fn main() {\n    let sum = (0..100_000_000).fold(0, |sum, i| std::hint::black_box(sum ^ i));\n    \
+                    println!(\"{sum}\");\n}\n";
+    project.write("benches/tool.rs", computes);
+    let command = "[[command]]\nid = 'computes'\nbench = 'tool'\n\n[[command]]\nid = 'whole'\nbench = 'tool'\nprogram = '/bin/sleep'\n\
+                   arguments = ['0.05']\n";
     project.write("bench.toml", command);
 }
 
@@ -181,7 +184,8 @@ fn interleaving_falls_back_and_failures_keep_their_version() {
         ("pool", None),
         ("no-clock", Some(InterleavingUnavailable::NoClock)),
         ("_exits", Some(InterleavingUnavailable::EndsOtherwise)),
-        ("whole", Some(InterleavingUnavailable::WholeProgram)),
+        ("computes", None),
+        ("whole", Some(InterleavingUnavailable::Waits)),
     ] {
         let rows = rows(name);
         assert_eq!(unavailable_reasons(&rows), BTreeSet::from([unavailable]), "{name}");

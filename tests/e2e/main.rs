@@ -45,6 +45,7 @@ mod log;
 mod once;
 mod paths;
 mod plan;
+mod programs;
 mod ratchet;
 mod real_size;
 mod reproducibility;

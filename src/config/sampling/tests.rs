@@ -178,3 +178,19 @@ fn long_iterations_have_fewer_measurements_unless_a_number_is_requested() {
     let sampling = alone.for_iterations(&benchmark("t", "x"), Some(Duration::from_secs(5)));
     assert_eq!(sampling, alone.common());
 }
+
+#[test]
+fn short_programs_have_more_executions_unless_a_number_is_requested() {
+    let executions = |milliseconds: u64, flags: SamplingOptions| {
+        let purpose = comparison(Mode::Interleaved, StoppingRule::Usual);
+        let configs = SamplingConfigs::resolve(&BenchToml::default(), flags, purpose);
+        let run = Some(Duration::from_millis(milliseconds));
+        configs.for_program(&benchmark("t", "x"), run).executions
+    };
+    let by_default = |milliseconds| executions(milliseconds, no_options());
+    assert_eq!([0, 250, 251, 500, 501, 9000].map(by_default), [4, 4, 2, 2, 1, 1]);
+    assert_eq!(executions(70, SamplingOptions { executions: Some(3), ..no_options() }), 3);
+    let alone = alone(&BenchToml::default(), no_options());
+    let sampling = alone.for_program(&benchmark("t", "x"), Some(Duration::from_millis(1)));
+    assert_eq!(sampling, SamplingConfig { measurements: 1, ..alone.common() });
+}

@@ -30,9 +30,10 @@ fn verdict_flag_overrides_the_file_and_the_default() {
 }
 
 #[test]
-fn all_metrics_are_included_unless_some_are_chosen() {
+fn default_metrics_are_included_unless_some_are_chosen() {
     let settings = VerdictSettings::resolve(&file(""), &CriteriaOptions::default()).unwrap();
     assert!(settings.includes(&metric("wall")) && settings.includes(&metric("cycles")));
+    assert!(settings.includes(&metric("cpu")) && !settings.includes(&metric("user")));
 }
 
 #[test]

@@ -86,6 +86,8 @@ pub struct InterleavedProcess {
     directory: Arc<OwnedFd>,
     /// True if its memory has the same addresses in each execution.
     keeps_addresses: bool,
+    /// True if it preloads no library, and the kernel alternates the two processes.
+    is_program: bool,
 }
 
 impl SharedPage {
@@ -116,7 +118,7 @@ impl SharedPage {
             .context(Exit::Internal, || format!("cannot open {}", directory.display()))?;
         let directory = moved(directory)?;
         let (page, directory) = (Arc::clone(self), Arc::new(directory));
-        Ok(InterleavedProcess { page, index, directory, keeps_addresses: true })
+        Ok(InterleavedProcess { page, index, directory, keeps_addresses: true, is_program: false })
     }
 
     /// Lets the other process continue without this one.
@@ -139,6 +141,18 @@ fn keep_addresses() {
     }
 }
 
+/// Makes this process a batch job, also after exec: it does not preempt its partner when it wakes up, so that both
+/// alternate less often.
+#[expect(unsafe_code, reason = "there is no safe way to change how a process is scheduled")]
+fn run_in_long_slices() {
+    // SAFETY: zero is a valid value of this plain data.
+    let parameters: libc::sched_param = unsafe { std::mem::zeroed() };
+    // SAFETY: it only makes a system call, which reads the parameters. Where it is forbidden, both alternate more often.
+    unsafe {
+        libc::sched_setscheduler(0, libc::SCHED_BATCH, &raw const parameters);
+    }
+}
+
 impl InterleavedProcess {
     /// A process without a partner: the library only excludes interruptions from its time. Each execution has other
     /// addresses, as it has without the library.
@@ -148,8 +162,24 @@ impl InterleavedProcess {
         Ok(Self { keeps_addresses: false, ..page.member(0, directory)? })
     }
 
+    /// The same process as a whole program, into which nothing is preloaded: the kernel alternates the two, as they
+    /// share a CPU. So its CPU time is its own, and its wall time is not.
+    #[must_use]
+    pub fn as_program(self) -> Self {
+        Self { is_program: true, ..self }
+    }
+
+    /// True for a [whole program](Self::as_program).
+    pub const fn is_program(&self) -> bool {
+        self.is_program
+    }
+
     /// Prepares `command` to start this process.
     pub(super) fn apply(&self, command: &mut Command) {
+        if self.is_program {
+            let files = [(self.directory.as_raw_fd(), OWN)];
+            return inherit(command, self.clone(), files, |_| run_in_long_slices());
+        }
         command.env(MEMBER_VARIABLE, self.index.to_string());
         preload(command, "RBENCH_TURNS", self.index);
         let [page, library] = self.page.0.files();

@@ -3,7 +3,12 @@
 use std::{fs, path::Path, thread};
 
 use super::*;
-use crate::process::{invocation::padding_length, run::check_cpu, testing::leaves_descendants};
+use crate::process::{
+    interleaving::{SLICE, SharedPage, own_directory},
+    invocation::padding_length,
+    run::check_cpu,
+    testing::leaves_descendants,
+};
 
 fn shell(script: &str) -> Invocation {
     Invocation {
@@ -87,6 +92,41 @@ fn bad_arguments_are_not_blamed_on_the_launcher() {
     assert_eq!(error(&Invocation { arguments, ..launched() }), expected);
     let short = cannot_spawn(&launched(), &Errno::AGAIN.into());
     assert_eq!(short.exit(), Exit::Internal);
+}
+
+/// One of two programs that run at once, whose own directory is `directory`.
+fn program_at_once(directory: &Path) -> InterleavedProcess {
+    // Any file: nothing is preloaded.
+    let page = SharedPage::new(Path::new("/bin/sh"), &[], SLICE).unwrap();
+    page.member(1, directory).unwrap().as_program()
+}
+
+#[test]
+fn program_at_once_is_a_batch_job_with_an_own_directory_and_no_library() {
+    let directory = tempfile::tempdir().unwrap();
+    let place = directory.path().canonicalize().unwrap();
+    // The policy of `cut`, which is that of its parent.
+    let script = format!(
+        "readlink {}; cut -d' ' -f41 /proc/self/stat; env | grep -c -e RBENCH -e LD_PRELOAD",
+        own_directory().display()
+    );
+    let alone = Some(program_at_once(&place));
+    let interrupt = Interrupt::new().unwrap();
+    let ended = run(&shell(&script), &Limits::default(), &interrupt, alone.as_ref()).unwrap();
+    assert_eq!(
+        ended.output.to_string(),
+        format!("{}\n{}\n0\n", place.display(), libc::SCHED_BATCH)
+    );
+}
+
+#[test]
+fn program_at_once_has_twice_the_time() {
+    let interrupt = Interrupt::new().unwrap();
+    let at_once = program_at_once(Path::new("/"));
+    let limits = limits(Duration::from_millis(200));
+    let ended = run(&shell("sleep 60"), &limits, &interrupt, Some(&at_once)).unwrap();
+    assert_eq!(ended.ending, Ending::Deadline);
+    assert!(ended.resources.wall >= Duration::from_millis(400), "{:?}", ended.resources);
 }
 
 #[test]

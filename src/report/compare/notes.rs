@@ -7,7 +7,7 @@ use unicode_width::UnicodeWidthStr as _;
 use super::{ComparisonReport, summary::name};
 use crate::{
     elf::{ChangedFunction, FunctionDiff, SizedFunction},
-    model::{Benchmark, DependencyChange, InterleavingUnavailable},
+    model::{Benchmark, DependencyChange, InterleavingUnavailable, Metric, Mode},
     report::{
         diff::label,
         document::Text,
@@ -17,7 +17,7 @@ use crate::{
     },
     shell::cargo,
     stats::{Evidence, InconclusiveReason, Verdict},
-    verdict::{ByMean, DecidedRow, VerdictKind},
+    verdict::{ByMean, DecidedRow, Interleaving, VerdictKind},
 };
 
 /// The maximum number of names shown in a list.
@@ -146,24 +146,58 @@ impl ComparisonReport {
         (!rows.is_empty()).then(|| format!("{what}: {rows}"))
     }
 
-    /// The reasons why benchmarks were not interleaved although that was requested, each with its
-    /// benchmarks.
+    /// The reasons why benchmarks were not interleaved although that was requested, and the times that decide whole
+    /// programs, each with its benchmarks.
     pub(super) fn interleaving_notes(&self) -> Vec<String> {
         let names = self.names();
-        let mut benchmarks: BTreeMap<InterleavingUnavailable, Vec<&Benchmark>> = BTreeMap::new();
+        let mut benchmarks: BTreeMap<(Option<InterleavingUnavailable>, String), Vec<&Benchmark>> =
+            BTreeMap::new();
         for row in &self.outcome.rows {
-            let Some(reason) = row.interleaving.and_then(|all| all.unavailable) else { continue };
-            let of_reason = benchmarks.entry(reason).or_default();
+            let Some(Interleaving { mode, unavailable, .. }) = row.interleaving else { continue };
+            let times = self.program_times(&row.benchmark, unavailable);
+            let note = match (unavailable, times) {
+                (Some(reason), None) => format!("measured sequentially, because {reason}"),
+                (Some(reason), Some(times)) => {
+                    format!("measured sequentially and decided by {times}, because {reason}")
+                }
+                (None, Some(times)) if mode == Mode::Interleaved => format!(
+                    "decided by {times}, with both versions at once on one CPU, because it computes \
+                     alone"
+                ),
+                (None, _) => continue,
+            };
+            let of_note = benchmarks.entry((unavailable, note)).or_default();
             // A benchmark has one row for each metric.
-            if !of_reason.contains(&&row.benchmark) {
-                of_reason.push(&row.benchmark);
+            if !of_note.contains(&&row.benchmark) {
+                of_note.push(&row.benchmark);
             }
         }
-        let note = |(reason, benchmarks): (InterleavingUnavailable, Vec<&Benchmark>)| {
+        let note = |((_, note), benchmarks): ((_, String), Vec<&Benchmark>)| {
             let names = self.list(benchmarks.into_iter().map(|benchmark| names.name(benchmark)));
-            format!("measured sequentially, because {reason}: {names}")
+            format!("{note}: {names}")
         };
         benchmarks.into_iter().map(note).collect()
+    }
+
+    /// The kinds of time that decide a whole program, in words; `None` for other benchmarks, and if the user asked for
+    /// other metrics.
+    fn program_times(
+        &self,
+        benchmark: &Benchmark,
+        unavailable: Option<InterleavingUnavailable>,
+    ) -> Option<&'static str> {
+        let is_decided = |metric: Metric| {
+            let mut own = self.outcome.rows.iter().filter(|row| row.benchmark == *benchmark);
+            own.any(|row| row.metric.as_ref() == Some(&metric))
+        };
+        match (is_decided(Metric::wall()), is_decided(Metric::cpu())) {
+            (true, true) => Some("wall time and CPU time"),
+            (false, true) => Some("CPU time"),
+            (true, false) if unavailable == Some(InterleavingUnavailable::Waits) => {
+                Some("wall time")
+            }
+            (_, false) => None,
+        }
     }
 
     /// The number of different functions, if known: `2 functions changed, 1 function added, 4309

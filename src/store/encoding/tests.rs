@@ -56,6 +56,7 @@ fn resources() -> impl Strategy<Value = Resources> {
             peak_memory: memory,
             voluntary_switches: voluntary,
             involuntary_switches: involuntary,
+            at_end: None,
         },
     )
 }
@@ -76,7 +77,7 @@ fn throughput() -> impl Strategy<Value = Throughput> {
 
 fn schedule() -> impl Strategy<Value = Schedule> {
     let reasons = prop::sample::select(vec![
-        InterleavingUnavailable::WholeProgram,
+        InterleavingUnavailable::UnknownProgram,
         InterleavingUnavailable::OtherClock,
     ]);
     prop_oneof![
@@ -197,6 +198,7 @@ fn usual(round: u32) -> Entry {
             peak_memory: Some(1100 << 12),
             voluntary_switches: 3,
             involuntary_switches: 9,
+            at_end: None,
         },
         schedule: Schedule::NotRequested,
         incidents: Vec::new(),

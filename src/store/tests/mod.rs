@@ -130,6 +130,7 @@ fn execution(first: f64) -> Execution {
             peak_memory: Some(1 << 20),
             voluntary_switches: 1,
             involuntary_switches: 0,
+            at_end: None,
         },
         schedule: Schedule::NotRequested,
         incidents: Vec::new(),

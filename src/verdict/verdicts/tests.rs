@@ -56,22 +56,48 @@ fn regression_needs_both_stages() {
 }
 
 #[test]
-fn metrics_are_all_decided_unless_some_are_chosen() {
+fn default_metrics_are_decided_unless_some_are_chosen() {
     let store = Store::in_memory().unwrap();
     let filling = Filling::begin(&store, &["base", "head"], &["a"]);
     for stage in [Stage::First, Stage::Second] {
-        filling.measure("a", 0, stage, &[(WALL, 100.0), ("user", 50.0)]);
-        filling.measure("a", 1, stage, &[(WALL, 100.0), ("user", 60.0)]);
+        filling.measure("a", 0, stage, &[(WALL, 100.0), ("cpu", 50.0), ("user", 50.0)]);
+        filling.measure("a", 1, stage, &[(WALL, 100.0), ("cpu", 60.0), ("user", 60.0)]);
     }
     let rows = decided(&filling, DecisionOptions::default());
     let names: Vec<&str> =
         rows.iter().filter_map(|row| Some(row.metric.as_ref()?.name.as_str())).collect();
-    assert_eq!(names, [WALL, "user"]);
+    assert_eq!(names, [WALL, "cpu"]);
     assert!(matches!(rows[0].verdict, Verdict::Unchanged { .. }), "{:?}", rows[0].verdict);
     assert!(matches!(rows[1].verdict, Verdict::Regressed { .. }), "{:?}", rows[1].verdict);
     let options =
         DecisionOptions { metrics: vec!["user".parse().unwrap()], ..DecisionOptions::default() };
     assert_eq!(decided(&filling, options).len(), 1);
+}
+
+#[test]
+fn cpu_time_of_a_program_that_waits_is_decided_only_if_chosen() {
+    let store = Store::in_memory().unwrap();
+    let filling = Filling::begin(&store, &["base", "head"], &["a", "b"]);
+    let measure = |id, reason| {
+        for version in [0, 1] {
+            let alone = |one: &mut Execution| one.schedule = Schedule::Unavailable(reason);
+            let values = [(WALL, 100.0), ("cpu", 50.0)];
+            filling.measure_with(alone, id, version, Stage::First, &values);
+        }
+    };
+    measure("a", InterleavingUnavailable::Waits);
+    measure("b", InterleavingUnavailable::Parallel);
+    let results = filling.results();
+    let names = |id: &str, metrics: &[&str]| {
+        let metrics = metrics.iter().copied().map(metric).collect();
+        let options = DecisionOptions { metrics, ..DecisionOptions::default() };
+        let of_benchmark = results.benchmark(&benchmark(id), [0]).unwrap();
+        let verdicts = Verdicts::new(&results, options);
+        verdicts.metrics(&of_benchmark, &[place(0, 0), place(0, 1)])
+    };
+    assert_eq!(names("a", &[]), [metric(WALL)]);
+    assert_eq!(names("a", &["cpu"]), [metric("cpu")]);
+    assert_eq!(names("b", &[]), [metric(WALL), metric("cpu")]);
 }
 
 #[test]

@@ -37,17 +37,25 @@ fn program_run_is_one_measurement_of_each_metric() {
         let busy = shell("i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done", launcher);
         assert_eq!(ids(&busy, &place()), ["script"]);
         let execution = execute(&busy, &place(), "script", &request(30)).unwrap();
-        assert_eq!(metrics(&execution)[..3], ["wall [ns]", "user [ns]", "system [ns]"]);
+        assert_eq!(metrics(&execution)[..4], ["wall [ns]", "cpu [ns]", "user [ns]", "system [ns]"]);
         assert_eq!(execution.measurements(), 1);
         assert_eq!(execution.series[0].values, [execution.resources.wall.as_nanos() as f64]);
-        assert!(execution.resources.user <= execution.resources.wall, "{execution:?}");
+        let resources = &execution.resources;
+        assert_eq!(execution.series[1].values, [resources.cpu().as_nanos() as f64]);
+        assert!(resources.user <= resources.wall, "{execution:?}");
+        // It has one thread, whose time the kernel counts exactly.
+        let first_thread = resources.at_end.unwrap().first_thread;
+        assert!(
+            first_thread.abs_diff(resources.cpu()) < Duration::from_micros(10),
+            "{resources:?}"
+        );
     }
 }
 
 #[test]
 fn executions_of_tiny_programs_have_the_same_metrics() {
-    let expected = ["wall [ns]", "user [ns]", "system [ns]", "peak-memory [bytes]"];
-    for (launcher, count) in both_ways().into_iter().zip([3, 4]) {
+    let expected = ["wall [ns]", "cpu [ns]", "user [ns]", "system [ns]", "peak-memory [bytes]"];
+    for (launcher, count) in both_ways().into_iter().zip([4, 5]) {
         for script in [":", "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done"] {
             let program = shell(script, launcher.clone());
             for _ in 0..5 {
@@ -57,6 +65,27 @@ fn executions_of_tiny_programs_have_the_same_metrics() {
             }
         }
     }
+}
+
+#[test]
+fn processes_that_a_program_starts_are_noticed() {
+    for launcher in both_ways() {
+        for (script, expected) in [
+            (":", false),
+            ("exec /bin/true", false),
+            ("/bin/true; :", true),
+            ("i=$(/bin/true)", true),
+        ] {
+            let program = shell(script, launcher.clone());
+            let execution = execute(&program, &place(), "script", &request(1)).unwrap();
+            assert_eq!(execution.resources.at_end.unwrap().had_children, expected, "{script}");
+        }
+    }
+    // Nobody waited for it, and only the launcher sees that.
+    let [_, launcher] = both_ways();
+    let program = shell("(sleep 3601 &)", launcher);
+    let execution = execute(&program, &place(), "script", &request(1)).unwrap();
+    assert!(execution.resources.at_end.unwrap().had_children);
 }
 
 #[test]

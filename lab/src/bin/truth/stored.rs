@@ -209,6 +209,7 @@ mod tests {
             peak_memory: None,
             voluntary_switches: 0,
             involuntary_switches,
+            at_end: None,
         }
     }
 

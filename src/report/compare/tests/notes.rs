@@ -142,11 +142,44 @@ fn power_note_needs_the_power_of_every_benchmark() {
 }
 
 #[test]
+fn times_that_decide_whole_programs_are_named_with_the_reason() {
+    let row = |id: &str, metric: Metric, mode, unavailable| DecidedRow {
+        metric: Some(metric),
+        ..interleaved(id, mode, unavailable)
+    };
+    let (at_once, alone) = (Mode::Interleaved, Mode::Sequential);
+    let [threads, waits] =
+        [InterleavingUnavailable::Parallel, InterleavingUnavailable::Waits].map(Some);
+    let memory = || "peak-memory".parse::<Metric>().unwrap();
+    let rows = vec![
+        row("tool", Metric::cpu(), at_once, None),
+        row("tool", memory(), at_once, None),
+        row("other tool", Metric::cpu(), at_once, None),
+        row("sleeper", Metric::wall(), alone, waits),
+        row("sleeper", memory(), alone, waits),
+        row("parallel", Metric::wall(), alone, threads),
+        row("parallel", Metric::cpu(), alone, threads),
+        row("loop", Metric::wall(), alone, threads),
+        // The user asked for nothing else.
+        row("large", memory(), alone, waits),
+        row("as requested", Metric::cpu(), alone, None),
+    ];
+    let report = shown(Outcome { rows, ..nothing() });
+    insta::assert_snapshot!(report.interleaving_notes().join("\n"), @r"
+    decided by CPU time, with both versions at once on one CPU, because it computes alone: tool, other tool
+    measured sequentially and decided by wall time, because it waits for more than 5 % of its run time: sleeper
+    measured sequentially, because it waits for more than 5 % of its run time: large
+    measured sequentially and decided by wall time and CPU time, because its threads compute at the same time: parallel
+    measured sequentially, because its threads compute at the same time: loop
+    ");
+}
+
+#[test]
 fn sequential_benchmarks_are_grouped_by_reason() {
     let alone = |id: &str, reason| interleaved(id, Mode::Sequential, reason);
     let (children, program) = (
         Some(InterleavingUnavailable::ChildProcesses),
-        Some(InterleavingUnavailable::WholeProgram),
+        Some(InterleavingUnavailable::UnknownProgram),
     );
     let rows = vec![
         interleaved("in/turns", Mode::Interleaved, None),
@@ -160,7 +193,7 @@ fn sequential_benchmarks_are_grouped_by_reason() {
     let report = shown(Outcome { rows, ..nothing() });
     let text = style::plain(&report.text(200));
     let head = "measured sequentially, because";
-    let of_program = format!("{head} a whole program is measured: tool\n");
+    let of_program = format!("{head} it is unknown what the program does: tool\n");
     let of_children = format!("{head} it has child processes that work: pool, a|b\n");
     assert!(text.contains(&(of_program + &of_children)), "{text}");
     let markdown = report.markdown();

@@ -1,0 +1,84 @@
+//! Decides whether both versions of a whole program can run at once on one CPU.
+//!
+//! The kernel alternates two programs that compute every few milliseconds, so a disturbance affects both alike, and it
+//! knows the CPU time of each exactly. A program that waits is better described by its wall time, and a parallel one has
+//! another speed on one CPU: these run sequentially. So do programs that the other version might notice, since both would
+//! write the same files or need the same port.
+
+use super::{
+    Builds, ListedVersion, Runner, StartedExperiment,
+    program_use::{is_certain, unavailable_by},
+    schedule::Step,
+    subject::Subject,
+};
+use crate::{
+    error::{Exit, Result},
+    model::{Benchmark, InterleavingUnavailable, Resources},
+};
+
+/// The largest number of executions of a version that show what it does.
+const TRIES: usize = 3;
+
+impl Runner<'_> {
+    /// Finds out why a whole program cannot run in both versions at once, before the first execution of an experiment:
+    /// executes each version alone, and traces it. Nothing is found if the program fails, which it does again when it is
+    /// measured.
+    pub(super) fn examine_program(
+        &self,
+        subject: &mut Subject<'_>,
+        experiment: &StartedExperiment,
+        versions: &[ListedVersion],
+        builds: &Builds,
+    ) -> Result<()> {
+        if !subject.is_program() || !subject.is_interleaved() {
+            return Ok(());
+        }
+        // In a noisy moment it could seem to be another program, and both stages must be measured in the same way.
+        let earlier = self.store.rows(&subject.benchmark, &[experiment.id])?;
+        if earlier.iter().any(|row| row.outcome.is_ok()) {
+            return Ok(());
+        }
+        let step = Step {
+            round: 0,
+            build: 0,
+            benchmark: 0,
+            versions: (0..versions.len()).collect(),
+            initial_state: 0,
+        };
+        for version in step.versions.iter().copied() {
+            let mut alone: Vec<Resources> = Vec::new();
+            while alone.len() < TRIES && !alone.last().is_some_and(is_certain) {
+                let request = subject.request.clone();
+                let execution = self.execute_once(subject, &step, version, builds, &request)?;
+                let Ok(execution) = execution else { return Ok(()) };
+                alone.push(execution.resources);
+            }
+            subject.unavailable = unavailable_by(&alone);
+            if subject.unavailable.is_some() {
+                return Ok(());
+            }
+            let peak = alone.last().and_then(|resources| resources.peak_memory);
+            subject.memory = subject.memory.max(peak);
+        }
+        for version in versions {
+            subject.unavailable = match self.is_private(version, &subject.benchmark)? {
+                Some(true) => continue,
+                Some(false) => Some(InterleavingUnavailable::NotPrivate),
+                None => Some(InterleavingUnavailable::UnknownProgram),
+            };
+            return Ok(());
+        }
+        Ok(())
+    }
+
+    /// True if a program makes only system calls that another execution cannot notice; `None` if it cannot be traced.
+    fn is_private(&self, version: &ListedVersion, benchmark: &Benchmark) -> Result<Option<bool>> {
+        let traceable = match self.traceable(version, &benchmark.bench_target()) {
+            Err(error) if error.exit() == Exit::Interrupted => return Err(error),
+            Err(_) => return Ok(None),
+            Ok(traceable) => traceable,
+        };
+        let traces = self.trace(&traceable, &[(benchmark, None)], &mut || ())?;
+        Ok(traces.first().filter(|trace| !trace.is_none()).map(|trace| trace.is_private))
+    }
+}

@@ -1,0 +1,101 @@
+//! Whole programs: both versions run at once on one CPU if they compute alone, otherwise sequentially, and the time that
+//! suits a program decides it.
+
+use std::collections::BTreeMap;
+
+use cargo_rbench::process;
+use serde_json::Value;
+
+use crate::support::TestProject;
+
+/// Two versions of the fixture: the second makes twice as long a text.
+fn project() -> TestProject {
+    let project = TestProject::of("program");
+    project.replace("src/main.rs", "repeat(200)", "repeat(400)");
+    project.commit("A text of twice the length");
+    project
+}
+
+const COMPARE: [&str; 9] = [
+    "compare",
+    "HEAD~1",
+    "HEAD",
+    "--config",
+    "build.strategy=relink",
+    "--no-confirm",
+    "--fail-on",
+    "never",
+    "--quiet",
+];
+
+/// A comparison of these commands.
+fn comparison<'c>(commands: &[&'c str], more: &[&'c str]) -> Vec<&'c str> {
+    let commands = commands.iter().flat_map(|command| ["--command", *command]);
+    COMPARE.into_iter().chain(commands).chain(more.iter().copied()).collect()
+}
+
+/// The rows of a program in a report, by metric.
+fn rows<'r>(report: &'r Value, id: &str) -> BTreeMap<&'r str, &'r Value> {
+    let rows = report["benchmarks"].as_array().unwrap().iter().filter(|row| row["id"] == id);
+    rows.map(|row| (row["metric"].as_str().unwrap(), row)).collect()
+}
+
+#[test]
+fn programs_are_decided_by_the_time_that_suits_them() {
+    let project = project();
+    let file = project.beside("written").display().to_string();
+    let write = format!("word-count --write {file}");
+    let start = "word-count --start /bin/true";
+    let (rounds, sleep, threads) =
+        ("word-count --rounds 3000", "word-count --sleep 4", "word-count --threads 2");
+    let commands = [rounds, sleep, start, write.as_str(), threads];
+    let outcome = project.rbench(&comparison(&commands, &["-l", "4", "--format", "json"])).ok();
+    let report = outcome.json("compare");
+    let unavailable =
+        |id: &str, metric: &str| rows(&report, id)[metric]["interleaving_unavailable"].clone();
+    for (id, metrics, reason) in [
+        (rounds, &["cpu", "peak-memory"][..], Value::Null),
+        (sleep, &["peak-memory", "wall"], "waits".into()),
+        (start, &["cpu", "peak-memory", "wall"], "starts_processes".into()),
+        (&write, &["cpu", "peak-memory", "wall"], "not_private".into()),
+    ] {
+        let rows = rows(&report, id);
+        assert_eq!(rows.keys().copied().collect::<Vec<_>>(), metrics, "{id}");
+        let mode = if reason.is_null() { "interleaved" } else { "sequential" };
+        for (metric, row) in &rows {
+            assert_eq!(row["mode"], mode, "{id} {metric}");
+            assert_eq!(unavailable(id, metric), reason, "{id} {metric}");
+        }
+    }
+    for (id, metric) in [(rounds, "cpu"), (sleep, "wall")] {
+        let row = rows(&report, id)[metric];
+        assert_eq!(row["verdict"], "regressed", "{id}: {row}");
+        assert!(row["change"]["estimate"].as_f64().unwrap() > 0.5, "{row}");
+    }
+    if process::cpus().unwrap().len() > 1 {
+        assert_eq!(unavailable(threads, "cpu"), "other_threads");
+    }
+    let more = ["-l", "2", "--metric", "user,cpu,wall"];
+    let text = project.rbench(&comparison(&commands[..2], &more)).env("COLUMNS", "300").ok();
+    text.assert_stdout_has(&[
+        "decided by CPU time, with both versions at once on one CPU, because it computes alone: \
+         word-count --rounds 3000\n",
+        "decided by wall time and CPU time, because it waits for more than 5 % of its run time: \
+         word-count --sleep 4\n",
+        "word-count --rounds 3000  user ",
+    ]);
+}
+
+#[test]
+#[ignore = "takes long"]
+fn equal_programs_are_unchanged() {
+    let project = TestProject::of("program");
+    project.replace("src/main.rs", "what is {other}?", "what on earth is {other}?");
+    project.commit("Another text of an error");
+    // Far above the noise of any machine.
+    let more = ["--no-skip", "--min-effect", "50%", "--format", "json", "-l", "5"];
+    let report = project.rbench(&comparison(&["word-count"], &more)).ok().json("compare");
+    let rows = rows(&report, "word-count");
+    assert_eq!(rows["cpu"]["mode"], "interleaved");
+    assert_eq!(rows["cpu"]["verdict"], "unchanged", "{}", rows["cpu"]);
+}
