@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use cargo_rbench::process;
 use serde_json::Value;
 
 use crate::support::TestProject;
@@ -72,9 +71,9 @@ fn programs_are_decided_by_the_time_that_suits_them() {
         assert_eq!(row["verdict"], "regressed", "{id}: {row}");
         assert!(row["change"]["estimate"].as_f64().unwrap() > 0.5, "{row}");
     }
-    if process::cpus().unwrap().len() > 1 {
-        assert_eq!(unavailable(threads, "cpu"), "other_threads");
-    }
+    // On one CPU, or beside other programs that use all of them, its threads may seem to compute one after the other.
+    let reason = unavailable(threads, "cpu");
+    assert!(reason == "parallel" || reason.is_null(), "{reason}");
     let more = ["-l", "2", "--metric", "user,cpu,wall"];
     let text = project.rbench(&comparison(&commands[..2], &more)).env("COLUMNS", "300").ok();
     text.assert_stdout_has(&[

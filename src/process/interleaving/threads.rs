@@ -31,9 +31,9 @@ const MOST: usize = 1024;
 static IS_ACTIVE: AtomicBool = AtomicBool::new(false);
 /// Odd from the beginning of a stop to its end.
 static STOPS: AtomicU32 = AtomicU32::new(0);
+const FREE: AtomicU32 = AtomicU32::new(0);
 /// The ids of the threads that are stopped, or are stopped should they return to the program: each one near the index
 /// that its id gives.
-const FREE: AtomicU32 = AtomicU32::new(0);
 static WAITING: [AtomicU32; MOST] = [FREE; MOST];
 /// Number of places where the id of a thread may be.
 const NEAR: usize = 8;
