@@ -133,9 +133,7 @@ impl Runner<'_> {
                 return Ok(Ended::Unmeasured);
             }
         };
-        if !subject.was_interleaved
-            && self.is_slower_interleaved(measuring, subject, step, &executions)?
-        {
+        if self.needs_longer_slices(measuring, subject, step, &executions)? {
             return Ok(Ended::SlowerInterleaved);
         }
         let measured = || step.versions.iter().copied().zip(executions.iter());

@@ -104,7 +104,9 @@ impl Runner<'_> {
                     }
                     Ended::Unmeasured => queue.skip(step.benchmark),
                     Ended::SlowerInterleaved => {
-                        subjects[step.benchmark].use_longer_slices();
+                        let subject = &mut subjects[step.benchmark];
+                        subject.use_longer_slices();
+                        self.store.forget_benchmark(experiment.id, stage, &subject.benchmark)?;
                         let of_it = all.iter().filter(|other| other.benchmark == step.benchmark);
                         queue.begin_anew(step.benchmark, of_it.cloned());
                     }
@@ -302,6 +304,7 @@ impl Runner<'_> {
             unavailable: None,
             done: HashSet::new(),
             was_interleaved: false,
+            slower_pairs: 0,
             slice: SLICE,
             alone: Alone::of_traces(needs),
             memory: needs.memory,

@@ -32,10 +32,34 @@ const SLOWER: f64 = 1.1;
 /// half as long again, in both versions, and changes were shown as large as they were.
 const SLOWER_WITH_THREADS: f64 = 2.0;
 
+/// Processes below this peak memory in bytes hardly fill a cache that cores share. They need some for their program and
+/// its libraries.
+const LARGE: u64 = 16 << 20;
+
 impl Runner<'_> {
+    /// True if a benchmark must be interleaved in longer slices, if at all: its first pair of executions was slower than an
+    /// execution alone. Which pages a process gets decides what stays in the caches, so two pairs with large data show it
+    /// too.
+    pub(super) fn needs_longer_slices(
+        &self,
+        measuring: &Measuring<'_>,
+        subject: &mut Subject<'_>,
+        step: &Step,
+        executions: &[Execution; 2],
+    ) -> Result<bool> {
+        let is_first = !subject.was_interleaved;
+        if !is_first && subject.memory < Some(LARGE)
+            || !self.is_slower_interleaved(measuring, subject, step, executions)?
+        {
+            return Ok(false);
+        }
+        subject.slower_pairs += 1;
+        Ok(is_first || subject.slower_pairs > 1)
+    }
+
     /// True if a benchmark is slower interleaved than alone. Its traces show its time alone, but were not made for that:
     /// what they find is checked by an execution alone.
-    pub(super) fn is_slower_interleaved(
+    fn is_slower_interleaved(
         &self,
         measuring: &Measuring<'_>,
         subject: &mut Subject<'_>,
@@ -72,8 +96,6 @@ impl Alone {
     /// The time in traces. Those are made beside each other, and cores share the last cache: they are no measure for
     /// processes that could fill it.
     pub(super) fn of_traces(needs: Needs) -> Self {
-        /// Others need little besides their program and its libraries.
-        const LARGE: u64 = 16 << 20;
         let is_small = needs.memory.is_some_and(|memory| memory < LARGE);
         Self { traced: needs.median_iteration.filter(|_| is_small), executed: None }
     }
@@ -89,7 +111,9 @@ impl Subject<'_> {
     /// Interleaves the benchmark in longer slices from now on, or not at all if these are the longest.
     pub(super) fn use_longer_slices(&mut self) {
         /// With fewer slices, the disturbances of both versions would not be alike.
-        const FEWEST: u32 = 4;
+        const FEWEST: u32 = 3;
+        // What was measured so far does not count.
+        (self.was_interleaved, self.slower_pairs) = (false, 0);
         let benchmark = &self.benchmark;
         let measurements = u32::try_from(self.request.measurements).unwrap_or(u32::MAX);
         let lasts = self.request.min_time.saturating_mul(measurements);

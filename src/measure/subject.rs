@@ -35,6 +35,8 @@ pub(super) struct Subject<'v> {
     pub(super) done: HashSet<Slot>,
     /// True once both versions were measured interleaved.
     pub(super) was_interleaved: bool,
+    /// The number of its pairs that were slower than alone, with these slices.
+    pub(super) slower_pairs: u32,
     /// The length of the time slices in which it is interleaved.
     pub(super) slice: Duration,
     /// Its time alone in ns per iteration, by its traces and by an execution alone, where these are known.
@@ -286,6 +288,7 @@ mod tests {
             unavailable: None,
             done: HashSet::new(),
             was_interleaved: false,
+            slower_pairs: 0,
             slice: SLICE,
             alone: Alone::default(),
             memory: None,
