@@ -4,7 +4,7 @@ use std::{collections::HashMap, time::Duration};
 
 use crate::{
     error::Result,
-    model::{Benchmark, Schedule},
+    model::{Benchmark, Metric, Schedule},
     store::{ExperimentId, Store, StoredExecution},
 };
 
@@ -72,15 +72,17 @@ impl<'s> Budget<'s> {
 }
 
 impl TimeSpent {
-    /// Sums up all executions of a benchmark. Interleaved ones on one CPU ran with
-    /// others at once, in `parallel` pairs.
+    /// Sums up all executions of a benchmark. Interleaved ones on one CPU ran with others at once, in
+    /// `parallel` pairs, except for programs, which have no wall time then.
     fn from_rows(rows: &[StoredExecution], parallel: u32) -> Self {
         let time = |row: &StoredExecution| {
             let execution = row.outcome.as_ref().ok()?;
+            let is_program = execution.series_of(&Metric::wall()).is_none();
             let at_once = match execution.schedule {
-                Schedule::Interleaved(_) => parallel,
-                // All CPUs are its own.
-                Schedule::InterleavedThreads(_)
+                Schedule::Interleaved(_) if !is_program => parallel,
+                // No other pair ran beside it.
+                Schedule::Interleaved(_)
+                | Schedule::InterleavedThreads(_)
                 | Schedule::NotRequested
                 | Schedule::Unavailable(_) => 1,
             };
@@ -102,7 +104,10 @@ impl TimeSpent {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verdict::testing::benchmark;
+    use crate::{
+        model::{LayoutSeed, Series, Slot, Stage, testing},
+        verdict::testing::benchmark,
+    };
 
     /// A budget of this many seconds. Benchmarks took these times, in seconds, for ten builds.
     fn budget<'s>(store: &'s Store<'s>, seconds: u64, spent: &[(&str, u64)]) -> Budget<'s> {
@@ -138,5 +143,26 @@ mod tests {
         assert_eq!(budget.best([(&slow, 10, 0.9), (&fast, 10, 0.1)].into_iter()), Some(1));
         assert_eq!(budget.best([(&fast, 20, 0.9)].into_iter()), None);
         assert_eq!(budget.best(std::iter::empty()), None);
+    }
+
+    #[test]
+    fn only_loops_on_one_cpu_run_beside_others() {
+        let store = Store::in_memory().unwrap();
+        let plan = crate::verdict::testing::plan(&["base", "head"], "key");
+        let experiment = store.begin(&plan).unwrap();
+        let slot =
+            Slot { version: 0, stage: Stage::First, round: 0, seed: LayoutSeed::list(1, 1)[0] };
+        let spent = |metric, schedule| {
+            let series = Series { metric, values: vec![1.0], iterations: vec![1], resolution: 0.0 };
+            let mut execution = testing::execution(testing::request(), vec![series]);
+            execution.schedule = schedule;
+            execution.resources.wall = Duration::from_secs(8);
+            let row = StoredExecution { experiment, slot, outcome: Ok(execution) };
+            TimeSpent::from_rows(&[row], 2).time.as_secs()
+        };
+        assert_eq!(spent(Metric::wall(), Schedule::NotRequested), 8);
+        assert_eq!(spent(Metric::wall(), Schedule::Interleaved(80)), 2);
+        assert_eq!(spent(Metric::wall(), Schedule::InterleavedThreads(9)), 4);
+        assert_eq!(spent(Metric::cpu(), Schedule::Interleaved(9)), 4);
     }
 }
