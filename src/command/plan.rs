@@ -277,13 +277,13 @@ fn costs<'e>(executions: impl Iterator<Item = &'e Execution>) -> Costs {
 
 /// The duration of an execution without its measurements, and of one measurement.
 fn start_and_measurement(execution: &Execution) -> (Duration, Duration) {
-    let resources = &execution.resources;
     let whole = match execution.schedule {
         // Interleaved, the process also waited for the other version.
-        Schedule::Interleaved(_) => resources.user + resources.system,
-        // The CPU time is that of several threads.
-        Schedule::InterleavedThreads(_) => resources.wall / 2,
-        Schedule::NotRequested | Schedule::Unavailable(_) => resources.wall,
+        Schedule::Interleaved(_) => execution.resources.cpu(),
+        // The CPU time of the first may be that of several threads.
+        Schedule::InterleavedThreads(_) | Schedule::NotRequested | Schedule::Unavailable(_) => {
+            execution.own_wall()
+        }
     };
     let measured = match execution.measured_time() {
         // The harness does not report its iterations.

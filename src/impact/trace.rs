@@ -55,7 +55,7 @@ impl Trace {
     }
 }
 
-/// What an execution of a benchmark needs, as far as it is known.
+/// The time and memory that an execution of a benchmark needs, where they are known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Needs {

@@ -37,7 +37,7 @@ fn ordered(mut cores: Vec<Vec<usize>>) -> Vec<usize> {
     (0..most).flat_map(nth).collect()
 }
 
-/// These CPUs by core, as the files below `root` tell; a CPU without such a file is a core of its own.
+/// Groups these CPUs by core, with the files below `root`. A CPU without such a file is a core of its own.
 fn cores(root: &Path, cpus: &[usize]) -> Vec<Vec<usize>> {
     let root = Root::new(root);
     let mut cores: BTreeMap<usize, Vec<usize>> = BTreeMap::new();

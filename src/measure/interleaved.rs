@@ -134,7 +134,7 @@ impl Runner<'_> {
             }
         };
         if self.needs_longer_slices(measuring, subject, step, &executions)? {
-            return Ok(Ended::SlowerInterleaved);
+            return Ok(Ended::Obstacle(Obstacle::Slower));
         }
         let measured = || step.versions.iter().copied().zip(executions.iter());
         let slots = measured().map(|(version, execution)| {

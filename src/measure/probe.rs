@@ -65,7 +65,7 @@ impl<'t> Trial<'t> {
         let halves = [half(), half()];
         let attempts = support.execute(&self.name, &self.request, &halves, sharing, SLICE)?;
         Ok(match both(attempts)? {
-            Both::Measured(_) | Both::Obstacle(Obstacle::Threads) => None,
+            Both::Measured(_) | Both::Obstacle(Obstacle::Threads | Obstacle::Slower) => None,
             Both::Obstacle(Obstacle::Unavailable(reason)) => Some(reason),
             Both::Failed(_) | Both::Skipped(..) => Some(InterleavingUnavailable::FailsInterleaved),
         })

@@ -6,7 +6,7 @@
 //! write the same files or need the same port.
 
 use super::{
-    Builds, ListedVersion, Runner, StartedExperiment,
+    Builds, ListedVersion, Runner,
     program_use::{is_certain, unavailable_by},
     schedule::Step,
     subject::Subject,
@@ -26,16 +26,11 @@ impl Runner<'_> {
     pub(super) fn examine_program(
         &self,
         subject: &mut Subject<'_>,
-        experiment: &StartedExperiment,
         versions: &[ListedVersion],
         builds: &Builds,
     ) -> Result<()> {
-        if !subject.is_program() || !subject.is_interleaved() {
-            return Ok(());
-        }
         // In a noisy moment it could seem to be another program, and both stages must be measured in the same way.
-        let earlier = self.store.rows(&subject.benchmark, &[experiment.id])?;
-        if earlier.iter().any(|row| row.outcome.is_ok()) {
+        if !subject.is_program() || !subject.is_interleaved() || subject.was_interleaved {
             return Ok(());
         }
         let step = Step {

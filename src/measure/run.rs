@@ -56,7 +56,7 @@ impl Runner<'_> {
         for benchmark in benchmarks {
             let mut subject = self.subject(versions, builds, benchmark)?;
             self.expect_what_is_known(&mut subject, experiment, stage, support.is_some())?;
-            self.examine_program(&mut subject, experiment, versions, builds)?;
+            self.examine_program(&mut subject, versions, builds)?;
             subjects.push(subject);
         }
         self.note_limits(&subjects);
@@ -103,13 +103,6 @@ impl Runner<'_> {
                         measured(&subjects[step.benchmark].benchmark)?;
                     }
                     Ended::Unmeasured => queue.skip(step.benchmark),
-                    Ended::SlowerInterleaved => {
-                        let subject = &mut subjects[step.benchmark];
-                        subject.use_longer_slices();
-                        self.store.forget_benchmark(experiment.id, stage, &subject.benchmark)?;
-                        let of_it = all.iter().filter(|other| other.benchmark == step.benchmark);
-                        queue.begin_anew(step.benchmark, of_it.cloned());
-                    }
                     // Another of its steps at the same time may have met it already.
                     Ended::Obstacle(obstacle) if subjects[step.benchmark].knows(obstacle) => {}
                     Ended::Obstacle(obstacle) => {
@@ -420,8 +413,6 @@ pub(super) enum Ended {
     Measured,
     /// The benchmark failed or skipped itself, which is stored.
     Unmeasured,
-    /// Nothing counts: the benchmark must be measured in longer time slices, or sequentially.
-    SlowerInterleaved,
     /// Nothing counts: the benchmark must be measured in another way.
     Obstacle(Obstacle),
 }

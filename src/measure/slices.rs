@@ -2,12 +2,10 @@
 //!
 //! Both versions use the caches of one CPU. At the beginning of a slice, a benchmark finds the data of the other version
 //! there. Where its own data are large, it then takes several times as long as alone, and a change of its code is a small part of
-//! that. So its time is held against its time alone, and slices become longer until both agree
+//! that. So its time is compared with its time alone, and slices become longer until both agree
 //! (docs/research/interleaving.md).
 
 use std::time::Duration;
-
-use tracing::info;
 
 use super::{
     Runner,
@@ -18,7 +16,7 @@ use super::{
 use crate::{
     error::Result,
     impact::Needs,
-    model::{Execution, InterleavingUnavailable, Schedule},
+    model::{Execution, ExecutionRequest, Schedule},
     process::interleaving::SLICE,
 };
 
@@ -40,6 +38,8 @@ impl Runner<'_> {
     /// True if a benchmark must be interleaved in longer slices, if at all: its first pair of executions was slower than an
     /// execution alone. Which pages a process gets decides what stays in the caches, so two pairs with large data show it
     /// too.
+    ///
+    /// Its traces show its time alone, but were not made for that: what they find is checked by an execution alone.
     pub(super) fn needs_longer_slices(
         &self,
         measuring: &Measuring<'_>,
@@ -48,35 +48,10 @@ impl Runner<'_> {
         executions: &[Execution; 2],
     ) -> Result<bool> {
         let is_first = !subject.was_interleaved;
-        if !is_first && subject.memory < Some(LARGE)
-            || !self.is_slower_interleaved(measuring, subject, step, executions)?
-        {
+        if !is_first && subject.memory < Some(LARGE) {
             return Ok(false);
         }
-        subject.slower_pairs += 1;
-        Ok(is_first || subject.slower_pairs > 1)
-    }
-
-    /// True if a benchmark is slower interleaved than alone. Its traces show its time alone, but were not made for that:
-    /// what they find is checked by an execution alone.
-    fn is_slower_interleaved(
-        &self,
-        measuring: &Measuring<'_>,
-        subject: &mut Subject<'_>,
-        step: &Step,
-        executions: &[Execution; 2],
-    ) -> Result<bool> {
-        /// The median of fewer measurements may be slow by chance.
-        const ENOUGH: usize = 20;
-        if executions.iter().any(|one| one.measurements() < ENOUGH) {
-            return Ok(false);
-        }
-        let medians = step.versions.iter().zip(executions);
-        let medians =
-            medians.filter_map(|(version, one)| Some((one.median_iteration()?, *version)));
-        let Some((interleaved, version)) = medians.min_by(|a, b| a.0.total_cmp(&b.0)) else {
-            return Ok(false);
-        };
+        let Some((interleaved, version)) = faster(step, executions) else { return Ok(false) };
         let slower = if subject.has_threads { SLOWER_WITH_THREADS } else { SLOWER };
         if subject.alone.is_agreed(interleaved, slower) {
             return Ok(false);
@@ -87,9 +62,25 @@ impl Runner<'_> {
             // If it fails, the next steps show why.
             let Ok(alone) = alone else { return Ok(false) };
             subject.alone.executed = alone.median_iteration();
+            if subject.alone.is_agreed(interleaved, slower) {
+                return Ok(false);
+            }
         }
-        Ok(!subject.alone.is_agreed(interleaved, slower))
+        subject.slower_pairs += 1;
+        Ok(is_first || subject.slower_pairs > 1)
     }
+}
+
+/// The faster version of a pair with its median time; `None` without enough measurements.
+fn faster(step: &Step, executions: &[Execution; 2]) -> Option<(f64, usize)> {
+    /// The median of fewer measurements may be slow by chance.
+    const ENOUGH: usize = 20;
+    if executions.iter().any(|one| one.measurements() < ENOUGH) {
+        return None;
+    }
+    let medians = step.versions.iter().zip(executions);
+    let medians = medians.filter_map(|(version, one)| Some((one.median_iteration()?, *version)));
+    medians.min_by(|a, b| a.0.total_cmp(&b.0))
 }
 
 impl Alone {
@@ -107,25 +98,14 @@ impl Alone {
     }
 }
 
-impl Subject<'_> {
-    /// Interleaves the benchmark in longer slices from now on, or not at all if these are the longest.
-    pub(super) fn use_longer_slices(&mut self) {
-        /// With fewer slices, the disturbances of both versions would not be alike.
-        const FEWEST: u32 = 3;
-        // What was measured so far does not count.
-        (self.was_interleaved, self.slower_pairs) = (false, 0);
-        let benchmark = &self.benchmark;
-        let measurements = u32::try_from(self.request.measurements).unwrap_or(u32::MAX);
-        let lasts = self.request.min_time.saturating_mul(measurements);
-        let suits = |slice: &Duration| *slice > self.slice && FEWEST * *slice <= lasts;
-        if let Some(longer) = SLICES.into_iter().find(suits) {
-            info!(alone = ?self.alone, "{benchmark} is slower than alone: slices of {longer:?}");
-            self.slice = longer;
-        } else {
-            info!(alone = ?self.alone, "{benchmark} is measured sequentially: it is slower than alone");
-            self.unavailable = Some(InterleavingUnavailable::SlowerInterleaved);
-        }
-    }
+/// The next longer slices that suit an execution with this request, if there are any.
+pub(super) fn longer_slice(slice: Duration, request: &ExecutionRequest) -> Option<Duration> {
+    /// With fewer slices, the disturbances of both versions would not be alike.
+    const FEWEST: u32 = 3;
+    let suits = |longer: &Duration| {
+        *longer > slice && longer.saturating_mul(FEWEST) <= request.measuring_time()
+    };
+    SLICES.into_iter().find(suits)
 }
 
 /// The length of the slices of an earlier interleaved execution, by how often it handed over.
@@ -136,8 +116,8 @@ pub(super) fn slice_of(execution: &Execution) -> Option<Duration> {
         Schedule::NotRequested | Schedule::Unavailable(_) => return None,
     };
     let measurements = u64::try_from(execution.measurements()).unwrap_or(u64::MAX);
-    // With the shortest slices, it does after each measurement. Then longer ones need not be told from them: they end
-    // with each measurement too.
+    // With the shortest slices, it hands over after each measurement. Longer slices that end with each measurement have the
+    // same effect.
     if !has_threads && passed.saturating_mul(4) >= measurements.saturating_mul(3) {
         return Some(SLICE);
     }

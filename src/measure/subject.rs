@@ -5,6 +5,7 @@ use std::{cmp::Ordering, collections::HashSet, time::Duration};
 
 use tracing::info;
 
+use super::slices::longer_slice;
 use crate::{
     error::{Error, Exit, Result},
     harness::{Executable, Harness},
@@ -59,6 +60,8 @@ pub(super) struct Alone {
 pub(super) enum Obstacle {
     /// Its other threads work: it must be interleaved with them, on all CPUs.
     Threads,
+    /// It is slower than alone: it must be interleaved in longer time slices, if there are any.
+    Slower,
     /// The benchmark cannot be interleaved.
     Unavailable(InterleavingUnavailable),
 }
@@ -136,13 +139,24 @@ impl Subject<'_> {
 
     /// Changes the way in which it is measured from now on, because of an obstacle.
     pub(super) fn meet(&mut self, obstacle: Obstacle) {
+        // What was measured so far does not count.
+        (self.was_interleaved, self.slower_pairs) = (false, 0);
         match obstacle {
             Obstacle::Threads => {
                 info!("{} is interleaved with its other threads", self.benchmark);
                 self.has_threads = true;
                 self.slice = SLICE_WITH_THREADS;
-                self.was_interleaved = false;
             }
+            Obstacle::Slower => match longer_slice(self.slice, &self.request) {
+                Some(longer) => {
+                    let (benchmark, alone) = (&self.benchmark, self.alone);
+                    info!(?alone, "{benchmark} is slower than alone: slices of {longer:?}");
+                    self.slice = longer;
+                }
+                None => {
+                    self.meet(Obstacle::Unavailable(InterleavingUnavailable::SlowerInterleaved));
+                }
+            },
             Obstacle::Unavailable(unavailable) => {
                 info!("{} is measured sequentially: {unavailable}", self.benchmark);
                 self.unavailable = Some(unavailable);

@@ -32,10 +32,15 @@ pub struct ExecutionRequest {
 }
 
 impl ExecutionRequest {
+    /// The shortest time that the requested measurements can take together.
+    pub fn measuring_time(&self) -> Duration {
+        let measurements = u32::try_from(self.measurements).unwrap_or(u32::MAX);
+        self.min_time.saturating_mul(measurements)
+    }
+
     /// The shortest time that the requested measurements and warm-up can take.
     pub fn least_time(&self) -> Duration {
-        let measurements = u32::try_from(self.measurements).unwrap_or(u32::MAX);
-        self.warm_up.saturating_add(self.min_time.saturating_mul(measurements))
+        self.warm_up.saturating_add(self.measuring_time())
     }
 }
 

@@ -329,22 +329,16 @@ impl Criterion {
         self.version.major == 0 && self.version.minor < 5
     }
 
-    /// The requested time of all measurements together.
-    fn measuring(request: &ExecutionRequest) -> Duration {
-        let measurements = u32::try_from(request.measurements).unwrap_or(u32::MAX);
-        request.min_time.saturating_mul(measurements)
-    }
-
     /// Warm-up time, and the time of all measurements together, as the command line has them.
     fn times(&self, request: &ExecutionRequest) -> [Duration; 2] {
-        [request.warm_up, Self::measuring(request)].map(|time| self.possible(time))
+        [request.warm_up, request.measuring_time()].map(|time| self.possible(time))
     }
 
     /// The factor between the time on the command line, which versions with whole seconds round up, and the requested
     /// one: the process shall be as many times faster. See [`hurry_warm_ups`](crate::process::interleaving::InterleavedProcess::hurry_warm_ups).
     fn speed(&self, request: &ExecutionRequest) -> u32 {
         let [_, told] = self.times(request).map(|time| time.as_nanos());
-        let requested = Self::measuring(request).as_nanos();
+        let requested = request.measuring_time().as_nanos();
         u32::try_from(told / requested.max(1_000_000)).unwrap_or(u32::MAX).max(1)
     }
 
