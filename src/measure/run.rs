@@ -62,8 +62,8 @@ impl Runner<'_> {
         self.note_limits(&subjects);
         let memory = available_memory() / MEMORY_SHARE;
         for subject in &mut subjects {
-            if subject.is_interleaved() && subject.memory_of_both() > Some(memory) {
-                subject.unavailable = Some(InterleavingUnavailable::Memory);
+            if subject.lacks_memory(memory) {
+                subject.meet(Obstacle::Unavailable(InterleavingUnavailable::Memory));
             }
         }
         let mut cpus = Cpus::for_support(support.as_ref());

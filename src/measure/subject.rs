@@ -127,8 +127,14 @@ impl Subject<'_> {
             && needed.is_some_and(|needed| needed <= memory)
     }
 
+    /// True if both versions at once are known to need more than this memory. Not after they were interleaved, since all
+    /// builds must be measured in the same way: they had enough then.
+    pub(super) fn lacks_memory(&self, memory: u64) -> bool {
+        self.is_interleaved() && !self.was_interleaved && self.memory_of_both() > Some(memory)
+    }
+
     /// The memory of both versions at once in bytes, if it is known.
-    pub(super) fn memory_of_both(&self) -> Option<u64> {
+    fn memory_of_both(&self) -> Option<u64> {
         self.memory.map(|memory| memory.saturating_mul(2))
     }
 
@@ -382,6 +388,19 @@ mod tests {
         let large = Subject { slice: 2 * SLICE, ..known(Some(10)) };
         assert!(!fits(&small, &large) && !fits(&large, &small));
         assert!(!fits(&small, &alone) && !fits(&alone, &small));
+    }
+
+    #[test]
+    fn benchmark_that_was_interleaved_does_not_lack_memory() {
+        let known = |memory, was_interleaved| Subject {
+            was_interleaved,
+            memory,
+            ..subject([&Native, &Native])
+        };
+        assert!(known(Some(21), false).lacks_memory(40));
+        assert!(!known(Some(20), false).lacks_memory(40));
+        assert!(!known(None, false).lacks_memory(40));
+        assert!(!known(Some(21), true).lacks_memory(40));
     }
 
     #[test]
