@@ -12,7 +12,7 @@ use super::{
     },
     run::{Ended, Measuring},
     schedule::Step,
-    slices::slice_of,
+    slices::{LARGE, faster, most_slower, slice_of},
     subject::{Obstacle, Subject},
 };
 use crate::{
@@ -148,6 +148,41 @@ impl Runner<'_> {
             self.tune_again_if_needed(subject, step, version, measuring.builds, execution)?;
         }
         Ok(Ended::Measured)
+    }
+
+    /// True if a benchmark must be interleaved in longer slices, if at all: its first pair of executions was slower than an
+    /// execution alone. Which pages a process gets decides what stays in the caches, so two pairs with large data show it
+    /// too.
+    ///
+    /// Its traces show its time alone, but were not made for that: what they find is checked by an execution alone.
+    fn needs_longer_slices(
+        &self,
+        measuring: &Measuring<'_>,
+        subject: &mut Subject<'_>,
+        step: &Step,
+        executions: &[Execution; 2],
+    ) -> Result<bool> {
+        let is_first = !subject.was_interleaved;
+        if !is_first && subject.memory < Some(LARGE) {
+            return Ok(false);
+        }
+        let Some((interleaved, version)) = faster(step, executions) else { return Ok(false) };
+        let slower = most_slower(subject.has_threads);
+        if subject.alone.is_agreed(interleaved, slower) {
+            return Ok(false);
+        }
+        if subject.alone.executed.is_none() {
+            let request = subject.request.clone();
+            let alone = self.execute_once(subject, step, version, measuring.builds, &request)?;
+            // If it fails, the next steps show why.
+            let Ok(alone) = alone else { return Ok(false) };
+            subject.alone.executed = alone.median_iteration();
+            if subject.alone.is_agreed(interleaved, slower) {
+                return Ok(false);
+            }
+        }
+        subject.slower_pairs += 1;
+        Ok(is_first || subject.slower_pairs > 1)
     }
 
     /// Executes a version alone that failed while it was interleaved: the benchmark has failed only

@@ -14,7 +14,8 @@ use super::{
     missing_files::missing_files,
     plan::{Pace, stage_seed},
     schedule::{Queue, ScheduleShape, Step, schedule},
-    subject::{Alone, InVersion, Obstacle, Retuning, Subject, outcome_of},
+    slices::Alone,
+    subject::{InVersion, Obstacle, Retuning, Subject, outcome_of},
 };
 use crate::{
     builds::VersionBuilds,

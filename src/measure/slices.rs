@@ -7,14 +7,8 @@
 
 use std::time::Duration;
 
-use super::{
-    Runner,
-    run::Measuring,
-    schedule::Step,
-    subject::{Alone, Subject},
-};
+use super::schedule::Step;
 use crate::{
-    error::Result,
     impact::Needs,
     model::{Execution, ExecutionRequest, Schedule},
     process::interleaving::SLICE,
@@ -32,47 +26,15 @@ const SLOWER_WITH_THREADS: f64 = 2.0;
 
 /// Processes below this peak memory in bytes hardly fill a cache that cores share. They need some for their program and
 /// its libraries.
-const LARGE: u64 = 16 << 20;
+pub(super) const LARGE: u64 = 16 << 20;
 
-impl Runner<'_> {
-    /// True if a benchmark must be interleaved in longer slices, if at all: its first pair of executions was slower than an
-    /// execution alone. Which pages a process gets decides what stays in the caches, so two pairs with large data show it
-    /// too.
-    ///
-    /// Its traces show its time alone, but were not made for that: what they find is checked by an execution alone.
-    pub(super) fn needs_longer_slices(
-        &self,
-        measuring: &Measuring<'_>,
-        subject: &mut Subject<'_>,
-        step: &Step,
-        executions: &[Execution; 2],
-    ) -> Result<bool> {
-        let is_first = !subject.was_interleaved;
-        if !is_first && subject.memory < Some(LARGE) {
-            return Ok(false);
-        }
-        let Some((interleaved, version)) = faster(step, executions) else { return Ok(false) };
-        let slower = if subject.has_threads { SLOWER_WITH_THREADS } else { SLOWER };
-        if subject.alone.is_agreed(interleaved, slower) {
-            return Ok(false);
-        }
-        if subject.alone.executed.is_none() {
-            let request = subject.request.clone();
-            let alone = self.execute_once(subject, step, version, measuring.builds, &request)?;
-            // If it fails, the next steps show why.
-            let Ok(alone) = alone else { return Ok(false) };
-            subject.alone.executed = alone.median_iteration();
-            if subject.alone.is_agreed(interleaved, slower) {
-                return Ok(false);
-            }
-        }
-        subject.slower_pairs += 1;
-        Ok(is_first || subject.slower_pairs > 1)
-    }
+/// How much slower a benchmark may be interleaved than alone, as a factor.
+pub(super) fn most_slower(has_threads: bool) -> f64 {
+    if has_threads { SLOWER_WITH_THREADS } else { SLOWER }
 }
 
 /// The faster version of a pair with its median time; `None` without enough measurements.
-fn faster(step: &Step, executions: &[Execution; 2]) -> Option<(f64, usize)> {
+pub(super) fn faster(step: &Step, executions: &[Execution; 2]) -> Option<(f64, usize)> {
     /// The median of fewer measurements may be slow by chance.
     const ENOUGH: usize = 20;
     if executions.iter().any(|one| one.measurements() < ENOUGH) {
@@ -81,6 +43,15 @@ fn faster(step: &Step, executions: &[Execution; 2]) -> Option<(f64, usize)> {
     let medians = step.versions.iter().zip(executions);
     let medians = medians.filter_map(|(version, one)| Some((one.median_iteration()?, *version)));
     medians.min_by(|a, b| a.0.total_cmp(&b.0))
+}
+
+/// The time of a benchmark that is executed alone, in ns per iteration: of the faster version.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Alone {
+    /// In the traced executions.
+    pub(super) traced: Option<f64>,
+    /// In an execution for this purpose.
+    pub(super) executed: Option<f64>,
 }
 
 impl Alone {
@@ -92,7 +63,7 @@ impl Alone {
     }
 
     /// True if a benchmark is not `slower` by more than this factor interleaved than in the slowest execution alone.
-    fn is_agreed(self, interleaved: f64, slower: f64) -> bool {
+    pub(super) fn is_agreed(self, interleaved: f64, slower: f64) -> bool {
         let slowest = [self.traced, self.executed].into_iter().flatten().reduce(f64::max);
         slowest.is_some_and(|alone| interleaved <= alone * slower)
     }

@@ -5,7 +5,7 @@ use std::{cmp::Ordering, collections::HashSet, time::Duration};
 
 use tracing::info;
 
-use super::slices::longer_slice;
+use super::slices::{Alone, longer_slice};
 use crate::{
     error::{Error, Exit, Result},
     harness::{Executable, Harness},
@@ -44,15 +44,6 @@ pub(super) struct Subject<'v> {
     pub(super) alone: Alone,
     /// The peak memory of an execution in bytes: the most in any version, if it is known.
     pub(super) memory: Option<u64>,
-}
-
-/// The time of a benchmark that is executed alone, in ns per iteration: of the faster version.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Alone {
-    /// In the traced executions.
-    pub(super) traced: Option<f64>,
-    /// In an execution for this purpose.
-    pub(super) executed: Option<f64>,
 }
 
 /// Why an interleaved execution does not count.
