@@ -15,10 +15,13 @@ use cargo_rbench::{
 };
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::support::{
-    TestProject,
-    rbench::{PROGRAM, Rbench},
-    script::script,
+use crate::{
+    harness::libtest::there_is_a_nightly,
+    support::{
+        TestProject,
+        rbench::{PROGRAM, Rbench, host_path},
+        script::script,
+    },
 };
 
 /// 2 versions × 2 builds × 2 executions of each benchmark.
@@ -372,5 +375,28 @@ fn forks_of_harnesses_give_every_planned_measurement() {
             }
         }
         assert!(!outcome.told().contains("an execution gives"), "{}", outcome.told());
+    }
+}
+
+#[test]
+#[ignore = "takes long"]
+fn libtest_gives_its_samples() {
+    if !there_is_a_nightly() {
+        return;
+    }
+    let project = TestProject::of("libtest");
+    let arguments = [&COMPARE[..2], &["HEAD"; 2], &COMPARE[4..15], &["-n", "50", "count"]].concat();
+    let rbench = project.rbench(&arguments).env("PATH", host_path());
+    let outcome = rbench.env("RUSTUP_TOOLCHAIN", "nightly").ok();
+    let (rows, _) = newest(&project);
+    assert_eq!(rows.len(), 2, "{}", outcome.told());
+    for (benchmark, rows) in rows {
+        for row in rows {
+            let execution = row.outcome.unwrap_or_else(|error| panic!("{benchmark}: {error}"));
+            assert!(matches!(execution.schedule, Schedule::Interleaved(_)), "{benchmark}");
+            assert_eq!(execution.measurements(), 50, "{benchmark}");
+            // Far from the three seconds that libtest may take, also where the machine is busy.
+            assert!(execution.measured_time() < Duration::from_secs(1), "{benchmark}");
+        }
     }
 }

@@ -87,7 +87,7 @@ unsafe extern "C" fn clock_gettime(id: c_int, out: *mut Timespec) -> c_int {
         // It stands still for a signal handler that interrupts a hand-over.
         if let Some(reading) = TIME.read(now) {
             if id == CLOCK_MONOTONIC {
-                keep(page, reading);
+                keep(page, reading - TIME.gained());
             }
             // SAFETY: the caller has a place for the time there.
             unsafe { *out = Timespec::of(reading + ahead(id)) };
@@ -347,7 +347,12 @@ extern "C" fn join() {
         (*page).gone[own].store(0, Release);
         (*page).joined[own].store(1, Release);
         wait(&*page);
-        go_on(&*page);
+        let now = go_on(&*page);
+        let speed = (*page).speed[own].load(Relaxed);
+        if speed > 0 {
+            TIME.run_at(speed, now);
+            TIME.jump_after((*page).jumps_after[own].load(Relaxed), now);
+        }
         PAGE.store(page, Release);
     }
 }

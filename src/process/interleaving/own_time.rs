@@ -17,6 +17,9 @@ const LONGEST_KNOWN: i64 = 10_000;
 /// Smaller differences between clocks, in ns, only mean that they were not read at the same time.
 const LEAST_TAKEN: i64 = 2_000;
 
+/// How far the time jumps, in ns: as long as libtest measures before it ends in any case.
+pub const JUMP: i64 = 3_000_000_001;
+
 /// The clocks of one thread. Times are in ns.
 pub trait Clocks {
     /// The real time, which never goes back.
@@ -44,6 +47,10 @@ pub struct OwnTime {
     speed: AtomicI64,
     /// The own time up to which it has gone ahead.
     hurried: AtomicI64,
+    /// How much it has gone ahead.
+    gained: AtomicI64,
+    /// It jumps once this time has passed, without what it has gained.
+    jumps_after: AtomicI64,
 }
 
 /// The state of the time at one moment.
@@ -66,6 +73,8 @@ impl OwnTime {
             waits: AtomicI64::new(0),
             speed: AtomicI64::new(1),
             hurried: AtomicI64::new(0),
+            gained: AtomicI64::new(0),
+            jumps_after: AtomicI64::new(i64::MAX),
         }
     }
 
@@ -77,15 +86,32 @@ impl OwnTime {
         self.speed.store(speed, Relaxed);
     }
 
-    /// True if it runs faster than the real time.
+    /// Lets it [jump](JUMP) the first time it goes ahead after this much time from `now` on.
+    pub fn jump_after(&self, time: i64, now: i64) {
+        if let Some(own) = self.read(now) {
+            self.jumps_after.store(own - self.gained() + time, Relaxed);
+        }
+    }
+
+    /// How much it has gone ahead up to now.
+    pub fn gained(&self) -> i64 {
+        self.gained.load(Relaxed)
+    }
+
+    /// True if it runs faster than the real time, or is about to jump.
     pub fn is_hurrying(&self) -> bool {
-        self.speed.load(Relaxed) > 1
+        self.speed.load(Relaxed) > 1 || self.jumps_after.load(Relaxed) < i64::MAX
     }
 
     /// While it stands still: goes ahead by what a faster time has gained. Time that is excluded gains nothing.
     pub fn hurry(&self) {
         if let State::Still(stood) = self.state() {
-            let gained = (self.speed.load(Relaxed) - 1) * (stood - self.hurried.load(Relaxed));
+            let mut gained = (self.speed.load(Relaxed) - 1) * (stood - self.hurried.load(Relaxed));
+            if stood - self.gained() >= self.jumps_after.load(Relaxed) {
+                self.jumps_after.store(i64::MAX, Relaxed);
+                gained += JUMP;
+            }
+            self.gained.fetch_add(gained, Relaxed);
             self.hurried.store(stood + gained, Relaxed);
             self.state.store(((stood + gained) << 1) | 1, Release);
         }

@@ -3,9 +3,9 @@
 
 use core::sync::atomic::{AtomicI64, AtomicU32, AtomicU64};
 
-/// Number of clock readings that are kept: four for each of 256 measurements, as CodSpeed's fork of Divan reads the
-/// clock.
-pub const READINGS: usize = 1024;
+/// Number of clock readings that are kept: of 20 rounds of libtest, in which it doubles its iterations until they take long
+/// enough. CodSpeed's fork of Divan reads the clock four times for each measurement.
+pub const READINGS: usize = 4096;
 
 /// The layout of the memory. Times are in ns, by the monotonic clock.
 #[repr(C)]
@@ -42,8 +42,12 @@ pub struct Page {
     /// The factor by which the clock of each process runs faster while Criterion.rs warms up. 0 and 1 mean no
     /// faster.
     pub warm_up_speed: [AtomicI64; 2],
+    /// The factor by which the clock of each process always runs faster. 0 means that it neither does nor jumps.
+    pub speed: [AtomicI64; 2],
+    /// The time of each process after which its clock jumps ahead.
+    pub jumps_after: [AtomicI64; 2],
     /// Number of readings of the monotonic clock by the first thread of each process.
     pub read: [AtomicU64; 2],
-    /// These readings, in the process's own time: reading `i` is at `i % READINGS`.
+    /// These readings, in the process's own time without what a faster clock has gained: reading `i` is at `i % READINGS`.
     pub readings: [[AtomicI64; READINGS]; 2],
 }

@@ -13,7 +13,8 @@ use crate::support::fixture::Fixture;
 
 pub(super) static LIBTEST: Fixture = Fixture::with_toolchain("libtest", "nightly");
 
-fn there_is_a_nightly() -> bool {
+/// True if an installed toolchain has `#[bench]`.
+pub(crate) fn there_is_a_nightly() -> bool {
     let rustc = Command::new("rustc").args(["+nightly", "--version"]).output();
     rustc.is_ok_and(|output| output.status.success())
 }

@@ -5,7 +5,7 @@ mod command;
 mod counts;
 mod criterion;
 mod divan;
-mod libtest;
+pub mod libtest;
 mod native;
 mod plain;
 

@@ -3,7 +3,7 @@
 
 use std::cell::{Cell, RefCell};
 
-use super::super::own_time::{Clocks, OwnTime};
+use super::super::own_time::{Clocks, JUMP, OwnTime};
 
 /// Time before and after each clock shows its reading, in ns.
 const STEP: i64 = 20;
@@ -214,19 +214,22 @@ fn interruption_during_a_reading_does_not_change_it() {
     }
 }
 
+/// Reads a time that may run faster, after some work.
+fn read_hurried(time: &OwnTime, world: &World, work: i64) -> i64 {
+    world.run(work);
+    let now = world.now.get();
+    time.settle(now, world);
+    if time.is_hurrying() {
+        time.hurry();
+    }
+    let now = time.go_on(world);
+    time.read(now).unwrap()
+}
+
 #[test]
 fn hurried_time_runs_faster_and_then_as_before() {
     let (world, time) = (World::default(), OwnTime::new());
-    let read_after = |passed| {
-        world.run(passed);
-        let now = world.now.get();
-        time.settle(now, &world);
-        if time.is_hurrying() {
-            time.hurry();
-        }
-        let now = time.go_on(&world);
-        time.read(now).unwrap()
-    };
+    let read_after = |work| read_hurried(&time, &world, work);
     let before = read_after(10_000);
     time.run_at(10, world.now.get());
     let near = |time: i64, expected: i64| assert!((time - expected).abs() < 3_000, "{time}");
@@ -237,4 +240,23 @@ fn hurried_time_runs_faster_and_then_as_before() {
     near(read_after(50_000) - before, 1_000_000);
     time.run_at(1, world.now.get());
     near(read_after(50_000) - before, 1_050_000);
+}
+
+#[test]
+fn hurried_time_jumps_once_and_what_it_has_gained_is_known() {
+    let (world, time) = (World::default(), OwnTime::new());
+    read_hurried(&time, &world, 0);
+    time.run_at(5, world.now.get());
+    time.jump_after(100_000, world.now.get());
+    let mut readings = Vec::new();
+    for _ in 0..4 {
+        let shown = read_hurried(&time, &world, 60_000);
+        readings.push((shown, shown - time.gained()));
+    }
+    let differences = readings.windows(2).map(|pair| {
+        let real = pair[1].1 - pair[0].1;
+        assert!((60_000..61_000).contains(&real), "{readings:?}");
+        pair[1].0 - pair[0].0 - 5 * real
+    });
+    assert_eq!(differences.collect::<Vec<_>>(), [JUMP, 0, 0]);
 }

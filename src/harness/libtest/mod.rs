@@ -1,12 +1,15 @@
 //! `#[bench]` functions, which only nightly toolchains have.
 //!
-//! libtest prints the median of its measurements, so one execution is one measurement, but not their number of
-//! iterations.
+//! libtest prints the median of its samples, but neither these nor their number of iterations. Where rbench's library is
+//! preloaded, they are derived from its clock readings. Otherwise one execution is one measurement.
+
+mod samples;
 
 use std::{ffi::OsString, slice, time::Duration};
 
 use serde_json::Value;
 
+use self::samples::{LONGER, SAMPLES, samples};
 use super::{
     Conditions, Executable, Harness, NOT_ALL,
     counted::{counted_by, counts_from_libtest},
@@ -22,22 +25,21 @@ use crate::{
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Libtest;
 
-/// Iterations of the printed median where allocations are counted: libtest takes samples of one and of five iterations,
-/// and prints the median of the latter as soon as it has measured for three seconds, which the first samples last
-/// already.
-const COUNTED: u64 = 5;
-
 impl Harness for Libtest {
     fn kind(&self) -> HarnessKind {
         HarnessKind::Libtest
     }
 
-    fn measurements(&self, _: u32) -> u32 {
-        1
+    fn measurements(&self, requested: u32) -> u32 {
+        requested.min(SAMPLES)
     }
 
-    fn measurement_limit(&self, measurements: usize, _: bool) -> Option<&'static str> {
-        (measurements != 1).then_some("libtest prints one median of all its measurements")
+    fn measurement_limit(&self, measurements: usize, is_interleaved: bool) -> Option<&'static str> {
+        if is_interleaved {
+            (measurements > SAMPLES as usize).then_some("libtest takes 50 samples")
+        } else {
+            (measurements != 1).then_some("libtest prints one median of all its samples")
+        }
     }
 
     /// libtest measures for this long before it checks the stability of its median, whatever is requested.
@@ -58,6 +60,10 @@ impl Harness for Libtest {
         request: &ExecutionRequest,
         conditions: &Conditions<'_>,
     ) -> Result<Outcome> {
+        let speed = speed(request);
+        if let Some(member) = conditions.member {
+            member.hurry(speed, request.min_time.saturating_mul(SAMPLES))?;
+        }
         let process = Process::executing(
             executable,
             slice::from_ref(benchmark),
@@ -76,16 +82,17 @@ impl Harness for Libtest {
         let median = median(&ended.output, &benchmark.id).ok_or_else(|| {
             error("it printed no measurement; does a benchmark with this id exist?")
         })?;
-        let series = match conditions.counting {
-            Some(counting) => {
+        let series = match (conditions.counting, conditions.member) {
+            (Some(counting), _) => {
                 counted_by(counting, |readings| counts_from_libtest(readings, median))?
             }
-            None => Series {
-                metric: Metric::wall(),
-                values: vec![median],
-                iterations: conditions.allocations.map(|_| COUNTED).into_iter().collect(),
-                resolution: resolution(median),
-            },
+            (None, Some(member)) => samples(&member.readings()?, speed, median)
+                .unwrap_or_else(|| summary(median, Vec::new(), speed)),
+            (None, None) => {
+                // The first samples of one and of five iterations last three seconds already.
+                let iterations = conditions.allocations.map(|_| LONGER);
+                summary(median, iterations.into_iter().collect(), 1)
+            }
         };
         if let Some(defect) = series.defect() {
             return Err(error(&defect));
@@ -108,9 +115,7 @@ impl Harness for Libtest {
         let medians: Vec<f64> = all_events(&ended.output).iter().filter_map(median_of).collect();
         match medians.last() {
             Some(last) if medians.len() == benchmarks.len() => {
-                let (values, iterations) = (vec![*last], Vec::new());
-                let resolution = resolution(*last);
-                let series = Series { metric: Metric::wall(), values, iterations, resolution };
+                let series = summary(*last, Vec::new(), 1);
                 Ok(Outcome::Measured(measured(request, vec![series], ended)))
             }
             _ => Ok(Outcome::Skipped(NOT_ALL.to_owned())),
@@ -123,6 +128,20 @@ fn arguments(benchmarks: &[Name]) -> Vec<OsString> {
     let words = ["--bench", "--exact", "-Z", "unstable-options", "--format", "json", "--"];
     let ids = benchmarks.iter().map(|name| name.id.as_str());
     words.into_iter().chain(ids).map(OsString::from).collect()
+}
+
+/// How many times as fast the clock runs, so that the longer samples take the requested time instead of five milliseconds.
+fn speed(request: &ExecutionRequest) -> u32 {
+    let usual = Duration::from_millis(LONGER).as_nanos();
+    let requested = request.min_time.as_nanos().max(1);
+    u32::try_from(usual / requested).unwrap_or(u32::MAX).max(1)
+}
+
+/// The median, by a clock of this speed, as the only measurement.
+fn summary(median: f64, iterations: Vec<u64>, speed: u32) -> Series {
+    let real = |time: f64| time / f64::from(speed);
+    let (values, resolution) = (vec![real(median)], real(resolution(median)));
+    Series { metric: Metric::wall(), values, iterations, resolution }
 }
 
 /// The smallest difference between medians like this one, in nanoseconds: toolchains before 2024 round them to whole
