@@ -15,7 +15,7 @@ use toml::Spanned;
 use super::{BuildOptions, CriteriaOptions, Once, SamplingOptions, values::key};
 use crate::{
     error::{Context as _, Error, Exit, Result},
-    model::{BenchTarget, Benchmark, HarnessKind, InterimAnalyses, Metric, Mode},
+    model::{BenchTarget, Benchmark, ClockReadings, HarnessKind, InterimAnalyses, Metric, Mode},
     shell::quoted,
 };
 
@@ -132,6 +132,8 @@ pub struct CommandTable {
     /// Its arguments.
     #[serde(default)]
     pub arguments: Vec<String>,
+    /// What its readings of the clock mean, if these are its measurements.
+    pub clock: Option<ClockReadings>,
 }
 
 impl BenchToml {
@@ -308,6 +310,7 @@ impl BenchToml {
             bench: program.clone(),
             program: None,
             arguments: arguments.clone(),
+            clock: None,
         };
         self.typed = commands.iter().map(table).collect();
     }

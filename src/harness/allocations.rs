@@ -17,7 +17,7 @@ fn request(kind: HarnessKind, seed: u64) -> ExecutionRequest {
     let (measurements, iterations) = match kind {
         HarnessKind::Criterion => (10, None),
         HarnessKind::Native | HarnessKind::Divan => (3, Some(3)),
-        HarnessKind::Libtest | HarnessKind::Command => (1, None),
+        HarnessKind::Libtest | HarnessKind::Command | HarnessKind::Custom => (1, None),
     };
     let (warm_up, floor) = (Duration::from_nanos(1), Duration::from_nanos(1));
     ExecutionRequest { measurements, warm_up, min_time: floor, iterations, seed }
@@ -51,16 +51,13 @@ pub fn count_allocations(
         let tally = counting.tally()?;
         let counts = match (harness.kind(), counted) {
             // The count of a whole process, as one iteration.
-            (HarnessKind::Command, Counted::Allocations) => Some(vec![(tally.allocations, 1)]),
-            (HarnessKind::Command, Counted::Bytes) => Some(vec![(tally.bytes, 1)]),
+            (kind, Counted::Allocations) if kind.is_program() => Some(vec![(tally.allocations, 1)]),
+            (kind, Counted::Bytes) if kind.is_program() => Some(vec![(tally.bytes, 1)]),
             _ => counts(&execution),
         };
         let reason = if !tally.joined {
             NOT_LOADED
-        } else if tally.bytes >= STEP
-            && counted == Counted::Bytes
-            && harness.kind() != HarnessKind::Command
-        {
+        } else if tally.bytes >= STEP && counted == Counted::Bytes && !harness.kind().is_program() {
             TOO_MANY
         } else if let Some(counts) = counts {
             let series = vec![series(metric, &counts)];

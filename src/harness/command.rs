@@ -30,6 +30,32 @@ pub struct Command {
     pub launcher: Option<PathBuf>,
 }
 
+impl Command {
+    /// The process that runs it once.
+    pub(super) fn process<'e>(
+        &self,
+        executable: &'e Executable,
+        benchmark: &'e Name,
+        request: &ExecutionRequest,
+        conditions: &Conditions<'_>,
+    ) -> Process<'e> {
+        let mut invocation = executable.invocation(&self.arguments, Some(request.seed), conditions);
+        if let Some(program) = &self.program {
+            invocation.program.clone_from(program);
+        }
+        if is_timed(conditions) {
+            invocation.launcher.clone_from(&self.launcher);
+        }
+        let work = self.least_time(request);
+        Process::executing(executable, std::slice::from_ref(benchmark), invocation, work)
+    }
+}
+
+/// True if a process under these conditions shows its real time.
+fn is_timed(conditions: &Conditions<'_>) -> bool {
+    conditions.counting.is_none() && conditions.allocations.is_none()
+}
+
 impl Harness for Command {
     fn kind(&self) -> HarnessKind {
         HarnessKind::Command
@@ -60,22 +86,12 @@ impl Harness for Command {
         request: &ExecutionRequest,
         conditions: &Conditions<'_>,
     ) -> Result<Outcome> {
-        let mut invocation = executable.invocation(&self.arguments, Some(request.seed), conditions);
-        if let Some(program) = &self.program {
-            invocation.program.clone_from(program);
-        }
-        let is_timed = conditions.counting.is_none() && conditions.allocations.is_none();
-        if is_timed {
-            invocation.launcher.clone_from(&self.launcher);
-        }
         if self.program.is_some() && conditions.allocations.is_some() {
             let reason = "allocations are counted only in programs of the project";
             return Ok(Outcome::Skipped(reason.to_owned()));
         }
-        let benchmarks = std::slice::from_ref(benchmark);
-        let work = self.least_time(request);
-        let process = Process::executing(executable, benchmarks, invocation, work);
-        let ended = process.run_to_success(conditions)?;
+        let ended =
+            self.process(executable, benchmark, request, conditions).run_to_success(conditions)?;
         let mut series = match conditions.counting {
             Some(counting) => {
                 vec![one("instructions", Unit::Instructions, counting.total()? as f64, 0.0)]
@@ -86,7 +102,7 @@ impl Harness for Command {
             // It contains the time of the other version.
             series.retain(|series| series.metric != Metric::wall());
         }
-        if self.launcher.is_some() && is_timed {
+        if self.launcher.is_some() && is_timed(conditions) {
             series.extend(ended.resources.peak_memory.map(memory));
         }
         Ok(Outcome::Measured(measured(request, series, ended)))

@@ -51,9 +51,9 @@ pub fn detect(
                     .hint(format!("add {kind} to the dependencies, or correct bench.toml"))
             })
         }
-        Some(HarnessKind::Command) => {
-            let error = bench.error("bench.toml names `command`, which is not a harness");
-            Err(error.hint(bench.as_command()))
+        Some(kind @ (HarnessKind::Command | HarnessKind::Custom)) => {
+            let reason = format!("bench.toml names `{kind}`, which is not a harness");
+            Err(bench.error(&reason).hint(bench.as_command()))
         }
     }
 }
@@ -131,7 +131,7 @@ impl Candidate<'_> {
             }
             HarnessKind::Criterion => Box::new(Criterion::new(version)),
             // No crate is one of these.
-            HarnessKind::Libtest | HarnessKind::Command => Box::new(Libtest),
+            HarnessKind::Libtest | HarnessKind::Command | HarnessKind::Custom => Box::new(Libtest),
         }
     }
 }

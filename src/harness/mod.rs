@@ -5,6 +5,7 @@ mod allocations;
 mod command;
 mod counted;
 mod criterion;
+mod custom;
 mod detect;
 mod divan;
 mod executable;
@@ -19,6 +20,7 @@ pub use self::{
     command::Command,
     counted::{counting_request, iterations_needed},
     criterion::Criterion,
+    custom::Custom,
     detect::{TargetFacts, command_table, detect},
     divan::{Divan, has_threads},
     executable::{Conditions, Executable, Scratch, library_path, package_variables},

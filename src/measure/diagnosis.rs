@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::{
     Builds, ExperimentSettings, ListedTarget, ListedVersion, Runner, StartedExperiment,
+    preloaded::alone,
     run::{Ended, Measuring},
     schedule::Step,
     subject::{Subject, outcome_of},
@@ -192,9 +193,12 @@ impl Runner<'_> {
                 seed: step.initial_state,
                 ..subject.request.clone()
             };
-            let outcome = self.alone(&control.executable, &self.conditions, |conditions| {
-                outcome_of(control.execute(&request, conditions))
-            })?;
+            let outcome = alone(
+                self.uninterrupted.as_ref(),
+                &control.executable,
+                &self.conditions,
+                |conditions| outcome_of(control.execute(&request, conditions)),
+            )?;
             self.store.record_execution(
                 control.experiment.id,
                 benchmark,
@@ -313,7 +317,7 @@ impl Runner<'_> {
         let mut names = others.to_vec();
         names.push(subject.benchmark.name.clone());
         let conditions = Conditions { deadline: Some(self.deadline_of(&names)), ..self.conditions };
-        self.alone(executable, &conditions, |conditions| {
+        alone(self.uninterrupted.as_ref(), executable, &conditions, |conditions| {
             outcome_of(match &names[..] {
                 [only] => harness.execute(executable, only, &request, conditions),
                 several => {

@@ -7,9 +7,8 @@ use tracing::info;
 
 use super::{
     ListedVersion, Runner, StartedExperiment,
-    interleaving_support::{
-        Attempt, Both, InterleavingSupport, ProcessUse, Sharing, SupportTable, both, panicked,
-    },
+    interleaving_support::{Attempt, Both, ProcessUse, Sharing, SupportTable, both, panicked},
+    preloaded::PreloadedLibrary,
     run::{Ended, Measuring},
     schedule::Step,
     slices::{LARGE, faster, most_slower, slice_of},
@@ -18,11 +17,10 @@ use super::{
 use crate::{
     builds::Event,
     error::{Error, Exit, Result},
-    harness::{Conditions, Executable},
     model::{Execution, ExecutionRequest, InterleavingUnavailable, Mode, Name, Schedule, Stage},
     process::{
         self,
-        interleaving::{InterleavedProcess, SLICE, SharedPage, own_directory},
+        interleaving::{SLICE, SharedPage, own_directory},
     },
     store::StoredExecution,
 };
@@ -38,7 +36,7 @@ impl Runner<'_> {
     pub(super) fn interleaving_support(
         &self,
         versions: &[ListedVersion],
-    ) -> Result<Option<InterleavingSupport>> {
+    ) -> Result<Option<PreloadedLibrary>> {
         let [_, head] = versions else { return Ok(None) };
         if self.settings.mode != Mode::Interleaved {
             return Ok(None);
@@ -52,11 +50,11 @@ impl Runner<'_> {
         &self,
         version: &ListedVersion,
         instead: &str,
-    ) -> Result<Option<InterleavingSupport>> {
+    ) -> Result<Option<PreloadedLibrary>> {
         let support = self.interleaving_library(version).and_then(|library| {
             let cpus = self.conditions.cpu.map_or_else(process::cpus, |cpu| Ok(vec![cpu]))?;
             SharedPage::new(&library, &cpus, SLICE)?;
-            Ok(InterleavingSupport { library, cpus })
+            Ok(PreloadedLibrary { path: library, cpus })
         });
         match support {
             Ok(support) => Ok(Some(support)),
@@ -235,7 +233,7 @@ impl Runner<'_> {
             .map(|(subject, step, sharing)| Pair::new(measuring, subject, step, *sharing))
             .collect::<Result<Vec<_>>>()?;
         let build_path = self.build_env.cache_dirs.build_path();
-        let Some(InterleavingSupport { library, cpus }) = &measuring.support else {
+        let Some(PreloadedLibrary { path: library, cpus }) = &measuring.support else {
             return Err(Error::new(Exit::Internal, "executions cannot be interleaved here"));
         };
         let conditions = self.conditions;
@@ -331,19 +329,5 @@ impl Runner<'_> {
     /// True if interruptions are excluded.
     pub fn leaves_out_interruptions(&self) -> bool {
         self.uninterrupted.is_some()
-    }
-
-    /// Executes alone under these conditions, without the time of interruptions where that is
-    /// enabled.
-    pub(super) fn alone<T>(
-        &self,
-        executable: &Executable,
-        conditions: &Conditions<'_>,
-        execute: impl FnOnce(&Conditions<'_>) -> Result<T>,
-    ) -> Result<T> {
-        let Some(support) = &self.uninterrupted else { return execute(conditions) };
-        let member =
-            InterleavedProcess::alone(&support.library, &support.cpus, &executable.directory)?;
-        execute(&Conditions { member: Some(&member), ..*conditions })
     }
 }

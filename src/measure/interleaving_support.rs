@@ -1,13 +1,10 @@
 //! Executes both versions of a benchmark at once, interleaved, and finds out whether the benchmark
 //! supports that.
 
-use std::{
-    path::{Path, PathBuf},
-    thread,
-    time::Duration,
-};
+use std::{path::Path, thread, time::Duration};
 
 use super::{
+    preloaded::PreloadedLibrary,
     program_use,
     subject::{InVersion, Obstacle, outcome_of},
 };
@@ -241,14 +238,6 @@ pub(super) fn both(attempts: [Attempt; 2]) -> Result<Both> {
     })
 }
 
-/// Requirements of interleaving, available on this machine.
-pub(super) struct InterleavingSupport {
-    /// The preloaded library.
-    pub(super) library: PathBuf,
-    /// The CPUs on which executions may run.
-    pub(super) cpus: Vec<usize>,
-}
-
 /// Assigns CPUs to interleaved pairs: all that rbench may use in turn, so that another program on
 /// one of them does not disturb every execution.
 pub(super) struct Cpus {
@@ -257,9 +246,9 @@ pub(super) struct Cpus {
 }
 
 impl Cpus {
-    /// All CPUs on which executions may run, one of each core first; empty without support.
-    pub(super) fn for_support(support: Option<&InterleavingSupport>) -> Self {
-        Self { all: support.map(|support| by_core(&support.cpus)).unwrap_or_default(), next: 0 }
+    /// All CPUs on which executions may run, one of each core first; empty without the library.
+    pub(super) fn with_library(library: Option<&PreloadedLibrary>) -> Self {
+        Self { all: library.map(|library| by_core(&library.cpus)).unwrap_or_default(), next: 0 }
     }
 
     /// The number of pairs that can be executed at once, at most `wanted`.

@@ -43,7 +43,7 @@ impl ListedTarget {
 
     /// True if one process can execute several of its benchmarks to see what they execute and read.
     pub fn can_observe_together(&self) -> bool {
-        self.harness.kind() != HarnessKind::Command
+        !self.harness.kind().is_program()
     }
 }
 
@@ -203,12 +203,17 @@ impl CompiledVersion<'_> {
         }
         let launcher = std::env::current_exe().ok().and_then(|rbench| launcher_beside(&rbench));
         let command = |table: &CommandTable| -> Box<dyn Harness> {
-            Box::new(harness::Command {
+            let command = harness::Command {
                 id: table.id.clone(),
                 program: table.program.as_ref().map(|program| directory.join(program)),
                 arguments: table.arguments.iter().map(OsString::from).collect(),
-                launcher: launcher.clone(),
-            })
+                // Its peak memory is no part of what a clock shows.
+                launcher: launcher.clone().filter(|_| table.clock.is_none()),
+            };
+            match table.clock {
+                Some(readings) => Box::new(harness::Custom { command, readings }),
+                None => Box::new(command),
+            }
         };
         Ok(commands.into_iter().map(command).collect())
     }

@@ -11,6 +11,7 @@ mod interleaving_support;
 mod listing;
 mod missing_files;
 mod plan;
+mod preloaded;
 mod probe;
 mod profile;
 mod program_use;

@@ -8,7 +8,7 @@ use crate::{
     callgrind::{Dump, Functions, Profile, Stretches, Sum, parse, stretches},
     error::{Context, Error, Exit, Result},
     harness::{Conditions, Executable, counting_request, iterations_needed},
-    model::{Benchmark, HarnessKind, Outcome},
+    model::{Benchmark, Outcome},
     process::counting::{Count, Counting, STEP},
 };
 
@@ -38,7 +38,7 @@ impl Runner<'_> {
     ) -> Result<(Profile, u64)> {
         let missing = || Error::new(Exit::Internal, format!("{benchmark} is not listed"));
         let target = version.target_of(benchmark).ok_or_else(missing)?;
-        if target.harness.kind() == HarnessKind::Command {
+        if target.harness.kind().is_program() {
             let what = format!("the instructions of {benchmark} cannot be counted by function");
             return Err(
                 Error::new(Exit::Usage, what).cause("it is a whole program, and measured as one")

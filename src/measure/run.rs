@@ -10,9 +10,10 @@ use tracing::{debug, info, info_span};
 
 use super::{
     Builds, ListedVersion, Runner, StartedExperiment,
-    interleaving_support::{Cpus, InterleavingSupport, Sharing},
+    interleaving_support::{Cpus, Sharing},
     missing_files::missing_files,
     plan::{Pace, stage_seed},
+    preloaded::{PreloadedLibrary, alone},
     schedule::{Queue, ScheduleShape, Step, schedule},
     slices::Alone,
     subject::{InVersion, Obstacle, Retuning, Subject, outcome_of},
@@ -24,8 +25,8 @@ use crate::{
     harness::{Conditions, Executable},
     machine::available_memory,
     model::{
-        Benchmark, Execution, ExecutionRequest, InterleavingUnavailable, LayoutSeed, Slot, Stage,
-        Unmeasured,
+        Benchmark, Execution, ExecutionRequest, HarnessKind, InterleavingUnavailable, LayoutSeed,
+        Slot, Stage, Unmeasured,
     },
     process::interleaving::SLICE,
 };
@@ -67,7 +68,7 @@ impl Runner<'_> {
                 subject.meet(Obstacle::Unavailable(InterleavingUnavailable::Memory));
             }
         }
-        let mut cpus = Cpus::for_support(support.as_ref());
+        let mut cpus = Cpus::with_library(support.as_ref());
         let measuring = Measuring { experiment, stage, builds, support };
         let left = |step: &Step| measuring.left(&subjects[step.benchmark], step);
         let mut queue = Queue::new(all.iter().filter_map(left).collect());
@@ -281,7 +282,14 @@ impl Runner<'_> {
                 return Err(Error::new(Exit::Internal, what));
             };
             let executables = executables_of(benchmark, builds, &target.executable);
-            Ok(InVersion { harness: &*target.harness, executables })
+            let harness = &*target.harness;
+            let readings = match harness.kind() {
+                HarnessKind::Custom => {
+                    self.version_support(version, "its clock readings are not seen")?
+                }
+                _ => None,
+            };
+            Ok(InVersion { harness, executables, readings })
         };
         let needs = self.needs(benchmark);
         Ok(Subject {
@@ -347,13 +355,14 @@ impl Runner<'_> {
         /// One that hangs is not executed again only to see which files it reads.
         const LONGEST: Duration = Duration::from_secs(10);
         self.build_env.activate(builds.versions[version].home_of(step.build))?;
-        let InVersion { harness, .. } = &subject.versions[version];
+        let InVersion { harness, readings, .. } = &subject.versions[version];
+        let library = readings.as_ref().or(self.uninterrupted.as_ref());
         let executable = subject.executable(version, step.build)?;
         let name = &subject.benchmark.name;
         let execute =
             |conditions: &Conditions<'_>| harness.execute(executable, name, request, conditions);
         let begin = Instant::now();
-        let outcome = self.alone(executable, &self.conditions, execute).map_err(|error| {
+        let outcome = alone(library, executable, &self.conditions, execute).map_err(|error| {
             let is_quick = begin.elapsed() < LONGEST;
             if error.exit() != Exit::Benchmark || !is_quick {
                 return error;
@@ -376,8 +385,8 @@ pub(super) struct Measuring<'m> {
     pub(super) experiment: &'m StartedExperiment,
     stage: Stage,
     pub(super) builds: &'m Builds,
-    /// The requirements of interleaving, if they are available.
-    pub(super) support: Option<InterleavingSupport>,
+    /// The library, if both versions are interleaved.
+    pub(super) support: Option<PreloadedLibrary>,
 }
 
 impl<'m> Measuring<'m> {

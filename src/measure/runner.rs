@@ -8,7 +8,7 @@ use std::{
 
 use tracing::info_span;
 
-use super::{interleaving_support::InterleavingSupport, settings::ExperimentSettings};
+use super::{preloaded::PreloadedLibrary, settings::ExperimentSettings};
 use crate::{
     builds::{self, BuildEnv},
     config::SamplingConfig,
@@ -33,7 +33,7 @@ pub struct Runner<'a> {
     pub(super) conditions: Conditions<'a>,
     /// The support to exclude interruptions from the time of executions that run alone, where that
     /// is enabled.
-    pub(super) uninterrupted: Option<InterleavingSupport>,
+    pub(super) uninterrupted: Option<PreloadedLibrary>,
     pub(super) observer: &'a dyn Observer,
     /// The state of the machine before rbench kept it busy, as a text for people.
     pub machine_state: Option<String>,
@@ -102,7 +102,7 @@ impl<'a> Runner<'a> {
         let iteration = self.needs(benchmark).iteration;
         let target = benchmark.bench_target();
         let mut programs = self.project.file.commands_of(&target);
-        if programs.any(|program| program.id == benchmark.name.id) {
+        if programs.any(|one| one.id == benchmark.name.id && one.clock.is_none()) {
             self.settings.efforts.for_program(benchmark, iteration)
         } else {
             self.settings.efforts.for_iterations(benchmark, iteration)

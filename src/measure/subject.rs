@@ -5,7 +5,10 @@ use std::{cmp::Ordering, collections::HashSet, time::Duration};
 
 use tracing::info;
 
-use super::slices::{Alone, longer_slice};
+use super::{
+    preloaded::PreloadedLibrary,
+    slices::{Alone, longer_slice},
+};
 use crate::{
     error::{Error, Exit, Result},
     harness::{Executable, Harness},
@@ -63,6 +66,8 @@ pub(super) struct InVersion<'v> {
     pub(super) harness: &'v dyn Harness,
     /// The executable of each build.
     pub(super) executables: Vec<Executable>,
+    /// What it needs even if it is executed alone: its measurements are clock readings.
+    pub(super) readings: Option<PreloadedLibrary>,
 }
 
 impl Subject<'_> {
@@ -235,7 +240,7 @@ impl Retuning {
 
 /// True if a harness accepts a number of iterations for a measurement.
 pub(super) const fn accepts_iterations(kind: HarnessKind) -> bool {
-    matches!(kind, HarnessKind::Native | HarnessKind::Divan)
+    matches!(kind, HarnessKind::Native | HarnessKind::Divan | HarnessKind::Custom)
 }
 
 /// The request of an execution that finds the iterations for executions of `request`.
@@ -291,7 +296,7 @@ mod tests {
             benchmark: Benchmark { package, target, name: Name::plain("a") },
             request: testing::request(),
             versions: harnesses
-                .map(|harness| InVersion { harness, executables: Vec::new() })
+                .map(|harness| InVersion { harness, executables: Vec::new(), readings: None })
                 .into(),
             retuning: Retuning::default(),
             mode: Mode::Interleaved,

@@ -248,7 +248,7 @@ impl<'t> Tracers<'t> {
     /// if benchmarks may be executed beside each other. If that fails, the first tracer goes on alone.
     fn prepare(&mut self, first: &[Subject<'_>], are_private: bool) {
         // A whole program may do what its name says.
-        let has_own_name = first.iter().any(|one| one.harness.kind() == HarnessKind::Command);
+        let has_own_name = first.iter().any(|one| one.harness.kind().is_program());
         self.prepared = if has_own_name { None } else { PreparedExecutable::new(self.of) };
         let cpus = match self.conditions.cpu {
             None if are_private => process::cpus().unwrap_or_default(),

@@ -138,9 +138,9 @@ impl ListedVersion {
     pub fn can_be_profiled(&self, benchmark: &Benchmark) -> bool {
         let kind = self.target_of(benchmark).map(|target| target.harness.kind());
         match kind {
-            None | Some(HarnessKind::Command) => false,
+            None => false,
             Some(HarnessKind::Divan) => !has_threads(&benchmark.name),
-            Some(_) => true,
+            Some(kind) => !kind.is_program(),
         }
     }
 

@@ -25,12 +25,24 @@ pub enum HarnessKind {
     Libtest,
     /// A whole program.
     Command,
+    /// A program whose readings of the clock are its measurements.
+    Custom,
+}
+
+/// What the readings of the clock by a program mean that measures itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ClockReadings {
+    /// The first one begins a measurement, the second one ends it, and so on.
+    Pairs,
+    /// Each one ends a measurement and begins the next one.
+    Laps,
 }
 
 impl HarnessKind {
     /// Every kind.
-    pub const ALL: [Self; 5] =
-        [Self::Native, Self::Criterion, Self::Divan, Self::Libtest, Self::Command];
+    pub const ALL: [Self; 6] =
+        [Self::Native, Self::Criterion, Self::Divan, Self::Libtest, Self::Command, Self::Custom];
 
     /// The name of the kind in configuration, reports and stored results.
     pub const fn name(self) -> &'static str {
@@ -40,7 +52,13 @@ impl HarnessKind {
             Self::Divan => "divan",
             Self::Libtest => "libtest",
             Self::Command => "command",
+            Self::Custom => "custom",
         }
+    }
+
+    /// True for programs that `bench.toml` runs: their benchmarks are no functions that a harness calls.
+    pub const fn is_program(self) -> bool {
+        matches!(self, Self::Command | Self::Custom)
     }
 
     /// Parses [`name`](Self::name); `None` for any other text.

@@ -25,7 +25,7 @@ pub(crate) mod testing;
 mod version;
 
 pub use acceptance::{Acceptance, AcceptedChange, Idle, IdleAcceptance};
-pub use benchmark::{Benchmark, HarnessKind, Name, Throughput};
+pub use benchmark::{Benchmark, ClockReadings, HarnessKind, Name, Throughput};
 pub use counting::{COUNTED_KEY, COUNTING_KEY, COUNTING_RULES};
 pub use diagnosis::{DiagnosisPart, DiagnosisSettings};
 pub use disturbance::{Disturbance, MANY_SWITCHES};

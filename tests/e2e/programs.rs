@@ -36,7 +36,7 @@ fn comparison<'c>(commands: &[&'c str], more: &[&'c str]) -> Vec<&'c str> {
 /// The rows of a program in a report, by metric.
 fn rows<'r>(report: &'r Value, id: &str) -> BTreeMap<&'r str, &'r Value> {
     let rows = report["benchmarks"].as_array().unwrap().iter().filter(|row| row["id"] == id);
-    rows.map(|row| (row["metric"].as_str().unwrap(), row)).collect()
+    rows.filter_map(|row| Some((row["metric"].as_str()?, row))).collect()
 }
 
 #[test]
@@ -97,4 +97,63 @@ fn equal_programs_are_unchanged() {
     let rows = rows(&report, "word-count");
     assert_eq!(rows["cpu"]["mode"], "interleaved");
     assert_eq!(rows["cpu"]["verdict"], "unchanged", "{}", rows["cpu"]);
+}
+
+/// A bench target with its own `main`, which measures in one of three ways.
+const MEASURES_ITSELF: &str = r#"
+use std::{hint::black_box, time::{Duration, Instant}};
+
+fn work(rounds: u64) -> u64 {
+    (0..rounds).fold(7, |a: u64, b| black_box(a.rotate_left(5) ^ b))
+}
+
+fn main() {
+    let start = Instant::now();
+    match std::env::args().nth(1).as_deref() {
+        Some("until") => while start.elapsed() < Duration::from_millis(20) {
+            black_box(work(1_000));
+        },
+        Some("odd") => (0..100).for_each(|_| {
+            black_box(work(1_000));
+            black_box(Instant::now());
+            black_box(Instant::now());
+        }),
+        _ => (0..100).for_each(|_| {
+            black_box(work(20_000));
+            black_box(Instant::now());
+        }),
+    }
+}
+"#;
+
+#[test]
+fn clock_readings_of_a_program_are_measurements_if_its_work_is_always_the_same() {
+    let project = TestProject::of("program");
+    project.append("Cargo.toml", "\n[[bench]]\nname = \"own\"\nharness = false\n");
+    project.write("benches/own.rs", MEASURES_ITSELF);
+    let table = |id: &str, clock: &str| {
+        format!(
+            "[[command]]\nid = {id:?}\nbench = \"own\"\narguments = [{id:?}]\nclock = {clock:?}\n"
+        )
+    };
+    let tables = [table("same", "laps"), table("until", "laps"), table("odd", "pairs")];
+    project.write("bench.toml", &tables.concat());
+    project.commit("A target that measures itself");
+    project.write("benches/own.rs", &MEASURES_ITSELF.replace("20_000", "24_000"));
+    project.commit("More work");
+    let arguments = [&COMPARE[..], &["-l", "4", "--no-skip", "--format", "json"]].concat();
+    let outcome = project.rbench(&arguments).run();
+    let report = outcome.json("compare");
+    let same = rows(&report, "same")["wall"];
+    assert!(same["interleaving_unavailable"].is_null(), "{same}");
+    let change = same["change"]["estimate"].as_f64().unwrap();
+    assert!((0.15..0.25).contains(&change), "{same}");
+    for (id, reason) in [("until", "depends on the time"), ("odd", "their number is odd")] {
+        let all = report["benchmarks"].as_array().unwrap();
+        let row = all.iter().find(|row| row["id"] == id).unwrap();
+        assert_eq!(row["verdict"], "failed", "{row}");
+        assert!(row.to_string().contains(reason), "{row}");
+    }
+    let exec = project.rbench(&["exec", "HEAD", "same"]).run();
+    assert!(exec.told().contains("is not preloaded here"), "{}", exec.told());
 }

@@ -267,7 +267,8 @@ impl InterleavedProcess {
         let all = offset_of!(Page, readings) + size_of::<i64>() * READINGS * self.index;
         let bytes: [u8; size_of::<i64>() * READINGS] = self.page.0.read(all)?;
         let readings = bytes.as_chunks::<{ size_of::<i64>() }>().0;
-        let kept = read.saturating_sub(READINGS)..read;
+        // The first of those that are kept begins a pair, as the first of all.
+        let kept = read.saturating_sub(READINGS).next_multiple_of(2)..read;
         Ok(kept.map(|index| i64::from_ne_bytes(readings[index % READINGS])).collect())
     }
 

@@ -89,7 +89,7 @@ impl OwnTime {
     /// Lets it [jump](JUMP) the first time it goes ahead after this much time from `now` on.
     pub fn jump_after(&self, time: i64, now: i64) {
         if let Some(own) = self.read(now) {
-            self.jumps_after.store(own - self.gained() + time, Relaxed);
+            self.jumps_after.store((own - self.gained()).saturating_add(time), Relaxed);
         }
     }
 
