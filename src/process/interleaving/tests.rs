@@ -272,10 +272,12 @@ fn last_clock_readings_are_kept_in_own_time() {
     }
     for member in members {
         let readings = member.readings().unwrap();
-        assert_eq!(readings.len(), READINGS);
+        // An odd number of readings leaves the last one without its pair.
+        assert!(readings.len() + 1 >= READINGS);
         assert!(readings.is_sorted());
         // Some of the last readings are from before the wait of 20 ms. The partner's time slices do not count.
-        let waited = readings[READINGS - 1] - readings[READINGS - 10];
+        let last = readings.len() - 1;
+        let waited = readings[last] - readings[last - 9];
         assert!((20_000_000..2_000_000_000).contains(&waited), "{waited}");
     }
 }
@@ -440,7 +442,12 @@ fn other_threads_run_only_in_the_slices_of_their_process() {
         for (taken, partner_ran) in with_threads(kind) {
             assert!(taken.passed > 0 && taken.time_read && !taken.given_up, "{kind}: {taken:?}");
             assert_eq!(partner_ran, "0", "{kind}");
-            assert_eq!(taken.others > Duration::from_millis(10), kind != "sleeps", "{taken:?}");
+            if kind == "sleeps" {
+                // They only stop and go on, which takes much longer on a busy machine.
+                assert!(taken.others < taken.first_thread, "{taken:?}");
+            } else {
+                assert!(taken.others > Duration::from_millis(10), "{kind}: {taken:?}");
+            }
         }
     }
 }
