@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::{Criterion, Divan, Harness, Libtest, Native};
 use crate::{
     error::{Context, Error, Exit, Result},
-    model::{BenchTarget, HarnessKind},
+    model::HarnessKind,
 };
 
 /// A bench target with all facts that determine its harness.
@@ -103,8 +103,13 @@ static KNOWN: [HarnessCrate; 5] = [
 const UNSUPPORTED: [&str; 6] =
     ["bencher", "gungraun", "iai", "iai-callgrind", "tango-bench", "brunch"];
 
-/// Those of them that count instructions.
-const COUNTERS: [&str; 3] = ["gungraun", "iai", "iai-callgrind"];
+/// Those of them that count instructions, with the arguments by which they execute one benchmark for valgrind: its number; or
+/// the name or number of its group, and the numbers of the function and of its input.
+const COUNTERS: [(&str, &[&str]); 3] = [
+    ("gungraun", &["--gungraun-run", "0", "0", "0"]),
+    ("iai", &["--iai-run", "0"]),
+    ("iai-callgrind", &["--iai-run", "GROUP", "0", "0"]),
+];
 
 /// A harness among the dependencies of a package.
 #[derive(Clone, Copy, Debug)]
@@ -181,11 +186,13 @@ impl<'t> TargetFacts<'t> {
                 .hint(self.as_command()),
             ([], names) => {
                 let reason = format!("rbench does not run benchmarks of {}", names.join(" or "));
-                let error = self.error(&reason).hint(self.as_command());
-                if names.iter().any(|name| COUNTERS.contains(name)) {
-                    error.hint("for instructions of other harnesses, use --metric instructions")
-                } else {
-                    error
+                let (error, target) = (self.error(&reason), &self.target.name);
+                match COUNTERS.iter().find(|counter| names.contains(&counter.0)) {
+                    Some((_, arguments)) => error.hint(format!(
+                        "measure one of `{target}` as a program, also with --metric instructions, in bench.toml:\n{}",
+                        self.command_table(arguments)
+                    )),
+                    None => error.hint(self.as_command()),
                 }
             }
             (packages, _) => self
@@ -238,11 +245,20 @@ impl<'t> TargetFacts<'t> {
 
     /// The hint that makes the whole target a benchmark.
     fn as_command(&self) -> String {
-        let target = BenchTarget {
-            package: self.package.name.to_string(),
-            target: self.target.name.clone(),
-        };
-        format!("measure it as a whole program, in bench.toml:\n{}", command_table(&target))
+        let table = self.command_table(&["--bench"]);
+        let target = &self.target.name;
+        format!(
+            "measure `{target}` as a whole program, in bench.toml:\n{table}\n# clock = \"pairs\" # only what it times itself"
+        )
+    }
+
+    /// The lines of `bench.toml` that make the target with these arguments a benchmark.
+    fn command_table(&self, arguments: &[&str]) -> String {
+        let (package, target) = (self.package.name.as_str(), &self.target.name);
+        format!(
+            "[[command]]\nid = {target:?}\npackage = {package:?}\nbench = {target:?}\n\
+             arguments = {arguments:?}"
+        )
     }
 
     /// The harnesses among the direct dependencies or, if there is none, among all of them: a
@@ -287,14 +303,6 @@ impl<'t> TargetFacts<'t> {
     fn node(&self, id: &PackageId) -> Option<&'t Node> {
         self.metadata.resolve.as_ref()?.nodes.iter().find(|node| node.id == *id)
     }
-}
-
-/// The lines of `bench.toml` that make a whole bench target a benchmark.
-pub fn command_table(BenchTarget { package, target }: &BenchTarget) -> String {
-    format!(
-        "[[command]]\nid = {target:?}\npackage = {package:?}\nbench = {target:?}\n\
-         arguments = [\"--bench\"]"
-    )
 }
 
 /// The dependencies that a package links into its benches, without those of its build script.

@@ -21,7 +21,7 @@ pub use self::{
     counted::{counting_request, iterations_needed},
     criterion::Criterion,
     custom::Custom,
-    detect::{TargetFacts, command_table, detect},
+    detect::{TargetFacts, detect},
     divan::{Divan, has_threads},
     executable::{Conditions, Executable, Scratch, library_path, package_variables},
     filter::Filter,

@@ -353,14 +353,8 @@ impl Listing {
                 },
             ),
         };
-        // What another toolchain can compile has no hint.
-        let as_programs = self.unsupported.iter().filter(|one| !one.error.hints().is_empty());
-        let tables: Vec<String> =
-            as_programs.map(|one| harness::command_table(&one.target)).collect();
-        Some(error.hint(format!(
-            "measure them as whole programs, in bench.toml:\n{}",
-            tables.join("\n\n")
-        )))
+        let hints = self.unsupported.iter().flat_map(|one| one.error.hints());
+        Some(hints.fold(error, Error::hint))
     }
 
     /// True if the benchmarks of every target are known.

@@ -119,7 +119,7 @@ fn source_decides_even_if_there_is_one_harness() {
     let error = of("use iai_callgrind::main;").unwrap_err();
     assert!(error.contains("does not run benchmarks of iai-callgrind"), "{error}");
     let error = of("fn main() { let start = std::time::Instant::now(); }").unwrap_err();
-    assert!(error.contains("its source does not use criterion\nhint: measure it as"), "{error}");
+    assert!(error.contains("its source does not use criterion\nhint: measure `b` as"), "{error}");
     let helper = [("helper", "helper", "1.0.0"), (">criterion", "criterion", "0.8.2")];
     let found = detected(&helper, CUSTOM, "fn main() { helper::run() }", None);
     assert_eq!(found, Ok(HarnessKind::Criterion));
@@ -141,6 +141,10 @@ fn build_dependencies_are_ignored() {
 fn unsupported_harness_is_named() {
     let error = detected(&[("iai", "iai-callgrind", "0.14.0")], CUSTOM, "", None).unwrap_err();
     assert!(error.contains("does not run benchmarks of iai-callgrind"), "{error}");
+    let lines = "bench = \"b\"\narguments = [\"--iai-run\", \"GROUP\", \"0\", \"0\"]";
+    assert!(error.ends_with(lines), "{error}");
+    let error = detected(&[("brunch", "brunch", "0.10.0")], CUSTOM, "", None).unwrap_err();
+    assert!(error.contains("arguments = [\"--bench\"]\n# clock = \"pairs\""), "{error}");
 }
 
 #[test]
