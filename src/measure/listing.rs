@@ -353,8 +353,14 @@ impl Listing {
                 },
             ),
         };
+        // Each hint ends with the lines for its target. What another toolchain can compile has none.
         let hints = self.unsupported.iter().flat_map(|one| one.error.hints());
-        Some(hints.fold(error, Error::hint))
+        let tables: Vec<&str> =
+            hints.filter_map(|hint| Some(&hint[hint.find("[[command]]")?..])).collect();
+        Some(
+            error
+                .hint(format!("measure them as programs, in bench.toml:\n{}", tables.join("\n\n"))),
+        )
     }
 
     /// True if the benchmarks of every target are known.
