@@ -230,6 +230,20 @@ fn wait(page: &Page) {
     }
 }
 
+/// Waits until the partner has joined or left: before, it is being loaded, on a CPU that the threads of this process would
+/// have.
+fn wait_for_partner(page: &Page) {
+    let own = &page.joined[MEMBER.load(Relaxed)];
+    // SAFETY: the address is in the mapping.
+    unsafe { real_syscall()(SYS_FUTEX, addr_of!(*own), FUTEX_WAKE, c_int::MAX) };
+    let joined = &page.joined[partner()];
+    let most = Timespec::of(50_000_000);
+    while joined.load(Acquire) == 0 && page.gone[partner()].load(Acquire) == 0 {
+        // SAFETY: as above, and the time lives until the call returns.
+        unsafe { real_syscall()(SYS_FUTEX, addr_of!(*joined), FUTEX_WAIT, 0_u32, addr_of!(most)) };
+    }
+}
+
 fn partner() -> usize {
     1 - MEMBER.load(Relaxed)
 }
@@ -346,6 +360,9 @@ extern "C" fn join() {
         }
         (*page).gone[own].store(0, Release);
         (*page).joined[own].store(1, Release);
+        if threads::is_active() {
+            wait_for_partner(&*page);
+        }
         wait(&*page);
         let now = go_on(&*page);
         let speed = (*page).speed[own].load(Relaxed);
