@@ -325,6 +325,16 @@ impl BenchToml {
         self.commands_of(target).any(|command| command.program.is_some())
     }
 
+    /// The programs whose clock readings are their measurements: the id, what the readings mean, and the arguments.
+    pub fn clocks(&self) -> Vec<String> {
+        let tables = self.tables.command.iter().map(Spanned::get_ref);
+        let clock = |table: &CommandTable| {
+            let arguments = table.arguments.iter().map(quoted).collect::<Vec<_>>().join(" ");
+            Some(format!("{}: {} {arguments}", table.id, table.clock?).trim_end().to_owned())
+        };
+        tables.filter(|_| self.typed.is_empty()).filter_map(clock).collect()
+    }
+
     /// The commands of a bench target, or of a program of `--command`.
     pub fn commands_of(&self, target: &BenchTarget) -> impl Iterator<Item = &CommandTable> {
         let tables = self.tables.command.iter().map(Spanned::get_ref);

@@ -13,7 +13,10 @@ use super::{
 use crate::{
     error::{Error, Result},
     model::{ClockReadings, ExecutionRequest, HarnessKind, Metric, Name, Outcome, Series},
-    process::{Ended, interleaving::InterleavedProcess},
+    process::{
+        Ended,
+        interleaving::{InterleavedProcess, MOST_READINGS},
+    },
 };
 
 /// A program whose clock readings are the measurements, with its arguments.
@@ -32,11 +35,16 @@ const OWN_NUMBER: &str = "the program decides how often it reads the clock";
 const UNSEEN: &str =
     "its clock readings are seen only through rbench's library, which is not preloaded here";
 
-/// How many times as fast the clock runs for the check.
-const FASTER: u32 = 4;
-/// What a program does at least with a faster clock if that does not depend on the time, as a share of the usual time. The rest
-/// is noise; a program that depends on it does a quarter.
+/// How many times as fast the clock runs for the check: more than a program multiplies its work by while it looks for an
+/// amount that takes long enough.
+const FASTER: u32 = 16;
+/// The time by a faster clock, as a share of the usual one, below which a program has done less. The rest is noise.
 const SAME: f64 = 0.6;
+/// The share of measurements that may be below that: one may have been disturbed by the usual clock.
+const DISTURBED: f64 = 0.05;
+
+/// The time inside of pairs, as a share of that between them, below which these are probably shifted by one reading.
+const INSIDE: f64 = 0.1;
 
 /// The fewest measurements of an execution that come from many short ones.
 const FEWEST: usize = 20;
@@ -51,42 +59,64 @@ impl Custom {
         conditions: &Conditions<'_>,
     ) -> Result<(Vec<i64>, Ended)> {
         if speed > 1 {
-            member.hurry(speed, Duration::MAX)?;
+            member.hurry(speed, Duration::ZERO)?;
         }
         let ended = process.run_to_success(conditions)?;
         let readings = member.readings()?;
         let refused = |reason: &str| Err(whole(process.error(reason, &ended)));
         let length = |ends: &[i64]| ends[1] - ends[0];
-        match self.readings {
-            _ if readings.len() < 2 => {
-                refused("its first thread does not read the monotonic clock")
-            }
-            ClockReadings::Laps => Ok((readings.windows(2).map(length).collect(), ended)),
-            ClockReadings::Pairs if readings.len() % 2 == 1 => {
-                refused("its readings of the clock are no pairs, because their number is odd")
-            }
-            ClockReadings::Pairs => Ok((readings.chunks_exact(2).map(length).collect(), ended)),
+        if readings.len() < 2 {
+            return refused("its first thread does not read the monotonic clock");
         }
+        // One less where the first of those that are kept would end a pair.
+        if readings.len() + 1 >= MOST_READINGS {
+            return refused("it reads the clock so often that rbench does not keep all readings");
+        }
+        if self.readings == ClockReadings::Laps {
+            return Ok((readings.windows(2).map(length).collect(), ended));
+        }
+        if readings.len() % 2 == 1 {
+            return refused("its readings of the clock are no pairs, because their number is odd");
+        }
+        let lengths: Vec<i64> = readings.chunks_exact(2).map(length).collect();
+        let between: Vec<i64> = readings[1..].chunks_exact(2).map(length).collect();
+        if (middle(&lengths) as f64) < INSIDE * middle(&between) as f64 {
+            return refused(
+                "hardly any time is inside of its pairs of clock readings: is there one more before them?",
+            );
+        }
+        Ok((lengths, ended))
     }
 
-    /// Checks that what the program does between two readings does not depend on the clock. Returns how many of its
-    /// measurements together take the requested time.
+    /// Checks that what the program does between two readings does not depend on the clock.
     fn check(
         &self,
         process: &Process<'_>,
         member: &InterleavedProcess,
         usual: &[i64],
-        request: &ExecutionRequest,
         conditions: &Conditions<'_>,
-    ) -> Result<usize> {
+    ) -> Result<()> {
         let (faster, ended) = self.lengths(process, member, FASTER, conditions)?;
-        let total = |lengths: &[i64]| lengths.iter().sum::<i64>() as f64;
-        let same_work = faster.len() == usual.len() && total(&faster) >= SAME * total(usual);
+        let is_less = |(usual, faster): &(&i64, &i64)| (**faster as f64) < SAME * **usual as f64;
+        let less = usual.iter().zip(&faster).filter(is_less).count();
+        let same_work = faster.len() == usual.len()
+            && total(&faster) as f64 >= SAME * total(usual) as f64
+            && less as f64 <= DISTURBED * usual.len() as f64;
         if !same_work {
             return Err(whole(process.error("its work depends on the time it takes", &ended)));
         }
-        Ok(together(usual, request.min_time))
+        Ok(())
     }
+}
+
+fn total(lengths: &[i64]) -> i64 {
+    lengths.iter().sum()
+}
+
+fn middle(lengths: &[i64]) -> i64 {
+    let mut sorted = lengths.to_vec();
+    sorted.sort_unstable();
+    sorted.get(sorted.len() / 2).copied().unwrap_or_default()
 }
 
 fn whole(error: Error) -> Error {
@@ -95,22 +125,23 @@ fn whole(error: Error) -> Error {
 
 /// How many measurements of these lengths together take at least this time, as long as enough remain.
 fn together(lengths: &[i64], min_time: Duration) -> usize {
-    let mean = lengths.iter().sum::<i64>().unsigned_abs() / lengths.len().max(1) as u64;
+    let mean = total(lengths).unsigned_abs() / lengths.len().max(1) as u64;
     let wanted = min_time.as_nanos().div_ceil(u128::from(mean.max(1)));
     let most = (lengths.len() / FEWEST).max(1);
     usize::try_from(wanted).unwrap_or(most).clamp(1, most)
 }
 
-/// The times of each `count` of these measurements, per measurement. The first are left out if there are no more of them.
+/// The times of each `count` of these measurements, per measurement. If there are more of them, the first ones are fewer:
+/// another version that measures another number of times has other values.
 fn series(lengths: &[i64], count: usize) -> Series {
-    let groups = lengths[lengths.len() % count..].chunks_exact(count);
-    let values: Vec<f64> =
-        groups.map(|group| group.iter().sum::<i64>() as f64 / count as f64).collect();
+    let (rest, whole) = lengths.split_at(lengths.len() % count);
+    let groups: Vec<&[i64]> =
+        [rest].into_iter().filter(|rest| !rest.is_empty()).chain(whole.chunks(count)).collect();
     Series {
         metric: Metric::wall(),
-        iterations: vec![count as u64; values.len()],
-        values,
-        resolution: (count as f64).recip(),
+        values: groups.iter().map(|group| total(group) as f64 / group.len() as f64).collect(),
+        iterations: groups.iter().map(|group| group.len() as u64).collect(),
+        resolution: 1.0,
     }
 }
 
@@ -152,15 +183,17 @@ impl Harness for Custom {
             return Ok(Outcome::Skipped(UNSEEN.to_owned()));
         };
         let (lengths, ended) = self.lengths(&process, member, 1, conditions)?;
-        let count = match request.iterations {
-            Some(iterations) => {
-                usize::try_from(iterations).unwrap_or(usize::MAX).clamp(1, lengths.len())
-            }
-            None => self.check(&process, member, &lengths, request, conditions)?,
+        let series = if let Some(iterations) = request.iterations {
+            let count = usize::try_from(iterations).unwrap_or(usize::MAX);
+            series(&lengths, count.clamp(1, lengths.len()))
+        } else {
+            self.check(&process, member, &lengths, conditions)?;
+            let count = together(&lengths, request.min_time);
+            // Those that are together are equally many in each.
+            series(&lengths[lengths.len() % count..], count)
         };
-        let series = series(&lengths, count);
         if let Some(defect) = series.defect() {
-            return Err(process.error(&defect, &ended));
+            return Err(whole(process.error(&defect, &ended)));
         }
         Ok(Outcome::Measured(measured(request, vec![series], ended)))
     }
@@ -181,8 +214,12 @@ mod tests {
     }
 
     #[test]
-    fn measurements_are_means_of_the_last_ones_together() {
-        let series = series(&[9, 10, 20, 30, 40], 2);
-        assert_eq!((series.values, series.iterations), (vec![15.0, 35.0], vec![2; 2]));
+    fn measurements_are_means_of_those_together() {
+        let of = |lengths: &[i64]| {
+            let series = series(lengths, 2);
+            (series.values, series.iterations)
+        };
+        assert_eq!(of(&[10, 20, 30, 40]), (vec![15.0, 35.0], vec![2; 2]));
+        assert_eq!(of(&[9, 10, 20, 30, 40]), (vec![9.0, 15.0, 35.0], vec![1, 2, 2]));
     }
 }

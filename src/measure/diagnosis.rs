@@ -317,7 +317,7 @@ impl Runner<'_> {
         let mut names = others.to_vec();
         names.push(subject.benchmark.name.clone());
         let conditions = Conditions { deadline: Some(self.deadline_of(&names)), ..self.conditions };
-        alone(self.uninterrupted.as_ref(), executable, &conditions, |conditions| {
+        alone(self.library_alone(&subject.versions[0]), executable, &conditions, |conditions| {
             outcome_of(match &names[..] {
                 [only] => harness.execute(executable, only, &request, conditions),
                 several => {

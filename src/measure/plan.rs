@@ -65,6 +65,9 @@ struct Settings<'a> {
     /// A hash of cargo's config files outside of the repository, if they have settings.
     #[serde(skip_serializing_if = "Option::is_none")]
     config: Option<String>,
+    /// The programs whose clock readings are their measurements, with what these mean.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    clock: Vec<String>,
     cpu: Option<usize>,
     /// Left out where it is one, and where executions run alone.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -177,6 +180,7 @@ impl Runner<'_> {
             cargo_args: stored_cargo_args(&builds.compile.cargo_args),
             environment: self.build_env.identifying_environment(),
             config: self.build_env.configs.identity(),
+            clock: self.project.file.clocks(),
             cpu: self.settings.cpu,
             parallel: Some(self.settings.parallel)
                 .filter(|parallel| *parallel > 1 && self.settings.mode == Mode::Interleaved),

@@ -55,7 +55,7 @@ impl<'t> Trial<'t> {
             cpus: &cpus,
             conditions: self.conditions,
         };
-        let version = InVersion { harness: &Native, executables: Vec::new(), readings: None };
+        let version = InVersion { harness: &Native, executables: Vec::new(), library: None };
         let half = || ProcessUse {
             version: &version,
             executable: &self.executable,

@@ -283,13 +283,13 @@ impl Runner<'_> {
             };
             let executables = executables_of(benchmark, builds, &target.executable);
             let harness = &*target.harness;
-            let readings = match harness.kind() {
+            let library = match harness.kind() {
                 HarnessKind::Custom => {
                     self.version_support(version, "its clock readings are not seen")?
                 }
                 _ => None,
             };
-            Ok(InVersion { harness, executables, readings })
+            Ok(InVersion { harness, executables, library })
         };
         let needs = self.needs(benchmark);
         Ok(Subject {
@@ -343,6 +343,14 @@ impl Runner<'_> {
         self.execute_once(subject, step, version, builds, &request)
     }
 
+    /// The library for executions of a version alone, if they have one.
+    pub(super) fn library_alone<'l>(
+        &'l self,
+        version: &'l InVersion<'_>,
+    ) -> Option<&'l PreloadedLibrary> {
+        version.library.as_ref().or(self.uninterrupted.as_ref())
+    }
+
     /// Executes a build once, alone, with this request. The error of a benchmark names the files that it misses.
     pub(super) fn execute_once(
         &self,
@@ -355,8 +363,8 @@ impl Runner<'_> {
         /// One that hangs is not executed again only to see which files it reads.
         const LONGEST: Duration = Duration::from_secs(10);
         self.build_env.activate(builds.versions[version].home_of(step.build))?;
-        let InVersion { harness, readings, .. } = &subject.versions[version];
-        let library = readings.as_ref().or(self.uninterrupted.as_ref());
+        let harness = subject.versions[version].harness;
+        let library = self.library_alone(&subject.versions[version]);
         let executable = subject.executable(version, step.build)?;
         let name = &subject.benchmark.name;
         let execute =

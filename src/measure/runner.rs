@@ -2,7 +2,7 @@
 
 use std::{
     cell::RefCell,
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     time::{Duration, SystemTime},
 };
 
@@ -41,6 +41,8 @@ pub struct Runner<'a> {
     pub(super) packages: Option<String>,
     /// What each benchmark that was traced needs: the most in any version.
     needs: RefCell<BTreeMap<Benchmark, Needs>>,
+    /// The programs whose clock readings were found to be measurements of the same work in each of these versions.
+    pub(super) checked: RefCell<BTreeSet<Benchmark>>,
 }
 
 impl<'a> Runner<'a> {
@@ -94,6 +96,7 @@ impl<'a> Runner<'a> {
             machine_state,
             packages,
             needs: RefCell::default(),
+            checked: RefCell::default(),
         })
     }
 
@@ -117,6 +120,7 @@ impl<'a> Runner<'a> {
     /// Forgets these, which other versions may not have.
     pub(super) fn forget_needs(&self) {
         self.needs.borrow_mut().clear();
+        self.checked.borrow_mut().clear();
     }
 
     /// Notes what an execution of a benchmark in one of its versions needed.

@@ -67,7 +67,7 @@ pub(super) struct InVersion<'v> {
     /// The executable of each build.
     pub(super) executables: Vec<Executable>,
     /// What it needs even if it is executed alone: its measurements are clock readings.
-    pub(super) readings: Option<PreloadedLibrary>,
+    pub(super) library: Option<PreloadedLibrary>,
 }
 
 impl Subject<'_> {
@@ -183,6 +183,11 @@ impl Subject<'_> {
         self.unavailable.map_or(Schedule::NotRequested, Schedule::Unavailable)
     }
 
+    /// True if the clock readings of a program are the measurements in any version.
+    pub(super) fn is_custom(&self) -> bool {
+        self.versions.iter().any(|version| version.harness.kind() == HarnessKind::Custom)
+    }
+
     /// True if every version accepts a number of iterations.
     pub(super) fn is_tunable(&self) -> bool {
         self.versions.iter().all(|version| accepts_iterations(version.harness.kind()))
@@ -296,7 +301,7 @@ mod tests {
             benchmark: Benchmark { package, target, name: Name::plain("a") },
             request: testing::request(),
             versions: harnesses
-                .map(|harness| InVersion { harness, executables: Vec::new(), readings: None })
+                .map(|harness| InVersion { harness, executables: Vec::new(), library: None })
                 .into(),
             retuning: Retuning::default(),
             mode: Mode::Interleaved,

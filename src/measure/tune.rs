@@ -13,7 +13,7 @@ use crate::{
     error::{Exit, Result},
     harness::{Executable, Harness},
     machine::this_machine,
-    model::{Benchmark, Execution, ExecutionRequest, Outcome, Series},
+    model::{Benchmark, Execution, ExecutionRequest, HarnessKind, Outcome, Series},
 };
 
 impl Runner<'_> {
@@ -30,12 +30,24 @@ impl Runner<'_> {
             return Ok(());
         }
         let known = self.known_iterations(&subject.benchmark, &subject.request)?;
-        if known.is_some() {
-            subject.request.iterations = known;
-            return Ok(());
-        }
         let first = step.versions.first().copied().unwrap_or_default();
-        self.tune_anew(subject, step, first, builds)
+        if !subject.is_custom() && known.is_none() {
+            return self.tune_anew(subject, step, first, builds);
+        }
+        if subject.is_custom() && !self.checked.borrow().contains(&subject.benchmark) {
+            // Without a number of iterations, an execution checks its version. One that fails is executed so again, which
+            // shows why.
+            for version in step.versions.iter().copied() {
+                subject.request.iterations = None;
+                self.tune_anew(subject, step, version, builds)?;
+                if subject.request.iterations.is_none() {
+                    return Ok(());
+                }
+            }
+            self.checked.borrow_mut().insert(subject.benchmark.clone());
+        }
+        subject.request.iterations = known.or(subject.request.iterations);
+        Ok(())
     }
 
     /// Tunes again if an execution no longer takes about the minimum time, because the program or
@@ -48,7 +60,9 @@ impl Runner<'_> {
         builds: &Builds,
         execution: &Execution,
     ) -> Result<()> {
-        let Some(iterations) = subject.request.iterations else { return Ok(()) };
+        let Some(iterations) = subject.request.iterations.filter(|_| !subject.is_custom()) else {
+            return Ok(());
+        };
         // The first of two interleaved executions has decided for both.
         if execution.asked.iterations != Some(iterations) {
             return Ok(());
@@ -70,7 +84,7 @@ impl Runner<'_> {
         builds: &Builds,
     ) -> Result<bool> {
         let before = subject.request.iterations;
-        if before.is_none() {
+        if before.is_none() || subject.is_custom() {
             return Ok(false);
         }
         subject.retuning.settle();
@@ -102,7 +116,7 @@ impl Runner<'_> {
         benchmark: &Benchmark,
         request: &ExecutionRequest,
     ) -> Result<Option<u64>> {
-        if !accepts_iterations(harness.kind()) {
+        if !accepts_iterations(harness.kind()) || harness.kind() == HarnessKind::Custom {
             return Ok(None);
         }
         let known = self.known_iterations(benchmark, request)?;

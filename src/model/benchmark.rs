@@ -39,6 +39,15 @@ pub enum ClockReadings {
     Laps,
 }
 
+impl fmt::Display for ClockReadings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Pairs => "pairs",
+            Self::Laps => "laps",
+        })
+    }
+}
+
 impl HarnessKind {
     /// Every kind.
     pub const ALL: [Self; 6] =

@@ -111,13 +111,21 @@ fn main() {
     let start = Instant::now();
     match std::env::args().nth(1).as_deref() {
         Some("until") => while start.elapsed() < Duration::from_millis(20) {
-            black_box(work(1_000));
+            black_box(work(50_000));
         },
         Some("odd") => (0..100).for_each(|_| {
             black_box(work(1_000));
             black_box(Instant::now());
             black_box(Instant::now());
         }),
+        Some("shifted") => {
+            (0..100).for_each(|_| {
+                let start = Instant::now();
+                black_box(work(1_000));
+                black_box(start.elapsed());
+            });
+            black_box(start.elapsed());
+        }
         _ => (0..100).for_each(|_| {
             black_box(work(20_000));
             black_box(Instant::now());
@@ -136,10 +144,18 @@ fn clock_readings_of_a_program_are_measurements_if_its_work_is_always_the_same()
             "[[command]]\nid = {id:?}\nbench = \"own\"\narguments = [{id:?}]\nclock = {clock:?}\n"
         )
     };
-    let tables = [table("same", "laps"), table("until", "laps"), table("odd", "pairs")];
+    let tables = [
+        table("same", "laps"),
+        table("until", "laps"),
+        table("odd", "pairs"),
+        table("shifted", "pairs"),
+        table("head", "laps"),
+    ];
     project.write("bench.toml", &tables.concat());
     project.commit("A target that measures itself");
-    project.write("benches/own.rs", &MEASURES_ITSELF.replace("20_000", "24_000"));
+    let more =
+        MEASURES_ITSELF.replace("20_000", "24_000").replace("\"until\"", "\"until\" | \"head\"");
+    project.write("benches/own.rs", &more);
     project.commit("More work");
     let arguments = [&COMPARE[..], &["-l", "4", "--no-skip", "--format", "json"]].concat();
     let outcome = project.rbench(&arguments).run();
@@ -148,7 +164,13 @@ fn clock_readings_of_a_program_are_measurements_if_its_work_is_always_the_same()
     assert!(same["interleaving_unavailable"].is_null(), "{same}");
     let change = same["change"]["estimate"].as_f64().unwrap();
     assert!((0.15..0.25).contains(&change), "{same}");
-    for (id, reason) in [("until", "depends on the time"), ("odd", "their number is odd")] {
+    for (id, reason) in [
+        ("until", "depends on the time"),
+        // Only in the head.
+        ("head", "depends on the time"),
+        ("odd", "their number is odd"),
+        ("shifted", "is there one more before them?"),
+    ] {
         let all = report["benchmarks"].as_array().unwrap();
         let row = all.iter().find(|row| row["id"] == id).unwrap();
         assert_eq!(row["verdict"], "failed", "{row}");

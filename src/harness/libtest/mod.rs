@@ -9,7 +9,7 @@ use std::{ffi::OsString, slice, time::Duration};
 
 use serde_json::Value;
 
-use self::samples::{LONGER, SAMPLES, samples};
+use self::samples::{LONGER, MEASUREMENTS, measured_time, measurements};
 use super::{
     Conditions, Executable, Harness, NOT_ALL,
     counted::{counted_by, counts_from_libtest},
@@ -31,18 +31,18 @@ impl Harness for Libtest {
     }
 
     fn measurements(&self, requested: u32) -> u32 {
-        requested.min(SAMPLES)
+        requested.min(MEASUREMENTS)
     }
 
     fn measurement_limit(&self, measurements: usize, is_interleaved: bool) -> Option<&'static str> {
         if is_interleaved {
-            (measurements > SAMPLES as usize).then_some("libtest takes 50 samples")
+            (measurements > MEASUREMENTS as usize).then_some("libtest takes 50 samples")
         } else {
             (measurements != 1).then_some("libtest prints one median of all its samples")
         }
     }
 
-    /// libtest measures for this long before it checks the stability of its median, whatever is requested.
+    /// By the usual clock, libtest measures for this long before it checks the stability of its median, whatever is requested.
     fn least_time(&self, _: &ExecutionRequest) -> Duration {
         Duration::from_millis(100)
     }
@@ -62,7 +62,7 @@ impl Harness for Libtest {
     ) -> Result<Outcome> {
         let speed = speed(request);
         if let Some(member) = conditions.member {
-            member.hurry(speed, request.min_time.saturating_mul(SAMPLES))?;
+            member.hurry(speed, measured_time(request))?;
         }
         let process = Process::executing(
             executable,
@@ -86,12 +86,17 @@ impl Harness for Libtest {
             (Some(counting), _) => {
                 counted_by(counting, |readings| counts_from_libtest(readings, median))?
             }
-            (None, Some(member)) => samples(&member.readings()?, speed, median)
-                .unwrap_or_else(|| summary(median, Vec::new(), speed)),
+            (None, Some(member)) => {
+                // The median is no substitute: a benchmark that reads the clock itself meets one that runs and jumps ahead.
+                let readings = member.readings()?;
+                let found = measurements(&readings, speed, median, request);
+                found
+                    .ok_or_else(|| error("its samples cannot be identified from clock readings"))?
+            }
             (None, None) => {
                 // The first samples of one and of five iterations last three seconds already.
                 let iterations = conditions.allocations.map(|_| LONGER);
-                summary(median, iterations.into_iter().collect(), 1)
+                summary(median, iterations.into_iter().collect())
             }
         };
         if let Some(defect) = series.defect() {
@@ -115,7 +120,7 @@ impl Harness for Libtest {
         let medians: Vec<f64> = all_events(&ended.output).iter().filter_map(median_of).collect();
         match medians.last() {
             Some(last) if medians.len() == benchmarks.len() => {
-                let series = summary(*last, Vec::new(), 1);
+                let series = summary(*last, Vec::new());
                 Ok(Outcome::Measured(measured(request, vec![series], ended)))
             }
             _ => Ok(Outcome::Skipped(NOT_ALL.to_owned())),
@@ -130,17 +135,17 @@ fn arguments(benchmarks: &[Name]) -> Vec<OsString> {
     words.into_iter().chain(ids).map(OsString::from).collect()
 }
 
-/// How many times as fast the clock runs, so that the longer samples take the requested time instead of five milliseconds.
+/// How many times as long the first iteration seems, so that the longer samples take the requested time instead of five
+/// milliseconds.
 fn speed(request: &ExecutionRequest) -> u32 {
     let usual = Duration::from_millis(LONGER).as_nanos();
     let requested = request.min_time.as_nanos().max(1);
     u32::try_from(usual / requested).unwrap_or(u32::MAX).max(1)
 }
 
-/// The median, by a clock of this speed, as the only measurement.
-fn summary(median: f64, iterations: Vec<u64>, speed: u32) -> Series {
-    let real = |time: f64| time / f64::from(speed);
-    let (values, resolution) = (vec![real(median)], real(resolution(median)));
+/// The median as the only measurement.
+fn summary(median: f64, iterations: Vec<u64>) -> Series {
+    let (values, resolution) = (vec![median], resolution(median));
     Series { metric: Metric::wall(), values, iterations, resolution }
 }
 

@@ -23,6 +23,7 @@ use rustix::{
     time::{ClockId, clock_gettime},
 };
 
+pub use self::page::READINGS as MOST_READINGS;
 use self::page::{Page, READINGS};
 pub use super::preload::LIBRARY_FLAGS;
 use super::preload::{OWN, SharedMemory, inherit, library_source, moved, preload};
@@ -201,8 +202,9 @@ impl InterleavedProcess {
         self.page.0.write(at, &i64::from(speed).to_ne_bytes())
     }
 
-    /// Makes its clock run `speed` times as fast, and jump ahead by three seconds after `time` of its own: a harness that measures
-    /// up to a time limit ends sooner. Its [readings](Self::readings) stay as they are.
+    /// Makes its clock run `speed` times as fast while a harness finds out how long an iteration takes. So it measures as many
+    /// times fewer at once. After `time`, the clock jumps ahead by three seconds, so that the harness ends. Without a time,
+    /// the clock is always faster and never jumps. Its [readings](Self::readings) stay as they are.
     pub fn hurry(&self, speed: u32, time: Duration) -> Result<()> {
         let time = i64::try_from(time.as_nanos()).unwrap_or(i64::MAX);
         let write = |at: usize, value: i64| {

@@ -3,9 +3,9 @@
 
 use core::sync::atomic::{AtomicI64, AtomicU32, AtomicU64};
 
-/// Number of clock readings that are kept: of 20 rounds of libtest, in which it doubles its iterations until they take long
-/// enough. CodSpeed's fork of Divan reads the clock four times for each measurement.
-pub const READINGS: usize = 4096;
+/// Number of clock readings that are kept: enough for programs that measure a thousand times or more with several readings
+/// each, and for all rounds in which libtest doubles its iterations.
+pub const READINGS: usize = 1 << 14;
 
 /// The layout of the memory. Times are in ns, by the monotonic clock.
 #[repr(C)]
@@ -42,9 +42,10 @@ pub struct Page {
     /// The factor by which the clock of each process runs faster while Criterion.rs warms up. 0 and 1 mean no
     /// faster.
     pub warm_up_speed: [AtomicI64; 2],
-    /// The factor by which the clock of each process always runs faster. 0 means that it neither does nor jumps.
+    /// The factor by which the clock of each process runs faster: for its first readings if it jumps, else always. 0 means
+    /// that it neither does nor jumps.
     pub speed: [AtomicI64; 2],
-    /// The time of each process after which its clock jumps ahead.
+    /// The time of each process after which its clock jumps ahead; 0 if it does not.
     pub jumps_after: [AtomicI64; 2],
     /// Number of readings of the monotonic clock by the first thread of each process.
     pub read: [AtomicU64; 2],
