@@ -84,7 +84,12 @@ impl<'r> Rounds<'r> {
     fn before(readings: &'r [i64], rounds: usize, speed: u32) -> Option<Self> {
         /// libtest wants its samples to last so many ns.
         const WANTED: i64 = 1_000_000;
+        /// The most readings before the first iteration. Among samples, the time of another one may lead to the same number.
+        const EARLIER: usize = 7;
         let start = (readings.len() + 1).checked_sub(rounds.checked_mul(ROUND)? + BEFORE - 1)?;
+        if start > EARLIER {
+            return Some(Self { readings: &[], first: 0 });
+        }
         let single = (readings[start + 1] - readings[start]).checked_mul(i64::from(speed))?;
         let first = u64::try_from((WANTED / single.max(1)).max(1)).ok()?;
         Some(Self { readings: &readings[start + BEFORE - 1..], first })
@@ -105,7 +110,7 @@ impl<'r> Rounds<'r> {
     /// down to whole nanoseconds, which small numbers do not show.
     fn lead_to(&self, median: f64) -> bool {
         const SMALL: f64 = 100.0;
-        let last = self.readings.len() - (ROUND - 1);
+        let Some(last) = self.readings.len().checked_sub(ROUND - 1) else { return false };
         let kinds = self.readings[last + 1..].chunks_exact(2 * COUNT).map(|kind| {
             let mut lengths: Vec<i64> =
                 kind.chunks_exact(2).map(|pair| pair[1] - pair[0]).collect();
