@@ -35,12 +35,16 @@ pub enum CiCommand {
 #[command(mut_arg("head", |head| head.long("head").value_name("REV").help_heading("Versions").help(
     "The new version [default: the commit that the job is about]"
 )))]
+#[command(mut_arg("variants", |variants| variants.hide(true)))]
 // A misspelled subcommand is no filter.
 #[command(mut_arg("positional", |filter| filter.last(true)))]
 pub struct CiRunArgs {
     /// The options of `compare`.
     #[command(flatten)]
     pub compare: CompareArgs,
+    /// Compare both versions as this variant of bench.toml.
+    #[arg(long, value_name = "NAME", help_heading = "Versions")]
+    pub variant: Option<String>,
     /// Options for publishing.
     #[command(flatten)]
     pub place: CiPlaceArgs,

@@ -38,6 +38,31 @@ const HEAD: usize = 1;
 /// Both versions stay listed in the session. If only the plan is requested, nothing is measured,
 /// and the outcome has the stored results.
 pub fn compare(request: &Request, session: &mut Session<'_>) -> Result<Outcome> {
+    let mut experiments = Vec::new();
+    let outcome = compare_into(request, session, &mut experiments)?;
+    experiments.iter().try_for_each(|one| session.runner.finish(one))?;
+    Ok(outcome)
+}
+
+/// Makes several comparisons. All experiments are finished together, so an interrupted command is
+/// resumed as a whole.
+pub fn compare_all(requests: &[Request], session: &mut Session<'_>) -> Result<Vec<Outcome>> {
+    session.list_any(requests.iter().flat_map(|request| &request.versions))?;
+    let mut experiments = Vec::new();
+    let outcomes = requests
+        .iter()
+        .map(|request| compare_into(request, session, &mut experiments))
+        .collect::<Result<_>>()?;
+    experiments.iter().try_for_each(|one| session.runner.finish(one))?;
+    Ok(outcomes)
+}
+
+/// Compares, and adds the experiments that are not finished yet.
+fn compare_into(
+    request: &Request,
+    session: &mut Session<'_>,
+    experiments: &mut Vec<StartedExperiment>,
+) -> Result<Outcome> {
     let [base, head] = &request.versions;
     let (project, gate) = (session.project, request.gate.as_ref());
     let also = AlsoAgainst::find(project, gate, [base, head], session.observer)?;
@@ -46,22 +71,17 @@ pub fn compare(request: &Request, session: &mut Session<'_>) -> Result<Outcome> 
     session.list_any([base, head].into_iter().chain(release))?;
     let verdicts = shared_verdicts(&request.verdicts, also.as_ref());
     let budget = request.budget.map(|budget| budget / (1 + u32::from(also.is_some())));
-    let mut experiments = Vec::new();
     let mut outcome = session.with([base, head], |session, versions| {
-        PairMeasurement { request, session, budget, experiments: &mut experiments }
-            .pair(versions, &verdicts)
+        PairMeasurement { request, session, budget, experiments }.pair(versions, &verdicts)
     })?;
     if let Some(also) = &also {
         session.observer.compare_event(Event::AlsoAgainst(&also.release));
         let verdicts = also.verdicts(&verdicts);
         let also = session.with([&also.release, head], |session, versions| {
-            PairMeasurement { request, session, budget, experiments: &mut experiments }
-                .pair(versions, &verdicts)
+            PairMeasurement { request, session, budget, experiments }.pair(versions, &verdicts)
         })?;
         outcome.also = Some(Box::new(also));
     }
-    // All experiments are finished together, so an interrupted comparison is resumed as a whole.
-    experiments.iter().try_for_each(|one| session.runner.finish(one))?;
     Ok(outcome)
 }
 
@@ -172,6 +192,8 @@ impl PairMeasurement<'_, '_> {
         let compared = [base.version.clone(), head.version.clone()];
         let mut outcome = Outcome::new(compared, verdicts.criteria);
         outcome.changes = self.session.project.repository.changes(&base.version, &head.version)?;
+        let compilers = versions.each_ref().map(ListedVersion::compiler);
+        outcome.compilers = Some(compilers.map(str::to_owned)).filter(|[base, head]| base != head);
         outcome.partition = self.session.runner.partition();
         outcome.dependencies = changed_dependencies(&base.locked, &head.locked);
         outcome.set_absent(absent.to_vec());

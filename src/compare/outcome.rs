@@ -23,6 +23,8 @@ pub struct Outcome {
     pub head: Version,
     /// The commits and uncommitted files by which they differ.
     pub changes: VersionChanges,
+    /// The compilers of base and head, if they differ.
+    pub compilers: Option<[String; 2]>,
     /// The criteria of the verdicts.
     pub criteria: Criteria,
     /// The requested sample sizes, where no benchmark has its own; absent where nothing was
@@ -84,6 +86,7 @@ impl Outcome {
             base,
             head,
             changes: VersionChanges::default(),
+            compilers: None,
             criteria,
             sample_sizes: None,
             machine: None,
@@ -145,11 +148,16 @@ impl Outcome {
         Counts::count(rows.map(|row| VerdictKind::new(&row.verdict)), others)
     }
 
-    /// The exit code of a command that compares. A comparison with a release counts as much as the
-    /// one with the base.
+    /// The exit code of a command that compares.
     pub fn exit(&self, policy: &ExitPolicy) -> Exit {
-        let both = std::iter::once(self).chain(self.also.as_deref());
-        policy.exit(both.map(|one| one.counts_of(|row| policy.decides(row, &one.rows))))
+        Self::exit_of(std::slice::from_ref(self), policy)
+    }
+
+    /// The exit code of a command that makes several comparisons. A comparison with a release counts
+    /// as much as the one with the base.
+    pub fn exit_of(outcomes: &[Self], policy: &ExitPolicy) -> Exit {
+        let all = outcomes.iter().flat_map(|one| std::iter::once(one).chain(one.also.as_deref()));
+        policy.exit(all.map(|one| one.counts_of(|row| policy.decides(row, &one.rows))))
     }
 
     /// True if there is nothing to report about any benchmark.
