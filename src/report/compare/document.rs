@@ -161,8 +161,16 @@ impl ComparisonReport {
 
     /// The commits, files and settings by which the versions differ, a line each.
     pub(super) fn changes_texts(&self) -> Vec<Text> {
-        let Outcome { base, head, changes, compilers, .. } = &self.outcome;
+        let Outcome { base, head, changes, .. } = &self.outcome;
         let mut texts = changes_texts(changes, [base, head]);
+        texts.extend(self.settings_texts());
+        texts
+    }
+
+    /// The settings of variants and the compilers, if they differ.
+    pub(super) fn settings_texts(&self) -> Vec<Text> {
+        let Outcome { base, head, compilers, .. } = &self.outcome;
+        let mut texts = Vec::new();
         let of_base = base.variant.iter().filter(|variant| head.variant.as_ref() != Some(*variant));
         let variants = of_base.chain(&head.variant);
         texts.extend(variants.map(|Variant { name, settings }| {
@@ -192,7 +200,7 @@ impl ComparisonReport {
     }
 
     /// A line for each reason besides the evidence of changes, with the benchmarks that have it.
-    fn attention(&self, rows: &[&DecidedRow]) -> Vec<Text> {
+    pub(super) fn attention(&self, rows: &[&DecidedRow]) -> Vec<Text> {
         let names = self.names();
         let mut reasons: Vec<(Role, String, Vec<String>)> = Vec::new();
         let mut add = |role: Role, name: String, reason: String| match reasons
@@ -277,7 +285,7 @@ impl ComparisonReport {
 
     /// The warnings, a line each. Several causes of noise have one consequence and are one line,
     /// unless every verdict is explained.
-    fn warning_lines(&self) -> Vec<Text> {
+    pub(super) fn warning_lines(&self) -> Vec<Text> {
         let line = |warning: &Warning| {
             let text = Text::warning(sentence(warning));
             match self.advised(warning) {

@@ -1,10 +1,13 @@
 //! The report of `compare --variants`: several variants of one version, each compared with it, the fastest first.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Comparison, ComparisonReport, GeometricMean, page_of, summary::name};
 use crate::{
+    compare::Outcome,
     error::Result,
     model::{Benchmark, Metric, Variant, Version},
     report::{
@@ -18,6 +21,8 @@ use crate::{
         style::Role,
         table::{Cell, Column, Table},
     },
+    shell::{cargo, quoted},
+    stats::Verdict,
     verdict::{DecidedRow, VerdictKind},
 };
 
@@ -68,21 +73,27 @@ impl VariantsReport {
             Column::left("variant").names(),
             Column::right("overall"),
             Column::right("95 % interval"),
-            Column::left("verdicts").optional(1),
-            Column::left("settings").shortened().optional(0),
+            Column::left("verdicts").shortened(),
         ]);
+        let base = || [Cell::name("the base"), Cell::from(percent(0.0))];
+        let mut has_base = false;
         for report in &self.comparisons {
             let mean = mean(report);
-            let overall = mean.as_ref().map_or_else(|| percent(0.0), |mean| percent(mean.change));
+            let change = mean.as_ref().map_or(0.0, |mean| mean.change);
+            if change > 0.0 && !has_base {
+                table.row(base());
+                has_base = true;
+            }
             let interval = mean.map_or_else(String::new, |mean| range(mean.low, mean.high));
-            let settings = report.outcome.head.variant.as_ref().map(|variant| &*variant.settings);
             table.row([
                 Cell::name(variant_name(report)),
-                Cell::styled(Role::Head, overall),
+                Cell::styled(Role::Head, percent(change)),
                 Cell::from(interval),
                 Cell::from(report.outcome.counts().all_words()),
-                Cell::from(settings.unwrap_or_default()),
             ]);
+        }
+        if !has_base {
+            table.row(base());
         }
         table
     }
@@ -112,7 +123,7 @@ impl VariantsReport {
             };
             let row = DecidedRow {
                 metric: metric.cloned(),
-                ..DecidedRow::without_metric(benchmark, crate::stats::Verdict::Unaffected)
+                ..DecidedRow::without_metric(benchmark, Verdict::Unaffected)
             };
             let cells = self.comparisons.iter().map(of);
             table.row(std::iter::once(Cell::name(name(&names, &row))).chain(cells));
@@ -127,6 +138,30 @@ impl VariantsReport {
         blocks.extend(Block::list(several));
         blocks
     }
+
+    /// A line for each variant with its settings, and for everything else that a reader of the tables must know. The
+    /// rest is in each comparison.
+    fn brief(&self) -> Vec<Text> {
+        let mut texts: Vec<Text> = Vec::new();
+        for report in &self.comparisons {
+            let name = Text::from_name(report.outcome.head.to_string());
+            let attention = report.attention(&report.ordered()).into_iter();
+            let attention = attention.map(|text| name.clone().then(": ").append(text));
+            texts.extend(report.settings_texts().into_iter().chain(attention));
+        }
+        let mut known = BTreeSet::new();
+        let warnings = self.comparisons.iter().flat_map(ComparisonReport::warning_lines);
+        texts.extend(warnings.filter(|warning| known.insert(words(warning))));
+        // A comparison that measured nothing is not stored.
+        let is_stored = |one: &&Outcome| one.rows.iter().any(|row| row.decisive().is_some());
+        let mut stored = self.comparisons.iter().map(|one| &one.outcome);
+        if let Some(Outcome { base, head, .. }) = stored.find(is_stored) {
+            let versions = [base.revision_arg(), head.revision_arg()].map(quoted).join(" ");
+            let command = format!("{} rbench compare --stored {versions}", cargo());
+            texts.push(Text::from("each comparison in full: ").command(command));
+        }
+        texts
+    }
 }
 
 /// The mean of all changes of a comparison, in wall time if that was measured.
@@ -134,6 +169,10 @@ fn mean(report: &ComparisonReport) -> Option<GeometricMean> {
     let mut means = report.geometric_means();
     means.sort_by_key(|mean| mean.metric != Metric::wall().name);
     means.into_iter().next()
+}
+
+fn words(text: &Text) -> String {
+    text.spans.iter().map(|span| span.text.as_str()).collect()
 }
 
 fn variant_name(report: &ComparisonReport) -> String {
@@ -157,6 +196,11 @@ impl Report for VariantsReport {
         let mut document = Document::new("compare");
         document.title = self.title();
         document.add(self.summary());
+        let explains_all = self.comparisons.iter().any(|report| report.explains_all);
+        if matches!(medium, Medium::Terminal { .. }) && !explains_all {
+            document.add(Block::list(self.brief()));
+            return document;
+        }
         for report in &self.comparisons {
             let part = report.part(medium);
             let head = Text::from_name(report.outcome.head.to_string());
@@ -176,8 +220,7 @@ impl Report for VariantsReport {
             let title = escape_untrusted(&report.outcome.head.to_string()).into_owned();
             sections.push(report.section_html(id, &title)?);
         }
-        let title: String = self.title().spans.iter().map(|span| span.text.as_str()).collect();
-        page_of("compare", &title, sections, &self.json()?)
+        page_of("compare", &words(&self.title()), sections, &self.json()?)
     }
 
     fn json(&self) -> Result<String> {
