@@ -407,7 +407,7 @@ mod tests {
 
     #[test]
     fn rustflags_are_added_to_those_of_their_source() {
-        let target = "[target.'cfg(unix)']\nrustflags = ['-g']\n[target.x]\nlinker = 'l'\n";
+        let target = "[target.'cfg(all())']\nrustflags = ['-g']\n[target.x]\nlinker = 'l'\n";
         let place = ConfigLocation::with(&[("user/.cargo/config.toml", target)]);
         let flags = ["-C", "target-cpu=native"].map(str::to_owned);
         let mut environment = Environment::default();
@@ -416,7 +416,7 @@ mod tests {
             place.configs().add_rustflags(&flags, environment, &place.path("tree"), &words)
         };
         let of = |key: &str| format!(r#"{key}.rustflags=["-C","target-cpu=native"]"#);
-        assert_eq!(added(&mut environment, &[]), [of("build"), of(r#""target"."cfg(unix)""#)]);
+        assert_eq!(added(&mut environment, &[]), [of("build"), of(r#""target"."cfg(all())""#)]);
         let word = "--config=target.y.rustflags=['-O']";
         assert_eq!(added(&mut environment, &[word])[2], of(r#""target"."y""#));
         environment.set("CARGO_TARGET_X_RUSTFLAGS", "-g");

@@ -20,7 +20,7 @@ use super::{
 use crate::{
     builds::changed_dependencies,
     config::VerdictSettings,
-    error::Result,
+    error::{Error, Exit, Result},
     machine::this_machine,
     measure::{Builds, Counter, ListedVersion, Runner, StartedExperiment},
     model::{AbsentBenchmark, BenchTarget, Benchmark, FailedTarget, SkipReason},
@@ -38,43 +38,45 @@ const HEAD: usize = 1;
 /// Both versions stay listed in the session. If only the plan is requested, nothing is measured,
 /// and the outcome has the stored results.
 pub fn compare(request: &Request, session: &mut Session<'_>) -> Result<Outcome> {
-    let mut experiments = Vec::new();
-    let outcome = compare_into(request, session, &mut experiments)?;
-    experiments.iter().try_for_each(|one| session.runner.finish(one))?;
-    Ok(outcome)
+    let mut outcomes = compare_all(std::slice::from_ref(request), session)?;
+    outcomes.pop().ok_or_else(|| Error::new(Exit::Internal, "nothing was compared"))
 }
 
-/// Makes several comparisons. All experiments are finished together, so an interrupted command is
-/// resumed as a whole.
+/// Makes several comparisons, as [`compare`] does.
 pub fn compare_all(requests: &[Request], session: &mut Session<'_>) -> Result<Vec<Outcome>> {
-    session.list_any(requests.iter().flat_map(|request| &request.versions))?;
+    let find = |request: &Request| {
+        let [base, head] = &request.versions;
+        let gate = request.gate.as_ref();
+        AlsoAgainst::find(session.project, gate, [base, head], session.observer)
+    };
+    let also = requests.iter().map(find).collect::<Result<Vec<_>>>()?;
+    let releases = also.iter().flatten().map(|also| &also.release);
+    // Compilation errors must show before anything is measured.
+    session.list_any(requests.iter().flat_map(|one| &one.versions).chain(releases))?;
     let mut experiments = Vec::new();
-    let outcomes = requests
-        .iter()
-        .map(|request| compare_into(request, session, &mut experiments))
+    let each = requests.iter().zip(&also);
+    let outcomes = each
+        .map(|(request, also)| compare_listed(request, also.as_ref(), session, &mut experiments))
         .collect::<Result<_>>()?;
+    // All experiments are finished together, so an interrupted command is resumed as a whole.
     experiments.iter().try_for_each(|one| session.runner.finish(one))?;
     Ok(outcomes)
 }
 
-/// Compares, and adds the experiments that are not finished yet.
-fn compare_into(
+/// Compares listed versions, and adds the experiments that are not finished yet.
+fn compare_listed(
     request: &Request,
+    also: Option<&AlsoAgainst>,
     session: &mut Session<'_>,
     experiments: &mut Vec<StartedExperiment>,
 ) -> Result<Outcome> {
     let [base, head] = &request.versions;
-    let (project, gate) = (session.project, request.gate.as_ref());
-    let also = AlsoAgainst::find(project, gate, [base, head], session.observer)?;
-    let release = also.as_ref().map(|also| &also.release);
-    // Compilation errors must show before anything is measured.
-    session.list_any([base, head].into_iter().chain(release))?;
-    let verdicts = shared_verdicts(&request.verdicts, also.as_ref());
+    let verdicts = shared_verdicts(&request.verdicts, also);
     let budget = request.budget.map(|budget| budget / (1 + u32::from(also.is_some())));
     let mut outcome = session.with([base, head], |session, versions| {
         PairMeasurement { request, session, budget, experiments }.pair(versions, &verdicts)
     })?;
-    if let Some(also) = &also {
+    if let Some(also) = also {
         session.observer.compare_event(Event::AlsoAgainst(&also.release));
         let verdicts = also.verdicts(&verdicts);
         let also = session.with([&also.release, head], |session, versions| {
