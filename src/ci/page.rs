@@ -22,6 +22,10 @@ pub const SUMMARY_ROOM: usize = 1024 * 1024;
 /// The maximum number of benchmarks named in a list.
 const MOST_NAMES: usize = 8;
 
+/// The sentence for readers who see a regression for the first time.
+const FOR_CONTRIBUTORS: &str = "Regressed: this change makes the benchmark slower, which fresh builds confirmed; make it \
+    faster, or explain why it is worth the time, so that a maintainer can accept it (cargo rbench accept)";
+
 /// The addresses where a reader finds more.
 #[derive(Clone, Debug, Default)]
 pub struct Links {
@@ -107,6 +111,8 @@ impl Comparison {
         blocks.extend(first.iter().map(|warning| Block::Warning(quoted(warning), None)));
         let shown = (None, true);
         blocks.extend(Block::table(table(&news, &names, shown)));
+        let is_red = self.counts.regressed > 0;
+        blocks.extend(is_red.then(|| Block::Paragraph(vec![FOR_CONTRIBUTORS.into()])));
         blocks.extend(Block::list(confirmed(&names, &news)));
         let failed = news.iter().filter_map(|row| failure_reason(&names, row));
         let failed = self.failed_targets.iter().map(failed_target).chain(failed);

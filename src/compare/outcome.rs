@@ -144,7 +144,9 @@ impl Outcome {
 
     fn counts_of(&self, is_meant: impl Fn(&DecidedRow) -> bool) -> Counts {
         let rows = self.rows.iter().filter(|row| is_meant(row));
-        let others = [self.added.len(), self.removed.len(), self.failed_targets.len()];
+        let skipped_in_head = self.rows.iter().filter(|row| row.is_skipped_in_head()).count();
+        let (added, removed) = (self.added.len(), self.removed.len());
+        let others = [added, removed, skipped_in_head, self.failed_targets.len()];
         Counts::count(rows.map(|row| VerdictKind::new(&row.verdict)), others)
     }
 
@@ -213,6 +215,23 @@ mod tests {
             ..outcome(vec![])
         };
         assert_eq!(targets.exit(&policy(false, false)), Exit::Benchmark);
+    }
+
+    #[test]
+    fn benchmark_that_only_the_head_skips_is_missing() {
+        let skipped = |unmeasured_in| {
+            let verdict = Verdict::Skipped { reason: "no AVX".to_owned() };
+            let row = DecidedRow::without_metric(&benchmark("a"), verdict);
+            outcome(vec![DecidedRow { unmeasured_in, ..row }])
+        };
+        let missing = ExitPolicy { missing: true, ..ExitPolicy::default() };
+        for (unmeasured_in, exit) in
+            [(Some(1), Exit::Benchmark), (Some(0), Exit::Success), (None, Exit::Success)]
+        {
+            assert_eq!(skipped(unmeasured_in).exit(&missing), exit);
+            assert_eq!(skipped(unmeasured_in).exit(&ExitPolicy::default()), Exit::Success);
+        }
+        assert_eq!(skipped(Some(1)).counts().all_words(), "1 skipped, 1 missing in the head");
     }
 
     #[test]

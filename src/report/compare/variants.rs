@@ -144,7 +144,7 @@ impl VariantsReport {
     fn brief(&self) -> Vec<Text> {
         let mut texts: Vec<Text> = Vec::new();
         for report in &self.comparisons {
-            let name = Text::from_name(report.outcome.head.to_string());
+            let name = Text::from_name(variant_name(report));
             let attention = report.attention(&report.ordered()).into_iter();
             let attention = attention.map(|text| name.clone().then(": ").append(text));
             texts.extend(report.settings_texts().into_iter().chain(attention));

@@ -96,7 +96,7 @@ impl HistoryReport {
         let versions = count(self.hidden, "other stored version");
         let note = format!("{versions} not shown: see --last and --since");
         let others = self.other_variants.join(", ");
-        let others = format!("results of other variants are stored: --variant {others}");
+        let others = format!("results of other variants are stored (--variant): {others}");
         let others = (!self.other_variants.is_empty()).then_some(others);
         Block::paragraph((self.hidden > 0).then_some(note).into_iter().chain(others))
     }
