@@ -66,6 +66,10 @@ pub struct CiPlaceArgs {
     /// Do not write a comment.
     #[arg(long)]
     pub no_comment: bool,
+    /// If the pull request has this label, only failed benchmarks make the command fail, as with --fail-on never. The
+    /// report names the account that set it.
+    #[arg(long, value_name = "LABEL")]
+    pub advisory_label: Option<String>,
 }
 
 /// `cargo rbench ci comment`.

@@ -16,7 +16,7 @@ use self::{
 use super::{compare, output::Output, project_of};
 use crate::{
     ci::{self, Comparison},
-    cli::{CiArgs, CiCommand, CiMergeArgs, CiRunArgs, CompareArgs, RevisionPair},
+    cli::{CiArgs, CiCommand, CiMergeArgs, CiRunArgs, CompareArgs, FailOn, RevisionPair},
     compare::Outcome,
     console::{Console, announcement},
     error::{Error, Exit, Result},
@@ -77,7 +77,11 @@ fn compare_and_publish(
     let Some(outcome) = compare::compared(&project, &args, true, console, &interrupt)? else {
         return Ok(Exit::Success);
     };
-    let policy = compare::policy(&project, &args.verdict);
+    let policy = if job.is_advisory() {
+        compare::policy_of_flag(FailOn::Never)
+    } else {
+        compare::policy(&project, &args.verdict)
+    };
     let (exit, ignores_regressions) = (outcome.exit(&policy), policy.ignores_regressions);
     let sources = sources(&project, &outcome, console);
     let report = compare::report(outcome, policy, &args);
@@ -112,7 +116,8 @@ fn merged(args: &CiMergeArgs) -> Result<Exit> {
         let parts: Vec<Comparison> =
             parts.iter().map(|part| Comparison::parse(part)).collect::<Result<_>>()?;
         let comparison = ci::merge(&parts)?;
-        let policy = compare::policy_of_flag(args.fail_on);
+        let fail_on = if job.is_advisory() { FailOn::Never } else { args.fail_on };
+        let policy = compare::policy_of_flag(fail_on);
         let exit = comparison.exit(&policy);
         let page = ci::page(&comparison, &job.environment.links, ci::SUMMARY_ROOM);
         Console::result(&page)?;
