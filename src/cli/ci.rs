@@ -131,7 +131,7 @@ mod tests {
     fn parsed(words: &str) -> CiArgs {
         let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
         match Cli::parse_words(&words).unwrap().command {
-            Some(Command::Ci(args)) => args,
+            Some(Command::Ci(args)) => *args,
             other => panic!("{other:?}"),
         }
     }

@@ -75,7 +75,7 @@ impl VariantsReport {
             Column::right("95 % interval"),
             Column::left("verdicts").shortened(),
         ]);
-        let base = || [Cell::name("the base"), Cell::from(percent(0.0))];
+        let base = || [Cell::from("the base"), Cell::from(percent(0.0))];
         let mut has_base = false;
         for report in &self.comparisons {
             let mean = mean(report);
@@ -145,9 +145,10 @@ impl VariantsReport {
         let mut texts: Vec<Text> = Vec::new();
         for report in &self.comparisons {
             let name = Text::from_name(variant_name(report));
-            let attention = report.attention(&report.ordered()).into_iter();
-            let attention = attention.map(|text| name.clone().then(": ").append(text));
-            texts.extend(report.settings_texts().into_iter().chain(attention));
+            let mut settings = report.settings_texts().into_iter();
+            texts.extend(settings.next());
+            let others = settings.chain(report.attention(&report.ordered()));
+            texts.extend(others.map(|text| name.clone().then(": ").append(text)));
         }
         let mut known = BTreeSet::new();
         let warnings = self.comparisons.iter().flat_map(ComparisonReport::warning_lines);
