@@ -95,7 +95,7 @@ pub enum Command {
     /// Compare two versions: measure both and give a verdict on every benchmark.
     Compare(CompareArgs),
     /// Run `compare` in CI and publish the result: job summary, annotations, comment, reports.
-    Ci(CiArgs),
+    Ci(Box<CiArgs>),
     /// Find the commits of a range that changed benchmarks, by comparing pairs of commits.
     Bisect(BisectArgs),
     /// Measure versions and store the results.

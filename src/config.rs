@@ -10,6 +10,7 @@ mod once;
 mod options;
 mod sampling;
 pub mod values;
+mod variant;
 mod verdict;
 
 pub use accepted::{AcceptedEntry, AcceptedToml};
@@ -65,6 +66,7 @@ impl BuildSettings {
                 offline: flags.offline || table.offline,
                 jobs: flags.jobs.or(table.jobs),
                 cargo_args: list(flags.cargo_args, table.cargo_args),
+                ..default.compile
             },
         }
     }

@@ -79,7 +79,9 @@ impl Project {
         log::keep_in(&CacheDirs::run_logs(&target));
         let file = BenchToml::read(&workspace)?.with(config)?;
         // The files of the store change with every run.
-        let repository = repository.leaving_out(store_files(&file.store(&workspace)));
+        let repository = repository
+            .leaving_out(store_files(&file.store(&workspace)))
+            .with_variants(file.variants());
         let bench_targets = bench_targets(&metadata);
         let bench_roots = bench_roots(&metadata, repository.root());
         let members = members(&metadata, &nearest);
@@ -265,6 +267,7 @@ impl Project {
             cache_dirs: cache_dirs.clone(),
             lock: self.lock(observer)?,
             workspace: self.workspace.strip_prefix(root).unwrap_or(Path::new("")).to_owned(),
+            variants: self.file.variant_settings(&settings),
             settings,
             inherited: std::env::vars_os().collect(),
             users_workspace: self.workspace.clone(),

@@ -83,6 +83,7 @@ fn make(root: &Path, commits: usize) -> std::result::Result<Vec<Version>, git2::
             dirty: false,
             summary: summary.to_owned(),
             time: Some(time),
+            variant: None,
         });
         parent = Some(id);
     }

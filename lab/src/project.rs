@@ -54,6 +54,7 @@ impl Project {
             lock,
             workspace: PathBuf::new(),
             settings: CompileSettings::default(),
+            variants: Vec::new(),
             inherited: std::env::vars_os().collect(),
             users_workspace: self.tree.path().to_owned(),
             configs: ConfigFiles::find(self.tree.path(), site.outside(), |name| {

@@ -2,7 +2,7 @@
 //! and the libraries that are preloaded into benchmarks and compiled once per compiler.
 
 use std::{
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     fs,
     path::{Path, PathBuf},
     process::Command,
@@ -14,7 +14,7 @@ use super::{
     cargo::CargoContext,
     clean::{self, Pruned},
     config::{self, ConfigFiles},
-    environment::Environment,
+    environment::{Environment, TOOLCHAIN, is_dropped},
     event::{Event, Observer},
     files::{self, UNFINISHED},
     key::KeyMaker,
@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     error::{Context, Error, Exit, Result},
-    model::{CompileSettings, LayoutSeed, Version},
+    model::{CompileSettings, LayoutSeed, Variant, Version},
     process::{
         counting::{COUNTING_LIBRARY_SOURCE, allocations},
         interleaving::{LIBRARY_FLAGS, LIBRARY_SOURCE},
@@ -37,8 +37,10 @@ pub struct BuildEnv<'a> {
     pub lock: CacheLock,
     /// The workspace, relative to the top of the repository.
     pub workspace: PathBuf,
-    /// The settings of the compiler.
+    /// The settings of the compiler for plain versions.
     pub settings: CompileSettings,
+    /// The settings for each variant.
+    pub variants: Vec<(Variant, CompileSettings)>,
     /// The environment variables of the user.
     pub inherited: Vec<(OsString, OsString)>,
     /// The directory of the user's own workspace.
@@ -72,12 +74,50 @@ pub struct Source<'a> {
 }
 
 impl BuildEnv<'_> {
+    /// The settings with which a version is built and run.
+    pub fn settings_of(&self, version: &Version) -> &CompileSettings {
+        let wanted = version.variant.as_ref();
+        let of_variant = self.variants.iter().find(|(variant, _)| Some(variant) == wanted);
+        of_variant.map_or(&self.settings, |(_, settings)| settings)
+    }
+
+    /// Refuses a variant that cannot be built here.
+    fn check_variant(&self, version: &Version) -> Result<()> {
+        let Some(variant) = &version.variant else { return Ok(()) };
+        let what = || format!("cannot build {version}");
+        if self.variants.iter().all(|(known, _)| known != variant) {
+            return Err(Error::new(Exit::Usage, what())
+                .cause(format!("bench.toml does not have its settings: {}", variant.settings)));
+        }
+        let CompileSettings { toolchain, environment, .. } = self.settings_of(version);
+        if let Some(name) = environment.keys().find(|name| is_dropped(OsStr::new(name))) {
+            return Err(Error::new(Exit::Usage, what())
+                .cause(format!("rbench sets the variable {name} itself"))
+                .hint(format!("remove it from [variant.{}] in bench.toml", variant.name)));
+        }
+        match toolchain.as_deref().map(Toolchain::new) {
+            // Without rustup, nothing would read the variable that selects the toolchain.
+            Some(Toolchain::Named(name)) => {
+                let mut rustup = Command::new("rustup");
+                rustup.args(["which", "--toolchain", name, "rustc"]);
+                rustup.env("RUSTUP_AUTO_INSTALL", "0").env_remove("RUST_BACKTRACE");
+                tool::run_or(&mut rustup, Exit::Usage, what).map(drop)
+            }
+            Some(Toolchain::Directory(directory)) if !directory.join("bin/rustc").is_file() => {
+                Err(Error::new(Exit::Usage, what())
+                    .cause(format!("{} has no bin/rustc", directory.display())))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The context in which cargo runs for `source`, whose compilation must be the active one.
     pub fn cargo_context(
         &self,
         source: Source<'_>,
         salt: Option<LayoutSeed>,
     ) -> Result<CargoContext> {
+        self.check_variant(source.version)?;
         let directory = source.checkout.join(&self.workspace);
         if !directory.join("Cargo.toml").is_file() {
             let what = format!(
@@ -101,8 +141,20 @@ impl BuildEnv<'_> {
             &self.cache_dirs.source_path(),
         );
         overrides.extend(self.configs.own_profiles(source.checkout, &self.workspace));
+        let CompileSettings { toolchain, rustflags, cargo_args, .. } =
+            self.settings_of(source.version);
+        overrides.extend(self.configs.add_rustflags(
+            rustflags,
+            &mut environment,
+            &directory,
+            cargo_args,
+        ));
         Ok(CargoContext {
-            program: self.cargo(),
+            program: match toolchain.as_deref().map(Toolchain::new) {
+                None => self.cargo(),
+                Some(Toolchain::Named(_)) => "cargo".into(),
+                Some(Toolchain::Directory(directory)) => directory.join("bin/cargo").into(),
+            },
             rustc: rustc.unwrap_or("rustc".into()),
             directory,
             manifest: self.cache_dirs.source_path().join(&self.workspace).join("Cargo.toml"),
@@ -146,7 +198,23 @@ impl BuildEnv<'_> {
                     .iter()
                     .any(|name| directory.join(name).is_file())
             });
-        Environment::from_user(self.inherited.iter().cloned(), has_toolchain_file)
+        let mut environment =
+            Environment::from_user(self.inherited.iter().cloned(), has_toolchain_file);
+        let settings = self.settings_of(source.version);
+        match settings.toolchain.as_deref().map(Toolchain::new) {
+            None => {}
+            Some(Toolchain::Named(name)) => {
+                environment.remove("RUSTC");
+                environment.set(TOOLCHAIN, name);
+            }
+            Some(Toolchain::Directory(directory)) => {
+                environment.set("RUSTC", directory.join("bin/rustc"));
+            }
+        }
+        for (name, value) in &settings.environment {
+            environment.set(name, value);
+        }
+        environment
     }
 
     /// The names and hashes of the user's variables that change the output of cargo and rustc; without their values,
@@ -192,6 +260,20 @@ impl BuildEnv<'_> {
             (Some((_, cargo)), None) => cargo.clone(),
             _ => "cargo".into(),
         }
+    }
+}
+
+/// The toolchain of a variant.
+enum Toolchain<'s> {
+    /// A name that rustup knows.
+    Named(&'s str),
+    /// A directory with `bin/cargo` and `bin/rustc`.
+    Directory(&'s Path),
+}
+
+impl<'s> Toolchain<'s> {
+    fn new(text: &'s str) -> Self {
+        if text.contains('/') { Self::Directory(Path::new(text)) } else { Self::Named(text) }
     }
 }
 

@@ -78,7 +78,7 @@ impl BuildEnv<'_> {
         let context = self.cargo_context(source, None)?;
         let version = source.version.to_string();
         let for_version = (version.as_str(), compilation.record.rustc.as_str());
-        Workspace::discover(&context, &self.settings, filter, for_version)
+        Workspace::discover(&context, self.settings_of(source.version), filter, for_version)
     }
 
     /// Makes the build path lead to the compilation in this directory. Only the last activated compilation can be
@@ -186,8 +186,8 @@ impl BuildEnv<'_> {
         if let Some(reused) = &reused {
             pass_answers(reused, &home);
         }
-        let workspace =
-            Workspace::discover(&context, &self.settings, filter, (&version, &compiler))?;
+        let settings = self.settings_of(source.version);
+        let workspace = Workspace::discover(&context, settings, filter, (&version, &compiler))?;
         let chosen = workspace.bench_targets(filter, &version)?;
         if !chosen.targets.is_empty() {
             if filter.members == Members::Default && workspace.only_others_have_benches() {
@@ -244,6 +244,7 @@ impl BuildEnv<'_> {
 
     fn run_cargo(&self, job: &Job<'_>, chosen: &Chosen) -> Result<Messages> {
         let version = job.source.version;
+        let settings = self.settings_of(version);
         let kind = if chosen.programs { "programs" } else { "bench targets" };
         let what = |failed: &[String]| match failed {
             [] => format!("cannot compile the {kind} of {version}"),
@@ -256,7 +257,7 @@ impl BuildEnv<'_> {
                 let source = self.cache_dirs.source_path();
                 let workspace = &self.workspace;
                 let [command, removal] =
-                    cargo::reproduction(commit, &source, workspace, &self.settings, chosen);
+                    cargo::reproduction(commit, &source, workspace, settings, chosen);
                 vec![format!("reproduce with: {command}"), format!("and afterwards: {removal}")]
             }
             None => vec![format!(
@@ -264,8 +265,7 @@ impl BuildEnv<'_> {
                 shell::cargo()
             )],
         };
-        let mut command =
-            job.context.command(&cargo::compile(&job.context, &self.settings, chosen));
+        let mut command = job.context.command(&cargo::compile(&job.context, settings, chosen));
         if chosen.programs {
             command.env(wrapper::PROGRAMS_VARIABLE, "1");
         }
@@ -334,7 +334,8 @@ impl BuildEnv<'_> {
     /// The hash of everything except the version and its lock file. Compilations of one family can share dependencies.
     fn family(&self, source: Source<'_>, compiler: &str) -> String {
         // Neither setting changes the output.
-        let settings = CompileSettings { jobs: None, offline: false, ..self.settings.clone() };
+        let settings = self.settings_of(source.version).clone();
+        let settings = CompileSettings { jobs: None, offline: false, ..settings };
         let mut maker = KeyMaker::new("compilation v4");
         maker.add("rustc", compiler.as_bytes());
         maker.add("settings", format!("{settings:?}").as_bytes());
@@ -375,7 +376,8 @@ fn version_key(
     instance: Instance,
 ) -> String {
     let mut maker = KeyMaker::new("version v5");
-    maker.add("tree", source.version.tree.as_bytes());
+    // Also with equal settings, since each variant has its own checkout.
+    maker.add("tree", source.version.identity().as_bytes());
     if lock.is_added {
         // An added lock file is not part of the tree.
         maker.add_file("lock", &lock.path);

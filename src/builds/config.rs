@@ -3,7 +3,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     fs,
     path::{Component, Path, PathBuf},
 };
@@ -107,6 +107,60 @@ impl ConfigFiles {
             }
         }
         settings
+    }
+
+    /// Adds flags for rustc to those of the user, wherever these come from: cargo takes the flags of one source only.
+    /// Adds them to the environment if it has flags; otherwise returns arguments for `--config`, which cargo joins with
+    /// the lists of other config files. `cargo_args` are the user's own arguments.
+    pub fn add_rustflags(
+        &self,
+        flags: &[String],
+        environment: &mut Environment,
+        workspace: &Path,
+        cargo_args: &[String],
+    ) -> Vec<String> {
+        const SEPARATOR: &str = "\x1f";
+        const ENCODED: &str = "CARGO_ENCODED_RUSTFLAGS";
+        let given = |name: &str| {
+            let value = environment.get(name).map(|value| value.to_string_lossy().into_owned());
+            value.filter(|value| !value.trim().is_empty())
+        };
+        if flags.is_empty() {
+            return Vec::new();
+        }
+        let spaced = |text: String| text.split_whitespace().collect::<Vec<_>>().join(SEPARATOR);
+        if let Some(own) = given(ENCODED).or_else(|| given("RUSTFLAGS").map(spaced)) {
+            environment.set(ENCODED, [&[own][..], flags].concat().join(SEPARATOR));
+            return Vec::new();
+        }
+        let of_targets = |name: &OsStr| {
+            let name = name.to_str()?.strip_prefix("CARGO_TARGET_")?.strip_suffix("_RUSTFLAGS")?;
+            Some(format!("CARGO_TARGET_{name}_RUSTFLAGS"))
+        };
+        let names: Vec<String> =
+            environment.variables().filter_map(|(name, _)| of_targets(name)).collect();
+        for name in names {
+            let own = environment.get(&name).map(OsStr::to_string_lossy).unwrap_or_default();
+            let all = format!("{own} {}", flags.join(" "));
+            environment.set(&name, all);
+        }
+        // The flags of a target hide those of `build`. Which of the targets apply, only cargo knows.
+        let files = self.above.iter().cloned().chain(self.seen_from(workspace));
+        let mut targets = BTreeSet::new();
+        let in_arguments = cargo_args.iter().filter_map(|word| {
+            word.strip_prefix("--config=").unwrap_or(word).parse::<Table>().ok()
+        });
+        let in_files = files.flat_map(|path| tables(&path)).map(|(_, table)| table);
+        for table in in_files.chain(in_arguments) {
+            let of_file = table.get("target").and_then(Value::as_table).into_iter().flatten();
+            let with_flags = of_file.filter(|(_, target)| target.get("rustflags").is_some());
+            targets
+                .extend(with_flags.map(|(name, _)| dotted(&["target".to_owned(), name.clone()])));
+        }
+        // The JSON form of a list is valid TOML.
+        let list = serde_json::Value::from(flags);
+        let keys = std::iter::once("build".to_owned()).chain(targets);
+        keys.map(|key| format!("{key}.rustflags={list}")).collect()
     }
 
     fn hash(&self, left_out: &[&str]) -> Option<String> {
@@ -349,6 +403,30 @@ mod tests {
         assert_eq!(own(&place.configs()), expected);
         fs::remove_file(place.path("user/.cargo/config.toml")).unwrap();
         assert!(own(&place.configs()).is_empty(), "cargo reads its own files itself");
+    }
+
+    #[test]
+    fn rustflags_are_added_to_those_of_their_source() {
+        let target = "[target.'cfg(all())']\nrustflags = ['-g']\n[target.x]\nlinker = 'l'\n";
+        let place = ConfigLocation::with(&[("user/.cargo/config.toml", target)]);
+        let flags = ["-C", "target-cpu=native"].map(str::to_owned);
+        let mut environment = Environment::default();
+        let added = |environment: &mut Environment, words: &[&str]| {
+            let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
+            place.configs().add_rustflags(&flags, environment, &place.path("tree"), &words)
+        };
+        let of = |key: &str| format!(r#"{key}.rustflags=["-C","target-cpu=native"]"#);
+        assert_eq!(added(&mut environment, &[]), [of("build"), of(r#""target"."cfg(all())""#)]);
+        let word = "--config=target.y.rustflags=['-O']";
+        assert_eq!(added(&mut environment, &[word])[2], of(r#""target"."y""#));
+        environment.set("CARGO_TARGET_X_RUSTFLAGS", "-g");
+        added(&mut environment, &[]);
+        let of_target = environment.get("CARGO_TARGET_X_RUSTFLAGS");
+        assert_eq!(of_target, Some(OsStr::new("-g -C target-cpu=native")));
+        environment.set("RUSTFLAGS", "-g  -O");
+        assert_eq!(added(&mut environment, &[]), [""; 0]);
+        let all = OsStr::new("-g\x1f-O\x1f-C\x1ftarget-cpu=native");
+        assert_eq!(environment.get("CARGO_ENCODED_RUSTFLAGS"), Some(all));
     }
 
     #[test]

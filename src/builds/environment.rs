@@ -49,8 +49,8 @@ const OF_BUILD_SCRIPTS: &str = "
     PKG_CONFIG_SYSROOT_DIR RANLIB RANLIBFLAGS
 ";
 
-/// The toolchain that rustup chose, and the reason; rustup's proxy sets both for its children.
-const TOOLCHAIN: &str = "RUSTUP_TOOLCHAIN";
+/// The variables of the toolchain that rustup chose, and of the reason; rustup's proxy sets both for its children.
+pub(super) const TOOLCHAIN: &str = "RUSTUP_TOOLCHAIN";
 const TOOLCHAIN_SOURCE: &str = "RUSTUP_TOOLCHAIN_SOURCE";
 
 /// An environment: names and values, sorted by name.
@@ -85,9 +85,14 @@ impl Environment {
 
     /// Sets a variable.
     pub fn set(&mut self, name: &str, value: impl Into<OsString>) {
-        self.variables.retain(|(other, _)| other != name);
+        self.remove(name);
         self.variables.push((name.into(), value.into()));
         self.variables.sort();
+    }
+
+    /// Removes a variable.
+    pub fn remove(&mut self, name: &str) {
+        self.variables.retain(|(other, _)| other != name);
     }
 
     /// The value of a variable.
@@ -146,7 +151,8 @@ fn is_triple(text: &str) -> bool {
         && text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_.".contains(c))
 }
 
-fn is_dropped(name: &OsStr) -> bool {
+/// True if a variable is never passed on.
+pub(super) fn is_dropped(name: &OsStr) -> bool {
     let name = name.to_string_lossy();
     words(DROPPED).any(|known| name == known)
         || words(DROPPED_PREFIXES).any(|prefix| name.starts_with(prefix))

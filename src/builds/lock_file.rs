@@ -67,7 +67,11 @@ impl BuildEnv<'_> {
         // Cargo writes the lock file. This directory stands in for a compilation's, whose key depends on the lock.
         files::point(&self.cache_dirs.resolved().join("src"), source.checkout)?;
         self.activate(&self.cache_dirs.resolved())?;
-        discovery::metadata(context, &self.settings, &source.version.to_string())?;
+        discovery::metadata(
+            context,
+            self.settings_of(source.version),
+            &source.version.to_string(),
+        )?;
         let contents = fs::read(&lock).context(Exit::Build, what)?;
         files::write_whole(&resolved, &contents)?;
         Ok(LockFile { path: lock, is_added: true })

@@ -86,8 +86,8 @@ fn without_kind(library: &str) -> &Path {
 }
 
 impl BuildEnv<'_> {
-    /// The variables of the `[env]` tables that apply to a version whose compilation is the active one. If a variable
-    /// is already set, it is included only if the table forces it.
+    /// The variables of a variant, and those of the `[env]` tables that apply to a version whose compilation is the
+    /// active one. If a variable is already set, that of the table is included only if the table forces it.
     ///
     /// Warns if the configuration names a runner, because rbench starts executables itself.
     pub fn configured_variables(
@@ -96,11 +96,14 @@ impl BuildEnv<'_> {
         record: &CompilationRecord,
     ) -> Vec<(OsString, OsString)> {
         let environment = self.users_environment(source);
+        let of_variant = self.settings_of(source.version).environment.iter();
+        let mut all: BTreeMap<OsString, OsString> =
+            of_variant.map(|(name, value)| (name.into(), value.into())).collect();
         let config = match self.config(source, &record.rustc) {
             Ok(config) => config,
             Err(error) => {
                 self.warn(&format!("no variables of cargo's configuration are set: {error}"));
-                return Vec::new();
+                return all.into_iter().collect();
             }
         };
         let given = self.given_configs(source);
@@ -115,24 +118,26 @@ impl BuildEnv<'_> {
             let set = config.env.iter();
             variables.extend(set.map(|(name, set)| (name.clone(), Variable::new(set, root))));
         }
-        if let Some(runner) = self.runner(&config, given.iter().map(|(_, config)| config)) {
+        let cargo_args = &self.settings_of(source.version).cargo_args;
+        if let Some(runner) = runner(&config, given.iter().map(|(_, config)| config), cargo_args) {
             self.warn(&format!(
                 "cargo's configuration has a runner, {runner}, which is not used: rbench starts \
                  benchmarks itself"
             ));
         }
-        variables
-            .into_iter()
-            .filter(|(name, set)| set.force || environment.get(name).is_none())
-            .map(|(name, set)| (name.into(), set.value))
-            .collect()
+        let is_set =
+            |(name, set): &(String, Variable)| set.force || environment.get(name).is_none();
+        let set = variables.into_iter().filter(is_set);
+        all.extend(set.map(|(name, set)| (name.into(), set.value)));
+        all.into_iter().collect()
     }
 
     /// Refuses a platform, of cargo's configuration or of `--target`, whose programs this machine cannot run; `rustc`
     /// is the output of `rustc -vV`. A configuration that cannot be read is left to cargo, which reports it.
     pub(super) fn refuse_other_platform(&self, source: Source<'_>, rustc: &str) -> Result<()> {
         let Ok(config) = self.config(source, rustc) else { return Ok(()) };
-        let targets: Vec<&str> = values_of(&self.settings.cargo_args, "--target").collect();
+        let cargo_args = &self.settings_of(source.version).cargo_args;
+        let targets: Vec<&str> = values_of(cargo_args, "--target").collect();
         let targets = config.build_target_for_config(targets).unwrap_or_default();
         let host = host_of(rustc);
         let Some(other) = targets
@@ -178,24 +183,25 @@ impl BuildEnv<'_> {
             config.env.retain(|name, _| !nearer.contains(name));
             Some((root, config))
         });
-        above.chain(values_of(&self.settings.cargo_args, "--config").filter_map(of_word)).collect()
+        let cargo_args = &self.settings_of(source.version).cargo_args;
+        above.chain(values_of(cargo_args, "--config").filter_map(of_word)).collect()
     }
+}
 
-    /// The runner by which cargo would start executables.
-    fn runner<'c>(
-        &self,
-        config: &Config,
-        given: impl Iterator<Item = &'c de::Config>,
-    ) -> Option<String> {
-        let targets: Vec<&str> = values_of(&self.settings.cargo_args, "--target").collect();
-        let target = config.build_target_for_config(targets).ok()?.pop()?;
-        let of_given = |config: &de::Config| config.target.get(target.triple())?.runner.clone();
-        let name = |path: &OsStr| format!("`{}`", path.display());
-        if let Some(runner) = given.filter_map(of_given).last() {
-            return Some(name(OsStr::new(runner.path.raw_value())));
-        }
-        Some(name(config.runner(&target).ok()??.path.as_os_str()))
+/// The runner by which cargo would start executables.
+fn runner<'c>(
+    config: &Config,
+    given: impl Iterator<Item = &'c de::Config>,
+    cargo_args: &[String],
+) -> Option<String> {
+    let targets: Vec<&str> = values_of(cargo_args, "--target").collect();
+    let target = config.build_target_for_config(targets).ok()?.pop()?;
+    let of_given = |config: &de::Config| config.target.get(target.triple())?.runner.clone();
+    let name = |path: &OsStr| format!("`{}`", path.display());
+    if let Some(runner) = given.filter_map(of_given).last() {
+        return Some(name(OsStr::new(runner.path.raw_value())));
     }
+    Some(name(config.runner(&target).ok()??.path.as_os_str()))
 }
 
 /// The platform of the compiler itself, in the output of `rustc -vV`.

@@ -119,7 +119,9 @@ impl Comparison {
 
     fn count(&self, is_meant: impl Fn(&Row) -> bool) -> Counts {
         let rows = self.benchmarks.iter().filter(|row| is_meant(row));
-        let others = [self.added.len(), self.removed.len(), self.failed_targets.len()];
+        let skipped_in_head = self.benchmarks.iter().filter(|row| row.reason.is_skipped_in_head());
+        let (added, removed) = (self.added.len(), self.removed.len());
+        let others = [added, removed, skipped_in_head.count(), self.failed_targets.len()];
         Counts::count(rows.map(|row| row.verdict), others)
     }
 

@@ -53,7 +53,7 @@ fn all_are_there(partitions: impl Iterator<Item = Option<Partition>>) -> Result<
 
 fn merged(parts: &[&Comparison]) -> Result<Comparison, String> {
     let Some(first) = parts.first() else { return Err("there is none".to_owned()) };
-    let hashes = |version: &Version| (version.commit.clone(), version.tree.clone());
+    let hashes = |version: &Version| (version.commit.clone(), version.identity());
     for part in parts {
         let differing = [
             (

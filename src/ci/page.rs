@@ -22,11 +22,17 @@ pub const SUMMARY_ROOM: usize = 1024 * 1024;
 /// The maximum number of benchmarks named in a list.
 const MOST_NAMES: usize = 8;
 
-/// The addresses where a reader finds more.
+/// The sentence for readers who see a regression for the first time.
+const FOR_CONTRIBUTORS: &str = "Regressed: this change makes the benchmark slower, which fresh builds confirmed; make it \
+    faster, or explain why it is worth the time, so that a maintainer can accept it (cargo rbench accept)";
+
+/// What a page says about its job: where a reader finds more, and who made it advisory.
 #[derive(Clone, Debug, Default)]
 pub struct Links {
     /// The run of the job.
     run: Option<String>,
+    /// The label that makes the job advisory, and the account that set it.
+    advisory: Option<(String, String)>,
 }
 
 impl Links {
@@ -34,7 +40,20 @@ impl Links {
     pub fn new(address: Option<&str>) -> Self {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "/:._-".contains(c);
         let is_address = |text: &&str| text.starts_with("http") && text.chars().all(is_plain);
-        Self { run: address.filter(is_address).map(str::to_owned) }
+        Self { run: address.filter(is_address).map(str::to_owned), advisory: None }
+    }
+
+    /// The same for a job that this label makes advisory.
+    #[must_use]
+    pub fn with_advisory(self, label: &str, account: &str) -> Self {
+        Self { advisory: Some((label.to_owned(), account.to_owned())), ..self }
+    }
+
+    /// The sentence that the job is advisory, if it is.
+    pub fn advisory_text(&self) -> Option<Text> {
+        let (label, account) = self.advisory.as_ref()?;
+        let text = Text::from("Advisory: regressions do not fail this job, because ").name(account);
+        Some(text.then(" set the label ").name(label))
     }
 
     /// A link to the run, in brackets.
@@ -50,6 +69,7 @@ pub fn page(comparison: &Comparison, links: &Links, room: usize) -> String {
         links.text()
     );
     let mut document = headed(comparison);
+    document.add(Block::paragraph(links.advisory_text()));
     for (number, one) in comparison.both().enumerate() {
         if number > 0 {
             document.add([Block::heading(format!("Also against {}", one.base.short()))]);
@@ -62,6 +82,7 @@ pub fn page(comparison: &Comparison, links: &Links, room: usize) -> String {
 /// A page with the counts alone, for when the full one is refused.
 pub fn short_page(comparison: &Comparison, links: &Links) -> String {
     let mut document = headed(comparison);
+    document.add(Block::paragraph(links.advisory_text()));
     document.add(comparison.both().map(|one| Block::Paragraph(one.sentences())));
     let more = format!("\nThe report has the rows{}.\n", links.text());
     markdown_within(&document, COMMENT_ROOM) + &more
@@ -107,6 +128,8 @@ impl Comparison {
         blocks.extend(first.iter().map(|warning| Block::Warning(quoted(warning), None)));
         let shown = (None, true);
         blocks.extend(Block::table(table(&news, &names, shown)));
+        let is_red = self.counts.regressed > 0;
+        blocks.extend(is_red.then(|| Block::Paragraph(vec![FOR_CONTRIBUTORS.into()])));
         blocks.extend(Block::list(confirmed(&names, &news)));
         let failed = news.iter().filter_map(|row| failure_reason(&names, row));
         let failed = self.failed_targets.iter().map(failed_target).chain(failed);

@@ -35,12 +35,16 @@ pub enum CiCommand {
 #[command(mut_arg("head", |head| head.long("head").value_name("REV").help_heading("Versions").help(
     "The new version [default: the commit that the job is about]"
 )))]
+#[command(mut_arg("variants", |variants| variants.hide(true)))]
 // A misspelled subcommand is no filter.
 #[command(mut_arg("positional", |filter| filter.last(true)))]
 pub struct CiRunArgs {
     /// The options of `compare`.
     #[command(flatten)]
     pub compare: CompareArgs,
+    /// Compare both versions as this variant of bench.toml.
+    #[arg(long, value_name = "NAME", help_heading = "Versions")]
+    pub variant: Option<String>,
     /// Options for publishing.
     #[command(flatten)]
     pub place: CiPlaceArgs,
@@ -62,6 +66,10 @@ pub struct CiPlaceArgs {
     /// Do not write a comment.
     #[arg(long)]
     pub no_comment: bool,
+    /// If the pull request has this label, only failed benchmarks make the command fail, as with --fail-on never. The
+    /// report names the account that set it.
+    #[arg(long, value_name = "LABEL")]
+    pub advisory_label: Option<String>,
 }
 
 /// `cargo rbench ci comment`.
@@ -123,7 +131,7 @@ mod tests {
     fn parsed(words: &str) -> CiArgs {
         let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
         match Cli::parse_words(&words).unwrap().command {
-            Some(Command::Ci(args)) => args,
+            Some(Command::Ci(args)) => *args,
             other => panic!("{other:?}"),
         }
     }

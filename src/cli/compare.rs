@@ -16,6 +16,9 @@ pub struct CompareArgs {
     /// The two versions.
     #[command(flatten)]
     pub versions: RevisionPair,
+    /// Compare BASE [default: HEAD] with these variants of it, separated by commas, and rank them.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', help_heading = "Experiment")]
+    pub variants: Vec<String>,
     /// Only benchmarks whose id matches one of these regular expressions, like --filter.
     #[arg(value_name = "FILTER")]
     pub positional: Vec<String>,
@@ -71,6 +74,18 @@ impl CompareArgs {
     /// The writer of suggested commands, which repeat the options of this one that they share.
     pub fn command_line(&self) -> Rc<dyn CommandLine> {
         Rc::new(self.given.clone())
+    }
+
+    /// The options of the comparison with one of the variants.
+    #[must_use]
+    pub fn with_variant(&self, base: &str, name: &str) -> Self {
+        let versions = [base.to_owned(), format!("{base}+{name}")];
+        Self {
+            versions: RevisionPair::from_revisions(versions),
+            given: self.given.without(&["variants"]),
+            variants: Vec::new(),
+            ..self.clone()
+        }
     }
 
     /// The command line of these versions and programs, as a user would type it.

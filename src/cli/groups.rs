@@ -162,7 +162,8 @@ pub enum FailOn {
     /// A regression (exit code 1), or a verdict that is inconclusive or not comparable, or nothing compared
     /// at all (exit code 5).
     Inconclusive,
-    /// A regression (exit code 1), or a benchmark that only the base has (exit code 4).
+    /// A regression (exit code 1), or a benchmark that only the base has, or that is skipped only in the head (exit
+    /// code 4).
     Missing,
     /// A regression in time or in instructions, if both are compared (exit code 1).
     Instructions,

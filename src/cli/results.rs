@@ -44,6 +44,9 @@ pub struct HistoryArgs {
     /// Show only this revision and later ones.
     #[arg(long, value_name = "REV")]
     pub since: Option<String>,
+    /// Show this variant of the versions instead of the plain ones: each has its own course.
+    #[arg(long, value_name = "NAME")]
+    pub variant: Option<String>,
     /// Show only changes at commits that changed this file, or a file below this directory; may be repeated.
     #[arg(long, value_name = "PATH")]
     pub path: Vec<PathBuf>,

@@ -103,10 +103,14 @@ fn newest_regression(
     let mut others: Option<Vec<DecidedRow>> = None;
     for place in results.places_of(head).into_iter().rev().filter(|place| place.version == 1) {
         let base = VersionRef { version: 0, ..place };
-        let Version { tree, commit, dirty, .. } = results.version(base);
+        let Version { tree, commit, dirty, variant, .. } = results.version(base);
         let of_benchmark = results.benchmark(benchmark, [place.experiment])?;
         let is_measured = !of_benchmark.rows(place).is_empty();
-        let Some(commit) = commit.clone().filter(|_| is_measured && !dirty) else { continue };
+        let Some(commit) =
+            commit.clone().filter(|_| is_measured && !dirty && *variant == head.variant)
+        else {
+            continue;
+        };
         if !bases.insert(tree) {
             continue;
         }

@@ -7,7 +7,7 @@ use crate::{
     cli::{CompareArgs, FailOn, VerdictArgs},
     compare::{
         Acceptances, AlsoAgainst, Archive, Benchmarks, Outcome, Request, Session, StoredRequest,
-        archive, compare, compare_stored,
+        archive, compare_all, compare_stored,
     },
     config::{Gate, Purpose, StoppingRule, VerdictSettings, deciding},
     console::{Console, announcement},
@@ -18,7 +18,7 @@ use crate::{
     model::{Benchmark, Version},
     process::{Interrupt, SavedHandler},
     project::Project,
-    report::compare::ComparisonReport,
+    report::compare::{ComparisonReport, VariantsReport},
     shell::CommandLine as _,
     store::Store,
     verdict::ExitPolicy,
@@ -31,22 +31,64 @@ pub fn run(args: &CompareArgs) -> Result<Exit> {
     let kept = if args.stored { SavedHandler::Nothing } else { SavedHandler::Compilations };
     let interrupt = Interrupt::on_signals(kept)?;
     let project = project_of(&args.experiment.target)?;
-    project.check_tables(&args.versions.names()?, &console)?;
+    let each = each(args)?;
+    for args in &each {
+        project.check_tables(&args.versions.names()?, &console)?;
+    }
     let has_page = args.report.has_page();
-    let Some(outcome) = compared(&project, args, has_page, &console, &interrupt)? else {
+    let Some(outcomes) = compared_each(&project, &each, has_page, &console, &interrupt)? else {
         return Ok(Exit::Success);
     };
     let policy = policy(&project, &args.verdict);
-    let exit = outcome.exit(&policy);
-    output.write(&report(outcome, policy, args))?;
+    let exit = Outcome::exit_of(&outcomes, &policy);
+    let reports = outcomes.into_iter().zip(&each);
+    let mut reports = reports.map(|(outcome, args)| report(outcome, policy.clone(), args));
+    if args.variants.is_empty() {
+        reports.try_for_each(|report| output.write(&report))?;
+    } else {
+        output.write(&VariantsReport::new(reports.collect()))?;
+    }
     if !args.stored {
         announcement::finished(&console, start);
     }
     Ok(exit)
 }
 
-/// Compares as the arguments say, by measuring or with stored results. `None` after a dry run. With `has_page`, it also
-/// collects the data for a web page.
+/// The options of each comparison: one, or one for each of `--variants`.
+fn each(args: &CompareArgs) -> Result<Vec<CompareArgs>> {
+    if args.variants.is_empty() {
+        return Ok(vec![args.clone()]);
+    }
+    let base = match args.versions.typed() {
+        [base, None] => base.unwrap_or("HEAD"),
+        [_, Some(_)] => {
+            return Err(Error::new(Exit::Usage, "cannot compare two versions in several variants")
+                .cause("--variants compares one version with its variants")
+                .hint("compare two versions as one variant: BASE+NAME HEAD+NAME"));
+        }
+    };
+    Ok(args.variants.iter().map(|name| args.with_variant(base, name)).collect())
+}
+
+/// Compares as the arguments of each comparison say, by measuring or with stored results. `None` after a dry run. With
+/// `has_page`, it also collects the data for a web page.
+fn compared_each(
+    project: &Project,
+    each: &[CompareArgs],
+    has_page: bool,
+    console: &Console,
+    interrupt: &Interrupt,
+) -> Result<Option<Vec<Outcome>>> {
+    match each {
+        [first, ..] if first.stored => {
+            let outcomes = each.iter().map(|args| stored(project, args, each.len(), console));
+            outcomes.collect::<Result<_>>().map(Some)
+        }
+        _ => measured_each(project, each, has_page, console, interrupt),
+    }
+}
+
+/// The same for one comparison.
 pub fn compared(
     project: &Project,
     args: &CompareArgs,
@@ -54,11 +96,9 @@ pub fn compared(
     console: &Console,
     interrupt: &Interrupt,
 ) -> Result<Option<Outcome>> {
-    if args.stored {
-        stored(project, args, console).map(Some)
-    } else {
-        measured(project, args, has_page, console, interrupt)
-    }
+    let each = std::slice::from_ref(args);
+    let outcomes = compared_each(project, each, has_page, console, interrupt)?;
+    Ok(outcomes.and_then(|mut outcomes| outcomes.pop()))
 }
 
 /// The release that the head is also compared with, if any.
@@ -66,8 +106,13 @@ fn gate(project: &Project, args: &CompareArgs) -> Option<Gate> {
     Gate::resolve(&project.file, args.gate.also_base.as_deref())
 }
 
-/// Compares stored results as the arguments say.
-pub fn stored(project: &Project, args: &CompareArgs, console: &Console) -> Result<Outcome> {
+/// Compares stored results as the arguments say; all comparisons of the command share one error rate.
+fn stored(
+    project: &Project,
+    args: &CompareArgs,
+    comparisons: usize,
+    console: &Console,
+) -> Result<Outcome> {
     let verdicts = VerdictSettings::resolve(&project.file, &args.verdict.criteria)?;
     let versions = versions(project, args)?;
     // The gate of the file applies only when measuring, since results of a release are often not stored.
@@ -82,21 +127,23 @@ pub fn stored(project: &Project, args: &CompareArgs, console: &Console) -> Resul
         versions,
         also,
         benchmarks: stored_benchmarks(project, &archive.store, args)?,
-        verdicts: verdicts.shared_by(parts(args)),
+        verdicts: verdicts.shared_by(comparisons * parts(args)),
         ignore_environment: args.ignore_environment,
     };
     compare_stored(&request, &archive)
 }
 
-/// Compares by measuring, as the arguments say. `None` after a dry run.
-pub fn measured(
+/// Compares by measuring, as the arguments of each comparison say, of which there is at least one: they differ in their
+/// versions, and share one error rate and the budget. `None` after a dry run.
+fn measured_each(
     project: &Project,
-    args: &CompareArgs,
+    each: &[CompareArgs],
     has_page: bool,
     console: &Console,
     interrupt: &Interrupt,
-) -> Result<Option<Outcome>> {
+) -> Result<Option<Vec<Outcome>>> {
     let start = SystemTime::now();
+    let Some(args) = each.first() else { return Ok(None) };
     let (mode, patience) = (project.file.mode(args.mode), stopping_rule(args));
     let purpose = Purpose::Comparison { mode, patience };
     let settings = ExperimentSettings::resolve(project, &args.experiment, purpose);
@@ -108,21 +155,25 @@ pub fn measured(
     let mut session = Session::new(project, runner, console, args.command_line());
     session.acceptances = Some(acceptances);
     session.idle = idle;
-    let outcome = versions(project, args).and_then(|versions| {
-        let request = Request {
-            gate: gate(project, args),
+    let comparisons = u32::try_from(each.len()).unwrap_or(u32::MAX);
+    let verdicts = verdicts.shared_by(each.len() * parts(args));
+    let request = |args: &CompareArgs| {
+        Ok(Request {
+            // A variant is not a version that is released.
+            gate: gate(project, args).filter(|_| each.len() == 1),
             benchmarks: if args.no_skip { Benchmarks::All } else { Benchmarks::Affected },
             patience,
-            budget: args.budget,
+            budget: args.budget.map(|budget| budget / comparisons),
             identifies: true,
             explains: has_page,
             only_plan: args.experiment.dry_run,
-            ..Request::new(versions, verdicts.shared_by(parts(args)))
-        };
-        compare(&request, &mut session)
-    });
-    let outcome = session.runner.end(start, outcome)?;
-    Ok((!args.experiment.dry_run).then_some(outcome))
+            ..Request::new(versions(project, args)?, verdicts.clone())
+        })
+    };
+    let requests = each.iter().map(request).collect::<Result<Vec<_>>>();
+    let outcomes = requests.and_then(|requests| compare_all(&requests, &mut session));
+    let outcomes = session.runner.end(start, outcomes)?;
+    Ok((!args.experiment.dry_run).then_some(outcomes))
 }
 
 /// Makes the report on an outcome.

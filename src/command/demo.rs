@@ -111,7 +111,7 @@ impl<'a> Demo<'a> {
             versions: RevisionPair::from_revisions(versions),
             ..CompareArgs::default()
         };
-        let outcome = compare::measured(&self.project, &args, false, self.console, self.interrupt)?;
+        let outcome = compare::compared(&self.project, &args, false, self.console, self.interrupt)?;
         let outcome = outcome.ok_or_else(|| Error::new(Exit::Internal, "nothing was compared"))?;
         let explanation = demo::explain(*expected, &outcome.rows);
         let mut report = compare::report(outcome, ExitPolicy::default(), &args);

@@ -14,7 +14,7 @@ use std::{
 use changes::BenchmarkSeries;
 use path_filter::PathFilter;
 use rows::{Histories, History};
-use versions::chosen;
+use versions::{ChosenVersions, chosen, others};
 
 use super::{bisect, output::Output, stored_project};
 use crate::{
@@ -158,7 +158,7 @@ fn report(
 ) -> Result<HistoryReport> {
     let repository = acceptances.repository;
     results.check_metrics(&verdicts.metrics, benchmarks)?;
-    let (entries, hidden) = chosen(args, repository, results)?;
+    let ChosenVersions { entries, hidden, variant } = chosen(args, repository, results)?;
     let touched = PathFilter::from_args(args, repository, &entries)?;
     let options = DecisionOptions {
         metrics: verdicts.metrics.clone(),
@@ -179,6 +179,8 @@ fn report(
         worst_only: args.top.is_some(),
         paths: args.paths(),
         hidden,
+        other_variants: others(results, variant.as_ref()),
+        variant,
         unfinished: results.unfinished,
         shallow: repository.is_shallow() && entries.iter().any(|entry| !entry.in_repository),
         benchmarks: Vec::new(),

@@ -17,7 +17,7 @@ use crate::{
     config::{CriteriaOptions, Purpose, StoppingRule, VerdictSettings},
     console::{Console, announcement},
     error::{Error, Exit, Result},
-    git::{Repository, is_range, range_ends},
+    git::{Repository, is_range},
     measure::{Builds, ExperimentSettings, ListedVersion, Runner, benchmarks_only_in},
     model::{Benchmark, Stage, Version},
     process::{Interrupt, SavedHandler},
@@ -274,7 +274,7 @@ fn versions(repository: &Repository, revisions: &[String]) -> Result<Vec<Version
     for revision in revisions {
         if is_range(revision) {
             let mut range = repository.resolve_range(revision)?;
-            range.push(repository.resolve(range_ends(revision)?.0)?);
+            range.push(repository.resolve_range_start(revision)?);
             versions.extend(range.into_iter().rev());
         } else {
             versions.push(repository.resolve(revision)?);

@@ -140,7 +140,7 @@ impl<'s> Shown<'s> {
         command_line: Rc<dyn CommandLine>,
     ) -> Self {
         let is_of = |stored: &StoredExperiment| {
-            stored.plan.versions.iter().any(|planned| planned.version.tree == version.tree)
+            stored.plan.versions.iter().any(|planned| planned.version.key() == version.key())
         };
         experiments.retain(is_of);
         let results = Results::new(store, experiments);

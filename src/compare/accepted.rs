@@ -24,13 +24,17 @@ impl<'p> Acceptances<'p> {
         Ok(Self { repository: &project.repository, file })
     }
 
-    /// Changes the verdicts of those regressions that were accepted between base and head.
+    /// Changes the verdicts of those regressions that were accepted between base and head. Nothing is accepted between
+    /// a version and a variant of it: an entry is about a commit.
     pub fn apply(
         &self,
         rows: &mut [DecidedRow],
         versions: [&Version; 2],
         criteria: impl Fn(&Benchmark) -> Criteria,
     ) -> Result<()> {
+        if versions[0].variant != versions[1].variant {
+            return Ok(());
+        }
         for row in rows.iter_mut() {
             let (Verdict::Regressed { .. }, Some(metric)) = (&row.verdict, &row.metric) else {
                 continue;
@@ -208,6 +212,7 @@ fn version(commit: &str) -> Version {
         dirty: false,
         summary: String::new(),
         time: None,
+        variant: None,
     }
 }
 

@@ -89,7 +89,7 @@ fn places(
     let place_of = |experiment: usize, listed: &ListedVersion, other: Option<VersionRef>| {
         let planned = results.experiments[experiment].plan.versions.iter().enumerate();
         let mut same = planned.filter(|(_, planned)| {
-            planned.version.tree == listed.version.tree
+            planned.version.key() == listed.version.key()
                 && planned.toolchain == listed.compilation.record.rustc
         });
         let place = |(version, _)| VersionRef { experiment, version };

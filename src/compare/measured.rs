@@ -20,7 +20,7 @@ use super::{
 use crate::{
     builds::changed_dependencies,
     config::VerdictSettings,
-    error::Result,
+    error::{Error, Exit, Result},
     machine::this_machine,
     measure::{Builds, Counter, ListedVersion, Runner, StartedExperiment},
     model::{AbsentBenchmark, BenchTarget, Benchmark, FailedTarget, SkipReason},
@@ -38,30 +38,52 @@ const HEAD: usize = 1;
 /// Both versions stay listed in the session. If only the plan is requested, nothing is measured,
 /// and the outcome has the stored results.
 pub fn compare(request: &Request, session: &mut Session<'_>) -> Result<Outcome> {
-    let [base, head] = &request.versions;
-    let (project, gate) = (session.project, request.gate.as_ref());
-    let also = AlsoAgainst::find(project, gate, [base, head], session.observer)?;
-    let release = also.as_ref().map(|also| &also.release);
+    let mut outcomes = compare_all(std::slice::from_ref(request), session)?;
+    outcomes.pop().ok_or_else(|| Error::new(Exit::Internal, "nothing was compared"))
+}
+
+/// Makes several comparisons, as [`compare`] does.
+pub fn compare_all(requests: &[Request], session: &mut Session<'_>) -> Result<Vec<Outcome>> {
+    let find = |request: &Request| {
+        let [base, head] = &request.versions;
+        let gate = request.gate.as_ref();
+        AlsoAgainst::find(session.project, gate, [base, head], session.observer)
+    };
+    let also = requests.iter().map(find).collect::<Result<Vec<_>>>()?;
+    let releases = also.iter().flatten().map(|also| &also.release);
     // Compilation errors must show before anything is measured.
-    session.list_any([base, head].into_iter().chain(release))?;
-    let verdicts = shared_verdicts(&request.verdicts, also.as_ref());
-    let budget = request.budget.map(|budget| budget / (1 + u32::from(also.is_some())));
+    session.list_any(requests.iter().flat_map(|one| &one.versions).chain(releases))?;
     let mut experiments = Vec::new();
+    let each = requests.iter().zip(&also);
+    let outcomes = each
+        .map(|(request, also)| compare_listed(request, also.as_ref(), session, &mut experiments))
+        .collect::<Result<_>>()?;
+    // All experiments are finished together, so an interrupted command is resumed as a whole.
+    experiments.iter().try_for_each(|one| session.runner.finish(one))?;
+    Ok(outcomes)
+}
+
+/// Compares listed versions, and adds the experiments that are not finished yet.
+fn compare_listed(
+    request: &Request,
+    also: Option<&AlsoAgainst>,
+    session: &mut Session<'_>,
+    experiments: &mut Vec<StartedExperiment>,
+) -> Result<Outcome> {
+    let [base, head] = &request.versions;
+    let verdicts = shared_verdicts(&request.verdicts, also);
+    let budget = request.budget.map(|budget| budget / (1 + u32::from(also.is_some())));
     let mut outcome = session.with([base, head], |session, versions| {
-        PairMeasurement { request, session, budget, experiments: &mut experiments }
-            .pair(versions, &verdicts)
+        PairMeasurement { request, session, budget, experiments }.pair(versions, &verdicts)
     })?;
-    if let Some(also) = &also {
+    if let Some(also) = also {
         session.observer.compare_event(Event::AlsoAgainst(&also.release));
         let verdicts = also.verdicts(&verdicts);
         let also = session.with([&also.release, head], |session, versions| {
-            PairMeasurement { request, session, budget, experiments: &mut experiments }
-                .pair(versions, &verdicts)
+            PairMeasurement { request, session, budget, experiments }.pair(versions, &verdicts)
         })?;
         outcome.also = Some(Box::new(also));
     }
-    // All experiments are finished together, so an interrupted comparison is resumed as a whole.
-    experiments.iter().try_for_each(|one| session.runner.finish(one))?;
     Ok(outcome)
 }
 
@@ -172,6 +194,8 @@ impl PairMeasurement<'_, '_> {
         let compared = [base.version.clone(), head.version.clone()];
         let mut outcome = Outcome::new(compared, verdicts.criteria);
         outcome.changes = self.session.project.repository.changes(&base.version, &head.version)?;
+        let compilers = versions.each_ref().map(ListedVersion::compiler);
+        outcome.compilers = Some(compilers.map(str::to_owned)).filter(|[base, head]| base != head);
         outcome.partition = self.session.runner.partition();
         outcome.dependencies = changed_dependencies(&base.locked, &head.locked);
         outcome.set_absent(absent.to_vec());

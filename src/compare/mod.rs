@@ -30,7 +30,7 @@ pub use counts::count_version;
 pub use event::{Event, Observer};
 pub use explanations::{ExplainedBenchmark, explain};
 pub use functions::Functions;
-pub use measured::compare;
+pub use measured::{compare, compare_all};
 pub use outcome::{ComparedExperiment, Outcome};
 pub use release::AlsoAgainst;
 pub use request::{Benchmarks, Request};

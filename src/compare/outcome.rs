@@ -23,6 +23,8 @@ pub struct Outcome {
     pub head: Version,
     /// The commits and uncommitted files by which they differ.
     pub changes: VersionChanges,
+    /// The compilers of base and head, if they differ.
+    pub compilers: Option<[String; 2]>,
     /// The criteria of the verdicts.
     pub criteria: Criteria,
     /// The requested sample sizes, where no benchmark has its own; absent where nothing was
@@ -84,6 +86,7 @@ impl Outcome {
             base,
             head,
             changes: VersionChanges::default(),
+            compilers: None,
             criteria,
             sample_sizes: None,
             machine: None,
@@ -141,15 +144,22 @@ impl Outcome {
 
     fn counts_of(&self, is_meant: impl Fn(&DecidedRow) -> bool) -> Counts {
         let rows = self.rows.iter().filter(|row| is_meant(row));
-        let others = [self.added.len(), self.removed.len(), self.failed_targets.len()];
+        let skipped_in_head = self.rows.iter().filter(|row| row.is_skipped_in_head()).count();
+        let (added, removed) = (self.added.len(), self.removed.len());
+        let others = [added, removed, skipped_in_head, self.failed_targets.len()];
         Counts::count(rows.map(|row| VerdictKind::new(&row.verdict)), others)
     }
 
-    /// The exit code of a command that compares. A comparison with a release counts as much as the
-    /// one with the base.
+    /// The exit code of a command that compares.
     pub fn exit(&self, policy: &ExitPolicy) -> Exit {
-        let both = std::iter::once(self).chain(self.also.as_deref());
-        policy.exit(both.map(|one| one.counts_of(|row| policy.decides(row, &one.rows))))
+        Self::exit_of(std::slice::from_ref(self), policy)
+    }
+
+    /// The exit code of a command that makes several comparisons. A comparison with a release counts
+    /// as much as the one with the base.
+    pub fn exit_of(outcomes: &[Self], policy: &ExitPolicy) -> Exit {
+        let all = outcomes.iter().flat_map(|one| std::iter::once(one).chain(one.also.as_deref()));
+        policy.exit(all.map(|one| one.counts_of(|row| policy.decides(row, &one.rows))))
     }
 
     /// True if there is nothing to report about any benchmark.
@@ -205,6 +215,23 @@ mod tests {
             ..outcome(vec![])
         };
         assert_eq!(targets.exit(&policy(false, false)), Exit::Benchmark);
+    }
+
+    #[test]
+    fn benchmark_that_only_the_head_skips_is_missing() {
+        let skipped = |unmeasured_in| {
+            let verdict = Verdict::Skipped { reason: "no AVX".to_owned() };
+            let row = DecidedRow::without_metric(&benchmark("a"), verdict);
+            outcome(vec![DecidedRow { unmeasured_in, ..row }])
+        };
+        let missing = ExitPolicy { missing: true, ..ExitPolicy::default() };
+        for (unmeasured_in, exit) in
+            [(Some(1), Exit::Benchmark), (Some(0), Exit::Success), (None, Exit::Success)]
+        {
+            assert_eq!(skipped(unmeasured_in).exit(&missing), exit);
+            assert_eq!(skipped(unmeasured_in).exit(&ExitPolicy::default()), Exit::Success);
+        }
+        assert_eq!(skipped(Some(1)).counts().all_words(), "1 skipped, 1 missing in the head");
     }
 
     #[test]

@@ -38,7 +38,7 @@ impl AlsoAgainst {
         let release = found.map_err(|error| {
             if gate.is_of_file { error.cause("[gate] in bench.toml names it") } else { error }
         })?;
-        if release.tree == base.tree {
+        if release.key() == base.key() {
             let note = format!("{release} has the files of the base: one comparison covers both");
             observer.compare_event(Event::Note(&note));
             return Ok(None);

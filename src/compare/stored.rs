@@ -221,6 +221,11 @@ impl<'r> StoredPair<'r> {
         self.resources.extend(
             executions.filter_map(|row| Some(row.outcome.as_ref().ok()?.resources.clone())),
         );
+        let compilers = relation.versions().map(|place| {
+            let plan = &self.results.experiments[place.experiment].plan;
+            plan.versions[place.version].compiler().to_owned()
+        });
+        self.outcome.compilers = Some(compilers).filter(|[base, head]| base != head);
         self.note(&relation, &rows);
         self.outcome.rows.extend(rows);
         Ok(())

@@ -42,7 +42,7 @@ impl KnownBroken {
     fn builds(&self, version: &Version) -> impl Iterator<Item = (&StoredExperiment, usize)> {
         self.experiments.iter().filter_map(|stored| {
             let mut versions = stored.plan.versions.iter();
-            let index = versions.position(|planned| planned.version.tree == version.tree)?;
+            let index = versions.position(|planned| planned.version.key() == version.key())?;
             Some((stored, index))
         })
     }

@@ -3,6 +3,7 @@
 //! Defaults are not here: an absent key stays absent, so that each setting can fall back to the next source.
 
 use std::{
+    collections::BTreeMap,
     fs,
     io::ErrorKind,
     path::{Path, PathBuf},
@@ -12,10 +13,17 @@ use regex::Regex;
 use serde::{Deserialize, Deserializer, de::Error as _};
 use toml::Spanned;
 
-use super::{BuildOptions, CriteriaOptions, Once, SamplingOptions, values::key};
+use super::{
+    BuildOptions, CriteriaOptions, Once, SamplingOptions,
+    values::key,
+    variant::{self, VariantTable},
+};
 use crate::{
     error::{Context as _, Error, Exit, Result},
-    model::{BenchTarget, Benchmark, ClockReadings, HarnessKind, InterimAnalyses, Metric, Mode},
+    model::{
+        BenchTarget, Benchmark, ClockReadings, CompileSettings, HarnessKind, InterimAnalyses,
+        Metric, Mode, Variant,
+    },
     shell::quoted,
 };
 
@@ -47,6 +55,8 @@ struct Tables {
     store: StoreTable,
     harness: Vec<Spanned<HarnessTable>>,
     command: Vec<Spanned<CommandTable>>,
+    #[serde(deserialize_with = "variant::named")]
+    variant: BTreeMap<String, VariantTable>,
 }
 
 /// `[[benchmark]]`: settings for some benchmarks only. The first table that matches a benchmark applies.
@@ -313,6 +323,17 @@ impl BenchToml {
             clock: None,
         };
         self.typed = commands.iter().map(table).collect();
+    }
+
+    /// The variants of every version.
+    pub fn variants(&self) -> Vec<Variant> {
+        self.tables.variant.iter().map(|(name, table)| table.named(name)).collect()
+    }
+
+    /// The settings for building each variant, on top of those of the plain version.
+    pub fn variant_settings(&self, plain: &CompileSettings) -> Vec<(Variant, CompileSettings)> {
+        let variants = self.tables.variant.iter();
+        variants.map(|(name, table)| (table.named(name), table.on(plain))).collect()
     }
 
     /// True if `--command` was given. Then cargo compiles these programs instead of bench targets.

@@ -132,6 +132,35 @@ impl Comments {
         commit.map(str::to_owned).ok_or_else(|| HttpError::Answer("it has no commit".to_owned()))
     }
 
+    /// The account that set a label which the request has now; `None` if it does not have it.
+    pub fn who_labeled(
+        &self,
+        Request { host, project, number }: &Request,
+        label: &str,
+    ) -> Result<Option<String>, HttpError> {
+        let (path, kind, [added, removed], account_of) = match host {
+            Host::Github => {
+                let path = format!("/repos/{project}/issues/{number}/events");
+                (path, "event", ["labeled", "unlabeled"], "actor")
+            }
+            Host::Gitlab => {
+                let path =
+                    format!("/projects/{project}/merge_requests/{number}/resource_label_events");
+                (path, "action", ["add", "remove"], "user")
+            }
+        };
+        let mut who = None;
+        self.pages(&path, |event| {
+            if event["label"]["name"] == label && event[kind] == added {
+                who =
+                    Some(account(&event[account_of]).unwrap_or_else(|| "a deleted account".into()));
+            } else if event["label"]["name"] == label && event[kind] == removed {
+                who = None;
+            }
+        })?;
+        Ok(who)
+    }
+
     /// Numbers of the open GitHub pull requests whose newest commit is this one. `branch` is their source, with its
     /// owner. One branch may have pull requests to several others.
     pub fn requests_of_commit(

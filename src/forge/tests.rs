@@ -74,6 +74,27 @@ fn comment_is_created_found_and_updated_on_each_host() {
 }
 
 #[test]
+fn label_is_that_of_the_account_which_set_it_last() {
+    for (host, path) in [
+        (Host::Github, "/repos/owner/name/issues/7/events?"),
+        (Host::Gitlab, "/projects/12/merge_requests/7/resource_label_events?"),
+    ] {
+        let api = Api::start();
+        let (comments, _) = comments(&api, host);
+        let who = |label| comments.who_labeled(&request(host), label).unwrap();
+        assert_eq!(who("slow"), None);
+        api.label("slow", "ada", true);
+        api.label("other", "bob", true);
+        assert_eq!(who("slow").as_deref(), Some("ada"));
+        api.label("slow", "bob", false);
+        assert_eq!(who("slow"), None);
+        api.label("slow", "eve", true);
+        assert_eq!(who("slow").as_deref(), Some("eve"));
+        assert!(api.asked().iter().all(|asked| asked.path.starts_with(path)));
+    }
+}
+
+#[test]
 fn find_reads_several_pages() {
     let api = Api::start();
     for number in 0..230 {

@@ -2,7 +2,8 @@
 //!
 //! Below the base directory:
 //!
-//! - `checkouts/<tree>/` is a complete checkout: it is written elsewhere and appears by one rename;
+//! - `checkouts/<tree>/` is a complete checkout: it is written elsewhere and appears by one rename. A variant has one
+//!   of its own, `<tree>+<name>`, because both are executed at once and write to their files;
 //! - `checkouts/<tree>.manifest` reveals damage to it;
 //! - `checkouts/tmp-*` is being written, or was left by a killed run.
 //!
@@ -103,7 +104,8 @@ impl Checkouts {
 
     /// The paths of a checkout and of its manifest.
     fn paths(&self, version: &Version) -> (PathBuf, PathBuf) {
-        let path = self.directory.join(&version.tree);
+        let variant = version.variant.iter().map(|variant| format!("+{}", variant.name));
+        let path = self.directory.join(version.tree.clone() + &variant.collect::<String>());
         let manifest = path.with_extension(MANIFEST);
         (path, manifest)
     }

@@ -3,7 +3,7 @@
 
 use git2::{Commit, Oid};
 
-use super::{Repository, range_ends, revision::version_of};
+use super::{Repository, revision::version_of};
 use crate::{
     error::{Context, Error, Exit, Result},
     model::Version,
@@ -44,11 +44,11 @@ impl Line {
 impl Repository {
     /// The line of the range `A..B`: the commits of [`resolve_range`](Self::resolve_range), and the commit before them.
     pub fn line(&self, range: &str) -> Result<Line> {
-        let (start, _) = range_ends(range)?;
+        let ([start, _], _) = self.split_range(range)?;
         let mut versions = self.resolve_range(range)?;
         versions.reverse();
-        let start = self.commit_named(start)?.id();
-        self.line_of(&versions, Some(start), range)?.ok_or_else(|| {
+        let id = self.commit_named(start)?.id();
+        self.line_of(&versions, Some((start, id)))?.ok_or_else(|| {
             let what = format!("the commit before the first one of `{range}` is not there");
             Error::new(Exit::Usage, what)
                 .cause("the first one has no parent, or the clone is shallow")
@@ -60,6 +60,7 @@ impl Repository {
     /// commit is no merge of two parents, or if none of the merged commits is available.
     pub fn merged_line(&self, merge: &Version) -> Result<Option<Line>> {
         let Some(commit) = merge.commit.as_deref() else { return Ok(None) };
+        let variant = merge.variant.as_ref();
         let what = || format!("cannot read the commits that {merge} merged");
         let merge = self.commit_named(commit)?;
         if merge.parent_count() != 2 {
@@ -69,18 +70,14 @@ impl Repository {
         let [Ok(first), Ok(second)] = parents else { return Ok(None) };
         let Ok(fork) = self.git().merge_base(first, second) else { return Ok(None) };
         let end = self.git().find_commit(second).context(Exit::Usage, what)?;
-        let mut versions = self.first_parents(fork, &end).context(Exit::Usage, what)?;
+        let mut versions = self.first_parents(fork, &end, variant).context(Exit::Usage, what)?;
         versions.reverse();
-        self.line_of(&versions, None, commit)
+        self.line_of(&versions, None)
     }
 
-    /// The line of some versions; `start` is the start of the range, if the line may fork off elsewhere.
-    fn line_of(
-        &self,
-        versions: &[Version],
-        start: Option<Oid>,
-        range: &str,
-    ) -> Result<Option<Line>> {
+    /// The line of some versions; `start` is the start of the range as typed, and its commit, if the line may fork off
+    /// elsewhere.
+    fn line_of(&self, versions: &[Version], start: Option<(&str, Oid)>) -> Result<Option<Line>> {
         let mut commits = Vec::with_capacity(versions.len());
         let mut base = None;
         for version in versions {
@@ -93,13 +90,12 @@ impl Repository {
             let (authored, parents) = (commit.author().when().seconds(), commit.parent_count());
             commits.push(LineCommit { version: version.clone(), authored, parents });
         }
+        let variant = versions.first().and_then(|version| version.variant.clone());
         let named = |base: Commit<'_>| {
-            let is_start = start.is_none_or(|start| start == base.id());
-            let name = match range.split_once("..") {
-                Some((name, _)) if is_start && !name.is_empty() => name.to_owned(),
-                _ => base.id().to_string(),
-            };
-            Line { base: version_of(&name, &base), commits, forks: !is_start }
+            let typed = start.filter(|(_, start)| *start == base.id());
+            let forks = start.is_some() && typed.is_none();
+            let name = typed.map_or_else(|| base.id().to_string(), |(name, _)| name.to_owned());
+            Line { base: Version { variant, ..version_of(&name, &base) }, commits, forks }
         };
         Ok(base.map(named))
     }

@@ -6,6 +6,7 @@ use git2::{ErrorClass, ErrorCode, RepositoryOpenFlags, Sort};
 
 use crate::{
     error::{Context, Error, Exit, Result},
+    model::Variant,
     shell::quoted,
 };
 
@@ -20,6 +21,7 @@ pub struct Repository {
     git: git2::Repository,
     root: PathBuf,
     left_out: Vec<PathBuf>,
+    variants: Vec<Variant>,
 }
 
 impl Repository {
@@ -38,13 +40,24 @@ impl Repository {
         git.odb()?.add_new_mempack_backend(MEMORY_FIRST)?;
         let root = git.workdir().unwrap_or_else(|| git.path());
         let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
-        Ok(Self { git, root, left_out: Vec::new() })
+        Ok(Self { git, root, left_out: Vec::new(), variants: Vec::new() })
     }
 
     /// Excludes these files from the uncommitted tree, unless git tracks them.
     #[must_use]
     pub fn leaving_out(self, files: impl IntoIterator<Item = PathBuf>) -> Self {
         Self { left_out: files.into_iter().collect(), ..self }
+    }
+
+    /// Makes these variants of every version known: `HEAD+NAME`.
+    #[must_use]
+    pub fn with_variants(self, variants: Vec<Variant>) -> Self {
+        Self { variants, ..self }
+    }
+
+    /// The known variants.
+    pub fn variants(&self) -> &[Variant] {
+        &self.variants
     }
 
     /// The files that are excluded from the uncommitted tree.

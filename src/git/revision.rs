@@ -1,5 +1,5 @@
 //! Resolves a revision, as typed, to its version, and a range, `A..B`, to its versions; suggests similar names for a
-//! revision that does not exist.
+//! revision that does not exist. A revision may end with the name of a variant: `HEAD+lto`.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use git2::{Commit, ErrorCode, Object, ObjectType, Oid};
 use super::Repository;
 use crate::{
     error::{Context, Error, Exit, Result},
-    model::Version,
+    model::{Variant, Version},
 };
 
 /// The revision of the uncommitted tree.
@@ -19,20 +19,65 @@ const LISTED: usize = 5;
 
 impl Repository {
     /// Resolves `revision`: anything that git accepts as a commit (`HEAD~1`, a tag, a branch, a hash, `@{-1}`,
-    /// `:/text`), or `.` for the uncommitted tree.
+    /// `:/text`), or `.` for the uncommitted tree; as a variant, if `+` and its name follow.
     ///
     /// The uncommitted tree has all modified and untracked files, but no ignored ones. If that is exactly HEAD's tree,
     /// `.` is HEAD and not dirty.
     pub fn resolve(&self, revision: &str) -> Result<Version> {
+        let (revision, variant) = self.split_variant(revision)?;
         if revision == UNCOMMITTED {
-            return self.uncommitted();
+            return Ok(Version { variant, ..self.uncommitted()? });
         }
         if is_range(revision) {
             return Err(Error::new(Exit::Usage, format!("`{revision}` names a range of versions"))
                 .cause("one version is needed here")
                 .hint("name a single commit, a branch, a tag, or `.` for the uncommitted tree"));
         }
-        self.commit_named(revision).map(|commit| version_of(revision, &commit))
+        let commit = self.commit_named(revision)?;
+        Ok(Version { variant, ..version_of(revision, &commit) })
+    }
+
+    /// Splits the name of a variant off a revision. Names of branches and tags may contain `+` too.
+    fn split_variant<'r>(&self, revision: &'r str) -> Result<(&'r str, Option<Variant>)> {
+        let is_known = |revision| revision == UNCOMMITTED || self.commit_named(revision).is_ok();
+        let Some((before, name)) = revision.rsplit_once('+') else { return Ok((revision, None)) };
+        let variant = self.variants().iter().find(|variant| variant.name == name);
+        let is_revision = is_known(revision);
+        if let Some(variant) = variant {
+            if is_revision {
+                let what = format!("`{revision}` is ambiguous");
+                return Err(Error::new(Exit::Usage, what)
+                    .cause(format!("it is a revision, and the variant `{name}` of `{before}`"))
+                    .hint(format!("give [variant.{name}] in bench.toml another name")));
+            }
+            return Ok((before, Some(variant.clone())));
+        }
+        if !is_revision && Variant::is_name(name) && is_known(before) {
+            let names = self.variants().iter().map(|variant| format!("`{}`", variant.name));
+            let names: Vec<String> = names.collect();
+            let what = format!("there is no variant `{name}` of `{before}`");
+            return Err(Error::new(Exit::Usage, what).hint(match &names[..] {
+                [] => format!("define it as [variant.{name}] in bench.toml"),
+                names => format!("bench.toml has {}", names.join(", ")),
+            }));
+        }
+        Ok((revision, None))
+    }
+
+    /// The ends of a range, and the variant of all its versions: that of its last one.
+    pub(super) fn split_range<'r>(
+        &self,
+        range: &'r str,
+    ) -> Result<([&'r str; 2], Option<Variant>)> {
+        let (start, end) = range_ends(range)?;
+        let (start, of_start) = self.split_variant(start)?;
+        let (end, variant) = self.split_variant(end)?;
+        if of_start.is_some() && of_start != variant {
+            return Err(Error::new(Exit::Usage, format!("cannot use `{range}` as a range"))
+                .cause("all its versions are the same variant")
+                .hint("name the variant at the end of the range: v1.0..HEAD+NAME"));
+        }
+        Ok(([start, end], variant))
     }
 
     /// The commit of a revision; `.` has none.
@@ -110,6 +155,7 @@ impl Repository {
                 dirty: true,
                 summary: String::new(),
                 time: None,
+                variant: None,
             });
         };
         let dirty = head.tree_id() != tree;
@@ -126,6 +172,7 @@ pub(super) fn version_of(revision: &str, commit: &Commit<'_>) -> Version {
         dirty: false,
         summary: summary(commit),
         time: Some(commit.time().seconds()),
+        variant: None,
     }
 }
 
@@ -161,22 +208,29 @@ pub fn is_range(text: &str) -> bool {
 }
 
 impl Repository {
-    /// The versions of the range `A..B`, newest first; `A..` ends at HEAD and `..B` starts after it.
+    /// The versions of the range `A..B`, newest first; `A..` ends at HEAD and `..B` starts after it. With `A..B+NAME`,
+    /// all are this variant.
     ///
     /// These are the commits that `git rev-list --first-parent A..B` lists: those on B's line of first parents that A
     /// does not contain. So each is the direct predecessor of the one before it, and a difference between neighbours is
     /// the work of one commit or one merge.
     pub fn resolve_range(&self, range: &str) -> Result<Vec<Version>> {
-        let (start, end) = range_ends(range)?;
+        let ([start, end], variant) = self.split_range(range)?;
         let commits = [self.commit_named(start)?, self.commit_named(end)?];
         let [start_commit, end_commit] = &commits;
         let versions = self
-            .first_parents(start_commit.id(), end_commit)
+            .first_parents(start_commit.id(), end_commit, variant.as_ref())
             .context(Exit::Usage, || format!("cannot list the commits of `{range}`"))?;
         if versions.is_empty() {
             return Err(self.empty_range(range, [start, end], [start_commit, end_commit]));
         }
         Ok(versions)
+    }
+
+    /// The version before the first one of a range.
+    pub fn resolve_range_start(&self, range: &str) -> Result<Version> {
+        let ([start, _], variant) = self.split_range(range)?;
+        Ok(Version { variant, ..self.resolve(start)? })
     }
 
     /// The versions of revisions and ranges, in the given order.
@@ -196,6 +250,7 @@ impl Repository {
         &self,
         start: Oid,
         end: &Commit<'_>,
+        variant: Option<&Variant>,
     ) -> Result<Vec<Version>, git2::Error> {
         let mut walk = self.git().revwalk()?;
         walk.push(end.id())?;
@@ -204,7 +259,8 @@ impl Repository {
         let mut versions = Vec::new();
         let mut next = Some(end.clone());
         while let Some(commit) = next.filter(|commit| inside.contains(&commit.id())) {
-            versions.push(version_of(&commit.id().to_string(), &commit));
+            let version = version_of(&commit.id().to_string(), &commit);
+            versions.push(Version { variant: variant.cloned(), ..version });
             // A commit at the boundary of a shallow clone names parents that are missing.
             next = commit.parent(0).ok();
         }

@@ -25,7 +25,9 @@ pub struct Differences<'d> {
 
 /// The impact on a benchmark, from its traces in both versions: base and head.
 pub fn impact(differences: &Differences<'_>, traces: [&Trace; 2]) -> Impact {
-    let is_read = |name: &&String| traces.iter().any(|trace| trace.variables.contains(*name));
+    let is_read = |name: &&String| {
+        is_read_at_start(name) || traces.iter().any(|trace| trace.variables.contains(*name))
+    };
     let mut uncertainties = differences.everywhere.to_vec();
     for gap in traces.iter().flat_map(|trace| &trace.gaps) {
         let uncertainty = match gap {
@@ -56,6 +58,13 @@ pub fn impact(differences: &Differences<'_>, traces: [&Trace; 2]) -> Impact {
         variables: differences.variables.iter().filter(is_read).cloned().collect(),
         uncertainties,
     }
+}
+
+/// True if the dynamic linker or the C library reads a variable before the program starts, where no trace sees it. The
+/// libraries that `LD_LIBRARY_PATH` leads to are compared as files.
+fn is_read_at_start(name: &str) -> bool {
+    let prefixes = ["GLIBC_", "LD_", "MALLOC_"];
+    name != "LD_LIBRARY_PATH" && prefixes.iter().any(|prefix| name.starts_with(prefix))
 }
 
 /// A function that is the same in both versions, but was entered in only one of the executions. If no function that
@@ -288,6 +297,21 @@ mod tests {
         };
         let any = asking("B", &[IncompleteTrace::AnyVariable]);
         assert!(impact(&unaffected, [&any, &any]).is_nothing(), "no variable differs");
+    }
+
+    #[test]
+    fn variables_of_the_dynamic_linker_are_read_by_every_program() {
+        let names = ["GLIBC_TUNABLES", "LD_LIBRARY_PATH", "LD_PRELOAD", "MALLOC_ARENA_MAX", "A"];
+        let differences = Differences {
+            functions: &FunctionDiff::default(),
+            common: &BTreeMap::new(),
+            files: BTreeSet::new(),
+            variables: &names.map(str::to_owned).into(),
+            everywhere: &[],
+        };
+        let traces = [&Trace::default(), &Trace::default()];
+        let read = ["GLIBC_TUNABLES", "LD_PRELOAD", "MALLOC_ARENA_MAX"];
+        assert_eq!(impact(&differences, traces).variables, read);
     }
 
     #[test]

@@ -49,7 +49,7 @@ impl Runner<'_> {
                 }
                 // Such a program can be anything in the repository, or read it.
                 if self.project.file.runs_other_programs(&builds.target) {
-                    distinguish(builds, version.version.tree.as_bytes());
+                    distinguish(builds, version.version.identity().as_bytes());
                 }
             }
         }

@@ -127,8 +127,9 @@ impl Runner<'_> {
                 return self.after_interleaved_failure(measuring, subject, step, version, sharing);
             }
             Both::Skipped(half, skipped) => {
-                self.record(measuring, subject, step, step.versions[half], Err(&skipped))?;
-                return Ok(Ended::Unmeasured);
+                let version = step.versions[half];
+                self.record(measuring, subject, step, version, Err(&skipped))?;
+                return self.after_unmeasured(measuring, subject, step, version);
             }
         };
         if self.needs_longer_slices(measuring, subject, step, &executions)? {
@@ -208,16 +209,26 @@ impl Runner<'_> {
             }
             Err(unmeasured) => {
                 self.record(measuring, subject, step, version, Err(&unmeasured))?;
-                for other in step.versions.iter().copied().filter(|other| *other != version) {
-                    if let Err(unmeasured) =
-                        self.execute_alone(subject, step, other, measuring.builds)?
-                    {
-                        self.record(measuring, subject, step, other, Err(&unmeasured))?;
-                    }
-                }
-                Ok(Ended::Unmeasured)
+                self.after_unmeasured(measuring, subject, step, version)
             }
         }
+    }
+
+    /// Executes the other version of a benchmark that failed or was skipped in `version`: it may do
+    /// the same.
+    fn after_unmeasured(
+        &self,
+        measuring: &Measuring<'_>,
+        subject: &mut Subject<'_>,
+        step: &Step,
+        version: usize,
+    ) -> Result<Ended> {
+        for other in step.versions.iter().copied().filter(|other| *other != version) {
+            if let Err(unmeasured) = self.execute_alone(subject, step, other, measuring.builds)? {
+                self.record(measuring, subject, step, other, Err(&unmeasured))?;
+            }
+        }
+        Ok(Ended::Unmeasured)
     }
 
     /// Executes both versions of each benchmark at once, each pair on its CPUs, from the initial

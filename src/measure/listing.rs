@@ -277,7 +277,9 @@ impl CompiledVersion<'_> {
         let mut variables: BTreeMap<OsString, OsString> =
             scripts.map(|(name, value)| (name.into(), value.into())).collect();
         variables.extend(harness::package_variables(package));
-        let inherited = std::env::var_os("LD_LIBRARY_PATH");
+        let is_path = |(name, _): &&(OsString, OsString)| name == "LD_LIBRARY_PATH";
+        let configured = self.configured.iter().find(is_path).map(|(_, value)| value.clone());
+        let inherited = configured.or_else(|| std::env::var_os("LD_LIBRARY_PATH"));
         let libraries = record.library_directories(compiled);
         variables.extend([harness::library_path(&libraries, inherited.as_deref())]);
         for (name, value) in self.configured {
@@ -434,6 +436,7 @@ mod tests {
             dirty,
             summary: String::new(),
             time: None,
+            variant: None,
         };
         let target = BenchTarget { package: "json".into(), target: "a b".into() };
         let plain = CompileSettings::default();

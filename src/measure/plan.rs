@@ -201,8 +201,9 @@ impl Runner<'_> {
     /// The seed of the first stage of an experiment with these versions: its layouts and the order
     /// of its executions are drawn from it.
     pub(super) fn seed(&self, versions: &[ListedVersion]) -> u64 {
-        let trees: Vec<&str> = versions.iter().map(|listed| listed.version.tree.as_str()).collect();
-        first_stage_seed(self.settings.builds.seed, &trees)
+        let versions: Vec<String> =
+            versions.iter().map(|listed| listed.version.identity()).collect();
+        first_stage_seed(self.settings.builds.seed, &versions)
     }
 
     /// The layout seeds of the first stage: as many as any of these benchmarks has builds.

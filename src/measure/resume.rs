@@ -151,11 +151,11 @@ fn what_differs<'p>(
     earlier: impl DoubleEndedIterator<Item = (&'p ExperimentPlan, bool)>,
     plan: &ExperimentPlan,
 ) -> Vec<String> {
-    let trees = |plan: &ExperimentPlan| -> Vec<String> {
-        plan.versions.iter().map(|planned| planned.version.tree.clone()).collect()
+    let versions = |plan: &ExperimentPlan| -> Vec<String> {
+        plan.versions.iter().map(|planned| planned.version.identity()).collect()
     };
     let is_like = |other: &ExperimentPlan| {
-        let is_here = other.machine.id == plan.machine.id && trees(other) == trees(plan);
+        let is_here = other.machine.id == plan.machine.id && versions(other) == versions(plan);
         is_here && other.is_diagnosis() == plan.is_diagnosis() && other.counts_like(plan)
     };
     let mut newest_first = earlier.rev();
@@ -181,6 +181,7 @@ mod tests {
             dirty: false,
             summary: String::new(),
             time: None,
+            variant: None,
         };
         ExperimentPlan {
             versions: vec![PlannedVersion { version, toolchain: "rustc 1".to_owned() }],

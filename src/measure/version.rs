@@ -105,6 +105,11 @@ impl ListedVersion {
         self.nothing.clone().map_or(Ok(()), Err)
     }
 
+    /// Its compiler in a line: `rustc 1.95.0 (59807616e 2026-04-14)`.
+    pub fn compiler(&self) -> &str {
+        self.compilation.record.rustc.lines().next().unwrap_or_default()
+    }
+
     /// Digest of the values that this version's files give to the environment variables of a bench
     /// target's processes; `None` if its files decide none.
     pub(super) fn variables_digest(&self, target: &BenchTarget) -> Option<Digest> {

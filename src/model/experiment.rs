@@ -112,13 +112,13 @@ pub struct ExperimentPlan {
 impl ExperimentPlan {
     /// The seed from which the first stage derives its layouts and the order of its executions.
     pub fn first_stage_seed(&self) -> u64 {
-        let trees: Vec<&str> =
-            self.versions.iter().map(|planned| planned.version.tree.as_str()).collect();
-        first_stage_seed(self.seed, &trees)
+        let versions: Vec<String> =
+            self.versions.iter().map(|planned| planned.version.identity()).collect();
+        first_stage_seed(self.seed, &versions)
     }
 
     /// The reasons, for users, why this experiment cannot continue `other`; empty if it can. Versions are compared by
-    /// their files, not by revision: two revisions of one tree are the same.
+    /// their files and settings, not by revision: two revisions of one tree are the same.
     pub fn differences(&self, other: &Self) -> Vec<String> {
         let mut differences = self.version_differences(other);
         let machine = self.machine.differences(&other.machine);
@@ -175,7 +175,7 @@ impl ExperimentPlan {
         }
         let mut differences = Vec::new();
         for (one, two) in self.versions.iter().zip(&other.versions) {
-            if one.version.tree != two.version.tree {
+            if one.version.key() != two.version.key() {
                 differences.push(format!("version: {}, not {}", one.version, two.version));
             } else if one.toolchain != two.toolchain {
                 differences.push(format!("toolchain of {}", one.version));
@@ -201,7 +201,7 @@ pub struct Slot {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Name, testing::machine};
+    use crate::model::{Name, Variant, testing::machine};
 
     const DIMENSIONS: SampleSizes =
         SampleSizes { first_analysis: None, builds: 10, executions: 2, measurements: 10 };
@@ -220,6 +220,7 @@ mod tests {
             dirty: false,
             summary: String::new(),
             time: None,
+            variant: None,
         };
         ExperimentPlan {
             versions: vec![PlannedVersion { version, toolchain: "rustc 1".to_owned() }],
@@ -251,6 +252,11 @@ mod tests {
         assert_eq!(
             differing(&|plan| plan.versions[0].version.tree = "beeffeed".to_owned()),
             "version: HEAD (1a2b3c4), not HEAD (1a2b3c4)"
+        );
+        let variant = Variant { name: "lto".to_owned(), settings: String::new() };
+        assert_eq!(
+            differing(&|plan| plan.versions[0].version.variant = Some(variant.clone())),
+            "version: HEAD (1a2b3c4), not HEAD+lto (1a2b3c4)"
         );
         assert_eq!(
             differing(&|plan| plan.versions[0].toolchain.clear()),

@@ -86,9 +86,9 @@ pub enum Strategy {
 }
 
 /// The seed of an experiment's first stage: derived from the seed in the settings and, for a comparison, from the
-/// trees of the two versions.
-pub fn first_stage_seed(seed: u64, trees: &[&str]) -> u64 {
-    let [base, head] = trees else { return seed };
+/// identities of the two versions.
+pub fn first_stage_seed(seed: u64, versions: &[String]) -> u64 {
+    let [base, head] = versions else { return seed };
     derive_seed(
         "cargo-rbench first stage v1",
         &[&seed.to_le_bytes(), base.as_bytes(), b" ", head.as_bytes()],
@@ -230,12 +230,14 @@ mod tests {
     }
 
     #[test]
-    fn first_stage_seed_depends_on_both_trees_of_a_pair() {
-        let of = |trees: &[&str]| first_stage_seed(1, trees);
+    fn first_stage_seed_depends_on_both_versions_of_a_pair() {
+        let names =
+            |versions: &[&str]| versions.iter().map(|&one| one.to_owned()).collect::<Vec<_>>();
+        let of = |versions: &[&str]| first_stage_seed(1, &names(versions));
         assert_eq!(of(&["a", "b"]), of(&["a", "b"]), "the same comparison finds its builds again");
         assert_ne!(of(&["a", "b"]), of(&["b", "a"]));
         assert_ne!(of(&["a", "b"]), of(&["a", "c"]));
-        assert_ne!(of(&["a", "b"]), first_stage_seed(2, &["a", "b"]));
+        assert_ne!(of(&["a", "b"]), first_stage_seed(2, &names(&["a", "b"])));
         assert_eq!(of(&["a"]), 1);
     }
 }

@@ -22,6 +22,7 @@ mod skip_reason;
 mod target;
 #[cfg(test)]
 pub(crate) mod testing;
+mod variant;
 mod version;
 
 pub use acceptance::{Acceptance, AcceptedChange, Idle, IdleAcceptance};
@@ -44,6 +45,7 @@ pub use partition::Partition;
 pub use settings::{CompileSettings, settings_words};
 pub use skip_reason::{Absence, AbsentBenchmark, RemovedBenchmark, SkipReason};
 pub use target::{BenchTarget, FailedTarget, Member, Members, TargetFilter};
+pub use variant::Variant;
 pub use version::{
     CommitRange, CommitTitle, DependencyChange, MOST_LISTED, OBJECT_ID, Version, VersionChanges,
     rfc3339_of_seconds,

@@ -1,6 +1,6 @@
 //! The compiler's settings, and an experiment's settings for display. Stored as JSON.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use jiff::fmt::friendly::SpanPrinter;
 use serde::{Deserialize, Serialize};
@@ -77,6 +77,12 @@ pub struct CompileSettings {
     pub offline: bool,
     /// Further arguments for the cargo that compiles, unchanged.
     pub cargo_args: Vec<String>,
+    /// The toolchain: a name of rustup, or a directory with `bin/cargo` and `bin/rustc`; that of the project if absent.
+    pub toolchain: Option<String>,
+    /// Flags for rustc, in addition to those of the environment and of cargo's configuration.
+    pub rustflags: Vec<String>,
+    /// Environment variables, for compiling and for running.
+    pub environment: BTreeMap<String, String>,
     /// The number of jobs that cargo and linking may run at a time; `None` means one per core.
     pub jobs: Option<u32>,
 }
@@ -99,6 +105,9 @@ impl Default for CompileSettings {
             locked: false,
             offline: false,
             cargo_args: Vec::new(),
+            toolchain: None,
+            rustflags: Vec::new(),
+            environment: BTreeMap::new(),
             jobs: None,
         }
     }

@@ -1,4 +1,4 @@
-//! A version of a repository: the commit or uncommitted tree that a revision names. Also the commits, uncommitted
+//! A version of a repository: the commit or uncommitted tree that a revision names, plain or as a variant. Also the commits, uncommitted
 //! files and dependencies by which two versions differ.
 
 use std::fmt;
@@ -7,12 +7,15 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// One state of a repository's files, together with the revision that named it.
+use super::Variant;
+
+/// One state of a repository's files, together with the revision that named it and the settings to build it with.
 ///
-/// Two versions with equal [`tree`](Self::tree) have the same files, whatever their commits are.
+/// Two versions with equal [`tree`](Self::tree) have the same files, whatever their commits are; they are the same
+/// programs if their [`variant`](Self::variant) is equal too.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Version {
-    /// The revision that the user typed: `HEAD~1`, a tag, `.` for the uncommitted tree.
+    /// The revision that the user typed, without the name of a variant: `HEAD~1`, a tag, `.` for the uncommitted tree.
     #[schemars(length(min = 1))]
     pub revision: String,
     /// The commit, in hex; the commit that the uncommitted tree is based on if [`dirty`](Self::dirty).
@@ -32,12 +35,40 @@ pub struct Version {
     #[serde(rename = "committed_at", with = "rfc3339")]
     #[schemars(with = "Option<String>", extend("format" = "date-time"))]
     pub time: Option<i64>,
+    /// The variant as which it is built; absent for the plain version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variant: Option<Variant>,
 }
 
 impl Version {
+    /// Everything that its results depend on: versions with equal keys are measured once.
+    pub fn key(&self) -> (&str, Option<&Variant>) {
+        (&self.tree, self.variant.as_ref())
+    }
+
+    /// The key as text, to derive seeds and names of files from: the tree of a plain version.
+    pub fn identity(&self) -> String {
+        match &self.variant {
+            None => self.tree.clone(),
+            Some(Variant { name, settings }) => format!("{}+{name} {settings}", self.tree),
+        }
+    }
+
     /// Seven digits for display: of the commit, or of the tree if there is none. For the uncommitted tree, `+` and the
-    /// digits of its tree follow.
+    /// digits of its tree follow; the name of a variant comes last.
     pub fn short(&self) -> String {
+        self.with_variant(self.digits())
+    }
+
+    /// A revision of this version's files as one of this version.
+    fn with_variant(&self, revision: String) -> String {
+        match &self.variant {
+            None => revision,
+            Some(Variant { name, .. }) => format!("{revision}+{name}"),
+        }
+    }
+
+    fn digits(&self) -> String {
         let digits = |id: &str| id.chars().take(7).collect::<String>();
         match &self.commit {
             Some(commit) if self.dirty => format!("{}+{}", digits(commit), digits(&self.tree)),
@@ -49,7 +80,7 @@ impl Version {
     /// A revision for commands to type that is still valid later: `.` for the uncommitted tree, or seven digits. The
     /// revision that was typed may name another version by now.
     pub fn current_revision_arg(&self) -> String {
-        if self.dirty { ".".to_owned() } else { self.short() }
+        if self.dirty { self.with_variant(".".to_owned()) } else { self.short() }
     }
 
     /// A revision for commands to type now: as it was typed, or seven digits of a complete hash.
@@ -57,18 +88,18 @@ impl Version {
         if self.commit.as_ref() == Some(&self.revision) {
             self.short()
         } else {
-            self.revision.clone()
+            self.with_variant(self.revision.clone())
         }
     }
 }
 
 impl fmt::Display for Version {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let short = self.short();
-        if short.starts_with(&self.revision) || self.revision.starts_with(&short) {
-            f.write_str(&short)
+        let digits = self.digits();
+        if digits.starts_with(&self.revision) || self.revision.starts_with(&digits) {
+            f.write_str(&self.short())
         } else {
-            write!(f, "{} ({short})", self.revision)
+            write!(f, "{} ({digits})", self.with_variant(self.revision.clone()))
         }
     }
 }
@@ -166,6 +197,7 @@ mod tests {
             dirty,
             summary: "Parse faster".to_owned(),
             time: Some(0),
+            variant: None,
         }
     }
 
@@ -191,6 +223,26 @@ mod tests {
     fn current_revision_arg_is_a_hash_or_a_dot() {
         assert_eq!(version("HEAD~1", false).current_revision_arg(), "1a2b3c4");
         assert_eq!(version(".", true).current_revision_arg(), ".");
+    }
+
+    #[test]
+    fn variant_follows_every_name_of_its_version() {
+        let variant = Variant { name: "lto".to_owned(), settings: "lto = \"fat\"".to_owned() };
+        let of = |revision, dirty| Version {
+            variant: Some(variant.clone()),
+            ..version(revision, dirty)
+        };
+        assert_eq!(of("HEAD~1", false).to_string(), "HEAD~1+lto (1a2b3c4)");
+        assert_eq!(of("1a2b", false).to_string(), "1a2b3c4+lto");
+        assert_eq!(of(".", true).to_string(), ".+lto (1a2b3c4+feedbee)");
+        assert_eq!(of("HEAD~1", false).revision_arg(), "HEAD~1+lto");
+        assert_eq!(of("HEAD~1", false).current_revision_arg(), "1a2b3c4+lto");
+        assert_eq!(of(".", true).current_revision_arg(), ".+lto");
+        let plain = version("HEAD", false);
+        assert_eq!(plain.identity(), plain.tree);
+        let other = Variant { settings: "lto = \"thin\"".to_owned(), ..variant.clone() };
+        let other = Version { variant: Some(other), ..plain.clone() };
+        assert!(of("HEAD", false).key() != plain.key() && of("HEAD", false).key() != other.key());
     }
 
     #[test]

@@ -76,6 +76,11 @@ impl Reason {
         matches!(self.ground, Ground::Shown(Evidence::Confirmed { .. }))
     }
 
+    /// True if the benchmark was skipped in the head and not in the base.
+    pub fn is_skipped_in_head(&self) -> bool {
+        matches!(&self.ground, Ground::Skipped { version: Some(version) } if version == "head")
+    }
+
     /// The reason for the verdict of a row.
     pub fn for_row(row: &DecidedRow) -> Self {
         let version = sentence::place(row).map(str::to_owned);

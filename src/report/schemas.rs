@@ -11,7 +11,7 @@ use super::{
 };
 
 /// Every schema file and its schema.
-fn all() -> [(&'static str, Schema); 13] {
+fn all() -> [(&'static str, Schema); 14] {
     [
         ("build", schema::<build::BuildReport>("build")),
         ("compare", root::<compare::Comparison>("compare")),
@@ -25,6 +25,7 @@ fn all() -> [(&'static str, Schema); 13] {
         ("plan", schema::<plan::PlanReport>("plan")),
         ("run-range", schema::<show::RangeReport>("run A..B")),
         ("selftest", schema::<selftest::View<'_>>("selftest")),
+        ("compare-variants", schema::<compare::variants::Variants<'_>>("compare --variants")),
         ("show", schema::<show::ShowReport>("show")),
     ]
 }

@@ -26,13 +26,15 @@ impl Counts {
         words.collect::<Vec<_>>().join(", ")
     }
 
-    /// The numbers of all verdicts and of failed bench targets: `2 regressed, 1 failed bench
-    /// target`.
+    /// The numbers of all verdicts, of failed bench targets and of missing benchmarks: `2 regressed, 1
+    /// failed bench target, 1 missing in the head`.
     pub fn all_words(&self) -> String {
         let targets = self.failed_targets;
         let targets = (targets > 0).then(|| count(targets, "failed bench target"));
-        let words = [self.words(&VerdictKind::ALL), targets.unwrap_or_default()];
-        let words: Vec<String> = words.into_iter().filter(|words| !words.is_empty()).collect();
+        let missing = (self.missing > 0).then(|| format!("{} missing in the head", self.missing));
+        let others = [targets, missing].map(Option::unwrap_or_default);
+        let words = std::iter::once(self.words(&VerdictKind::ALL)).chain(others);
+        let words: Vec<String> = words.filter(|words| !words.is_empty()).collect();
         if words.is_empty() { "no benchmark in both versions".to_owned() } else { words.join(", ") }
     }
 }

@@ -41,6 +41,7 @@ pub fn version(revision: &str, digit: char) -> Version {
         dirty: false,
         summary: "Parse faster".to_owned(),
         time: Some(1_700_000_000),
+        variant: None,
     }
 }
 

@@ -19,7 +19,7 @@ use crate::{
     error::Result,
     model::{
         Benchmark, ExperimentPlan, Machine, PlannedBenchmark, PlannedVersion, SampleSizes, Slot,
-        Version, nanoseconds,
+        Variant, Version, nanoseconds,
     },
 };
 
@@ -263,7 +263,7 @@ fn select(connection: &Connection, which: Which<'_>) -> Result<Vec<StoredExperim
         experiments.iter().enumerate().map(|(index, one)| (one.id.0, index)).collect();
 
     let mut statement = connection.prepare_cached(&format!(
-        "SELECT revision, commit_hash, tree, dirty, summary, time_s, toolchain, failure, experiment
+        "SELECT revision, commit_hash, tree, dirty, summary, time_s, toolchain, failure, experiment, variant, settings
          FROM planned_version JOIN version ON version.id = planned_version.version
          WHERE {of_plan} ORDER BY experiment, position"
     ))?;
@@ -371,6 +371,8 @@ fn version_at(
         dirty: row.get(3)?,
         summary: row.get(4)?,
         time: row.get(5)?,
+        variant: Some(Variant { name: row.get(9)?, settings: row.get(10)? })
+            .filter(|variant| !variant.name.is_empty()),
     };
     let toolchain = known(row, 6, &conditions.toolchains)?.clone();
     Ok((PlannedVersion { version, toolchain }, row.get(7)?))

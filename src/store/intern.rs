@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, ToSql, params};
 
 use super::error::StoreError;
-use crate::model::{Benchmark, ExperimentPlan, Machine, Name, Version};
+use crate::model::{Benchmark, ExperimentPlan, Machine, Name, Variant, Version};
 
 /// The id of the row whose first `keys` columns have these values. If there is none, inserts a row with all values.
 fn id(
@@ -44,10 +44,13 @@ pub(super) fn settings(connection: &Connection, plan: &ExperimentPlan) -> Result
 }
 
 pub(super) fn version(connection: &Connection, version: &Version) -> Result<i64, StoreError> {
-    let columns = ["commit_hash", "tree", "dirty", "summary", "time_s"];
+    let columns = ["commit_hash", "tree", "dirty", "variant", "settings", "summary", "time_s"];
+    let Version { tree, dirty, summary, time, .. } = version;
     let commit = version.commit.as_deref().unwrap_or_default();
-    let values = params![commit, version.tree, version.dirty, version.summary, version.time];
-    id(connection, "version", &columns, 3, values)
+    let variant = version.variant.as_ref();
+    let (name, settings) = variant.map_or(("", ""), |Variant { name, settings }| (name, settings));
+    let values = params![commit, tree, dirty, name, settings, summary, time];
+    id(connection, "version", &columns, 5, values)
 }
 
 pub(super) fn benchmark(connection: &Connection, benchmark: &Benchmark) -> Result<i64, StoreError> {

@@ -39,8 +39,13 @@ CREATE TABLE version (
     dirty       INTEGER NOT NULL,
     summary     TEXT NOT NULL,
     time_s      INTEGER, -- since 1970-01-01 UTC
-    checksum INTEGER NOT NULL AS (rbench_checksum(id, commit_hash, tree, dirty, summary, time_s)) STORED,
-    UNIQUE (commit_hash, tree, dirty)
+    variant     TEXT NOT NULL, -- its name; empty: the plain version
+    settings    TEXT NOT NULL, -- of the variant
+    checksum INTEGER NOT NULL AS (rbench_checksum(
+        id, commit_hash, tree, dirty, summary, time_s, variant,
+        settings
+    )) STORED,
+    UNIQUE (commit_hash, tree, dirty, variant, settings)
 ) STRICT;
 
 CREATE TABLE benchmark (

@@ -14,7 +14,7 @@ pub struct ExitPolicy {
     /// True if inconclusive and not comparable verdicts also fail, and comparisons of nothing at
     /// all.
     pub inconclusive: bool,
-    /// True if benchmarks that only the base has also fail.
+    /// True if benchmarks that are [missing](Counts::missing) in the head also fail.
     pub missing: bool,
     /// The counted metrics that affect the exit code beside times. If nothing was timed, all do.
     pub metrics: Vec<Metric>,
@@ -30,7 +30,7 @@ impl ExitPolicy {
         if any(|counts| counts.regressed > 0) && !self.ignores_regressions {
             Exit::Regression
         } else if any(|counts| counts.failed + counts.failed_targets > 0)
-            || self.missing && any(|counts| counts.removed > 0)
+            || self.missing && any(|counts| counts.missing > 0)
         {
             Exit::Benchmark
         } else if self.inconclusive
@@ -81,15 +81,19 @@ pub struct Counts {
     pub added: usize,
     /// Benchmarks that only the base has.
     pub removed: usize,
+    /// Benchmarks that the base could measure and the head cannot: those that only the base has, and those that are
+    /// skipped only in the head.
+    pub missing: usize,
     /// Bench targets whose benchmarks could not be listed.
     pub failed_targets: usize,
 }
 
 impl Counts {
-    /// Counts these kinds, beside the numbers of added and removed benchmarks and of failed bench targets.
+    /// Counts these kinds, beside the numbers of benchmarks that were added, removed, and skipped only in
+    /// the head, and of failed bench targets.
     pub fn count(
         kinds: impl Iterator<Item = VerdictKind>,
-        [added, removed, failed_targets]: [usize; 3],
+        [added, removed, skipped_in_head, failed_targets]: [usize; 4],
     ) -> Self {
         let kinds: Vec<VerdictKind> = kinds.collect();
         let of = |kind| kinds.iter().filter(|one| **one == kind).count();
@@ -106,6 +110,7 @@ impl Counts {
             identical: of(VerdictKind::Identical),
             added,
             removed,
+            missing: removed + skipped_in_head,
             failed_targets,
         }
     }

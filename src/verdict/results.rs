@@ -119,12 +119,12 @@ impl<'s> Results<'s> {
         failures.get(measured.version)?.as_deref()
     }
 
-    /// The places where the files of a version were measured, oldest first.
+    /// The places where a version was measured, oldest first: whichever commit had its files.
     pub fn places_of(&self, wanted: &Version) -> Vec<VersionRef> {
         let mut found = Vec::new();
         for (experiment, stored) in self.experiments.iter().enumerate() {
             let versions = stored.plan.versions.iter().enumerate();
-            let same = versions.filter(|(_, planned)| planned.version.tree == wanted.tree);
+            let same = versions.filter(|(_, planned)| planned.version.key() == wanted.key());
             found.extend(same.map(|(version, _)| VersionRef { experiment, version }));
         }
         found
@@ -250,13 +250,13 @@ impl<'s> Results<'s> {
         if let Some(known) = self.repeats.borrow().get(&like) {
             return known.clone();
         }
-        let mut groups: HashMap<(&str, &str), Vec<VersionRef>> = HashMap::new();
+        let mut groups: HashMap<_, Vec<VersionRef>> = HashMap::new();
         for (experiment, stored) in self.experiments.iter().enumerate() {
             if !stored.plan.incompatibilities(&self.experiments[like].plan).is_empty() {
                 continue;
             }
             for (version, planned) in stored.plan.versions.iter().enumerate() {
-                let key = (&*planned.version.tree, &*planned.toolchain);
+                let key = (planned.version.key(), &*planned.toolchain);
                 let group = groups.entry(key).or_default();
                 if group.last().is_none_or(|last| last.experiment != experiment) {
                     group.push(VersionRef { experiment, version });

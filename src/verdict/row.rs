@@ -86,6 +86,11 @@ pub enum Repetition {
 }
 
 impl DecidedRow {
+    /// True if the benchmark was skipped in the head and not in the base.
+    pub const fn is_skipped_in_head(&self) -> bool {
+        matches!((&self.verdict, self.unmeasured_in), (Verdict::Skipped { .. }, Some(1)))
+    }
+
     /// A verdict on a benchmark as a whole, without values.
     pub fn without_metric(benchmark: &Benchmark, verdict: Verdict) -> Self {
         Self {

@@ -26,6 +26,7 @@ pub fn version(name: &str) -> Version {
         dirty: false,
         summary: String::new(),
         time: Some(0),
+        variant: None,
     }
 }
 

@@ -4,7 +4,10 @@
 use std::collections::{HashMap, HashSet};
 
 use super::relation::VersionRef;
-use crate::{model::Version, store::StoredExperiment};
+use crate::{
+    model::{Variant, Version},
+    store::StoredExperiment,
+};
 
 /// A commit in the order of its repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,8 +47,12 @@ struct SameFiles<'v> {
 
 /// Puts the versions of all experiments in order: first those whose commits the repository lost, by
 /// date; then the others as `known` lists them, each uncommitted tree after the commit that it is
-/// based on.
-pub fn timeline(experiments: &[StoredExperiment], known: &[KnownCommit]) -> Vec<TimelineEntry> {
+/// based on. Only versions of this variant, or plain ones.
+pub fn timeline(
+    experiments: &[StoredExperiment],
+    known: &[KnownCommit],
+    variant: Option<&Variant>,
+) -> Vec<TimelineEntry> {
     let place: HashMap<&str, usize> =
         known.iter().enumerate().map(|(index, commit)| (&*commit.commit, index)).collect();
     let mut by_tree: HashMap<&str, SameFiles<'_>> = HashMap::new();
@@ -54,6 +61,9 @@ pub fn timeline(experiments: &[StoredExperiment], known: &[KnownCommit]) -> Vec<
     for (experiment, stored) in experiments.iter().enumerate() {
         for (version, planned) in stored.plan.versions.iter().enumerate() {
             let own = &planned.version;
+            if own.variant.as_ref() != variant {
+                continue;
+            }
             let files = by_tree.entry(&own.tree).or_default();
             files.measured.push(VersionRef { experiment, version });
             let is_own =

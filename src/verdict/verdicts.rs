@@ -118,14 +118,14 @@ impl<'r> Verdicts<'r> {
         if let Some(reason) = benchmark.skip_reason([base, head])? {
             return Ok(Some(reason.into()));
         }
-        let same_files = self.results.version(base).tree == self.results.version(head).tree;
+        let is_same = self.results.version(base).key() == self.results.version(head).key();
         let programs = |place| -> Result<Vec<(LayoutSeed, Digest)>> {
             Ok(benchmark.linked(place)?.iter().map(|build| (build.seed, build.digest)).collect())
         };
         // Equal programs that were measured together all the same may have read different files.
         let is_measured = matches!(relation, Relation::SameExperiment(_))
             && [base, head].iter().all(|place| !benchmark.rows(*place).is_empty());
-        if same_files || !is_measured && are_identical(&programs(base)?, &programs(head)?) {
+        if is_same || !is_measured && are_identical(&programs(base)?, &programs(head)?) {
             return Ok(Some(Verdict::Identical));
         }
         if is_mixed(benchmark, relation) {

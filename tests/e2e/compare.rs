@@ -458,3 +458,27 @@ fn measurements_so_far_are_shown_on_a_terminal() {
         assert!(drawn.contains(part), "no `{part}` in\n{drawn}");
     }
 }
+
+#[test]
+fn benchmark_missing_in_the_head_fails_on_request() {
+    let project = project("1_000");
+    let steady = "suite.bench(\"steady\", |bencher| bencher.iter(counted::steady));";
+    let skips = "suite.bench(\"steady\", |bencher| bencher.skip(\"no GPU\"));";
+    project.replace("benches/work.rs", steady, skips);
+    project.commit("Need a GPU");
+    project.replace("src/lib.rs", "rounds(700)", "rounds(701)");
+    project.commit("Do more, still without a GPU");
+    project.replace("benches/work.rs", skips, "");
+    project.commit("Need nothing");
+    let compared = |versions: [&str; 2], exit| {
+        let words = [&SHORT[..], &versions, &["--fail-on", "missing"]].concat();
+        project.rbench(&words).run().assert_exit(exit)
+    };
+    let skipped = compared(["HEAD~3", "HEAD~2"], 4);
+    skipped.assert_stdout_has(&["1 skipped", "1 missing in the head", "in head: no GPU"]);
+    let both = compared(["HEAD~2", "HEAD~1"], 0);
+    assert!(!both.stdout().contains("missing"), "{}", both.told());
+    let removed = compared(["HEAD~3", "HEAD"], 4);
+    removed.assert_stdout_has(&["1 missing in the head", "only in HEAD~3"]);
+    project.rbench(&[&SHORT[..], &["HEAD~3", "HEAD"]].concat()).ok();
+}

@@ -59,3 +59,4 @@ mod support;
 mod tidy;
 mod trace;
 mod unaffected;
+mod variants;

@@ -134,7 +134,7 @@ impl Comparisons<'_, '_> {
     pub(super) fn inspect(&mut self, pair: Pair, subjects: &[usize]) -> Result<Vec<Known>> {
         let line = self.line;
         let versions = pair.map(|commit| line.version(commit));
-        if versions[0].tree == versions[1].tree {
+        if versions[0].key() == versions[1].key() {
             return Ok(vec![Known::Same; subjects.len()]);
         }
         if let Some((place, reason)) = self.versions.prepare_pair(versions)? {

@@ -50,7 +50,7 @@ impl Finder<'_> {
             failed_targets: Vec::new(),
         };
         let is_meant = |benchmark: &Benchmark| only.is_none_or(|only| only.contains(benchmark));
-        let mut benchmarks = if ends[0].tree == ends[1].tree {
+        let mut benchmarks = if ends[0].key() == ends[1].key() {
             versions.benchmarks(ends[0])
         } else {
             versions.session.with(ends, |_, versions| {

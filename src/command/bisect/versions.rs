@@ -15,7 +15,7 @@ pub struct Versions<'s> {
     /// The session that compiles and compares.
     pub session: Session<'s>,
     before: KnownBroken,
-    /// The reasons why versions have no benchmarks, by tree.
+    /// The reasons why versions have no benchmarks, by identity.
     lacking: HashMap<String, String>,
     console: &'s Console,
 }
@@ -44,7 +44,7 @@ impl<'s> Versions<'s> {
         if self.session.listed(version).is_some() {
             return Ok(None);
         }
-        if let Some(reason) = self.lacking.get(&version.tree) {
+        if let Some(reason) = self.lacking.get(&version.identity()) {
             return Ok(Some(reason.clone()));
         }
         let reason = match self.known_failure(version) {
@@ -54,7 +54,7 @@ impl<'s> Versions<'s> {
                 Err(error) => self.reason(version, error)?,
             },
         };
-        self.lacking.insert(version.tree.clone(), reason.clone());
+        self.lacking.insert(version.identity(), reason.clone());
         Ok(Some(reason))
     }
 

@@ -47,6 +47,17 @@ impl<'c> Commenter<'c> {
         commenter
     }
 
+    /// The account that set a label of the request; `None` if the request does not have it, or if that is not known.
+    pub fn who_labeled(&self, label: &str) -> Option<String> {
+        let found = self.comments.as_ref()?.who_labeled(&self.request, label);
+        found.unwrap_or_else(|error| {
+            let number = self.request.number;
+            self.console
+                .line(&format!("warning: cannot read the labels of request {number}: {error}"));
+            None
+        })
+    }
+
     /// Marks an existing comment as being about an older commit than this one. After an error other than a missing
     /// permission, the comment itself may still be written later.
     pub fn mark_stale(&mut self, commit: &str) {

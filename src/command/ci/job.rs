@@ -22,6 +22,7 @@ use crate::{
     cli::{CiPlaceArgs, CiProvider, OutputFile},
     console::Console,
     error::{Context as _, Error, Exit, Result},
+    escape::escape_untrusted,
     forge::{Request, Token},
     log,
     report::{Report, markdown::fenced},
@@ -142,6 +143,22 @@ impl<'c> Job<'c> {
         let name = &self.place.comment_name;
         let api = api.as_deref()?;
         Some(Commenter::new(request, api, token, (name, links.clone(), *provider), self.console))
+    }
+
+    /// True if the label of `--advisory-label` makes the job advisory. Then its pages name the account that set it.
+    pub fn is_advisory(&mut self) -> bool {
+        let Some(label) = &self.place.advisory_label else { return false };
+        let Some(commenter) = &mut self.commenter else {
+            self.console.line(&format!(
+                "note: the label {label} has no effect: it is read with the token for comments"
+            ));
+            return false;
+        };
+        let Some(account) = commenter.who_labeled(label) else { return false };
+        let (label, account) = (escape_untrusted(label), escape_untrusted(&account));
+        self.console.line(&format!("advisory: {account} set the label {label}"));
+        self.environment.links = self.environment.links.clone().with_advisory(&label, &account);
+        true
     }
 
     /// Makes the runner ignore commands from now on. Ids and output of benchmarks may contain them, so this is needed

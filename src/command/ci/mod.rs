@@ -16,10 +16,10 @@ use self::{
 use super::{compare, output::Output, project_of};
 use crate::{
     ci::{self, Comparison},
-    cli::{CiArgs, CiCommand, CiMergeArgs, CiRunArgs, CompareArgs, RevisionPair},
+    cli::{CiArgs, CiCommand, CiMergeArgs, CiRunArgs, CompareArgs, FailOn, RevisionPair},
     compare::Outcome,
     console::{Console, announcement},
-    error::{Exit, Result},
+    error::{Error, Exit, Result},
     process::{Interrupt, SavedHandler},
     project::Project,
 };
@@ -34,12 +34,12 @@ pub fn run(args: &CiArgs) -> Result<Exit> {
 }
 
 /// Finds the versions, compares them, and publishes the verdicts.
-fn compared(CiRunArgs { compare: args, place }: &CiRunArgs) -> Result<Exit> {
+fn compared(CiRunArgs { compare: args, variant, place }: &CiRunArgs) -> Result<Exit> {
     let console = Console::attach();
     let mut job = Job::new(place, &console)?;
     job.environment.may_run()?;
     job.stop_commands()?;
-    let result = compare_and_publish(args, &mut job, &console);
+    let result = compare_and_publish(args, variant.as_deref(), &mut job, &console);
     if let Err(error) = &result {
         debug!("not compared: {error}");
         job.publish_failure(error)?;
@@ -48,10 +48,23 @@ fn compared(CiRunArgs { compare: args, place }: &CiRunArgs) -> Result<Exit> {
     result
 }
 
-fn compare_and_publish(args: &CompareArgs, job: &mut Job<'_>, console: &Console) -> Result<Exit> {
+fn compare_and_publish(
+    args: &CompareArgs,
+    variant: Option<&str>,
+    job: &mut Job<'_>,
+    console: &Console,
+) -> Result<Exit> {
     let start = SystemTime::now();
+    if !args.variants.is_empty() {
+        return Err(Error::new(Exit::Usage, "`ci` compares two commits, not several variants")
+            .hint("run one job for each variant, with: --variant NAME --comment-name NAME"));
+    }
     let manifest = args.experiment.target.project.manifest_path.as_deref();
     let versions = versions::find(&job.environment, args.versions.typed(), manifest, console)?;
+    let versions = versions.map(|revision| match variant {
+        None => revision,
+        Some(name) => format!("{revision}+{name}"),
+    });
     let args = CompareArgs { versions: RevisionPair::from_revisions(versions), ..args.clone() };
     let output = Output::with_files(args.report.format, &args.report.output.files)?;
     if !args.experiment.dry_run {
@@ -64,7 +77,11 @@ fn compare_and_publish(args: &CompareArgs, job: &mut Job<'_>, console: &Console)
     let Some(outcome) = compare::compared(&project, &args, true, console, &interrupt)? else {
         return Ok(Exit::Success);
     };
-    let policy = compare::policy(&project, &args.verdict);
+    let policy = if job.is_advisory() {
+        compare::policy_of_flag(FailOn::Never)
+    } else {
+        compare::policy(&project, &args.verdict)
+    };
     let (exit, ignores_regressions) = (outcome.exit(&policy), policy.ignores_regressions);
     let sources = sources(&project, &outcome, console);
     let report = compare::report(outcome, policy, &args);
@@ -99,7 +116,8 @@ fn merged(args: &CiMergeArgs) -> Result<Exit> {
         let parts: Vec<Comparison> =
             parts.iter().map(|part| Comparison::parse(part)).collect::<Result<_>>()?;
         let comparison = ci::merge(&parts)?;
-        let policy = compare::policy_of_flag(args.fail_on);
+        let fail_on = if job.is_advisory() { FailOn::Never } else { args.fail_on };
+        let policy = compare::policy_of_flag(fail_on);
         let exit = comparison.exit(&policy);
         let page = ci::page(&comparison, &job.environment.links, ci::SUMMARY_ROOM);
         Console::result(&page)?;

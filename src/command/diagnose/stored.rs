@@ -30,7 +30,7 @@ pub fn find(
     let mut all: Vec<(&StoredExperiment, usize)> = Vec::new();
     for stored in experiments.iter().rev().filter(|stored| executed.contains(&stored.id)) {
         let mut versions = stored.plan.versions.iter();
-        let place = versions.position(|planned| planned.version.tree == version.tree);
+        let place = versions.position(|planned| planned.version.key() == version.key());
         all.extend(place.map(|place| (stored, place)));
     }
     Ok(diagnosis(&all).or_else(|| comparison(&all)))

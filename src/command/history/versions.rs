@@ -1,11 +1,12 @@
 //! Selects the versions of a history.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use crate::{
     cli::HistoryArgs,
     error::{Error, Exit, Result},
     git::{Placed, Repository},
+    model::Variant,
     shell::CommandLine as _,
     verdict::{KnownCommit, Results, TimelineEntry, timeline},
 };
@@ -20,12 +21,22 @@ const LOOKED_AT: usize = 200;
 /// slow for a large store.
 const CANDIDATES: usize = 4;
 
-/// Returns the versions to show, oldest first, and the number of other stored versions.
+/// The versions to show.
+pub(super) struct ChosenVersions {
+    /// The versions, oldest first.
+    pub entries: Vec<TimelineEntry>,
+    /// The number of other stored versions of the same variant.
+    pub hidden: usize,
+    /// The variant; plain versions if absent.
+    pub variant: Option<Variant>,
+}
+
+/// Selects the versions to show.
 pub(super) fn chosen(
     args: &HistoryArgs,
     repository: &Repository,
     results: &Results<'_>,
-) -> Result<(Vec<TimelineEntry>, usize)> {
+) -> Result<ChosenVersions> {
     let shown = match (args.last, &args.since) {
         (Some(last), _) => last as usize,
         (None, Some(_)) => usize::MAX,
@@ -34,7 +45,8 @@ pub(super) fn chosen(
         }
         (None, None) => SHOWN,
     };
-    let commits = commits_by_date(results);
+    let variant = variant(args, repository, results)?;
+    let commits = commits_by_date(results, variant.as_ref());
     let candidates = if let Some(revision) = &args.since {
         repository.since(revision, commits.iter().copied())?
     } else {
@@ -46,7 +58,7 @@ pub(super) fn chosen(
         .into_iter()
         .map(|Placed { commit, ancestor, in_head }| KnownCommit { commit, ancestor, in_head })
         .collect();
-    let entries = timeline(&results.experiments, &known);
+    let entries = timeline(&results.experiments, &known, variant.as_ref());
     let all = entries.len();
     // Versions older than the candidates, or not since the revision, are not on this timeline.
     let is_candidate = |entry: &TimelineEntry| {
@@ -63,7 +75,8 @@ pub(super) fn chosen(
         );
     }
     let skipped = count.saturating_sub(shown);
-    Ok((retain(entries, &kept, skipped), all - count + skipped))
+    let entries = retain(entries, &kept, skipped);
+    Ok(ChosenVersions { entries, hidden: all - count + skipped, variant })
 }
 
 /// Drops the entries that are not kept, and `skipped` more: first those that are no ancestors of HEAD, then the oldest.
@@ -82,10 +95,43 @@ fn retain(entries: Vec<TimelineEntry>, kept: &[bool], skipped: usize) -> Vec<Tim
         .collect()
 }
 
-/// Returns every stored commit once, the newest date first.
-fn commits_by_date<'r>(results: &'r Results<'_>) -> Vec<&'r str> {
+/// The names of the stored variants besides this one, sorted.
+pub(super) fn others(results: &Results<'_>, variant: Option<&Variant>) -> Vec<String> {
+    let stored: BTreeSet<&str> = stored(results).map(|variant| &*variant.name).collect();
+    let is_other = |name: &&str| variant.is_none_or(|variant| variant.name != **name);
+    stored.into_iter().filter(is_other).map(str::to_owned).collect()
+}
+
+/// The variants of all results, the newest last.
+fn stored<'r>(results: &'r Results<'_>) -> impl DoubleEndedIterator<Item = &'r Variant> {
+    let versions = results.experiments.iter().flat_map(|stored| &stored.plan.versions);
+    versions.filter_map(|planned| planned.version.variant.as_ref())
+}
+
+/// The requested variant as `bench.toml` defines it, or with its newest stored settings if it does not.
+fn variant(
+    args: &HistoryArgs,
+    repository: &Repository,
+    results: &Results<'_>,
+) -> Result<Option<Variant>> {
+    let Some(name) = &args.variant else { return Ok(None) };
+    let mut all = repository.variants().iter().chain(stored(results).rev());
+    let found = all.find(|variant| variant.name == *name).cloned();
+    let unknown = || {
+        let what = format!("no results of a variant `{name}` are stored");
+        Error::new(Exit::Usage, what).hint(match &others(results, None)[..] {
+            [] => "measure one with: cargo rbench run REV+NAME".to_owned(),
+            names => format!("stored are {}", names.join(", ")),
+        })
+    };
+    found.map(Some).ok_or_else(unknown)
+}
+
+/// Returns every stored commit of this variant once, the newest date first.
+fn commits_by_date<'r>(results: &'r Results<'_>, variant: Option<&Variant>) -> Vec<&'r str> {
     let versions = results.experiments.iter().flat_map(|stored| &stored.plan.versions);
     let mut dated: Vec<(Option<i64>, &str)> = versions
+        .filter(|planned| planned.version.variant.as_ref() == variant)
         .filter_map(|planned| Some((planned.version.time, planned.version.commit.as_deref()?)))
         .collect();
     dated.sort_by(|one, other| other.cmp(one));

@@ -35,9 +35,8 @@ pub(super) fn measurements(
     median: f64,
     request: &ExecutionRequest,
 ) -> Option<Series> {
-    let candidates = (0..=readings.len()).rev().take(10).flat_map(|end| {
-        (1..).map_while(move |rounds| Rounds::before(&readings[..end], rounds, speed))
-    });
+    let ends = (0..=readings.len()).rev().take(10);
+    let candidates = ends.filter_map(|end| Rounds::of(&readings[..end], speed));
     let mut fitting = candidates.filter(|rounds| rounds.lead_to(median));
     let only = fitting.next().filter(|_| fitting.next().is_none())?;
     let nanos = |time: Duration| i64::try_from(time.as_nanos()).unwrap_or(i64::MAX);
@@ -79,16 +78,18 @@ struct Sample {
 }
 
 impl<'r> Rounds<'r> {
-    /// The last readings as so many rounds, whose iterations follow from the first iteration before them, which seemed
-    /// `speed` times as long.
-    fn before(readings: &'r [i64], rounds: usize, speed: u32) -> Option<Self> {
+    /// The readings as rounds, whose iterations follow from the first iteration before them, which seemed `speed` times as
+    /// long.
+    fn of(readings: &'r [i64], speed: u32) -> Option<Self> {
         /// libtest wants its samples to last so many ns.
         const WANTED: i64 = 1_000_000;
-        /// The most readings before the first iteration. Among samples, the time of another one may lead to the same number.
+        /// The most readings before the first iteration. Another number would take a sample of a round for it.
         const EARLIER: usize = 7;
-        let start = (readings.len() + 1).checked_sub(rounds.checked_mul(ROUND)? + BEFORE - 1)?;
-        if start > EARLIER {
-            return Some(Self { readings: &[], first: 0 });
+        // Without the end of the last round.
+        let others = (readings.len() + 1).checked_sub(BEFORE - 1)?;
+        let start = others % ROUND;
+        if others < ROUND || start > EARLIER {
+            return None;
         }
         let single = (readings[start + 1] - readings[start]).checked_mul(i64::from(speed))?;
         let first = u64::try_from((WANTED / single.max(1)).max(1)).ok()?;
@@ -110,7 +111,7 @@ impl<'r> Rounds<'r> {
     /// down to whole nanoseconds, which small numbers do not show.
     fn lead_to(&self, median: f64) -> bool {
         const SMALL: f64 = 100.0;
-        let Some(last) = self.readings.len().checked_sub(ROUND - 1) else { return false };
+        let last = self.readings.len() - (ROUND - 1);
         let kinds = self.readings[last + 1..].chunks_exact(2 * COUNT).map(|kind| {
             let mut lengths: Vec<i64> =
                 kind.chunks_exact(2).map(|pair| pair[1] - pair[0]).collect();

@@ -139,9 +139,11 @@ impl ComparisonReport {
     /// The command that accepts a slowdown that may be intended, of the same work. Only a commit
     /// can be accepted.
     fn acceptable(&self) -> Option<Step> {
-        let mut rows = self.regressed().into_iter();
-        let row = rows.find(|row| row.work.is_none()).filter(|_| !self.outcome.head.dirty)?;
-        let head = self.outcome.head.revision_arg();
+        let Outcome { base, head, .. } = &self.outcome;
+        let is_by_commit = !head.dirty && base.variant == head.variant;
+        let mut rows = self.regressed().into_iter().filter(|_| is_by_commit);
+        let row = rows.find(|row| row.work.is_none())?;
+        let head = head.revision_arg();
         let arguments = [head.as_str(), row.benchmark.name.id.as_str()];
         let reason = [("reason", Some("WHY"))];
         Some(Step {

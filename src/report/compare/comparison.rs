@@ -36,6 +36,8 @@ pub struct Comparison {
     pub(crate) head: Version,
     #[serde(flatten)]
     pub(crate) changes: VersionChanges,
+    /// The compilers of base and head, if they differ.
+    pub(crate) compilers: Option<[String; 2]>,
     pub(crate) criteria: Criteria,
     /// For benchmarks without their own settings; null if nothing was measured, and for stored
     /// results.
@@ -219,6 +221,7 @@ impl ComparisonReport {
             criteria: outcome.criteria,
             sample_sizes: outcome.sample_sizes,
             machine: outcome.machine.clone(),
+            compilers: outcome.compilers.clone(),
             environment: outcome.environment.clone(),
             stored: outcome.stored.iter().map(Stored::from).collect(),
             warnings: warnings.collect(),

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     compare::{ComparedExperiment, Outcome, Warning},
-    model::{Absence, Benchmark, FailedTarget, Metric, Mode, Version},
+    model::{Absence, Benchmark, FailedTarget, Metric, Mode, Variant, Version},
     report::{
         accepted::{idle_note, idle_number},
         date,
@@ -79,7 +79,7 @@ impl ComparisonReport {
     }
 
     /// One comparison.
-    fn part(&self, medium: Medium) -> Vec<Block> {
+    pub(super) fn part(&self, medium: Medium) -> Vec<Block> {
         let verdicts = Text::new().styled(Role::Head, self.outcome.counts().all_words());
         let means = self.mean_texts().map(Text::from);
         let summary = std::iter::once(verdicts).chain(means);
@@ -159,10 +159,33 @@ impl ComparisonReport {
         blocks
     }
 
-    /// The commits and files by which the versions differ, a line each.
+    /// The commits, files and settings by which the versions differ, a line each.
     pub(super) fn changes_texts(&self) -> Vec<Text> {
         let Outcome { base, head, changes, .. } = &self.outcome;
-        changes_texts(changes, [base, head])
+        let mut texts = changes_texts(changes, [base, head]);
+        texts.extend(self.settings_texts());
+        texts
+    }
+
+    /// The settings of variants and the compilers, if they differ.
+    pub(super) fn settings_texts(&self) -> Vec<Text> {
+        let Outcome { base, head, compilers, .. } = &self.outcome;
+        let mut texts = Vec::new();
+        let of_base = base.variant.iter().filter(|variant| head.variant.as_ref() != Some(*variant));
+        let variants = of_base.chain(&head.variant);
+        texts.extend(variants.map(|Variant { name, settings }| {
+            let name = Text::from("variant ").name(name);
+            if settings.is_empty() {
+                name.then(": no settings")
+            } else {
+                name.then(": ").name(settings)
+            }
+        }));
+        if let Some([base, head]) = compilers {
+            let base = Text::from("the base is compiled by ").name(base);
+            texts.push(base.then(", the head by ").name(head));
+        }
+        texts
     }
 
     /// The impact on the rows with the largest changes, or on all rows that are not shown to cost
@@ -177,7 +200,7 @@ impl ComparisonReport {
     }
 
     /// A line for each reason besides the evidence of changes, with the benchmarks that have it.
-    fn attention(&self, rows: &[&DecidedRow]) -> Vec<Text> {
+    pub(super) fn attention(&self, rows: &[&DecidedRow]) -> Vec<Text> {
         let names = self.names();
         let mut reasons: Vec<(Role, String, Vec<String>)> = Vec::new();
         let mut add = |role: Role, name: String, reason: String| match reasons
@@ -262,7 +285,7 @@ impl ComparisonReport {
 
     /// The warnings, a line each. Several causes of noise have one consequence and are one line,
     /// unless every verdict is explained.
-    fn warning_lines(&self) -> Vec<Text> {
+    pub(super) fn warning_lines(&self) -> Vec<Text> {
         let line = |warning: &Warning| {
             let text = Text::warning(sentence(warning));
             match self.advised(warning) {

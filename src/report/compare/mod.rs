@@ -11,6 +11,7 @@ mod notes;
 mod overall;
 mod summary;
 mod table;
+pub(super) mod variants;
 mod warning;
 
 use std::rc::Rc;
@@ -22,6 +23,7 @@ pub use impact::{ImpactRow, impact_notes};
 pub(super) use notes::dependencies_note;
 pub use overall::GeometricMean;
 pub use table::table;
+pub use variants::VariantsReport;
 pub use warning::WarningFields;
 pub(super) use warning::{cause as warning_cause, sentence as warning_sentence};
 

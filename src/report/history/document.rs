@@ -8,7 +8,7 @@ use super::{
     SessionVariation, UnmeasuredBenchmark, sparkline::sparkline,
 };
 use crate::{
-    model::{Benchmark, CommitRange, Metric, Mode, SkipReason, Unit, Version},
+    model::{Benchmark, CommitRange, Metric, Mode, SkipReason, Unit, Variant, Version},
     report::{
         compare::changes_texts,
         date,
@@ -35,6 +35,7 @@ const FEW_DEGREES: f64 = 3.0;
 impl HistoryReport {
     pub(super) fn write_document(&self) -> Document {
         let mut document = Document::new("history");
+        document.add(Block::paragraph(self.variant_text()));
         document.add(self.warning_blocks());
         let nothing = || self.benchmarks.iter().all(|benchmark| benchmark.versions.is_empty());
         let why_empty = if self.benchmarks.is_empty() && self.worst_only {
@@ -90,10 +91,20 @@ impl HistoryReport {
         [different, shallow, unfinished].into_iter().flatten().collect()
     }
 
+    /// The stored versions that are not shown.
     pub(super) fn hidden_note(&self) -> Option<Block> {
         let versions = count(self.hidden, "other stored version");
         let note = format!("{versions} not shown: see --last and --since");
-        Block::paragraph((self.hidden > 0).then_some(note))
+        let others = self.other_variants.join(", ");
+        let others = format!("results of other variants are stored (--variant): {others}");
+        let others = (!self.other_variants.is_empty()).then_some(others);
+        Block::paragraph((self.hidden > 0).then_some(note).into_iter().chain(others))
+    }
+
+    /// The variant of all versions, with its settings.
+    fn variant_text(&self) -> Option<Text> {
+        let Variant { name, settings } = self.variant.as_ref()?;
+        Some(Text::from("variant ").name(name).then(": ").name(settings))
     }
 
     pub(super) fn names(&self) -> Names<'_> {

@@ -20,7 +20,8 @@ use super::{
 };
 use crate::{
     model::{
-        Benchmark, CommitRange, Machine, Metric, SkipReason, Unmeasured, Version, VersionChanges,
+        Benchmark, CommitRange, Machine, Metric, SkipReason, Unmeasured, Variant, Version,
+        VersionChanges,
     },
     shell::CommandLine,
     stats::{Change, Criteria, SessionVariance, Verdict},
@@ -42,6 +43,10 @@ pub struct HistoryReport {
     pub paths: Vec<String>,
     /// The number of stored versions that are not shown.
     pub hidden: usize,
+    /// The variant of all versions; plain versions if absent.
+    pub variant: Option<Variant>,
+    /// The names of other variants with stored results.
+    pub other_variants: Vec<String>,
     /// The number of experiments left out because they are not finished.
     pub unfinished: usize,
     /// True if the clone is shallow, so that the order of some versions is unknown.

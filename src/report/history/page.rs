@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::{BenchmarkHistory, Event, HistoryReport, HistoryRow, Series, UnmeasuredBenchmark};
 use crate::{
     error::Result,
-    model::Version,
+    model::{Variant, Version},
     report::{
         Report, date,
         document::{Block, Document, Medium, Text},
@@ -43,6 +43,10 @@ const STATES: [(&str, &str); 4] =
 pub(in crate::report) struct History<'r> {
     criteria: Criteria,
     warnings: Vec<String>,
+    /// The variant of all versions; null for plain versions.
+    variant: Option<&'r Variant>,
+    /// The names of other variants with stored results.
+    other_variants: &'r [String],
     /// The number of stored versions that are not shown.
     hidden: usize,
     /// The suspected changes in the series of values, oldest first: one for all benchmarks that may
@@ -118,6 +122,9 @@ impl Report for HistoryReport {
             let [first, last] = [first, last].map(|row| end_text(&row.version));
             lead = format!("From {first} to {last}").into();
         }
+        if let Some(Variant { name, settings }) = &self.variant {
+            lead = lead.then(", variant ").name(name).then(": ").name(settings);
+        }
         let mut remarks: Vec<Block> =
             Block::list(self.unmeasured_texts().into_iter().chain(self.explanations()))
                 .into_iter()
@@ -150,6 +157,8 @@ impl HistoryReport {
         json::document(&History {
             criteria: self.criteria,
             warnings: self.warnings(),
+            variant: self.variant.as_ref(),
+            other_variants: &self.other_variants,
             hidden: self.hidden,
             events: &self.events,
             unmeasured: &self.unmeasured,

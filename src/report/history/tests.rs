@@ -35,6 +35,7 @@ fn version(commit: &str, summary: &str, dirty: bool) -> Version {
         dirty,
         summary: summary.to_owned(),
         time: Some(1_700_000_000),
+        variant: None,
     }
 }
 
@@ -175,6 +176,8 @@ fn report(overview: bool) -> HistoryReport {
         events: vec![event(&benchmarks)],
         criteria: CRITERIA,
         overview,
+        variant: None,
+        other_variants: Vec::new(),
         hidden: 3,
         unfinished: 1,
         shallow: false,

@@ -80,7 +80,11 @@ impl ShowReport {
             }),
             ("settings", |experiment| settings_words(&experiment.settings.to_string()).join(", ")),
         ];
-        let mut texts = Vec::new();
+        let variant = self.version.variant.as_ref();
+        let mut texts: Vec<Text> = variant
+            .map(|variant| Text::from("variant: ").name(&variant.settings))
+            .into_iter()
+            .collect();
         for (name, part) in parts {
             let mut found: Vec<(String, Vec<String>)> = Vec::new();
             for (number, experiment) in (1..).zip(&self.experiments) {

@@ -171,7 +171,10 @@ impl Report for RangeReport {
         }
         document.add([Block::Table(table)]);
         document.add(Block::list(self.changes()));
-        let history = self.command_line.suggest("history", &[], &[]);
+        let variant = self.versions[0].version.variant.as_ref();
+        let options: Vec<_> =
+            variant.map(|variant| ("variant", Some(&*variant.name))).into_iter().collect();
+        let history = self.command_line.suggest("history", &[], &options);
         let history = Text::from("how benchmarks changed: ").command(history);
         document.add(Block::paragraph([history]));
         document

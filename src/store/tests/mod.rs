@@ -49,6 +49,7 @@ fn version(tree: &str) -> Version {
         dirty: false,
         summary: "Parse faster".to_owned(),
         time: Some(1_700_000_000),
+        variant: None,
     }
 }
 

@@ -43,18 +43,18 @@ fn summary(entries: &[TimelineEntry]) -> Vec<String> {
 #[test]
 fn order_follows_the_repository_and_not_the_store() {
     let experiments = [of(&["c", "a"]), of(&["b"])];
-    let entries = timeline(&experiments, &line(&["a", "b", "c"]));
+    let entries = timeline(&experiments, &line(&["a", "b", "c"]), None);
     assert_eq!(summary(&entries), [" < a", "a < b", "b < c"]);
 }
 
 #[test]
 fn uncommitted_tree_follows_its_commit_and_is_a_leaf() {
     let dirty = of_tree("a", "x", true);
-    let entries = timeline(&[dirty.clone(), of(&["a", "b"])], &line(&["a", "b"]));
+    let entries = timeline(&[dirty.clone(), of(&["a", "b"])], &line(&["a", "b"]), None);
     assert_eq!(summary(&entries), [" < a", "a < a+x", "a < b"]);
     // Only the uncommitted tree of b was measured, so both it and c follow a.
     let dirty = of_tree("b", "x", true);
-    let entries = timeline(&[dirty, of(&["a", "c"])], &line(&["a", "b", "c"]));
+    let entries = timeline(&[dirty, of(&["a", "c"])], &line(&["a", "b", "c"]), None);
     assert_eq!(summary(&entries), [" < a", "a < b+x", "a < c"]);
 }
 
@@ -62,7 +62,7 @@ fn uncommitted_tree_follows_its_commit_and_is_a_leaf() {
 fn lost_commits_are_kept_and_come_first() {
     let mut gone = of(&["old", "older"]);
     gone.plan.versions[1].version.time = Some(-5);
-    let entries = timeline(&[gone, of(&["a"])], &line(&["a"]));
+    let entries = timeline(&[gone, of(&["a"])], &line(&["a"]), None);
     assert_eq!(summary(&entries), [" < older", " < old", " < a"]);
     assert_eq!(
         entries.iter().map(|entry| entry.in_repository).collect::<Vec<_>>(),
@@ -75,9 +75,26 @@ fn same_files_share_their_results() {
     let amended = of_tree("b", "a", false);
     let uncommitted = of_tree("0", "a", true);
     let reverted = of_tree("c", "a", false);
-    let entries = timeline(&[of(&["a"]), amended, uncommitted, reverted], &line(&["0", "b", "c"]));
+    let entries =
+        timeline(&[of(&["a"]), amended, uncommitted, reverted], &line(&["0", "b", "c"]), None);
     assert_eq!(summary(&entries), [" < b", "b < c"]);
     let first_of = |experiment| place(experiment, 0);
     assert_eq!(entries[0].measured, [0, 1, 2, 3].map(first_of));
     assert_eq!(entries[0].measured, entries[1].measured);
+}
+
+#[test]
+fn variant_has_its_own_course() {
+    let lto = Variant { name: "lto".to_owned(), settings: "lto = \"fat\"".to_owned() };
+    let mut experiment = of(&["a", "b", "b"]);
+    experiment.plan.versions[0].version.variant = Some(lto.clone());
+    experiment.plan.versions[2].version.variant = Some(lto.clone());
+    let known = line(&["a", "b"]);
+    let places = |variant| -> Vec<_> {
+        let entries = timeline(std::slice::from_ref(&experiment), &known, variant);
+        entries.iter().flat_map(|entry| &entry.measured).map(|place| place.version).collect()
+    };
+    assert_eq!((places(None), places(Some(&lto))), (vec![1], vec![0, 2]));
+    let older = Variant { settings: "lto = \"thin\"".to_owned(), ..lto.clone() };
+    assert_eq!(places(Some(&older)), [0; 0], "its settings were others");
 }

@@ -352,3 +352,21 @@ fn failed_run_removes_earlier_reports() {
         assert!(!job.path("report").join(name).exists(), "{name} is still there");
     }
 }
+
+#[test]
+fn label_makes_a_job_advisory_and_its_account_is_named() {
+    let project = compared();
+    let job = Job::of_request(&project, "advisory");
+    let words = ["--stored", "--advisory-label", "slow-is-fine"];
+    job.ci(&words).run().assert_exit(1);
+    assert!(!job.read("summary.md").contains("Advisory"));
+    job.api.label("slow-is-fine", "ada", true);
+    let outcome = job.ci(&words).ok();
+    assert!(outcome.stdout().contains("::warning title=benchmark regressed"), "{}", outcome.told());
+    let advisory = "Advisory: regressions do not fail this job, because `ada` set the label \
+                    `slow-is-fine`";
+    assert!(job.read("summary.md").contains(advisory), "{}", job.read("summary.md"));
+    assert!(job.api.comments()[0].body.contains(advisory));
+    let without_token = job.ci(&words).env("GITHUB_TOKEN", "").run().assert_exit(1);
+    without_token.assert_stderr_has(&["the label slow-is-fine has no effect"]);
+}

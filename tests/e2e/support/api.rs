@@ -47,6 +47,8 @@ struct State {
     comments: Vec<Comment>,
     faults: VecDeque<Fault>,
     pulls: Vec<Value>,
+    /// The events of labels, in the fields of both hosts.
+    labels: Vec<Value>,
     /// The newest commit of the request, if known.
     newest: Option<String>,
     /// The account of the token; none for the token of a workflow.
@@ -98,6 +100,16 @@ impl Api {
 
     pub fn add_pull(&self, number: u64, commit: &str) {
         self.state().pulls.push(json!({ "number": number, "head": { "sha": commit } }));
+    }
+
+    /// Records that an account set or removed a label.
+    pub fn label(&self, name: &str, account: &str, is_set: bool) {
+        let (event, action) = if is_set { ("labeled", "add") } else { ("unlabeled", "remove") };
+        let user = json!({ "login": account, "username": account });
+        let label = json!({ "name": name });
+        self.state().labels.push(json!({
+            "event": event, "action": action, "label": label, "actor": user, "user": user,
+        }));
     }
 
     /// Sets the newest commit of the request.
@@ -197,6 +209,7 @@ fn regular(state: &mut State, asked: &Asked) -> (u16, Value) {
             None => (403, json!({ "message": "Resource not accessible by integration" })),
         },
         ("GET", path) if path.ends_with("/pulls") => (200, page(&state.pulls, query)),
+        ("GET", path) if path.ends_with("events") => (200, page(&state.labels, query)),
         ("GET", path) if path.contains("/pulls/") || id.is_some() => match &state.newest {
             Some(commit) => (200, json!({ "head": { "sha": commit }, "sha": commit })),
             None => (404, json!({ "message": "Not Found" })),

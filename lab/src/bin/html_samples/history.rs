@@ -187,6 +187,8 @@ pub fn page(shape: Shape) -> String {
         paths: Vec::new(),
         changes_only: false,
         worst_only: false,
+        variant: None,
+        other_variants: Vec::new(),
         hidden: 12,
         unfinished: 1,
         shallow: false,

@@ -25,6 +25,7 @@ pub fn version(revision: &str, number: usize, summary: &str) -> Version {
         dirty: false,
         summary: summary.to_owned(),
         time: Some(1_700_000_000 + 40_000 * i64::try_from(number).unwrap_or(0)),
+        variant: None,
     }
 }
 

@@ -134,7 +134,7 @@ fn mean_is_a_sentence_in_every_format() {
     let report = report();
     let markdown = report.markdown();
     let wall = "verall (geometric mean of 9 benchmarks): +3.25 % (95 % CI ";
-    assert!(markdown.contains(&format!(" bench target. O{wall}")), "{markdown}");
+    assert!(markdown.contains(&format!(" missing in the head. O{wall}")), "{markdown}");
     assert!(
         markdown.contains(
             "). Overall in peak-memory (geometric mean of 4 benchmarks): +0.00 % (95 % CI"
