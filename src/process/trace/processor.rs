@@ -126,6 +126,9 @@ mod of_this_processor {
     /// Bytes of an instruction.
     pub const INSTRUCTION: usize = 4;
 
+    /// The bits that an indirect branch sets until the next instruction, which must be a landing pad (BTI) if so.
+    const BRANCHED: u64 = 0b11 << 10;
+
     /// Number of values that one instruction pushes.
     pub const PUSHED: usize = 2;
 
@@ -145,6 +148,7 @@ mod of_this_processor {
             _ => return None,
         };
         registers.pc = registers.pc.wrapping_add(4);
+        registers.pstate &= !BRANCHED;
         Some(effect)
     }
 
@@ -190,6 +194,7 @@ mod of_this_processor {
     pub const fn return_with(value: u64, _: [u8; RETURN], registers: &mut Registers) {
         registers.regs[0] = value;
         registers.pc = unsigned(registers.regs[30]);
+        registers.pstate &= !BRANCHED;
     }
 
     /// The number and the first four arguments of a system call that is about to be made.
