@@ -32,7 +32,7 @@ use crate::{
 const DISTINCT: &str = "distinct";
 
 /// Raise this when the cached data for the same link changes.
-const RULES: u32 = 1;
+const RULES: u32 = 2;
 
 /// A function that the linker can place at any address.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

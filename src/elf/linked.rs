@@ -31,7 +31,8 @@ impl LinkedFunction {
     }
 }
 
-/// The functions of a linked executable, including local ones, one entry per address, in the order of addresses.
+/// The functions of a linked executable, including local ones, one entry per address, in the order of addresses. Code that
+/// the linker itself adds is none of them: it depends on addresses, and no input of the link has it.
 ///
 /// # Errors
 /// [`Unreadable`] if the bytes are no ELF executable for x86-64 or aarch64, or were stripped.
@@ -71,6 +72,9 @@ fn function_symbols(elf: &Elf<'_>) -> Result<Vec<LinkedFunction>, Unreadable> {
             continue;
         }
         let symbol_name = String::from_utf8_lossy(table.symbol_name(LE, symbol)?);
+        if is_of_linker(&symbol_name) {
+            continue;
+        }
         functions.push(LinkedFunction {
             name: Name::demangle(&symbol_name),
             symbol: Cow::into_owned(symbol_name),
@@ -80,6 +84,12 @@ fn function_symbols(elf: &Elf<'_>) -> Result<Vec<LinkedFunction>, Unreadable> {
         });
     }
     Ok(functions)
+}
+
+/// True for the symbols of LLD's own code on aarch64: detours around an erratum of Cortex-A53, and to distant functions.
+fn is_of_linker(symbol: &str) -> bool {
+    symbol.starts_with("__CortexA53843419_")
+        || symbol.strip_prefix("__AArch64").is_some_and(|rest| rest.contains("Thunk_"))
 }
 
 #[cfg(test)]
@@ -102,6 +112,16 @@ mod tests {
         assert!(find("thrice").is_some());
         assert!(find("data").is_none());
         assert!(kept.is_sorted_by(|a, b| a.address < b.address));
+    }
+
+    #[test]
+    fn code_of_the_linker_is_no_function() {
+        let names = ["__CortexA53843419_2B008", "__AArch64ADRPThunk_far", "__aarch64_cas4_relax"];
+        let functions = names.map(|name| format!("int {name}(void) {{ return 1; }}\n")).concat();
+        let program = Scratch::new().c_program("program", &(functions + PROGRAM), &[]);
+        let kept = kept_functions(&program).unwrap();
+        let is_kept = |name| kept.iter().any(|function| function.symbol == name);
+        assert_eq!(names.map(is_kept), [false, false, true]);
     }
 
     #[test]

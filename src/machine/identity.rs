@@ -22,7 +22,34 @@ pub fn this_machine() -> Machine {
     }
 }
 
-/// The model name of x86 kernels, or else the numbers that ARM kernels give.
+/// Makers of ARM processors, by their numbers in `/proc/cpuinfo`.
+const MAKERS: [(&str, &str); 6] = [
+    ("0x41", "Arm"),
+    ("0x4e", "NVIDIA"),
+    ("0x51", "Qualcomm"),
+    ("0x61", "Apple"),
+    ("0x6d", "Microsoft"),
+    ("0xc0", "Ampere"),
+];
+
+/// Their models for servers, runners and boards, by the numbers of maker and part.
+const MODELS: [(&str, &str, &str); 13] = [
+    ("0x41", "0xd03", "Cortex-A53"),
+    ("0x41", "0xd08", "Cortex-A72"),
+    ("0x41", "0xd0b", "Cortex-A76"),
+    ("0x41", "0xd0c", "Neoverse-N1"),
+    ("0x41", "0xd40", "Neoverse-V1"),
+    ("0x41", "0xd49", "Neoverse-N2"),
+    ("0x41", "0xd4f", "Neoverse-V2"),
+    ("0x41", "0xd84", "Neoverse-V3"),
+    ("0x41", "0xd8e", "Neoverse-N3"),
+    ("0x51", "0x001", "Oryon"),
+    ("0x6d", "0xd49", "Azure Cobalt 100"),
+    ("0xc0", "0xac3", "Ampere-1"),
+    ("0xc0", "0xac4", "Ampere-1a"),
+];
+
+/// The model name of x86 kernels, or else that which the numbers of ARM kernels mean.
 fn cpu_model(cpuinfo: &str) -> String {
     let fields = || cpuinfo.lines().filter_map(|line| line.split_once(':'));
     let value =
@@ -30,8 +57,15 @@ fn cpu_model(cpuinfo: &str) -> String {
     if let Some(model) = value("model name") {
         return model.split_whitespace().collect::<Vec<_>>().join(" ");
     }
-    let parts = ["CPU implementer", "CPU part", "CPU variant", "CPU revision"];
-    parts.into_iter().filter_map(value).collect::<Vec<_>>().join(" ")
+    let numbers = ["CPU implementer", "CPU part", "CPU variant", "CPU revision"].map(value);
+    let [Some(maker), Some(part), Some(variant), Some(revision)] = numbers else {
+        return String::new();
+    };
+    let name = MAKERS.iter().find(|(number, _)| *number == maker).map(|(_, name)| *name);
+    let name = name.map_or_else(|| format!("ARM maker {maker}"), str::to_owned);
+    let model = MODELS.iter().find(|(by, number, _)| (*by, *number) == (maker, part));
+    let model = model.map_or_else(|| format!("part {part}"), |(.., model)| (*model).to_owned());
+    format!("{name} {model} r{}p{revision}", variant.trim_start_matches("0x"))
 }
 
 /// The number of CPUs in a list such as `0-3,6`.
@@ -84,7 +118,9 @@ mod tests {
         assert_eq!(cpu_model(x86), "Example(R) CPU 9000");
         let arm = "processor\t: 0\nBogoMIPS\t: 50.00\nCPU implementer\t: 0x41\n\
                    CPU variant\t: 0x3\nCPU part\t: 0xd0c\nCPU revision\t: 1\n";
-        assert_eq!(cpu_model(arm), "0x41 0xd0c 0x3 1");
+        assert_eq!(cpu_model(arm), "Arm Neoverse-N1 r3p1");
+        assert_eq!(cpu_model(&arm.replace("0xd0c", "0xfff")), "Arm part 0xfff r3p1");
+        assert_eq!(cpu_model(&arm.replace("0x41", "0x00")), "ARM maker 0x00 part 0xd0c r3p1");
         assert_eq!(cpu_model(""), "");
     }
 

@@ -39,11 +39,29 @@ impl<'r> Root<'r> {
         names.map(|(_, name)| format!("{ALL}/{name}")).collect()
     }
 
-    /// True if the machine is virtual.
+    /// True if the machine is virtual: x86 CPUs have a flag for that, others are known by their firmware.
     pub fn is_virtual(&self) -> bool {
+        /// The words in names that only virtual machines have.
+        const VIRTUAL: [&str; 8] = [
+            "dummy-virt",
+            "QEMU",
+            "KVM",
+            "Virtual",
+            "VMware",
+            "Amazon EC2",
+            "Google Compute",
+            "Parallels",
+        ];
         let info = self.text("proc/cpuinfo").unwrap_or_default();
         let mut flags = info.lines().filter(|line| line.starts_with("flags"));
+        let names = [
+            "sys/class/dmi/id/sys_vendor",
+            "sys/class/dmi/id/product_name",
+            "proc/device-tree/compatible",
+        ];
+        let is_in = |name: String| VIRTUAL.iter().any(|word| name.contains(word));
         flags.any(|line| line.split_whitespace().any(|flag| flag == "hypervisor"))
+            || names.iter().filter_map(|name| self.text(name)).any(is_in)
     }
 }
 

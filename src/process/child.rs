@@ -22,8 +22,8 @@ use std::{
 use rustix::{
     io::Errno,
     process::{
-        Pid, Signal, WaitId, WaitIdOptions, getpgrp, getpid, getppid, kill_process,
-        kill_process_group, set_child_subreaper, set_parent_process_death_signal, waitid,
+        Pid, Signal, WaitId, WaitIdOptions, getpid, getppid, kill_process, kill_process_group,
+        set_child_subreaper, set_parent_process_death_signal, waitid,
     },
 };
 use serde::{Deserialize, Serialize};
@@ -187,8 +187,10 @@ impl Children {
             // The common case.
             return Vec::new();
         }
-        let (own_id, own_group) = (Some(getpid()), Some(getpgrp()));
         let mut all = processes();
+        let own_id = Some(getpid());
+        // None if its leader is outside of the container.
+        let own_group = all.iter().find(|one| Some(one.id) == own_id).and_then(|one| one.group);
         all.retain(|process| {
             let is_known = self.runs(process.id) || self.earlier_children.contains(&process.id);
             let is_own = process.parent == own_id && process.group != own_group;

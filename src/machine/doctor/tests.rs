@@ -27,6 +27,8 @@ fn check(name: &str, files: &[(&str, &str)]) -> Finding {
 
 const CPU0: &str = "sys/devices/system/cpu/cpu0/online";
 const TWO: (&str, &str) = ("sys/devices/system/cpu/online", "0-1");
+/// The firmware of one whose CPU has no flags.
+const OF_ARM: (&str, &str) = ("proc/device-tree/compatible", "linux,dummy-virt");
 const VIRTUAL: (&str, &str) = ("proc/cpuinfo", "flags\t\t: fpu hypervisor lahf_lm");
 
 fn is_user(finding: &Finding, command: &str) -> bool {
@@ -52,6 +54,8 @@ fn dynamic_governor_gets_the_command_that_changes_it() {
     assert!(finding.matters && is_user(&finding, "echo performance | sudo tee"), "{finding:?}");
     let finding = check("governor", &[TWO, (&governor, "performance")]);
     assert_eq!(finding, Finding::ok("governor", "performance"));
+    let found = |files: &[_]| check("virtual-machine", files).found;
+    assert_eq!([found(&[VIRTUAL]), found(&[OF_ARM]), found(&[TWO])], ["yes", "yes", "none found"]);
     let finding = check("governor", &[TWO, VIRTUAL]);
     assert!(matches!(finding.severity, Severity::Never(_)) && !finding.matters);
     let preference = format!("{cpufreq}/energy_performance_preference");

@@ -45,7 +45,7 @@ pub fn find() {
 
     // SAFETY: it only reads values that the kernel gave to this process.
     let [at, count, page] = [PHDR, COUNT, PAGE].map(|what| unsafe { getauxval(what) } as usize);
-    if !cfg!(target_arch = "x86_64") || at == 0 || page == 0 {
+    if at == 0 || page == 0 {
         return;
     }
     // SAFETY: the kernel gives the address of the headers, and they stay there.
@@ -81,7 +81,8 @@ fn move_to_other_pages(code: *mut c_void, length: usize) -> bool {
     const TO_ADDRESS: i32 = 3;
 
     // SAFETY: other threads may execute the code meanwhile. They do not write to it, and the kernel puts the copy in its
-    // place in one step, for which a thread that executes it then waits.
+    // place in one step, for which a thread that executes it then waits. Where the caches for instructions and data are not
+    // coherent (aarch64), the kernel synchronizes them for pages that become executable.
     unsafe {
         let copy = mmap(null_mut(), length, READ_WRITE, NEW_AND_PRIVATE, -1, 0);
         if copy as isize == -1 {

@@ -229,7 +229,6 @@ fn both_processes_have_the_same_addresses_where_permitted() {
 }
 
 #[test]
-#[cfg(target_arch = "x86_64")]
 fn code_is_moved_to_anonymous_pages_only_when_interleaved() {
     let both = shared_page();
     let interleaved = [0, 1].map(|index| member(&both, index));

@@ -11,7 +11,7 @@ use std::{
 use object::{Object as _, ObjectSegment as _, ObjectSymbol as _, ReadCache, ReadRef};
 
 use super::{
-    processor::BREAKPOINT,
+    processor::{BREAKPOINT, INSTRUCTION, unsigned, watchable},
     ptrace::{Memory, Tid},
 };
 
@@ -171,7 +171,7 @@ impl Breakpoints {
         let mut found = BTreeSet::new();
         for word in stack.as_chunks().0 {
             // A return address is behind its call.
-            let address = u64::from_ne_bytes(*word).wrapping_sub(1);
+            let address = unsigned(u64::from_ne_bytes(*word)).wrapping_sub(1);
             // The length of the last function is unknown.
             if (*first..=last.saturating_add(PAGE)).contains(&address) {
                 let behind = self.functions.partition_point(|entry| *entry <= address);
@@ -190,7 +190,7 @@ impl Breakpoints {
     }
 }
 
-/// The addresses of these functions of the C library in a process that has loaded it.
+/// The addresses at which breakpoints tell of these functions of the C library, in a process that has loaded it.
 pub(super) fn functions_of_c_library(tid: Tid, wanted: &[&str]) -> Vec<u64> {
     let maps = fs::read_to_string(format!("/proc/{tid}/maps")).unwrap_or_default();
     let mut found = Vec::new();
@@ -218,13 +218,20 @@ fn is_c_library(path: &Path) -> bool {
     ["libc.", "libc-", "ld-musl-"].iter().any(|prefix| name.starts_with(prefix))
 }
 
-/// The addresses at which a library defines these functions, relative to its start.
+/// The addresses of breakpoints for these functions of a library, relative to its start.
 fn defined(library: &[u8], wanted: &[&str]) -> Vec<u64> {
     let Ok(file) = object::File::parse(library) else { return Vec::new() };
+    let segments = segments(&file);
+    let place = |address: u64| {
+        let start = usize::try_from(offset_of(address, INSTRUCTION, &segments)?).ok()?;
+        let first = library.get(start..)?.first_chunk()?;
+        Some(address + watchable(*first))
+    };
     let is_wanted = |symbol: &object::Symbol<'_, '_>| {
         symbol.is_definition() && symbol.name().is_ok_and(|name| wanted.contains(&name))
     };
-    file.dynamic_symbols().filter(is_wanted).map(|symbol| symbol.address()).collect()
+    let wanted = file.dynamic_symbols().filter(is_wanted);
+    wanted.filter_map(|symbol| place(symbol.address())).collect()
 }
 
 #[cfg(test)]

@@ -59,7 +59,6 @@ pub(super) const SYSTEM_CALLS: &[SystemCall] = &[
     // The file is read under another name afterwards.
     call(libc::SYS_linkat, STATUS_FROM),
     call(libc::SYS_renameat2, STATUS_FROM),
-    #[cfg(target_arch = "x86_64")]
     call(libc::SYS_renameat, STATUS_FROM),
     #[cfg(target_arch = "x86_64")]
     call(libc::SYS_link, STATUS),

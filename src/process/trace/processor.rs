@@ -4,13 +4,13 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Effect {
     Nothing,
-    /// It pushes this value.
-    Pushed(u64),
+    /// It pushes these values.
+    Pushed([u64; PUSHED]),
 }
 
 pub(super) use of_this_processor::{
-    BREAKPOINT, INSTRUCTION, RETURN, Registers, address_of_breakpoint, arguments, execute, go_to,
-    return_with, set_argument, stack_pointer, system_call,
+    BREAKPOINT, INSTRUCTION, PUSHED, RETURN, Registers, address_of_breakpoint, arguments, caller,
+    execute, go_to, return_with, set_argument, stack_pointer, system_call, unsigned, watchable,
 };
 
 #[cfg(target_arch = "x86_64")]
@@ -25,6 +25,9 @@ mod of_this_processor {
     /// Number of bytes that identify each instruction known to [`execute`].
     pub const INSTRUCTION: usize = 4;
 
+    /// Number of values that one instruction pushes.
+    pub const PUSHED: usize = 1;
+
     /// Emulates an instruction, if it is one with which functions often begin: changes the registers and returns the
     /// further effect.
     pub const fn execute(
@@ -35,13 +38,13 @@ mod of_this_processor {
             // endbr64
             [0xf3, 0x0f, 0x1e, 0xfa] => (4, Effect::Nothing),
             // push rbx, push rbp
-            [0x53, ..] => (1, Effect::Pushed(registers.rbx)),
-            [0x55, ..] => (1, Effect::Pushed(registers.rbp)),
+            [0x53, ..] => (1, Effect::Pushed([registers.rbx])),
+            [0x55, ..] => (1, Effect::Pushed([registers.rbp])),
             // push r12 to r15
-            [0x41, 0x54, ..] => (2, Effect::Pushed(registers.r12)),
-            [0x41, 0x55, ..] => (2, Effect::Pushed(registers.r13)),
-            [0x41, 0x56, ..] => (2, Effect::Pushed(registers.r14)),
-            [0x41, 0x57, ..] => (2, Effect::Pushed(registers.r15)),
+            [0x41, 0x54, ..] => (2, Effect::Pushed([registers.r12])),
+            [0x41, 0x55, ..] => (2, Effect::Pushed([registers.r13])),
+            [0x41, 0x56, ..] => (2, Effect::Pushed([registers.r14])),
+            [0x41, 0x57, ..] => (2, Effect::Pushed([registers.r15])),
             _ => return None,
         };
         registers.rip = registers.rip.wrapping_add(length);
@@ -67,6 +70,21 @@ mod of_this_processor {
     /// The first two arguments of a function that has just been entered.
     pub const fn arguments(registers: &Registers) -> [u64; 2] {
         [registers.rdi, registers.rsi]
+    }
+
+    /// The return address of such a function, if it is not on the stack.
+    pub const fn caller(_: &Registers) -> Option<u64> {
+        None
+    }
+
+    /// A return address as a call leaves it.
+    pub const fn unsigned(address: u64) -> u64 {
+        address
+    }
+
+    /// Bytes between a function's entry and the place of a breakpoint that tells of it, given the first instruction.
+    pub const fn watchable(_: [u8; INSTRUCTION]) -> u64 {
+        0
     }
 
     /// Bytes of the return address on the stack at a function's entry.
@@ -108,18 +126,30 @@ mod of_this_processor {
     /// Bytes of an instruction.
     pub const INSTRUCTION: usize = 4;
 
+    /// The bits that an indirect branch sets until the next instruction, which must be a landing pad (BTI) if so.
+    const BRANCHED: u64 = 0b11 << 10;
+
+    /// Number of values that one instruction pushes.
+    pub const PUSHED: usize = 2;
+
     /// Emulates an instruction, if it is one with which functions often begin: changes the registers and returns the
     /// further effect.
-    pub const fn execute(
-        instruction: [u8; INSTRUCTION],
-        registers: &mut Registers,
-    ) -> Option<Effect> {
-        // bti c
-        if u32::from_le_bytes(instruction) == 0xd503_245f {
-            registers.pc = registers.pc.wrapping_add(4);
-            return Some(Effect::Nothing);
-        }
-        None
+    pub fn execute(instruction: [u8; INSTRUCTION], registers: &mut Registers) -> Option<Effect> {
+        let instruction = u32::from_le_bytes(instruction);
+        let effect = match instruction {
+            // bti c
+            0xd503_245f => Effect::Nothing,
+            // stp x29, x30, [sp, -n]!
+            _ if instruction & 0xffe0_7fff == 0xa9a0_7bfd => {
+                let eights = 128 - (instruction >> 15 & 127);
+                registers.sp = registers.sp.wrapping_sub(8 * u64::from(eights));
+                Effect::Pushed([registers.regs[29], registers.regs[30]])
+            }
+            _ => return None,
+        };
+        registers.pc = registers.pc.wrapping_add(4);
+        registers.pstate &= !BRANCHED;
+        Some(effect)
     }
 
     /// The address of the breakpoint that has just stopped a thread: the program counter still points to it.
@@ -140,13 +170,31 @@ mod of_this_processor {
         [registers.regs[0], registers.regs[1]]
     }
 
+    /// The return address of such a function, which is not on the stack.
+    pub const fn caller(registers: &Registers) -> Option<u64> {
+        Some(registers.regs[30])
+    }
+
+    /// A return address as a call leaves it: functions may sign the one they save, in the bits that addresses do not use.
+    pub const fn unsigned(address: u64) -> u64 {
+        address & 0x0000_ffff_ffff_ffff
+    }
+
+    /// Bytes between a function's entry and the place of a breakpoint that tells of it, given the first instruction. What
+    /// signs the return address cannot be emulated, and changes no argument.
+    pub const fn watchable(instruction: [u8; INSTRUCTION]) -> u64 {
+        // paciasp, pacibsp
+        if matches!(u32::from_le_bytes(instruction), 0xd503_233f | 0xd503_237f) { 4 } else { 0 }
+    }
+
     /// Bytes of the return address on the stack at a function's entry: it is in a register.
     pub const RETURN: usize = 0;
 
     /// Makes such a function return `value`.
     pub const fn return_with(value: u64, _: [u8; RETURN], registers: &mut Registers) {
         registers.regs[0] = value;
-        registers.pc = registers.regs[30];
+        registers.pc = unsigned(registers.regs[30]);
+        registers.pstate &= !BRANCHED;
     }
 
     /// The number and the first four arguments of a system call that is about to be made.

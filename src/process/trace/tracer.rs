@@ -23,8 +23,8 @@ use super::{
     lookup::{self, Lookup, lookup},
     private::is_private,
     processor::{
-        Effect, INSTRUCTION, RETURN, Registers, address_of_breakpoint, arguments, execute, go_to,
-        return_with, set_argument, stack_pointer, system_call,
+        Effect, INSTRUCTION, RETURN, Registers, address_of_breakpoint, arguments, caller, execute,
+        go_to, return_with, set_argument, stack_pointer, system_call,
     },
     ptrace::{self, Change, Memory, OwnCpu, Tid},
 };
@@ -349,8 +349,11 @@ impl Tracer {
         self.breakpoints.restore(address, &mut instruction)?;
         go_to(&mut registers, address);
         if let Some(effect) = execute(instruction, &mut registers) {
-            if let Effect::Pushed(value) = effect {
-                memory.write(stack_pointer(&registers), &value.to_ne_bytes())?;
+            if let Effect::Pushed(values) = effect {
+                memory.write(
+                    stack_pointer(&registers),
+                    values.map(u64::to_ne_bytes).as_flattened(),
+                )?;
             }
             ptrace::set_registers(tid, &mut registers)?;
             return Ok(0);
@@ -409,7 +412,8 @@ impl Tracer {
     fn begin_measuring(&mut self, tid: Tid, registers: &Registers) -> io::Result<()> {
         self.is_measuring = true;
         let memory = self.memory(tid)?;
-        let stack = memory.read_at_most(stack_pointer(registers), STACK);
+        let mut stack = memory.read_at_most(stack_pointer(registers), STACK);
+        stack.splice(..0, caller(registers).into_iter().flat_map(u64::to_ne_bytes));
         let on_stack = self.breakpoints.functions_on(&stack);
         self.observed.while_measuring.extend(on_stack.intersection(&self.observed.in_set_up));
         for function in &self.observed.in_set_up {
