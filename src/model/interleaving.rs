@@ -104,7 +104,7 @@ impl fmt::Display for InterleavingUnavailable {
             Self::UnknownProgram => "it is unknown what the program does",
             Self::NoLibrary => "the interleaving library cannot be used",
             Self::NotLoaded => "its process cannot load the interleaving library",
-            Self::NoClock => "its first thread does not read the clock after 0.3 ms",
+            Self::NoClock => "its first thread does not read the clock after its first time slice",
             Self::ChildProcesses => "it has child processes that work",
             Self::OtherClock => "it measures with another clock",
             Self::FailsInterleaved => "it fails when interleaved, and not alone",
