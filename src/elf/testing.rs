@@ -30,6 +30,7 @@ impl Scratch {
         )
     }
 
+    #[cfg(target_arch = "x86_64")]
     pub(super) fn assembled(&self, name: &str, source: &str) -> Vec<u8> {
         self.compile(cc(), &format!("{name}.s"), source, &format!("{name}.o"), &["-c"])
     }
