@@ -183,9 +183,9 @@ impl Subject<'_> {
         self.unavailable.map_or(Schedule::NotRequested, Schedule::Unavailable)
     }
 
-    /// True if the clock readings of a program are the measurements in any version.
+    /// True if the clock readings of a program are the measurements.
     pub(super) fn is_custom(&self) -> bool {
-        self.versions.iter().any(|version| version.harness.kind() == HarnessKind::Custom)
+        self.versions.iter().all(|version| version.harness.kind() == HarnessKind::Custom)
     }
 
     /// True if every version accepts a number of iterations.
@@ -245,7 +245,7 @@ impl Retuning {
 
 /// True if a harness accepts a number of iterations for a measurement.
 pub(super) const fn accepts_iterations(kind: HarnessKind) -> bool {
-    matches!(kind, HarnessKind::Native | HarnessKind::Divan | HarnessKind::Custom)
+    matches!(kind, HarnessKind::Native | HarnessKind::Divan)
 }
 
 /// The request of an execution that finds the iterations for executions of `request`.

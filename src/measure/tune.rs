@@ -13,7 +13,7 @@ use crate::{
     error::{Exit, Result},
     harness::{Executable, Harness},
     machine::this_machine,
-    model::{Benchmark, Execution, ExecutionRequest, HarnessKind, Outcome, Series},
+    model::{Benchmark, Execution, ExecutionRequest, Outcome, Series},
 };
 
 impl Runner<'_> {
@@ -26,17 +26,26 @@ impl Runner<'_> {
         step: &Step,
         builds: &Builds,
     ) -> Result<()> {
+        if subject.is_custom() {
+            return self.check_work(subject, step, builds);
+        }
         if !subject.is_tunable() {
             return Ok(());
         }
         let known = self.known_iterations(&subject.benchmark, &subject.request)?;
-        let first = step.versions.first().copied().unwrap_or_default();
-        if !subject.is_custom() && known.is_none() {
-            return self.tune_anew(subject, step, first, builds);
+        if known.is_some() {
+            subject.request.iterations = known;
+            return Ok(());
         }
-        if subject.is_custom() && !self.checked.borrow().contains(&subject.benchmark) {
-            // Without a number of iterations, an execution checks its version. One that fails is executed so again, which
-            // shows why.
+        let first = step.versions.first().copied().unwrap_or_default();
+        self.tune_anew(subject, step, first, builds)
+    }
+
+    /// Checks once that each version of a program does the same work in every execution, and finds how many of its
+    /// measurements are taken together. Without a number of iterations, an execution makes this check. A version that
+    /// fails is executed so again, which shows why.
+    fn check_work(&self, subject: &mut Subject<'_>, step: &Step, builds: &Builds) -> Result<()> {
+        if !self.checked.borrow().contains(&subject.benchmark) {
             for version in step.versions.iter().copied() {
                 subject.request.iterations = None;
                 self.tune_anew(subject, step, version, builds)?;
@@ -46,6 +55,7 @@ impl Runner<'_> {
             }
             self.checked.borrow_mut().insert(subject.benchmark.clone());
         }
+        let known = self.known_iterations(&subject.benchmark, &subject.request)?;
         subject.request.iterations = known.or(subject.request.iterations);
         Ok(())
     }
@@ -60,7 +70,7 @@ impl Runner<'_> {
         builds: &Builds,
         execution: &Execution,
     ) -> Result<()> {
-        let Some(iterations) = subject.request.iterations.filter(|_| !subject.is_custom()) else {
+        let Some(iterations) = subject.request.iterations.filter(|_| subject.is_tunable()) else {
             return Ok(());
         };
         // The first of two interleaved executions has decided for both.
@@ -84,7 +94,7 @@ impl Runner<'_> {
         builds: &Builds,
     ) -> Result<bool> {
         let before = subject.request.iterations;
-        if before.is_none() || subject.is_custom() {
+        if before.is_none() || !subject.is_tunable() {
             return Ok(false);
         }
         subject.retuning.settle();
@@ -116,7 +126,7 @@ impl Runner<'_> {
         benchmark: &Benchmark,
         request: &ExecutionRequest,
     ) -> Result<Option<u64>> {
-        if !accepts_iterations(harness.kind()) || harness.kind() == HarnessKind::Custom {
+        if !accepts_iterations(harness.kind()) {
             return Ok(None);
         }
         let known = self.known_iterations(benchmark, request)?;

@@ -27,8 +27,8 @@ pub(super) fn measured_time(request: &ExecutionRequest) -> Duration {
 }
 
 /// The measurements of a process with these clock readings, whose first iteration seemed `speed` times as long, and which
-/// printed this median; none if the readings do not lead to the median, or in several ways. Samples count after the warm-up. Where they
-/// are shorter than the requested time, several are a measurement, so that each has this time on average.
+/// printed this median; none if the readings do not lead to the median, or in several ways. Samples count after the
+/// warm-up. Where they are shorter than the requested time, several are a measurement, which has this time on average.
 pub(super) fn measurements(
     readings: &[i64],
     speed: u32,
@@ -81,7 +81,7 @@ impl<'r> Rounds<'r> {
     /// The readings as rounds, whose iterations follow from the first iteration before them, which seemed `speed` times as
     /// long.
     fn of(readings: &'r [i64], speed: u32) -> Option<Self> {
-        /// libtest wants its samples to last so many ns.
+        /// The time in ns that libtest chooses the iterations of the first samples for.
         const WANTED: i64 = 1_000_000;
         /// The most readings before the first iteration. Another number would take a sample of a round for it.
         const EARLIER: usize = 7;
@@ -107,8 +107,9 @@ impl<'r> Rounds<'r> {
         })
     }
 
-    /// True if the last samples have this median per iteration, and those before them are as much shorter. The longest may have seemed so, since the clock jumped ahead. Toolchains before 2024 round
-    /// down to whole nanoseconds, which small numbers do not show.
+    /// True if the last samples have this median per iteration, and those before them are as much shorter. The longest may
+    /// have seemed so, since the clock jumped ahead. Toolchains before 2024 round down to whole nanoseconds, which hides
+    /// small differences.
     fn lead_to(&self, median: f64) -> bool {
         const SMALL: f64 = 100.0;
         let last = self.readings.len() - (ROUND - 1);
@@ -177,7 +178,7 @@ mod tests {
         times[COUNT / 2 - 1] + (times[COUNT / 2] - times[COUNT / 2 - 1]) * 0.5
     }
 
-    /// The durations of a round of `n` iterations, each of which takes about so many ns, and of some reading of the clock.
+    /// The durations in ns of a round: of iterations that take `each`, and of reading the clock, which takes `noise`.
     fn round(n: i64, each: i64, noise: &[i64]) -> Vec<i64> {
         let lengths = (0..2 * COUNT).map(|sample| if sample < COUNT { n } else { 5 * n });
         lengths.zip(noise.iter().cycle()).map(|(n, noise)| n * each + noise).collect()
