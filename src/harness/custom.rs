@@ -9,10 +9,11 @@ use std::time::Duration;
 use super::{
     Command, Conditions, Executable, Harness,
     executable::{Process, measured},
+    series_of_readings,
 };
 use crate::{
     error::{Error, Result},
-    model::{ClockReadings, ExecutionRequest, HarnessKind, Metric, Name, Outcome, Series},
+    model::{ClockReadings, ExecutionRequest, HarnessKind, Name, Outcome, Series},
     process::{
         Ended,
         interleaving::{InterleavedProcess, MOST_READINGS},
@@ -135,14 +136,9 @@ fn together(lengths: &[i64], min_time: Duration) -> usize {
 /// another version that measures another number of times has other values.
 fn series(lengths: &[i64], count: usize) -> Series {
     let (rest, whole) = lengths.split_at(lengths.len() % count);
-    let groups: Vec<&[i64]> =
-        [rest].into_iter().filter(|rest| !rest.is_empty()).chain(whole.chunks(count)).collect();
-    Series {
-        metric: Metric::wall(),
-        values: groups.iter().map(|group| total(group) as f64 / group.len() as f64).collect(),
-        iterations: groups.iter().map(|group| group.len() as u64).collect(),
-        resolution: 1.0,
-    }
+    let groups = [rest].into_iter().filter(|rest| !rest.is_empty()).chain(whole.chunks(count));
+    let measured: Vec<_> = groups.map(|group| (total(group), group.len() as u64)).collect();
+    series_of_readings(&measured)
 }
 
 impl Harness for Custom {

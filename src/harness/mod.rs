@@ -30,11 +30,22 @@ pub use self::{
 };
 use crate::{
     error::{Error, Exit, Result},
-    model::{ExecutionRequest, HarnessKind, Name, Outcome},
+    model::{ExecutionRequest, HarnessKind, Metric, Name, Outcome, Series},
 };
 
 /// The reason why several benchmarks of one process cannot be observed together.
 const NOT_ALL: &str = "not all of these benchmarks gave a measurement";
+
+/// The measurements by clock readings, in order: the whole nanoseconds and the iterations of each, at least one.
+fn series_of_readings(measured: &[(i64, u64)]) -> Series {
+    let fewest = measured.iter().map(|(_, iterations)| *iterations).min().unwrap_or(1);
+    Series {
+        metric: Metric::wall(),
+        values: measured.iter().map(|(time, count)| *time as f64 / *count as f64).collect(),
+        iterations: measured.iter().map(|(_, iterations)| *iterations).collect(),
+        resolution: (fewest as f64).recip(),
+    }
+}
 
 /// Lists and runs the benchmarks of an executable.
 ///

@@ -6,7 +6,10 @@
 
 use std::time::Duration;
 
-use crate::model::{ExecutionRequest, Metric, Series};
+use crate::{
+    harness::series_of_readings,
+    model::{ExecutionRequest, Series},
+};
 
 /// The most measurements of an execution: each contains at least one sample of the first round.
 pub(super) const MEASUREMENTS: u32 = 50;
@@ -41,7 +44,7 @@ pub(super) fn measurements(
     let only = fitting.next().filter(|_| fitting.next().is_none())?;
     let nanos = |time: Duration| i64::try_from(time.as_nanos()).unwrap_or(i64::MAX);
     let begin = only.samples().next()?.start.saturating_add(nanos(request.warm_up));
-    let (mut values, mut iterations) = (Vec::new(), Vec::new());
+    let mut measured = Vec::new();
     let (mut time, mut count, mut all) = (0, 0, 0);
     let mut wanted = nanos(request.min_time);
     for Sample { start, length, iterations: own } in only.samples() {
@@ -50,16 +53,14 @@ pub(super) fn measurements(
         }
         (time, count, all) = (time + length, count + own, all + length);
         if all >= wanted {
-            values.push(time as f64 / count as f64);
-            iterations.push(count);
+            measured.push((time, count));
             (time, count, wanted) = (0, 0, wanted + nanos(request.min_time));
         }
-        if values.len() == COUNT {
+        if measured.len() == COUNT {
             break;
         }
     }
-    let fewest = *iterations.iter().min()?;
-    Some(Series { metric: Metric::wall(), values, iterations, resolution: (fewest as f64).recip() })
+    (!measured.is_empty()).then(|| series_of_readings(&measured))
 }
 
 /// The readings of all rounds of an execution.
