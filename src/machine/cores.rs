@@ -37,7 +37,7 @@ fn ordered(mut cores: Vec<Vec<usize>>) -> Vec<usize> {
     (0..most).flat_map(nth).collect()
 }
 
-/// Groups these CPUs by core, with the files below `root`. A CPU without such a file is a core of its own.
+/// Groups these CPUs by core, with the files below `root`. A CPU without such a file counts as a separate core.
 fn cores(root: &Path, cpus: &[usize]) -> Vec<Vec<usize>> {
     let root = Root::new(root);
     let mut cores: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
