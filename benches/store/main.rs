@@ -225,6 +225,7 @@ fn execution(random: &mut Random, start: SystemTime, clock: bool) -> Execution {
             at_end: None,
         },
         schedule: Schedule::NotRequested,
+        alone: None,
         incidents: Vec::new(),
     }
 }

@@ -326,6 +326,7 @@ pub(super) fn measured(request: &ExecutionRequest, series: Vec<Series>, ended: E
         throughput: Vec::new(),
         warm_up: None,
         schedule: Schedule::NotRequested,
+        alone: None,
         incidents: incidents(&ended),
         resources: ended.resources,
     }

@@ -119,7 +119,7 @@ impl Runner<'_> {
         sharing: Sharing,
         attempts: Result<[Attempt; 2]>,
     ) -> Result<Ended> {
-        let executions = match both(attempts?)? {
+        let mut executions = match both(attempts?)? {
             Both::Measured(executions) => executions,
             Both::Obstacle(obstacle) => return Ok(Ended::Obstacle(obstacle)),
             Both::Failed(half) => {
@@ -134,6 +134,9 @@ impl Runner<'_> {
         };
         if self.needs_longer_slices(measuring, subject, step, &executions)? {
             return Ok(Ended::Obstacle(Obstacle::Slower));
+        }
+        for execution in executions.iter_mut() {
+            execution.alone = subject.alone.slowest();
         }
         let measured = || step.versions.iter().copied().zip(executions.iter());
         let slots = measured().map(|(version, execution)| {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::schedule::Step;
 use crate::{
     impact::Needs,
-    model::{Execution, ExecutionRequest, Schedule},
+    model::{Execution, ExecutionRequest, SLOWER_THAN_ALONE, Schedule},
     process::interleaving::SLICE,
 };
 
@@ -18,10 +18,9 @@ use crate::{
 /// less alike.
 const SLICES: [Duration; 3] = [SLICE, Duration::from_millis(5), Duration::from_millis(25)];
 
-/// How much slower a benchmark may be interleaved than alone.
-const SLOWER: f64 = 1.1;
-/// The same with other threads, which must get a CPU again in each slice. Where other programs wanted one, they took up to
-/// half as long again, in both versions, and changes were shown as large as they were.
+/// How much slower a benchmark with other threads may be interleaved than alone: these must get a CPU again in each slice.
+/// Where other programs wanted one, they took up to half as long again, in both versions, and changes were shown as large
+/// as they were.
 const SLOWER_WITH_THREADS: f64 = 2.0;
 
 /// Processes below this peak memory in bytes hardly fill a cache that cores share. They need some for their program and
@@ -30,7 +29,7 @@ pub(super) const LARGE: u64 = 16 << 20;
 
 /// How much slower a benchmark may be interleaved than alone, as a factor.
 pub(super) fn most_slower(has_threads: bool) -> f64 {
-    if has_threads { SLOWER_WITH_THREADS } else { SLOWER }
+    if has_threads { SLOWER_WITH_THREADS } else { SLOWER_THAN_ALONE }
 }
 
 /// The faster version of a pair with its median time; `None` without enough measurements.
@@ -64,8 +63,12 @@ impl Alone {
 
     /// True if a benchmark is not `slower` by more than this factor interleaved than in the slowest execution alone.
     pub(super) fn is_agreed(self, interleaved: f64, slower: f64) -> bool {
-        let slowest = [self.traced, self.executed].into_iter().flatten().reduce(f64::max);
-        slowest.is_some_and(|alone| interleaved <= alone * slower)
+        self.slowest().is_some_and(|alone| interleaved <= alone * slower)
+    }
+
+    /// The time in the slowest execution alone.
+    pub(super) fn slowest(self) -> Option<f64> {
+        [self.traced, self.executed].into_iter().flatten().reduce(f64::max)
     }
 }
 
@@ -109,12 +112,12 @@ mod tests {
     #[test]
     fn interleaved_benchmark_may_be_a_tenth_slower_than_alone() {
         let alone = |traced, executed| Alone { traced, executed };
-        assert!(!alone(None, None).is_agreed(1.0, SLOWER), "nothing is known");
-        assert!(alone(Some(100.0), None).is_agreed(110.0, SLOWER));
-        assert!(!alone(Some(100.0), None).is_agreed(111.0, SLOWER));
-        assert!(alone(Some(100.0), Some(102.0)).is_agreed(112.0, SLOWER));
-        assert!(alone(Some(102.0), Some(100.0)).is_agreed(112.0, SLOWER));
-        assert!(alone(Some(100.0), None).is_agreed(5.0, SLOWER));
+        assert!(!alone(None, None).is_agreed(1.0, SLOWER_THAN_ALONE), "nothing is known");
+        assert!(alone(Some(100.0), None).is_agreed(110.0, SLOWER_THAN_ALONE));
+        assert!(!alone(Some(100.0), None).is_agreed(111.0, SLOWER_THAN_ALONE));
+        assert!(alone(Some(100.0), Some(102.0)).is_agreed(112.0, SLOWER_THAN_ALONE));
+        assert!(alone(Some(102.0), Some(100.0)).is_agreed(112.0, SLOWER_THAN_ALONE));
+        assert!(alone(Some(100.0), None).is_agreed(5.0, SLOWER_THAN_ALONE));
         assert!(alone(Some(100.0), None).is_agreed(150.0, SLOWER_WITH_THREADS));
     }
 

@@ -210,6 +210,9 @@ pub struct Execution {
     pub resources: Resources,
     /// How it shared the machine with the execution of the other version.
     pub schedule: Schedule,
+    /// The time of an iteration of the benchmark executed alone, in ns, if this execution was interleaved and that is known:
+    /// the median of the faster version, measured once for all executions of an experiment.
+    pub alone: Option<f64>,
     /// Noteworthy events; usually none. Not stored.
     #[serde(skip)]
     pub incidents: Vec<Incident>,
@@ -277,6 +280,9 @@ impl Execution {
     pub fn defect(&self) -> Option<String> {
         if self.series.is_empty() {
             return Some("nothing was measured".to_owned());
+        }
+        if let Some(alone) = self.alone.filter(|alone| !alone.is_finite() || *alone <= 0.0) {
+            return Some(format!("its time alone is {alone} ns"));
         }
         self.series.iter().find_map(|series| {
             series.defect().map(|defect| format!("{}: {defect}", series.metric.name))

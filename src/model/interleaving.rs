@@ -8,6 +8,10 @@ use serde::{Deserialize, Serialize};
 /// The largest number of benchmarks that may run in parallel.
 pub const MOST_PARALLEL: u32 = 32;
 
+/// How much slower a benchmark may be interleaved than alone, as a factor, without a reason to care: its data were in the
+/// caches. Benchmarks with other threads may be slower, which is reported.
+pub const SLOWER_THAN_ALONE: f64 = 1.1;
+
 /// How the executions of two versions are interleaved.
 #[derive(
     Clone,

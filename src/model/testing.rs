@@ -38,6 +38,7 @@ pub fn execution(asked: ExecutionRequest, series: Vec<Series>) -> Execution {
         warm_up: None,
         resources: resources(),
         schedule: Schedule::NotRequested,
+        alone: None,
         incidents: Vec::new(),
     }
 }

@@ -131,6 +131,7 @@ mod tests {
             throughput: vec![Throughput::Bytes(4096)],
             warm_up: Some(Duration::from_millis(101)),
             schedule: Schedule::NotRequested,
+            alone: None,
             incidents: vec![Incident::LeftBehind(vec!["sleep".to_owned()])],
             resources: Resources {
                 start: SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000),

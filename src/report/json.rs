@@ -147,6 +147,9 @@ pub struct Measured {
     pub mode: Option<Mode>,
     /// The reason why it was not interleaved although that was requested.
     pub interleaving_unavailable: Option<InterleavingUnavailable>,
+    /// The time of an iteration in ns when the benchmark is executed alone, to compare it with values of interleaved
+    /// executions: the median of one execution of the faster version. Null if it was not interleaved, or nothing is known.
+    alone_ns: Option<f64>,
     /// The estimator of the value; null: there is no value.
     estimator: Option<Estimator>,
 }
@@ -158,6 +161,7 @@ impl Measured {
         Self {
             mode: interleaving.map(|all| all.mode),
             interleaving_unavailable: interleaving.and_then(|all| all.unavailable),
+            alone_ns: interleaving.and_then(|all| all.alone),
             estimator: summary.map(Summary::estimator),
         }
     }

@@ -74,7 +74,7 @@ struct Values {
 }
 
 /// The number of fields of fixed meaning in an execution.
-const NUMBERS: usize = 13;
+const NUMBERS: usize = 14;
 
 /// The fields of fixed meaning in an execution. Times are in nanoseconds; an optional value is stored plus one, and 0
 /// stands for `None`.
@@ -95,6 +95,7 @@ fn numbers(execution: &Execution) -> [u64; NUMBERS] {
         optional(resources.peak_memory),
         resources.voluntary_switches,
         resources.involuntary_switches,
+        optional(execution.alone.map(f64::to_bits)),
     ]
 }
 
@@ -119,6 +120,7 @@ fn execution(
         peak_memory,
         voluntary_switches,
         involuntary_switches,
+        alone,
     ] = numbers;
     let optional = |number: u64| number.checked_sub(1);
     Execution {
@@ -143,6 +145,7 @@ fn execution(
             at_end: None,
         },
         schedule,
+        alone: optional(alone).map(f64::from_bits),
         incidents: Vec::new(),
     }
 }

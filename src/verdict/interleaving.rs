@@ -7,7 +7,7 @@ use crate::{
 };
 
 /// The interleaving that all executions of a benchmark share.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interleaving {
     /// Interleaved, or sequential.
     pub mode: Mode,
@@ -15,6 +15,9 @@ pub struct Interleaving {
     pub has_threads: bool,
     /// The reason why interleaving was requested but not possible.
     pub unavailable: Option<InterleavingUnavailable>,
+    /// The time of an iteration in ns when the benchmark is executed alone, where it is known of an interleaved one. The
+    /// longest, if experiments know several.
+    pub alone: Option<f64>,
 }
 
 /// Some executions ran interleaved and others alone, or some on one CPU and others on all: their
@@ -31,13 +34,14 @@ impl Interleaving {
     ) -> Result<Option<Self>, Mixed> {
         let mut all: Option<Self> = None;
         for execution in executions {
-            let one = Self::from(execution.schedule);
+            let one = Self { alone: execution.alone, ..Self::from(execution.schedule) };
             let known = all.get_or_insert(one);
             if (known.mode, known.has_threads) != (one.mode, one.has_threads) {
                 return Err(Mixed);
             }
             // With several reasons, the same one is reported in any order of executions.
             known.unavailable = known.unavailable.into_iter().chain(one.unavailable).min();
+            known.alone = known.alone.into_iter().chain(one.alone).reduce(f64::max);
         }
         Ok(all)
     }
@@ -52,7 +56,7 @@ impl From<Schedule> for Interleaving {
             }
         };
         let has_threads = matches!(schedule, Schedule::InterleavedThreads(_));
-        Self { mode: schedule.mode(), has_threads, unavailable: reason }
+        Self { mode: schedule.mode(), has_threads, unavailable: reason, alone: None }
     }
 }
 
@@ -93,7 +97,7 @@ mod tests {
         let of = |schedule: &[Schedule]| Interleaving::summarize(&executions(schedule));
         let alone = |unavailable| {
             let mode = Mode::Sequential;
-            Ok(Some(Interleaving { mode, has_threads: false, unavailable }))
+            Ok(Some(Interleaving { mode, has_threads: false, unavailable, alone: None }))
         };
         let impossible = Schedule::Unavailable;
         assert_eq!(of(&[]), Ok(None));
@@ -102,8 +106,12 @@ mod tests {
             (InterleavingUnavailable::NoClock, InterleavingUnavailable::ChildProcesses);
         assert_eq!(of(&[impossible(children), impossible(clock)]), alone(Some(clock)));
         assert_eq!(of(&[Schedule::NotRequested, impossible(clock)]), alone(Some(clock)));
-        let interleaved =
-            Interleaving { mode: Mode::Interleaved, has_threads: false, unavailable: None };
+        let interleaved = Interleaving {
+            mode: Mode::Interleaved,
+            has_threads: false,
+            unavailable: None,
+            alone: None,
+        };
         let with_threads = Interleaving { has_threads: true, ..interleaved };
         assert_eq!(of(&[Schedule::InterleavedThreads(1)]), Ok(Some(with_threads)));
         let both = [Schedule::InterleavedThreads(1), Schedule::Interleaved(1)];
@@ -113,6 +121,20 @@ mod tests {
             Ok(Some(interleaved))
         );
         assert_eq!(of(&[Schedule::Interleaved(1), impossible(clock)]), Err(Mixed));
+    }
+
+    #[test]
+    fn longest_time_alone_is_kept() {
+        let with = |alone| {
+            let [one] = executions(&[Schedule::Interleaved(1)]).try_into().unwrap();
+            Execution { alone, ..one }
+        };
+        let of = |times: &[Option<f64>]| {
+            let executions: Vec<Execution> = times.iter().copied().map(with).collect();
+            Interleaving::summarize(&executions).unwrap().unwrap().alone
+        };
+        assert_eq!(of(&[None, None]), None);
+        assert_eq!(of(&[None, Some(2.0), Some(3.0), None, Some(1.0)]), Some(3.0));
     }
 
     #[test]

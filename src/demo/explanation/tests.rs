@@ -64,8 +64,12 @@ fn identical_code_is_explained_with_a_count() {
 #[test]
 fn interleaving_is_explained_if_it_was_used() {
     let taken = |row: DecidedRow| {
-        let interleaving =
-            Interleaving { mode: Mode::Interleaved, has_threads: false, unavailable: None };
+        let interleaving = Interleaving {
+            mode: Mode::Interleaved,
+            has_threads: false,
+            unavailable: None,
+            alone: None,
+        };
         DecidedRow { interleaving: Some(interleaving), ..row }
     };
     let doubt = Verdict::Inconclusive {

@@ -294,6 +294,7 @@ impl Criterion {
             warm_up: Some(complete.warm_up / speed),
             resources: run.ended.resources.clone(),
             schedule: Schedule::NotRequested,
+            alone: None,
             incidents: run.incidents.clone(),
         }))
     }

@@ -199,6 +199,7 @@ fn outcome(
             warm_up: Some(Duration::from_micros(measured.warm_up / 1000)),
             resources: ended.resources.clone(),
             schedule: Schedule::NotRequested,
+            alone: None,
             incidents: incidents(ended),
         })),
         protocol::Outcome::Skipped(reason) => Ok(Outcome::Skipped(printable_lines(reason))),

@@ -7,7 +7,9 @@ use unicode_width::UnicodeWidthStr as _;
 use super::{ComparisonReport, summary::name};
 use crate::{
     elf::{ChangedFunction, FunctionDiff, SizedFunction},
-    model::{Benchmark, DependencyChange, InterleavingUnavailable, Metric, Mode},
+    model::{
+        Benchmark, DependencyChange, InterleavingUnavailable, Metric, Mode, SLOWER_THAN_ALONE,
+    },
     report::{
         diff::label,
         document::Text,
@@ -176,7 +178,21 @@ impl ComparisonReport {
             let names = self.list(benchmarks.into_iter().map(|benchmark| names.name(benchmark)));
             format!("{note}: {names}")
         };
-        benchmarks.into_iter().map(note).collect()
+        benchmarks.into_iter().map(note).chain(self.slower_interleaved()).collect()
+    }
+
+    /// The benchmarks whose values are larger than alone, because their threads wait for CPUs in each time slice.
+    fn slower_interleaved(&self) -> Option<String> {
+        let names = self.names();
+        let rows = self.list(self.outcome.rows.iter().filter_map(|row| {
+            let alone = row.interleaving?.alone.filter(|_| row.metric == Some(Metric::wall()))?;
+            let values = row.decisive()?.summaries.iter().map(|summary| summary.values().mean);
+            let factor = values.reduce(f64::min)? / alone;
+            let is_slower = factor > SLOWER_THAN_ALONE;
+            is_slower.then(|| format!("{} ({factor:.1} times)", name(&names, row)))
+        }));
+        let what = "slower interleaved than alone, in both versions";
+        (!rows.is_empty()).then(|| format!("{what}: {rows}"))
     }
 
     /// The kinds of time that decide a whole program, in words; `None` for other benchmarks, and if the user asked for

@@ -73,7 +73,7 @@ fn row(
 ) -> HistoryRow {
     let summary = value.map(summary);
     let interleaving =
-        Interleaving { mode: Mode::Sequential, has_threads: false, unavailable: None };
+        Interleaving { mode: Mode::Sequential, has_threads: false, unavailable: None, alone: None };
     HistoryRow {
         in_repository: version.summary != "Begin",
         version,

@@ -53,6 +53,7 @@ fn planned(id: &str, layout: f64, start: f64, noise: f64) -> PlannedBenchmark {
             mode: Mode::Sequential,
             has_threads: false,
             unavailable: None,
+            alone: None,
         }),
         impact,
         data,

@@ -41,8 +41,12 @@ fn experiment(identity: &str) -> ShownExperiment {
 
 fn shown(id: &str, metric: Metric, value: f64) -> ShownBenchmark {
     let reason = Some(InterleavingUnavailable::NoClock);
-    let interleaving =
-        Interleaving { mode: Mode::Sequential, has_threads: false, unavailable: reason };
+    let interleaving = Interleaving {
+        mode: Mode::Sequential,
+        has_threads: false,
+        unavailable: reason,
+        alone: None,
+    };
     let summary = summary(metric, value, 0.05, 0.01, 0);
     let shown = ShownBenchmark::new(&benchmark(id), 0, Stage::First);
     ShownBenchmark {

@@ -95,15 +95,19 @@ fn execution() -> impl Strategy<Value = Execution> {
         prop::option::of((0..u64::MAX).prop_map(Duration::from_nanos)),
         resources(),
         schedule(),
+        prop::option::of(any::<f64>().prop_map(f64::abs)),
     )
-        .prop_map(|(series, asked, throughput, warm_up, resources, schedule)| Execution {
-            asked,
-            series,
-            throughput,
-            warm_up,
-            resources,
-            schedule,
-            incidents: Vec::new(),
+        .prop_map(|(series, asked, throughput, warm_up, resources, schedule, alone)| {
+            Execution {
+                asked,
+                series,
+                throughput,
+                warm_up,
+                resources,
+                schedule,
+                alone,
+                incidents: Vec::new(),
+            }
         })
 }
 
@@ -200,7 +204,8 @@ fn usual(round: u32) -> Entry {
             involuntary_switches: 9,
             at_end: None,
         },
-        schedule: Schedule::NotRequested,
+        schedule: Schedule::Interleaved(98),
+        alone: Some(22.4),
         incidents: Vec::new(),
     };
     let seed = LayoutSeed::derive(1, round % 10);

@@ -134,6 +134,7 @@ fn execution(first: f64) -> Execution {
             at_end: None,
         },
         schedule: Schedule::NotRequested,
+        alone: None,
         incidents: Vec::new(),
     }
 }

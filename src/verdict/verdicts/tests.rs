@@ -361,10 +361,18 @@ fn estimator_of_each_stage_suits_its_mode() {
         (used, row.interleaving.unwrap())
     };
     let [pairwise, minimum] = [Estimator::Pairwise, Estimator::Minimum].map(|one| [one; 2]);
-    let interleaved =
-        Interleaving { mode: Mode::Interleaved, has_threads: false, unavailable: None };
-    let alone =
-        |reason| Interleaving { mode: Mode::Sequential, has_threads: false, unavailable: reason };
+    let interleaved = Interleaving {
+        mode: Mode::Interleaved,
+        has_threads: false,
+        unavailable: None,
+        alone: None,
+    };
+    let alone = |reason| Interleaving {
+        mode: Mode::Sequential,
+        has_threads: false,
+        unavailable: reason,
+        alone: None,
+    };
     assert_eq!(used([ALONE; 2], None), (vec![minimum; 2], alone(None)));
     assert_eq!(used([INTERLEAVED; 2], None), (vec![pairwise; 2], interleaved));
     let reason = alone(Some(InterleavingUnavailable::NoClock));

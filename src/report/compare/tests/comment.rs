@@ -48,6 +48,7 @@ fn comment_fits_every_part_at_its_longest() {
             mode: Mode::Sequential,
             has_threads: false,
             unavailable: obstacles.get(index % obstacles.len()).copied(),
+            alone: None,
         });
         report.outcome.rows.extend([
             DecidedRow { benchmark: benchmark.clone(), interleaving, ..unchanged.clone() },

@@ -221,6 +221,23 @@ fn interleaving_note_needs_a_failed_request() {
 }
 
 #[test]
+fn benchmarks_slower_interleaved_than_alone_are_named() {
+    let with = |id: &str, alone| {
+        let row = interleaved(id, Mode::Interleaved, None);
+        let interleaving = row.interleaving.map(|all| Interleaving { alone, ..all });
+        DecidedRow { interleaving, ..row }
+    };
+    // All take 240.8 ns interleaved.
+    let rows = vec![with("pool", Some(160.0)), with("loop", Some(230.0)), with("unknown", None)];
+    let report = shown(Outcome { rows, ..nothing() });
+    let notes = report.interleaving_notes();
+    assert_eq!(notes, ["slower interleaved than alone, in both versions: pool (1.5 times)"]);
+    let json: serde_json::Value = serde_json::from_str(&report.json().unwrap()).unwrap();
+    let alone = [0, 1, 2].map(|index| json["benchmarks"][index]["alone_ns"].clone());
+    assert_eq!(alone, [160.0.into(), 230.0.into(), serde_json::Value::Null]);
+}
+
+#[test]
 fn verdicts_are_all_explained_on_request() {
     let mut report = report();
     assert!(!plain(&report).contains("numbers/decimal: unchanged"));
