@@ -281,9 +281,10 @@ fn start_and_measurement(execution: &Execution) -> (Duration, Duration) {
         // Interleaved, the process also waited for the other version.
         Schedule::Interleaved(_) => execution.resources.cpu(),
         // The CPU time of the first may be that of several threads.
-        Schedule::InterleavedThreads(_) | Schedule::NotRequested | Schedule::Unavailable(_) => {
-            execution.own_wall()
-        }
+        Schedule::InterleavedThreads(_)
+        | Schedule::InterleavedFreeThreads(_)
+        | Schedule::NotRequested
+        | Schedule::Unavailable(_) => execution.own_wall(),
     };
     let measured = match execution.measured_time() {
         // The harness does not report its iterations.

@@ -83,6 +83,7 @@ impl TimeSpent {
                 // No other pair ran beside it.
                 Schedule::Interleaved(_)
                 | Schedule::InterleavedThreads(_)
+                | Schedule::InterleavedFreeThreads(_)
                 | Schedule::NotRequested
                 | Schedule::Unavailable(_) => 1,
             };

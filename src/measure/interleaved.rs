@@ -17,7 +17,9 @@ use super::{
 use crate::{
     builds::Event,
     error::{Error, Exit, Result},
-    model::{Execution, ExecutionRequest, InterleavingUnavailable, Mode, Name, Schedule, Stage},
+    model::{
+        Execution, ExecutionRequest, InterleavingUnavailable, Mode, Name, Schedule, Stage, Threads,
+    },
     process::{
         self,
         interleaving::{SLICE, SharedPage, own_directory},
@@ -82,8 +84,8 @@ impl Runner<'_> {
         subject.unavailable = unavailable_reason(subject, &earlier, is_supported);
         // Results of this stage decide first: all of a stage share the CPUs in the same way.
         let schedules = of_stage().chain(&earlier).filter_map(row_schedule);
-        let mut interleaved = schedules.filter(|one| one.mode() == Mode::Interleaved);
-        subject.has_threads = matches!(interleaved.next(), Some(Schedule::InterleavedThreads(_)));
+        let mut interleaved = schedules.filter_map(Schedule::interleaved);
+        (subject.threads, _) = interleaved.next().unwrap_or_default();
         if let Some(unavailable) = subject.unavailable {
             info!("{} is measured sequentially: {unavailable}", subject.benchmark);
         }
@@ -97,7 +99,7 @@ impl Runner<'_> {
         subject.memory =
             measured.clone().map(|one| one.resources.peak_memory).fold(subject.memory, Option::max);
         let is_alike = |one: &&Execution| {
-            matches!(one.schedule, Schedule::InterleavedThreads(_)) == subject.has_threads
+            one.schedule.interleaved().is_some_and(|(threads, _)| threads == subject.threads)
         };
         if let Some(slice) = measured.clone().filter(is_alike).find_map(slice_of) {
             subject.slice = slice;
@@ -165,11 +167,12 @@ impl Runner<'_> {
         executions: &[Execution; 2],
     ) -> Result<bool> {
         let is_first = !subject.was_interleaved;
-        if !is_first && subject.memory < Some(LARGE) {
+        // Another program may want a CPU later.
+        if !is_first && subject.memory < Some(LARGE) && subject.threads != Threads::Placed {
             return Ok(false);
         }
         let Some((interleaved, version)) = faster(step, executions) else { return Ok(false) };
-        let slower = most_slower(subject.has_threads);
+        let slower = most_slower(subject.threads);
         if subject.alone.is_agreed(interleaved, slower) {
             return Ok(false);
         }
@@ -318,9 +321,7 @@ fn unavailable_reason(
     } else if is_supported {
         earlier.iter().find_map(|row| match row_schedule(row)? {
             Schedule::Unavailable(unavailable) => Some(unavailable),
-            Schedule::NotRequested | Schedule::Interleaved(_) | Schedule::InterleavedThreads(_) => {
-                None
-            }
+            _ => None,
         })
     } else {
         Some(InterleavingUnavailable::NoLibrary)

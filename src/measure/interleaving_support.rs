@@ -14,7 +14,7 @@ use crate::{
     machine::by_core,
     model::{
         Execution, ExecutionRequest, HarnessKind, Incident, InterleavingUnavailable, Name, Outcome,
-        Schedule, Unmeasured,
+        Schedule, Threads, Unmeasured,
     },
     process::interleaving::{InterleavedProcess, InterleavedUse, SharedPage},
 };
@@ -61,7 +61,7 @@ pub(super) enum Sharing {
     /// Both have this CPU alone.
     Cpu(usize),
     /// Both have all CPUs, and the other threads of a version stop while the other version runs.
-    Threads,
+    Cpus(Threads),
 }
 
 impl SupportTable<'_> {
@@ -77,11 +77,11 @@ impl SupportTable<'_> {
         let (cpu, slice) = match sharing {
             Sharing::Cpu(cpu) => (Some(cpu), slice),
             // An execution that is shorter than a slice would hand over not even once.
-            Sharing::Threads => (self.conditions.cpu, slice.min(request.least_time() / 4)),
+            Sharing::Cpus(_) => (self.conditions.cpu, slice.min(request.least_time() / 4)),
         };
         let ring = SharedPage::new(self.library, self.cpus, slice)?;
-        if sharing == Sharing::Threads {
-            ring.stop_threads()?;
+        if let Sharing::Cpus(threads) = sharing {
+            ring.stop_threads(threads)?;
         }
         let member = |index: usize, half: &ProcessUse<'_>| {
             let member = ring.member(index, half.home)?;
@@ -156,7 +156,8 @@ fn attempt(
             // It is stored only without an obstacle.
             execution.schedule = match sharing {
                 Sharing::Cpu(_) => Schedule::Interleaved(passed),
-                Sharing::Threads => Schedule::InterleavedThreads(passed),
+                Sharing::Cpus(Threads::Free) => Schedule::InterleavedFreeThreads(passed),
+                Sharing::Cpus(_) => Schedule::InterleavedThreads(passed),
             };
             Attempt { outcome: Ok(Outcome::Measured(execution)), obstacle: switches.err() }
         }
@@ -191,7 +192,7 @@ fn obstacle(
         InterleavingUnavailable::ChildProcesses
     } else if passed == 0 {
         InterleavingUnavailable::NoClock
-    } else if sharing != Sharing::Threads && works(others, first_thread) {
+    } else if matches!(sharing, Sharing::Cpu(_)) && works(others, first_thread) {
         return Some(Obstacle::Threads);
     } else if execution.measured_time() > own {
         InterleavingUnavailable::OtherClock
@@ -339,11 +340,11 @@ mod tests {
     fn working_threads_are_an_obstacle_only_on_one_cpu() {
         let busy = InterleavedUse { others: Duration::from_millis(3), ..TAKEN };
         assert_eq!(obstacle_of(Sharing::Cpu(0), busy), Some(Obstacle::Threads));
-        assert_eq!(obstacle_of(Sharing::Threads, busy), None);
+        assert_eq!(obstacle_of(Sharing::Cpus(Threads::Placed), busy), None);
         // 1/50 of the work of all threads.
         let children = Duration::from_micros(2_050);
         let with_children = InterleavedUse { children, ..busy };
-        assert_eq!(obstacle_of(Sharing::Threads, with_children), None);
+        assert_eq!(obstacle_of(Sharing::Cpus(Threads::Placed), with_children), None);
     }
 
     #[test]

@@ -26,7 +26,7 @@ use crate::{
     machine::available_memory,
     model::{
         Benchmark, Execution, ExecutionRequest, HarnessKind, InterleavingUnavailable, LayoutSeed,
-        Slot, Stage, Unmeasured,
+        Slot, Stage, Threads, Unmeasured,
     },
     process::interleaving::SLICE,
 };
@@ -146,8 +146,10 @@ impl Runner<'_> {
             return Ok(vec![(step.clone(), ended)]);
         }
         let with_sharing = |step: Step| {
-            let has_threads = subjects[step.benchmark].has_threads;
-            let sharing = if has_threads { Sharing::Threads } else { Sharing::Cpu(cpus.take()) };
+            let sharing = match subjects[step.benchmark].threads {
+                Threads::Together => Sharing::Cpu(cpus.take()),
+                threads => Sharing::Cpus(threads),
+            };
             (step, sharing)
         };
         let placed: Vec<(Step, Sharing)> = steps.into_iter().map(with_sharing).collect();
@@ -302,7 +304,7 @@ impl Runner<'_> {
                 .collect::<Result<_>>()?,
             retuning: Retuning::default(),
             mode: self.settings.mode,
-            has_threads: false,
+            threads: Threads::Together,
             unavailable: None,
             done: HashSet::new(),
             was_interleaved: false,

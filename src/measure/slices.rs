@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::schedule::Step;
 use crate::{
     impact::Needs,
-    model::{Execution, ExecutionRequest, SLOWER_THAN_ALONE, Schedule},
+    model::{Execution, ExecutionRequest, SLOWER_THAN_ALONE, Threads},
     process::interleaving::SLICE,
 };
 
@@ -27,9 +27,17 @@ const SLOWER_WITH_THREADS: f64 = 2.0;
 /// its libraries.
 pub(super) const LARGE: u64 = 16 << 20;
 
+/// The same with placed threads. Some pools are faster alone, where the kernel happens to run all their threads on one CPU.
+/// Beside a program that used one CPU, some benchmarks took 3 to 6 times as long as alone.
+const SLOWER_WITH_PLACED_THREADS: f64 = 1.5;
+
 /// How much slower a benchmark may be interleaved than alone, as a factor.
-pub(super) fn most_slower(has_threads: bool) -> f64 {
-    if has_threads { SLOWER_WITH_THREADS } else { SLOWER_THAN_ALONE }
+pub(super) fn most_slower(threads: Threads) -> f64 {
+    match threads {
+        Threads::Together => SLOWER_THAN_ALONE,
+        Threads::Placed => SLOWER_WITH_PLACED_THREADS,
+        Threads::Free => SLOWER_WITH_THREADS,
+    }
 }
 
 /// The faster version of a pair with its median time; `None` without enough measurements.
@@ -84,15 +92,11 @@ pub(super) fn longer_slice(slice: Duration, request: &ExecutionRequest) -> Optio
 
 /// The length of the slices of an earlier interleaved execution, by how often it handed over.
 pub(super) fn slice_of(execution: &Execution) -> Option<Duration> {
-    let (passed, has_threads) = match execution.schedule {
-        Schedule::Interleaved(passed) => (passed, false),
-        Schedule::InterleavedThreads(passed) => (passed, true),
-        Schedule::NotRequested | Schedule::Unavailable(_) => return None,
-    };
+    let (threads, passed) = execution.schedule.interleaved()?;
     let measurements = u64::try_from(execution.measurements()).unwrap_or(u64::MAX);
     // With the shortest slices, it hands over after each measurement. Longer slices that end with each measurement have the
     // same effect.
-    if !has_threads && passed.saturating_mul(4) >= measurements.saturating_mul(3) {
+    if threads == Threads::Together && passed.saturating_mul(4) >= measurements.saturating_mul(3) {
         return Some(SLICE);
     }
     let mean = execution.measured_time() / u32::try_from(passed).unwrap_or(u32::MAX).max(1);
@@ -105,7 +109,7 @@ pub(super) fn slice_of(execution: &Execution) -> Option<Duration> {
 mod tests {
     use super::*;
     use crate::model::{
-        Metric, Series,
+        Metric, Schedule, Series,
         testing::{execution, request},
     };
 

@@ -14,7 +14,7 @@ use crate::{
     harness::{Executable, Harness},
     model::{
         Benchmark, Execution, ExecutionRequest, HarnessKind, Incident, InterleavingUnavailable,
-        Mode, Outcome, Schedule, Slot, Unmeasured,
+        Mode, Outcome, Schedule, Slot, Threads, Unmeasured,
     },
     process::interleaving::{SLICE, SLICE_WITH_THREADS},
 };
@@ -31,8 +31,8 @@ pub(super) struct Subject<'v> {
     pub(super) retuning: Retuning,
     /// The requested mode. Interleaved only while `unavailable` is absent.
     pub(super) mode: Mode,
-    /// True if its other threads work: interleaved, it has all CPUs.
-    pub(super) has_threads: bool,
+    /// Where its threads run while it is interleaved.
+    pub(super) threads: Threads,
     /// Why it cannot be interleaved, where that was requested.
     pub(super) unavailable: Option<InterleavingUnavailable>,
     /// The executions stored by earlier runs of this stage.
@@ -54,7 +54,7 @@ pub(super) struct Subject<'v> {
 pub(super) enum Obstacle {
     /// Its other threads work: it must be interleaved with them, on all CPUs.
     Threads,
-    /// It is slower than alone: it must be interleaved in longer time slices, if there are any.
+    /// It is slower than alone: its threads must be free, or its time slices longer, if they can be.
     Slower,
     /// The benchmark cannot be interleaved.
     Unavailable(InterleavingUnavailable),
@@ -117,7 +117,9 @@ impl Subject<'_> {
         // Unknown until it was executed once.
         let needed = all().map(Self::memory_of_both).sum::<Option<u64>>();
         all().all(|subject| {
-            let is_alone = subject.has_threads || subject.is_program() || subject.slice != SLICE;
+            let is_alone = subject.threads != Threads::Together
+                || subject.is_program()
+                || subject.slice != SLICE;
             subject.is_interleaved() && !is_alone
         }) && (!is_taken || self.was_interleaved)
             && needed.is_some_and(|needed| needed <= memory)
@@ -136,7 +138,8 @@ impl Subject<'_> {
 
     /// True if the way in which it is measured already avoids the obstacle.
     pub(super) fn knows(&self, obstacle: Obstacle) -> bool {
-        !self.is_interleaved() || (obstacle == Obstacle::Threads && self.has_threads)
+        !self.is_interleaved()
+            || (obstacle == Obstacle::Threads && self.threads != Threads::Together)
     }
 
     /// Changes the way in which it is measured from now on, because of an obstacle.
@@ -146,8 +149,13 @@ impl Subject<'_> {
         match obstacle {
             Obstacle::Threads => {
                 info!("{} is interleaved with its other threads", self.benchmark);
-                self.has_threads = true;
+                self.threads = Threads::Placed;
                 self.slice = SLICE_WITH_THREADS;
+            }
+            Obstacle::Slower if self.threads == Threads::Placed => {
+                let (benchmark, alone) = (&self.benchmark, self.alone);
+                info!(?alone, "{benchmark} is slower than alone: its threads are no longer placed");
+                self.threads = Threads::Free;
             }
             Obstacle::Slower => match longer_slice(self.slice, &self.request) {
                 Some(longer) => {
@@ -305,7 +313,7 @@ mod tests {
                 .into(),
             retuning: Retuning::default(),
             mode: Mode::Interleaved,
-            has_threads: false,
+            threads: Threads::Together,
             unavailable: None,
             done: HashSet::new(),
             was_interleaved: false,
@@ -374,6 +382,20 @@ mod tests {
         let asked = [0, 1].map(|version| subject.tuning_request(version));
         assert_eq!(asked.each_ref().map(|asked| asked.measurements), [1, 50]);
         assert_eq!(asked.map(|asked| asked.iterations), [None, None]);
+    }
+
+    #[test]
+    fn obstacles_change_where_threads_run_and_then_the_slices() {
+        let mut subject = subject([&Native, &Native]);
+        subject.meet(Obstacle::Threads);
+        assert_eq!((subject.threads, subject.slice), (Threads::Placed, SLICE_WITH_THREADS));
+        assert!(subject.knows(Obstacle::Threads) && !subject.knows(Obstacle::Slower));
+        subject.meet(Obstacle::Slower);
+        assert_eq!((subject.threads, subject.slice), (Threads::Free, SLICE_WITH_THREADS));
+        assert!(subject.knows(Obstacle::Threads));
+        subject.meet(Obstacle::Slower);
+        let slower = InterleavingUnavailable::SlowerInterleaved;
+        assert!(subject.slice > SLICE_WITH_THREADS || subject.unavailable == Some(slower));
     }
 
     #[test]

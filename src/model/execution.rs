@@ -252,7 +252,9 @@ impl Execution {
     /// The wall time that it took: of two interleaved executions, which alternate, each takes half.
     pub fn own_wall(&self) -> Duration {
         match self.schedule {
-            Schedule::Interleaved(_) | Schedule::InterleavedThreads(_) => self.resources.wall / 2,
+            Schedule::Interleaved(_)
+            | Schedule::InterleavedThreads(_)
+            | Schedule::InterleavedFreeThreads(_) => self.resources.wall / 2,
             Schedule::NotRequested | Schedule::Unavailable(_) => self.resources.wall,
         }
     }

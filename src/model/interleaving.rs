@@ -48,16 +48,39 @@ pub enum Schedule {
     Unavailable(InterleavingUnavailable),
     /// Interleaved on one CPU, with this number of switches to the other version.
     Interleaved(u64),
-    /// Interleaved on all CPUs, with this number of switches. The other threads of a version stop at each one.
+    /// Interleaved on all CPUs, of which each thread has one, with this number of switches. The other threads of a version
+    /// stop at each one.
     InterleavedThreads(u64),
+    /// The same, and each thread has all CPUs.
+    InterleavedFreeThreads(u64),
+}
+
+/// Where the threads of an interleaved benchmark run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Threads {
+    /// On the one CPU that both versions share: only the first one works.
+    #[default]
+    Together,
+    /// On all CPUs: each thread has one, in turn. The kernel's choice differs between processes, and lasts.
+    Placed,
+    /// On all CPUs: each thread has all. Placed, the benchmark was much slower than alone, as another program had one of the
+    /// CPUs, or the threads have unequal work.
+    Free,
 }
 
 impl Schedule {
     /// The mode in which the execution really ran.
     pub const fn mode(self) -> Mode {
+        if self.interleaved().is_some() { Mode::Interleaved } else { Mode::Sequential }
+    }
+
+    /// Where the threads of an interleaved execution ran, and the number of switches to the other version.
+    pub const fn interleaved(self) -> Option<(Threads, u64)> {
         match self {
-            Self::Interleaved(_) | Self::InterleavedThreads(_) => Mode::Interleaved,
-            Self::NotRequested | Self::Unavailable(_) => Mode::Sequential,
+            Self::Interleaved(switches) => Some((Threads::Together, switches)),
+            Self::InterleavedThreads(switches) => Some((Threads::Placed, switches)),
+            Self::InterleavedFreeThreads(switches) => Some((Threads::Free, switches)),
+            Self::NotRequested | Self::Unavailable(_) => None,
         }
     }
 }

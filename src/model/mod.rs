@@ -37,7 +37,9 @@ pub use experiment::{ExperimentPlan, PlannedBenchmark, PlannedVersion, SampleSiz
 pub use finding::{Finding, Severity, findings_summary};
 pub use format::Format;
 pub use interim_analyses::InterimAnalyses;
-pub use interleaving::{InterleavingUnavailable, MOST_PARALLEL, Mode, SLOWER_THAN_ALONE, Schedule};
+pub use interleaving::{
+    InterleavingUnavailable, MOST_PARALLEL, Mode, SLOWER_THAN_ALONE, Schedule, Threads,
+};
 pub use layout::{Layout, LayoutSeed, Strategy, derive_seed, first_stage_seed};
 pub use machine::Machine;
 pub use metric::{Metric, Unit, UnknownMetric};

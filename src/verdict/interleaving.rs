@@ -2,7 +2,7 @@
 //! That decides which executions may be compared, and by which estimator.
 
 use crate::{
-    model::{Execution, InterleavingUnavailable, Mode, Schedule},
+    model::{Execution, InterleavingUnavailable, Mode, Schedule, Threads},
     stats::{Criteria, Estimator},
 };
 
@@ -11,8 +11,8 @@ use crate::{
 pub struct Interleaving {
     /// Interleaved, or sequential.
     pub mode: Mode,
-    /// True if both versions had all CPUs, because other threads of the benchmark work.
-    pub has_threads: bool,
+    /// Where its threads ran, if it was interleaved.
+    pub threads: Threads,
     /// The reason why interleaving was requested but not possible.
     pub unavailable: Option<InterleavingUnavailable>,
     /// The time of an iteration in ns when the benchmark is executed alone, where it is known of an interleaved one. The
@@ -20,7 +20,7 @@ pub struct Interleaving {
     pub alone: Option<f64>,
 }
 
-/// Some executions ran interleaved and others alone, or some on one CPU and others on all: their
+/// Some executions ran interleaved and others alone, or their threads ran elsewhere: their
 /// values are different quantities and cannot be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mixed;
@@ -36,7 +36,7 @@ impl Interleaving {
         for execution in executions {
             let one = Self { alone: execution.alone, ..Self::from(execution.schedule) };
             let known = all.get_or_insert(one);
-            if (known.mode, known.has_threads) != (one.mode, one.has_threads) {
+            if (known.mode, known.threads) != (one.mode, one.threads) {
                 return Err(Mixed);
             }
             // With several reasons, the same one is reported in any order of executions.
@@ -49,14 +49,12 @@ impl Interleaving {
 
 impl From<Schedule> for Interleaving {
     fn from(schedule: Schedule) -> Self {
-        let reason = match schedule {
+        let unavailable = match schedule {
             Schedule::Unavailable(reason) => Some(reason),
-            Schedule::NotRequested | Schedule::Interleaved(_) | Schedule::InterleavedThreads(_) => {
-                None
-            }
+            _ => None,
         };
-        let has_threads = matches!(schedule, Schedule::InterleavedThreads(_));
-        Self { mode: schedule.mode(), has_threads, unavailable: reason, alone: None }
+        let (threads, _) = schedule.interleaved().unwrap_or_default();
+        Self { mode: schedule.mode(), threads, unavailable, alone: None }
     }
 }
 
@@ -97,7 +95,7 @@ mod tests {
         let of = |schedule: &[Schedule]| Interleaving::summarize(&executions(schedule));
         let alone = |unavailable| {
             let mode = Mode::Sequential;
-            Ok(Some(Interleaving { mode, has_threads: false, unavailable, alone: None }))
+            Ok(Some(Interleaving { mode, threads: Threads::Together, unavailable, alone: None }))
         };
         let impossible = Schedule::Unavailable;
         assert_eq!(of(&[]), Ok(None));
@@ -108,14 +106,15 @@ mod tests {
         assert_eq!(of(&[Schedule::NotRequested, impossible(clock)]), alone(Some(clock)));
         let interleaved = Interleaving {
             mode: Mode::Interleaved,
-            has_threads: false,
+            threads: Threads::Together,
             unavailable: None,
             alone: None,
         };
-        let with_threads = Interleaving { has_threads: true, ..interleaved };
-        assert_eq!(of(&[Schedule::InterleavedThreads(1)]), Ok(Some(with_threads)));
-        let both = [Schedule::InterleavedThreads(1), Schedule::Interleaved(1)];
-        assert_eq!(of(&both), Err(Mixed));
+        let placed = Interleaving { threads: Threads::Placed, ..interleaved };
+        assert_eq!(of(&[Schedule::InterleavedThreads(1)]), Ok(Some(placed)));
+        for other in [Schedule::Interleaved(1), Schedule::InterleavedFreeThreads(1)] {
+            assert_eq!(of(&[Schedule::InterleavedThreads(1), other]), Err(Mixed));
+        }
         assert_eq!(
             of(&[Schedule::Interleaved(1), Schedule::Interleaved(9)]),
             Ok(Some(interleaved))

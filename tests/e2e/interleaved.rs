@@ -96,7 +96,9 @@ fn newest(project: &TestProject) -> (BTreeMap<String, Vec<StoredExecution>>, boo
 /// The reasons why executions were not interleaved; `None` for interleaved ones.
 fn unavailable_reasons(rows: &[StoredExecution]) -> BTreeSet<Option<InterleavingUnavailable>> {
     let unavailable = |row: &StoredExecution| match row.outcome.as_ref().unwrap().schedule {
-        Schedule::Interleaved(passed) | Schedule::InterleavedThreads(passed) => {
+        Schedule::Interleaved(passed)
+        | Schedule::InterleavedThreads(passed)
+        | Schedule::InterleavedFreeThreads(passed) => {
             assert!(passed > 0);
             None
         }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    model::{Benchmark, Metric, Name},
+    model::{Benchmark, Metric, Name, Threads},
     stats::{
         Assessment, Criteria, Estimator, Evidence, InconclusiveReason, Measurements, Pairing,
         Summary,
@@ -66,7 +66,7 @@ fn interleaving_is_explained_if_it_was_used() {
     let taken = |row: DecidedRow| {
         let interleaving = Interleaving {
             mode: Mode::Interleaved,
-            has_threads: false,
+            threads: Threads::Together,
             unavailable: None,
             alone: None,
         };

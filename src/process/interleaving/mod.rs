@@ -27,7 +27,10 @@ pub use self::page::READINGS as MOST_READINGS;
 use self::page::{Page, READINGS};
 pub use super::preload::LIBRARY_FLAGS;
 use super::preload::{OWN, SharedMemory, inherit, library_source, moved, preload};
-use crate::error::{Context, Exit, Result};
+use crate::{
+    error::{Context, Exit, Result},
+    model::Threads,
+};
 
 /// The source of the library. It has no dependencies.
 pub const LIBRARY_SOURCE: &str = library_source!(
@@ -36,6 +39,7 @@ pub const LIBRARY_SOURCE: &str = library_source!(
     "page": "page.rs",
     "code": "code.rs",
     "threads": "threads.rs",
+    "placement": "placement.rs",
     "system": "../preload/system.rs"
 );
 
@@ -107,8 +111,11 @@ impl SharedPage {
         Ok(Arc::new(Self(page)))
     }
 
-    /// Stops the other threads of both processes while their partner runs.
-    pub fn stop_threads(&self) -> Result<()> {
+    /// Stops the other threads of both processes while their partner runs. Placed, each one gets a CPU in turn when it
+    /// starts.
+    pub fn stop_threads(&self, threads: Threads) -> Result<()> {
+        let places = u32::from(threads == Threads::Placed);
+        self.0.write(offset_of!(Page, places_threads), &places.to_ne_bytes())?;
         self.0.write(offset_of!(Page, stops_threads), &1_u32.to_ne_bytes())
     }
 

@@ -23,6 +23,8 @@ pub struct Page {
     pub time_read: [AtomicU32; 2],
     /// 1 if other threads are to be stopped while the partner runs.
     pub stops_threads: AtomicU32,
+    /// 1 if each thread is to have one CPU, in turn.
+    pub places_threads: AtomicU32,
     /// 1 for each process that has stopped interleaving, because one of its threads cannot be stopped.
     pub given_up: [AtomicU32; 2],
     /// Least length of a time slice.

@@ -167,6 +167,22 @@ fn main() {
 }
 "#;
 
+/// Prints the number of CPUs that a process sees, and the CPUs of its first thread and of four others.
+const PLACES: &str = r#"
+use std::thread;
+fn place() -> String {
+    let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
+    status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap().trim().to_owned()
+}
+fn main() {
+    println!("{}", thread::available_parallelism().unwrap());
+    println!("{}", place());
+    for _ in 0..4 {
+        println!("{}", thread::Builder::new().stack_size(1 << 17).spawn(place).unwrap().join().unwrap());
+    }
+}
+"#;
+
 /// Compiled once, as compiling takes long.
 fn built() -> &'static Built {
     static BUILT: OnceLock<Built> = OnceLock::new();
@@ -180,6 +196,7 @@ fn built() -> &'static Built {
         rustc(WORK, "work", "--edition 2024");
         rustc(CRITERION, "criterion", "--edition 2024");
         rustc(THREADS, "threads", "--edition 2024");
+        rustc(PLACES, "places", "--edition 2024");
         // Here, since another test's processes may read it while a test writes.
         for index in 0..2 {
             let home = directory.path().join(format!("home-{index}"));
@@ -416,7 +433,7 @@ fn second_process_has_its_full_deadline() {
 /// Two processes whose other threads do this, with the numbers that they print: the partner's threads ran as often.
 fn with_threads(kind: &str) -> [(InterleavedUse, String); 2] {
     let shared_page = shared_page();
-    shared_page.stop_threads().unwrap();
+    shared_page.stop_threads(Threads::Placed).unwrap();
     let members = [0, 1].map(|index| member(&shared_page, index));
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("counts");
@@ -449,6 +466,24 @@ fn other_threads_run_only_in_the_slices_of_their_process() {
 }
 
 #[test]
+fn placed_threads_get_cpus_in_turn() {
+    let own = cpus().unwrap();
+    let library = built().directory.path().join("library");
+    for threads in [Threads::Together, Threads::Free, Threads::Placed] {
+        let shared_page = SharedPage::new(&library, &own, SLICE).unwrap();
+        if threads != Threads::Together {
+            shared_page.stop_threads(threads).unwrap();
+        }
+        shared_page.leave(1).unwrap();
+        let lines = printed(start_program(&member(&shared_page, 0), "places", None));
+        assert_eq!(lines[0], own.len().to_string());
+        let expected = (0..5).map(|index| own[index % own.len()].to_string());
+        let are_placed = threads == Threads::Placed || own.len() == 1;
+        assert_eq!(lines[1..] == expected.collect::<Vec<_>>(), are_placed, "{lines:?}");
+    }
+}
+
+#[test]
 fn threads_that_start_processes_can_be_stopped() {
     for (taken, _) in with_threads("executes") {
         assert!(taken.passed > 0 && taken.time_read && !taken.given_up, "{taken:?}");
@@ -471,7 +506,7 @@ fn partner_continues_after_a_fault_in_another_thread() {
         [("aborts", Ending::Signalled(libc::SIGABRT)), ("hangs", Ending::Deadline)]
     {
         let shared_page = shared_page();
-        shared_page.stop_threads().unwrap();
+        shared_page.stop_threads(Threads::Placed).unwrap();
         let [faulty, good] = [0, 1].map(|index| member(&shared_page, index));
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("counts");

@@ -32,9 +32,12 @@ static IS_ACTIVE: AtomicBool = AtomicBool::new(false);
 /// Odd from the beginning of a stop to its end.
 static STOPS: AtomicU32 = AtomicU32::new(0);
 const FREE: AtomicU32 = AtomicU32::new(0);
-/// The ids of the threads that are stopped, or are stopped should they return to the program: each one near the index
-/// that its id gives.
-static WAITING: [AtomicU32; MOST] = [FREE; MOST];
+/// Ids of threads: each one near the index that it gives.
+type Threads = [AtomicU32; MOST];
+/// The threads that are stopped, or are stopped should they return to the program.
+static WAITING: Threads = [FREE; MOST];
+/// The threads that must finish something before they stop.
+static BUSY: Threads = [FREE; MOST];
 /// Number of places where the id of a thread may be.
 const NEAR: usize = 8;
 /// Number of threads that wait for the end of a stop.
@@ -42,7 +45,7 @@ static PARKED: AtomicU32 = AtomicU32::new(0);
 /// Changes when another thread has parked.
 static NEWS: AtomicU32 = AtomicU32::new(0);
 /// The threads that have got the signal of the present stop.
-static SIGNALLED: [AtomicU32; MOST] = [FREE; MOST];
+static SIGNALLED: Threads = [FREE; MOST];
 
 /// `struct sigaction` of the C libraries for 64-bit Linux.
 #[repr(C)]
@@ -99,7 +102,7 @@ pub fn stop() -> bool {
                 return true;
             }
             others += 1;
-            if waits(id) {
+            if contains(&WAITING, id) {
                 return true;
             }
             are_stopped = false;
@@ -176,12 +179,25 @@ pub fn during_wait<T>(wait: impl FnOnce() -> T) -> T {
     if !is_active() || is_owner() {
         return wait();
     }
+    before_stop(&WAITING, wait)
+}
+
+/// Starts a thread. It cannot be stopped before libc has finished that, so the one that starts it stops afterwards.
+pub fn during_start<T>(start: impl FnOnce() -> T) -> T {
+    if is_owner() {
+        return start();
+    }
+    before_stop(&BUSY, start)
+}
+
+/// Acts while this thread is among `these`, and stops afterwards if it should have.
+fn before_stop<T>(these: &'static Threads, act: impl FnOnce() -> T) -> T {
     let id = thread();
-    let place = match claim(id) {
+    let place = match claim(these, id) {
         Some(place) => place,
-        None => return wait(),
+        None => return act(),
     };
-    let result = wait();
+    let result = act();
     place.store(0, SeqCst);
     if is_stop(STOPS.load(SeqCst)) {
         keep_errno(|| park(id));
@@ -194,7 +210,7 @@ extern "C" fn stopped(_: c_int) {
     keep_errno(|| {
         let id = thread();
         // Another program may send the signal to the first thread.
-        if id != OWNER.load(Relaxed) {
+        if id != OWNER.load(Relaxed) && !contains(&BUSY, id) {
             park(id);
         }
     });
@@ -212,7 +228,7 @@ fn park(id: u32) {
         }
         // Counted first: whoever ends the stop wakes those that are counted.
         PARKED.fetch_add(1, SeqCst);
-        let place = claim(id);
+        let place = claim(&WAITING, id);
         NEWS.fetch_add(1, SeqCst);
         wake(&NEWS);
         while STOPS.load(SeqCst) == stop {
@@ -232,17 +248,18 @@ fn is_stop(stops: u32) -> bool {
 }
 
 /// The places where the id of a thread may be.
-fn places(id: u32) -> impl Iterator<Item = &'static AtomicU32> {
-    (0..NEAR).map(move |offset| &WAITING[(id as usize + offset) % MOST])
+fn places(these: &'static Threads, id: u32) -> impl Iterator<Item = &'static AtomicU32> {
+    (0..NEAR).map(move |offset| &these[(id as usize + offset) % MOST])
 }
 
-/// Notes that a thread waits. Without a place for its id, it gets a signal, or cannot be stopped.
-fn claim(id: u32) -> Option<&'static AtomicU32> {
-    places(id).find(|place| place.compare_exchange(0, id, SeqCst, Relaxed).is_ok())
+/// Adds a thread, if there is a place for its id. A waiting thread without one gets the signal; one that starts another may
+/// stop too early, so that this one cannot be stopped.
+fn claim(these: &'static Threads, id: u32) -> Option<&'static AtomicU32> {
+    places(these, id).find(|place| place.compare_exchange(0, id, SeqCst, Relaxed).is_ok())
 }
 
-fn waits(id: u32) -> bool {
-    places(id).any(|place| place.load(SeqCst) == id)
+fn contains(these: &'static Threads, id: u32) -> bool {
+    places(these, id).any(|place| place.load(SeqCst) == id)
 }
 
 /// Calls `each` with the id of each thread of the process until it returns false. False then, or if the threads cannot

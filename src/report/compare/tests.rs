@@ -22,7 +22,7 @@ use crate::{
     impact::Impact,
     model::{
         Benchmark, CommitTitle, Disturbance, FailedTarget, InterleavingUnavailable, Metric, Mode,
-        SampleSizes, Throughput, Version, VersionChanges,
+        SampleSizes, Threads, Throughput, Version, VersionChanges,
     },
     report::{
         PLAIN_COLUMNS, style,
@@ -84,7 +84,7 @@ fn failed(id: &str, reason: impl Into<String>) -> DecidedRow {
 /// An unchanged benchmark measured in this mode, although interleaving was requested.
 fn interleaved(id: &str, mode: Mode, reason: Option<InterleavingUnavailable>) -> DecidedRow {
     let interleaving =
-        Some(Interleaving { mode, has_threads: false, unavailable: reason, alone: None });
+        Some(Interleaving { mode, threads: Threads::Together, unavailable: reason, alone: None });
     DecidedRow { interleaving, ..decided_row(id, 240.8, &[1.0], 0.02, 0.003) }
 }
 

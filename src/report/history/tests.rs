@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::{
-    model::{CommitTitle, InterleavingUnavailable, Mode, SkipReason, Unit},
+    model::{CommitTitle, InterleavingUnavailable, Mode, SkipReason, Threads, Unit},
     report::{
         Report as _, style,
         testing::{HOSTILE, assert_harmless, assert_keeps, benchmark, given, machine, memory},
@@ -72,8 +72,12 @@ fn row(
     against: Option<(&Version, Relation, DecidedRow)>,
 ) -> HistoryRow {
     let summary = value.map(summary);
-    let interleaving =
-        Interleaving { mode: Mode::Sequential, has_threads: false, unavailable: None, alone: None };
+    let interleaving = Interleaving {
+        mode: Mode::Sequential,
+        threads: Threads::Together,
+        unavailable: None,
+        alone: None,
+    };
     HistoryRow {
         in_repository: version.summary != "Begin",
         version,

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use super::*;
 use crate::{
     error::{Error, Exit},
-    model::Metric,
+    model::{Metric, Threads},
     report::{
         Report,
         show::ImpactFactors,
@@ -51,7 +51,7 @@ fn planned(id: &str, layout: f64, start: f64, noise: f64) -> PlannedBenchmark {
         started: SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000),
         interleaving: Some(Interleaving {
             mode: Mode::Sequential,
-            has_threads: false,
+            threads: Threads::Together,
             unavailable: None,
             alone: None,
         }),

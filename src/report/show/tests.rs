@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    model::{InterleavingUnavailable, Metric, Mode},
+    model::{InterleavingUnavailable, Metric, Mode, Threads},
     report::{
         Report, style,
         testing::{
@@ -43,7 +43,7 @@ fn shown(id: &str, metric: Metric, value: f64) -> ShownBenchmark {
     let reason = Some(InterleavingUnavailable::NoClock);
     let interleaving = Interleaving {
         mode: Mode::Sequential,
-        has_threads: false,
+        threads: Threads::Together,
         unavailable: reason,
         alone: None,
     };

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    model::{Execution, InterleavingUnavailable, Mode, Schedule, Throughput},
+    model::{Execution, InterleavingUnavailable, Mode, Schedule, Threads, Throughput},
     stats::{Estimator, Rule},
     store::Store,
     verdict::Interleaving,
@@ -363,13 +363,13 @@ fn estimator_of_each_stage_suits_its_mode() {
     let [pairwise, minimum] = [Estimator::Pairwise, Estimator::Minimum].map(|one| [one; 2]);
     let interleaved = Interleaving {
         mode: Mode::Interleaved,
-        has_threads: false,
+        threads: Threads::Together,
         unavailable: None,
         alone: None,
     };
     let alone = |reason| Interleaving {
         mode: Mode::Sequential,
-        has_threads: false,
+        threads: Threads::Together,
         unavailable: reason,
         alone: None,
     };

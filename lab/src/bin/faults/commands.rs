@@ -19,6 +19,7 @@ use serde_json::Value;
 
 use crate::{
     left::Left,
+    patience::usual,
     tally::{Finding, Tally, Wrong},
     watch::watched,
 };
@@ -422,7 +423,7 @@ fn end(child: Child) -> Result<Option<Output>> {
     let kill = || {
         let _ = kill_process(id, Signal::KILL);
     };
-    let (output, hung) = watched(PATIENCE, kill, || child.wait_with_output());
+    let (output, hung) = watched(usual(PATIENCE), kill, || child.wait_with_output());
     Ok(Some(output?).filter(|_| !hung))
 }
 

@@ -12,6 +12,8 @@
 //!
 //! `cargo run --release -p lab --bin faults commands [FAULTS] [SEED]` throws faults at whole commands: signals, limits
 //! of the shell, a clock that is set, and damaged bytes.
+//!
+//! On an emulated machine, `FAULTS_SLOWER=20` multiplies all deadlines, and `RBENCH_PROGRAM` has the path of rbench.
 
 #![expect(clippy::print_stdout, reason = "a program for people prints")]
 
@@ -47,6 +49,7 @@ mod commands;
 mod kind;
 mod left;
 mod pair;
+mod patience;
 mod program;
 mod stored;
 mod tally;
@@ -54,7 +57,7 @@ mod watch;
 mod whole;
 
 /// Comparisons with as little work as possible.
-const COMPARE: [&str; 20] = [
+const COMPARE: [&str; 18] = [
     "--filter",
     "good",
     "--filter",
@@ -71,8 +74,6 @@ const COMPARE: [&str; 20] = [
     "experiment.warm-up=2ms",
     "--config",
     "experiment.min-time=200us",
-    "--config",
-    "experiment.deadline=20s",
     "--no-confirm",
     "--no-skip",
 ];
@@ -82,6 +83,13 @@ const EXECUTIONS: usize = 8;
 /// The longest accepted duration of one trial in this process: several deadlines. A stopped process
 /// is killed two seconds after each.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The words of a comparison with this deadline of an execution on a usual machine.
+fn compare_words(deadline: Duration) -> impl Iterator<Item = String> {
+    let deadline = format!("experiment.deadline={}ms", patience::usual(deadline).as_millis());
+    let words = COMPARE.into_iter().map(str::to_owned);
+    ["compare".to_owned()].into_iter().chain(words).chain(["--config".to_owned(), deadline])
+}
 
 fn main() -> ExitCode {
     lab::program(run)
@@ -154,11 +162,8 @@ impl Trials {
     }
 
     fn in_this_process(&mut self, tree: &Path, count: usize) -> Result<(), Box<dyn Error>> {
-        let words = ["compare"].into_iter().chain(COMPARE).map(|word| match word {
-            // Each trial with a fault that runs to the deadline takes several deadlines.
-            "experiment.deadline=20s" => "experiment.deadline=1s".to_owned(),
-            word => word.to_owned(),
-        });
+        // Each trial with a fault that runs to the deadline takes several deadlines.
+        let words = compare_words(Duration::from_secs(1));
         let Some(Command::Compare(args)) = Cli::parse_words(&words.collect::<Vec<_>>())?.command
         else {
             return Err("the words are not those of a comparison".into());
@@ -221,7 +226,7 @@ impl Trials {
         let interrupted = !is_whole && self.random.chance(0.15);
         self.prepare(&faults, once)?;
         let kill = || left.iter().for_each(Left::kill);
-        let (found, hung) = watched(PATIENCE, kill, || {
+        let (found, hung) = watched(patience::usual(PATIENCE), kill, || {
             if is_whole {
                 whole.throw(&faults, once)
             } else {

@@ -12,7 +12,7 @@ use std::{
 use cargo_rbench::{
     error::{Exit, Result as RbenchResult},
     harness::{Conditions, Executable, Harness as _, Native},
-    model::{ExecutionRequest, Incident, Name, Outcome},
+    model::{ExecutionRequest, Incident, Name, Outcome, Threads},
     process::{
         Interrupt, cpus,
         interleaving::{InterleavedUse, LIBRARY_FLAGS, LIBRARY_SOURCE, SLICE, SharedPage},
@@ -22,6 +22,7 @@ use cargo_rbench::{
 
 use crate::{
     kind::{Fault, Kind},
+    patience::usual,
     tally::{Finding, Wrong},
 };
 
@@ -67,11 +68,11 @@ impl Pairs {
         // Half of all pairs have all CPUs, and their other threads are stopped.
         let has_threads = random.below(2) == 1;
         if has_threads {
-            ring.stop_threads()?;
+            ring.stop_threads([Threads::Placed, Threads::Free][random.below(2)])?;
         }
         let cpu = self.cpus[random.below(self.cpus.len())];
         let conditions = Conditions {
-            deadline: Some(DEADLINES[usize::from(!is_slow)]),
+            deadline: Some(usual(DEADLINES[usize::from(!is_slow)])),
             cpu: Some(cpu).filter(|_| !has_threads),
             ..Conditions::new(&interrupt)
         };

@@ -12,14 +12,18 @@ use cargo_rbench::{stats::Random, store::Store};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::{
-    COMPARE,
+    compare_words,
     kind::Fault,
+    patience::usual,
     stored::Happened,
     tally::{Finding, Wrong},
 };
 
 /// The longest accepted duration of a comparison.
 const PATIENCE: Duration = Duration::from_secs(120);
+
+/// The longest time of an execution.
+const DEADLINE: Duration = Duration::from_secs(20);
 
 /// Runs comparisons by the program.
 pub struct Programs {
@@ -46,7 +50,7 @@ impl Programs {
         signal: Option<Signal>,
         random: &mut Random,
     ) -> Result<Vec<Finding>, Box<dyn Error>> {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + usual(PATIENCE);
         let (experiments, _) = self.rows()?;
         let mut child = self.start()?;
         if let Some(signal) = signal {
@@ -83,7 +87,7 @@ impl Programs {
         if signal.is_some() {
             std::fs::write(&self.file, "")?;
             let mut again = self.start()?;
-            match lab::rbench::wait(&mut again, Instant::now() + PATIENCE)? {
+            match lab::rbench::wait(&mut again, Instant::now() + usual(PATIENCE))? {
                 Some(_) => found.extend(self.check_resumed(faults)?),
                 None => found.push((Wrong::Hang, "the second comparison goes on".to_owned())),
             }
@@ -93,9 +97,8 @@ impl Programs {
 
     fn start(&self) -> Result<Child, Box<dyn Error>> {
         let child = Command::new(&self.rbench)
-            .arg("compare")
+            .args(compare_words(DEADLINE))
             .args(["HEAD~1", "HEAD"])
-            .args(COMPARE)
             .current_dir(&self.tree)
             .envs(self.environment.iter().cloned())
             .stdin(Stdio::null())

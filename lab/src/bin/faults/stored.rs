@@ -63,7 +63,9 @@ impl Happened<'_> {
             let fault = self.faults[row.slot.version];
             match &row.outcome {
                 Ok(execution) => match execution.schedule {
-                    Schedule::Interleaved(_) | Schedule::InterleavedThreads(_) => {
+                    Schedule::Interleaved(_)
+                    | Schedule::InterleavedThreads(_)
+                    | Schedule::InterleavedFreeThreads(_) => {
                         taken.push(row.clone());
                     }
                     Schedule::Unavailable(unavailable) => drop(alone.insert(unavailable)),

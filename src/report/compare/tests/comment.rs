@@ -46,7 +46,7 @@ fn comment_fits_every_part_at_its_longest() {
         let benchmark = benchmark(&id(index));
         let interleaving = Some(Interleaving {
             mode: Mode::Sequential,
-            has_threads: false,
+            threads: Threads::Together,
             unavailable: obstacles.get(index % obstacles.len()).copied(),
             alone: None,
         });
