@@ -7,7 +7,7 @@ use crate::{
     impact::ReachedFunction,
     report::{
         compare::dependencies_note,
-        document::{Block, Document, Text},
+        document::{Block, Document, Medium, Text},
         impact,
         quantity::count,
         style::Role,
@@ -15,19 +15,35 @@ use crate::{
     },
 };
 
+/// The meaning of the columns, for a page: a terminal shows them beside the notes on each function.
+const COLUMNS: &str = "head against base, in instructions of one iteration: a function executed “self” itself and \
+                       “inclusive” together with its callees, and is the reason of “caused”, which only functions \
+                       have whose machine code differs";
+
 impl ExplainedBenchmark {
-    pub(super) fn write_document(&self) -> Document {
+    pub(super) fn write_document(&self, medium: Medium) -> Document {
         let Self { base, head, benchmark, .. } = self;
         let title = Text::from_name(benchmark.to_string()).then(format!(" in {base} and {head}"));
         let mut document = Document::new("diff").titled(title);
         let totals = Text::new().styled(Role::Head, self.totals());
         let remarks = self.remarks().into_iter().map(Text::from);
         document.add(Block::paragraph(std::iter::once(totals).chain(remarks)));
-        if self.shown().next().is_some() {
-            document.add([Block::Table(self.table())]);
-        }
-        document.add(Block::list(self.shown().filter_map(note).chain(self.also())));
+        document.add(self.functions(medium));
         document
+    }
+
+    /// The blocks below the totals, which a page of a comparison unfolds.
+    pub(in crate::report) fn details(&self) -> Vec<Block> {
+        Block::paragraph(self.remarks()).into_iter().chain(self.functions(Medium::Page)).collect()
+    }
+
+    /// The table of functions, and notes on each.
+    fn functions(&self, medium: Medium) -> impl Iterator<Item = Block> {
+        let is_shown = self.shown().next().is_some();
+        let columns = (is_shown && medium == Medium::Page).then_some(COLUMNS);
+        let table = is_shown.then(|| Block::Table(self.table()));
+        let notes = Block::list(self.shown().filter_map(note).chain(self.also()));
+        Block::paragraph(columns).into_iter().chain(table).chain(notes)
     }
 
     fn table(&self) -> Table {
@@ -63,7 +79,7 @@ impl ExplainedBenchmark {
     }
 
     /// Differences besides those in the functions executed during the measurement.
-    pub(super) fn also(&self) -> Vec<Text> {
+    fn also(&self) -> Vec<Text> {
         let mut reach = self.reach.clone();
         // A function entered after the clock was first read may have run in set-up.
         reach.functions.retain(|function| !self.is_counted(function));

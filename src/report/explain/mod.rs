@@ -1,7 +1,6 @@
 //! The report of `diff --explain`: the functions that account for a change in a benchmark's instructions.
 
 mod document;
-mod html;
 #[cfg(test)]
 mod tests;
 mod words;
@@ -114,8 +113,8 @@ impl ExplainedBenchmark {
 }
 
 impl Report for ExplainedBenchmark {
-    fn document(&self, _medium: Medium) -> Document {
-        self.write_document()
+    fn document(&self, medium: Medium) -> Document {
+        self.write_document(medium)
     }
 
     fn json(&self) -> Result<String> {
@@ -130,9 +129,5 @@ impl Report for ExplainedBenchmark {
             impact: &self.reach,
             dependencies: &self.dependencies,
         })
-    }
-
-    fn html(&self) -> Result<String> {
-        self.write_html()
     }
 }
