@@ -1,6 +1,6 @@
 //! The command line of `diagnose`.
 
-use std::{path::PathBuf, time::Duration};
+use std::time::Duration;
 
 use clap::Args;
 
@@ -32,9 +32,6 @@ pub struct DiagnoseArgs {
         "layout", "profile", "features", "all_features", "no_default_features", "cargo_args", "commands",
     ])]
     pub from_stored: bool,
-    /// Write plots as SVG files into this directory, which is created if it does not exist.
-    #[arg(long, value_name = "DIR", help_heading = "Output")]
-    pub plots: Option<PathBuf>,
     /// Sample sizes and times.
     #[command(flatten)]
     pub effort: DiagnosisSampling,

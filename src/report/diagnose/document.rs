@@ -10,7 +10,6 @@ use crate::{
         Report,
         document::{Block, Document, Medium, Text},
         json,
-        prose::capitalised,
         quantity::{self, duration, size},
         style::Role,
     },
@@ -74,7 +73,7 @@ impl Examination {
             )
         })));
         if medium == Medium::Page {
-            blocks.push(Block::Drawings(self.drawn(capitalised).map(|(_, svg)| svg).collect()));
+            blocks.push(Block::Drawings(self.plots()));
         }
         if matches!(medium, Medium::Terminal { .. }) {
             blocks.extend(self.questions());

@@ -10,7 +10,6 @@ pub(super) mod small;
 
 use std::rc::Rc;
 
-pub use plots::PlotFile;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 

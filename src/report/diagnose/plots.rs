@@ -1,16 +1,16 @@
-//! The plots of a diagnosis as SVG files: the figures of the papers, for the user's own benchmark.
+//! The plots of a diagnosis: the figures of the papers, for the user's own benchmark.
 
-use std::{collections::BTreeSet, iter};
+use std::iter;
 
 use super::{
-    DiagnosisReport, Examination, ExaminationOutcome, ExaminedBenchmark,
+    Examination,
     chart::{Axis, Kind, Panel, Shape, document},
     sections::name_of,
 };
 use crate::{
     diagnosis::{Densities, Position, Segment, Segments, Shares},
     model::Unit,
-    report::escape::escape_untrusted,
+    report::{escape::escape_untrusted, prose::capitalised},
     stats::{Interval, Moments},
 };
 
@@ -18,76 +18,20 @@ use crate::{
 const MOST_DOTS: usize = 4000;
 /// The number of executions shown in order of time.
 const SEQUENCES: usize = 4;
-/// The maximum length of a file name, without its extension.
-const LONGEST: usize = 60;
-
-/// A file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PlotFile {
-    /// The name: only letters, digits, `-` and `.`.
-    pub name: String,
-    /// The content of the file.
-    pub svg: String,
-}
-
-impl DiagnosisReport {
-    /// The plots of all benchmarks.
-    pub fn plots(&self) -> Vec<PlotFile> {
-        let mut used = BTreeSet::new();
-        let mut files = Vec::new();
-        for ExaminedBenchmark { benchmark, outcome } in &self.benchmarks {
-            let ExaminationOutcome::Diagnosis(examination) = outcome else { continue };
-            let id = &benchmark.name.id;
-            let prefix = unused(&file_name(id), &mut used);
-            let plots = examination.drawn(|title| format!("{id}: {title}"));
-            let file = |(name, svg)| PlotFile { name: format!("{prefix}-{name}.svg"), svg };
-            files.extend(plots.map(file));
-        }
-        files
-    }
-}
-
-/// A safe file name for any id.
-fn file_name(id: &str) -> String {
-    let letter = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
-    let name: String = id.chars().take(LONGEST).map(letter).collect();
-    let name = name.trim_matches('-');
-    if name.is_empty() { "benchmark".to_owned() } else { name.to_owned() }
-}
-
-fn unused(name: &str, used: &mut BTreeSet<String>) -> String {
-    let numbered = (2..).map(|number| format!("{name}-{number}"));
-    let mut names = iter::once(name.to_owned()).chain(numbered);
-    // File systems may ignore case.
-    let free = names.find(|name| used.insert(name.to_ascii_lowercase()));
-    free.unwrap_or_else(|| name.to_owned())
-}
-
 impl Examination {
-    /// The name and the drawing of each plot that is not empty, with the heading that `head` makes
-    /// of its title.
-    pub(super) fn drawn(
-        &self,
-        head: impl Fn(&str) -> String,
-    ) -> impl Iterator<Item = (&'static str, String)> {
-        let plots = self.plots().into_iter().filter(|(_, _, panels)| !panels.is_empty());
-        plots.map(move |(name, title, panels)| (name, document(&head(title), &panels)))
-    }
-
-    fn plots(&self) -> Vec<(&'static str, &'static str, Vec<Panel>)> {
-        vec![
-            ("density", "distribution of the measurements of each execution", self.densities()),
-            ("normal", "one execution against a normal distribution", self.normal()),
-            ("sequence", "measurements in the order of time", self.sequences()),
-            ("variance", "where the variance comes from", self.variance_shares()),
-            ("estimators", "estimators by the number of measurements", self.estimators()),
-            (
-                "order-effect",
-                "after other benchmarks, against a fresh process",
-                self.order_effects(),
-            ),
-            ("length", "error of a measurement by its iterations", self.lengths()),
-        ]
+    /// The drawing of each plot that is not empty.
+    pub(super) fn plots(&self) -> Vec<String> {
+        let plots = [
+            ("distribution of the measurements of each execution", self.densities()),
+            ("one execution against a normal distribution", self.normal()),
+            ("measurements in the order of time", self.sequences()),
+            ("where the variance comes from", self.variance_shares()),
+            ("estimators by the number of measurements", self.estimators()),
+            ("after other benchmarks, against a fresh process", self.order_effects()),
+            ("error of a measurement by its iterations", self.lengths()),
+        ];
+        let plots = plots.into_iter().filter(|(_, panels)| !panels.is_empty());
+        plots.map(|(title, panels)| document(&capitalised(title), &panels)).collect()
     }
 
     /// A suitable unit for the time of an iteration: its name, and the divisor of values.
@@ -253,31 +197,4 @@ fn bars<'n>(
     let shapes =
         vec![Shape::new(Kind::Bars, 5, centers), Shape::new(Kind::Ranges, 6, ranges.collect())];
     Panel::new(title, [Axis { names, ..Axis::linear(x) }, Axis::linear(y)], shapes)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn file_name_is_safe_for_any_id() {
-        for (id, name) in [
-            ("parse/64 kB", "parse-64-kB"),
-            ("../../etc/passwd", "etc-passwd"),
-            ("\u{1b}[2J\0", "2J"),
-            ("täglich", "t-glich"),
-            ("…", "benchmark"),
-            ("", "benchmark"),
-        ] {
-            assert_eq!(file_name(id), name);
-        }
-        assert_eq!(file_name(&"x".repeat(500)).len(), LONGEST);
-    }
-
-    #[test]
-    fn file_names_of_similar_ids_differ() {
-        let mut used = BTreeSet::new();
-        let names = ["a-b", "A-b", "a-b", "a-b-2"].map(|name| unused(name, &mut used));
-        assert_eq!(names, ["a-b", "A-b-2", "a-b-3", "a-b-2-2"]);
-    }
 }
