@@ -104,11 +104,6 @@ impl Placement {
         self
     }
 
-    /// The functions in the order of addresses.
-    pub fn functions(&self) -> &[PlacedFunction] {
-        &self.functions
-    }
-
     /// The functions, sorted so that those that nothing else distinguishes have the same order in every version.
     fn in_order(&self) -> Vec<&PlacedFunction> {
         let mut functions: Vec<&PlacedFunction> = self.functions.iter().collect();

@@ -3,7 +3,7 @@
 
 mod document;
 
-use std::{rc::Rc, time::Duration};
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
@@ -19,7 +19,6 @@ use crate::{
     compare::Warning,
     error::{Exit, Result},
     model::{BenchTarget, Benchmark, FailedTarget, Machine, Mode, SampleSizes, Version},
-    shell::CommandLine,
     stats::Criteria,
     verdict::fitness::Fitness,
 };
@@ -51,9 +50,6 @@ pub struct SelftestReport {
     pub modes: Vec<ModeResult>,
     /// Bench targets whose benchmarks could not be listed.
     pub failed_targets: Vec<FailedTarget>,
-    /// Writes the suggested commands.
-    #[serde(skip)]
-    pub command_line: Rc<dyn CommandLine>,
 }
 
 /// The results of one mode of measuring.
