@@ -4,7 +4,7 @@ mod comparisons;
 mod search;
 mod versions;
 
-use std::{rc::Rc, time::Duration, time::SystemTime};
+use std::{rc::Rc, time::SystemTime};
 
 use self::{
     comparisons::{Finder, SampleLimits},
@@ -12,15 +12,15 @@ use self::{
 };
 use super::{output::Output, project_of};
 use crate::{
-    cli::{BisectArgs, ExperimentArgs, GivenOptions},
+    cli::{BisectArgs, ExperimentArgs},
     compare::{Session, Warning},
-    config::{CriteriaOptions, Purpose, StoppingRule, VerdictSettings},
+    config::{Purpose, StoppingRule, VerdictSettings},
     console::{Console, announcement},
     error::{Error, Exit, Result},
     git::{Line, range_ends},
     machine::{state::MachineState, this_machine},
     measure::{ExperimentSettings, Runner},
-    model::{Metric, Mode},
+    model::Metric,
     process::{Interrupt, SavedHandler},
     project::Project,
     report::{bisect::BisectReport, quantity::count},
@@ -28,128 +28,98 @@ use crate::{
     stats::bisection::steps,
 };
 
-/// A search for the commits of a range that changed benchmarks.
-pub(super) struct Request<'r> {
-    /// The range of commits, as typed.
-    pub range: &'r str,
-    /// The benchmarks, and how to build and measure them.
-    pub experiment: &'r ExperimentArgs,
-    /// The mode of both versions, if it is not that of the project.
-    pub mode: Option<Mode>,
-    /// The measuring time after which no further comparison starts, if it is limited.
-    pub budget: Option<Duration>,
-    /// The criteria of verdicts.
-    pub criteria: &'r CriteriaOptions,
-    /// The options for suggested commands.
-    pub given: &'r GivenOptions,
-}
-
 /// Searches the range, and reports the commits that changed benchmarks.
 pub fn run(args: &BisectArgs) -> Result<Exit> {
-    let console = Console::attach();
+    let (console, start) = (Console::attach(), SystemTime::now());
     let output = Output::with_files(args.report.format, &args.report.output.files)?;
     let project = project_of(&args.experiment.target)?;
-    let experiment = ExperimentArgs { patterns: args.patterns(), ..args.experiment.clone() };
-    let request = Request {
-        range: &args.range,
-        experiment: &experiment,
-        mode: args.mode,
-        budget: args.budget,
-        criteria: &args.criteria,
-        given: &args.given,
+    let interrupt = Interrupt::on_signals(SavedHandler::Compilations)?;
+    let Some(report) = search(args, &project, &console, &interrupt)? else {
+        return Ok(Exit::Success);
     };
-    request.run(&project, &console, &output)
+    output.write(&report)?;
+    announcement::finished(&console, start);
+    Ok(report.exit())
 }
 
-impl Request<'_> {
-    /// Searches the range, and writes the report.
-    pub fn run(&self, project: &Project, console: &Console, output: &Output<'_>) -> Result<Exit> {
-        let start = SystemTime::now();
-        let interrupt = Interrupt::on_signals(SavedHandler::Compilations)?;
-        let Some(report) = self.search(project, console, &interrupt)? else {
-            return Ok(Exit::Success);
-        };
-        output.write(&report)?;
-        announcement::finished(console, start);
-        Ok(report.exit())
+/// Searches the commits of the range. `None` for a dry run, which only prints the plan.
+fn search(
+    args: &BisectArgs,
+    project: &Project,
+    console: &Console,
+    interrupt: &Interrupt,
+) -> Result<Option<BisectReport>> {
+    let start = SystemTime::now();
+    let experiment = ExperimentArgs { patterns: args.patterns(), ..args.experiment.clone() };
+    let (first, last) = range_ends(&args.range)?;
+    project.check_tables(&[first, last], console)?;
+    let line = project.repository.line(&args.range)?;
+    let mode = project.file.mode(args.mode);
+    let purpose = Purpose::Comparison { mode, patience: StoppingRule::Usual };
+    let settings = ExperimentSettings::resolve(project, &experiment, purpose);
+    let verdicts = VerdictSettings::resolve(&project.file, &args.criteria)?;
+    let verdicts = only_kind(args, verdicts, console)?;
+    let verdicts = if verdicts.counts_only() { verdicts.limited_as_counts() } else { verdicts };
+    announce(&line, console);
+    if args.experiment.dry_run {
+        return Ok(None);
     }
+    // Checked before rbench itself makes the machine busy.
+    let idle = MachineState::now();
+    let runner = Runner::open(project, settings, interrupt, console)?;
+    let command_line = Rc::new(args.given.without(&["budget"]));
+    let mut versions =
+        Versions::new(Session::new(project, runner, console, command_line), console)?;
+    let finder = Finder { project, verdicts: &verdicts, budget: args.budget, console };
+    let mut effort = SampleLimits::default();
+    let alpha = verdicts.criteria.false_alarm_rate;
+    let searched = finder.line(&line, None, alpha, 0, (&mut versions, &mut effort));
+    let Session { runner, command_line, .. } = &versions.session;
+    let line = runner.end(start, searched)?;
+    let mut warnings = Vec::new();
+    let idle = idle.disturbances().into_iter().map(Warning::Disturbance);
+    for warning in idle.chain(effort.warnings) {
+        warning.add_to(&mut warnings);
+    }
+    Ok(Some(BisectReport {
+        range: args.range.clone(),
+        criteria: verdicts.criteria,
+        machine: this_machine(),
+        measured: effort.measured,
+        stored: effort.stored,
+        stopped: effort.stopped,
+        line,
+        warnings,
+        command_line: command_line.clone(),
+    }))
+}
 
-    /// Searches the commits of the range. `None` for a dry run, which only prints the plan.
-    fn search(
-        &self,
-        project: &Project,
-        console: &Console,
-        interrupt: &Interrupt,
-    ) -> Result<Option<BisectReport>> {
-        let start = SystemTime::now();
-        let (first, last) = range_ends(self.range)?;
-        project.check_tables(&[first, last], console)?;
-        let line = project.repository.line(self.range)?;
-        let mode = project.file.mode(self.mode);
-        let purpose = Purpose::Comparison { mode, patience: StoppingRule::Usual };
-        let settings = ExperimentSettings::resolve(project, self.experiment, purpose);
-        let verdicts = VerdictSettings::resolve(&project.file, self.criteria)?;
-        let verdicts = self.only_kind(verdicts, console)?;
-        let verdicts = if verdicts.counts_only() { verdicts.limited_as_counts() } else { verdicts };
-        announce(&line, console);
-        if self.experiment.dry_run {
-            return Ok(None);
-        }
-        // Checked before rbench itself makes the machine busy.
-        let idle = MachineState::now();
-        let runner = Runner::open(project, settings, interrupt, console)?;
-        let command_line = Rc::new(self.given.without(&["budget"]));
-        let mut versions =
-            Versions::new(Session::new(project, runner, console, command_line), console)?;
-        let finder = Finder { project, verdicts: &verdicts, budget: self.budget, console };
-        let mut effort = SampleLimits::default();
-        let alpha = verdicts.criteria.false_alarm_rate;
-        let searched = finder.line(&line, None, alpha, 0, (&mut versions, &mut effort));
-        let Session { runner, command_line, .. } = &versions.session;
-        let line = runner.end(start, searched)?;
-        let mut warnings = Vec::new();
-        let idle = idle.disturbances().into_iter().map(Warning::Disturbance);
-        for warning in idle.chain(effort.warnings) {
-            warning.add_to(&mut warnings);
-        }
-        Ok(Some(BisectReport {
-            range: self.range.to_owned(),
-            criteria: verdicts.criteria,
-            machine: this_machine(),
-            measured: effort.measured,
-            stored: effort.stored,
-            stopped: effort.stopped,
-            line,
-            warnings,
-            command_line: command_line.clone(),
-        }))
+/// Restricts the settings to one kind of metrics, which the same executions measure. If bench.toml has several, the
+/// first one; if flags have several, a usage error.
+fn only_kind(
+    args: &BisectArgs,
+    verdicts: VerdictSettings,
+    console: &Console,
+) -> Result<VerdictSettings> {
+    let kinds = verdicts.kinds();
+    let [first, _, ..] = kinds.as_slice() else { return Ok(verdicts) };
+    let named = |kind: &VerdictSettings| {
+        let metrics: Vec<&str> = kind.metrics.iter().map(|metric| &*metric.name).collect();
+        metrics.join(",")
+    };
+    if args.criteria.metrics.is_empty() {
+        let searched = named(first);
+        console.line(&format!("note: searching for changes of {searched}; others with --metric"));
+        return Ok(first.clone());
     }
-
-    /// Restricts the settings to one kind of metrics, which the same executions measure. If bench.toml has several, the
-    /// first one; if flags have several, a usage error.
-    fn only_kind(&self, verdicts: VerdictSettings, console: &Console) -> Result<VerdictSettings> {
-        let kinds = verdicts.kinds();
-        let [first, _, ..] = kinds.as_slice() else { return Ok(verdicts) };
-        let named = |kind: &VerdictSettings| {
-            let metrics: Vec<&str> = kind.metrics.iter().map(|metric| &*metric.name).collect();
-            metrics.join(",")
-        };
-        if self.criteria.metrics.is_empty() {
-            let searched = named(first);
-            console
-                .line(&format!("note: searching for changes of {searched}; others with --metric"));
-            return Ok(first.clone());
-        }
-        let what =
-            format!("cannot search for changes of {} at once", Metric::names(&verdicts.metrics));
-        let error = Error::new(Exit::Usage, what)
-            .cause("they are measured in separate executions, so each needs a separate search");
-        let search = |kind: &VerdictSettings| {
-            let metrics = named(kind);
-            self.given.suggest("bisect", &[self.range], &[("metric", Some(&*metrics))])
-        };
-        Err(kinds.iter().map(search).fold(error, Error::hint))
-    }
+    let what = format!("cannot search for changes of {} at once", Metric::names(&verdicts.metrics));
+    let error = Error::new(Exit::Usage, what)
+        .cause("they are measured in separate executions, so each needs a separate search");
+    let search = |kind: &VerdictSettings| {
+        let metrics = named(kind);
+        args.given.suggest("bisect", &[&args.range], &[("metric", Some(&*metrics))])
+    };
+    Err(kinds.iter().map(search).fold(error, Error::hint))
 }
 
 /// Prints the plan of the search.
