@@ -4,7 +4,10 @@
 use super::page::{Links, page, short_page};
 use crate::{
     error::{Error, Exit},
-    report::{compare::Comparison, markdown::fenced, render::COMMENT_ROOM},
+    report::{
+        compare::Comparison,
+        render::{COMMENT_ROOM, fenced},
+    },
 };
 
 /// The bytes reserved for the notice that a comment is stale.

@@ -25,7 +25,7 @@ use crate::{
     escape::escape_untrusted,
     forge::{Request, Token},
     log,
-    report::{Report, markdown::fenced},
+    report::{Report, render::fenced},
 };
 
 /// The files of the report, in all formats that have one.

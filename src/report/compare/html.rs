@@ -3,6 +3,19 @@
 
 use askama::Template;
 
+use super::super::{
+    Report as _,
+    document::{Block, Text, capitalised},
+    escape::{escape_untrusted, escape_untrusted_lines},
+    html::{Linear, Pairs, Symmetric, Times, page, rendered, sortable},
+    impact::{MOST, function},
+    json::Estimate,
+    names::Names,
+    quantity::{self, bare_percent, changed, count, percent},
+    render::{header, section_blocks},
+    sentence,
+    shares::Shares,
+};
 use super::{
     ComparisonReport,
     impact::{is_shown, words},
@@ -13,20 +26,6 @@ use crate::{
     error::Result,
     impact::Impact,
     model::{FailedTarget, Metric, Unit},
-    report::{
-        Report as _,
-        document::{Block, Text},
-        escape::{escape_untrusted, escape_untrusted_lines},
-        html::{Linear, Pairs, Symmetric, Times, page, rendered, sortable},
-        impact::{MOST, function},
-        json::Estimate,
-        names::Names,
-        prose::capitalised,
-        quantity::{self, bare_percent, changed, count, percent},
-        render::{header, section_blocks},
-        sentence,
-        shares::Shares,
-    },
     stats::{BuildSummary, Interval, Summary},
     verdict::{DecidedRow, DecidedStage, VerdictKind},
 };

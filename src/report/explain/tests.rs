@@ -177,7 +177,7 @@ fn numbers_have_digit_groups() {
         (-1_234_567.0, "-1,234,567"),
     ];
     for (number, text) in cases {
-        assert_eq!(words::signed(number), text);
+        assert_eq!(signed(number), text);
     }
 }
 
