@@ -2,14 +2,13 @@
 //! measures nothing.
 
 mod changes;
-mod path_filter;
 mod rows;
 mod versions;
 
 use std::rc::Rc;
 
+use self::versions::PathFilter;
 use changes::BenchmarkSeries;
-use path_filter::PathFilter;
 use rows::{Histories, History};
 use versions::{ChosenVersions, chosen, others};
 

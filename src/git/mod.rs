@@ -7,11 +7,8 @@
 
 mod checkout;
 mod files;
-mod line;
-mod missing;
 mod new;
 mod order;
-mod own_git;
 mod path;
 mod release;
 mod repository;
@@ -23,9 +20,9 @@ mod uncommitted;
 mod tests;
 
 pub use checkout::{Checkout, Checkouts};
-pub use line::{Line, LineCommit};
 pub use new::NewRepository;
 pub use order::Placed;
+pub use order::{Line, LineCommit};
 pub use path::Contents;
 pub use repository::Repository;
 pub use revision::{UNCOMMITTED, is_range, range_ends};

@@ -1,6 +1,4 @@
 //! `cargo rbench bisect`: finds the commits of a range that changed benchmarks.
-//!
-//! The versions of a search. Each is compiled and listed only once, and a version that failed is not tried again.
 
 mod comparisons;
 mod search;

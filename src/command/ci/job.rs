@@ -12,7 +12,7 @@ use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 
 use super::{
     super::output::OutputFiles,
-    commenter::{Commenter, host},
+    comment::{Commenter, host},
 };
 use crate::{
     ci::{

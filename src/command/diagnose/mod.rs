@@ -3,15 +3,12 @@
 
 mod evidence;
 mod measure;
-mod scale;
-mod stored;
 
 use std::{rc::Rc, time::SystemTime};
 
 use self::{
-    evidence::{Evidence, MeasuredConditions, Sources},
+    evidence::{Evidence, MeasuredConditions, Sources, Stored},
     measure::Measuring,
-    stored::Stored,
 };
 use super::{output::Output, project_of, stored_targets};
 use crate::{
@@ -162,7 +159,7 @@ impl Task<'_> {
         let known = archive::chosen(&store, &filter, &args.given)?;
         let (mut benchmarks, mut found) = (Vec::new(), Vec::new());
         for benchmark in known {
-            if let Some(stored) = stored::find(&store, &experiments, &self.version, &benchmark)? {
+            if let Some(stored) = evidence::find(&store, &experiments, &self.version, &benchmark)? {
                 benchmarks.push(benchmark);
                 found.push(stored);
             }

@@ -153,19 +153,6 @@ pub(super) fn label(name: &Name, instance: u64, shared: &BTreeSet<&Name>) -> Str
 
 impl Report for DiffReport {
     fn document(&self, _medium: Medium) -> Document {
-        self.write_document()
-    }
-
-    fn json(&self) -> Result<String> {
-        json::document(self)
-    }
-}
-
-/// The maximum number of callees named for a function.
-const MOST_CALLEES: usize = 5;
-
-impl DiffReport {
-    pub(super) fn write_document(&self) -> Document {
         let title = format!("machine code of {} and {}", self.base, self.head);
         let mut document = Document::new("diff").titled(title);
         for target in &self.targets {
@@ -181,6 +168,15 @@ impl DiffReport {
         document
     }
 
+    fn json(&self) -> Result<String> {
+        json::document(self)
+    }
+}
+
+/// The maximum number of callees named for a function.
+const MOST_CALLEES: usize = 5;
+
+impl DiffReport {
     /// The number of benchmarks without impact, over all bench targets; `None` if there are no
     /// benchmarks.
     fn without_impact(&self) -> Option<String> {

@@ -114,7 +114,14 @@ impl ExplainedBenchmark {
 
 impl Report for ExplainedBenchmark {
     fn document(&self, medium: Medium) -> Document {
-        self.write_document(medium)
+        let Self { base, head, benchmark, .. } = self;
+        let title = Text::from_name(benchmark.to_string()).then(format!(" in {base} and {head}"));
+        let mut document = Document::new("diff").titled(title);
+        let totals = Text::new().styled(Role::Head, self.totals());
+        let remarks = self.remarks().into_iter().map(Text::from);
+        document.add(Block::paragraph(std::iter::once(totals).chain(remarks)));
+        document.add(self.functions(medium));
+        document
     }
 
     fn json(&self) -> Result<String> {
@@ -138,17 +145,6 @@ const COLUMNS: &str = "head against base, in instructions of one iteration: a fu
                        have whose machine code differs";
 
 impl ExplainedBenchmark {
-    fn write_document(&self, medium: Medium) -> Document {
-        let Self { base, head, benchmark, .. } = self;
-        let title = Text::from_name(benchmark.to_string()).then(format!(" in {base} and {head}"));
-        let mut document = Document::new("diff").titled(title);
-        let totals = Text::new().styled(Role::Head, self.totals());
-        let remarks = self.remarks().into_iter().map(Text::from);
-        document.add(Block::paragraph(std::iter::once(totals).chain(remarks)));
-        document.add(self.functions(medium));
-        document
-    }
-
     /// The blocks below the totals, which a page of a comparison unfolds.
     pub(in crate::report) fn details(&self) -> Vec<Block> {
         Block::paragraph(self.remarks()).into_iter().chain(self.functions(Medium::Page)).collect()

@@ -108,23 +108,6 @@ pub const fn name_of(mode: Mode) -> &'static str {
 
 impl Report for SelftestReport {
     fn document(&self, _medium: Medium) -> Document {
-        self.write_document()
-    }
-
-    fn json(&self) -> Result<String> {
-        let (rbench, fit) = (env!("CARGO_PKG_VERSION"), self.is_fit());
-        of_json::document(&View { rbench, fit, report: self })
-    }
-}
-
-const FLOORS: &str = "standard deviation of the difference of a pair of builds (sd), and the smallest change that \
-                      this number of builds flags with 80 % power";
-
-/// The index of the number of builds in [`BUILDS`] that is shown for every mode.
-const MIDDLE: usize = 1;
-
-impl SelftestReport {
-    fn write_document(&self) -> Document {
         let mut document = Document::new("selftest").titled("Self-test: is this machine reliable?");
         let modes = self.modes.iter();
         let sizes = modes.map(|result| {
@@ -160,6 +143,19 @@ impl SelftestReport {
         document
     }
 
+    fn json(&self) -> Result<String> {
+        let (rbench, fit) = (env!("CARGO_PKG_VERSION"), self.is_fit());
+        of_json::document(&View { rbench, fit, report: self })
+    }
+}
+
+const FLOORS: &str = "standard deviation of the difference of a pair of builds (sd), and the smallest change that \
+                      this number of builds flags with 80 % power";
+
+/// The index of the number of builds in [`BUILDS`] that is shown for every mode.
+const MIDDLE: usize = 1;
+
+impl SelftestReport {
     /// The subject of the comparisons.
     fn subject(&self) -> String {
         format!(
