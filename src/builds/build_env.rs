@@ -18,7 +18,7 @@ use super::{
     environment::{Environment, TOOLCHAIN, is_dropped},
     files::{self, UNFINISHED},
     key::KeyMaker,
-    role, tool, wrapper,
+    tool, wrapper,
 };
 use crate::{
     error::{Context, Error, Exit, Result},
@@ -226,7 +226,7 @@ impl BuildEnv<'_> {
     /// Makes cargo run rbench as the wrapper of rustc, and turns off settings that would make builds differ.
     fn use_wrapper(&self, environment: &mut Environment, directory: &Path) -> Result<()> {
         let bin = self.cache_dirs.bin();
-        role::install_wrapper(&bin)?;
+        wrapper::install_wrapper(&bin)?;
         let path = environment.get("PATH").unwrap_or_default();
         let path =
             std::env::join_paths(std::iter::once(bin.clone()).chain(std::env::split_paths(path)))
@@ -236,7 +236,7 @@ impl BuildEnv<'_> {
         if let Some(users) = users {
             environment.set(wrapper::USERS_WRAPPER_VARIABLE, users);
         }
-        environment.set("RUSTC_WORKSPACE_WRAPPER", role::WRAPPER);
+        environment.set("RUSTC_WORKSPACE_WRAPPER", wrapper::WRAPPER);
         environment.set(wrapper::BIN_VARIABLE, bin);
         environment.set(wrapper::RECIPES_VARIABLE, self.cache_dirs.build_path().join("recipes"));
         environment.set("TMPDIR", self.cache_dirs.temporary());

@@ -13,8 +13,8 @@ use object::{
 
 use super::{
     format::{Elf, LE, Unreadable, executable},
+    instruction::{Kind, decode},
     placement::{LinkedFunction, kept_functions},
-    x86::{Kind, decode},
 };
 
 /// An allocator whose calls cannot be counted from outside. Its `Display` continues `its allocations cannot be counted:

@@ -27,7 +27,6 @@ mod source_location;
 mod target;
 #[cfg(test)]
 mod testing;
-mod x86;
 
 pub use allocators::{UncountableAllocator, uncountable_allocator};
 pub use diff::{Cause, ChangedFunction, FunctionDiff, HASH, SizedFunction, hash};
@@ -37,5 +36,6 @@ pub use functions::{FunctionCode, FunctionSet, NotComparable, code_by_definition
 pub use link_map::{InputSection, LinkMap, LoadedSection, NoMap, OutputSection, Sections, Span};
 pub use name::{Name, stable_symbol};
 pub use pairing::{Identified, Paired, pair};
-pub use placement::{Agreement, PlacedFunction, Placement, agreement};
-pub use placement::{LinkedFunction, kept_functions};
+pub use placement::{
+    Agreement, LinkedFunction, PlacedFunction, Placement, agreement, kept_functions,
+};

@@ -10,7 +10,6 @@ mod files;
 mod new;
 mod order;
 mod path;
-mod release;
 mod repository;
 mod revision;
 mod tree;
@@ -21,8 +20,7 @@ mod tests;
 
 pub use checkout::{Checkout, Checkouts};
 pub use new::NewRepository;
-pub use order::Placed;
-pub use order::{Line, LineCommit};
+pub use order::{Line, LineCommit, Placed};
 pub use path::Contents;
 pub use repository::Repository;
 pub use revision::{UNCOMMITTED, is_range, range_ends};

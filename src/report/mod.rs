@@ -1,7 +1,6 @@
 //! Turns results into text and JSON. Pure: each report takes a value and returns a string, and
 //! prints nothing.
 
-mod accepted;
 pub mod bisect;
 pub mod build;
 pub mod clean;
@@ -23,15 +22,14 @@ pub mod quantity;
 pub mod render;
 pub mod selftest;
 pub mod sentence;
-mod shares;
 pub mod show;
 pub mod style;
 pub mod table;
 #[cfg(test)]
 pub(crate) mod testing;
 
-pub use accepted::idle_note;
 pub use json::SCHEMA_VERSION;
+pub use sentence::idle_note;
 
 pub use crate::model::Format;
 

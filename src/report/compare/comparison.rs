@@ -3,15 +3,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::{
-    SCHEMA_VERSION,
-    accepted::UnusedAcceptance,
-    document::Step,
-    json::{self, Change, Estimate, Measured, Reason},
-    quantity,
-    shares::Shares,
-};
 use super::{ComparisonReport, GeometricMean, WarningFields};
+use crate::report::{
+    SCHEMA_VERSION,
+    document::Step,
+    json::{self, Change, Estimate, Measured, Reason, Shares},
+    quantity,
+    sentence::UnusedAcceptance,
+};
 use crate::{
     compare::ComparedExperiment,
     error::Result,

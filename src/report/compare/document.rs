@@ -3,17 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::{
-    accepted::{idle_note, idle_number},
-    document::{Block, Document, Medium, Text},
-    escape::escape_untrusted,
-    impact::MOST,
-    names::metric_name,
-    quantity::{self, exact},
-    sentence,
-    style::Role,
-    table::{Table, shorten},
-};
 use super::{
     ComparisonReport, Row,
     changes::changes_texts,
@@ -22,6 +11,16 @@ use super::{
     summary::name,
     table::table,
     warning::{cause, consequence, sentence},
+};
+use crate::report::{
+    document::{Block, Document, Medium, Text},
+    escape::escape_untrusted,
+    impact::MOST,
+    names::metric_name,
+    quantity::{self, exact},
+    sentence::{self, idle_note, idle_number},
+    style::Role,
+    table::{Table, shorten},
 };
 use crate::{
     compare::{ComparedExperiment, Outcome, Warning},

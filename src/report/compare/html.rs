@@ -3,23 +3,22 @@
 
 use askama::Template;
 
-use super::super::{
+use super::{
+    ComparisonReport,
+    impact::{is_shown, words},
+    summary::name,
+};
+use crate::report::{
     Report as _,
     document::{Block, Text, capitalised},
     escape::{escape_untrusted, escape_untrusted_lines},
     html::{Linear, Pairs, Symmetric, Times, page, rendered, sortable},
     impact::{MOST, function},
-    json::Estimate,
+    json::{Estimate, Shares},
     names::Names,
     quantity::{self, bare_percent, changed, count, percent},
     render::{header, section_blocks},
     sentence,
-    shares::Shares,
-};
-use super::{
-    ComparisonReport,
-    impact::{is_shown, words},
-    summary::name,
 };
 use crate::{
     compare::ExplainedBenchmark,

@@ -14,10 +14,9 @@ use serde::{Serialize, Serializer};
 use super::{
     Report,
     document::{Block, Document, Medium, Text},
-    json::{self, Estimate, Measured},
+    json::{self, Estimate, Measured, Shares},
     names::{Names, metric_name},
     quantity::{self, p_value, value},
-    shares::{self, Shares},
     style::Role,
     table::{Cell, Column, Table},
 };
@@ -378,7 +377,7 @@ impl ShowReport {
             Column::left("metric"),
             Column::right("value"),
             Column::left("throughput").dropped(1),
-            Column::right(shares::HEAD),
+            Column::right(Shares::HEAD),
             Column::right("layout effect").dropped(2),
             Column::right("peak memory").dropped(0),
             Column::right("experiment").dropped(3),
@@ -404,7 +403,7 @@ impl ShowReport {
                 Cell::from(metric_name(Some(summary.metric()))),
                 Cell::from(quantity::estimate(summary, self.criteria.confidence)),
                 Cell::from(shown.throughput_text(summary)),
-                Cell::from(shares::text(shown.value.variance)),
+                Cell::from(Shares::text(shown.value.variance)),
                 Cell::from(p),
                 Cell::from(shown.peak_memory.map_or(String::new(), quantity::bytes)),
                 number,
@@ -493,7 +492,7 @@ impl ShowReport {
         if !throughput.is_empty() {
             lines.push(Text::from(format!("throughput: {throughput}")));
         }
-        let shares = shares::text(shown.value.variance);
+        let shares = Shares::text(shown.value.variance);
         if !shares.is_empty() {
             lines.push(Text::from(format!("variance of builds/executions: {shares}")));
         }
