@@ -1,42 +1,33 @@
 //! The command line: clap structs only. Doc comments of fields are the help texts. Nothing here touches files or
 //! processes.
 
-mod bisect;
 mod ci;
 mod compare;
-mod diagnose;
-mod given;
 mod groups;
 mod help;
-mod plan;
+mod noise;
 mod results;
-mod revisions;
-mod selftest;
 mod setup;
 mod suggestion;
 
 use std::{ffi::OsString, iter, time::Duration};
 
-pub use bisect::BisectArgs;
 pub use ci::{CiArgs, CiCommand, CiCommentArgs, CiMergeArgs, CiPlaceArgs, CiProvider, CiRunArgs};
 use clap::{
     ArgMatches, Args, ColorChoice, CommandFactory as _, FromArgMatches as _, Parser, Subcommand,
 };
-pub use compare::CompareArgs;
-pub use diagnose::{DiagnoseArgs, DiagnosisSampling};
-pub use given::GivenOptions;
+pub use compare::{BisectArgs, CompareArgs, RevisionPair};
 pub use groups::{
     ExperimentArgs, FailOn, FilterArgs, GateArgs, LayoutArgs, MeasureArgs, OutputArgs, OutputFile,
     OutputFileArgs, ProjectArgs, ReportArgs, TargetArgs, VerdictArgs,
 };
-pub use plan::PlanArgs;
+pub use noise::{DiagnoseArgs, DiagnosisSampling, PlanArgs, SelftestArgs};
 pub use results::{
     AcceptArgs, ExportArgs, HistoryArgs, ImportArgs, ShowArgs, StoreArgs, StoreCommand,
     StoredTargetArgs,
 };
-pub use revisions::RevisionPair;
-pub use selftest::SelftestArgs;
 pub use setup::{CleanArgs, CompletionsArgs, DemoArgs, DoctorArgs, InitArgs, Service};
+pub use suggestion::GivenOptions;
 
 use crate::{
     config::{BuildOptions, values},

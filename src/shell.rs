@@ -1,14 +1,11 @@
-//! Quotes words for a shell, so that users can copy the commands that rbench prints.
-
-mod command_line;
+//! Quotes words for a shell, so that users can copy the commands that rbench prints and suggests.
 
 use std::{
     borrow::Cow,
     ffi::{OsStr, OsString},
+    fmt,
     sync::OnceLock,
 };
-
-pub use command_line::CommandLine;
 
 /// The result of [`cargo`] in this process.
 static CARGO: OnceLock<String> = OnceLock::new();
@@ -58,6 +55,17 @@ pub fn option(name: &str, value: Option<&str>) -> String {
         Some(value) if value.starts_with('-') => format!("--{name}={}", quoted(value)),
         Some(value) => format!("--{name} {}", quoted(value)),
     }
+}
+
+/// Builds commands for suggestions, with those options of the present command that apply to them too.
+pub trait CommandLine: fmt::Debug {
+    /// The subcommand with these arguments and options; a switch has no value.
+    fn suggest(
+        &self,
+        subcommand: &str,
+        arguments: &[&str],
+        options: &[(&str, Option<&str>)],
+    ) -> String;
 }
 
 #[cfg(test)]

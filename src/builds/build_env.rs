@@ -1,12 +1,13 @@
 //! The build environment of one repository: its paths, settings and observer, the environment and arguments for cargo,
 //! and the libraries that are preloaded into benchmarks and compiled once per compiler.
+//! Builds print nothing: an observer of their events decides about output.
 
 use std::{
     ffi::{OsStr, OsString},
     fs,
     path::{Path, PathBuf},
     process::Command,
-    time::SystemTime,
+    time::{Duration, SystemTime},
 };
 
 use super::{
@@ -15,14 +16,13 @@ use super::{
     clean::{self, Pruned},
     config::{self, ConfigFiles},
     environment::{Environment, TOOLCHAIN, is_dropped},
-    event::{Event, Observer},
     files::{self, UNFINISHED},
     key::KeyMaker,
-    role, tool, wrapper,
+    tool, wrapper,
 };
 use crate::{
     error::{Context, Error, Exit, Result},
-    model::{CompileSettings, LayoutSeed, Variant, Version},
+    model::{BenchTarget, CompileSettings, LayoutSeed, Variant, Version},
     process::{
         counting::{COUNTING_LIBRARY_SOURCE, allocations},
         interleaving::{LIBRARY_FLAGS, LIBRARY_SOURCE},
@@ -226,7 +226,7 @@ impl BuildEnv<'_> {
     /// Makes cargo run rbench as the wrapper of rustc, and turns off settings that would make builds differ.
     fn use_wrapper(&self, environment: &mut Environment, directory: &Path) -> Result<()> {
         let bin = self.cache_dirs.bin();
-        role::install_wrapper(&bin)?;
+        wrapper::install_wrapper(&bin)?;
         let path = environment.get("PATH").unwrap_or_default();
         let path =
             std::env::join_paths(std::iter::once(bin.clone()).chain(std::env::split_paths(path)))
@@ -236,7 +236,7 @@ impl BuildEnv<'_> {
         if let Some(users) = users {
             environment.set(wrapper::USERS_WRAPPER_VARIABLE, users);
         }
-        environment.set("RUSTC_WORKSPACE_WRAPPER", role::WRAPPER);
+        environment.set("RUSTC_WORKSPACE_WRAPPER", wrapper::WRAPPER);
         environment.set(wrapper::BIN_VARIABLE, bin);
         environment.set(wrapper::RECIPES_VARIABLE, self.cache_dirs.build_path().join("recipes"));
         environment.set("TMPDIR", self.cache_dirs.temporary());
@@ -328,4 +328,65 @@ impl BuildEnv<'_> {
         fs::rename(&unfinished, &library).context(Exit::Build, what)?;
         Ok(library)
     }
+}
+
+/// An event. Only the observer prints.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// A compilation starts.
+    Compiling {
+        /// The version, as the user named it.
+        version: &'a str,
+        /// The purpose of the compilation; empty for the first of a version.
+        purpose: &'a str,
+    },
+    /// The compilation is still running after a while.
+    StillCompiling {
+        /// The version, as the user named it.
+        version: &'a str,
+        /// The time since its start.
+        since: Duration,
+    },
+    /// Raw output of cargo for the user, with colours and progress bar.
+    CargoOutput(&'a [u8]),
+    /// The compilation is finished, or was cached.
+    Compiled {
+        /// The version, as the user named it.
+        version: &'a str,
+        /// Its duration; `None` if it was cached.
+        took: Option<Duration>,
+    },
+    /// The links of a bench target start, or another one is finished.
+    Linked {
+        /// The bench target.
+        target: &'a BenchTarget,
+        /// The version, as the user named it.
+        version: &'a str,
+        /// The number of finished links.
+        done: usize,
+        /// The number of links in all.
+        of: usize,
+    },
+    /// Another rbench process of this repository holds the lock at this path; this one waits for it.
+    Locked(&'a Path),
+    /// Information for the user.
+    Note(&'a str),
+    /// A problem because of which the result differs from the request.
+    Warning(&'a str),
+}
+
+/// Receives the events of builds. Called from several threads.
+pub trait Observer: Sync {
+    /// Called for every event.
+    fn build_event(&self, event: &Event<'_>);
+
+    /// The columns of a terminal that cargo's progress bar may use, if there is one.
+    fn progress_columns(&self) -> Option<u16> {
+        None
+    }
+}
+
+/// Ignores all events.
+impl Observer for () {
+    fn build_event(&self, _: &Event<'_>) {}
 }

@@ -13,7 +13,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{files, key::KeyMaker, role};
+use super::{files, key::KeyMaker, wrapper};
 use crate::error::{Context, Error, Exit, Result};
 
 /// The variable that replaces the user's cache directory as the place for checkouts.
@@ -154,7 +154,7 @@ impl CacheDirs {
             Err(TryLockError::Error(error)) => return Err(error).context(Exit::Build, what),
         }
         // Unfinished files of a killed run. Nobody else is writing now.
-        let shims = role::shims(&self.bin());
+        let shims = wrapper::shims(&self.bin());
         for directory in [&self.outside, &self.storage, &self.bin(), &shims] {
             files::remove_leftovers(directory);
         }

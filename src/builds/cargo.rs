@@ -7,7 +7,7 @@ use std::{
     process::Command,
 };
 
-use super::{environment::Environment, features::SourceAttributes};
+use super::{discovery::SourceAttributes, environment::Environment};
 use crate::{
     model::{BenchTarget, CompileSettings, secret::shown_cargo_args},
     shell::{self, quoted},

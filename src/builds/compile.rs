@@ -20,12 +20,11 @@ use std::{
 use tracing::{debug, info};
 
 use super::{
-    build_env::{BuildEnv, Source},
+    build_env::{BuildEnv, Event, Source},
     cargo::{self, CargoContext, Chosen, Discovered},
     clean,
     compilation::{Compilation, CompilationRecord, CompiledTarget, Instance},
     discovery::Workspace,
-    event::Event,
     files,
     inputs::{self, InputFile},
     key::KeyMaker,

@@ -15,9 +15,9 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::{
+    build_env::{Event, Observer},
     clean,
     compilation::{Compilation, CompiledTarget},
-    event::{Event, Observer},
     files, inputs,
     key::KeyMaker,
     layout::{self, Plan},

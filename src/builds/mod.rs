@@ -14,8 +14,6 @@ mod config;
 mod default_link;
 mod discovery;
 mod environment;
-mod event;
-mod features;
 pub mod files;
 mod inputs;
 mod key;
@@ -26,7 +24,6 @@ mod lock_file;
 mod placeable;
 mod recipe;
 mod reproducibility;
-mod role;
 mod run_cargo;
 mod run_time;
 mod supervisor;
@@ -36,19 +33,17 @@ mod wrapper;
 
 use std::{ffi::OsString, process::ExitCode};
 
-pub use build_env::{BuildEnv, Source, VersionFiles};
+pub use build_env::{BuildEnv, Event, Observer, Source, VersionFiles};
 pub use cache_dirs::{CacheDirs, CacheLock, cache_directory};
 pub use compilation::{Compilation, CompilationRecord, CompiledTarget};
 pub use config::ConfigFiles;
 pub use default_link::ListedExecutable;
-pub use discovery::{Workspace, is_default_member};
-pub use event::{Event, Observer};
-pub use features::features_off;
+pub use discovery::{Workspace, features_off, is_default_member};
 pub use link::{BuildRecord, LinkedBuild};
 pub use lock_file::changed_dependencies;
-pub use role::{Role, this_executable};
 pub use tool::run_or as run_tool_or;
 pub use version_builds::{BuildRequest, Compiled, TargetBuilds, VersionBuilds};
+pub use wrapper::{Role, this_executable};
 
 /// Runs the tool that this process was started as; `None` if a user started it as a command.
 pub fn run_as_tool() -> Option<ExitCode> {

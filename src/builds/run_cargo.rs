@@ -13,8 +13,8 @@ use cargo_metadata::{Message, camino::Utf8PathBuf};
 use tracing::debug;
 
 use super::{
+    build_env::{Event, Observer},
     compilation::BuildScript,
-    event::{Event, Observer},
     run_time::OUT_DIR,
     tool,
 };

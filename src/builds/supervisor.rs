@@ -25,7 +25,7 @@ use rustix::{
 
 use super::{
     cache_dirs::CacheLock,
-    role::{self, SUPERVISOR},
+    wrapper::{self, SUPERVISOR},
 };
 use crate::{
     error::{Context, Exit, Result},
@@ -35,7 +35,7 @@ use crate::{
 /// Wraps `command`, whose environment is explicit, in a supervisor that shares the lock.
 pub fn supervised(command: &Command, lock: &CacheLock) -> Result<Command> {
     let lock = lock.share().context(Exit::Build, || "cannot share the lock of the cache")?;
-    let mut supervisor = Command::new(role::this_executable()?);
+    let mut supervisor = Command::new(wrapper::this_executable()?);
     supervisor
         .arg0(SUPERVISOR)
         .arg(command.get_program())

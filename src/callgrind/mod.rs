@@ -7,7 +7,6 @@
 
 mod attribution;
 mod explanation;
-mod graph;
 mod matching;
 mod output;
 mod sum;

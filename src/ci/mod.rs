@@ -5,9 +5,7 @@
 //! comparison from the job of a fork is therefore reported in the same way, and none of its text is
 //! markup or a command.
 
-mod comment;
 mod comparison;
-mod definition;
 mod environment;
 mod junit;
 mod merge;
@@ -19,15 +17,14 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
-pub use comment::{Comment, marker};
 pub use comparison::LARGEST;
-pub use definition::{Definition, definition};
 pub use environment::{Base, CiEnvironment, Event, Provider};
 pub use junit::junit;
 pub use merge::merge;
-pub use page::{Links, SUMMARY_ROOM, page, short_page};
+pub use page::{Comment, Links, SUMMARY_ROOM, marker, page, short_page};
 pub use runner::{
-    Annotation, Level, MOST_ANNOTATIONS, Outputs, annotations, outputs, resume, stop,
+    Annotation, Definition, Level, MOST_ANNOTATIONS, Outputs, annotations, definition, outputs,
+    resume, stop,
 };
 
 pub use crate::report::compare::Comparison;

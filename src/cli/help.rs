@@ -92,7 +92,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     ("plan", &[("plan --filter '^parse/'", "the best sample sizes for some benchmarks")]),
     (
         "diagnose",
-        &[("diagnose HEAD parse --plots plots", "the noise of one benchmark, with plots")],
+        &[("diagnose HEAD parse --output noise.html", "the noise of one benchmark, with plots")],
     ),
     (
         "history",

@@ -63,9 +63,6 @@ pub struct HistoryArgs {
     /// Also compare results from different machines, compilers or settings.
     #[arg(long)]
     pub ignore_environment: bool,
-    /// Then search the commits of each suspected change by measuring, like `bisect`.
-    #[arg(long, conflicts_with = "format")]
-    pub bisect: bool,
     /// The format of the report on standard output.
     #[arg(long, default_value = "text")]
     pub format: Format,

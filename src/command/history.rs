@@ -1,34 +1,30 @@
 //! `cargo rbench history`: the changes of benchmarks over the stored commits, in git order. It reads stored results and
-//! measures nothing, unless `--bisect` is given.
+//! measures nothing.
 
 mod changes;
-mod path_filter;
 mod rows;
 mod versions;
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    rc::Rc,
-};
+use std::rc::Rc;
 
+use self::versions::PathFilter;
 use changes::BenchmarkSeries;
-use path_filter::PathFilter;
 use rows::{Histories, History};
 use versions::{ChosenVersions, chosen, others};
 
-use super::{bisect, output::Output, stored_project};
+use super::{output::Output, stored_project};
 use crate::{
-    cli::{ExperimentArgs, HistoryArgs, TargetArgs},
+    cli::HistoryArgs,
     compare::{Acceptances, archive},
-    config::{CriteriaOptions, VerdictSettings},
+    config::VerdictSettings,
     console::Console,
     error::{Exit, Result},
     harness::Filter,
-    model::{Benchmark, CommitRange, Metric, Version},
+    model::Benchmark,
     project::Project,
     report::{
         self,
-        history::{BenchmarkHistory, Event, EventChange, HistoryReport},
+        history::{BenchmarkHistory, HistoryReport},
     },
     stats::Criteria,
     verdict::{DecisionOptions, Results, Verdicts, VersionRef},
@@ -44,7 +40,7 @@ pub fn run(args: &HistoryArgs) -> Result<Exit> {
     if let Some(note) = note {
         console.line(&format!("note: {note}"));
     }
-    Ok(if args.bisect { confirm(args, &report, &project, &console) } else { Exit::Success })
+    Ok(Exit::Success)
 }
 
 /// Reads stored results and decides on changes. Also returns a note about accepted slowdowns, if there is one.
@@ -63,90 +59,6 @@ fn read(
     let acceptances = Acceptances::read(project)?;
     let report = report(args, &results, &benchmarks, &verdicts, &acceptances)?;
     Ok((report, report::idle_note(&acceptances.not_in_history()?)))
-}
-
-/// Bisects the commits of each event for the changes of its benchmarks. An error in one search does not prevent the
-/// others.
-fn confirm(
-    args: &HistoryArgs,
-    report: &HistoryReport,
-    project: &Project,
-    console: &Console,
-) -> Exit {
-    if report.events.is_empty() {
-        console.line("no change is suspected: there is nothing to confirm");
-    }
-    let mut exit = Exit::Success;
-    for event in &report.events {
-        let CommitRange { after, until } = &event.place.possible;
-        if until.dirty {
-            let command = report.confirmation(event);
-            console.line(&format!("the uncommitted files are compared with: {command}"));
-            continue;
-        }
-        let [base, head] = [after, until].map(Version::current_revision_arg);
-        let range = format!("{base}..{head}");
-        for (metric, benchmarks) in by_metric(event) {
-            let of_event = search(args, &range, metric, &benchmarks, (project, console));
-            let of_event = of_event.unwrap_or_else(|error| {
-                console.line(&format!("error: {error}"));
-                error.exit()
-            });
-            if of_event == Exit::Interrupted {
-                return of_event;
-            }
-            if exit == Exit::Success {
-                exit = of_event;
-            }
-        }
-    }
-    exit
-}
-
-/// The benchmarks of an event, separately for each metric.
-fn by_metric(event: &Event) -> BTreeMap<&Metric, Vec<&Benchmark>> {
-    let mut of_metric: BTreeMap<&Metric, Vec<&Benchmark>> = BTreeMap::new();
-    for EventChange { benchmark, metric, .. } in &event.changes {
-        of_metric.entry(metric).or_default().push(benchmark);
-    }
-    of_metric
-}
-
-/// Searches a range for the changes of these benchmarks, and prints the result.
-fn search(
-    args: &HistoryArgs,
-    range: &str,
-    metric: &Metric,
-    benchmarks: &[&Benchmark],
-    (project, console): (&Project, &Console),
-) -> Result<Exit> {
-    let request = bisect::Request {
-        range,
-        experiment: &experiment(benchmarks),
-        mode: None,
-        budget: None,
-        criteria: &CriteriaOptions { metrics: vec![metric.clone()], ..args.criteria.clone() },
-        given: &args.given,
-    };
-    request.run(project, console, &Output::new(args.format)?)
-}
-
-/// Experiments with these benchmarks, with the settings of the project.
-fn experiment(benchmarks: &[&Benchmark]) -> ExperimentArgs {
-    let distinct = |part: fn(&Benchmark) -> &String| -> Vec<String> {
-        let parts: BTreeSet<&String> = benchmarks.iter().map(|one| part(one)).collect();
-        parts.into_iter().cloned().collect()
-    };
-    ExperimentArgs {
-        patterns: distinct(|one| &one.name.id),
-        exact: true,
-        target: TargetArgs {
-            package: distinct(|one| &one.package),
-            bench: distinct(|one| &one.target),
-            ..TargetArgs::default()
-        },
-        ..ExperimentArgs::default()
-    }
 }
 
 fn report(
@@ -261,24 +173,4 @@ fn load(
         histories.push((History { newest, ..history }.report()?, course));
     }
     Ok(histories)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::model::Name;
-
-    #[test]
-    fn benchmark_ids_that_look_like_flags_are_filters() {
-        let benchmark = |id: &str| Benchmark {
-            package: "p".to_owned(),
-            target: "work".to_owned(),
-            name: Name::plain(id),
-        };
-        let [flag, list] = ["--exact", "a, b"].map(benchmark);
-        let ExperimentArgs { patterns, exact, target, .. } = experiment(&[&flag, &list, &flag]);
-        assert!(exact);
-        assert_eq!(patterns, ["--exact", "a, b"]);
-        assert_eq!([target.package, target.bench], [["p"], ["work"]]);
-    }
 }

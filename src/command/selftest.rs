@@ -250,7 +250,6 @@ impl<'a> Selftest<'a> {
             modes: self.modes.into_iter().map(mode).collect(),
             warnings: self.warnings,
             failed_targets: self.failed_targets,
-            command_line: self.session.command_line,
         })
     }
 

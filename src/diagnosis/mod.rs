@@ -30,7 +30,6 @@
 )]
 
 mod advice;
-mod answer;
 mod autocorrelation;
 mod changes;
 mod control;
@@ -39,7 +38,6 @@ mod dip;
 mod estimators;
 mod execution;
 mod findings;
-mod hints;
 mod influence;
 mod length;
 mod level_shifts;
@@ -55,14 +53,12 @@ use crate::stats::{Estimator, StatsError, plan::Cost};
 
 pub use crate::stats::FTest;
 pub use advice::{Advice, Repetitions};
-pub use answer::{Answer, InsufficientData, serialize_answer};
 pub use autocorrelation::Autocorrelation;
 pub use control::Control;
 pub use density::Densities;
 pub use estimators::{EstimatorPrecision, Estimators};
 pub use execution::{Position, parts};
-pub use findings::{Diagnosis, diagnose};
-pub use hints::{Hint, hints, two_groups};
+pub use findings::{Answer, Diagnosis, InsufficientData, diagnose, serialize_answer};
 pub use influence::{Influence, Level};
 pub use length::{Length, LengthPoint};
 pub use level_shifts::{Class, LevelShifts, Segment, Segments};
@@ -71,7 +67,7 @@ pub use order_effect::{AfterOne, OrderEffect, OrderEffects};
 pub use states::{State, SteadyStates};
 pub use trend::Trend;
 pub use variance::{Shares, Variance};
-pub use warning::Warning;
+pub use warning::{Hint, Warning, hints, two_groups};
 
 /// A warning needs a p value below this, because one benchmark undergoes many tests.
 pub const SIGNIFICANT: f64 = 0.001;

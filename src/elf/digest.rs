@@ -1,11 +1,90 @@
-//! A 256-bit digest that identifies machine code.
+//! A 256-bit digest that identifies machine code. That of everything that an executable loads into memory decides
+//! whether two executables are the same program.
 
-use std::fmt;
-use std::str::FromStr;
+use std::{borrow::Cow, fmt, ops::Range, str::FromStr};
 
+use object::{
+    elf::{SHF_ALLOC, SHT_NOBITS},
+    read::elf::SectionHeader,
+};
 use schemars::JsonSchema;
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+
+use super::{
+    format::{Elf, LE, Unreadable, executable},
+    source_location::lines_and_columns,
+};
+
+/// The digest of everything that a linked executable loads: machine, entry point, and of each loaded section the name,
+/// address, flags, size and bytes.
+///
+/// Code, data and their addresses count. Information for debuggers and people does not: symbols, debug info,
+/// `.comment` and the build id, so that stripping changes nothing; and lines and columns that only locate something in
+/// the source, so that a comment changes nothing.
+///
+/// # Errors
+/// [`Unreadable`] if the bytes are no ELF executable for x86-64 or aarch64, or have no sections.
+pub fn loadable_digest(bytes: &[u8]) -> Result<Digest, Unreadable> {
+    let elf = executable(bytes)?;
+    let header = elf.elf_header();
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&header.e_type.get(LE).0.to_le_bytes());
+    hasher.update(&header.e_machine.get(LE).0.to_le_bytes());
+    hasher.update(&header.e_entry.get(LE).to_le_bytes());
+
+    let unread = lines_and_columns(&elf)?;
+    let mut loaded = 0_u32;
+    for section in elf.elf_section_table().iter() {
+        if hash_section(&elf, section, &unread, &mut hasher)? {
+            loaded += 1;
+        }
+    }
+    match loaded {
+        0 => Err(Unreadable::Damaged("it has no loaded sections".to_owned())),
+        _ => Ok(hasher.finalize().into()),
+    }
+}
+
+/// Hashes a section if it is loaded and counts; returns true if so. For the address ranges `unread`, only their
+/// presence counts.
+fn hash_section(
+    elf: &Elf<'_>,
+    section: &object::elf::SectionHeader64<object::LittleEndian>,
+    unread: &[Range<u64>],
+    hasher: &mut blake3::Hasher,
+) -> Result<bool, Unreadable> {
+    let flags = section.sh_flags(LE);
+    let name = elf.elf_section_table().section_name(LE, section)?;
+    if !flags.contains(SHF_ALLOC) || is_debug_section(name) {
+        return Ok(false);
+    }
+    let kind = section.sh_type(LE);
+    hasher.update(&(name.len() as u64).to_le_bytes());
+    hasher.update(name);
+    hasher.update(&kind.0.to_le_bytes());
+    for number in [flags.0, section.sh_addr(LE), section.sh_size(LE)] {
+        hasher.update(&number.to_le_bytes());
+    }
+    if kind != SHT_NOBITS {
+        let mut data = Cow::Borrowed(section.data(LE, elf.data())?);
+        for range in unread {
+            let offset =
+                |address: u64| usize::try_from(address.checked_sub(section.sh_addr(LE))?).ok();
+            if let (Some(start), Some(end)) = (offset(range.start), offset(range.end))
+                && data.get(start..end).is_some()
+            {
+                data.to_mut()[start..end].fill(0);
+            }
+        }
+        hasher.update(&data);
+    }
+    Ok(true)
+}
+
+/// True for sections that only debuggers and people read. (`.debug_gdb_scripts` is loaded.)
+fn is_debug_section(name: &[u8]) -> bool {
+    matches!(name, b".note.gnu.build-id" | b".comment") || name.starts_with(b".debug_")
+}
 
 /// The BLAKE3 digest of machine code.
 ///
@@ -89,6 +168,69 @@ impl<'de> Deserialize<'de> for Digest {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+    use crate::elf::testing::Scratch;
+
+    const PROGRAM: &str = "int twice(int x) { return 2 * x; }\n\
+        int table[4] = {1, 2, 3, 4};\n\
+        int main(int argc, char **argv) { return twice(table[argc & 3]); }\n";
+
+    fn digest_of(scratch: &Scratch, source: &str, options: &[&str]) -> Digest {
+        loadable_digest(&scratch.c_program("program", source, options)).unwrap()
+    }
+
+    #[test]
+    fn same_program_linked_twice_has_the_same_digest() {
+        let scratch = Scratch::new();
+        assert_eq!(digest_of(&scratch, PROGRAM, &[]), digest_of(&scratch, PROGRAM, &[]));
+    }
+
+    #[test]
+    fn loadable_digest_depends_on_code_data_and_addresses() {
+        let scratch = Scratch::new();
+        let digest = digest_of(&scratch, PROGRAM, &[]);
+        let other_code = PROGRAM.replace("2 * x", "3 * x");
+        assert_ne!(digest_of(&scratch, &other_code, &[]), digest);
+        let other_data = PROGRAM.replace("3, 4", "3, 5");
+        assert_ne!(digest_of(&scratch, &other_data, &[]), digest);
+        assert_ne!(digest_of(&scratch, PROGRAM, &["-Wl,-Ttext-segment=0x800000"]), digest);
+    }
+
+    #[test]
+    fn loadable_digest_ignores_debug_info_and_build_id() {
+        let scratch = Scratch::new();
+        let digest = digest_of(&scratch, PROGRAM, &["-Wl,--build-id=0x1111"]);
+        for options in [
+            &["-Wl,--build-id=0x2222"][..],
+            &["-g", "-Wl,--build-id=0x1111"],
+            &["-s", "-Wl,--build-id=0x1111"],
+            &["-fno-ident", "-Wl,--build-id=0x1111"],
+        ] {
+            assert_eq!(digest_of(&scratch, PROGRAM, options), digest, "{options:?}");
+        }
+    }
+
+    #[test]
+    fn stripping_a_rust_program_keeps_its_loadable_digest() {
+        let scratch = Scratch::new();
+        let source = "fn main() { println!(\"{:?}\", std::env::args()); }";
+        let plain = scratch.rust_program("program", source, &["-Copt-level=2"]);
+        let stripped =
+            scratch.rust_program("program", source, &["-Copt-level=2", "-Cstrip=symbols"]);
+        assert!(stripped.len() < plain.len());
+        assert_eq!(loadable_digest(&stripped), loadable_digest(&plain));
+    }
+
+    #[test]
+    fn object_is_refused_as_an_executable() {
+        let scratch = Scratch::new();
+        let object = scratch.c_object("object", PROGRAM, &[]);
+        assert_eq!(loadable_digest(&object), Err(Unreadable::Type(1)));
+    }
+}
+
+#[cfg(test)]
+mod digest_tests {
     use super::*;
 
     #[test]

@@ -13,14 +13,11 @@ mod defined;
 mod diff;
 mod digest;
 mod format;
-mod forwards;
 mod frames;
 mod functions;
 mod gather;
 mod instruction;
 mod link_map;
-mod linked;
-mod loadable;
 mod name;
 mod pairing;
 mod placement;
@@ -30,16 +27,15 @@ mod source_location;
 mod target;
 #[cfg(test)]
 mod testing;
-mod x86;
 
 pub use allocators::{UncountableAllocator, uncountable_allocator};
 pub use diff::{Cause, ChangedFunction, FunctionDiff, HASH, SizedFunction, hash};
-pub use digest::Digest;
+pub use digest::{Digest, loadable_digest};
 pub use format::Unreadable;
 pub use functions::{FunctionCode, FunctionSet, NotComparable, code_by_definition, instance_of};
 pub use link_map::{InputSection, LinkMap, LoadedSection, NoMap, OutputSection, Sections, Span};
-pub use linked::{LinkedFunction, kept_functions};
-pub use loadable::loadable_digest;
 pub use name::{Name, stable_symbol};
 pub use pairing::{Identified, Paired, pair};
-pub use placement::{Agreement, PlacedFunction, Placement, agreement};
+pub use placement::{
+    Agreement, LinkedFunction, PlacedFunction, Placement, agreement, kept_functions,
+};

@@ -189,8 +189,8 @@ fn named_constants(elf: &Elf<'_>) -> Vec<Range<u64>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::loadable::loadable_digest;
     use super::super::testing::Scratch;
+    use crate::elf::digest::loadable_digest;
 
     /// True if two programs count as the same.
     fn is_same(sources: [&str; 2], options: &[&str]) -> bool {

@@ -6,8 +6,8 @@ use std::process::Command;
 use object::read::elf::{ElfFile64, ElfSymbol64};
 use object::{Endianness, Object, ObjectSymbol, SymbolKind};
 
-use super::linked::LinkedFunction;
 use super::name::Name;
+use super::placement::LinkedFunction;
 
 pub(super) struct Scratch(tempfile::TempDir);
 

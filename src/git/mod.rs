@@ -7,13 +7,9 @@
 
 mod checkout;
 mod files;
-mod line;
-mod missing;
 mod new;
 mod order;
-mod own_git;
 mod path;
-mod release;
 mod repository;
 mod revision;
 mod tree;
@@ -23,9 +19,8 @@ mod uncommitted;
 mod tests;
 
 pub use checkout::{Checkout, Checkouts};
-pub use line::{Line, LineCommit};
 pub use new::NewRepository;
-pub use order::Placed;
+pub use order::{Line, LineCommit, Placed};
 pub use path::Contents;
 pub use repository::Repository;
 pub use revision::{UNCOMMITTED, is_range, range_ends};

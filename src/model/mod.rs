@@ -4,12 +4,10 @@ mod acceptance;
 mod benchmark;
 mod counting;
 mod diagnosis;
-mod disturbance;
 mod execution;
 mod experiment;
 mod finding;
 mod format;
-mod interim_analyses;
 mod interleaving;
 mod layout;
 mod machine;
@@ -22,33 +20,31 @@ mod skip_reason;
 mod target;
 #[cfg(test)]
 pub(crate) mod testing;
-mod variant;
 mod version;
 
 pub use acceptance::{Acceptance, AcceptedChange, Idle, IdleAcceptance};
 pub use benchmark::{Benchmark, ClockReadings, HarnessKind, Name, Throughput};
 pub use counting::{COUNTED_KEY, COUNTING_KEY, COUNTING_RULES};
 pub use diagnosis::{DiagnosisPart, DiagnosisSettings};
-pub use disturbance::{Disturbance, MANY_SWITCHES};
 pub use execution::{
     AtEnd, Execution, ExecutionRequest, Incident, Outcome, Resources, Series, Unmeasured,
 };
-pub use experiment::{ExperimentPlan, PlannedBenchmark, PlannedVersion, SampleSizes, Slot, Stage};
+pub use experiment::{
+    ExperimentPlan, InterimAnalyses, PlannedBenchmark, PlannedVersion, SampleSizes, Slot, Stage,
+};
 pub use finding::{Finding, Severity, findings_summary};
 pub use format::Format;
-pub use interim_analyses::InterimAnalyses;
 pub use interleaving::{
     InterleavingUnavailable, MOST_PARALLEL, Mode, SLOWER_THAN_ALONE, Schedule, Threads,
 };
 pub use layout::{Layout, LayoutSeed, Strategy, derive_seed, first_stage_seed};
-pub use machine::Machine;
+pub use machine::{Disturbance, MANY_SWITCHES, Machine};
 pub use metric::{Metric, Unit, UnknownMetric};
 pub use partition::Partition;
 pub use settings::{CompileSettings, settings_words};
 pub use skip_reason::{Absence, AbsentBenchmark, RemovedBenchmark, SkipReason};
 pub use target::{BenchTarget, FailedTarget, Member, Members, TargetFilter};
-pub use variant::Variant;
 pub use version::{
-    CommitRange, CommitTitle, DependencyChange, MOST_LISTED, OBJECT_ID, Version, VersionChanges,
-    rfc3339_of_seconds,
+    CommitRange, CommitTitle, DependencyChange, MOST_LISTED, OBJECT_ID, Variant, Version,
+    VersionChanges, rfc3339_of_seconds,
 };

@@ -1,13 +1,12 @@
-//! A version of a repository: the commit or uncommitted tree that a revision names, plain or as a variant. Also the commits, uncommitted
-//! files and dependencies by which two versions differ.
+//! A version of a repository: the commit or uncommitted tree that a revision names, plain or as a variant: the same
+//! files, built and run with other settings. Also the commits, uncommitted files and dependencies by which two versions
+//! differ.
 
 use std::fmt;
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-use super::Variant;
 
 /// One state of a repository's files, together with the revision that named it and the settings to build it with.
 ///
@@ -183,6 +182,30 @@ pub struct DependencyChange {
     pub base: Vec<String>,
     /// The versions that only the head uses, likewise.
     pub head: Vec<String>,
+}
+
+/// The settings that distinguish a variant of a version from the plain version.
+///
+/// Two variants are the same if their names and their settings are: results from before a change of `bench.toml` are
+/// those of another variant.
+#[derive(
+    Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+pub struct Variant {
+    /// Its name in `bench.toml`.
+    pub name: String,
+    /// Its settings in words, such as `lto = "fat", codegen-units = 1`; with hashes instead of values that may be
+    /// secrets.
+    pub settings: String,
+}
+
+impl Variant {
+    /// True if `name` can be the name of a variant: letters, digits, `_` and `-`, so that it can stand in a revision
+    /// and in the name of a directory.
+    pub fn is_name(name: &str) -> bool {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+        !name.is_empty() && name.len() <= 50 && !name.starts_with('-') && name.chars().all(is_plain)
+    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Report, date,
+    Report,
     document::{Block, Document, Item, Medium, Text},
     json, quantity,
 };
@@ -42,7 +42,7 @@ pub struct BuiltVersion {
     /// True if anything was compiled in this run.
     compiled: bool,
     /// The duration of the first compilation, in this run or an earlier one.
-    #[serde(rename = "compile_seconds", serialize_with = "date::seconds")]
+    #[serde(rename = "compile_seconds", serialize_with = "quantity::seconds")]
     #[schemars(with = "f64", range(min = 0))]
     compile_time: Duration,
     /// The number of compilations that the builds come from.
@@ -77,7 +77,7 @@ struct Build {
     /// Of its loadable sections.
     digest: Digest,
     size_bytes: u64,
-    #[serde(rename = "link_seconds", serialize_with = "date::seconds")]
+    #[serde(rename = "link_seconds", serialize_with = "quantity::seconds")]
     #[schemars(with = "f64", range(min = 0))]
     link_time: Duration,
     /// True if it was linked in this run.

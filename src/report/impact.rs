@@ -1,8 +1,6 @@
 //! Words the impact of the differences between two versions on a benchmark: the changed functions
 //! it executes, and the changed files and variables it reads.
 
-use schemars::JsonSchema;
-use serde::Serialize;
 use unicode_width::UnicodeWidthStr as _;
 
 use super::{
@@ -13,7 +11,7 @@ use super::{
     table::shorten,
 };
 use crate::{
-    elf::{Cause, Name},
+    elf::Cause,
     impact::{Impact, ReachedFunction},
 };
 
@@ -25,25 +23,6 @@ const CONSTANTS: &str = " (same instructions, different constants";
 
 /// The maximum width of an untrusted reason, in columns.
 const LONGEST_REASON: usize = 200;
-
-/// The difference between two versions of a function, for programs.
-#[derive(Serialize, JsonSchema)]
-pub struct Difference<'r> {
-    #[serde(flatten)]
-    cause: &'r Cause,
-    /// The functions that only the head's refers to.
-    callees_gained: &'r [Name],
-    /// The functions that only the base's refers to: inlined, or not called any more.
-    callees_lost: &'r [Name],
-}
-
-impl<'r> Difference<'r> {
-    /// The difference by its cause, and the functions that only head (`gained`) or base (`lost`)
-    /// refers to.
-    pub const fn new(cause: &'r Cause, gained: &'r [Name], lost: &'r [Name]) -> Self {
-        Self { cause, callees_gained: gained, callees_lost: lost }
-    }
-}
 
 /// The common impact on `number` benchmarks: `a, b: each executes fold (new, 90 bytes)`.
 pub fn benchmarks_text(whom: Text, number: usize, words: Text) -> Text {

@@ -7,12 +7,16 @@ use serde::{Deserialize, Serialize, Serializer};
 use super::{
     escape::is_hidden,
     quantity::{plus_minus, value_of_metric},
+    sentence,
 };
 use crate::{
     error::{Context, Exit, Result},
-    model::{self, InterleavingUnavailable, Metric, Mode, Unit},
-    stats::{self, Assessment, Comparison, Estimator, Interval, Summary},
-    verdict::{DecidedRow, Interleaving},
+    model::{self, AcceptedChange, InterleavingUnavailable, Metric, Mode, Unit},
+    stats::{
+        self, Assessment, Comparison, DifferenceShares, Estimator, Evidence, InconclusiveReason,
+        Interval, Moments, Summary, Verdict, or_infinite,
+    },
+    verdict::{DecidedRow, DecidedStage, Interleaving},
 };
 
 /// The version of the JSON of every report.
@@ -202,5 +206,199 @@ impl From<model::Throughput> for Throughput {
     fn from(throughput: model::Throughput) -> Self {
         let (amount, unit) = throughput.amount();
         Self { unit, amount }
+    }
+}
+
+/// The reason for the verdict, as values and as a sentence. Changes are relative: 0.05 is 5 % more
+/// than the base.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Reason {
+    #[serde(flatten)]
+    ground: Ground,
+    /// The sentence; of a benchmark that failed, was skipped or is not comparable, the message.
+    pub text: String,
+}
+
+/// The reason as values.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+enum Ground {
+    /// This 95 % CI of the change is within the smallest change to report.
+    Equivalent {
+        low: f64,
+        high: f64,
+        /// The smallest change to report.
+        #[schemars(range(min = 0))]
+        min_effect: f64,
+        /// The evidence of a difference below the smallest change to report; null if there is none.
+        difference: Option<Evidence>,
+    },
+    /// Both versions have the same machine code.
+    SameMachineCode,
+    /// The benchmark neither executes nor reads anything that differs.
+    NothingReached,
+    /// The benchmark chose not to run.
+    Skipped {
+        /// The version where it was skipped; null: in both.
+        #[schemars(extend("enum" = ["base", "head", null]))]
+        version: Option<String>,
+    },
+    /// The benchmark failed.
+    Failed {
+        /// The version where it failed; null: in both, or there is too little to decide.
+        #[schemars(extend("enum" = ["base", "head", null]))]
+        version: Option<String>,
+    },
+    /// The measurements must not be compared.
+    NotComparable,
+    /// Slower, and accepted.
+    Accepted {
+        /// The largest accepted change; null if any change was accepted, from a base of 0.
+        #[serde(deserialize_with = "or_infinite")]
+        #[schemars(with = "Option<f64>", range(min = 0))]
+        ceiling: f64,
+        /// The evidence of the change.
+        shown: Evidence,
+        /// The entries that accept it.
+        #[schemars(length(min = 1))]
+        accepted: Vec<AcceptedChange>,
+    },
+    #[serde(untagged)]
+    Shown(Evidence),
+    #[serde(untagged)]
+    Inconclusive(InconclusiveReason),
+}
+
+impl Reason {
+    /// True if fresh builds confirmed a change.
+    pub const fn is_confirmed(&self) -> bool {
+        matches!(self.ground, Ground::Shown(Evidence::Confirmed { .. }))
+    }
+
+    /// True if the benchmark was skipped in the head and not in the base.
+    pub fn is_skipped_in_head(&self) -> bool {
+        matches!(&self.ground, Ground::Skipped { version: Some(version) } if version == "head")
+    }
+
+    /// The reason for the verdict of a row.
+    pub fn for_row(row: &DecidedRow) -> Self {
+        let version = sentence::place(row).map(str::to_owned);
+        let ground = match &row.verdict {
+            Verdict::Accepted { evidence, acceptance, .. } => Ground::Accepted {
+                ceiling: acceptance.ceiling,
+                shown: *evidence,
+                accepted: acceptance.changes.clone(),
+            },
+            Verdict::Regressed { evidence, .. } | Verdict::Improved { evidence, .. } => {
+                Ground::Shown(*evidence)
+            }
+            Verdict::Unchanged { change, min_effect, difference } => Ground::Equivalent {
+                low: change.low,
+                high: change.high,
+                min_effect: *min_effect,
+                difference: *difference,
+            },
+            Verdict::Inconclusive { reason, .. } => Ground::Inconclusive(*reason),
+            Verdict::Identical => Ground::SameMachineCode,
+            Verdict::Unaffected => Ground::NothingReached,
+            Verdict::Skipped { .. } => Ground::Skipped { version },
+            Verdict::Failed { .. } => Ground::Failed { version },
+            Verdict::NotComparable { .. } => Ground::NotComparable,
+        };
+        let text = match &row.verdict {
+            // Not escaped: JSON keeps strings as they are.
+            Verdict::Skipped { reason }
+            | Verdict::Failed { reason }
+            | Verdict::NotComparable { reason } => reason.clone(),
+            _ => sentence::row(row),
+        };
+        Self { ground, text }
+    }
+}
+
+/// The shares of builds and executions in a variance, which add up to 1. More executions of each
+/// build reduce only the second.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Shares {
+    #[schemars(range(min = 0, max = 1))]
+    builds: f64,
+    /// The share of the executions, for the number of executions there were of each build, with
+    /// their measurements.
+    #[schemars(range(min = 0, max = 1))]
+    executions: f64,
+}
+
+impl Shares {
+    /// The head of a column of shares: of builds and of executions.
+    pub const HEAD: &str = "variance b/e";
+
+    /// The shares in percent: `96/4 %`; empty if unknown.
+    pub fn text(shares: Option<Self>) -> String {
+        shares.map_or_else(String::new, |Self { builds, .. }| {
+            let builds = (100.0 * builds).round();
+            format!("{builds:.0}/{:.0} %", 100.0 - builds)
+        })
+    }
+
+    /// The share of the builds.
+    pub const fn builds(&self) -> f64 {
+        self.builds
+    }
+
+    /// The shares of the variance of a change; `None` if no build was executed twice, or nothing
+    /// varies.
+    pub fn change_shares(DecidedStage { summaries, assessment }: &DecidedStage) -> Option<Self> {
+        let DifferenceShares { builds, executions } = assessment.comparison.shares(summaries)?;
+        Some(Self { builds, executions })
+    }
+
+    /// The shares of the variance of one version's value, in the estimator in use; `None` if no
+    /// build was executed twice, or nothing varies.
+    ///
+    /// Of `S_V²`, the sample variance of the build values, `S_B² · mean_k(1 / m_k)` comes from
+    /// executions, where `S_B²` pools the variance of their estimates within builds ((15) and (16)
+    /// of Kalibera et al. 2006).
+    pub fn version_shares(summary: &Summary) -> Option<Self> {
+        let (mut squares, mut freedom, mut inverses) = (0.0, 0, 0.0);
+        for build in summary.builds() {
+            let estimates: Vec<f64> = build.estimates.iter().map(|one| one.value).collect();
+            squares += Moments::compute(&estimates).squares;
+            freedom += estimates.len().saturating_sub(1);
+            inverses += 1.0 / estimates.len().max(1) as f64;
+        }
+        let values = summary.values();
+        let l = values.count as f64;
+        let variance = values.squares / (l - 1.0);
+        let of_executions = squares / freedom as f64 * inverses / l;
+        let executions = (of_executions / variance).min(1.0);
+        (freedom > 0 && variance > 0.0).then_some(Self { builds: 1.0 - executions, executions })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        model::Metric,
+        stats::{Estimator, Measurements},
+    };
+
+    fn share(builds: [&[f64]; 2]) -> String {
+        let builds = (0..).zip(builds.map(|executions| executions.iter().map(|one| [*one])));
+        let data = Measurements::new(Metric::wall(), builds).unwrap();
+        Shares::text(Shares::version_shares(&Summary::compute(&data, Estimator::Minimum)))
+    }
+
+    #[test]
+    fn shares_attribute_execution_noise_to_executions() {
+        // Build values 2 and 8, so S_V² = 18; executions ±1 about them, so S_B² / m = 1.
+        assert_eq!(share([&[1.0, 3.0], &[7.0, 9.0]]), "94/6 %");
+        assert_eq!(share([&[1.0, 3.0], &[1.2, 3.0]]), "0/100 %");
+    }
+
+    #[test]
+    fn shares_need_repeated_executions() {
+        assert_eq!(share([&[1.0], &[8.0]]), "");
+        assert_eq!(share([&[1.0, 1.0], &[1.0, 1.0]]), "");
     }
 }

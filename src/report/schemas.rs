@@ -19,7 +19,7 @@ fn all() -> [(&'static str, Schema); 14] {
         ("diff", schema::<diff::DiffReport>("diff")),
         ("doctor", schema::<doctor::DoctorReport>("doctor")),
         ("explain", schema::<explain::Explained<'_>>("diff --explain")),
-        ("bisect", schema::<bisect::document::Bisect<'_>>("bisect")),
+        ("bisect", schema::<bisect::Bisect<'_>>("bisect")),
         ("history", schema::<history::page::History<'_>>("history")),
         ("list", schema::<list::ListReport>("list")),
         ("plan", schema::<plan::PlanReport>("plan")),

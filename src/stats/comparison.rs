@@ -24,10 +24,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
+    components::{Interval, or_infinite},
     distribution::{t_quantile, t_survival},
     error::StatsError,
     estimator::Estimator,
-    interval::{Interval, or_infinite},
     matching::{DifferenceShares, Matched, Method, Pairing},
     moments::Moments,
     sessions::SessionVariance,

@@ -40,7 +40,6 @@
 )]
 
 mod achieved_power;
-mod alpha_spending;
 mod analysis;
 mod assessment;
 pub mod bisection;
@@ -54,7 +53,6 @@ pub mod distribution;
 mod error;
 mod estimator;
 pub mod impact;
-mod interval;
 mod matching;
 mod moments;
 pub mod noise;
@@ -71,22 +69,21 @@ mod summary;
 mod verdict;
 
 pub use achieved_power::{ABOVE_MIN_EFFECT, More, Power};
-pub use alpha_spending::{AlphaSpending, discoveries};
 pub use analysis::{Analysis, Decider, Decision};
 pub use assessment::Assessment;
 pub use comparison::{Change, Comparison, Direction};
-pub use components::{Components, FTest, Levels, Weights};
+pub use components::{Components, FTest, Interval, Levels, Weights, or_infinite};
 pub use counted::{apart_by_chance, counts_needed, decide_counts, times_counted, varies};
 pub use criteria::{CountLimits, Criteria};
 pub use data::{BuildMeasurements, InvalidMeasurement, MeasurementPosition, Measurements};
 pub use error::StatsError;
 pub use estimator::{Estimator, Scratch, UnknownEstimator};
-pub use interval::{Interval, or_infinite};
 pub use matching::{DifferenceShares, Method, Pairing, Unpaired};
 pub use moments::{Moments, median, slow};
 pub use proportion::Proportion;
 pub use random::Random;
 pub use rule::{Rule, UnknownRule};
+pub use sequential::{AlphaSpending, discoveries};
 pub use sessions::{Repeat, SessionVariance};
 pub use summary::{BuildSummary, ExecutionEstimate, Summary};
 pub use verdict::{Evidence, InconclusiveReason, Verdict};

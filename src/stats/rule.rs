@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     comparison::{Comparison, Direction},
+    components::Interval,
     error::StatsError,
-    interval::Interval,
     summary::Summary,
 };
 

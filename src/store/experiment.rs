@@ -9,9 +9,8 @@ use std::{
 use rusqlite::{Connection, Row, params};
 
 use super::{
-    columns::{ExperimentId, MACHINE, machine_at},
+    columns::{self, ExperimentId, MACHINE, machine_at},
     error::StoreError,
-    intern,
     open::Store,
     read,
 };
@@ -72,7 +71,7 @@ impl Store<'_> {
         let now = SystemTime::now();
         self.write("begin an experiment in", |connection| {
             for planned in &plan.benchmarks {
-                intern::listed_benchmark(connection, &planned.benchmark)?;
+                columns::listed_benchmark(connection, &planned.benchmark)?;
             }
             insert(connection, &new_identity(connection)?, plan, now)
         })
@@ -156,8 +155,8 @@ pub(super) fn insert(
     statement.execute(params![
         identity,
         nanoseconds::from_time(begun),
-        intern::machine(connection, &plan.machine)?,
-        intern::settings(connection, plan)?,
+        columns::machine(connection, &plan.machine)?,
+        columns::settings(connection, plan)?,
         plan.rbench,
         builds,
         executions,
@@ -174,9 +173,9 @@ pub(super) fn insert(
         statement.execute(params![
             experiment,
             position,
-            intern::version(connection, version)?,
+            columns::version(connection, version)?,
             version.revision,
-            intern::toolchain(connection, toolchain)?,
+            columns::toolchain(connection, toolchain)?,
         ])?;
     }
     let mut statement =
@@ -187,7 +186,7 @@ pub(super) fn insert(
         statement.execute(params![
             experiment,
             position,
-            intern::benchmark(connection, benchmark)?,
+            columns::benchmark(connection, benchmark)?,
             dimensions.first_analysis,
             dimensions.builds,
             dimensions.executions,

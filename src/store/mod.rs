@@ -5,13 +5,11 @@
 //! if rbench is killed or the power fails, at most the current execution is lost. This costs one `fsync` per
 //! execution, between executions.
 
-mod check;
 mod columns;
 mod encoding;
 mod error;
 mod exchange;
 mod experiment;
-mod intern;
 mod open;
 mod read;
 mod record;

@@ -16,9 +16,8 @@ use std::{
 use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, Transaction, TransactionBehavior};
 
 use super::{
-    check::refuse_damage,
     error::StoreError,
-    schema::{self, Kind, provide_checksum},
+    schema::{self, Kind, provide_checksum, refuse_damage},
 };
 use crate::error::{Context, Error, Exit, Result};
 

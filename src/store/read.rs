@@ -6,7 +6,6 @@ use rusqlite::{Connection, Row as SqlRow, params};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    check::{self, SOUND_EXECUTIONS},
     columns::{
         BENCHMARK, BENCHMARK_WIDTH, ExperimentId, benchmark_at, bytes_at, layout_at, seed_at,
         stage_at, stage_number,
@@ -14,6 +13,7 @@ use super::{
     encoding::{self, Entry},
     error::{Damage, StoreError},
     open::Store,
+    schema::{self, SOUND_EXECUTIONS},
 };
 use crate::{
     elf::Digest,
@@ -263,8 +263,8 @@ impl Store<'_> {
     /// Reads the complete store and returns everything that is wrong with it; empty if it is sound.
     pub fn check(&self) -> Result<Vec<String>> {
         self.read("check", |connection| {
-            let mut findings = check::findings(connection, true)?;
-            findings.extend(check::dangling(connection, check::READ_LATER)?);
+            let mut findings = schema::findings(connection, true)?;
+            findings.extend(schema::dangling(connection, schema::READ_LATER)?);
             findings.extend(unreadable_executions(connection)?);
             Ok(findings)
         })

@@ -8,26 +8,21 @@ mod benchmark;
 pub mod fitness;
 mod interim;
 mod interleaving;
-mod kind;
 mod policy;
-mod provisional;
 mod relation;
 mod results;
 mod row;
-mod skip_reason;
 #[cfg(test)]
 pub(crate) mod testing;
 mod timeline;
 mod verdicts;
 
 pub use benchmark::{BenchmarkResults, BuildSelection};
-pub use interim::Progress;
+pub use interim::{Progress, ProvisionalRow};
 pub use interleaving::{Interleaving, Mixed};
-pub use kind::VerdictKind;
 pub use policy::{Counts, ExitPolicy};
-pub use provisional::ProvisionalRow;
 pub use relation::{Relation, VersionRef, obstacles};
 pub use results::{Results, are_identical, count_builds};
-pub use row::{Advice, ByMean, DecidedRow, DecidedStage, Repetition};
+pub use row::{Advice, ByMean, DecidedRow, DecidedStage, Repetition, VerdictKind};
 pub use timeline::{KnownCommit, TimelineEntry, timeline};
 pub use verdicts::{DecisionOptions, MIXED, Verdicts};

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{kind::VerdictKind, row::DecidedRow};
+use super::row::{DecidedRow, VerdictKind};
 use crate::{error::Exit, model::Metric};
 
 /// The verdicts that make a command fail. A failed benchmark always does.

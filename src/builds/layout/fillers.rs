@@ -6,7 +6,7 @@ use object::{
     write::{Object, Symbol, SymbolSection},
 };
 
-use super::position::BOUNDARY;
+use super::BOUNDARY;
 
 /// The number of sections in one object. ELF counts differently from 65,280 on, which is more complicated and not
 /// needed.

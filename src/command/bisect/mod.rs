@@ -2,25 +2,21 @@
 
 mod comparisons;
 mod search;
-mod versions;
 
-use std::{rc::Rc, time::Duration, time::SystemTime};
+use std::{collections::HashMap, rc::Rc, time::SystemTime};
 
-use self::{
-    comparisons::{Finder, SampleLimits},
-    versions::Versions,
-};
+use self::comparisons::{Finder, SampleLimits};
 use super::{output::Output, project_of};
 use crate::{
-    cli::{BisectArgs, ExperimentArgs, GivenOptions},
-    compare::{Session, Warning},
-    config::{CriteriaOptions, Purpose, StoppingRule, VerdictSettings},
+    cli::{BisectArgs, ExperimentArgs},
+    compare::{KnownBroken, Session, Warning, passed_over},
+    config::{Purpose, StoppingRule, VerdictSettings},
     console::{Console, announcement},
     error::{Error, Exit, Result},
     git::{Line, range_ends},
     machine::{state::MachineState, this_machine},
-    measure::{ExperimentSettings, Runner},
-    model::{Metric, Mode},
+    measure::{ExperimentSettings, ListedVersion, Runner},
+    model::{Benchmark, Metric, Version},
     process::{Interrupt, SavedHandler},
     project::Project,
     report::{bisect::BisectReport, quantity::count},
@@ -28,128 +24,98 @@ use crate::{
     stats::bisection::steps,
 };
 
-/// A search for the commits of a range that changed benchmarks.
-pub(super) struct Request<'r> {
-    /// The range of commits, as typed.
-    pub range: &'r str,
-    /// The benchmarks, and how to build and measure them.
-    pub experiment: &'r ExperimentArgs,
-    /// The mode of both versions, if it is not that of the project.
-    pub mode: Option<Mode>,
-    /// The measuring time after which no further comparison starts, if it is limited.
-    pub budget: Option<Duration>,
-    /// The criteria of verdicts.
-    pub criteria: &'r CriteriaOptions,
-    /// The options for suggested commands.
-    pub given: &'r GivenOptions,
-}
-
 /// Searches the range, and reports the commits that changed benchmarks.
 pub fn run(args: &BisectArgs) -> Result<Exit> {
-    let console = Console::attach();
+    let (console, start) = (Console::attach(), SystemTime::now());
     let output = Output::with_files(args.report.format, &args.report.output.files)?;
     let project = project_of(&args.experiment.target)?;
-    let experiment = ExperimentArgs { patterns: args.patterns(), ..args.experiment.clone() };
-    let request = Request {
-        range: &args.range,
-        experiment: &experiment,
-        mode: args.mode,
-        budget: args.budget,
-        criteria: &args.criteria,
-        given: &args.given,
+    let interrupt = Interrupt::on_signals(SavedHandler::Compilations)?;
+    let Some(report) = search(args, &project, &console, &interrupt)? else {
+        return Ok(Exit::Success);
     };
-    request.run(&project, &console, &output)
+    output.write(&report)?;
+    announcement::finished(&console, start);
+    Ok(report.exit())
 }
 
-impl Request<'_> {
-    /// Searches the range, and writes the report.
-    pub fn run(&self, project: &Project, console: &Console, output: &Output<'_>) -> Result<Exit> {
-        let start = SystemTime::now();
-        let interrupt = Interrupt::on_signals(SavedHandler::Compilations)?;
-        let Some(report) = self.search(project, console, &interrupt)? else {
-            return Ok(Exit::Success);
-        };
-        output.write(&report)?;
-        announcement::finished(console, start);
-        Ok(report.exit())
+/// Searches the commits of the range. `None` for a dry run, which only prints the plan.
+fn search(
+    args: &BisectArgs,
+    project: &Project,
+    console: &Console,
+    interrupt: &Interrupt,
+) -> Result<Option<BisectReport>> {
+    let start = SystemTime::now();
+    let experiment = ExperimentArgs { patterns: args.patterns(), ..args.experiment.clone() };
+    let (first, last) = range_ends(&args.range)?;
+    project.check_tables(&[first, last], console)?;
+    let line = project.repository.line(&args.range)?;
+    let mode = project.file.mode(args.mode);
+    let purpose = Purpose::Comparison { mode, patience: StoppingRule::Usual };
+    let settings = ExperimentSettings::resolve(project, &experiment, purpose);
+    let verdicts = VerdictSettings::resolve(&project.file, &args.criteria)?;
+    let verdicts = only_kind(args, verdicts, console)?;
+    let verdicts = if verdicts.counts_only() { verdicts.limited_as_counts() } else { verdicts };
+    announce(&line, console);
+    if args.experiment.dry_run {
+        return Ok(None);
     }
+    // Checked before rbench itself makes the machine busy.
+    let idle = MachineState::now();
+    let runner = Runner::open(project, settings, interrupt, console)?;
+    let command_line = Rc::new(args.given.without(&["budget"]));
+    let mut versions =
+        Versions::new(Session::new(project, runner, console, command_line), console)?;
+    let finder = Finder { project, verdicts: &verdicts, budget: args.budget, console };
+    let mut effort = SampleLimits::default();
+    let alpha = verdicts.criteria.false_alarm_rate;
+    let searched = finder.line(&line, None, alpha, 0, (&mut versions, &mut effort));
+    let Session { runner, command_line, .. } = &versions.session;
+    let line = runner.end(start, searched)?;
+    let mut warnings = Vec::new();
+    let idle = idle.disturbances().into_iter().map(Warning::Disturbance);
+    for warning in idle.chain(effort.warnings) {
+        warning.add_to(&mut warnings);
+    }
+    Ok(Some(BisectReport {
+        range: args.range.clone(),
+        criteria: verdicts.criteria,
+        machine: this_machine(),
+        measured: effort.measured,
+        stored: effort.stored,
+        stopped: effort.stopped,
+        line,
+        warnings,
+        command_line: command_line.clone(),
+    }))
+}
 
-    /// Searches the commits of the range. `None` for a dry run, which only prints the plan.
-    fn search(
-        &self,
-        project: &Project,
-        console: &Console,
-        interrupt: &Interrupt,
-    ) -> Result<Option<BisectReport>> {
-        let start = SystemTime::now();
-        let (first, last) = range_ends(self.range)?;
-        project.check_tables(&[first, last], console)?;
-        let line = project.repository.line(self.range)?;
-        let mode = project.file.mode(self.mode);
-        let purpose = Purpose::Comparison { mode, patience: StoppingRule::Usual };
-        let settings = ExperimentSettings::resolve(project, self.experiment, purpose);
-        let verdicts = VerdictSettings::resolve(&project.file, self.criteria)?;
-        let verdicts = self.only_kind(verdicts, console)?;
-        let verdicts = if verdicts.counts_only() { verdicts.limited_as_counts() } else { verdicts };
-        announce(&line, console);
-        if self.experiment.dry_run {
-            return Ok(None);
-        }
-        // Checked before rbench itself makes the machine busy.
-        let idle = MachineState::now();
-        let runner = Runner::open(project, settings, interrupt, console)?;
-        let command_line = Rc::new(self.given.without(&["budget"]));
-        let mut versions =
-            Versions::new(Session::new(project, runner, console, command_line), console)?;
-        let finder = Finder { project, verdicts: &verdicts, budget: self.budget, console };
-        let mut effort = SampleLimits::default();
-        let alpha = verdicts.criteria.false_alarm_rate;
-        let searched = finder.line(&line, None, alpha, 0, (&mut versions, &mut effort));
-        let Session { runner, command_line, .. } = &versions.session;
-        let line = runner.end(start, searched)?;
-        let mut warnings = Vec::new();
-        let idle = idle.disturbances().into_iter().map(Warning::Disturbance);
-        for warning in idle.chain(effort.warnings) {
-            warning.add_to(&mut warnings);
-        }
-        Ok(Some(BisectReport {
-            range: self.range.to_owned(),
-            criteria: verdicts.criteria,
-            machine: this_machine(),
-            measured: effort.measured,
-            stored: effort.stored,
-            stopped: effort.stopped,
-            line,
-            warnings,
-            command_line: command_line.clone(),
-        }))
+/// Restricts the settings to one kind of metrics, which the same executions measure. If bench.toml has several, the
+/// first one; if flags have several, a usage error.
+fn only_kind(
+    args: &BisectArgs,
+    verdicts: VerdictSettings,
+    console: &Console,
+) -> Result<VerdictSettings> {
+    let kinds = verdicts.kinds();
+    let [first, _, ..] = kinds.as_slice() else { return Ok(verdicts) };
+    let named = |kind: &VerdictSettings| {
+        let metrics: Vec<&str> = kind.metrics.iter().map(|metric| &*metric.name).collect();
+        metrics.join(",")
+    };
+    if args.criteria.metrics.is_empty() {
+        let searched = named(first);
+        console.line(&format!("note: searching for changes of {searched}; others with --metric"));
+        return Ok(first.clone());
     }
-
-    /// Restricts the settings to one kind of metrics, which the same executions measure. If bench.toml has several, the
-    /// first one; if flags have several, a usage error.
-    fn only_kind(&self, verdicts: VerdictSettings, console: &Console) -> Result<VerdictSettings> {
-        let kinds = verdicts.kinds();
-        let [first, _, ..] = kinds.as_slice() else { return Ok(verdicts) };
-        let named = |kind: &VerdictSettings| {
-            let metrics: Vec<&str> = kind.metrics.iter().map(|metric| &*metric.name).collect();
-            metrics.join(",")
-        };
-        if self.criteria.metrics.is_empty() {
-            let searched = named(first);
-            console
-                .line(&format!("note: searching for changes of {searched}; others with --metric"));
-            return Ok(first.clone());
-        }
-        let what =
-            format!("cannot search for changes of {} at once", Metric::names(&verdicts.metrics));
-        let error = Error::new(Exit::Usage, what)
-            .cause("they are measured in separate executions, so each needs a separate search");
-        let search = |kind: &VerdictSettings| {
-            let metrics = named(kind);
-            self.given.suggest("bisect", &[self.range], &[("metric", Some(&*metrics))])
-        };
-        Err(kinds.iter().map(search).fold(error, Error::hint))
-    }
+    let what = format!("cannot search for changes of {} at once", Metric::names(&verdicts.metrics));
+    let error = Error::new(Exit::Usage, what)
+        .cause("they are measured in separate executions, so each needs a separate search");
+    let search = |kind: &VerdictSettings| {
+        let metrics = named(kind);
+        args.given.suggest("bisect", &[&args.range], &[("metric", Some(&*metrics))])
+    };
+    Err(kinds.iter().map(search).fold(error, Error::hint))
 }
 
 /// Prints the plan of the search.
@@ -161,4 +127,87 @@ fn announce(line: &Line, console: &Console) {
         line.base,
         count(steps(commits) as usize + 1, "comparison")
     ));
+}
+
+/// A session for comparing versions, with the reasons why some cannot be compared.
+struct Versions<'s> {
+    /// The session that compiles and compares.
+    pub session: Session<'s>,
+    before: KnownBroken,
+    /// The reasons why versions have no benchmarks, by identity.
+    lacking: HashMap<String, String>,
+    console: &'s Console,
+}
+
+impl<'s> Versions<'s> {
+    /// Starts without versions.
+    pub fn new(session: Session<'s>, console: &'s Console) -> Result<Self> {
+        let before = KnownBroken::read(&session.runner)?;
+        Ok(Self { session, before, lacking: HashMap::new(), console })
+    }
+
+    /// Compiles and lists two versions. If one cannot be built, or has no matching benchmark, returns its index in the
+    /// pair and the reason.
+    pub fn prepare_pair(&mut self, pair: [&Version; 2]) -> Result<Option<(usize, String)>> {
+        for (place, version) in pair.into_iter().enumerate() {
+            if let Some(reason) = self.prepare(version)? {
+                return Ok(Some((place, reason)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Compiles and lists a version, unless it already is. Returns the reason if it cannot be compared. A version that
+    /// failed to compile before, even in an earlier search, is not compiled again.
+    pub fn prepare(&mut self, version: &Version) -> Result<Option<String>> {
+        if self.session.listed(version).is_some() {
+            return Ok(None);
+        }
+        if let Some(reason) = self.lacking.get(&version.identity()) {
+            return Ok(Some(reason.clone()));
+        }
+        let reason = match self.known_failure(version) {
+            Some(known) => known,
+            None => match self.session.list(version).map(drop) {
+                Ok(()) => return Ok(None),
+                Err(error) => self.reason(version, error)?,
+            },
+        };
+        self.lacking.insert(version.identity(), reason.clone());
+        Ok(Some(reason))
+    }
+
+    /// The reason why a version failed to compile before. Also prints the command that tries it again.
+    fn known_failure(&self, version: &Version) -> Option<String> {
+        let Session { runner, command_line, .. } = &self.session;
+        let known = self.before.why_unbuildable(version, || runner.compiler(version))?;
+        self.console.line(&passed_over(version, &**command_line));
+        known.lines().next().map(str::to_owned)
+    }
+
+    /// The reason for skipping a version. A version that cannot be built, or has no matching benchmark, must not end
+    /// the search; other errors do.
+    fn reason(&self, version: &Version, error: Error) -> Result<String> {
+        match error.exit() {
+            Exit::Build => self.session.runner.record_unbuildable(version, &error)?,
+            Exit::Usage => {}
+            _ => return Err(error),
+        }
+        Ok(error.what().to_owned())
+    }
+
+    /// The benchmarks of a listed version.
+    pub fn benchmarks(&self, version: &Version) -> Vec<Benchmark> {
+        self.session.listed(version).map(ListedVersion::benchmarks).unwrap_or_default()
+    }
+}
+
+/// The reason why a listed version lacks a benchmark.
+fn why_missing(version: &ListedVersion, benchmark: &Benchmark) -> String {
+    let target = benchmark.bench_target();
+    let failure = version.listing.failure(&target);
+    failure.map_or_else(
+        || "it does not have the benchmark".to_owned(),
+        |error| error.what().to_owned(),
+    )
 }

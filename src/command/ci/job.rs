@@ -12,7 +12,7 @@ use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 
 use super::{
     super::output::OutputFiles,
-    commenter::{Commenter, host},
+    comment::{Commenter, host},
 };
 use crate::{
     ci::{
@@ -25,7 +25,7 @@ use crate::{
     escape::escape_untrusted,
     forge::{Request, Token},
     log,
-    report::{Report, markdown::fenced},
+    report::{Report, render::fenced},
 };
 
 /// The files of the report, in all formats that have one.

@@ -3,15 +3,12 @@
 
 mod evidence;
 mod measure;
-mod scale;
-mod stored;
 
-use std::{fs, path::Path, rc::Rc, time::SystemTime};
+use std::{rc::Rc, time::SystemTime};
 
 use self::{
-    evidence::{Evidence, MeasuredConditions, Sources},
+    evidence::{Evidence, MeasuredConditions, Sources, Stored},
     measure::Measuring,
-    stored::Stored,
 };
 use super::{output::Output, project_of, stored_targets};
 use crate::{
@@ -19,7 +16,7 @@ use crate::{
     compare::archive,
     config::{CriteriaOptions, VerdictSettings},
     console::{Console, announcement},
-    error::{Context, Error, Exit, Result},
+    error::{Error, Exit, Result},
     harness::Filter,
     machine::{state::MachineState, this_machine},
     measure::{DiagnosedBenchmark, ExperimentSettings, Runner},
@@ -34,9 +31,6 @@ use crate::{
 pub fn run(args: &DiagnoseArgs) -> Result<Exit> {
     let (console, start) = (Console::attach(), SystemTime::now());
     let output = Output::with_files(args.report.format, &args.report.output.files)?;
-    if let Some(directory) = &args.plots {
-        make(directory)?;
-    }
     let kept = if args.from_stored { SavedHandler::Nothing } else { SavedHandler::Compilations };
     let interrupt = Interrupt::on_signals(kept)?;
     let project = project_of(&args.target)?;
@@ -53,13 +47,10 @@ pub fn run(args: &DiagnoseArgs) -> Result<Exit> {
     let task = Task { args, project: &project, version, verdicts, console: &console };
     let (machine, benchmarks) =
         if args.from_stored { task.read()? } else { task.measure(&interrupt)? };
-    let given = args.given.without(&["plots", "filter", "exact", "from-stored", "long"]);
+    let given = args.given.without(&["filter", "exact", "from-stored", "long"]);
     let (version, command_line) = (task.version, Rc::new(given));
     let report = DiagnosisReport { version, machine, benchmarks, command_line };
     output.write(&report)?;
-    if let Some(directory) = &args.plots {
-        write_plots(directory, &report, &console)?;
-    }
     if !args.from_stored {
         announcement::finished(&console, start);
     }
@@ -168,7 +159,7 @@ impl Task<'_> {
         let known = archive::chosen(&store, &filter, &args.given)?;
         let (mut benchmarks, mut found) = (Vec::new(), Vec::new());
         for benchmark in known {
-            if let Some(stored) = stored::find(&store, &experiments, &self.version, &benchmark)? {
+            if let Some(stored) = evidence::find(&store, &experiments, &self.version, &benchmark)? {
                 benchmarks.push(benchmark);
                 found.push(stored);
             }
@@ -203,21 +194,4 @@ fn check_few(benchmarks: &[Benchmark], args: &DiagnoseArgs) -> Result<()> {
         error = error.cause(format!("  and {more} more"));
     }
     Err(error.hint("name one or a few after the revision: each takes up to a minute"))
-}
-
-/// Creates the directory for plots before measuring, so that an error costs no time.
-fn make(directory: &Path) -> Result<()> {
-    fs::create_dir_all(directory)
-        .context(Exit::Usage, || format!("cannot make the directory {}", directory.display()))
-}
-
-fn write_plots(directory: &Path, report: &DiagnosisReport, console: &Console) -> Result<()> {
-    let plots = report.plots();
-    for plot in &plots {
-        let path = directory.join(&plot.name);
-        fs::write(&path, &plot.svg)
-            .context(Exit::Usage, || format!("cannot write {}", path.display()))?;
-    }
-    console.line(&format!("{} plots are in {}", plots.len(), directory.display()));
-    Ok(())
 }

@@ -1,21 +1,26 @@
 //! `cargo rbench init`: inspects the project, reports the findings and the next commands, and writes `bench.toml` and a
-//! workflow. It must not replace files without `--force`.
-
-mod found;
+//! workflow. It must not replace files without `--force`. Findings are the bench targets with their harnesses, programs,
+//! and settings that would make measurements misleading.
 
 use std::{
     fs,
     path::{Path, PathBuf},
+    process::Command,
 };
 
-pub use self::found::{ProjectSummary, inspect};
+use cargo_metadata::{Metadata, MetadataCommand, Package, Target};
+use toml::Table;
+
 use crate::{
+    builds::{features_off, run_tool_or},
     cli::{CompareArgs, ExperimentArgs, InitArgs, RevisionPair, Service, TargetArgs},
+    config::Once,
     console::Console,
     error::{Context as _, Error, Exit, Result},
     escape::escape_untrusted_lines,
+    harness::{TargetFacts, detect},
     project::Project,
-    shell::cargo,
+    shell::{cargo, option, quoted},
 };
 
 /// A new `bench.toml`. It changes no setting.
@@ -148,6 +153,200 @@ fn next(project: &Project, found: &ProjectSummary, args: &InitArgs) -> String {
     text + &format!("  {} rbench doctor  # checks this machine for sources of noise\n", cargo())
 }
 
+/// The result of inspecting a project.
+#[derive(Debug, Default)]
+pub struct ProjectSummary {
+    /// The directory of the workspace.
+    place: String,
+    /// Each bench target with its harness, or the reason why it cannot be run.
+    benches: Vec<(String, std::result::Result<String, String>)>,
+    /// The programs: a project without bench targets can be compared with `--command`.
+    programs: Vec<String>,
+    /// Problems that would make measurements misleading.
+    notes: Vec<String>,
+    /// The bench targets that need a nightly toolchain, if the present one is stable.
+    unstable: Vec<String>,
+    /// The bench targets that need features that are off, with these.
+    without_features: Vec<(String, Vec<String>)>,
+}
+
+/// Inspects the working tree.
+pub fn inspect(project: &Project) -> Result<ProjectSummary> {
+    let metadata = metadata(project)?;
+    let mut found = ProjectSummary {
+        place: project.workspace.display().to_string(),
+        ..ProjectSummary::default()
+    };
+    for package in metadata.workspace_packages() {
+        let manifest = fs::read_to_string(&package.manifest_path).unwrap_or_default();
+        for target in &package.targets {
+            if target.is_bench() {
+                found.add_bench(project, &metadata, (package, target), &manifest);
+            } else if target.is_bin() {
+                found.programs.push(target.name.clone());
+            }
+        }
+    }
+    if !found.unstable.is_empty() && has_nightly(project) {
+        found.unstable.clear();
+    }
+    // If none can be compiled without them, rbench turns them on.
+    if found.without_features.len() < found.benches.len() {
+        let needs = |(name, off): &(String, Vec<String>)| {
+            format!("{name} needs --features {}", off.join(","))
+        };
+        found.notes.extend(found.without_features.iter().map(needs));
+    }
+    let root = project.workspace.join("Cargo.toml");
+    let manifest = fs::read_to_string(&root).unwrap_or_default();
+    found.notes.extend(notes_on_profiles(&manifest.parse().unwrap_or_default()));
+    Ok(found)
+}
+
+fn metadata(project: &Project) -> Result<Metadata> {
+    let mut command = MetadataCommand::new();
+    command.current_dir(&project.workspace);
+    let what = || format!("cannot read the packages of {}", project.workspace.display());
+    let output = run_tool_or(&mut command.cargo_command(), Exit::Usage, what)?;
+    MetadataCommand::parse(String::from_utf8_lossy(&output.stdout)).context(Exit::Usage, what)
+}
+
+impl ProjectSummary {
+    fn add_bench(
+        &mut self,
+        project: &Project,
+        metadata: &Metadata,
+        (package, target): (&Package, &Target),
+        manifest: &str,
+    ) {
+        let source = fs::read_to_string(&target.src_path).unwrap_or_default();
+        let facts = TargetFacts { metadata, package, target, manifest, source: &source };
+        let name = format!("{}/{}", package.name, target.name);
+        let bench = crate::model::BenchTarget {
+            package: package.name.to_string(),
+            target: target.name.clone(),
+        };
+        let commands = project.file.commands_of(&bench).count();
+        let harness = if commands > 0 {
+            Ok(format!("{commands} [[command]] of bench.toml"))
+        } else {
+            let harness = detect(&facts, project.file.harness_of(&bench));
+            harness.map(|harness| harness.kind().to_string()).map_err(|failure| failure.to_string())
+        };
+        if harness.as_deref() == Ok("libtest") {
+            self.notes.extend(note_on_lost_main(&name, &source));
+            if source.contains("feature(test)") {
+                self.unstable.push(name.clone());
+            }
+        }
+        let off = features_off(metadata, &package.id.repr, &target.required_features);
+        if !off.is_empty() {
+            self.without_features.push((name.clone(), off));
+        }
+        self.benches.push((name, harness));
+    }
+
+    /// True if a bench target needs a nightly toolchain, and the present one is stable.
+    pub const fn needs_nightly(&self) -> bool {
+        !self.unstable.is_empty()
+    }
+
+    /// True if there is a bench target, even if none can be run.
+    pub const fn has_benches(&self) -> bool {
+        !self.benches.is_empty()
+    }
+
+    /// The programs that a comparison has to run as benchmarks: none if there are bench targets. `None` if there is
+    /// nothing to measure.
+    pub fn commands(&self) -> Option<Vec<Once>> {
+        if self.benches.iter().any(|(_, harness)| harness.is_ok()) {
+            return Some(Vec::new());
+        }
+        Some(vec![quoted(self.programs.first()?).parse().ok()?])
+    }
+
+    /// Formats the summary for the terminal.
+    pub fn text(&self) -> String {
+        let mut text = format!("{}\n", self.place);
+        for (name, harness) in &self.benches {
+            match harness {
+                Ok(harness) => text += &format!("  bench target {name}: {harness}\n"),
+                Err(reason) => {
+                    let reason = reason.lines().collect::<Vec<_>>().join("\n    ");
+                    text += &format!("  bench target {name} cannot be run:\n    {reason}\n");
+                }
+            }
+        }
+        if self.benches.is_empty() {
+            text += "  no bench target\n";
+            for program in &self.programs {
+                let command = option("command", Some(&quoted(program)));
+                text += &format!("  program {program}: with {command}, it is a benchmark itself\n");
+            }
+        }
+        let unstable = match &self.unstable[..] {
+            [] => None,
+            [one] => Some(format!("{one} needs")),
+            [one, more @ ..] => Some(format!("{one} and {} more need", more.len())),
+        };
+        let unstable =
+            unstable.map(|names| format!("{names} a nightly toolchain: cargo +nightly rbench"));
+        for note in unstable.iter().chain(&self.notes) {
+            text += &format!("  note: {note}\n");
+        }
+        text
+    }
+}
+
+/// Explains why a bench target with libtest's `main` has no benchmarks: cargo replaced the target's own `main`.
+fn note_on_lost_main(name: &str, source: &str) -> Option<String> {
+    let of_others = ["criterion_main!", "divan::main", "rbench_harness::main"];
+    let other = of_others.iter().find(|main| source.contains(*main))?;
+    Some(format!(
+        "{name} has {other}, but cargo gives it another `main`: add `harness = false` to its \
+         [[bench]] in Cargo.toml"
+    ))
+}
+
+/// True if the toolchain of the present command has unstable features.
+fn has_nightly(project: &Project) -> bool {
+    let mut command = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
+    command.arg("-vV").current_dir(&project.workspace);
+    let version = run_tool_or(&mut command, Exit::Usage, || "cannot ask rustc".to_owned());
+    version.is_ok_and(|output| {
+        let text = String::from_utf8_lossy(&output.stdout);
+        ["-nightly", "-dev"].iter().any(|channel| text.contains(channel))
+    })
+}
+
+/// Finds profile settings that benchmarks should not have.
+fn notes_on_profiles(manifest: &Table) -> Vec<String> {
+    let key = |name: &str| {
+        // The bench profile inherits from the release profile.
+        ["bench", "release"].into_iter().find_map(|profile| {
+            let value = manifest.get("profile")?.get(profile)?.get(name)?;
+            Some((profile, value.clone()))
+        })
+    };
+    let mut notes = Vec::new();
+    if let Some((profile, level)) = key("opt-level")
+        && let Some(level @ 0..=1) = level.as_integer()
+    {
+        notes.push(format!(
+            "[profile.{profile}] has opt-level = {level}: the measured code differs from the \
+             code that users run"
+        ));
+    }
+    for name in ["debug-assertions", "overflow-checks"] {
+        if let Some((profile, value)) = key(name)
+            && value.as_bool() == Some(true)
+        {
+            notes.push(format!("[profile.{profile}] has {name} = true, which is measured too"));
+        }
+    }
+    notes
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -166,5 +365,41 @@ mod tests {
         let all: String = BENCH_TOML.lines().map(without).collect();
         fs::write(directory.path().join("bench.toml"), all).unwrap();
         BenchToml::read(directory.path()).unwrap();
+    }
+}
+
+#[cfg(test)]
+mod found_tests {
+    use super::*;
+
+    #[test]
+    fn profile_without_optimization_is_reported() {
+        let notes = |manifest: &str| notes_on_profiles(&manifest.parse().unwrap());
+        assert_eq!(notes("[profile.release]\nlto = true"), [""; 0]);
+        let of_release = notes("[profile.release]\nopt-level = 1\n[profile.bench]\ndebug = true");
+        assert!(of_release[0].starts_with("[profile.release] has opt-level = 1"), "{of_release:?}");
+        let checks = notes("[profile.bench]\noverflow-checks = true");
+        assert!(checks[0].contains("overflow-checks = true"), "{checks:?}");
+        assert_eq!(
+            notes("[profile.release]\nopt-level = 1\n[profile.bench]\nopt-level = 3"),
+            [""; 0]
+        );
+    }
+
+    #[test]
+    fn main_that_cargo_replaces_is_reported() {
+        let note =
+            note_on_lost_main("p/b", "criterion_group!(a, b);\ncriterion_main!(a);\n").unwrap();
+        assert!(note.contains("harness = false"), "{note}");
+        assert_eq!(note_on_lost_main("p/b", "fn main() {}"), None);
+    }
+
+    #[test]
+    fn project_without_bench_targets_starts_with_its_program() {
+        let found =
+            ProjectSummary { programs: vec!["word count".to_owned()], ..ProjectSummary::default() };
+        assert_eq!(found.commands().unwrap()[0].id, "'word count'");
+        assert!(found.text().contains("no bench target\n  program word count"));
+        assert_eq!(ProjectSummary::default().commands(), None);
     }
 }

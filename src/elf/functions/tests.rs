@@ -10,9 +10,9 @@ mod reached;
 mod stored;
 
 use super::super::diff::FunctionDiff;
-use super::super::linked::kept_functions;
 use super::super::testing::{Scratch, all_kept};
 use super::*;
+use crate::elf::placement::kept_functions;
 
 /// The functions of one object, as if the linker kept all of them.
 fn set_of(object: &[u8]) -> FunctionSet {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::report::{
-    Report as _, style,
+    style,
     testing::{HOSTILE, assert_harmless, assert_keeps, benchmark, given, machine, version},
 };
 

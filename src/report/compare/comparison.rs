@@ -4,6 +4,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{ComparisonReport, GeometricMean, WarningFields};
+use crate::report::{
+    SCHEMA_VERSION,
+    document::Step,
+    json::{self, Change, Estimate, Measured, Reason, Shares},
+    quantity,
+    sentence::UnusedAcceptance,
+};
 use crate::{
     compare::ComparedExperiment,
     error::Result,
@@ -11,15 +18,6 @@ use crate::{
     model::{
         BenchTarget, Benchmark, DependencyChange, FailedTarget, Machine, Metric, Partition,
         RemovedBenchmark, SampleSizes, Unit, Version, VersionChanges,
-    },
-    report::{
-        SCHEMA_VERSION,
-        accepted::UnusedAcceptance,
-        date,
-        document::Step,
-        json::{self, Change, Estimate, Measured},
-        reason::Reason,
-        shares::Shares,
     },
     stats::{Criteria, Direction, Interval, Method, or_infinite},
     verdict::{Advice, ByMean, Counts, DecidedRow, DecidedStage, VerdictKind},
@@ -308,7 +306,7 @@ impl ComparisonReport {
 
 impl From<&ComparedExperiment> for Stored {
     fn from(ComparedExperiment { identity, started, sample_sizes }: &ComparedExperiment) -> Self {
-        let (identity, started_at) = (identity.clone(), date::rfc3339(*started));
+        let (identity, started_at) = (identity.clone(), quantity::rfc3339(*started));
         Self { identity, started_at, sample_sizes: *sample_sizes }
     }
 }

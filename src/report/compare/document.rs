@@ -12,21 +12,19 @@ use super::{
     table::table,
     warning::{cause, consequence, sentence},
 };
+use crate::report::{
+    document::{Block, Document, Medium, Text},
+    escape::escape_untrusted,
+    impact::MOST,
+    names::metric_name,
+    quantity::{self, exact},
+    sentence::{self, idle_note, idle_number},
+    style::Role,
+    table::{Table, shorten},
+};
 use crate::{
     compare::{ComparedExperiment, Outcome, Warning},
     model::{Absence, Benchmark, FailedTarget, Metric, Mode, Variant, Version},
-    report::{
-        accepted::{idle_note, idle_number},
-        date,
-        document::{Block, Document, Medium, Text},
-        escape::escape_untrusted,
-        impact::MOST,
-        names::metric_name,
-        quantity::{self, exact},
-        sentence,
-        style::Role,
-        table::{Table, shorten},
-    },
     stats::{Rule, Summary, Verdict},
     verdict::{DecidedRow, DecidedStage, VerdictKind},
 };
@@ -572,7 +570,7 @@ fn brief(message: &str) -> String {
 /// An experiment that stored results are from.
 fn stored(experiment: &ComparedExperiment) -> String {
     let ComparedExperiment { identity, started, sample_sizes } = experiment;
-    let (started, requested) = (date::minute(*started), quantity::sample_sizes(*sample_sizes));
+    let (started, requested) = (quantity::minute(*started), quantity::sample_sizes(*sample_sizes));
     let identity = escape_untrusted(identity);
     format!("stored results of experiment {identity}, {started}; requested: {requested}")
 }

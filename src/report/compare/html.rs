@@ -8,25 +8,23 @@ use super::{
     impact::{is_shown, words},
     summary::name,
 };
+use crate::report::{
+    Report as _,
+    document::{Block, Text, capitalised},
+    escape::{escape_untrusted, escape_untrusted_lines},
+    html::{Linear, Pairs, Symmetric, Times, page, rendered, sortable},
+    impact::{MOST, function},
+    json::{Estimate, Shares},
+    names::Names,
+    quantity::{self, bare_percent, changed, count, percent},
+    render::{header, section_blocks},
+    sentence,
+};
 use crate::{
     compare::ExplainedBenchmark,
     error::Result,
     impact::Impact,
     model::{FailedTarget, Metric, Unit},
-    report::{
-        Report as _,
-        document::{Block, Text},
-        escape::{escape_untrusted, escape_untrusted_lines},
-        html::{Linear, Pairs, Symmetric, Times, page, rendered, sortable},
-        impact::{MOST, function},
-        json::Estimate,
-        names::Names,
-        prose::capitalised,
-        quantity::{self, bare_percent, changed, count, percent},
-        render::{header, section_blocks},
-        sentence,
-        shares::Shares,
-    },
     stats::{BuildSummary, Interval, Summary},
     verdict::{DecidedRow, DecidedStage, VerdictKind},
 };
@@ -137,7 +135,7 @@ impl ComparisonReport {
             open += usize::from(is_open);
             self.row_html(row, format!("b{prefix}{index}"), (&names, is_open, &axis))
         };
-        let rows = ordered.iter().enumerate().map(row).collect::<Result<_>>()?;
+        let rows = ordered.iter().enumerate().map(row).collect();
         let limit = self.outcome.criteria.min_effect;
         let counts = self.outcome.counts();
         let before = Block::list(self.changes_texts()).into_iter();
@@ -198,7 +196,7 @@ impl ComparisonReport {
         row: &DecidedRow,
         id: String,
         (names, is_open, axis): (&Names<'_>, bool, &Symmetric),
-    ) -> Result<Row> {
+    ) -> Row {
         let kind = VerdictKind::new(&row.verdict);
         let stage = row.decisive();
         let change = stage.map(|stage| stage.assessment.change);
@@ -223,7 +221,7 @@ impl ComparisonReport {
             .collect();
         let (functions, impact_note) = reached_functions(row, kind);
         let together = self.time_and_count(row).map(|(_, said)| capitalised(&said));
-        Ok(Row {
+        Row {
             id,
             kind,
             is_open,
@@ -245,17 +243,17 @@ impl ComparisonReport {
             time: time(row),
             notes: together.into_iter().chain(shares_note(stage)).chain(impact_note).collect(),
             functions,
-            explanation: self.explanation_html(row)?,
-        })
+            explanation: self.explanation_html(row),
+        }
     }
 
     /// The functions that account for a change in instructions, for the row of that count.
-    fn explanation_html(&self, row: &DecidedRow) -> Result<Option<(String, String)>> {
+    fn explanation_html(&self, row: &DecidedRow) -> Option<(String, String)> {
         let is_of = |one: &&ExplainedBenchmark| {
             one.benchmark == row.benchmark && row.metric.as_ref() == Some(&Metric::instructions())
         };
-        let Some(explained) = self.outcome.explanations.iter().find(is_of) else { return Ok(None) };
-        Ok(Some((explained.totals(), explained.functions_html()?)))
+        let explained = self.outcome.explanations.iter().find(is_of)?;
+        Some((explained.totals(), section_blocks(explained.details())))
     }
 
     fn interval(&self, summary: &Summary) -> Option<[f64; 2]> {

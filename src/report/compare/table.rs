@@ -4,9 +4,9 @@ use super::comparison::{Row, Stage};
 use crate::{
     model::Metric,
     report::{
+        json::Shares,
         names::{Names, metric_name},
         quantity::{changed, exact, range},
-        shares,
         table::{Cell, Column, Table},
     },
 };
@@ -45,7 +45,7 @@ pub fn table(
         interval,
         Column::left("verdict"),
         Column::right("builds").optional(2),
-        Column::right(shares::HEAD).optional(0),
+        Column::right(Shares::HEAD).optional(0),
     ]);
     for row in rows {
         table.row(cells(row, names, (confidence.is_some(), names_metrics)));
@@ -73,7 +73,7 @@ fn cells(row: &Row, names: &Names<'_>, (has_details, names_metrics): (bool, bool
         Cell::from(change.map_or_else(String::new, |change| range(change.low, change.high))),
         Cell::styled(role, row.verdict.name()),
         Cell::from(row.stages.iter().map(builds).collect::<Vec<_>>().join("+")),
-        Cell::from(shares::text(variance.and_then(|one| one.variance))),
+        Cell::from(Shares::text(variance.and_then(|one| one.variance))),
     ]);
     cells
 }

@@ -1,26 +1,23 @@
-//! The report of `diff`: functions whose machine code was added, removed or changed.
-
-mod document;
-mod executed;
+//! The report of `diff`: functions whose machine code was added, removed or changed, and the
+//! benchmarks that execute them.
 
 use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
-pub(super) use document::{data_text, sizes};
-pub use executed::ExecutedFunctions;
-
-use self::executed::InVersions;
 use super::{
     Report,
-    document::{Document, Medium},
+    document::{Block, Document, Item, Medium, Text},
+    impact::{self, benchmarks_text, listed},
     json,
+    quantity::{and_more, change_of_stack, count},
 };
 use crate::{
-    elf::{ChangedFunction, FunctionDiff, FunctionSet, Name, NotComparable, SizedFunction},
+    elf::{Cause, ChangedFunction, FunctionDiff, FunctionSet, Name, NotComparable, SizedFunction},
     error::Result,
-    model::{BenchTarget, Version},
+    impact::{Impact, ReachedFunction, is_harness_function},
+    model::{BenchTarget, Benchmark, Version},
 };
 
 /// The functions that differ between two versions.
@@ -156,11 +153,232 @@ pub(super) fn label(name: &Name, instance: u64, shared: &BTreeSet<&Name>) -> Str
 
 impl Report for DiffReport {
     fn document(&self, _medium: Medium) -> Document {
-        self.write_document()
+        let title = format!("machine code of {} and {}", self.base, self.head);
+        let mut document = Document::new("diff").titled(title);
+        for target in &self.targets {
+            document.add([Block::List(vec![target.item()])]);
+        }
+        for (version, targets) in [(&self.base, &self.only_base), (&self.head, &self.only_head)] {
+            for target in targets {
+                let name = Text::from_name(target.to_string());
+                document.add(Block::list([name.then(format!(": only in {version}"))]));
+            }
+        }
+        document.add(self.without_impact().map(|text| Block::Paragraph(vec![text.into()])));
+        document
     }
 
     fn json(&self) -> Result<String> {
         json::document(self)
+    }
+}
+
+/// The maximum number of callees named for a function.
+const MOST_CALLEES: usize = 5;
+
+impl DiffReport {
+    /// The number of benchmarks without impact, over all bench targets; `None` if there are no
+    /// benchmarks.
+    fn without_impact(&self) -> Option<String> {
+        let reached = || self.targets.iter().filter_map(|target| target.executed.as_ref());
+        let nothing: usize = reached().map(ExecutedFunctions::count_without_impact).sum();
+        let all: usize = reached().map(|reached| reached.benchmarks.len()).sum();
+        let verbs = if nothing == 1 { "executes and reads" } else { "execute and read" };
+        let of = count(all, "benchmark");
+        (all > 0).then(|| format!("{nothing} of {of} {verbs} nothing that changed"))
+    }
+}
+
+impl TargetDiff {
+    fn item(&self) -> Item {
+        let FunctionDiff { added, removed, changed, unchanged, .. } = &self.diff;
+        let summary = if self.diff.is_empty() {
+            format!(": all {unchanged} functions are the same")
+        } else {
+            let [changed, added, removed] = [changed.len(), added.len(), removed.len()];
+            format!(": {changed} changed, {added} added, {removed} removed, {unchanged} the same")
+        };
+        let shared = self.diff.shared_names();
+        let mut items = Vec::new();
+        for function in changed {
+            let what = what_differs(function).map(Text::from);
+            let who = self.executed_by(&function.name, function.instance, InVersions::Both);
+            let name = label(&function.name, function.instance, &shared);
+            items.push(function_item("~", &name, &sizes(function), what.into_iter().chain(who)));
+        }
+        let of_one = [("+", added, InVersions::OnlyHead), ("-", removed, InVersions::OnlyBase)];
+        for (sign, functions, has) in of_one {
+            for SizedFunction { name, instance, size, .. } in functions {
+                let who = self.executed_by(name, *instance, has);
+                let name = label(name, *instance, &shared);
+                items.push(function_item(sign, &name, &format!("{size} bytes"), who));
+            }
+        }
+        items.extend(self.diff.elsewhere.iter().map(|what| Item::from(format!("~ {what}"))));
+        let unknown = self.not_comparable.iter();
+        items.extend(unknown.map(|one| Item::from(format!("? {}: {}", one.input, one.reason))));
+        let benchmarks = self.executed.as_ref().map(ExecutedFunctions::lines).unwrap_or_default();
+        items.extend(Block::list(benchmarks).map(|list| Item::new("benchmarks:", [list])));
+        Item::new(Text::from_name(self.target.to_string()).then(summary), Block::list(items))
+    }
+
+    /// The benchmarks that execute a function, if known.
+    fn executed_by(&self, name: &Name, instance: u64, has: InVersions) -> Option<Text> {
+        Some(self.executed.as_ref()?.executed_by(name, instance, has))
+    }
+}
+
+/// The sizes of a function and of its stack frame: `2316 -> 2352 bytes`.
+pub(super) fn sizes(function: &ChangedFunction) -> String {
+    let ChangedFunction { base_size, head_size, base_stack, head_stack, .. } = function;
+    let base = if base_size == head_size { String::new() } else { format!("{base_size} -> ") };
+    format!("{base}{head_size} bytes{}", change_of_stack(*base_stack, *head_stack))
+}
+
+/// The data that differs, if the code is the same.
+pub(super) fn data_text(cause: &Cause) -> Option<String> {
+    match cause {
+        Cause::Code => None,
+        Cause::Data(Some(name)) => Some(format!("same code, but static {name} differs")),
+        Cause::Data(None) => Some("same code, but data without a name differs".to_owned()),
+    }
+}
+
+/// The data that differs, or the functions that only one version refers to.
+fn what_differs(function: &ChangedFunction) -> Option<String> {
+    let callees = |verb: &str, names: &[Name]| {
+        let shown: Vec<&str> = names.iter().take(MOST_CALLEES).map(Name::as_str).collect();
+        let more = and_more(names.len(), MOST_CALLEES);
+        (!names.is_empty()).then(|| format!("{verb} {}{more}", shown.join(", ")))
+    };
+    data_text(&function.cause).or_else(|| {
+        let gained = callees("now refers to", &function.callees_gained);
+        let lost = callees("no longer refers to", &function.callees_lost);
+        let parts: Vec<String> = gained.into_iter().chain(lost).collect();
+        (!parts.is_empty()).then(|| parts.join("; "))
+    })
+}
+
+fn function_item(
+    sign: &str,
+    name: &str,
+    size: &str,
+    below: impl IntoIterator<Item = Text>,
+) -> Item {
+    let text = Text::from(format!("{sign} ")).name(name).then(format!("  ({size})"));
+    Item::new(text, Block::list(below))
+}
+
+/// The maximum number of benchmarks named for one impact.
+const MOST_NAMES: usize = 8;
+
+/// The impact of the differences on the benchmarks of a bench target.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+pub struct ExecutedFunctions {
+    /// The benchmarks that both versions have, in the head's order, and the impact on each.
+    #[serde(serialize_with = "impact_fields")]
+    #[schemars(with = "Vec<ImpactFields<'_>>")]
+    pub benchmarks: Vec<(Benchmark, Impact)>,
+    /// The benchmarks that only one version has, which are not traced.
+    pub not_traced: Vec<Benchmark>,
+}
+
+/// The impact of the differences on a benchmark, for programs.
+#[derive(Serialize, JsonSchema)]
+struct ImpactFields<'r> {
+    #[serde(flatten)]
+    benchmark: &'r Benchmark,
+    impact: &'r Impact,
+}
+
+fn impact_fields<S: Serializer>(all: &[(Benchmark, Impact)], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_seq(all.iter().map(|(benchmark, impact)| ImpactFields { benchmark, impact }))
+}
+
+/// The versions that have a function.
+#[derive(Clone, Copy)]
+enum InVersions {
+    Both,
+    OnlyBase,
+    OnlyHead,
+}
+
+impl ExecutedFunctions {
+    /// The benchmarks that execute the function with this instance, which is the head's if the head
+    /// has it.
+    fn executing(&self, instance: u64, has: InVersions) -> Vec<&Benchmark> {
+        let is_it = |function: &ReachedFunction| {
+            let versions = match has {
+                InVersions::Both => [true, true],
+                InVersions::OnlyBase => [true, false],
+                InVersions::OnlyHead => [false, true],
+            };
+            let sizes = [function.base_size, function.head_size];
+            function.instance == instance && sizes.map(|size| size.is_some()) == versions
+        };
+        let executing =
+            self.benchmarks.iter().filter(|(_, impact)| impact.functions.iter().any(is_it));
+        executing.map(|(benchmark, _)| benchmark).collect()
+    }
+
+    /// The benchmarks that execute a function, in words: `executed by parse/a and parse/b`.
+    fn executed_by(&self, name: &Name, instance: u64, has: InVersions) -> Text {
+        let executing = self.executing(instance, has);
+        match executing.len() {
+            0 if is_harness_function(name) => {
+                "no benchmark is known to execute it but its harness, before it measures".into()
+            }
+            0 if self.is_complete() => "no benchmark executes it".into(),
+            0 => "no benchmark is known to execute it".into(),
+            all if all == self.benchmarks.len() && all > MOST_NAMES => {
+                format!("executed by all {all} benchmarks").into()
+            }
+            _ => {
+                let name = |one: &&Benchmark| impact::name(&one.name.id);
+                Text::from("executed by ").append(listed(&executing, name, "", impact::MOST))
+            }
+        }
+    }
+
+    /// A line for each group of benchmarks with the same impact, unless there is none.
+    fn lines(&self) -> Vec<Text> {
+        let mut alike: Vec<(Text, Vec<Text>)> = Vec::new();
+        for (benchmark, impact) in self.benchmarks.iter().filter(|(_, impact)| !impact.is_nothing())
+        {
+            let words = impact::words(impact, "may have more impact, because", impact::MOST);
+            let name = impact::name(&benchmark.name.id);
+            match alike.iter_mut().find(|(other, _)| *other == words) {
+                Some((_, names)) => names.push(name),
+                None => alike.push((words, vec![name])),
+            }
+        }
+        let line = |(words, names): (Text, Vec<Text>)| {
+            let all = names.len();
+            let whom = if all == self.benchmarks.len() && all > MOST_NAMES {
+                format!("all {all} benchmarks").into()
+            } else {
+                Text::joined(names, ", ")
+            };
+            benchmarks_text(whom, all, words)
+        };
+        let mut lines: Vec<Text> = alike.into_iter().map(line).collect();
+        if !self.not_traced.is_empty() {
+            let name = |one: &Benchmark| impact::name(&one.name.id);
+            let names = listed(&self.not_traced, name, "", impact::MOST);
+            lines.push(Text::from("in one version only, so not traced: ").append(names));
+        }
+        lines
+    }
+
+    /// The number of benchmarks without impact.
+    fn count_without_impact(&self) -> usize {
+        self.benchmarks.iter().filter(|(_, impact)| impact.is_nothing()).count()
+    }
+
+    /// True if all executed functions are known.
+    fn is_complete(&self) -> bool {
+        let mut reached = self.benchmarks.iter().map(|(_, impact)| impact);
+        self.not_traced.is_empty() && reached.all(|impact| impact.uncertainties.is_empty())
     }
 }
 

@@ -1,24 +1,23 @@
 //! The report of `diff --explain`: the functions that account for a change in a benchmark's instructions.
 
-mod document;
-mod html;
-#[cfg(test)]
-mod tests;
-mod words;
-
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
     Report,
-    document::{Document, Medium},
-    json,
+    compare::dependencies_note,
+    diff::{data_text, sizes},
+    document::{Block, Document, Medium, Text},
+    impact, json,
+    quantity::{and_more, count, percent},
+    style::Role,
+    table::{Cell, Column, Table},
 };
 use crate::{
-    callgrind::FunctionDifference,
+    callgrind::{Callee, Code, FunctionDifference, Place},
     compare::ExplainedBenchmark,
     error::Result,
-    impact::Impact,
+    impact::{Impact, ReachedFunction},
     model::{Benchmark, DependencyChange, Version},
 };
 
@@ -114,8 +113,15 @@ impl ExplainedBenchmark {
 }
 
 impl Report for ExplainedBenchmark {
-    fn document(&self, _medium: Medium) -> Document {
-        self.write_document()
+    fn document(&self, medium: Medium) -> Document {
+        let Self { base, head, benchmark, .. } = self;
+        let title = Text::from_name(benchmark.to_string()).then(format!(" in {base} and {head}"));
+        let mut document = Document::new("diff").titled(title);
+        let totals = Text::new().styled(Role::Head, self.totals());
+        let remarks = self.remarks().into_iter().map(Text::from);
+        document.add(Block::paragraph(std::iter::once(totals).chain(remarks)));
+        document.add(self.functions(medium));
+        document
     }
 
     fn json(&self) -> Result<String> {
@@ -131,8 +137,253 @@ impl Report for ExplainedBenchmark {
             dependencies: &self.dependencies,
         })
     }
+}
 
-    fn html(&self) -> Result<String> {
-        self.write_html()
+/// The meaning of the columns, for a page: a terminal shows them beside the notes on each function.
+const COLUMNS: &str = "head against base, in instructions of one iteration: a function executed “self” itself and \
+                       “inclusive” together with its callees, and is the reason of “caused”, which only functions \
+                       have whose machine code differs";
+
+impl ExplainedBenchmark {
+    /// The blocks below the totals, which a page of a comparison unfolds.
+    pub(in crate::report) fn details(&self) -> Vec<Block> {
+        Block::paragraph(self.remarks()).into_iter().chain(self.functions(Medium::Page)).collect()
+    }
+
+    /// The table of functions, and notes on each.
+    fn functions(&self, medium: Medium) -> impl Iterator<Item = Block> {
+        let is_shown = self.shown().next().is_some();
+        let columns = (is_shown && medium == Medium::Page).then_some(COLUMNS);
+        let table = is_shown.then(|| Block::Table(self.table()));
+        let notes = Block::list(self.shown().filter_map(note).chain(self.also()));
+        Block::paragraph(columns).into_iter().chain(table).chain(notes)
+    }
+
+    fn table(&self) -> Table {
+        let mut table = Table::new([
+            Column::right("caused"),
+            Column::right("self"),
+            Column::right("inclusive").optional(1),
+            Column::right("calls").optional(2),
+            Column::left("function").names(),
+        ]);
+        for function in self.shown() {
+            let caused = if function.code.differs() {
+                coloured(function.attributed())
+            } else {
+                Cell::default()
+            };
+            let numbers = [function.own(), function.inclusive()].map(signed);
+            let [own, inclusive] = numbers.map(Cell::from);
+            let (calls, name) = (calls(function).into(), Cell::name(function.name.as_str()));
+            table.row([caused, own, inclusive, calls, name]);
+        }
+        let sum = |role: Role, own: f64, words: String| {
+            let [own, words] = [signed(own), words].map(|text| Cell::styled(role, text));
+            [Cell::default(), own, Cell::default(), Cell::default(), words]
+        };
+        let (others, own) = self.others();
+        if others > 0 {
+            table.row(sum(Role::Quiet, own, count(others, "other function")));
+        }
+        let all = self.explanation.difference();
+        table.row(sum(Role::Plain, all, "all functions".to_owned()));
+        table
+    }
+
+    /// Differences besides those in the functions executed during the measurement.
+    fn also(&self) -> Vec<Text> {
+        let mut reach = self.reach.clone();
+        // A function entered after the clock was first read may have run in set-up.
+        reach.functions.retain(|function| !self.is_counted(function));
+        for function in &mut reach.functions {
+            function.while_measuring = false;
+        }
+        let mut lines = Vec::new();
+        if !reach.is_nothing() {
+            let words = impact::words(&reach, "may have more impact, because", impact::MOST);
+            lines.push(Text::from("also: ").append(words));
+        }
+        if let Some(note) = dependencies_note(&self.dependencies) {
+            lines.push(Text::from(format!("dependencies: {note}")));
+        }
+        lines
+    }
+
+    /// True if the function was executed during the measurement.
+    fn is_counted(&self, reached: &ReachedFunction) -> bool {
+        self.explanation.functions.iter().any(|function| {
+            let of_program = matches!(function.place, Place::Program(_));
+            of_program && function.code.differs() && function.name == reached.name
+        })
     }
 }
+
+fn coloured(difference: f64) -> Cell {
+    let role = if difference > 0.0 { Role::Bad } else { Role::Good };
+    Cell::styled(role, signed(difference))
+}
+
+/// The difference in a function's code, and in its behaviour.
+fn note(function: &FunctionDifference) -> Option<Text> {
+    let behaviour = behaviour(function);
+    if !function.code.differs() && behaviour.is_empty() {
+        return None;
+    }
+    let mut parts = vec![code(function)];
+    parts.extend(behaviour);
+    Some(Text::from_name(function.name.as_str()).then(format!(": {}", parts.join("; "))))
+}
+
+/// The maximum number of callees named for a function.
+const MOST_CALLEES: usize = 3;
+
+impl ExplainedBenchmark {
+    /// The totals: `12,345 -> 13,000 instructions per iteration: +655 (+5.31 %)`.
+    pub(in crate::report) fn totals(&self) -> String {
+        let (base, head) = (self.explanation.base, self.explanation.head);
+        let share =
+            if base > 0.0 { format!(" ({})", percent(head / base - 1.0)) } else { String::new() };
+        let difference = signed(self.explanation.difference());
+        format!(
+            "{} -> {} instructions per iteration: {difference}{share}",
+            number(base),
+            number(head)
+        )
+    }
+
+    /// Remarks on all functions together: sentences without a full stop.
+    pub(super) fn remarks(&self) -> Vec<String> {
+        let mut remarks = Vec::new();
+        let (all, unknown) = (self.explanation.difference(), self.without_reason());
+        let are_reasons = self.explanation.reasons().next().is_some();
+        if all.abs() < NOTHING {
+            remarks.push("both versions execute the same number of instructions".to_owned());
+        }
+        if !are_reasons && all.abs() >= NOTHING {
+            remarks.push(
+                "no function that is executed while it is measured has other machine code: \
+                 it has other input, or another environment"
+                    .to_owned(),
+            );
+        } else if !are_reasons {
+            remarks.push(
+                "no function that is executed while it is measured has other machine code: where \
+                 times differ, that is memory, input or environment"
+                    .to_owned(),
+            );
+        } else if unknown.abs() >= NOTHING.max(0.05 * all.abs()) {
+            remarks.push(format!(
+                "{} instructions are not due to a function with other machine code: other \
+                 input, or another environment",
+                signed(unknown)
+            ));
+        }
+        remarks
+    }
+}
+
+/// The difference in a function's machine code: `changed, 212 -> 280 bytes`.
+fn code(function: &FunctionDifference) -> String {
+    match &function.code {
+        Code::Same => "same code".to_owned(),
+        Code::Changed(changed) => {
+            data_text(&changed.cause).unwrap_or_else(|| format!("changed, {}", sizes(changed)))
+        }
+        Code::OnlyBase(sized) => format!("only in the base, {} bytes", sized.size),
+        Code::OnlyHead(sized) => format!("only in the head, {} bytes", sized.size),
+        Code::Unknown => match &function.place {
+            Place::Library(file) if !file.is_empty() => format!("in {file}"),
+            _ => "not compared".to_owned(),
+        },
+    }
+}
+
+/// The differences in a function's behaviour, as phrases; empty if the numbers show everything.
+fn behaviour(function: &FunctionDifference) -> Vec<String> {
+    let mut phrases = Vec::new();
+    if function.code.differs() {
+        phrases.extend(presence(function));
+        phrases.extend(callees("now calls", &function.callees_gained));
+        phrases.extend(callees("no longer calls", &function.callees_lost));
+    } else if function.base.is_some() && function.head.is_some() {
+        phrases.extend(other_work(function));
+    }
+    phrases
+}
+
+/// The likely fate of a function that only one version calls.
+fn presence(function: &FunctionDifference) -> Option<String> {
+    let (when, otherwise) = match (&function.base, &function.head) {
+        (Some(_), None) => ("no longer called", "removed"),
+        (None, Some(_)) => ("not called before", "absent"),
+        _ => return None,
+    };
+    let is_of_one = matches!(function.code, Code::OnlyBase(_) | Code::OnlyHead(_));
+    Some(match &function.inlined_into {
+        Some(caller) if is_of_one => format!("{when}: probably inlined into {caller}"),
+        _ if is_of_one => format!("{when}: inlined or {otherwise}"),
+        _ => when.to_owned(),
+    })
+}
+
+/// The likely reason why unchanged code executes a different number of instructions in as many
+/// calls.
+fn other_work(function: &FunctionDifference) -> Option<String> {
+    let [base, head] = function.calls();
+    let own = function.own();
+    let is_shown = own.abs() >= NOTHING && (head - base).abs() < NOTHING;
+    let more = if own > 0.0 { "more" } else { "less" };
+    is_shown.then(|| format!("executes {more} for other arguments or data"))
+}
+
+fn callees(verb: &str, callees: &[Callee]) -> Option<String> {
+    let one = |callee: &Callee| {
+        let Callee { name, calls, inclusive } = callee;
+        let times = number(*calls);
+        let times = if times == "1" { "once".to_owned() } else { format!("{times} times") };
+        let instructions = number(*inclusive);
+        let plural = if instructions == "1" { "" } else { "s" };
+        format!("{name} ({times}, {instructions} instruction{plural})")
+    };
+    let named: Vec<String> = callees.iter().take(MOST_CALLEES).map(one).collect();
+    let more = and_more(callees.len(), MOST_CALLEES);
+    (!named.is_empty()).then(|| format!("{verb} {}{more}", named.join(", ")))
+}
+
+/// The number of calls of a function in both versions: `64`, or `64 -> 128`.
+fn calls(function: &FunctionDifference) -> String {
+    let [base, head] = function.calls().map(number);
+    if base == head { head } else { format!("{base} -> {head}") }
+}
+
+/// A signed difference: `+1,234`, `-0.25`, `0`.
+fn signed(difference: f64) -> String {
+    let text = number(difference.abs());
+    match text.as_str() {
+        "0" => text,
+        _ if difference < 0.0 => format!("-{text}"),
+        _ => format!("+{text}"),
+    }
+}
+
+/// A number of instructions or calls of one iteration, with two decimals unless it is an integer:
+/// `1,234`, `0.25`.
+fn number(value: f64) -> String {
+    let rounded = format!("{value:.2}");
+    let (whole, decimals) = rounded.split_once('.').unwrap_or((&rounded, ""));
+    let mut text = String::new();
+    for (place, digit) in whole.chars().enumerate() {
+        if place > 0 && (whole.len() - place) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    match decimals.trim_end_matches('0') {
+        "" => text,
+        decimals => format!("{text}.{decimals}"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

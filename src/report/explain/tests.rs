@@ -128,16 +128,14 @@ fn markdown_has_the_same_table_and_notes() {
 }
 
 #[test]
-fn html_has_a_row_for_each_function() {
+fn html_explains_the_columns_of_its_table() {
     let page = report("parse").html().unwrap();
-    let row = page.split("<tr class=").nth(1).unwrap();
-    assert!(row.starts_with("slower><th scope=row><code>parse</code>"), "{row}");
-    for part in ["+640<td", "-500<td", "<td class=n>64<td>", "212 -&#62; 280 bytes"] {
+    assert!(page.contains("<p>Head against base, in instructions of one iteration"), "{page}");
+    let row = page.split("<tr>").nth(2).unwrap();
+    for part in ["<span class=bad>+640</span>", "-500", "<td class=n>64<td>", "parse"] {
         assert!(row.contains(part), "no {part} in {row}");
     }
-    assert!(row.contains("now calls digit (64 times, 520 instructions)"), "{row}");
-    assert_eq!(page.matches("<th scope=row>").count(), 8, "seven functions and their sum");
-    for part in ["<tfoot><tr><th scope=row>all functions", "+310.5", "Dependencies: parse 1.0.0"] {
+    for part in ["now calls digit (64 times, 520 instructions)", "dependencies: parse 1.0.0"] {
         assert!(page.contains(part), "no {part} in {page}");
     }
 }
@@ -165,7 +163,7 @@ fn functions_beyond_the_limit_share_a_row() {
     let text = style::plain(&report.text(80));
     assert!(text.contains("17 other functions"), "{text}");
     assert!(report.markdown().contains("| 17 other functions |"));
-    assert!(report.html().unwrap().contains("<th scope=row>17 other functions"));
+    assert!(report.html().unwrap().contains(">17 other functions"));
 }
 
 #[test]
@@ -179,7 +177,7 @@ fn numbers_have_digit_groups() {
         (-1_234_567.0, "-1,234,567"),
     ];
     for (number, text) in cases {
-        assert_eq!(words::signed(number), text);
+        assert_eq!(signed(number), text);
     }
 }
 

@@ -4,22 +4,22 @@
 use std::collections::BTreeSet;
 
 use super::{
-    BenchmarkHistory, Event, HistoryReport, HistoryRow, ReferenceVersion, Relation, Series,
-    SessionVariation, UnmeasuredBenchmark, sparkline::sparkline,
-};
-use crate::{
-    model::{Benchmark, CommitRange, Metric, Mode, SkipReason, Unit, Variant, Version},
-    report::{
+    super::{
         compare::changes_texts,
-        date,
+        diagnose::between,
         document::{Block, Document, Text},
         names::{Names, metric_name, short, with_metric},
-        quantity::{VALUES, and_more, changed, count, exact, range_in_brackets, value},
+        quantity::{self, VALUES, and_more, changed, count, exact, range_in_brackets, value},
         sentence,
         style::Role,
         table::{Cell, Column, Table},
     },
-    stats::{Change, Verdict},
+    BenchmarkHistory, Event, HistoryReport, HistoryRow, ReferenceVersion, Relation, Series,
+    SessionVariation, UnmeasuredBenchmark,
+};
+use crate::{
+    model::{Benchmark, CommitRange, Metric, Mode, SkipReason, Unit, Variant, Version},
+    stats::{Change, Verdict, segmentation},
     verdict::{MIXED, VerdictKind},
 };
 
@@ -484,7 +484,7 @@ impl BenchmarkHistory {
             let base = row.against.as_ref().map(|against| &against.version);
             let mut cells = vec![
                 row.commit_cell(),
-                Cell::from(row.version.time.map_or(String::new(), date::day)),
+                Cell::from(row.version.time.map_or(String::new(), quantity::day)),
                 row.value_cell(self.metric.unit),
             ];
             cells.extend(row.verdict_cells());
@@ -573,5 +573,78 @@ impl SessionVariation {
             100.0 * self.standard_deviation,
             self.degrees_of_freedom
         )
+    }
+}
+
+/// The ratio of values within which the drawing is not stretched to its full height: noise would
+/// look like a change.
+const CALM: f64 = 1.05;
+
+/// The maximum number of bars, so that the drawing fits beside the rest of a line of 80 columns.
+/// More values share bars.
+const WIDEST: usize = 36;
+
+/// The sign before the first value of a new level.
+const CHANGE: char = '|';
+
+/// One character for each value, `·` for a missing one; the lowest bar is the minimum. A bar `|`
+/// stands before each value at which a change is suspected. Many values share bars, which show the
+/// mean of neighbours on one side of a change.
+pub fn sparkline(values: &[Option<f64>], changes: &[usize]) -> String {
+    let each = values.len().div_ceil(WIDEST).max(1);
+    let segments: Vec<Vec<Option<f64>>> = segmentation::segments(values.len(), changes)
+        .map(|(start, end)| values[start..end].chunks(each).map(mean).collect())
+        .collect();
+    let bars = bars(&segments.concat());
+    let mut bars = bars.chars();
+    let drawn =
+        segments.iter().map(|segment| bars.by_ref().take(segment.len()).collect::<String>());
+    drawn.collect::<Vec<_>>().join(&CHANGE.to_string())
+}
+
+/// The mean of the values that are not missing.
+fn mean(values: &[Option<f64>]) -> Option<f64> {
+    let there = || values.iter().flatten();
+    let count = there().count();
+    (count > 0).then(|| there().sum::<f64>() / count as f64)
+}
+
+fn bars(values: &[Option<f64>]) -> String {
+    let numbers: Vec<f64> = values.iter().map(|value| value.unwrap_or(f64::NAN)).collect();
+    let least = numbers.iter().copied().fold(f64::INFINITY, f64::min);
+    between(&numbers, [least, CALM * least])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sparkline_spans_minimum_to_maximum() {
+        assert_eq!(sparkline(&[Some(1.0), None, Some(1.5), Some(2.0)], &[]), "▁·▅█");
+        assert_eq!(sparkline(&[], &[]), "");
+        assert_eq!(sparkline(&[None], &[]), "·");
+    }
+
+    #[test]
+    fn sparkline_keeps_small_differences_small() {
+        assert_eq!(sparkline(&[Some(100.0), Some(101.0), Some(100.2)], &[]), "▁▂▁");
+        assert_eq!(sparkline(&[Some(3.0), Some(3.0)], &[]), "▁▁");
+    }
+
+    #[test]
+    fn sparkline_marks_a_change_before_the_new_level() {
+        let values = [1.0, 1.0, 2.0, 2.0].map(Some);
+        assert_eq!(sparkline(&values, &[2]), "▁▁|██");
+    }
+
+    #[test]
+    fn sparkline_bars_never_mix_two_levels() {
+        let values: Vec<Option<f64>> =
+            (0..1000).map(|index| Some(if index < 501 { 1.0 } else { 2.0 })).collect();
+        let drawn = sparkline(&values, &[501]);
+        assert!(drawn.chars().count() <= WIDEST + 3, "{drawn}");
+        let [before, after] = drawn.split('|').collect::<Vec<_>>()[..] else { panic!("{drawn}") };
+        assert!(before.chars().all(|bar| bar == '▁') && after.chars().all(|bar| bar == '█'));
     }
 }

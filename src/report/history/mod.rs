@@ -3,7 +3,6 @@
 
 mod document;
 pub(super) mod page;
-mod sparkline;
 #[cfg(test)]
 mod tests;
 
@@ -14,9 +13,8 @@ use serde::{Serialize, Serializer};
 
 pub use super::json::{Estimate, Measured};
 use super::{
-    date,
-    json::{self, MetricFields, metric_fields},
-    reason::Reason,
+    json::{self, MetricFields, Reason, metric_fields},
+    quantity,
 };
 use crate::{
     model::{
@@ -183,7 +181,7 @@ pub struct HistoryRow {
     /// True if the repository still has it.
     pub in_repository: bool,
     /// The start of its experiment, in UTC.
-    #[serde(rename = "measured_at", serialize_with = "date::time")]
+    #[serde(rename = "measured_at", serialize_with = "quantity::time")]
     #[schemars(with = "String", extend("format" = "date-time"))]
     pub measured: SystemTime,
     /// The machine that measured it.

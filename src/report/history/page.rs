@@ -7,20 +7,20 @@ use askama::Template;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::super::{
+    Report,
+    document::{Block, Document, Medium, Text},
+    escape::escape_untrusted,
+    html::{Course, Point, page, rendered, sortable},
+    json,
+    names::with_metric,
+    quantity::{self, changed, changed_within, count, value},
+    render::{header, section_blocks},
+};
 use super::{BenchmarkHistory, Event, HistoryReport, HistoryRow, Series, UnmeasuredBenchmark};
 use crate::{
     error::Result,
     model::{Variant, Version},
-    report::{
-        Report, date,
-        document::{Block, Document, Medium, Text},
-        escape::escape_untrusted,
-        html::{Course, Point, page, rendered, sortable},
-        json,
-        names::with_metric,
-        quantity::{changed, changed_within, count, value},
-        render::{header, section_blocks},
-    },
     stats::Criteria,
 };
 
@@ -318,6 +318,6 @@ fn details(history: &BenchmarkHistory, listed: usize) -> String {
 
 /// The label of a version at the end of an axis: `1a2b3c4, 2026-11-02`.
 fn end_text(version: &Version) -> String {
-    let day = version.time.map_or_else(String::new, |time| format!(", {}", date::day(time)));
+    let day = version.time.map_or_else(String::new, |time| format!(", {}", quantity::day(time)));
     version.short() + &day
 }

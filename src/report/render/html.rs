@@ -3,17 +3,14 @@
 
 use askama::filters::{Html, escape};
 
-use crate::{
-    error::Result,
-    report::{
-        document::{Block, Document, Item, Span, Step, Text, Verbatim},
-        escape::{escape_untrusted, escape_untrusted_lines},
-        html::{breakable, page},
-        prose::capitalised,
-        style::{Kind, Role},
-        table::{Cell, Table},
-    },
+use super::super::{
+    document::{Block, Document, Item, Span, Step, Text, Verbatim, capitalised},
+    escape::{escape_untrusted, escape_untrusted_lines},
+    html::{breakable, page},
+    style::{Kind, Role},
+    table::{Cell, Table},
 };
+use crate::error::Result;
 
 /// The page of a document, with the JSON that its reader can save.
 pub fn html(document: &Document, json: &str) -> Result<String> {

@@ -6,7 +6,7 @@ mod markdown;
 mod text;
 
 pub use html::{header, html, section_blocks};
-pub use markdown::{COMMENT_ROOM, markdown, markdown_within};
+pub use markdown::{COMMENT_ROOM, fenced, markdown, markdown_within};
 pub use text::text;
 
 #[cfg(test)]

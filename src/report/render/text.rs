@@ -3,10 +3,9 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use crate::report::{
-    document::{Block, Document, Item, Step, Text, Verbatim},
+use super::super::{
+    document::{Block, Document, Item, Step, Text, Verbatim, filled},
     escape::escape_untrusted_lines,
-    prose::filled,
     style::{Kind, Role, paint, plain},
 };
 

@@ -8,9 +8,7 @@ use crate::{
     model::{Disturbance, FailedTarget},
     report::{
         PLAIN_COLUMNS, style,
-        testing::{
-            HOSTILE, assert_harmless, assert_keeps, benchmark, given, machine, target, version,
-        },
+        testing::{HOSTILE, assert_harmless, assert_keeps, benchmark, machine, target, version},
     },
     verdict::{
         VerdictKind,
@@ -70,7 +68,6 @@ fn report(ids: &[&str], p_values: &[f64], reported: VerdictKind) -> SelftestRepo
         modes: modes.map(|one| mode_result(one, ids, p_values, reported)).to_vec(),
         warnings: Vec::new(),
         failed_targets: Vec::new(),
-        command_line: given("compare"),
     }
 }
 

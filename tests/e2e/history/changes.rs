@@ -127,30 +127,6 @@ fn absence_of_regressions_is_reported() {
 }
 
 #[test]
-fn suspected_change_is_searched_for_with_bisect() {
-    let (project, _) = measured();
-    let nothing = project.rbench(&["history", "other", "--bisect"]).ok();
-    nothing.assert_stderr_has(&["no change is suspected: there is nothing to confirm"]);
-    // The imported benchmark does not exist, so the search cannot find it.
-    let searched = project.rbench(&["history", "--bisect"]).run();
-    searched.assert_stdout_has(&["suspected since"]);
-    searched.assert_stderr_has(&["searching 2 commits after "]);
-    project.rbench(&["history", "--bisect", "--format", "json"]).fails_with(2);
-}
-
-#[test]
-fn search_uses_the_given_settings() {
-    // A benchmark of the project, so that the search compiles it.
-    let (project, _) = measured_with(|lines, _| {
-        let text = lines.text.replace(r#""package":"p""#, r#""package":"sums""#);
-        lines.text = text.replace(r#""target":"t""#, r#""target":"work""#);
-    });
-    let words = ["history", "--bisect", "--config", "build.profile=fastest"];
-    let searched = project.rbench(&words).run().assert_exit(3);
-    searched.assert_stderr_has(&["profile `fastest` is not defined"]);
-}
-
-#[test]
 fn unchanged_benchmark_has_no_event() {
     let (project, _) = measured();
     let text = project.rbench(&["history", "other"]).ok();

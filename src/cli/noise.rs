@@ -1,0 +1,239 @@
+//! The command lines of commands that examine noise: `diagnose`, `selftest` and `plan`.
+
+use std::time::Duration;
+
+use clap::Args;
+
+use super::{
+    ExperimentArgs, FilterArgs, GivenOptions, LayoutArgs, MeasureArgs, ReportArgs, TargetArgs,
+};
+use crate::{
+    config::{BuildOptions, SamplingOptions, values},
+    model::{InterimAnalyses, Mode},
+    stats::Estimator,
+};
+
+/// The maximum number of busy processes: more are certainly a mistake.
+const MOST_LOAD: i64 = 1024;
+
+/// `cargo rbench diagnose`.
+#[derive(Debug, Args)]
+pub struct DiagnoseArgs {
+    /// The options that were given, for suggested commands.
+    #[arg(skip)]
+    pub given: GivenOptions,
+    /// The version: any git revision, or `.` for the uncommitted tree.
+    #[arg(value_name = "REV", default_value = "HEAD")]
+    pub revision: String,
+    /// Filters of benchmarks: one or a few, since each takes up to a minute.
+    #[command(flatten)]
+    pub filter: FilterArgs,
+    /// Use stored results instead of measuring, and report the questions that they cannot answer.
+    #[arg(long, help_heading = "Stored results", conflicts_with_all = [
+        "long", "load", "builds", "executions", "measurements", "warm_up", "min_time", "cpu", "deadline",
+        "layout", "profile", "features", "all_features", "no_default_features", "cargo_args", "commands",
+    ])]
+    pub from_stored: bool,
+    /// Sample sizes and times.
+    #[command(flatten)]
+    pub effort: DiagnosisSampling,
+    /// Limits for warnings.
+    #[command(flatten)]
+    pub criteria: DiagnosisCriteria,
+    /// The code layout of builds.
+    #[command(flatten)]
+    pub layout: LayoutArgs,
+    /// The bench targets to use.
+    #[command(flatten)]
+    pub target: TargetArgs,
+    /// Options for cargo.
+    #[command(flatten)]
+    pub compile: BuildOptions,
+    /// The format and the files of the report.
+    #[command(flatten)]
+    pub report: ReportArgs,
+}
+
+/// The sample sizes of a diagnosis. Those of `bench.toml` are for comparisons and do not apply here.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Experiment")]
+pub struct DiagnosisSampling {
+    /// Take thousands of measurements in each execution, which takes about ten times as long.
+    #[arg(long)]
+    pub long: bool,
+    /// Keep N processes busy while measuring.
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=MOST_LOAD))]
+    pub load: u32,
+    /// Number of builds, each with a different code layout [default: 10]
+    #[arg(short = 'l', long, value_name = "L", value_parser = values::builds)]
+    pub builds: Option<InterimAnalyses>,
+    /// Number of executions of each build [default: 10, fewer of slow benchmarks]
+    #[arg(short = 'm', long, value_name = "M", value_parser = values::count)]
+    pub executions: Option<u32>,
+    /// Number of measurements in each execution [default: 200, fewer of slow benchmarks; 2000 with --long]
+    #[arg(short = 'n', long, value_name = "N", value_parser = values::count)]
+    pub measurements: Option<u32>,
+    /// Duration of a warm-up before the first measurement, which hides the benchmark's own warm-up
+    /// [default: 0ms]
+    #[arg(long, value_name = "TIME", value_parser = values::time)]
+    pub warm_up: Option<Duration>,
+    /// Minimum duration of each measurement [default: 1ms]
+    #[arg(long, value_name = "TIME", value_parser = values::time)]
+    pub min_time: Option<Duration>,
+    /// Maximum duration of one execution [default: 5min plus ten times the expected duration]
+    #[arg(long, value_name = "TIME", value_parser = values::deadline)]
+    pub deadline: Option<Duration>,
+    /// Pin benchmarks to this CPU.
+    #[arg(long, value_name = "CPU")]
+    pub cpu: Option<usize>,
+}
+
+/// The limits for warnings of a diagnosis.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Warnings")]
+pub struct DiagnosisCriteria {
+    /// Smallest change that matters to you: there are no warnings about much smaller effects [default: 1%]
+    #[arg(long, value_name = "SHARE", value_parser = values::share)]
+    pub min_effect: Option<f64>,
+    /// Estimator whose variance is split into levels: mean, trimmed-mean, median, lower-quartile or minimum
+    /// [default: minimum]
+    #[arg(long, value_name = "NAME")]
+    pub estimator: Option<Estimator>,
+}
+
+impl DiagnosisSampling {
+    /// The given sample sizes and times.
+    pub fn typed(&self) -> SamplingOptions {
+        SamplingOptions {
+            builds: self.builds,
+            executions: self.executions,
+            measurements: self.measurements,
+            warm_up: self.warm_up,
+            min_time: self.min_time,
+            deadline: self.deadline,
+            ..SamplingOptions::default()
+        }
+    }
+}
+
+/// `cargo rbench selftest`.
+#[derive(Debug, Args)]
+pub struct SelftestArgs {
+    /// The options that were given, for suggested commands.
+    #[arg(skip)]
+    pub given: GivenOptions,
+    /// The version to compare with itself: any git revision, or `.` for the uncommitted tree.
+    #[arg(default_value = "HEAD", value_name = "REV")]
+    pub revision: String,
+    /// Number of comparisons, each with different layouts [default: as often as about 4 minutes
+    /// of measuring allow, 20 times at most]
+    #[arg(long, value_name = "R", value_parser = values::count, help_heading = "Experiment")]
+    pub repeat: Option<u32>,
+    /// Mode to test: interleaved or sequential [default: both, side by side]
+    #[arg(long, value_name = "HOW", help_heading = "Experiment")]
+    pub mode: Option<Mode>,
+    /// Settings of the experiment.
+    #[command(flatten)]
+    pub experiment: ExperimentArgs,
+    /// The format and the files of the report.
+    #[command(flatten)]
+    pub report: ReportArgs,
+}
+
+/// `cargo rbench plan`.
+#[derive(Debug, Args)]
+pub struct PlanArgs {
+    /// The version: any git revision, or `.` for the uncommitted tree.
+    #[arg(value_name = "REV", default_value = "HEAD")]
+    pub revision: String,
+    /// Plan for intervals of at most this half-width, instead of for detecting changes of the min-effect.
+    #[arg(long, value_name = "SHARE", value_parser = values::half_width)]
+    pub half_width: Option<f64>,
+    /// Only benchmarks whose id matches this regular expression; may be repeated.
+    #[arg(long = "filter", value_name = "REGEX")]
+    patterns: Vec<String>,
+    /// Match filters against whole benchmark ids, not as regular expressions.
+    #[arg(long)]
+    exact: bool,
+    /// Sample sizes of the pilot.
+    #[command(flatten)]
+    pilot: PilotOptions,
+    /// Pin benchmarks to this CPU.
+    #[arg(long, value_name = "CPU", help_heading = "Pilot")]
+    cpu: Option<usize>,
+    /// The code layout of builds.
+    #[command(flatten)]
+    layout: LayoutArgs,
+    /// The bench targets to use.
+    #[command(flatten)]
+    pub target: TargetArgs,
+    /// Options for cargo.
+    #[command(flatten)]
+    compile: BuildOptions,
+    /// The format and the files of the report.
+    #[command(flatten)]
+    pub report: ReportArgs,
+}
+
+/// The sample sizes of the pilot.
+#[derive(Clone, Copy, Debug, Args)]
+#[command(next_help_heading = "Pilot")]
+struct PilotOptions {
+    /// Number of builds in the pilot
+    #[arg(short = 'l', long, value_name = "L", default_value = "5", value_parser = values::builds)]
+    builds: InterimAnalyses,
+    /// Number of executions of each build in the pilot
+    #[arg(short = 'm', long, value_name = "M", default_value = "4", value_parser = values::repeated)]
+    executions: u32,
+    /// Number of measurements in each execution of the pilot
+    #[arg(short = 'n', long, value_name = "N", default_value = "20", value_parser = values::count)]
+    measurements: u32,
+}
+
+impl PlanArgs {
+    /// Returns the options of the pilot experiment.
+    pub fn pilot(&self) -> ExperimentArgs {
+        let PilotOptions { builds, executions, measurements } = self.pilot;
+        let sampling = SamplingOptions {
+            builds: Some(builds),
+            executions: Some(executions),
+            measurements: Some(measurements),
+            ..SamplingOptions::default()
+        };
+        ExperimentArgs {
+            patterns: self.patterns.clone(),
+            exact: self.exact,
+            measure: MeasureArgs { quick: false, sampling, cpu: self.cpu },
+            layout: self.layout.clone(),
+            target: self.target.clone(),
+            compile: self.compile.clone(),
+            ..ExperimentArgs::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::{Cli, Command},
+        InterimAnalyses,
+    };
+
+    #[test]
+    fn pilot_repeats_every_level() {
+        let words = |words: &str| words.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let Some(Command::Plan(args)) = Cli::parse_words(&words("plan main -l 3")).unwrap().command
+        else {
+            panic!("another command")
+        };
+        let sampling = args.pilot().measure.sampling;
+        assert_eq!(
+            (sampling.builds, sampling.executions, sampling.measurements),
+            (Some(InterimAnalyses::fixed(3)), Some(4), Some(20))
+        );
+        let refusal = Cli::parse_words(&words("plan -m 1")).unwrap_err().to_string();
+        assert!(refusal.contains("at least 2 executions"), "{refusal}");
+        let refusal = Cli::parse_words(&words("plan --half-width 0%")).unwrap_err().to_string();
+        assert!(refusal.contains("above 0 %"), "{refusal}");
+    }
+}
