@@ -3,6 +3,7 @@
 
 mod ci;
 mod compare;
+mod given;
 mod groups;
 mod help;
 mod noise;
@@ -17,6 +18,7 @@ use clap::{
     ArgMatches, Args, ColorChoice, CommandFactory as _, FromArgMatches as _, Parser, Subcommand,
 };
 pub use compare::{BisectArgs, CompareArgs, RevisionPair};
+pub use given::GivenOptions;
 pub use groups::{
     ExperimentArgs, FailOn, FilterArgs, GateArgs, LayoutArgs, MeasureArgs, OutputArgs, OutputFile,
     OutputFileArgs, ProjectArgs, ReportArgs, TargetArgs, VerdictArgs,
@@ -27,7 +29,6 @@ pub use results::{
     StoredTargetArgs,
 };
 pub use setup::{CleanArgs, CompletionsArgs, DemoArgs, DoctorArgs, InitArgs, Service};
-pub use suggestion::GivenOptions;
 
 use crate::{
     config::{BuildOptions, values},

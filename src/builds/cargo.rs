@@ -7,7 +7,7 @@ use std::{
     process::Command,
 };
 
-use super::{discovery::SourceAttributes, environment::Environment};
+use super::{environment::Environment, features::SourceAttributes};
 use crate::{
     model::{BenchTarget, CompileSettings, secret::shown_cargo_args},
     shell::{self, quoted},

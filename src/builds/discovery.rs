@@ -1,4 +1,4 @@
-//! Finds the bench targets of a version, and the features that they need.
+//! Finds the bench targets of a version.
 
 use std::{
     collections::BTreeSet,
@@ -7,7 +7,7 @@ use std::{
 };
 
 use cargo_metadata::{
-    FeatureName, Metadata, MetadataCommand, Node, Package, Target, TargetKind,
+    Metadata, MetadataCommand, Package, Target, TargetKind,
     camino::{Utf8Path, Utf8PathBuf},
 };
 use serde::{Deserialize, Serialize};
@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     cargo::{self, CargoContext, Chosen, Discovered},
     compilation::CompiledTarget,
+    features::{SourceAttributes, features_off, set_features},
     files, tool,
 };
 use crate::{
@@ -503,112 +504,4 @@ fn package_targets(package: &Package, kind: &TargetKind) -> Vec<Discovered> {
             source: SourceAttributes::read(&target.src_path),
         })
         .collect()
-}
-
-/// Those of these features of a package that are off; none if cargo did not resolve them.
-pub fn features_off(metadata: &Metadata, package_id: &str, features: &[String]) -> Vec<String> {
-    let nodes = metadata.resolve.as_ref().map_or(&[][..], |resolve| &resolve.nodes);
-    let node = nodes.iter().find(|node| node.id.repr == package_id);
-    let has = |node: &Node, name: &str| node.features.iter().any(|one| one.as_str() == name);
-    let of_dependency = |node: &Node, dependency: &str, name: &str| {
-        let name_in_code = dependency.replace('-', "_");
-        let dependency = node.deps.iter().find(|one| one.name == name_in_code);
-        let node = dependency.and_then(|one| nodes.iter().find(|node| node.id == one.pkg));
-        node.is_some_and(|node| has(node, name))
-    };
-    let on = |feature: &String| {
-        node.is_none_or(|node| match feature.split_once('/') {
-            Some((dependency, name)) => of_dependency(node, dependency, name),
-            None => has(node, feature),
-        })
-    };
-    features.iter().filter(|name| !on(name)).cloned().collect()
-}
-
-/// The attributes of a bench target's source that decide whether it can be compiled and has a benchmark.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SourceAttributes {
-    /// The features of `#![cfg(feature = "…")]`, without which the source is empty.
-    pub features: Vec<String>,
-    /// True if it has `#![feature(…)]`, which stable compilers refuse.
-    pub is_unstable: bool,
-}
-
-impl SourceAttributes {
-    /// Reads a source file; none of both if it cannot be read.
-    pub fn read(path: &Utf8Path) -> Self {
-        Self::parse(&fs::read_to_string(path).unwrap_or_default())
-    }
-
-    fn parse(source: &str) -> Self {
-        // Inner modules have such attributes too, which are indented.
-        let is_unstable = source.lines().any(|line| line.starts_with("#![feature("));
-        Self { features: source_features(source), is_unstable }
-    }
-}
-
-/// Takes the features of packages from lines `PACKAGE|FEATURES` of `cargo tree`.
-pub fn set_features(metadata: &mut Metadata, lines: &str) {
-    let packages = &metadata.packages;
-    let Some(resolve) = &mut metadata.resolve else { return };
-    for (package, features) in lines.lines().filter_map(|line| line.split_once('|')) {
-        let is_it = |one: &&Package| {
-            let name = format!("{} v{} ", one.name, one.version);
-            let directory = one.manifest_path.parent().map(|path| format!("({path})"));
-            package.starts_with(&name) && directory.is_some_and(|path| package.contains(&path))
-        };
-        let id = packages.iter().find(is_it).map(|package| &package.id);
-        if let Some(node) = resolve.nodes.iter_mut().find(|node| Some(&node.id) == id) {
-            let names = features.split(',').filter(|name| !name.is_empty());
-            node.features = names.map(|name| FeatureName::new(name.to_owned())).collect();
-        }
-    }
-}
-
-/// The features of `#![cfg(feature = "…")]` or `#![cfg(all(…))]`, without which the whole source is left out.
-fn source_features(source: &str) -> Vec<String> {
-    let conditions = source.lines().filter_map(|line| line.strip_prefix("#![cfg("));
-    let simple =
-        conditions.filter(|condition| !["any(", "not("].iter().any(|one| condition.contains(one)));
-    let is_feature = |before: &str| {
-        before.trim_end().strip_suffix('=').is_some_and(|key| key.trim_end().ends_with("feature"))
-    };
-    let features = |condition: &str| -> Vec<String> {
-        let parts: Vec<&str> = condition.split('"').collect();
-        let quoted = parts.chunks_exact(2).filter(|pair| is_feature(pair[0]));
-        quoted.map(|pair| pair[1].to_owned()).collect()
-    };
-    simple.flat_map(features).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn features_of_a_conditional_source_are_found() {
-        let found = |line: &str| {
-            SourceAttributes::parse(&format!("//! Docs\n{line}\nfn main() {{}}\n")).features
-        };
-        assert_eq!(found("#![cfg(feature = \"rand\")]"), ["rand"]);
-        assert_eq!(found("#![cfg(all(feature=\"a\", feature = \"b\"))]"), ["a", "b"]);
-        for other in
-            ["#![cfg(any(feature = \"a\", test))]", "#![cfg(test)]", "#[cfg(feature = \"a\")]"]
-        {
-            assert!(found(other).is_empty(), "{other}");
-        }
-    }
-
-    #[test]
-    fn unstable_source_has_the_attribute_itself() {
-        let is_unstable = |source: &str| SourceAttributes::parse(source).is_unstable;
-        assert!(is_unstable("//! Docs\n#![feature(test)]\nextern crate test;\n"));
-        for other in [
-            "#![cfg_attr(nightly, feature(test))]",
-            "// #![feature(test)]",
-            "#![cfg(feature = \"a\")]",
-        ] {
-            assert!(!is_unstable(other), "{other}");
-        }
-    }
 }

@@ -7,6 +7,7 @@
 
 mod attribution;
 mod explanation;
+mod graph;
 mod matching;
 mod output;
 mod sum;

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    attribution::components,
+    graph::components,
     output::{Calls, Dump, Symbol},
 };
 use crate::elf::{HASH, LinkedFunction, Name, hash, instance_of};

@@ -30,6 +30,7 @@
 )]
 
 mod advice;
+mod answer;
 mod autocorrelation;
 mod changes;
 mod control;
@@ -38,6 +39,7 @@ mod dip;
 mod estimators;
 mod execution;
 mod findings;
+mod hints;
 mod influence;
 mod length;
 mod level_shifts;
@@ -53,12 +55,14 @@ use crate::stats::{Estimator, StatsError, plan::Cost};
 
 pub use crate::stats::FTest;
 pub use advice::{Advice, Repetitions};
+pub use answer::{Answer, InsufficientData, serialize_answer};
 pub use autocorrelation::Autocorrelation;
 pub use control::Control;
 pub use density::Densities;
 pub use estimators::{EstimatorPrecision, Estimators};
 pub use execution::{Position, parts};
-pub use findings::{Answer, Diagnosis, InsufficientData, diagnose, serialize_answer};
+pub use findings::{Diagnosis, diagnose};
+pub use hints::{Hint, hints, two_groups};
 pub use influence::{Influence, Level};
 pub use length::{Length, LengthPoint};
 pub use level_shifts::{Class, LevelShifts, Segment, Segments};
@@ -67,7 +71,7 @@ pub use order_effect::{AfterOne, OrderEffect, OrderEffects};
 pub use states::{State, SteadyStates};
 pub use trend::Trend;
 pub use variance::{Shares, Variance};
-pub use warning::{Hint, Warning, hints, two_groups};
+pub use warning::Warning;
 
 /// A warning needs a p value below this, because one benchmark undergoes many tests.
 pub const SIGNIFICANT: f64 = 0.001;

@@ -17,12 +17,12 @@
 //! Pure: no measurements are taken, and the store is not read.
 
 use super::{
+    alpha_spending::AlphaSpending,
     assessment::Assessment,
     comparison::{Change, Direction},
     criteria::Criteria,
     error::StatsError,
     matching::Pairing,
-    sequential::AlphaSpending,
     summary::Summary,
     verdict::{InconclusiveReason, Verdict},
 };

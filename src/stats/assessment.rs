@@ -1,13 +1,13 @@
 //! One stage of a verdict: the comparison of a benchmark's builds, and whether the rule flags a change. Pure.
 
 use super::{
+    alpha_spending::AlphaSpending,
     comparison::{Change, Comparison, Direction},
     criteria::Criteria,
     error::StatsError,
     matching::Pairing,
     power::smallest_flagged,
     rule::Rule,
-    sequential::AlphaSpending,
     sessions::SessionVariance,
     summary::Summary,
 };

@@ -13,12 +13,12 @@
 use std::collections::BTreeMap;
 
 use super::{
+    alpha_spending::AlphaSpending,
     assessment::Assessment,
     comparison::{Change, Comparison, Direction},
     components::Interval,
     criteria::Criteria,
     rule::Rule,
-    sequential::AlphaSpending,
     summary::Summary,
     verdict::{Evidence, InconclusiveReason, Verdict},
 };

@@ -40,6 +40,7 @@
 )]
 
 mod achieved_power;
+mod alpha_spending;
 mod analysis;
 mod assessment;
 pub mod bisection;
@@ -69,6 +70,7 @@ mod summary;
 mod verdict;
 
 pub use achieved_power::{ABOVE_MIN_EFFECT, More, Power};
+pub use alpha_spending::{AlphaSpending, discoveries};
 pub use analysis::{Analysis, Decider, Decision};
 pub use assessment::Assessment;
 pub use comparison::{Change, Comparison, Direction};
@@ -83,7 +85,6 @@ pub use moments::{Moments, median, slow};
 pub use proportion::Proportion;
 pub use random::Random;
 pub use rule::{Rule, UnknownRule};
-pub use sequential::{AlphaSpending, discoveries};
 pub use sessions::{Repeat, SessionVariance};
 pub use summary::{BuildSummary, ExecutionEstimate, Summary};
 pub use verdict::{Evidence, InconclusiveReason, Verdict};

@@ -9,8 +9,9 @@ use std::{
 use rusqlite::{Connection, Row, params};
 
 use super::{
-    columns::{self, ExperimentId, MACHINE, machine_at},
+    columns::{ExperimentId, MACHINE, machine_at},
     error::StoreError,
+    intern,
     open::Store,
     read,
 };
@@ -71,7 +72,7 @@ impl Store<'_> {
         let now = SystemTime::now();
         self.write("begin an experiment in", |connection| {
             for planned in &plan.benchmarks {
-                columns::listed_benchmark(connection, &planned.benchmark)?;
+                intern::listed_benchmark(connection, &planned.benchmark)?;
             }
             insert(connection, &new_identity(connection)?, plan, now)
         })
@@ -155,8 +156,8 @@ pub(super) fn insert(
     statement.execute(params![
         identity,
         nanoseconds::from_time(begun),
-        columns::machine(connection, &plan.machine)?,
-        columns::settings(connection, plan)?,
+        intern::machine(connection, &plan.machine)?,
+        intern::settings(connection, plan)?,
         plan.rbench,
         builds,
         executions,
@@ -173,9 +174,9 @@ pub(super) fn insert(
         statement.execute(params![
             experiment,
             position,
-            columns::version(connection, version)?,
+            intern::version(connection, version)?,
             version.revision,
-            columns::toolchain(connection, toolchain)?,
+            intern::toolchain(connection, toolchain)?,
         ])?;
     }
     let mut statement =
@@ -186,7 +187,7 @@ pub(super) fn insert(
         statement.execute(params![
             experiment,
             position,
-            columns::benchmark(connection, benchmark)?,
+            intern::benchmark(connection, benchmark)?,
             dimensions.first_analysis,
             dimensions.builds,
             dimensions.executions,

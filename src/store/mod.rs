@@ -10,6 +10,7 @@ mod encoding;
 mod error;
 mod exchange;
 mod experiment;
+mod intern;
 mod open;
 mod read;
 mod record;

@@ -6,11 +6,10 @@ use std::collections::BTreeMap;
 use rusqlite::{Connection, OptionalExtension, params, types::Type};
 
 use super::{
-    columns::{
-        self, BENCHMARK, BENCHMARK_WIDTH, ExperimentId, benchmark_at, bytes_at, stage_number,
-    },
+    columns::{BENCHMARK, BENCHMARK_WIDTH, ExperimentId, benchmark_at, bytes_at, stage_number},
     encoding::{self, Entry},
     error::StoreError,
+    intern,
     open::Store,
     read::{BENCHMARK_ID, RecordedBuild},
 };
@@ -174,7 +173,7 @@ pub(super) fn add_executions(
     benchmark: &Benchmark,
     executions: Vec<(Slot, Result<Execution, Unmeasured>)>,
 ) -> Result<(), StoreError> {
-    let id = columns::benchmark(connection, benchmark)?;
+    let id = intern::benchmark(connection, benchmark)?;
     let mut groups: BTreeMap<(usize, Stage), Vec<Entry>> = BTreeMap::new();
     for (Slot { version, stage, round, seed }, outcome) in executions {
         if let Some(defect) = outcome.as_ref().ok().and_then(Execution::defect) {
@@ -307,7 +306,7 @@ pub(super) fn insert_absent(
     experiment: ExperimentId,
     absent: &AbsentBenchmark,
 ) -> Result<(), StoreError> {
-    let benchmark = columns::benchmark(connection, &absent.benchmark)?;
+    let benchmark = intern::benchmark(connection, &absent.benchmark)?;
     let absence = serde_json::json!(absent.absence).to_string();
     connection
         .prepare_cached("INSERT OR REPLACE INTO absent_benchmark VALUES (?, ?, ?, ?)")?
@@ -321,7 +320,7 @@ pub(super) fn insert_unmeasured(
     benchmark: &Benchmark,
     verdict: SkipReason,
 ) -> Result<(), StoreError> {
-    let benchmark = columns::benchmark(connection, benchmark)?;
+    let benchmark = intern::benchmark(connection, benchmark)?;
     connection
         .prepare_cached("INSERT OR REPLACE INTO unmeasured_benchmark VALUES (?, ?, ?)")?
         .execute(params![experiment.0, benchmark, verdict.name()])?;

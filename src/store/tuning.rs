@@ -5,8 +5,9 @@ use std::time::Duration;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{
-    columns::{self, BENCHMARK, BENCHMARK_WIDTH, MACHINE, benchmark_at, machine_at},
+    columns::{BENCHMARK, BENCHMARK_WIDTH, MACHINE, benchmark_at, machine_at},
     error::StoreError,
+    intern,
     open::Store,
     read::BENCHMARK_ID,
 };
@@ -94,8 +95,8 @@ pub(super) fn insert_if_new(connection: &Connection, tuning: &Tuning) -> Result<
 }
 
 fn insert(connection: &Connection, on_conflict: &str, tuning: &Tuning) -> Result<(), StoreError> {
-    let benchmark = columns::benchmark(connection, &tuning.benchmark)?;
-    let machine = columns::machine(connection, &tuning.machine)?;
+    let benchmark = intern::benchmark(connection, &tuning.benchmark)?;
+    let machine = intern::machine(connection, &tuning.machine)?;
     let (floor, iterations) = (stored_floor(tuning.floor), tuning.iterations.cast_signed());
     connection
         .prepare_cached(&format!("INSERT OR {on_conflict} INTO tuning VALUES (?, ?, ?, ?)"))?

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use super::{Versions, why_missing};
+use super::versions::{Versions, why_missing};
 use crate::{
     compare::{Benchmarks, Outcome, Request, Selection, Warning, common_benchmarks, compare},
     config::VerdictSettings,

@@ -2,21 +2,25 @@
 
 mod comparisons;
 mod search;
+mod versions;
 
-use std::{collections::HashMap, rc::Rc, time::SystemTime};
+use std::{rc::Rc, time::SystemTime};
 
-use self::comparisons::{Finder, SampleLimits};
+use self::{
+    comparisons::{Finder, SampleLimits},
+    versions::Versions,
+};
 use super::{output::Output, project_of};
 use crate::{
     cli::{BisectArgs, ExperimentArgs},
-    compare::{KnownBroken, Session, Warning, passed_over},
+    compare::{Session, Warning},
     config::{Purpose, StoppingRule, VerdictSettings},
     console::{Console, announcement},
     error::{Error, Exit, Result},
     git::{Line, range_ends},
     machine::{state::MachineState, this_machine},
-    measure::{ExperimentSettings, ListedVersion, Runner},
-    model::{Benchmark, Metric, Version},
+    measure::{ExperimentSettings, Runner},
+    model::Metric,
     process::{Interrupt, SavedHandler},
     project::Project,
     report::{bisect::BisectReport, quantity::count},
@@ -127,87 +131,4 @@ fn announce(line: &Line, console: &Console) {
         line.base,
         count(steps(commits) as usize + 1, "comparison")
     ));
-}
-
-/// A session for comparing versions, with the reasons why some cannot be compared.
-struct Versions<'s> {
-    /// The session that compiles and compares.
-    pub session: Session<'s>,
-    before: KnownBroken,
-    /// The reasons why versions have no benchmarks, by identity.
-    lacking: HashMap<String, String>,
-    console: &'s Console,
-}
-
-impl<'s> Versions<'s> {
-    /// Starts without versions.
-    pub fn new(session: Session<'s>, console: &'s Console) -> Result<Self> {
-        let before = KnownBroken::read(&session.runner)?;
-        Ok(Self { session, before, lacking: HashMap::new(), console })
-    }
-
-    /// Compiles and lists two versions. If one cannot be built, or has no matching benchmark, returns its index in the
-    /// pair and the reason.
-    pub fn prepare_pair(&mut self, pair: [&Version; 2]) -> Result<Option<(usize, String)>> {
-        for (place, version) in pair.into_iter().enumerate() {
-            if let Some(reason) = self.prepare(version)? {
-                return Ok(Some((place, reason)));
-            }
-        }
-        Ok(None)
-    }
-
-    /// Compiles and lists a version, unless it already is. Returns the reason if it cannot be compared. A version that
-    /// failed to compile before, even in an earlier search, is not compiled again.
-    pub fn prepare(&mut self, version: &Version) -> Result<Option<String>> {
-        if self.session.listed(version).is_some() {
-            return Ok(None);
-        }
-        if let Some(reason) = self.lacking.get(&version.identity()) {
-            return Ok(Some(reason.clone()));
-        }
-        let reason = match self.known_failure(version) {
-            Some(known) => known,
-            None => match self.session.list(version).map(drop) {
-                Ok(()) => return Ok(None),
-                Err(error) => self.reason(version, error)?,
-            },
-        };
-        self.lacking.insert(version.identity(), reason.clone());
-        Ok(Some(reason))
-    }
-
-    /// The reason why a version failed to compile before. Also prints the command that tries it again.
-    fn known_failure(&self, version: &Version) -> Option<String> {
-        let Session { runner, command_line, .. } = &self.session;
-        let known = self.before.why_unbuildable(version, || runner.compiler(version))?;
-        self.console.line(&passed_over(version, &**command_line));
-        known.lines().next().map(str::to_owned)
-    }
-
-    /// The reason for skipping a version. A version that cannot be built, or has no matching benchmark, must not end
-    /// the search; other errors do.
-    fn reason(&self, version: &Version, error: Error) -> Result<String> {
-        match error.exit() {
-            Exit::Build => self.session.runner.record_unbuildable(version, &error)?,
-            Exit::Usage => {}
-            _ => return Err(error),
-        }
-        Ok(error.what().to_owned())
-    }
-
-    /// The benchmarks of a listed version.
-    pub fn benchmarks(&self, version: &Version) -> Vec<Benchmark> {
-        self.session.listed(version).map(ListedVersion::benchmarks).unwrap_or_default()
-    }
-}
-
-/// The reason why a listed version lacks a benchmark.
-fn why_missing(version: &ListedVersion, benchmark: &Benchmark) -> String {
-    let target = benchmark.bench_target();
-    let failure = version.listing.failure(&target);
-    failure.map_or_else(
-        || "it does not have the benchmark".to_owned(),
-        |error| error.what().to_owned(),
-    )
 }

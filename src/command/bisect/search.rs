@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::{
-    Versions,
     comparisons::{Comparisons, Finder, SampleLimits, Subject},
+    versions::Versions,
 };
 use crate::{
     compare::common_benchmarks,

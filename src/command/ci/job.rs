@@ -12,7 +12,7 @@ use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 
 use super::{
     super::output::OutputFiles,
-    comment::{Commenter, host},
+    commenter::{Commenter, host},
 };
 use crate::{
     ci::{

@@ -1,6 +1,7 @@
 //! `cargo rbench ci`: compares in a CI job and publishes the result: job summary, annotations, comment, reports.
 
 mod comment;
+mod commenter;
 mod job;
 mod versions;
 
