@@ -283,13 +283,11 @@ pub fn time<S: Serializer>(time: &SystemTime, to: S) -> Result<S::Ok, S::Error> 
 }
 
 /// Serializes a Unix time by [`rfc3339_of_seconds`].
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference to the field")]
 pub fn unix_time<S: Serializer>(seconds: &i64, to: S) -> Result<S::Ok, S::Error> {
     rfc3339_of_seconds(*seconds).serialize(to)
 }
 
 /// Serializes a time by [`rfc3339`], if there is one.
-#[expect(clippy::ref_option, reason = "serde passes a reference to the field")]
 pub fn optional_time<S: Serializer>(time: &Option<SystemTime>, to: S) -> Result<S::Ok, S::Error> {
     time.map(rfc3339).serialize(to)
 }
