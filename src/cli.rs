@@ -10,6 +10,7 @@ mod noise;
 mod results;
 mod setup;
 mod suggestion;
+mod versus;
 
 use std::{ffi::OsString, iter, time::Duration};
 
@@ -29,6 +30,7 @@ pub use results::{
     StoredTargetArgs,
 };
 pub use setup::{CleanArgs, CompletionsArgs, DemoArgs, DoctorArgs, InitArgs, Service};
+pub use versus::VersusArgs;
 
 use crate::{
     config::{BuildOptions, values},
@@ -86,6 +88,8 @@ pub enum Command {
     Build(BuildArgs),
     /// Compare two versions: measure both and give a verdict on every benchmark.
     Compare(CompareArgs),
+    /// Rank implementations of one task: benchmarks of one version, compared with each other.
+    Versus(VersusArgs),
     /// Run `compare` in CI and publish the result: job summary, annotations, comment, reports.
     Ci(Box<CiArgs>),
     /// Find the commits of a range that changed benchmarks, by comparing pairs of commits.
@@ -278,6 +282,7 @@ impl Command {
     const fn given(&mut self) -> Option<&mut GivenOptions> {
         match self {
             Self::Compare(args) => Some(&mut args.given),
+            Self::Versus(args) => Some(&mut args.given),
             Self::Ci(args) => Some(&mut args.run.compare.given),
             Self::Bisect(args) => Some(&mut args.given),
             Self::Run(args) => Some(&mut args.given),

@@ -16,7 +16,8 @@ const STYLES: Styles = Styles::styled()
     .invalid(AnsiColor::Yellow.on_default());
 
 /// The commands of whose many options `-h` shows only the [common](COMMON) ones.
-const LONG: [&str; 7] = ["compare", "ci", "bisect", "run", "selftest", "diagnose", "plan"];
+const LONG: [&str; 8] =
+    ["compare", "versus", "ci", "bisect", "run", "selftest", "diagnose", "plan"];
 
 /// The options that most comparisons need, by their long names, in the order of the help.
 const COMMON: [&str; 18] = [
@@ -57,6 +58,13 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("compare --also-base v1.2.0", "the last two commits, and HEAD with a release"),
             ("compare --command 'tool --quick'", "a program of the workspace as a benchmark"),
             ("compare --stored --output page.html", "stored results as a web page"),
+        ],
+    ),
+    (
+        "versus",
+        &[
+            ("versus parse/serde parse/simd", "two benchmarks of the uncommitted tree"),
+            ("versus 'encode/{a,b,c}' HEAD", "three benchmarks, or groups of them, of HEAD"),
         ],
     ),
     (

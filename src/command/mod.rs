@@ -23,6 +23,7 @@ mod run;
 mod selftest;
 mod show;
 mod start;
+mod versus;
 
 use crate::{
     cli::{Cli, Command},
@@ -36,6 +37,7 @@ pub fn run(cli: &Cli) -> Result<Exit> {
     match command {
         Command::Accept(args) => accept::run(args),
         Command::Build(args) => build::run(args),
+        Command::Versus(args) => versus::run(args),
         Command::Ci(args) => ci::run(args),
         Command::Compare(args) => compare::run(args),
         Command::Bisect(args) => bisect::run(args),

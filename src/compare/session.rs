@@ -62,6 +62,11 @@ impl<'a> Session<'a> {
         Ok(&self.listed[self.listed.len() - 1])
     }
 
+    /// Adds a version that was listed otherwise.
+    pub fn add(&mut self, listed: ListedVersion) {
+        self.listed.push(listed);
+    }
+
     /// A version that was compiled and listed in this session.
     pub fn listed(&self, version: &Version) -> Option<&ListedVersion> {
         self.listed.iter().find(|listed| listed.version == *version)

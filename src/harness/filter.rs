@@ -165,7 +165,7 @@ impl Filter {
 }
 
 /// Adds a hint with the names nearest to the typed one: a single one if it is probably a typo, else a few.
-fn with_near_names(error: Error, kind: &str, typed: &[&str], names: Vec<&str>) -> Error {
+pub(super) fn with_near_names(error: Error, kind: &str, typed: &[&str], names: Vec<&str>) -> Error {
     /// As many as a user reads.
     const MOST: usize = 5;
     /// Jaro-Winkler similarity from which a name is probably the intended one.

@@ -10,8 +10,10 @@ mod detect;
 mod divan;
 mod executable;
 mod filter;
+mod implementation;
 mod libtest;
 mod native;
+mod renamed;
 
 use std::{fmt, time::Duration};
 
@@ -25,8 +27,10 @@ pub use self::{
     divan::{Divan, has_threads},
     executable::{Conditions, Executable, Scratch, library_path, package_variables},
     filter::Filter,
+    implementation::select_implementations,
     libtest::Libtest,
     native::Native,
+    renamed::Renamed,
 };
 use crate::{
     error::{Error, Exit, Result},

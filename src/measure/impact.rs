@@ -190,8 +190,9 @@ impl Runner<'_> {
     }
 
     fn program(&self, target: &BenchTarget, traceable: &Traceable<'_>) -> Program {
-        // A program that runs others does what these do.
-        let is_alone = !self.project.file.runs_other_programs(target);
+        // A program that runs others does what these do, and an implementation is only a part of its program.
+        let is_alone = !self.project.file.runs_other_programs(target)
+            && !traceable.version().is_implementation();
         Program {
             digest: is_alone.then(|| traceable.program()),
             functions: traceable.functions(),

@@ -104,8 +104,10 @@ impl<'a> Runner<'a> {
     pub(super) fn sampling(&self, benchmark: &Benchmark) -> SamplingConfig {
         let iteration = self.needs(benchmark).iteration;
         let target = benchmark.bench_target();
-        let mut programs = self.project.file.commands_of(&target);
-        if programs.any(|one| one.id == benchmark.name.id && one.clock.is_none()) {
+        let programs: Vec<_> = self.project.file.commands_of(&target).collect();
+        // Implementations have a common name, and all are programs if one is.
+        let own = programs.iter().find(|one| one.id == benchmark.name.id).or(programs.first());
+        if own.is_some_and(|one| one.clock.is_none()) {
             self.settings.efforts.for_program(benchmark, iteration)
         } else {
             self.settings.efforts.for_iterations(benchmark, iteration)

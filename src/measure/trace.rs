@@ -524,6 +524,11 @@ fn processor() -> BTreeSet<String> {
 }
 
 impl Traceable<'_> {
+    /// The version.
+    pub(super) const fn version(&self) -> &ListedVersion {
+        self.version
+    }
+
     /// The functions by instance.
     pub(super) fn functions(&self) -> BTreeMap<u64, elf::Name> {
         let of = |function: &LinkedFunction| -> Vec<(u64, elf::Name)> {

@@ -19,16 +19,20 @@ use crate::{
     elf::{Digest, FunctionSet},
     error::{Error, Result},
     git::Checkout,
-    harness::{Conditions, Filter, has_threads},
+    harness::{Conditions, Filter, Harness, Renamed, has_threads},
     impact::FileState,
-    model::{Absence, BenchTarget, Benchmark, FailedTarget, HarnessKind, Name, Version},
+    model::{
+        Absence, BenchTarget, Benchmark, FailedTarget, HarnessKind, Implementation, Name, Version,
+    },
     project::{Project, source_of},
 };
 
 /// A version with its files, its compilation and its benchmarks. Keeps its checkout alive.
 pub struct ListedVersion {
-    /// The version.
+    /// The version, under which results are stored and reported.
     pub version: Version,
+    /// The version as which it is built: the same, unless this is one of its implementations.
+    built: Version,
     checkout: Checkout,
     /// Its compilation, from which its builds are linked.
     pub compilation: Compilation,
@@ -83,6 +87,7 @@ impl ListedVersion {
         };
         let (crates, bench_targets) = (workspace.crates(), workspace.all_bench_targets());
         Ok(Self {
+            built: version.clone(),
             version,
             checkout,
             compilation,
@@ -119,7 +124,33 @@ impl ListedVersion {
     }
 
     pub(super) fn source(&self) -> Source<'_> {
-        source_of(&self.version, &self.checkout)
+        source_of(&self.built, &self.checkout)
+    }
+
+    /// The same version with only the benchmarks of one implementation, under the names that all implementations share.
+    /// It counts as a variant, so that two implementations are measured and decided as two versions are.
+    #[must_use]
+    pub fn as_implementation(mut self, implementation: &Implementation) -> Self {
+        let mut targets = Vec::new();
+        for ListedTarget { executable, harness, benchmarks } in self.listing.targets {
+            let mut own = implementation.benchmarks.clone();
+            own.retain(|(_, benchmark)| benchmarks.contains(benchmark));
+            if own.is_empty() {
+                continue;
+            }
+            let names = own.iter().map(|(common, own)| (common.name.clone(), own.name.clone()));
+            let harness: Box<dyn Harness> = Box::new(Renamed::new(harness, names.collect()));
+            let benchmarks = own.into_iter().map(|(common, _)| common).collect();
+            targets.push(ListedTarget { executable, harness, benchmarks });
+        }
+        self.listing.targets = targets;
+        self.version = implementation.as_variant_of(&self.built);
+        self
+    }
+
+    /// True for one of several implementations in the same program.
+    pub(super) fn is_implementation(&self) -> bool {
+        self.version != self.built
     }
 
     /// All its benchmarks, each once, even if an id is listed twice.

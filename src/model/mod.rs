@@ -8,6 +8,7 @@ mod execution;
 mod experiment;
 mod finding;
 mod format;
+mod implementation;
 mod interleaving;
 mod layout;
 mod machine;
@@ -34,6 +35,7 @@ pub use experiment::{
 };
 pub use finding::{Finding, Severity, findings_summary};
 pub use format::Format;
+pub use implementation::{Implementation, Implementations};
 pub use interleaving::{
     InterleavingUnavailable, MOST_PARALLEL, Mode, SLOWER_THAN_ALONE, Schedule, Threads,
 };

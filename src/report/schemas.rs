@@ -11,7 +11,7 @@ use super::{
 };
 
 /// Every schema file and its schema.
-fn all() -> [(&'static str, Schema); 14] {
+fn all() -> [(&'static str, Schema); 15] {
     [
         ("build", schema::<build::BuildReport>("build")),
         ("compare", root::<compare::Comparison>("compare")),
@@ -26,6 +26,7 @@ fn all() -> [(&'static str, Schema); 14] {
         ("run-range", schema::<show::RangeReport>("run A..B")),
         ("selftest", schema::<selftest::View<'_>>("selftest")),
         ("compare-variants", schema::<compare::variants::Variants<'_>>("compare --variants")),
+        ("versus", schema::<compare::versus::Versus<'_>>("versus")),
         ("show", schema::<show::ShowReport>("show")),
     ]
 }

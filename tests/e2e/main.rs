@@ -60,3 +60,4 @@ mod tidy;
 mod trace;
 mod unaffected;
 mod variants;
+mod versus;

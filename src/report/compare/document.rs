@@ -307,7 +307,7 @@ impl ComparisonReport {
 
     /// The origin of the results in a few words: sample sizes and criteria, if anything was decided
     /// by values.
-    fn measured_briefly(&self) -> Vec<String> {
+    pub(super) fn measured_briefly(&self) -> Vec<String> {
         let mut lines: Vec<String> =
             self.outcome.stored.iter().take(MOST_STORED).map(stored).collect();
         let more = self.outcome.stored.len().saturating_sub(MOST_STORED);

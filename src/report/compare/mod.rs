@@ -12,6 +12,7 @@ mod overall;
 mod summary;
 mod table;
 pub(super) mod variants;
+pub(super) mod versus;
 mod warning;
 
 use std::rc::Rc;
@@ -24,6 +25,7 @@ pub(super) use notes::dependencies_note;
 pub use overall::GeometricMean;
 pub use table::table;
 pub use variants::VariantsReport;
+pub use versus::VersusReport;
 pub use warning::WarningFields;
 pub(super) use warning::{cause as warning_cause, sentence as warning_sentence};
 

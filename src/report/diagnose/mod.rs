@@ -1,7 +1,7 @@
 //! The report of `diagnose`: the sources of noise in the measurements of a few benchmarks. It gives
 //! no verdict. People read the warnings first, then each question.
 
-mod chart;
+pub(super) mod chart;
 mod sections;
 mod sentence;
 

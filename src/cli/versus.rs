@@ -1,0 +1,43 @@
+//! The command line of `versus`.
+
+use std::time::Duration;
+
+use clap::Args;
+
+use super::{ExperimentArgs, GivenOptions, ReportArgs};
+use crate::{
+    config::{CriteriaOptions, values},
+    model::Mode,
+};
+
+/// `cargo rbench versus`.
+#[derive(Clone, Debug, Args)]
+pub struct VersusArgs {
+    /// The options that were given, for suggested commands.
+    #[arg(skip)]
+    pub given: GivenOptions,
+    /// The implementations: ids of benchmarks, or their beginnings, such as parse/serde parse/simd or
+    /// 'parse/{serde,simd}'. Benchmarks whose ids end alike are compared with each other; * stands for a parameter within
+    /// an id. All are compared with the first. The last word is the version, if it is a revision [default: .]
+    #[arg(value_name = "BENCHMARK", required = true)]
+    pub words: Vec<String>,
+    /// Measure for at most about this long, preferring the benchmarks that it most likely decides, with up to 40 builds
+    /// of each.
+    #[arg(long, value_name = "TIME", value_parser = values::deadline, help_heading = "Experiment")]
+    pub budget: Option<Duration>,
+    /// Measure benchmarks until they are decided, with up to 160 builds of each.
+    #[arg(long, help_heading = "Experiment")]
+    pub until_decided: bool,
+    /// Mode of both benchmarks: interleaved on one CPU, or sequential [default: interleaved]
+    #[arg(long, value_name = "HOW", help_heading = "Experiment")]
+    pub mode: Option<Mode>,
+    /// Settings of the experiment.
+    #[command(flatten)]
+    pub experiment: ExperimentArgs,
+    /// The criteria.
+    #[command(flatten)]
+    pub criteria: CriteriaOptions,
+    /// The format and the files of the report.
+    #[command(flatten)]
+    pub report: ReportArgs,
+}

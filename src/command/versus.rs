@@ -1,0 +1,124 @@
+//! `cargo rbench versus`: compares several implementations of one task, which are benchmarks of one version.
+
+use std::{rc::Rc, time::SystemTime};
+
+use super::{output::Output, project_of};
+use crate::{
+    cli::VersusArgs,
+    compare::{Benchmarks, Outcome, Request, Session, compare_all},
+    config::{Purpose, StoppingRule, VerdictSettings},
+    console::{Console, announcement},
+    error::{Error, Exit, Result},
+    harness::select_implementations,
+    machine::state::MachineState,
+    measure::{ExperimentSettings, Runner},
+    model::{Implementation, Implementations, Version},
+    process::{Interrupt, SavedHandler},
+    project::Project,
+    report::compare::{ComparisonReport, VersusReport},
+    shell::CommandLine as _,
+    verdict::{ExitPolicy, VerdictKind},
+};
+
+/// Measures each implementation interleaved with the first, and ranks them.
+pub fn run(args: &VersusArgs) -> Result<Exit> {
+    let (console, start) = (Console::attach(), SystemTime::now());
+    let output = Output::with_files(args.report.format, &args.report.output.files)?;
+    let interrupt = Interrupt::on_signals(SavedHandler::Compilations)?;
+    if args.experiment.partition.is_some() {
+        return Err(Error::new(Exit::Usage, "cannot compare implementations in parts")
+            .cause("--partition may put them into different parts"));
+    }
+    let project = project_of(&args.experiment.target)?;
+    let (version, patterns) = version_and_patterns(&project, &args.words)?;
+    let patience = match (args.until_decided, args.budget) {
+        (true, _) => StoppingRule::UntilDecided,
+        (false, Some(_)) => StoppingRule::Budget,
+        (false, None) => StoppingRule::Usual,
+    };
+    let purpose = Purpose::Comparison { mode: project.file.mode(args.mode), patience };
+    let settings = ExperimentSettings::resolve(&project, &args.experiment, purpose);
+    let verdicts = VerdictSettings::resolve(&project.file, &args.criteria)?;
+    let runner = Runner::open(&project, settings, &interrupt, &console)?;
+    // Checked before rbench itself makes the machine busy.
+    let idle = MachineState::now().disturbances();
+    let mut session = Session::new(&project, runner, &console, Rc::new(args.given.clone()));
+    session.idle = idle;
+    let measured = listed(&version, &patterns, &mut session).and_then(|implementations| {
+        let [first, others @ ..] = &implementations.all[..] else { return Ok(None) };
+        let pairs = u32::try_from(others.len()).unwrap_or(u32::MAX);
+        let request = |other: &Implementation| Request {
+            benchmarks: Benchmarks::All,
+            patience,
+            budget: args.budget.map(|budget| budget / pairs),
+            only_plan: args.experiment.dry_run,
+            ..Request::new(
+                [first, other].map(|one| one.as_variant_of(&version)),
+                verdicts.clone().shared_by(others.len()),
+            )
+        };
+        let requests: Vec<Request> = others.iter().map(request).collect();
+        let outcomes = compare_all(&requests, &mut session)?;
+        Ok(Some((implementations, outcomes)))
+    });
+    let Some((implementations, outcomes)) = session.runner.end(start, measured)? else {
+        return Ok(Exit::Success);
+    };
+    if args.experiment.dry_run {
+        return Ok(Exit::Success);
+    }
+    let exit = exit(&outcomes);
+    let more = (!args.until_decided).then(|| {
+        let words: Vec<&str> = args.words.iter().map(String::as_str).collect();
+        args.given.suggest("versus", &words, &[("until-decided", None)])
+    });
+    let report = |outcome| {
+        ComparisonReport::new(outcome, ExitPolicy::default(), Rc::new(args.given.clone()))
+    };
+    let comparisons = outcomes.into_iter().map(report).collect();
+    output.write(&VersusReport { version, implementations, comparisons, more })?;
+    announcement::finished(&console, start);
+    Ok(exit)
+}
+
+/// The version, and the words that are patterns. The last word is the version if it is a revision, and patterns for a
+/// comparison are left without it.
+fn version_and_patterns(project: &Project, words: &[String]) -> Result<(Version, Vec<String>)> {
+    if let [patterns @ .., last] = words
+        && !patterns.is_empty()
+        && let Ok(version) = project.repository.resolve(last)
+    {
+        return Ok((version, patterns.to_vec()));
+    }
+    Ok((project.repository.resolve(".")?, words.to_vec()))
+}
+
+/// Compiles and lists the version once for each implementation.
+fn listed(
+    version: &Version,
+    patterns: &[String],
+    session: &mut Session<'_>,
+) -> Result<Implementations> {
+    let mut listed = Some(session.runner.list(version.clone())?);
+    let all = listed.iter().flat_map(|listed| listed.benchmarks()).collect::<Vec<_>>();
+    let implementations = select_implementations(patterns, &all).map_err(|error| {
+        let known = format!("{version} has {} benchmarks", all.len());
+        // The last word could have been the version.
+        let last = patterns.last().filter(|last| error.what().contains(&format!("`{last}`")));
+        let error = error.cause(known);
+        last.iter()
+            .fold(error, |error, last| error.cause(format!("`{last}` is no revision either")))
+    })?;
+    for one in &implementations.all {
+        let own = listed.take().map_or_else(|| session.runner.list(version.clone()), Ok)?;
+        session.add(own.as_implementation(one));
+    }
+    Ok(implementations)
+}
+
+/// A failed benchmark is a failure; no order of implementations is one.
+fn exit(outcomes: &[Outcome]) -> Exit {
+    let mut rows = outcomes.iter().flat_map(|outcome| &outcome.rows);
+    let has_failed = rows.any(|row| VerdictKind::new(&row.verdict) == VerdictKind::Failed);
+    if has_failed { Exit::Benchmark } else { Exit::Success }
+}
