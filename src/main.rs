@@ -30,6 +30,8 @@ fn main() -> ExitCode {
         Ok(exit) => (exit, None),
         Err(error) => (error.exit(), Some(format!("error: {error}"))),
     };
+    let failures = process::end_setups();
+    let failures = failures.into_iter().map(|failure| format!("note: {failure}"));
     if let Some(error) = &error {
         debug!(target: log::PRINTED, "{error}");
     }
@@ -42,9 +44,9 @@ fn main() -> ExitCode {
     let limits = limits.map(|limits| {
         format!("note: these limits of the shell may explain it: {}", limits.join(", "))
     });
-    for text in error.iter().chain(&limits).chain(&log) {
+    for text in failures.chain(error).chain(limits).chain(log) {
         // Where the terminal was closed, the exit code has to suffice.
-        let _ = writeln!(anstream::stderr(), "{}", escape_untrusted_lines(text));
+        let _ = writeln!(anstream::stderr(), "{}", escape_untrusted_lines(&text));
     }
     exit.into()
 }

@@ -24,6 +24,7 @@ use crate::{
     error::{Context, Error, Exit, Result},
     model::{BenchTarget, CompileSettings, LayoutSeed, Variant, Version},
     process::{
+        self,
         counting::{COUNTING_LIBRARY_SOURCE, allocations},
         interleaving::{LIBRARY_FLAGS, LIBRARY_SOURCE},
     },
@@ -79,6 +80,14 @@ impl BuildEnv<'_> {
         let wanted = version.variant.as_ref();
         let of_variant = self.variants.iter().find(|(variant, _)| Some(variant) == wanted);
         of_variant.map_or(&self.settings, |(_, settings)| settings)
+    }
+
+    /// Makes the set-ups of benchmarks hold the lock until they have ended, even if this process is killed.
+    pub fn share_lock_with_setups(&self) -> Result<()> {
+        let lock = self.lock.share();
+        let lock = lock.context(Exit::Build, || "cannot share the lock of the cache")?;
+        process::share_lock_with_setups(Some(lock));
+        Ok(())
     }
 
     /// Refuses a variant that cannot be built here.

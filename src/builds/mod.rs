@@ -58,6 +58,7 @@ pub fn run_as_tool() -> Option<ExitCode> {
         Role::Linker => Some(wrapper::run_as_linker(arguments)),
         Role::Tracer => Some(crate::process::trace::run_as_tracer(arguments.into_iter())),
         Role::Supervisor => Some(supervisor::main(&arguments)),
+        Role::Keeper => Some(crate::process::run_as_keeper()),
         Role::Control => Some(crate::process::run_as_control()),
     }
 }

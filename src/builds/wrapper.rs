@@ -19,7 +19,7 @@ use std::{
 use super::{files, key::KeyMaker, recipe::Recipe, tool};
 use crate::{
     error::{Context, Error, Exit, Result},
-    process::{CONTROL_ARGUMENT, trace::TRACER},
+    process::{CONTROL_ARGUMENT, KEEPER, trace::TRACER},
 };
 
 /// Passes the directory of the wrapper and the shims to the wrapper.
@@ -210,6 +210,8 @@ pub enum Role {
     Supervisor,
     /// `cargo-rbench-tracer <plan> <ahead> <program> <arguments>`, by rbench itself.
     Tracer,
+    /// `cargo-rbench-keeper`, by rbench itself.
+    Keeper,
     /// `cargo-rbench --bench --rbench-protocol …`, by rbench itself: the benchmark that it measures beside those of a user.
     Control,
 }
@@ -224,6 +226,8 @@ impl Role {
             Self::Supervisor
         } else if path == Path::new(TRACER) {
             Self::Tracer
+        } else if path == Path::new(KEEPER) {
+            Self::Keeper
         } else if path.parent().and_then(Path::file_name) == Some(OsStr::new(SHIMS)) {
             Self::Linker
         } else if arguments.get(1).is_some_and(|argument| argument == CONTROL_ARGUMENT) {

@@ -2,14 +2,14 @@
 
 use std::time::SystemTime;
 
-use super::{output::Output, project_of, stored_targets};
+use super::{output::Output, project_of, selected_targets, stored_targets};
 use crate::{
     cli::{CompareArgs, FailOn, VerdictArgs},
     compare::{
         Acceptances, AlsoAgainst, Archive, Benchmarks, Outcome, Request, Session, StoredRequest,
-        archive, compare_all, compare_stored,
+        archive, compare_all, compare_sizes, compare_stored,
     },
-    config::{Gate, Purpose, StoppingRule, VerdictSettings, deciding},
+    config::{BuildSettings, Gate, Purpose, StoppingRule, VerdictSettings, deciding},
     console::{Console, announcement},
     error::{Error, Exit, Result},
     harness::Filter,
@@ -79,6 +79,12 @@ fn compared_each(
     console: &Console,
     interrupt: &Interrupt,
 ) -> Result<Option<Vec<Outcome>>> {
+    if let [first, ..] = each
+        && let Some(verdicts) =
+            VerdictSettings::resolve_sizes(&project.file, &first.verdict.criteria)?
+    {
+        return sizes(project, each, &verdicts, console).map(Some);
+    }
     match each {
         [first, ..] if first.stored => {
             let outcomes = each.iter().map(|args| stored(project, args, each.len(), console));
@@ -86,6 +92,27 @@ fn compared_each(
         }
         _ => measured_each(project, each, has_page, console, interrupt),
     }
+}
+
+/// Compares the sizes of executables, for each comparison.
+fn sizes(
+    project: &Project,
+    each: &[CompareArgs],
+    verdicts: &VerdictSettings,
+    console: &Console,
+) -> Result<Vec<Outcome>> {
+    let of_one = |args: &CompareArgs| {
+        if args.stored {
+            return Err(Error::new(Exit::Usage, "cannot compare stored sizes")
+                .cause("sizes are not stored, since compiling gives them again")
+                .hint("compare them without --stored"));
+        }
+        let settings = BuildSettings::resolve(&project.file, args.experiment.compile.clone());
+        let build_env = project.build_env(settings.compile, console)?;
+        let filter = selected_targets(project, &args.experiment.target);
+        compare_sizes(project, &build_env, versions(project, args)?, &filter, verdicts)
+    };
+    each.iter().map(of_one).collect()
 }
 
 /// The same for one comparison.

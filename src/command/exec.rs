@@ -31,6 +31,8 @@ pub fn run(args: &ExecArgs) -> Result<Exit> {
     let version = project.repository.resolve(&args.revision);
     let version = version.map_err(|error| hint.iter().fold(error, Error::hint))?;
     let build_env = project.build_env(settings.compile, &console)?;
+    build_env.share_lock_with_setups()?;
+    let conditions = Conditions { setups: Some(project.file.setups()), ..conditions };
     let version = ListedVersion::new(&project, &build_env, version, &filter, &conditions)?
         .with_benchmarks()?;
     let listing = &version.listing;

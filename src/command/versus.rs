@@ -70,7 +70,11 @@ pub fn run(args: &VersusArgs) -> Result<Exit> {
     let exit = exit(&outcomes);
     let more = (!args.until_decided).then(|| {
         let words: Vec<&str> = args.words.iter().map(String::as_str).collect();
-        args.given.suggest("versus", &words, &[("until-decided", None)])
+        args.given.without(&["builds", "quick"]).suggest(
+            "versus",
+            &words,
+            &[("until-decided", None)],
+        )
     });
     let report = |outcome| {
         ComparisonReport::new(outcome, ExitPolicy::default(), Rc::new(args.given.clone()))

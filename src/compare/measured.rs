@@ -74,7 +74,10 @@ fn compare_listed(
     let verdicts = shared_verdicts(&request.verdicts, also);
     let budget = request.budget.map(|budget| budget / (1 + u32::from(also.is_some())));
     let mut outcome = session.with([base, head], |session, versions| {
-        PairMeasurement { request, session, budget, experiments }.pair(versions, &verdicts)
+        let outcome =
+            PairMeasurement { request, session, budget, experiments }.pair(versions, &verdicts);
+        session.runner.end_setups();
+        outcome
     })?;
     if let Some(also) = also {
         session.observer.compare_event(Event::AlsoAgainst(&also.release));

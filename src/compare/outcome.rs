@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use super::{explanations::ExplainedBenchmark, warning::Warning};
+use super::{explanations::ExplainedBenchmark, sizes::TargetSizes, warning::Warning};
 use crate::{
     elf::FunctionDiff,
     error::Exit,
@@ -55,6 +55,8 @@ pub struct Outcome {
     pub explanations: Vec<ExplainedBenchmark>,
     /// The benchmarks that can be explained on this machine.
     pub explainable: Vec<Benchmark>,
+    /// The sizes of executables, if these are compared.
+    pub sizes: Vec<TargetSizes>,
     /// Benchmarks that only the head has.
     pub added: Vec<Benchmark>,
     /// Benchmarks that only the base has.
@@ -100,6 +102,7 @@ impl Outcome {
             rows: Vec::new(),
             explanations: Vec::new(),
             explainable: Vec::new(),
+            sizes: Vec::new(),
             added: Vec::new(),
             removed: Vec::new(),
             idle: Vec::new(),

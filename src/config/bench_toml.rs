@@ -3,10 +3,12 @@
 //! Defaults are not here: an absent key stays absent, so that each setting can fall back to the next source.
 
 use std::{
+    cell::OnceCell,
     collections::BTreeMap,
     fs,
     io::ErrorKind,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use regex::Regex;
@@ -22,7 +24,7 @@ use crate::{
     error::{Context as _, Error, Exit, Result},
     model::{
         BenchTarget, Benchmark, ClockReadings, CompileSettings, HarnessKind, InterimAnalyses,
-        Metric, Mode, Variant,
+        Metric, Mode, Setup, SetupRule, Setups, Variant,
     },
     shell::quoted,
 };
@@ -40,6 +42,7 @@ pub struct BenchToml {
     tables: Tables,
     /// The commands of `--command`, which replace those of the file.
     typed: Vec<CommandTable>,
+    setups: OnceCell<Setups>,
 }
 
 /// All tables of the file. Every key is optional.
@@ -51,6 +54,7 @@ struct Tables {
     benchmark: Vec<Spanned<BenchmarkTable>>,
     verdict: CriteriaOptions,
     metric: MetricTables,
+    setup: Option<SetupTable>,
     gate: GateTable,
     store: StoreTable,
     harness: Vec<Spanned<HarnessTable>>,
@@ -75,11 +79,34 @@ pub(super) struct BenchmarkTable {
     #[serde(default, deserialize_with = "key::count")]
     measurements: Option<u32>,
     #[serde(default, deserialize_with = "key::time")]
-    warm_up: Option<std::time::Duration>,
+    warm_up: Option<Duration>,
     #[serde(default, deserialize_with = "key::time")]
-    min_time: Option<std::time::Duration>,
+    min_time: Option<Duration>,
     #[serde(default, deserialize_with = "key::share")]
     pub(super) min_effect: Option<f64>,
+    setup: Option<SetupTable>,
+}
+
+/// `[setup]`: commands for what benchmarks need outside of their own processes.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct SetupTable {
+    setup: Option<String>,
+    prepare: Option<String>,
+    conclude: Option<String>,
+    cleanup: Option<String>,
+    #[serde(deserialize_with = "key::deadline")]
+    timeout: Option<Duration>,
+}
+
+impl SetupTable {
+    /// The longest time of a command without `timeout`.
+    const TIMEOUT: Duration = Duration::from_mins(5);
+
+    fn setup(&self) -> Setup {
+        let Self { setup, prepare, conclude, cleanup, timeout } = self.clone();
+        Setup { setup, prepare, conclude, cleanup, timeout: timeout.unwrap_or(Self::TIMEOUT) }
+    }
 }
 
 /// `[metric.NAME]`, for each counted metric.
@@ -89,6 +116,7 @@ pub(super) struct MetricTables {
     pub(super) instructions: MetricTable,
     pub(super) allocations: MetricTable,
     pub(super) allocated_bytes: MetricTable,
+    pub(super) size: MetricTable,
 }
 
 /// The verdict settings of one counted metric.
@@ -144,6 +172,7 @@ pub struct CommandTable {
     pub arguments: Vec<String>,
     /// What its readings of the clock mean, if these are its measurements.
     pub clock: Option<ClockReadings>,
+    setup: Option<SetupTable>,
 }
 
 impl BenchToml {
@@ -159,7 +188,7 @@ impl BenchToml {
                 .cause(error.to_string())
                 .hint("bench.toml.example in rbench's repository has every key")
         })?;
-        let file = Self { path, text, tables, typed: Vec::new() };
+        let file = Self { path, text, tables, ..Self::default() };
         file.check_commands()?;
         Ok(file)
     }
@@ -321,8 +350,46 @@ impl BenchToml {
             program: None,
             arguments: arguments.clone(),
             clock: None,
+            setup: None,
         };
         self.typed = commands.iter().map(table).collect();
+        self.setups = OnceCell::new();
+    }
+
+    /// The set-ups: that of a command, else of the first matching `[[benchmark]]` that has one, else `[setup]`.
+    pub fn setups(&self) -> &Setups {
+        self.setups.get_or_init(|| self.find_setups())
+    }
+
+    fn find_setups(&self) -> Setups {
+        let Tables { command, benchmark, setup, .. } = &self.tables;
+        let commands = command.iter().map(Spanned::get_ref).filter_map(|table| {
+            let CommandTable { id, package, bench, setup, .. } = table;
+            Some(SetupRule {
+                package: package.clone(),
+                bench: Some(bench.clone()),
+                filter: Regex::new(&format!("^{}$", regex::escape(id))).ok(),
+                setup: setup.as_ref()?.setup(),
+            })
+        });
+        let benchmarks = benchmark.iter().map(Spanned::get_ref).filter_map(|table| {
+            let BenchmarkTable { filter, package, bench, setup, .. } = table;
+            Some(SetupRule {
+                package: package.clone(),
+                bench: bench.clone(),
+                filter: Some(filter.clone()),
+                setup: setup.as_ref()?.setup(),
+            })
+        });
+        let all = setup.iter().map(|table| SetupRule {
+            package: None,
+            bench: None,
+            filter: None,
+            setup: table.setup(),
+        });
+        // Commands of `--command` have no table.
+        let commands = commands.filter(|_| self.typed.is_empty());
+        Setups::new(commands.chain(benchmarks).chain(all).collect())
     }
 
     /// The variants of every version.

@@ -38,14 +38,16 @@ fn lines_of(table: &str) -> Vec<String> {
     lines.take_while(|line| !line.starts_with('[')).collect()
 }
 
-const TABLES: [&str; 11] = [
+const TABLES: [&str; 13] = [
     "[build]",
     "[experiment]",
     "[[benchmark]]",
+    "[setup]",
     "[verdict]",
     "[metric.instructions]",
     "[metric.allocations]",
     "[metric.allocated-bytes]",
+    "[metric.size]",
     "[gate]",
     "[store]",
     "[[harness]]",

@@ -23,8 +23,24 @@ pub struct VerdictSettings {
 }
 
 impl VerdictSettings {
-    /// Resolves the settings from flags, file and defaults.
+    /// Resolves the settings from flags, file and defaults, for a command that executes benchmarks.
     pub fn resolve(file: &BenchToml, flags: &CriteriaOptions) -> Result<Self> {
+        let settings = Self::resolve_any(file, flags)?;
+        if settings.metrics.contains(&Metric::size()) {
+            return Err(Error::new(Exit::Usage, "cannot use the metric `size` here")
+                .cause("it is one of executables, and other metrics are of benchmarks")
+                .hint("compare sizes by a command of their own: compare --metric size"));
+        }
+        Ok(settings)
+    }
+
+    /// The settings for a comparison of the sizes of executables, if only these are compared.
+    pub fn resolve_sizes(file: &BenchToml, flags: &CriteriaOptions) -> Result<Option<Self>> {
+        let settings = Self::resolve_any(file, flags)?;
+        Ok(Some(settings).filter(|settings| settings.metrics == [Metric::size()]))
+    }
+
+    fn resolve_any(file: &BenchToml, flags: &CriteriaOptions) -> Result<Self> {
         let default = Criteria::default();
         let options = flags.clone().or_else(file.criteria());
         let criteria = Criteria {
@@ -149,6 +165,7 @@ fn count_limits(file: &BenchToml, flags: &CriteriaOptions) -> CountLimits {
         allocated_bytes: typed
             .or(table.allocated_bytes.min_effect)
             .unwrap_or(default.allocated_bytes),
+        size: typed.or(table.size.min_effect).unwrap_or(default.size),
     }
 }
 

@@ -23,6 +23,7 @@ mod pairing;
 mod placement;
 mod references;
 mod relocatable;
+mod size;
 mod source_location;
 mod target;
 #[cfg(test)]
@@ -39,3 +40,4 @@ pub use pairing::{Identified, Paired, pair};
 pub use placement::{
     Agreement, LinkedFunction, PlacedFunction, Placement, agreement, kept_functions,
 };
+pub use size::{SectionSizes, crate_of};

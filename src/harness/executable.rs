@@ -18,7 +18,7 @@ use tempfile::TempDir;
 use crate::{
     error::{Error, Exit, Result},
     escape::escape_untrusted,
-    model::{BenchTarget, Execution, ExecutionRequest, Incident, Name, Schedule, Series},
+    model::{BenchTarget, Execution, ExecutionRequest, Incident, Name, Schedule, Series, Setups},
     process::{
         self, Ended, Ending, Interrupt, Invocation, Limits, Output,
         counting::{Counting, allocations},
@@ -64,6 +64,8 @@ pub struct Conditions<'c> {
     pub counting: Option<&'c Counting>,
     /// The same for allocations.
     pub allocations: Option<&'c allocations::Counting>,
+    /// The set-ups of benchmarks, unless the caller prepares and concludes executions.
+    pub setups: Option<&'c Setups>,
 }
 
 impl<'c> Conditions<'c> {
@@ -77,6 +79,7 @@ impl<'c> Conditions<'c> {
             tracing: None,
             counting: None,
             allocations: None,
+            setups: None,
         }
     }
 
@@ -90,7 +93,7 @@ impl<'c> Conditions<'c> {
 }
 
 /// Variables of rbench's own environment that would change a benchmark's behaviour.
-const REMOVED: [&str; 8] = [
+pub(super) const REMOVED: [&str; 8] = [
     "CARGO_CRITERION_",
     "CODSPEED_",
     "CRITERION_",
@@ -215,15 +218,20 @@ impl<'e> Process<'e> {
         conditions: &Conditions<'_>,
     ) -> Result<Ended> {
         limits.deadline = conditions.deadline.unwrap_or(limits.deadline);
-        let ended =
-            process::run(&self.invocation, &limits, conditions.interrupt, conditions.member)
-                .map_err(|error| match (error.exit(), self.removed()) {
-                    (Exit::Benchmark | Exit::Internal, Some(removed)) => {
-                        missing_executable(removed)
-                    }
-                    (Exit::Benchmark, None) => self.with_reproduction(error),
-                    _ => error,
-                })?;
+        let names = match self.purpose {
+            Purpose::List => &[],
+            Purpose::Execute(names) => names,
+        };
+        self.executable.prepared(names, conditions, || self.run_prepared(&limits, conditions))
+    }
+
+    fn run_prepared(&self, limits: &Limits, conditions: &Conditions<'_>) -> Result<Ended> {
+        let ended = process::run(&self.invocation, limits, conditions.interrupt, conditions.member)
+            .map_err(|error| match (error.exit(), self.removed()) {
+                (Exit::Benchmark | Exit::Internal, Some(removed)) => missing_executable(removed),
+                (Exit::Benchmark, None) => self.with_reproduction(error),
+                _ => error,
+            })?;
         match ended.ending {
             Ending::Exited(_) | Ending::Signalled(_) => Ok(ended),
             Ending::Deadline => {

@@ -14,6 +14,7 @@ mod implementation;
 mod libtest;
 mod native;
 mod renamed;
+mod setup;
 
 use std::{fmt, time::Duration};
 
@@ -145,5 +146,10 @@ pub trait Harness: fmt::Debug + Send + Sync {
     /// The number of measurements that an execution has if this number is requested.
     fn measurements(&self, requested: u32) -> u32 {
         requested
+    }
+
+    /// The name by which the executable knows a benchmark.
+    fn own_name(&self, name: &Name) -> Result<Name> {
+        Ok(name.clone())
     }
 }

@@ -86,6 +86,10 @@ impl Harness for Renamed {
     fn measurements(&self, requested: u32) -> u32 {
         self.harness.measurements(requested)
     }
+
+    fn own_name(&self, name: &Name) -> Result<Name> {
+        self.own(name).cloned()
+    }
 }
 
 #[cfg(test)]

@@ -61,7 +61,7 @@ impl Runner<'_> {
             let own: Vec<&Benchmark> = own.collect();
             let can_do_several =
                 versions[0].target_of(own[0]).is_some_and(ListedTarget::can_observe_together);
-            if own.len() == 1 || !can_do_several {
+            if own.len() == 1 || !can_do_several || self.project.file.setups().may_have(&target) {
                 continue;
             }
             // The compilation of the base is the active one in the end, and is executed.
@@ -120,7 +120,8 @@ impl Runner<'_> {
                 self.note_needs(benchmark, trace.needs);
             }
             let differences = of_target.differences(&files, of_benchmark);
-            let impact = impact(&differences, of_benchmark);
+            let mut impact = impact(&differences, of_benchmark);
+            impact.uncertainties.extend(self.unseen_setup(benchmark, of_benchmark));
             let Impact { functions, files, variables, uncertainties } = &impact;
             let functions: Vec<&Name> = functions.iter().map(|function| &function.name).collect();
             debug!(
@@ -130,6 +131,14 @@ impl Runner<'_> {
             all.push(impact);
         }
         Ok(Impacts { benchmarks: all, identical })
+    }
+
+    /// The reason why a set-up may do something else in each version that no trace shows: a server answers, or what it
+    /// prepared is gone when files are compared.
+    fn unseen_setup(&self, benchmark: &Benchmark, traces: [&Trace; 2]) -> Option<String> {
+        let setup = self.project.file.setups().of_benchmark(benchmark)?;
+        let is_seen = setup.conclude.is_none() && traces.iter().all(|trace| trace.is_private);
+        (!is_seen).then(|| "its set-up may do something else".to_owned())
     }
 
     /// Traces these benchmarks in a version, or takes the traces of another one where a program is
@@ -164,7 +173,12 @@ impl Runner<'_> {
             match &traceable {
                 Ok(traceable) => {
                     let with_other = |index: &usize| {
-                        (&benchmarks[*index], same_program.map(|other| &other.traces[*index]))
+                        let benchmark = &benchmarks[*index];
+                        // Each version has its own set-up.
+                        let has_setup =
+                            self.project.file.setups().of_benchmark(benchmark).is_some();
+                        let other = same_program.filter(|_| !has_setup);
+                        (benchmark, other.map(|other| &other.traces[*index]))
                     };
                     let own: Vec<_> = indices.iter().map(with_other).collect();
                     let found = self.trace(traceable, &own, &mut progress)?;

@@ -255,15 +255,27 @@ impl Runner<'_> {
         };
         let conditions = self.conditions;
         let support = SupportTable { library, build_path: &build_path, cpus, conditions };
-        if let [only] = pairs.as_slice() {
-            return Ok(vec![only.execute(&support)]);
+        // Both versions are prepared before either runs, since nothing else may run meanwhile.
+        pairs.iter().try_for_each(|pair| pair.prepare(&support))?;
+        let attempts = Self::execute_pairs(&pairs, &support);
+        let concluded = pairs.iter().rev().try_for_each(|pair| pair.conclude(&support));
+        // After an interrupt, which the attempts have too, the clean-up follows.
+        concluded.or_else(|error| match error.exit() {
+            Exit::Interrupted => Ok(()),
+            _ => Err(error),
+        })?;
+        Ok(attempts)
+    }
+
+    fn execute_pairs(pairs: &[Pair<'_>], support: &SupportTable<'_>) -> Vec<Result<[Attempt; 2]>> {
+        if let [only] = pairs {
+            return vec![only.execute(support)];
         }
         thread::scope(|scope| {
-            let support = &support;
             let running: Vec<_> =
                 pairs.iter().map(|pair| scope.spawn(move || pair.execute(support))).collect();
-            let attempts = running.into_iter().map(|one| one.join().map_err(|_| panicked()));
-            attempts.collect()
+            let attempts = running.into_iter().map(|one| one.join());
+            attempts.map(|joined| joined.unwrap_or_else(|_| Err(panicked()))).collect()
         })
     }
 }
@@ -301,6 +313,20 @@ impl<'p> Pair<'p> {
             halves: [half(*one)?, half(*other)?],
             sharing,
             slice: subject.slice,
+        })
+    }
+
+    fn prepare(&self, support: &SupportTable<'_>) -> Result<()> {
+        self.halves.iter().try_for_each(|half| {
+            let name = half.version.harness.own_name(self.name)?;
+            support.in_its_own_directory(half).prepare(&[name], &support.conditions)
+        })
+    }
+
+    fn conclude(&self, support: &SupportTable<'_>) -> Result<()> {
+        self.halves.iter().rev().try_for_each(|half| {
+            let name = half.version.harness.own_name(self.name)?;
+            support.in_its_own_directory(half).conclude(&[name], &support.conditions)
         })
     }
 

@@ -92,7 +92,8 @@ impl SupportTable<'_> {
         let members = [member(0, one)?, member(1, other)?];
         let run = |half: &ProcessUse<'_>, member: &InterleavedProcess| {
             let _leaves = LeavesOnDrop(member);
-            let conditions = Conditions { cpu, member: Some(member), ..self.conditions };
+            let conditions =
+                Conditions { cpu, member: Some(member), setups: None, ..self.conditions };
             let executable = self.in_its_own_directory(half);
             half.version.harness.execute(&executable, name, request, &conditions)
         };
@@ -121,7 +122,7 @@ impl SupportTable<'_> {
 
     /// The executable with its version's own directory, because the build path leads elsewhere
     /// until the process has started.
-    fn in_its_own_directory(&self, half: &ProcessUse<'_>) -> Executable {
+    pub(super) fn in_its_own_directory(&self, half: &ProcessUse<'_>) -> Executable {
         let directory = &half.executable.directory;
         let below = directory.strip_prefix(self.build_path);
         let directory = below.map_or_else(|_| directory.clone(), |below| half.home.join(below));

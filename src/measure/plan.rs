@@ -68,6 +68,9 @@ struct Settings<'a> {
     /// The programs whose clock readings are their measurements, with what these mean.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     clock: Vec<String>,
+    /// The commands that prepare what benchmarks need.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    setup: Vec<String>,
     cpu: Option<usize>,
     /// Left out where it is one, and where executions run alone.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -181,6 +184,7 @@ impl Runner<'_> {
             environment: self.build_env.identifying_environment(),
             config: self.build_env.configs.identity(),
             clock: self.project.file.clocks(),
+            setup: self.project.file.setups().words(),
             cpu: self.settings.cpu,
             parallel: Some(self.settings.parallel)
                 .filter(|parallel| *parallel > 1 && self.settings.mode == Mode::Interleaved),

@@ -305,6 +305,7 @@ impl Runner<'_> {
             retuning: Retuning::default(),
             mode: self.settings.mode,
             threads: Threads::Together,
+            has_setup: self.project.file.setups().of_benchmark(benchmark).is_some(),
             unavailable: None,
             done: HashSet::new(),
             was_interleaved: false,

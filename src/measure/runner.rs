@@ -78,12 +78,14 @@ impl<'a> Runner<'a> {
         let conditions = Conditions {
             deadline: settings.deadline,
             cpu: settings.cpu,
+            setups: Some(project.file.setups()),
             ..Conditions::new(interrupt)
         };
         conditions.check()?;
         let machine_state = doctor::summary_now();
         let packages = project.selected_packages(settings.filter.targets())?;
         let build_env = project.build_env(settings.builds.compile.clone(), observer)?;
+        build_env.share_lock_with_setups()?;
         let store = info_span!("store").in_scope(open)?;
         Ok(Self {
             project,
@@ -163,6 +165,13 @@ impl<'a> Runner<'a> {
         self.settings.filter.partition()
     }
 
+    /// Ends what was set up for benchmarks. A failure is only a note, because all measurements are done.
+    pub fn end_setups(&self) {
+        for failure in process::end_setups() {
+            self.observer.note(&failure.to_string());
+        }
+    }
+
     /// Prunes the cache by the default limits; entries used after `since` stay.
     pub fn prune(&self, since: SystemTime) {
         self.build_env.prune(since);
@@ -170,6 +179,7 @@ impl<'a> Runner<'a> {
 
     /// Ends a command: prunes the cache, where entries used after `since` stay, and adds to an interrupt what is kept.
     pub fn end<T>(&self, since: SystemTime, done: Result<T>) -> Result<T> {
+        self.end_setups();
         self.prune(since);
         done.map_err(|error| self.with_what_is_kept(error))
     }
@@ -187,6 +197,14 @@ impl<'a> Runner<'a> {
                 .cause(format!("every finished execution is kept in {}", store.display()))
                 .hint("run the same command again to resume"),
         }
+    }
+}
+
+impl Drop for Runner<'_> {
+    fn drop(&mut self) {
+        self.end_setups();
+        // Another runner of this process takes the lock again.
+        process::share_lock_with_setups(None);
     }
 }
 

@@ -33,6 +33,8 @@ pub(super) struct Subject<'v> {
     pub(super) mode: Mode,
     /// Where its threads run while it is interleaved.
     pub(super) threads: Threads,
+    /// True if it has a set-up, which may not be for two executions of a version at once.
+    pub(super) has_setup: bool,
     /// Why it cannot be interleaved, where that was requested.
     pub(super) unavailable: Option<InterleavingUnavailable>,
     /// The executions stored by earlier runs of this stage.
@@ -118,6 +120,7 @@ impl Subject<'_> {
         let needed = all().map(Self::memory_of_both).sum::<Option<u64>>();
         all().all(|subject| {
             let is_alone = subject.threads != Threads::Together
+                || subject.has_setup
                 || subject.is_program()
                 || subject.slice != SLICE;
             subject.is_interleaved() && !is_alone
@@ -314,6 +317,7 @@ mod tests {
             retuning: Retuning::default(),
             mode: Mode::Interleaved,
             threads: Threads::Together,
+            has_setup: false,
             unavailable: None,
             done: HashSet::new(),
             was_interleaved: false,

@@ -22,6 +22,7 @@ use crate::{
     impact::{IncompleteTrace, Needs, Trace},
     model::{
         BenchTarget, Benchmark, Execution, ExecutionRequest, HarnessKind, Name, Outcome, Series,
+        Setup,
     },
     process::{
         self,
@@ -70,6 +71,8 @@ struct Subject<'v> {
     harness: &'v dyn Harness,
     executable: Executable,
     request: ExecutionRequest,
+    /// Its set-up in words; empty if it has none.
+    setup: String,
 }
 
 impl Runner<'_> {
@@ -177,7 +180,9 @@ impl Runner<'_> {
         let iterations = self.tune_by(harness, &executable, benchmark, &request)?;
         let warm_up = request.warm_up.min(WARM_UP);
         let request = in_few_measurements(&ExecutionRequest { warm_up, iterations, ..request });
-        Ok(Subject { benchmark, harness, executable, request })
+        let setup = self.project.file.setups().of_benchmark(benchmark);
+        let setup = setup.map(Setup::words).unwrap_or_default();
+        Ok(Subject { benchmark, harness, executable, request, setup })
     }
 }
 
@@ -251,7 +256,9 @@ impl<'t> Tracers<'t> {
         let has_own_name = first.iter().any(|one| one.harness.kind().is_program());
         self.prepared = if has_own_name { None } else { PreparedExecutable::new(self.of) };
         let cpus = match self.conditions.cpu {
-            None if are_private => process::cpus().unwrap_or_default(),
+            None if are_private && first.iter().all(|one| one.setup.is_empty()) => {
+                process::cpus().unwrap_or_default()
+            }
             _ => Vec::new(),
         };
         let cpus = if cpus.len() > 1 { cpus.into_iter().map(Some).collect() } else { vec![None] };
@@ -412,7 +419,10 @@ impl<'t> Tracer<'t> {
             Ok(Traced { trace: Trace::none(reason.to_owned()), execution: None })
         };
         match (outcome, observation) {
-            (Err(error), _) if error.exit() == Exit::Interrupted => Err(error),
+            // A failure of a set-up is none of the benchmark.
+            (Err(error), _) if matches!(error.exit(), Exit::Interrupted | Exit::Build) => {
+                Err(error)
+            }
             (_, Some(Err::<Observed, String>(reason))) => {
                 none(&format!("it cannot be traced: {reason}"))
             }
@@ -585,8 +595,8 @@ impl Traceable<'_> {
 
     /// Digest of everything besides the version that decides the path of an execution.
     fn conditions(&self, subject: &Subject<'_>, trace: &Trace) -> Digest {
-        let Subject { harness, executable, request, .. } = subject;
-        let own = (harness, &executable.variables);
+        let Subject { harness, executable, request, setup, .. } = subject;
+        let own = (harness, &executable.variables, setup);
         let all = format!("{own:?} {request:?} {:?} {:?}", inherited(trace), self.processor);
         Digest::compute(all.as_bytes())
     }

@@ -80,9 +80,15 @@ impl Metric {
         Self { name: "allocated-bytes".to_owned(), unit: Unit::Bytes }
     }
 
-    /// True if separate executions count it, which time nothing.
+    /// The bytes of an executable that are loaded: its code and its initialized data.
+    pub fn size() -> Self {
+        Self { name: "size".to_owned(), unit: Unit::Bytes }
+    }
+
+    /// True if it is counted exactly, and nothing is timed for it.
     pub fn is_counted(&self) -> bool {
-        [Self::instructions(), Self::allocations(), Self::allocated_bytes()].contains(self)
+        *self == Self::size()
+            || [Self::instructions(), Self::allocations(), Self::allocated_bytes()].contains(self)
     }
 
     /// True if it is decided and shown unless the user asks for other metrics. The two parts of CPU time are not:
@@ -102,7 +108,7 @@ impl Metric {
     }
 
     /// The name and unit of every metric that a harness can report.
-    const KNOWN: [(&str, Unit); 10] = [
+    const KNOWN: [(&str, Unit); 11] = [
         ("wall", Unit::Nanoseconds),
         ("cpu", Unit::Nanoseconds),
         ("user", Unit::Nanoseconds),
@@ -113,6 +119,7 @@ impl Metric {
         ("bytes", Unit::Bytes),
         ("allocations", Unit::Allocations),
         ("allocated-bytes", Unit::Bytes),
+        ("size", Unit::Bytes),
     ];
 }
 

@@ -17,6 +17,7 @@ pub mod nanoseconds;
 mod partition;
 pub mod secret;
 mod settings;
+mod setup;
 mod skip_reason;
 mod target;
 #[cfg(test)]
@@ -44,6 +45,7 @@ pub use machine::{Disturbance, MANY_SWITCHES, Machine};
 pub use metric::{Metric, Unit, UnknownMetric};
 pub use partition::Partition;
 pub use settings::{CompileSettings, settings_words};
+pub use setup::{Setup, SetupRule, Setups};
 pub use skip_reason::{Absence, AbsentBenchmark, RemovedBenchmark, SkipReason};
 pub use target::{BenchTarget, FailedTarget, Member, Members, TargetFilter};
 pub use version::{

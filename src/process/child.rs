@@ -39,6 +39,7 @@ pub(super) const GRACE: Duration = Duration::from_secs(2);
 static CHILDREN: Mutex<Children> = Mutex::new(Children {
     running: Vec::new(),
     earlier_children: Vec::new(),
+    keeper: None,
     left_behind: BTreeMap::new(),
 });
 
@@ -47,6 +48,8 @@ struct Children {
     running: Vec<Running>,
     /// Children that existed before the first one was started: a process that execs rbench keeps its own.
     earlier_children: Vec<Pid>,
+    /// The keeper of what set-ups started.
+    keeper: Option<Pid>,
     /// Adopted processes that are being ended, each with the child that left it behind.
     left_behind: BTreeMap<i32, Pid>,
 }
@@ -113,6 +116,20 @@ impl Drop for Child {
     }
 }
 
+/// Starts the keeper, which outlives other children.
+pub(super) fn spawn_keeper(command: &mut Command) -> io::Result<std::process::Child> {
+    let mut children = lock();
+    let keeper = command.spawn()?;
+    children.keeper = Some(Pid::from_child(&keeper));
+    Ok(keeper)
+}
+
+/// The keeper has been reaped.
+pub(super) fn forget_keeper(id: Pid) {
+    let mut children = lock();
+    children.keeper = children.keeper.filter(|keeper| *keeper != id);
+}
+
 /// The running children, each before its descendants.
 pub(super) fn running() -> Vec<Pid> {
     lock().running.iter().map(|child| child.id).collect()
@@ -120,8 +137,17 @@ pub(super) fn running() -> Vec<Pid> {
 
 /// The descendants of the running children.
 pub(super) fn descendants() -> Vec<Pid> {
-    let mut found = running();
-    let children = found.len();
+    let roots = running();
+    descendants_below(roots)
+}
+
+/// The descendants of a process.
+pub(super) fn descendants_of(root: Pid) -> Vec<Pid> {
+    descendants_below(vec![root])
+}
+
+fn descendants_below(mut found: Vec<Pid>) -> Vec<Pid> {
+    let roots = found.len();
     let mut others = processes();
     loop {
         let before = found.len();
@@ -133,7 +159,7 @@ pub(super) fn descendants() -> Vec<Pid> {
             !is_descendant
         });
         if found.len() == before {
-            return found.split_off(children);
+            return found.split_off(roots);
         }
     }
 }
@@ -192,7 +218,9 @@ impl Children {
         // None if its leader is outside of the container.
         let own_group = all.iter().find(|one| Some(one.id) == own_id).and_then(|one| one.group);
         all.retain(|process| {
-            let is_known = self.runs(process.id) || self.earlier_children.contains(&process.id);
+            let is_known = self.runs(process.id)
+                || self.keeper == Some(process.id)
+                || self.earlier_children.contains(&process.id);
             let is_own = process.parent == own_id && process.group != own_group;
             is_own && !is_known && self.left_by(process).is_none_or(|child| Some(child) == group)
         });

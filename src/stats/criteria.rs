@@ -46,6 +46,8 @@ pub struct CountLimits {
     pub allocations: f64,
     /// The limit for allocated bytes.
     pub allocated_bytes: f64,
+    /// The limit for the size of an executable.
+    pub size: f64,
 }
 
 impl Default for CountLimits {
@@ -55,9 +57,10 @@ impl Default for CountLimits {
 }
 
 impl CountLimits {
-    /// Half a percent of the instructions, and any allocation: counts are the same each time, but nearly every commit
+    /// Half a percent of the instructions and of the size, and any allocation: counts are the same each time, but nearly every commit
     /// changes a few instructions.
-    pub const DEFAULT: Self = Self { instructions: 0.005, allocations: 0.0, allocated_bytes: 0.0 };
+    pub const DEFAULT: Self =
+        Self { instructions: 0.005, allocations: 0.0, allocated_bytes: 0.0, size: 0.005 };
 
     /// The limit of a metric, if it is a counted one.
     pub fn for_metric(&self, metric: &Metric) -> Option<f64> {
@@ -65,6 +68,7 @@ impl CountLimits {
             (Metric::instructions(), self.instructions),
             (Metric::allocations(), self.allocations),
             (Metric::allocated_bytes(), self.allocated_bytes),
+            (Metric::size(), self.size),
         ]
         .into_iter()
         .find(|(counted, _)| counted == metric)

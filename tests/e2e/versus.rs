@@ -52,7 +52,7 @@ fn equal_instructions_share_a_rank() {
 fn failing_implementation_has_no_rank() {
     let project = project();
     let words = ["mix/usual/7", "mix/failing", "-l", "2", "-n", "5"];
-    let outcome = project.rbench(&[&SHORT[..], &words].concat()).fails_with(4);
+    let outcome = project.rbench(&[&SHORT[..], &words].concat()).run().assert_exit(4);
     outcome.assert_stdout_has(&["failing, mix/{usual/7,failing}: failed", "it never works"]);
 }
 

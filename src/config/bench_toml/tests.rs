@@ -141,7 +141,7 @@ fn config_options_override_keys_of_the_file() {
     let build = file.build();
     assert_eq!((build.profile.as_deref(), build.jobs), (Some("dev"), Some(2)));
     assert_eq!(build.strategy, Some(crate::model::Strategy::Relink));
-    assert_eq!(file.sampling().warm_up, Some(std::time::Duration::from_millis(9)));
+    assert_eq!(file.sampling().warm_up, Some(Duration::from_millis(9)));
     assert_eq!(file.tables.harness.len(), 1, "tables of the file stay");
     let file = set("", &["verdict.min-effect=2%", "metric.instructions.min-effect=0.5%"]).unwrap();
     assert_eq!(file.criteria().min_effect, Some(0.02));

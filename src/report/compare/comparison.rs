@@ -12,7 +12,7 @@ use crate::report::{
     sentence::UnusedAcceptance,
 };
 use crate::{
-    compare::ComparedExperiment,
+    compare::{ComparedExperiment, TargetSizes},
     error::Result,
     impact::Impact,
     model::{
@@ -61,6 +61,9 @@ pub struct Comparison {
     pub(crate) partition: Option<Partition>,
     /// Benchmarks of both versions, one for each metric, in the order of definition.
     pub(crate) benchmarks: Vec<Row>,
+    /// With the metric `size`: one for each bench target of both versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) sizes: Vec<TargetSizes>,
     /// Benchmarks that only the head has.
     pub(crate) added: Vec<Benchmark>,
     /// Benchmarks that only the base has.
@@ -229,6 +232,7 @@ impl ComparisonReport {
             dependencies: outcome.dependencies.clone(),
             partition: outcome.partition,
             benchmarks: outcome.rows.iter().map(|row| self.row(row)).collect(),
+            sizes: outcome.sizes.clone(),
             added: outcome.added.clone(),
             removed: outcome.removed.clone(),
             failed_targets: outcome.failed_targets.clone(),

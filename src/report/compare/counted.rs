@@ -48,6 +48,12 @@ impl ComparisonReport {
         metrics.sort();
         metrics.dedup();
         stages().next()?;
+        if metrics == [Metric::size()] {
+            let limit = exact(self.outcome.criteria.for_metric(&Metric::size()).min_effect);
+            return Some(format!(
+                "size: text and data of the executable as cargo links it, exact (min-effect {limit}); nothing was run"
+            ));
+        }
         let limits = metrics.iter().map(|metric| {
             let limit = self.outcome.criteria.for_metric(metric).min_effect;
             format!("{} (min-effect {})", metric.name, exact(limit))

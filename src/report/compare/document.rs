@@ -106,6 +106,7 @@ impl ComparisonReport {
         } else {
             self.attention(&rows)
         });
+        notes.extend(self.size_texts());
         notes.extend(self.remarks(!self.explains_all).into_iter().map(Text::from));
         notes.extend(self.not_measured_lines(!self.explains_all).into_iter().map(Text::from));
         if self.explains_all || self.functions_are_equal() {
@@ -145,6 +146,7 @@ impl ComparisonReport {
             let inner = std::iter::once(table).chain(notes).collect();
             Block::Details(self.outcome.counts().words(&quiet).into(), inner)
         }));
+        blocks.extend(fold("where the bytes are", Block::list(self.size_texts())));
         let remarks = self.remarks(true).into_iter().chain(self.not_measured_lines(false));
         blocks.extend(Block::list(remarks));
         let number = quantity::count(harmless.len(), "warning");

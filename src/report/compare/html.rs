@@ -186,6 +186,7 @@ impl ComparisonReport {
         };
         listed("Time and instructions together", self.time_and_counts())
             .chain(self.outcome.failed_targets.iter().map(failed))
+            .chain(Block::list(self.size_texts()))
             .chain(listed("Notes", self.not_measured_lines(false)))
             .chain(Block::steps(self.next_steps()))
             .collect()

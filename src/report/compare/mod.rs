@@ -9,6 +9,7 @@ mod html;
 mod impact;
 mod notes;
 mod overall;
+mod sizes;
 mod summary;
 mod table;
 pub(super) mod variants;

@@ -148,13 +148,16 @@ impl VariantsReport {
             let mut settings = report.settings_texts().into_iter();
             texts.extend(settings.next());
             let others = settings.chain(report.attention(&report.ordered()));
+            let others = others.chain(report.size_texts());
             texts.extend(others.map(|text| name.clone().then(": ").append(text)));
         }
         let mut known = BTreeSet::new();
         let warnings = self.comparisons.iter().flat_map(ComparisonReport::warning_lines);
         texts.extend(warnings.filter(|warning| known.insert(words(warning))));
         // A comparison that measured nothing is not stored.
-        let is_stored = |one: &&Outcome| one.rows.iter().any(|row| row.decisive().is_some());
+        let is_stored = |one: &&Outcome| {
+            one.sizes.is_empty() && one.rows.iter().any(|row| row.decisive().is_some())
+        };
         let mut stored = self.comparisons.iter().map(|one| &one.outcome);
         if let Some(Outcome { base, head, .. }) = stored.find(is_stored) {
             let versions = [base.revision_arg(), head.revision_arg()].map(quoted).join(" ");

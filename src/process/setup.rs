@@ -1,0 +1,441 @@
+//! Runs the commands of set-ups in a keeper: a process between rbench and everything that set-up starts.
+//!
+//! A command may leave a server running, which must live until the clean-up and not longer, however rbench ends, even
+//! by SIGKILL. So the keeper has one end of a socket as its standard input, and rbench the other. When rbench closes it
+//! or dies, the keeper runs the clean-up commands, ends all its descendants, and ends itself. It adopts descendants
+//! whose parents have ended, even those that started their own session. Its standard output is the open lock file, so
+//! that another rbench process waits for the end of the clean-up.
+
+use std::{
+    collections::BTreeSet,
+    ffi::OsString,
+    fs::File,
+    io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write},
+    net::Shutdown,
+    os::{
+        fd::{AsFd, OwnedFd},
+        unix::{net::UnixStream, process::CommandExt},
+    },
+    path::PathBuf,
+    process::{Child, Command, ExitCode, ExitStatus, Stdio},
+    sync::{Mutex, MutexGuard, PoisonError},
+    thread,
+    time::{Duration, Instant},
+};
+
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    io::Errno,
+    process::{
+        Pid, Signal, WaitId, WaitIdOptions, getpid, kill_process, kill_process_group,
+        set_child_subreaper, waitid,
+    },
+};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    child::{self, ExitWatch, end_with_this_process},
+    interrupt::Interrupt,
+};
+use crate::error::{Context, Error, Exit, Result};
+
+/// The name by which the keeper is started.
+pub const KEEPER: &str = "cargo-rbench-keeper";
+
+/// Time between SIGTERM and SIGKILL.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Bytes of the end of a command's stderr that are kept.
+const TAIL: u64 = 4 << 10;
+
+/// Lines of a failed command's stderr that are reported.
+const LINES: usize = 10;
+
+/// A command for the shell.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SetupCommand {
+    /// The key of bench.toml that has it.
+    pub key: String,
+    /// Its text.
+    pub script: String,
+    /// The directory to run it in.
+    pub directory: PathBuf,
+    /// Variables in addition to those of rbench.
+    pub variables: Vec<(OsString, OsString)>,
+    /// Prefixes of rbench's variables that it does not inherit.
+    pub removed_prefixes: Vec<String>,
+    /// Its longest time.
+    pub timeout: Duration,
+}
+
+/// What the keeper is to do.
+#[derive(Serialize, Deserialize)]
+enum Request {
+    /// To run a command.
+    Run(SetupCommand),
+    /// To run a command at the end.
+    AtEnd(SetupCommand),
+}
+
+/// The failure of a command, with the end of its output.
+#[derive(Serialize, Deserialize)]
+struct Failure {
+    key: String,
+    script: String,
+    directory: PathBuf,
+    reason: String,
+    tail: String,
+}
+
+/// The reply to a request: nothing, or the failure of the command.
+type Reply = Option<Failure>;
+
+/// The set-ups of this process.
+static SETUPS: Mutex<SetupsOfThisProcess> = Mutex::new(SetupsOfThisProcess {
+    keeper: None,
+    lock: None,
+    done: BTreeSet::new(),
+    ending: BTreeSet::new(),
+});
+
+struct SetupsOfThisProcess {
+    /// Absent until something is set up.
+    keeper: Option<Keeper>,
+    /// The lock that the keeper shares.
+    lock: Option<File>,
+    /// What was set up: the directory, and the number of the set-up.
+    done: BTreeSet<(PathBuf, usize)>,
+    /// What has a command for the end.
+    ending: BTreeSet<(PathBuf, usize)>,
+}
+
+/// The keeper, from the side of rbench.
+struct Keeper {
+    process: Child,
+    socket: BufReader<UnixStream>,
+}
+
+fn setups() -> MutexGuard<'static, SetupsOfThisProcess> {
+    SETUPS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Makes the keeper hold this lock until the end of the clean-up; without one, later keepers hold none.
+pub fn share_lock_with_setups(lock: Option<File>) {
+    setups().lock = lock;
+}
+
+/// Runs `first` unless that was done for this directory and set-up, and `last` when all set-ups end. If `first` fails,
+/// `last` runs at the end nevertheless.
+pub fn set_up_once(
+    once: (PathBuf, usize),
+    [first, last]: [Option<SetupCommand>; 2],
+    interrupt: &Interrupt,
+) -> Result<()> {
+    let mut setups = setups();
+    if setups.done.contains(&once) {
+        return Ok(());
+    }
+    // Before the set-up, which may fail when half of it is done; and only once if it is tried again.
+    if let Some(last) = last.filter(|_| setups.ending.insert(once.clone())) {
+        setups.ask(&Request::AtEnd(last), interrupt)?;
+    }
+    if let Some(first) = first {
+        setups.ask(&Request::Run(first), interrupt)?;
+    }
+    setups.done.insert(once);
+    Ok(())
+}
+
+/// Runs a command of a set-up.
+pub fn run_setup_command(command: SetupCommand, interrupt: &Interrupt) -> Result<()> {
+    setups().ask(&Request::Run(command), interrupt)
+}
+
+/// Ends all set-ups: runs the clean-up commands, and ends what was left running. Returns the failures.
+pub fn end_setups() -> Vec<Error> {
+    let mut setups = setups();
+    setups.done.clear();
+    setups.ending.clear();
+    let Some(Keeper { mut process, socket }) = setups.keeper.take() else { return Vec::new() };
+    let id = Pid::from_child(&process);
+    let _ = socket.get_ref().shutdown(Shutdown::Write);
+    let replies = socket.lines().map_while(io::Result::ok);
+    let failures = replies.filter_map(|line| serde_json::from_str::<Failure>(&line).ok());
+    let failures = failures.map(|failure| failure.error()).collect();
+    let _ = process.wait();
+    child::forget_keeper(id);
+    failures
+}
+
+impl SetupsOfThisProcess {
+    fn ask(&mut self, request: &Request, interrupt: &Interrupt) -> Result<()> {
+        let cannot = || "cannot run the commands of set-ups";
+        if self.keeper.is_none() {
+            self.keeper = Some(Keeper::start(self.lock.as_ref()).context(Exit::Internal, cannot)?);
+        }
+        let Some(keeper) = &mut self.keeper else { return Ok(()) };
+        // As with a child that runs, a signal must not end this process before it can wait for the clean-up.
+        let running = interrupt.starting();
+        let reply = keeper.ask(request, interrupt).context(Exit::Internal, cannot);
+        drop(running);
+        match reply? {
+            None => Err(Error::new(Exit::Interrupted, "stopped while a command of a set-up ran")),
+            Some(None) => Ok(()),
+            Some(Some(failure)) => Err(failure.error()),
+        }
+    }
+}
+
+impl Keeper {
+    fn start(lock: Option<&File>) -> io::Result<Self> {
+        let (own, its) = UnixStream::pair()?;
+        let mut command = Command::new(std::env::current_exe()?);
+        // A Ctrl-C at the terminal goes to rbench alone.
+        command.arg0(KEEPER).process_group(0).stdin(OwnedFd::from(its));
+        match lock {
+            Some(lock) => command.stdout(lock.try_clone()?),
+            None => command.stdout(Stdio::null()),
+        };
+        let process = child::spawn_keeper(&mut command)?;
+        Ok(Self { process, socket: BufReader::new(own) })
+    }
+
+    /// The reply; `None` if an interrupt comes first.
+    fn ask(&mut self, request: &Request, interrupt: &Interrupt) -> io::Result<Option<Reply>> {
+        if interrupt.is_set() {
+            return Ok(None);
+        }
+        send(self.socket.get_ref(), request)?;
+        let mut fds = [
+            PollFd::new(self.socket.get_ref(), PollFlags::IN),
+            PollFd::new(interrupt, PollFlags::IN),
+        ];
+        while poll(&mut fds, None) == Err(Errno::INTR) {}
+        if fds[0].revents().is_empty() {
+            return Ok(None);
+        }
+        let mut line = String::new();
+        self.socket.read_line(&mut line)?;
+        Ok(Some(serde_json::from_str(&line)?))
+    }
+}
+
+fn send(mut socket: &UnixStream, message: &impl Serialize) -> io::Result<()> {
+    let mut line = serde_json::to_vec(message)?;
+    line.push(b'\n');
+    socket.write_all(&line)
+}
+
+impl Failure {
+    fn error(&self) -> Error {
+        let Self { key, script, directory, reason, tail } = self;
+        let mut error = Error::new(Exit::Build, format!("`{key}` of a set-up failed: {script}"))
+            .cause(format!("{reason}, in {}", directory.display()));
+        if !tail.trim().is_empty() {
+            error = error.cause("the end of its output:");
+            error = tail.lines().fold(error, |error, line| error.cause(format!("  {line}")));
+        }
+        error
+    }
+}
+
+/// Runs as the keeper, until rbench closes the socket or a signal arrives.
+pub fn run_as_keeper() -> ExitCode {
+    match keep() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+fn keep() -> io::Result<()> {
+    let interrupt =
+        Interrupt::on_signals_in_order().map_err(|error| io::Error::other(error.to_string()))?;
+    set_child_subreaper(Some(getpid()))?;
+    let socket = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
+    let mut requests = BufReader::new(socket.try_clone()?);
+    let mut at_end = Vec::new();
+    loop {
+        let mut fds = [PollFd::new(&socket, PollFlags::IN), PollFd::new(&interrupt, PollFlags::IN)];
+        while poll(&mut fds, None) == Err(Errno::INTR) {}
+        let mut line = String::new();
+        if !fds[1].revents().is_empty() || requests.read_line(&mut line).unwrap_or(0) == 0 {
+            break;
+        }
+        let reply: Reply = match serde_json::from_str(&line) {
+            Ok(Request::Run(command)) => command.run(&[&socket, &interrupt]),
+            Ok(Request::AtEnd(command)) => {
+                at_end.push(command);
+                None
+            }
+            Err(_) => break,
+        };
+        // Nobody waits for the reply to a command that was stopped.
+        let mut closed = [PollFd::new(&socket, PollFlags::IN)];
+        let is_closed = poll(&mut closed, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })) != Ok(0);
+        if is_closed || send(&socket, &reply).is_err() {
+            break;
+        }
+    }
+    // Nothing stops the clean-up but its own time limits.
+    for failure in at_end.iter().rev().filter_map(|command| command.run(&[])) {
+        let _ = send(&socket, &failure);
+    }
+    end_descendants();
+    Ok(())
+}
+
+impl SetupCommand {
+    /// Runs the command in the keeper; none if it succeeds. Ends it at its timeout, and when one of `stops` is readable.
+    fn run(&self, stops: &[&dyn AsFd]) -> Option<Failure> {
+        let failure = |reason: String, tail: String| {
+            let Self { key, script, directory, .. } = self.clone();
+            Some(Failure { key, script, directory, reason, tail })
+        };
+        let (ending, output) = match self.run_to_the_end(stops) {
+            Ok(ended) => ended,
+            Err(error) => return failure(error.to_string(), String::new()),
+        };
+        let reason = match ending {
+            CommandEnd::Exited(status) if status.success() => return None,
+            CommandEnd::Exited(status) => status.to_string(),
+            CommandEnd::Timeout => {
+                format!("it was still running after {:.1} s", self.timeout.as_secs_f64())
+            }
+            CommandEnd::Stopped => "it was stopped".to_owned(),
+        };
+        failure(reason, output)
+    }
+
+    fn run_to_the_end(&self, stops: &[&dyn AsFd]) -> io::Result<(CommandEnd, String)> {
+        // A file and no pipe: a server that it leaves behind may write long after its end.
+        let mut output = tempfile::tempfile()?;
+        let mut command = Command::new("sh");
+        command.args(["-c", &self.script]).current_dir(&self.directory).process_group(0);
+        command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output.try_clone()?);
+        for (name, _) in std::env::vars_os() {
+            let is_removed =
+                |prefix: &String| name.as_encoded_bytes().starts_with(prefix.as_bytes());
+            if self.removed_prefixes.iter().any(is_removed) {
+                command.env_remove(&name);
+            }
+        }
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        end_with_this_process(&mut command, Signal::KILL);
+        let mut shell = command.spawn()?;
+        let id = Pid::from_child(&shell);
+        let watch = ExitWatch::start(id)?;
+        let end = wait_for_end(&watch, stops, Some(self.timeout));
+        if end.is_some() {
+            for signal in [Signal::TERM, Signal::KILL] {
+                let _ = kill_process_group(id, signal);
+                if wait_for_end(&watch, &[], Some(GRACE)).is_none() {
+                    break;
+                }
+            }
+        }
+        let status = shell.wait()?;
+        let length = output.seek(SeekFrom::End(0))?;
+        output.seek(SeekFrom::Start(length.saturating_sub(TAIL)))?;
+        let mut bytes = Vec::new();
+        output.take(TAIL).read_to_end(&mut bytes)?;
+        let text = String::from_utf8_lossy(&bytes);
+        let lines: Vec<&str> = text.lines().collect();
+        let tail = lines[lines.len().saturating_sub(LINES)..].join("\n");
+        Ok((end.unwrap_or(CommandEnd::Exited(status)), tail))
+    }
+}
+
+/// How a command ended.
+enum CommandEnd {
+    Exited(ExitStatus),
+    Timeout,
+    Stopped,
+}
+
+/// Waits for the end of a command, and returns what else came first.
+fn wait_for_end(
+    watch: &ExitWatch,
+    stops: &[&dyn AsFd],
+    timeout: Option<Duration>,
+) -> Option<CommandEnd> {
+    let until = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+    loop {
+        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+        let timeout = left.and_then(|left| Timespec::try_from(left).ok());
+        let stops = stops.iter().map(|stop| PollFd::from_borrowed_fd(stop.as_fd(), PollFlags::IN));
+        let mut fds: Vec<PollFd<'_>> =
+            std::iter::once(PollFd::new(watch, PollFlags::IN)).chain(stops).collect();
+        match poll(&mut fds, timeout.as_ref()) {
+            Err(Errno::INTR) => {}
+            _ if !fds[0].revents().is_empty() => return None,
+            _ if fds.iter().any(|fd| !fd.revents().is_empty()) => return Some(CommandEnd::Stopped),
+            _ if left == Some(Duration::ZERO) => return Some(CommandEnd::Timeout),
+            _ => {}
+        }
+    }
+}
+
+/// Ends all descendants of this process, first in order.
+fn end_descendants() {
+    let start = Instant::now();
+    let mut asked = BTreeSet::new();
+    while child::has_children() {
+        let is_over = start.elapsed() > GRACE;
+        for process in child::descendants_of(getpid()) {
+            if is_over {
+                let _ = kill_process(process, Signal::KILL);
+            } else if asked.insert(process.as_raw_pid()) {
+                let _ = kill_process(process, Signal::TERM);
+            }
+        }
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
+        while let Ok(Some(_)) = waitid(WaitId::All, options) {}
+        if start.elapsed() > GRACE + child::GRACE {
+            return;
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn command(script: &str, timeout: Duration) -> SetupCommand {
+        SetupCommand {
+            key: "prepare".to_owned(),
+            script: script.to_owned(),
+            directory: std::env::temp_dir(),
+            variables: vec![("RBENCH_TEST".into(), "its value".into())],
+            removed_prefixes: vec!["PAT".to_owned()],
+            timeout,
+        }
+    }
+
+    #[test]
+    fn failed_command_is_named_with_its_status_and_output() {
+        let minute = Duration::from_mins(1);
+        assert!(command("test \"$RBENCH_TEST\" = 'its value'", minute).run(&[]).is_none());
+        let script = "for i in 1 2 3 4 5 6 7 8 9 10 11 12; do echo line $i >&2; done; exit 7";
+        let failure = command(script, minute).run(&[]).unwrap();
+        let text = failure.error().to_string();
+        assert!(text.contains("exit status: 7") && text.contains("line 12"), "{text}");
+        assert!(text.contains("`prepare` of a set-up") && !text.contains("line 2\n"), "{text}");
+    }
+
+    #[test]
+    fn hanging_command_is_ended_with_its_group() {
+        let begin = Instant::now();
+        let hanging =
+            command("sleep 600 & trap '' TERM; sleep 601; sleep 602", Duration::from_millis(50));
+        let failure = hanging.run(&[]).unwrap();
+        assert!(failure.reason.contains("still running after 0.1 s"), "{}", failure.reason);
+        assert!(begin.elapsed() < Duration::from_mins(1));
+    }
+
+    #[test]
+    fn process_left_behind_does_not_delay_its_command() {
+        let failure = command("sleep 3 & exit 0", Duration::from_secs(2)).run(&[]);
+        assert!(failure.is_none(), "{}", failure.unwrap().reason);
+    }
+}

@@ -1,0 +1,91 @@
+//! Sizes of executables: exact, without running anything.
+
+use std::{fs, path::PathBuf, process::Command};
+
+use serde_json::Value;
+
+use crate::support::{TestProject, tree};
+
+/// Two versions, of which the second has a larger function and more data.
+fn project() -> TestProject {
+    let project = TestProject::of("compared");
+    let more = "pub fn steady() -> u64 {\n    let numbers = [12_345_u64, 2, 3].map(std::hint::black_box);\n    \
+                println!(\"{numbers:?}\");\n";
+    project.replace("src/lib.rs", "pub fn steady() -> u64 {\n", more);
+    project.commit("Print");
+    project
+}
+
+fn compared(project: &TestProject, words: &[&str], exit: i32) -> Value {
+    let words = [&["compare", "HEAD~1", "HEAD", "--metric", "size"], words].concat();
+    let words = [&words[..], &["--format", "json"]].concat();
+    project.rbench(&words).run().assert_exit(exit).json("compare")
+}
+
+/// Text, data and bss of every executable below rbench's storage, by `size`.
+fn by_size(project: &TestProject) -> Vec<[u64; 3]> {
+    let is_executable = |path: &PathBuf| {
+        fs::read(path).is_ok_and(|bytes| bytes.starts_with(b"\x7fELF"))
+            && path.extension().is_none()
+    };
+    let executables = tree::paths(&project.storage()).into_iter().filter(is_executable);
+    let sizes = executables.filter_map(|path| {
+        let output = Command::new("size").arg(path).output().expect("binutils");
+        let text = String::from_utf8(output.stdout).unwrap();
+        let numbers = text.lines().nth(1)?.split_whitespace();
+        let numbers: Vec<u64> = numbers.take(3).map(|number| number.parse().unwrap()).collect();
+        numbers.try_into().ok()
+    });
+    sizes.collect()
+}
+
+#[test]
+fn sizes_are_those_of_the_executables() {
+    let project = project();
+    let report = compared(&project, &["--min-effect", "0%"], 1);
+    let sizes = &report["sizes"][0];
+    let known = by_size(&project);
+    for version in ["base", "head"] {
+        let section = |name: &str| sizes[version][name].as_u64().unwrap();
+        let own = ["text", "data", "bss"].map(section);
+        assert!(known.contains(&own), "{version}: {own:?} is none of {known:?}");
+        let value = report["benchmarks"][0][version]["value"].as_f64().unwrap();
+        assert!((value - (own[0] + own[1]) as f64).abs() < 0.5);
+    }
+    let own = sizes["crates"].as_array().unwrap().iter().find(|one| one["name"] == "compared");
+    let own = own.unwrap();
+    assert!(own["head"].as_u64() > own["base"].as_u64(), "{own}");
+    let functions = sizes["functions"].as_array().unwrap();
+    assert!(functions.iter().any(|one| one["name"] == "compared::steady"), "{functions:?}");
+    // Nothing was linked in another layout.
+    assert!(!project.storage().join("builds").exists());
+    assert!(!project.root().join(".rbench").exists());
+}
+
+#[test]
+fn size_has_its_own_limit() {
+    let project = project();
+    project.write(
+        "bench.toml",
+        "[verdict]\nmin-effect = \"0%\"\n[metric.size]\nmin-effect = \"50%\"\n",
+    );
+    let report = compared(&project, &[], 0);
+    assert_eq!(report["benchmarks"][0]["verdict"], "unchanged");
+    project.write("bench.toml", "[metric.size]\nmin-effect = \"0%\"\n");
+    let outcome = project.rbench(&["compare", "HEAD~1", "HEAD", "--metric", "size"]).run();
+    let outcome = outcome.assert_exit(1);
+    outcome.assert_stdout_has(&["regressed", "bytes of code by functions", "nothing was run"]);
+    assert!(!outcome.stdout().contains("accept"), "{}", outcome.stdout());
+}
+
+#[test]
+fn sizes_are_compared_alone() {
+    let project = project();
+    for words in [
+        &["compare", "--metric", "size,wall"][..],
+        &["compare", "--stored", "--metric", "size"],
+        &["run", "--metric", "size"],
+    ] {
+        project.rbench(words).fails_with(2).assert_stderr_has(&["size"]);
+    }
+}
