@@ -397,3 +397,107 @@ impl Report for VersusReport {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        compare::Outcome,
+        model::{Implementation, Name},
+        report::{
+            style,
+            testing::{
+                HOSTILE, assert_harmless, assert_keeps, benchmark, decided_row, given, version,
+            },
+        },
+        stats::{Criteria, Verdict},
+        verdict::ExitPolicy,
+    };
+
+    const PARAMETERS: [&str; 2] = ["1024", "4096"];
+
+    /// The first implementation and these others, with the factors of their times to those of the first in both stages,
+    /// for each parameter.
+    fn report(others: &[(&str, [&[f64]; 2])]) -> VersusReport {
+        let name = "encode/{…}";
+        let common = |parameter: &str| benchmark(&format!("{name}/{parameter}"));
+        let implementation = |own: &str| Implementation {
+            name: own.to_owned(),
+            pattern: format!("encode/{own}"),
+            benchmarks: PARAMETERS
+                .map(|one| (common(one), benchmark(&format!("encode/{own}/{one}"))))
+                .to_vec(),
+        };
+        let version = version("HEAD", 'b');
+        let comparison = |(own, factors): &(&str, [&[f64]; 2])| {
+            let versions = ["first", own].map(|own| implementation(own).as_variant_of(&version));
+            let rows = PARAMETERS.iter().zip(factors).map(|(parameter, factors)| {
+                let id = format!("{name}/{parameter}");
+                decided_row(&id, parameter.parse().unwrap(), factors, 0.01, 0.001)
+            });
+            let rows = rows.collect();
+            let outcome = Outcome { rows, ..Outcome::new(versions, Criteria::default()) };
+            ComparisonReport::new(outcome, ExitPolicy::default(), given("compare"))
+        };
+        let comparisons = others.iter().map(comparison).collect();
+        let all = std::iter::once("first").chain(others.iter().map(|(own, _)| *own));
+        VersusReport {
+            version: version.clone(),
+            implementations: Implementations {
+                name: name.to_owned(),
+                all: all.map(implementation).collect(),
+                parameters: PARAMETERS.map(str::to_owned).to_vec(),
+                left_out: vec![benchmark("encode/first/7")],
+            },
+            comparisons,
+            more: Some("cargo rbench versus --until-decided".to_owned()),
+        }
+    }
+
+    fn ranks(report: &VersusReport) -> Vec<(Option<usize>, &str)> {
+        report.ranking().into_iter().map(|(_, one)| (one.rank, one.name)).collect()
+    }
+
+    const FASTER: &[f64] = &[0.9, 0.9];
+    const SLOWER: &[f64] = &[1.1, 1.1];
+    const EQUAL: &[f64] = &[1.0];
+
+    #[test]
+    fn only_what_is_shown_is_ranked() {
+        for (others, expected) in [
+            (vec![("a", [FASTER, FASTER])], [(Some(1), "a"), (Some(2), "first")].to_vec()),
+            (vec![("a", [EQUAL, EQUAL])], vec![(Some(1), "first"), (Some(1), "a")]),
+            // Faster with one parameter and slower with the other.
+            (vec![("a", [FASTER, SLOWER])], vec![(Some(1), "a"), (Some(1), "first")]),
+            (
+                vec![
+                    ("a", [SLOWER, EQUAL]),
+                    ("b", [FASTER, FASTER]),
+                    ("c", [&[0.9, 0.901], FASTER]),
+                ],
+                vec![(Some(1), "b"), (Some(1), "c"), (Some(3), "first"), (Some(4), "a")],
+            ),
+        ] {
+            assert_eq!(ranks(&report(&others)), expected);
+        }
+    }
+
+    #[test]
+    fn versus_has_the_words_of_implementations() {
+        let mut report = report(&[("equal", [EQUAL, EQUAL]), ("mixed", [FASTER, SLOWER])]);
+        let failed = Verdict::Failed { reason: "it panicked".to_owned() };
+        let row = DecidedRow::without_metric(&benchmark("encode/{…}/4096"), failed);
+        report.comparisons[0].outcome.rows[1] = row;
+        insta::assert_snapshot!(style::plain(&report.text(100)));
+        assert_keeps("versus", &report);
+        assert!(report.html().unwrap().contains("<svg"), "there is a chart");
+    }
+
+    #[test]
+    fn hostile_names_are_harmless() {
+        let mut report = report(&[(HOSTILE, [EQUAL, SLOWER])]);
+        report.implementations.left_out =
+            vec![crate::model::Benchmark { name: Name::plain(HOSTILE), ..benchmark("a") }];
+        assert_harmless(&report);
+    }
+}
