@@ -1,6 +1,6 @@
 //! Checks that nothing of a set-up is left, whenever and however rbench is killed.
 //!
-//! `cargo run --release -p lab --bin setup_kills [KILLS] [SEED]` runs comparisons whose set-up starts two servers, one
+//! `cargo run -p lab --bin setup_kills [KILLS] [SEED]` runs comparisons whose set-up starts two servers, one
 //! of which ignores SIGTERM, and sends each comparison a random signal at a random moment, from before its set-up until
 //! after its clean-up. Afterwards no process may run in its directories, and each version that was set up must have been
 //! cleaned up.
@@ -37,7 +37,7 @@ fn run() -> Result<bool, Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let kills: usize = arguments.next().map_or(Ok(500), |text| text.parse())?;
     let mut random = Random::new(arguments.next().map_or(Ok(1), |text| text.parse())?);
-    let rbench = lab::rbench::build("release")?;
+    let rbench = lab::rbench::build("dev")?;
     let project = lab::Project::compared()?;
     let (tree, log) = (project.tree.path().to_owned(), project.scratch().join("log"));
     let setup = SETUP.replace("LOG", &log.display().to_string());

@@ -497,7 +497,7 @@ mod tests {
     fn hostile_names_are_harmless() {
         let mut report = report(&[(HOSTILE, [EQUAL, SLOWER])]);
         report.implementations.left_out =
-            vec![crate::model::Benchmark { name: Name::plain(HOSTILE), ..benchmark("a") }];
+            vec![Benchmark { name: Name::plain(HOSTILE), ..benchmark("a") }];
         assert_harmless(&report);
     }
 }
