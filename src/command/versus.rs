@@ -11,7 +11,7 @@ use crate::{
     error::{Error, Exit, Result},
     harness::select_implementations,
     machine::state::MachineState,
-    measure::{ExperimentSettings, Runner},
+    measure::{ExperimentSettings, ListedVersion, Runner},
     model::{Implementation, Implementations, Version},
     process::{Interrupt, SavedHandler},
     project::Project,
@@ -76,7 +76,10 @@ pub fn run(args: &VersusArgs) -> Result<Exit> {
             &[("until-decided", None)],
         )
     });
-    let report = |outcome| {
+    let report = |mut outcome: Outcome| {
+        // Both are in one program, so no difference of machine code explains anything.
+        outcome.functions.clear();
+        outcome.rows.iter_mut().for_each(|row| row.impact = None);
         ComparisonReport::new(outcome, ExitPolicy::default(), Rc::new(args.given.clone()))
     };
     let comparisons = outcomes.into_iter().map(report).collect();
@@ -104,7 +107,7 @@ fn listed(
     session: &mut Session<'_>,
 ) -> Result<Implementations> {
     let mut listed = Some(session.runner.list(version.clone())?);
-    let all = listed.iter().flat_map(|listed| listed.benchmarks()).collect::<Vec<_>>();
+    let all: Vec<_> = listed.iter().flat_map(ListedVersion::benchmarks).collect();
     let implementations = select_implementations(patterns, &all).map_err(|error| {
         let known = format!("{version} has {} benchmarks", all.len());
         // The last word could have been the version.

@@ -101,7 +101,7 @@ struct SetupTable {
 
 impl SetupTable {
     /// The longest time of a command without `timeout`.
-    const TIMEOUT: Duration = Duration::from_mins(5);
+    const TIMEOUT: Duration = Duration::from_secs(300);
 
     fn setup(&self) -> Setup {
         let Self { setup, prepare, conclude, cleanup, timeout } = self.clone();

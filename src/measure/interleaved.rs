@@ -1,7 +1,11 @@
 //! Measures both versions of a benchmark at once, interleaved, as long as it supports that. For
 //! executions that run alone, the same library excludes the time of interruptions.
 
-use std::{path::PathBuf, thread, time::Duration};
+use std::{
+    path::PathBuf,
+    thread::{self, ScopedJoinHandle},
+    time::Duration,
+};
 
 use tracing::info;
 
@@ -274,7 +278,7 @@ impl Runner<'_> {
         thread::scope(|scope| {
             let running: Vec<_> =
                 pairs.iter().map(|pair| scope.spawn(move || pair.execute(support))).collect();
-            let attempts = running.into_iter().map(|one| one.join());
+            let attempts = running.into_iter().map(ScopedJoinHandle::join);
             attempts.map(|joined| joined.unwrap_or_else(|_| Err(panicked()))).collect()
         })
     }

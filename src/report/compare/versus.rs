@@ -261,6 +261,7 @@ impl VersusReport {
 
     /// Everything else that a reader of the tables must know.
     fn notes(&self) -> Vec<Text> {
+        use VerdictKind::{Failed, Inconclusive, NotComparable, Skipped};
         let min_effect = self.comparisons.first().map(ComparisonReport::min_effect_text);
         let mut texts = vec![Text::from(format!(
             "equal: the difference is smaller than {} (min-effect)",
@@ -270,7 +271,6 @@ impl VersusReport {
         for (index, report) in self.comparisons.iter().enumerate() {
             for row in &report.outcome.rows {
                 let kind = VerdictKind::new(&row.verdict);
-                use VerdictKind::{Failed, Inconclusive, NotComparable, Skipped};
                 if matches!(kind, Failed | NotComparable | Skipped | Inconclusive) {
                     let subject =
                         [self.name(index + 1), &self.label(&row.benchmark.name.id)].join(", ");
@@ -378,7 +378,7 @@ impl Report for VersusReport {
         let mut sections =
             vec![format!("<section>\n{}</section>\n", section_blocks(self.summary()))];
         // The details are those of any comparison, with its words.
-        sections.push(section_blocks([Block::Paragraph(vec![Text::from(DETAILS)])].into_iter()));
+        sections.push(section_blocks([Block::Paragraph(vec![Text::from(DETAILS)])]));
         for (index, report) in self.comparisons.iter().enumerate() {
             let title = format!("{} compared with {}", self.name(index + 1), self.name(0));
             sections.push(report.section_html(index, &escape_untrusted(&title))?);
