@@ -294,9 +294,8 @@ impl VersusReport {
         let measured =
             self.comparisons.first().into_iter().flat_map(ComparisonReport::measured_briefly);
         texts.extend(measured.map(|line| Text::from(line.replace("version", "implementation"))));
-        let is_undecided = |report: &ComparisonReport| {
-            report.with_verdict(VerdictKind::Inconclusive).next().is_some()
-        };
+        let is_undecided =
+            |report: &ComparisonReport| report.with_verdict(Inconclusive).next().is_some();
         if let Some(more) = self.more.as_ref().filter(|_| self.comparisons.iter().any(is_undecided))
         {
             texts.push(Text::from("measure until all are decided: ").command(more));
