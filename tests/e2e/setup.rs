@@ -108,21 +108,25 @@ fn server_of_a_setup_lives_until_the_cleanup() {
 fn failing_setup_is_reported_as_its_own_failure() {
     for (setup, messages) in [
         (
-            "setup = \"echo no database >&2; exit 3\"",
-            ["`setup` of a set-up failed: echo no database", "exit status: 3, in ", "no database"],
+            "setup = \"for i in 2 3 4 5 6 7 8 9 10 11 12; do echo line-$i; done >&2; exit 3\"",
+            ["`setup` of a set-up failed: for i", "exit status: 3, in ", "line-3\n", "line-12\n"],
         ),
+        // It ignores SIGTERM, and has a child of its own.
         (
-            "prepare = \"sleep 100\"\ntimeout = \"200ms\"",
+            "prepare = \"trap '' TERM; sleep 100 & sleep 100\"\ntimeout = \"200ms\"",
             [
-                "`prepare` of a set-up failed: sleep 100",
+                "`prepare` of a set-up failed: trap",
                 "it was still running after 0.2 s",
+                "error",
                 "error",
             ],
         ),
-        ("conclude = \"kill -9 $$\"", ["`conclude` of a set-up", "signal: 9", "error"]),
+        ("conclude = \"kill -9 $$\"", ["`conclude` of a set-up", "signal: 9", "error", "error"]),
     ] {
         let (project, log) = project(&format!("{setup}\ncleanup = \"echo cleaned >> LOG\""));
-        project.rbench(&SHORT).fails_with(3).assert_stderr_has(&messages);
+        let outcome = project.rbench(&SHORT).fails_with(3);
+        outcome.assert_stderr_has(&messages);
+        assert!(!outcome.told().contains("line-2\n"), "the last ten lines are enough");
         assert_eq!(words(&log), ["cleaned"], "{setup}");
     }
 }

@@ -319,7 +319,8 @@ impl Criterion {
                     count => format!(" ({count} connections of other processes were refused)"),
                 };
                 format!(
-                    "Criterion.rs {version} did not connect to rbench{refused}; 0.3.3 and later do"
+                    "Criterion.rs {version} did not connect to rbench{refused}; 0.3.3 and later do, where \
+                     the name localhost is known"
                 )
             })
         })
