@@ -88,13 +88,15 @@ fn render_table(table: &Table) -> String {
     let class = |at: usize| if table.is_number(at) { " class=n" } else { "" };
     let heads =
         columns.iter().map(|&at| format!("<th scope=col{}>{}", class(at), escaped(table.head(at))));
+    // The name of a row may stand behind its numbers.
+    let name = columns.iter().position(|&at| !table.is_number(at)).unwrap_or(0);
     let row = |cells: &Vec<Cell>| {
         let shown = columns.iter().enumerate().map(|(place, &at)| {
             let joined = table.joined_to(at).map(|joined| &cells[joined]);
             let joined: Vec<String> =
                 joined.filter(|cell| !cell.is_empty()).map(render_cell).collect();
             let text = [vec![render_cell(&cells[at])], joined].concat().join(" ");
-            let element = if place == 0 { "th scope=row" } else { "td" };
+            let element = if place == name { "th scope=row" } else { "td" };
             format!("<{element}{}>{text}", class(at))
         });
         format!("<tr>{}\n", shown.collect::<String>())
