@@ -151,7 +151,7 @@
     tools.append(button);
   }
   if (rows.length) tools.append(output);
-  const place = tables[0] || document.querySelector("main > section, main > pre");
+  const place = tables[0] || document.querySelector("main > section, main > pre, main > .scroll");
   if (tools.childNodes.length && place) place.before(tools);
   if (rows.length) {
     read();
