@@ -18,7 +18,7 @@ pub use ci::{CiArgs, CiCommand, CiCommentArgs, CiMergeArgs, CiPlaceArgs, CiProvi
 use clap::{
     ArgMatches, Args, ColorChoice, CommandFactory as _, FromArgMatches as _, Parser, Subcommand,
 };
-pub use compare::{BisectArgs, CompareArgs, RevisionPair};
+pub use compare::{BisectArgs, CompareArgs, RevisionPair, StoppingArgs};
 pub use given::GivenOptions;
 pub use groups::{
     ExperimentArgs, FailOn, FilterArgs, GateArgs, LayoutArgs, MeasureArgs, OutputArgs, OutputFile,

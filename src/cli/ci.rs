@@ -140,7 +140,9 @@ mod tests {
     fn ci_takes_versions_as_flags_and_options_of_compare() {
         let args = parsed("ci --base main --head topic --budget 5min --partition hash:1/2 --quick");
         assert_eq!(args.run.compare.versions.typed(), [Some("main"), Some("topic")]);
-        assert!(args.run.compare.budget.is_some() && args.run.compare.experiment.measure.quick);
+        assert!(
+            args.run.compare.stopping.budget.is_some() && args.run.compare.experiment.measure.quick
+        );
         assert_eq!(parsed("ci").run.compare.versions.typed(), [None, None]);
         assert!(Cli::parse_words(&["ci", "main"].map(str::to_owned)).is_err());
     }

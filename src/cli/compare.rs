@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::{ExperimentArgs, GateArgs, GivenOptions, ReportArgs, VerdictArgs};
 use crate::{
-    config::{CriteriaOptions, values},
+    config::{CriteriaOptions, StoppingRule, values},
     error::{Error, Exit, Result},
     git::{is_range, range_ends},
     model::Mode,
@@ -40,13 +40,9 @@ pub struct CompareArgs {
     /// Also measure benchmarks that are unaffected: they execute no changed code and read no changed data.
     #[arg(long, help_heading = "Experiment")]
     pub no_skip: bool,
-    /// Measure for at most about this long, preferring the benchmarks that it most likely decides, with up to 40 builds
-    /// of each. Compiling and linking do not count, and the first interim analysis is not limited.
-    #[arg(long, value_name = "TIME", value_parser = values::deadline, help_heading = "Experiment")]
-    pub budget: Option<Duration>,
-    /// Measure benchmarks until they are decided, with up to 160 builds of each.
-    #[arg(long, help_heading = "Experiment")]
-    pub until_decided: bool,
+    /// When to stop.
+    #[command(flatten)]
+    pub stopping: StoppingArgs,
     /// Mode of both versions: interleaved on one CPU, or sequential [default: interleaved]
     #[arg(long, value_name = "HOW", help_heading = "Experiment")]
     pub mode: Option<Mode>,
@@ -104,6 +100,29 @@ impl CompareArgs {
             options.push(("quick", None));
         }
         self.given.suggest("compare", &versions, &options)
+    }
+}
+
+/// When to stop measuring undecided benchmarks.
+#[derive(Clone, Debug, Default, Args)]
+pub struct StoppingArgs {
+    /// Measure for at most about this long, preferring the benchmarks that it most likely decides, with up to 40 builds
+    /// of each. Compiling and linking do not count, and the first interim analysis is not limited.
+    #[arg(long, value_name = "TIME", value_parser = values::deadline, help_heading = "Experiment")]
+    pub budget: Option<Duration>,
+    /// Measure benchmarks until they are decided, with up to 160 builds of each.
+    #[arg(long, help_heading = "Experiment")]
+    pub until_decided: bool,
+}
+
+impl StoppingArgs {
+    /// The rule that these options choose.
+    pub const fn rule(&self) -> StoppingRule {
+        match (self.until_decided, self.budget) {
+            (true, _) => StoppingRule::UntilDecided,
+            (false, Some(_)) => StoppingRule::Budget,
+            (false, None) => StoppingRule::Usual,
+        }
     }
 }
 

@@ -1,14 +1,9 @@
 //! The command line of `versus`.
 
-use std::time::Duration;
-
 use clap::Args;
 
-use super::{ExperimentArgs, GivenOptions, ReportArgs};
-use crate::{
-    config::{CriteriaOptions, values},
-    model::Mode,
-};
+use super::{ExperimentArgs, GivenOptions, ReportArgs, StoppingArgs};
+use crate::{config::CriteriaOptions, model::Mode};
 
 /// `cargo rbench versus`.
 #[derive(Clone, Debug, Args)]
@@ -21,13 +16,9 @@ pub struct VersusArgs {
     /// an id. All are compared with the first. The last word is the version, if it is a revision [default: .]
     #[arg(value_name = "BENCHMARK", required = true)]
     pub words: Vec<String>,
-    /// Measure for at most about this long, preferring the benchmarks that it most likely decides, with up to 40 builds
-    /// of each.
-    #[arg(long, value_name = "TIME", value_parser = values::deadline, help_heading = "Experiment")]
-    pub budget: Option<Duration>,
-    /// Measure benchmarks until they are decided, with up to 160 builds of each.
-    #[arg(long, help_heading = "Experiment")]
-    pub until_decided: bool,
+    /// When to stop.
+    #[command(flatten)]
+    pub stopping: StoppingArgs,
     /// Mode of both benchmarks: interleaved on one CPU, or sequential [default: interleaved]
     #[arg(long, value_name = "HOW", help_heading = "Experiment")]
     pub mode: Option<Mode>,

@@ -9,7 +9,7 @@ use crate::{
         Acceptances, AlsoAgainst, Archive, Benchmarks, Outcome, Request, Session, StoredRequest,
         archive, compare_all, compare_sizes, compare_stored,
     },
-    config::{BuildSettings, Gate, Purpose, StoppingRule, VerdictSettings, deciding},
+    config::{BuildSettings, Gate, Purpose, VerdictSettings, deciding},
     console::{Console, announcement},
     error::{Error, Exit, Result},
     harness::Filter,
@@ -171,7 +171,7 @@ fn measured_each(
 ) -> Result<Option<Vec<Outcome>>> {
     let start = SystemTime::now();
     let Some(args) = each.first() else { return Ok(None) };
-    let (mode, patience) = (project.file.mode(args.mode), stopping_rule(args));
+    let (mode, patience) = (project.file.mode(args.mode), args.stopping.rule());
     let purpose = Purpose::Comparison { mode, patience };
     let settings = ExperimentSettings::resolve(project, &args.experiment, purpose);
     let verdicts = VerdictSettings::resolve(&project.file, &args.verdict.criteria)?;
@@ -190,7 +190,7 @@ fn measured_each(
             gate: gate(project, args).filter(|_| each.len() == 1),
             benchmarks: if args.no_skip { Benchmarks::All } else { Benchmarks::Affected },
             patience,
-            budget: args.budget.map(|budget| budget / comparisons),
+            budget: args.stopping.budget.map(|budget| budget / comparisons),
             identifies: true,
             explains: has_page,
             only_plan: args.experiment.dry_run,
@@ -235,15 +235,6 @@ fn versions(project: &Project, args: &CompareArgs) -> Result<[Version; 2]> {
         version.map_err(|error| hint.iter().filter(|_| is_word).fold(error, Error::hint))
     };
     args.versions.resolve(resolve, |words| args.given.suggest("compare", words, &[]))
-}
-
-/// When to stop measuring undecided benchmarks.
-const fn stopping_rule(args: &CompareArgs) -> StoppingRule {
-    match (args.until_decided, args.budget) {
-        (true, _) => StoppingRule::UntilDecided,
-        (false, Some(_)) => StoppingRule::Budget,
-        (false, None) => StoppingRule::Usual,
-    }
 }
 
 /// The number of parts that share the false-alarm rate: all parts of `--partition` are one comparison.

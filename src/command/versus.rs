@@ -6,7 +6,7 @@ use super::{output::Output, project_of};
 use crate::{
     cli::VersusArgs,
     compare::{Benchmarks, Outcome, Request, Session, compare_all},
-    config::{Purpose, StoppingRule, VerdictSettings},
+    config::{Purpose, VerdictSettings},
     console::{Console, announcement},
     error::{Error, Exit, Result},
     harness::select_implementations,
@@ -31,11 +31,7 @@ pub fn run(args: &VersusArgs) -> Result<Exit> {
     }
     let project = project_of(&args.experiment.target)?;
     let (version, patterns) = version_and_patterns(&project, &args.words)?;
-    let patience = match (args.until_decided, args.budget) {
-        (true, _) => StoppingRule::UntilDecided,
-        (false, Some(_)) => StoppingRule::Budget,
-        (false, None) => StoppingRule::Usual,
-    };
+    let patience = args.stopping.rule();
     let purpose = Purpose::Comparison { mode: project.file.mode(args.mode), patience };
     let settings = ExperimentSettings::resolve(&project, &args.experiment, purpose);
     let verdicts = VerdictSettings::resolve(&project.file, &args.criteria)?;
@@ -50,7 +46,7 @@ pub fn run(args: &VersusArgs) -> Result<Exit> {
         let request = |other: &Implementation| Request {
             benchmarks: Benchmarks::All,
             patience,
-            budget: args.budget.map(|budget| budget / pairs),
+            budget: args.stopping.budget.map(|budget| budget / pairs),
             only_plan: args.experiment.dry_run,
             ..Request::new(
                 [first, other].map(|one| one.as_variant_of(&version)),
@@ -68,7 +64,7 @@ pub fn run(args: &VersusArgs) -> Result<Exit> {
         return Ok(Exit::Success);
     }
     let exit = exit(&outcomes);
-    let more = (!args.until_decided).then(|| {
+    let more = (!args.stopping.until_decided).then(|| {
         let words: Vec<&str> = args.words.iter().map(String::as_str).collect();
         args.given.without(&["builds", "quick"]).suggest(
             "versus",
