@@ -355,9 +355,7 @@ extern "C" fn join() {
         OWNER_IN_LIBC.store(pthread_self(), Relaxed);
         if (*page).stops_threads.load(Relaxed) != 0 {
             threads::prepare();
-            if (*page).places_threads.load(Relaxed) != 0 {
-                placement::place_first(&*page);
-            }
+            placement::prepare(&*page);
         } else {
             // A process that wakes its partner is not preempted by it, but continues until it waits itself.
             sched_setscheduler(0, SCHED_BATCH, &0);

@@ -47,8 +47,16 @@ extern "C" {
     fn sched_setaffinity(process: c_int, size: usize, cpus: *const Cpus) -> c_int;
 }
 
-/// Gives the first thread the first CPU. Where that fails, it keeps all.
-pub fn place_first(page: &Page) {
+/// Prepares a process whose threads are to be stopped, and gives the first thread the first CPU if each is to have one.
+/// Where that fails, it keeps all.
+pub fn prepare(page: &Page) {
+    // Their first use would take a lock of the loader, which a stopped thread may hold.
+    for function in [&CREATE, &INIT, &DESTROY, &GET_CPUS, &SET_CPUS] {
+        function.get();
+    }
+    if page.places_threads.load(Relaxed) == 0 {
+        return;
+    }
     let cpus = only(page, 0);
     // SAFETY: the set is as large as it says.
     unsafe { sched_setaffinity(0, size_of_val(&cpus), &cpus) };
