@@ -15,8 +15,7 @@ use crate::{
     machine::this_machine,
     measure::{Builds, ExperimentSettings, Runner},
     model::{
-        BenchTarget, Benchmark, Execution, Machine, Metric, Mode, Schedule, Stage, Strategy,
-        Version,
+        BenchTarget, Benchmark, Execution, Machine, Metric, Mode, Stage, Strategy, Threads, Version,
     },
     process::{Interrupt, SavedHandler},
     report::{
@@ -277,14 +276,11 @@ fn costs<'e>(executions: impl Iterator<Item = &'e Execution>) -> Costs {
 
 /// The duration of an execution without its measurements, and of one measurement.
 fn start_and_measurement(execution: &Execution) -> (Duration, Duration) {
-    let whole = match execution.schedule {
+    let whole = match execution.schedule.interleaved() {
         // Interleaved, the process also waited for the other version.
-        Schedule::Interleaved(_) => execution.resources.cpu(),
-        // The CPU time of the first may be that of several threads.
-        Schedule::InterleavedThreads(_)
-        | Schedule::InterleavedFreeThreads(_)
-        | Schedule::NotRequested
-        | Schedule::Unavailable(_) => execution.own_wall(),
+        Some((Threads::Together, _)) => execution.resources.cpu(),
+        // The CPU time of the others may be that of several threads.
+        _ => execution.own_wall(),
     };
     let measured = match execution.measured_time() {
         // The harness does not report its iterations.

@@ -4,7 +4,7 @@ use std::{collections::HashMap, time::Duration};
 
 use crate::{
     error::Result,
-    model::{Benchmark, Metric, Schedule},
+    model::{Benchmark, Metric, Threads},
     store::{ExperimentId, Store, StoredExecution},
 };
 
@@ -78,14 +78,10 @@ impl TimeSpent {
         let time = |row: &StoredExecution| {
             let execution = row.outcome.as_ref().ok()?;
             let is_program = execution.series_of(&Metric::wall()).is_none();
-            let at_once = match execution.schedule {
-                Schedule::Interleaved(_) if !is_program => parallel,
+            let at_once = match execution.schedule.interleaved() {
+                Some((Threads::Together, _)) if !is_program => parallel,
                 // No other pair ran beside it.
-                Schedule::Interleaved(_)
-                | Schedule::InterleavedThreads(_)
-                | Schedule::InterleavedFreeThreads(_)
-                | Schedule::NotRequested
-                | Schedule::Unavailable(_) => 1,
+                _ => 1,
             };
             Some(execution.own_wall() / at_once)
         };
@@ -106,7 +102,7 @@ impl TimeSpent {
 mod tests {
     use super::*;
     use crate::{
-        model::{LayoutSeed, Series, Slot, Stage, testing},
+        model::{LayoutSeed, Schedule, Series, Slot, Stage, testing},
         verdict::testing::benchmark,
     };
 

@@ -138,7 +138,7 @@ impl Runner<'_> {
                 return self.after_unmeasured(measuring, subject, step, version);
             }
         };
-        if self.needs_longer_slices(measuring, subject, step, &executions)? {
+        if self.is_too_slow(measuring, subject, step, &executions)? {
             return Ok(Ended::Obstacle(Obstacle::Slower));
         }
         for execution in executions.iter_mut() {
@@ -158,12 +158,12 @@ impl Runner<'_> {
         Ok(Ended::Measured)
     }
 
-    /// True if a benchmark must be interleaved in longer slices, if at all: its first pair of executions was slower than an
-    /// execution alone. Which pages a process gets decides what stays in the caches, so two pairs with large data show it
-    /// too.
+    /// True if a benchmark must be interleaved with free threads or in longer slices, if at all: its first pair of executions
+    /// was slower than an execution alone. Two later pairs show it too: which pages a process gets decides what stays in the
+    /// caches, and another program may want the CPU of a thread.
     ///
     /// Its traces show its time alone, but were not made for that: what they find is checked by an execution alone.
-    fn needs_longer_slices(
+    fn is_too_slow(
         &self,
         measuring: &Measuring<'_>,
         subject: &mut Subject<'_>,
@@ -171,7 +171,6 @@ impl Runner<'_> {
         executions: &[Execution; 2],
     ) -> Result<bool> {
         let is_first = !subject.was_interleaved;
-        // Another program may want a CPU later.
         if !is_first && subject.memory < Some(LARGE) && subject.threads != Threads::Placed {
             return Ok(false);
         }
@@ -349,10 +348,7 @@ fn unavailable_reason(
     if subject.mode != Mode::Interleaved {
         None
     } else if is_supported {
-        earlier.iter().find_map(|row| match row_schedule(row)? {
-            Schedule::Unavailable(unavailable) => Some(unavailable),
-            _ => None,
-        })
+        earlier.iter().find_map(|row| row_schedule(row)?.unavailable())
     } else {
         Some(InterleavingUnavailable::NoLibrary)
     }

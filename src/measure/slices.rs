@@ -22,14 +22,13 @@ const SLICES: [Duration; 3] = [SLICE, Duration::from_millis(5), Duration::from_m
 /// Where other programs wanted one, they took up to half as long again, in both versions, and changes were shown as large
 /// as they were.
 const SLOWER_WITH_THREADS: f64 = 2.0;
+/// The same with placed threads. Some pools are faster alone, where the kernel happens to run all their threads on one CPU.
+/// Beside a program that used one CPU, some benchmarks took 3 to 6 times as long as alone.
+const SLOWER_WITH_PLACED_THREADS: f64 = 1.5;
 
 /// Processes below this peak memory in bytes hardly fill a cache that cores share. They need some for their program and
 /// its libraries.
 pub(super) const LARGE: u64 = 16 << 20;
-
-/// The same with placed threads. Some pools are faster alone, where the kernel happens to run all their threads on one CPU.
-/// Beside a program that used one CPU, some benchmarks took 3 to 6 times as long as alone.
-const SLOWER_WITH_PLACED_THREADS: f64 = 1.5;
 
 /// How much slower a benchmark may be interleaved than alone, as a factor.
 pub(super) fn most_slower(threads: Threads) -> f64 {

@@ -9,7 +9,7 @@ use std::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Metric, Schedule, Throughput, nanoseconds};
+use super::{Metric, Mode, Schedule, Throughput, nanoseconds};
 
 /// A request for one execution.
 ///
@@ -251,11 +251,9 @@ impl Execution {
 
     /// The wall time that it took: of two interleaved executions, which alternate, each takes half.
     pub fn own_wall(&self) -> Duration {
-        match self.schedule {
-            Schedule::Interleaved(_)
-            | Schedule::InterleavedThreads(_)
-            | Schedule::InterleavedFreeThreads(_) => self.resources.wall / 2,
-            Schedule::NotRequested | Schedule::Unavailable(_) => self.resources.wall,
+        match self.schedule.mode() {
+            Mode::Interleaved => self.resources.wall / 2,
+            Mode::Sequential => self.resources.wall,
         }
     }
 

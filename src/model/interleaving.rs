@@ -83,6 +83,14 @@ impl Schedule {
             Self::NotRequested | Self::Unavailable(_) => None,
         }
     }
+
+    /// Why it was not interleaved, although that was requested.
+    pub const fn unavailable(self) -> Option<InterleavingUnavailable> {
+        match self {
+            Self::Unavailable(reason) => Some(reason),
+            _ => None,
+        }
+    }
 }
 
 /// The reason why a benchmark cannot be interleaved.

@@ -49,12 +49,8 @@ impl Interleaving {
 
 impl From<Schedule> for Interleaving {
     fn from(schedule: Schedule) -> Self {
-        let unavailable = match schedule {
-            Schedule::Unavailable(reason) => Some(reason),
-            _ => None,
-        };
         let (threads, _) = schedule.interleaved().unwrap_or_default();
-        Self { mode: schedule.mode(), threads, unavailable, alone: None }
+        Self { mode: schedule.mode(), threads, unavailable: schedule.unavailable(), alone: None }
     }
 }
 
