@@ -220,6 +220,17 @@ impl builds::Observer for Console {
             Event::Compiled { version, took: None } => {
                 self.line_once(format!("{version} is already compiled"));
             }
+            Event::CompiledAgain { done, of } if self.terminal => {
+                let what = || "both versions again, to measure the time".to_owned();
+                let template = "   Compiling [{bar:26}] {pos}/{len}: {msg}";
+                advance(&self.links, template, what, [*done, *of]);
+            }
+            Event::CompiledAgain { done, of } => {
+                if done == of && *of > 0 {
+                    let times = quantity::count(*of, "time");
+                    self.line(&format!("compiled both versions again: {times}"));
+                }
+            }
             Event::Linked { target, version, done, of } => {
                 self.linked(target, version, *done, *of);
             }

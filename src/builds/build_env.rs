@@ -365,6 +365,13 @@ pub enum Event<'a> {
         /// Its duration; `None` if it was cached.
         took: Option<Duration>,
     },
+    /// Both versions were compiled again, to measure the time of it.
+    CompiledAgain {
+        /// The number of finished pairs of compilations.
+        done: usize,
+        /// The number of pairs until the next analysis.
+        of: usize,
+    },
     /// The links of a bench target start, or another one is finished.
     Linked {
         /// The bench target.

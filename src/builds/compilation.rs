@@ -29,6 +29,8 @@ pub enum Instance {
     Again(LayoutSeed),
     /// Another compilation with salted symbol hashes; used if no linker can make builds differ.
     Salted(LayoutSeed),
+    /// Another compilation of the packages in the repository, whose time is measured.
+    Timed,
 }
 
 impl Instance {
@@ -36,7 +38,7 @@ impl Instance {
     pub const fn salt(self) -> Option<LayoutSeed> {
         match self {
             Self::Salted(seed) => Some(seed),
-            Self::First | Self::Again(_) => None,
+            Self::First | Self::Again(_) | Self::Timed => None,
         }
     }
 }

@@ -106,7 +106,7 @@ impl BuildEnv<'_> {
     }
 
     /// Collects everything that a compilation depends on, and computes its key.
-    fn wanted(
+    pub(super) fn wanted(
         &self,
         source: Source<'_>,
         filter: &TargetFilter,
@@ -241,7 +241,8 @@ impl BuildEnv<'_> {
         Compilation::complete(&job.home, record)
     }
 
-    fn run_cargo(&self, job: &Job<'_>, chosen: &Chosen) -> Result<Messages> {
+    /// Runs cargo for a compilation to its end.
+    pub(super) fn run_cargo(&self, job: &Job<'_>, chosen: &Chosen) -> Result<Messages> {
         let version = job.source.version;
         let settings = self.settings_of(version);
         let kind = if chosen.programs { "programs" } else { "bench targets" };
@@ -351,21 +352,24 @@ impl BuildEnv<'_> {
 }
 
 /// A compilation to find or to make.
-struct WantedTarget {
-    context: CargoContext,
+pub(super) struct WantedTarget {
+    pub(super) context: CargoContext,
     compiler: String,
     lock: PathBuf,
     family: String,
-    key: String,
+    /// The name of its directory.
+    pub(super) key: String,
 }
 
 /// A compilation in progress.
-struct Job<'a> {
-    source: Source<'a>,
-    context: CargoContext,
-    sysroot: PathBuf,
-    home: PathBuf,
-    log: PathBuf,
+pub(super) struct Job<'a> {
+    pub(super) source: Source<'a>,
+    pub(super) context: CargoContext,
+    pub(super) sysroot: PathBuf,
+    /// Its directory.
+    pub(super) home: PathBuf,
+    /// The file for the output of cargo.
+    pub(super) log: PathBuf,
 }
 
 fn version_key(
@@ -402,14 +406,18 @@ const ANSWERS: &str = ".rustc_info.json";
 
 /// Copies rustc's answers to cargo from the reused compilation into the target dir of the compilation in `home`, so
 /// that cargo reads the workspace without running rustc.
-fn pass_answers(reused: &Path, home: &Path) {
+pub(super) fn pass_answers(reused: &Path, home: &Path) {
     let [from, to] = [reused, home].map(|home| home.join("target").join(ANSWERS));
     // Without the file, cargo asks.
     let _ = fs::copy(from, to);
 }
 
 /// Fills the target dir of the compilation in `home` from the reused one, without what cargo made of these packages.
-fn seed_dependencies(reused: &Path, home: &Path, packages: &BTreeSet<&str>) -> Result<()> {
+pub(super) fn seed_dependencies(
+    reused: &Path,
+    home: &Path,
+    packages: &BTreeSet<&str>,
+) -> Result<()> {
     let [from, to] = [reused, home].map(|home| home.join("target"));
     let what = || format!("cannot copy compiled dependencies from {}", reused.display());
     copy_dependencies(&from, &to, packages).context(Exit::Build, what)

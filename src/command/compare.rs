@@ -6,16 +6,16 @@ use super::{output::Output, project_of, selected_targets, stored_targets};
 use crate::{
     cli::{CompareArgs, FailOn, VerdictArgs},
     compare::{
-        Acceptances, AlsoAgainst, Archive, Benchmarks, Outcome, Request, Session, StoredRequest,
-        archive, compare_all, compare_sizes, compare_stored,
+        Acceptances, AlsoAgainst, Archive, Benchmarks, CompilationsRequest, Outcome, Request,
+        Session, StoredRequest, archive, compare_all, compare_compilations, compare_stored,
     },
-    config::{BuildSettings, Gate, Purpose, VerdictSettings, deciding},
+    config::{BuildSettings, Gate, Purpose, SamplingConfigs, VerdictSettings, deciding},
     console::{Console, announcement},
     error::{Error, Exit, Result},
     harness::Filter,
     machine::state::MachineState,
     measure::{ExperimentSettings, Runner},
-    model::{Benchmark, Version},
+    model::{Benchmark, Mode, Version},
     process::{Interrupt, SavedHandler},
     project::Project,
     report::compare::{ComparisonReport, VariantsReport},
@@ -81,9 +81,9 @@ fn compared_each(
 ) -> Result<Option<Vec<Outcome>>> {
     if let [first, ..] = each
         && let Some(verdicts) =
-            VerdictSettings::resolve_sizes(&project.file, &first.verdict.criteria)?
+            VerdictSettings::resolve_compilations(&project.file, &first.verdict.criteria)?
     {
-        return sizes(project, each, &verdicts, console).map(Some);
+        return compilations(project, each, &verdicts, console).map(Some);
     }
     match each {
         [first, ..] if first.stored => {
@@ -94,8 +94,8 @@ fn compared_each(
     }
 }
 
-/// Compares the sizes of executables, for each comparison.
-fn sizes(
+/// Compares compilations and their executables, for each comparison.
+fn compilations(
     project: &Project,
     each: &[CompareArgs],
     verdicts: &VerdictSettings,
@@ -103,14 +103,26 @@ fn sizes(
 ) -> Result<Vec<Outcome>> {
     let of_one = |args: &CompareArgs| {
         if args.stored {
-            return Err(Error::new(Exit::Usage, "cannot compare stored sizes")
-                .cause("sizes are not stored, since compiling gives them again")
-                .hint("compare them without --stored"));
+            return Err(Error::new(
+                Exit::Usage,
+                "cannot compare stored sizes or times of compiling",
+            )
+            .cause("they are not stored, since compiling gives them again")
+            .hint("compare them without --stored"));
         }
         let settings = BuildSettings::resolve(&project.file, args.experiment.compile.clone());
         let build_env = project.build_env(settings.compile, console)?;
-        let filter = selected_targets(project, &args.experiment.target);
-        compare_sizes(project, &build_env, versions(project, args)?, &filter, verdicts)
+        let purpose =
+            Purpose::Comparison { mode: Mode::Sequential, patience: args.stopping.rule() };
+        let sampling = args.experiment.measure.options(Mode::Sequential);
+        let sampling = SamplingConfigs::resolve(&project.file, sampling, purpose);
+        let request = CompilationsRequest {
+            versions: versions(project, args)?,
+            filter: selected_targets(project, &args.experiment.target),
+            verdicts: verdicts.clone().shared_by(each.len()),
+            analyses: sampling.common().interim_analyses,
+        };
+        compare_compilations(project, &build_env, request)
     };
     each.iter().map(of_one).collect()
 }

@@ -7,11 +7,12 @@
 mod accepted;
 pub mod archive;
 mod budget;
+mod compile_times;
+mod compiled;
 mod counts;
 mod decide;
 mod earlier;
 mod event;
-mod executables;
 mod explanations;
 mod functions;
 mod measured;
@@ -28,9 +29,9 @@ mod unbuildable;
 mod warning;
 
 pub use accepted::Acceptances;
+pub use compiled::{CompilationsRequest, compare_compilations};
 pub use counts::count_version;
 pub use event::{Event, Observer};
-pub use executables::compare_sizes;
 pub use explanations::{ExplainedBenchmark, explain};
 pub use functions::Functions;
 pub use measured::{compare, compare_all};

@@ -8,7 +8,8 @@ use crate::{
     error::Exit,
     model::{
         AbsentBenchmark, BenchTarget, Benchmark, DependencyChange, Disturbance, FailedTarget,
-        IdleAcceptance, Machine, Partition, RemovedBenchmark, SampleSizes, Version, VersionChanges,
+        IdleAcceptance, Machine, Metric, Partition, RemovedBenchmark, SampleSizes, Version,
+        VersionChanges,
     },
     stats::Criteria,
     verdict::{Counts, DecidedRow, ExitPolicy, VerdictKind},
@@ -163,6 +164,13 @@ impl Outcome {
     pub fn exit_of(outcomes: &[Self], policy: &ExitPolicy) -> Exit {
         let all = outcomes.iter().flat_map(|one| std::iter::once(one).chain(one.also.as_deref()));
         policy.exit(all.map(|one| one.counts_of(|row| policy.decides(row, &one.rows))))
+    }
+
+    /// True if compilations were compared instead of benchmarks: nothing was run, and nothing is stored.
+    pub fn is_of_compilations(&self) -> bool {
+        let of_compilations =
+            |row: &DecidedRow| row.metric.as_ref().is_some_and(Metric::is_of_compilations);
+        self.rows.iter().any(of_compilations)
     }
 
     /// True if there is nothing to report about any benchmark.

@@ -109,7 +109,7 @@ impl SetupTable {
     }
 }
 
-/// `[metric.NAME]`, for each counted metric.
+/// `[metric.NAME]`, for each metric with a limit of its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct MetricTables {
@@ -117,9 +117,11 @@ pub(super) struct MetricTables {
     pub(super) allocations: MetricTable,
     pub(super) allocated_bytes: MetricTable,
     pub(super) size: MetricTable,
+    pub(super) compile_time: MetricTable,
+    pub(super) compile_cpu: MetricTable,
 }
 
-/// The verdict settings of one counted metric.
+/// The verdict settings of one metric.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct MetricTable {

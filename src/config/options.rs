@@ -141,7 +141,8 @@ impl SamplingOptions {
 pub struct CriteriaOptions {
     /// Report only these metrics, separated by commas: wall, user, system, peak-memory, cycles or bytes; or
     /// instructions, allocations or allocated-bytes, which are counted in separate executions. If all of them are
-    /// counted, nothing is timed [default: all timed metrics]
+    /// counted, nothing is timed. Or size, compile-time or compile-cpu, for which nothing runs [default: all timed
+    /// metrics]
     #[arg(long = "metric", value_name = "NAME", value_delimiter = ',')]
     #[serde(deserialize_with = "key::metrics")]
     pub metrics: Vec<Metric>,

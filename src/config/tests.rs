@@ -38,7 +38,7 @@ fn lines_of(table: &str) -> Vec<String> {
     lines.take_while(|line| !line.starts_with('[')).collect()
 }
 
-const TABLES: [&str; 13] = [
+const TABLES: [&str; 15] = [
     "[build]",
     "[experiment]",
     "[[benchmark]]",
@@ -48,6 +48,8 @@ const TABLES: [&str; 13] = [
     "[metric.allocations]",
     "[metric.allocated-bytes]",
     "[metric.size]",
+    "[metric.compile-time]",
+    "[metric.compile-cpu]",
     "[gate]",
     "[store]",
     "[[harness]]",

@@ -8,7 +8,7 @@ use super::{
 use crate::{
     error::{Error, Exit, Result},
     model::{Benchmark, Metric},
-    stats::{CountLimits, Criteria},
+    stats::{Criteria, MetricLimits},
 };
 
 /// The criteria of verdicts, and the metrics that they are given for.
@@ -26,18 +26,22 @@ impl VerdictSettings {
     /// Resolves the settings from flags, file and defaults, for a command that executes benchmarks.
     pub fn resolve(file: &BenchToml, flags: &CriteriaOptions) -> Result<Self> {
         let settings = Self::resolve_any(file, flags)?;
-        if settings.metrics.contains(&Metric::size()) {
-            return Err(Error::new(Exit::Usage, "cannot use the metric `size` here")
-                .cause("it is one of executables, and other metrics are of benchmarks")
-                .hint("compare sizes by a command of their own: compare --metric size"));
+        match settings.metrics.iter().find(|metric| metric.is_of_compilations()) {
+            Some(Metric { name, .. }) => {
+                Err(Error::new(Exit::Usage, format!("cannot use the metric `{name}` here"))
+                    .cause("it is one of compilations, and other metrics are of benchmarks")
+                    .hint(format!("compare it by a command of its own: compare --metric {name}")))
+            }
+            None => Ok(settings),
         }
-        Ok(settings)
     }
 
-    /// The settings for a comparison of the sizes of executables, if only these are compared.
-    pub fn resolve_sizes(file: &BenchToml, flags: &CriteriaOptions) -> Result<Option<Self>> {
+    /// The settings for a comparison of compilations and their executables, if only these are compared.
+    pub fn resolve_compilations(file: &BenchToml, flags: &CriteriaOptions) -> Result<Option<Self>> {
         let settings = Self::resolve_any(file, flags)?;
-        Ok(Some(settings).filter(|settings| settings.metrics == [Metric::size()]))
+        let metrics = &settings.metrics;
+        let are_meant = !metrics.is_empty() && metrics.iter().all(Metric::is_of_compilations);
+        Ok(are_meant.then_some(settings))
     }
 
     fn resolve_any(file: &BenchToml, flags: &CriteriaOptions) -> Result<Self> {
@@ -50,7 +54,7 @@ impl VerdictSettings {
             comparisons: default.comparisons,
             confidence: options.confidence.unwrap_or(default.confidence),
             min_effect: options.min_effect.unwrap_or(default.min_effect),
-            counts: count_limits(file, flags),
+            limits: limits(file, flags),
             confirm: options.confirm.unwrap_or(default.confirm),
             seed: default.seed,
         };
@@ -134,7 +138,7 @@ impl VerdictSettings {
     /// Returns the settings with the min-effect of the first metric, which must be a counted one.
     #[must_use]
     pub fn limited_as_counts(&self) -> Self {
-        let limit = self.metrics.first().and_then(|metric| self.criteria.counts.for_metric(metric));
+        let limit = self.metrics.first().and_then(|metric| self.criteria.limits.for_metric(metric));
         self.with_limit(limit)
     }
 
@@ -152,20 +156,23 @@ impl VerdictSettings {
     }
 }
 
-/// The min-effects of counted metrics: `--min-effect` if all chosen metrics are counted, else those of the file. With
-/// times among them, the flag is for times: counts have no noise, and their limits are much smaller.
-fn count_limits(file: &BenchToml, flags: &CriteriaOptions) -> CountLimits {
-    let only_counts = !flags.metrics.is_empty() && flags.metrics.iter().all(Metric::is_counted);
-    let typed = flags.min_effect.filter(|_| only_counts);
-    let default = CountLimits::DEFAULT;
+/// The min-effects of metrics that have their own: `--min-effect` if all chosen metrics have, else those of the file. With
+/// other times among them, the flag is for these: counts have no noise, and their limits are much smaller.
+fn limits(file: &BenchToml, flags: &CriteriaOptions) -> MetricLimits {
+    let default = MetricLimits::DEFAULT;
+    let has_own = |metric: &Metric| default.for_metric(metric).is_some();
+    let all_have_own = !flags.metrics.is_empty() && flags.metrics.iter().all(has_own);
+    let typed = flags.min_effect.filter(|_| all_have_own);
     let table = file.metric();
-    CountLimits {
+    MetricLimits {
         instructions: typed.or(table.instructions.min_effect).unwrap_or(default.instructions),
         allocations: typed.or(table.allocations.min_effect).unwrap_or(default.allocations),
         allocated_bytes: typed
             .or(table.allocated_bytes.min_effect)
             .unwrap_or(default.allocated_bytes),
         size: typed.or(table.size.min_effect).unwrap_or(default.size),
+        compile_time: typed.or(table.compile_time.min_effect).unwrap_or(default.compile_time),
+        compile_cpu: typed.or(table.compile_cpu.min_effect).unwrap_or(default.compile_cpu),
     }
 }
 

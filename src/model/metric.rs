@@ -85,6 +85,26 @@ impl Metric {
         Self { name: "size".to_owned(), unit: Unit::Bytes }
     }
 
+    /// Time of compiling and linking in nanoseconds, with every CPU that cargo uses.
+    pub fn compile_time() -> Self {
+        Self { name: "compile-time".to_owned(), unit: Unit::Nanoseconds }
+    }
+
+    /// CPU time of compiling and linking in nanoseconds: of cargo and everything it starts, in user mode and in the kernel.
+    pub fn compile_cpu() -> Self {
+        Self { name: "compile-cpu".to_owned(), unit: Unit::Nanoseconds }
+    }
+
+    /// True if compilations give it, and no benchmark runs for it.
+    pub fn is_of_compilations(&self) -> bool {
+        *self == Self::size() || self.is_compile_time()
+    }
+
+    /// True if it is a time of compiling.
+    pub fn is_compile_time(&self) -> bool {
+        [Self::compile_time(), Self::compile_cpu()].contains(self)
+    }
+
     /// True if it is counted exactly, and nothing is timed for it.
     pub fn is_counted(&self) -> bool {
         *self == Self::size()
@@ -108,7 +128,7 @@ impl Metric {
     }
 
     /// The name and unit of every metric that a harness can report.
-    const KNOWN: [(&str, Unit); 11] = [
+    const KNOWN: [(&str, Unit); 13] = [
         ("wall", Unit::Nanoseconds),
         ("cpu", Unit::Nanoseconds),
         ("user", Unit::Nanoseconds),
@@ -120,6 +140,8 @@ impl Metric {
         ("allocations", Unit::Allocations),
         ("allocated-bytes", Unit::Bytes),
         ("size", Unit::Bytes),
+        ("compile-time", Unit::Nanoseconds),
+        ("compile-cpu", Unit::Nanoseconds),
     ];
 }
 

@@ -495,13 +495,23 @@ pub(super) fn usage_of(status: libc::c_int, usage: &libc::rusage) -> Usage {
 ///
 /// A child starts as a copy of this process, and the kernel keeps that memory in the child's account even after an
 /// exec: a smaller peak of the child itself cannot be seen.
-#[expect(unsafe_code, reason = "as for `reap`")]
 pub(super) fn own_peak() -> Option<u64> {
+    bytes(usage_until_now(libc::RUSAGE_SELF).ok()?.ru_maxrss)
+}
+
+/// The CPU time of all processes that this one has waited for, and of those that they have waited for.
+pub fn cpu_time_of_children() -> io::Result<Duration> {
+    let usage = usage_until_now(libc::RUSAGE_CHILDREN)?;
+    Ok(duration(usage.ru_utime) + duration(usage.ru_stime))
+}
+
+#[expect(unsafe_code, reason = "as for `reap`")]
+fn usage_until_now(of: libc::c_int) -> io::Result<libc::rusage> {
     // SAFETY: `rusage` is plain old data, for which all zeros is a valid value.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: the pointer is to a live, writable variable of the type that getrusage wants.
-    let result = unsafe { libc::getrusage(libc::RUSAGE_SELF, &raw mut usage) };
-    if result == 0 { bytes(usage.ru_maxrss) } else { None }
+    let result = unsafe { libc::getrusage(of, &raw mut usage) };
+    if result == 0 { Ok(usage) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Converts `ru_maxrss`, which is in kibibytes.

@@ -17,7 +17,7 @@ mod testing;
 pub mod trace;
 
 pub use self::{
-    child::{Ending, MEMORY_ERROR, end_with_this_process, is_from_child},
+    child::{Ending, MEMORY_ERROR, cpu_time_of_children, end_with_this_process, is_from_child},
     interrupt::{Interrupt, SavedHandler},
     invocation::{Invocation, PADDING_VARIABLE, padding_length},
     launcher::{launcher_beside, run_as_launcher},

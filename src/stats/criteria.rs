@@ -27,9 +27,9 @@ pub struct Criteria {
     /// The smallest relative change of interest: 0.01 is 1 %. At least 0.
     #[schemars(range(min = 0))]
     pub min_effect: f64,
-    /// The smallest changes of interest in counts.
+    /// The smallest changes of interest in metrics that have their own.
     #[serde(skip)]
-    pub counts: CountLimits,
+    pub limits: MetricLimits,
     /// True if a flagged change must be confirmed on fresh builds.
     pub confirm: bool,
     /// The seed of all random estimates: the bootstraps of `show`, `plan` and `diagnose`.
@@ -37,9 +37,9 @@ pub struct Criteria {
     pub seed: u64,
 }
 
-/// The smallest relative changes of interest in counts: 0.01 is 1 %.
+/// The smallest relative changes of interest in metrics that have their own: 0.01 is 1 %.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct CountLimits {
+pub struct MetricLimits {
     /// The limit for instructions.
     pub instructions: f64,
     /// The limit for allocations.
@@ -48,30 +48,42 @@ pub struct CountLimits {
     pub allocated_bytes: f64,
     /// The limit for the size of an executable.
     pub size: f64,
+    /// The limit for the time of compiling.
+    pub compile_time: f64,
+    /// The limit for the CPU time of compiling.
+    pub compile_cpu: f64,
 }
 
-impl Default for CountLimits {
+impl Default for MetricLimits {
     fn default() -> Self {
         Self::DEFAULT
     }
 }
 
-impl CountLimits {
-    /// Half a percent of the instructions and of the size, and any allocation: counts are the same each time, but nearly every commit
-    /// changes a few instructions.
-    pub const DEFAULT: Self =
-        Self { instructions: 0.005, allocations: 0.0, allocated_bytes: 0.0, size: 0.005 };
+impl MetricLimits {
+    /// Half a percent of the instructions and of the size, and any allocation: counts are the same each time, but nearly
+    /// every commit changes a few instructions. Two percent of the times of compiling, which vary and take long.
+    pub const DEFAULT: Self = Self {
+        instructions: 0.005,
+        allocations: 0.0,
+        allocated_bytes: 0.0,
+        size: 0.005,
+        compile_time: 0.02,
+        compile_cpu: 0.02,
+    };
 
-    /// The limit of a metric, if it is a counted one.
+    /// The limit of a metric, if it has its own.
     pub fn for_metric(&self, metric: &Metric) -> Option<f64> {
         [
             (Metric::instructions(), self.instructions),
             (Metric::allocations(), self.allocations),
             (Metric::allocated_bytes(), self.allocated_bytes),
             (Metric::size(), self.size),
+            (Metric::compile_time(), self.compile_time),
+            (Metric::compile_cpu(), self.compile_cpu),
         ]
         .into_iter()
-        .find(|(counted, _)| counted == metric)
+        .find(|(limited, _)| limited == metric)
         .map(|(_, limit)| limit)
     }
 }
@@ -85,7 +97,7 @@ impl Default for Criteria {
             comparisons: 1,
             confidence: 0.95,
             min_effect: 0.01,
-            counts: CountLimits::DEFAULT,
+            limits: MetricLimits::DEFAULT,
             confirm: true,
             seed: 2006,
         }
@@ -104,10 +116,10 @@ impl Criteria {
         }
     }
 
-    /// These criteria with the limit of a counted metric.
+    /// These criteria with the limit of a metric that has its own.
     #[must_use]
     pub fn for_metric(self, metric: &Metric) -> Self {
-        let min_effect = self.counts.for_metric(metric).unwrap_or(self.min_effect);
+        let min_effect = self.limits.for_metric(metric).unwrap_or(self.min_effect);
         Self { min_effect, ..self }
     }
 

@@ -76,7 +76,7 @@ pub use assessment::Assessment;
 pub use comparison::{Change, Comparison, Direction};
 pub use components::{Components, FTest, Interval, Levels, Weights, or_infinite};
 pub use counted::{apart_by_chance, counts_needed, decide_counts, times_counted, varies};
-pub use criteria::{CountLimits, Criteria};
+pub use criteria::{Criteria, MetricLimits};
 pub use data::{BuildMeasurements, InvalidMeasurement, MeasurementPosition, Measurements};
 pub use error::StatsError;
 pub use estimator::{Estimator, Scratch, UnknownEstimator};

@@ -1,4 +1,4 @@
-//! Sizes of executables: exact, without running anything.
+//! Sizes of executables and times of compiling: nothing is run.
 
 use std::{fs, path::PathBuf, process::Command};
 
@@ -81,11 +81,60 @@ fn size_has_its_own_limit() {
 #[test]
 fn sizes_are_compared_alone() {
     let project = project();
-    for words in [
-        &["compare", "--metric", "size,wall"][..],
-        &["compare", "--stored", "--metric", "size"],
-        &["run", "--metric", "size"],
+    for (words, named) in [
+        (&["compare", "--metric", "size,wall"][..], "`size`"),
+        (&["compare", "--metric", "wall,compile-time"], "`compile-time`"),
+        (&["compare", "--stored", "--metric", "size"], "stored sizes"),
+        (&["run", "--metric", "size"], "`size`"),
+        (&["run", "--metric", "compile-cpu"], "`compile-cpu`"),
     ] {
-        project.rbench(words).fails_with(2).assert_stderr_has(&["size"]);
+        project.rbench(words).fails_with(2).assert_stderr_has(&[named]);
     }
+}
+
+/// Two versions, of which the second has some hundred functions more.
+fn project_that_compiles_longer() -> TestProject {
+    let project = TestProject::of("compared");
+    let functions = (0..400).map(|number| {
+        format!(
+            "pub fn sorted_{number}(text: &str) -> Vec<String> {{\n    let mut all: Vec<String> = \
+             text.split(\"{number}\").map(str::to_owned).collect();\n    all.sort();\n    all\n}}\n"
+        )
+    });
+    let library = fs::read_to_string(project.root().join("src/lib.rs")).unwrap();
+    project.write("src/lib.rs", &(library + &functions.collect::<String>()));
+    project.commit("Sort");
+    project
+}
+
+#[test]
+fn times_of_compiling_are_compared() {
+    let project = project_that_compiles_longer();
+    let words = ["compare", "HEAD~1", "HEAD", "--metric", "size,compile-cpu", "--builds", "3"];
+    let words = [&words[..], &["--min-effect", "0%", "--format", "json"]].concat();
+    let outcome = project.rbench(&words).run().assert_exit(1);
+    let report = outcome.json("compare");
+    let metrics = report["benchmarks"].as_array().unwrap().iter().map(|row| &row["metric"]);
+    assert_eq!(metrics.collect::<Vec<_>>(), ["size", "compile-cpu"]);
+    let row = &report["benchmarks"][1];
+    assert_eq!(
+        (&row["id"], &row["verdict"]),
+        (&"cargo bench --no-run".into(), &"regressed".into())
+    );
+    assert!(row["base"]["value"].as_f64() > Some(1e6), "{row}");
+    outcome.assert_stderr_has(&["compiled both versions again: 3 times"]);
+    // Only what every comparison keeps is left.
+    let compilations = fs::read_dir(project.storage().join("compilations")).unwrap();
+    assert_eq!(compilations.count(), 2);
+    assert!(!project.root().join(".rbench").exists());
+}
+
+#[test]
+fn compiler_cache_is_not_measured() {
+    let project = project();
+    project
+        .rbench(&["compare", "HEAD~1", "HEAD", "--metric", "compile-time"])
+        .env("RUSTC_WRAPPER", "env")
+        .fails_with(2)
+        .assert_stderr_has(&["cannot measure the time of compiling", "RUSTC_WRAPPER="]);
 }

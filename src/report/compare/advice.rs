@@ -23,9 +23,10 @@ impl ComparisonReport {
     /// The commands worth running next, the most useful first, and the one that accepts a slowdown
     /// last.
     pub(super) fn next_steps(&self) -> Vec<Step> {
-        if !self.outcome.sizes.is_empty() {
+        if self.outcome.is_of_compilations() {
             // Nothing was measured that could be explained, repeated or accepted.
-            return self.different_functions().into_iter().collect();
+            let of_sizes = self.different_functions().filter(|_| !self.outcome.sizes.is_empty());
+            return of_sizes.into_iter().collect();
         }
         // The first of these is the most useful after a regression; without one, more certainty is.
         let mut changed = self.explain().into_iter().chain(self.different_functions());

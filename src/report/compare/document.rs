@@ -365,7 +365,7 @@ impl ComparisonReport {
     }
 
     /// The numbers of builds, executions and measurements of each version that were measured and
-    /// decided: `5 to 11 builds × 1 execution × 80 measurements`.
+    /// decided: `5 to 11 builds × 1 execution × 80 measurements`; of compilations, `5 compilations`.
     fn sizes_text(&self) -> Option<String> {
         let [mut builds, mut executions, mut measurements] = [const { BTreeSet::new() }; 3];
         for (row, _) in self.timed() {
@@ -383,6 +383,9 @@ impl ComparisonReport {
             let from = if least < most { format!("{least} to ") } else { String::new() };
             Some(from + &quantity::count(most, thing))
         };
+        if self.outcome.is_of_compilations() {
+            return part(&builds, "compilation");
+        }
         let parts = [
             part(&builds, "build")?,
             part(&executions, "execution")?,
@@ -394,6 +397,9 @@ impl ComparisonReport {
     /// The number of measurements taken, if it differs from the request: many harnesses have
     /// limits, and benchmarks have their own settings.
     fn taken(&self) -> Option<String> {
+        if self.outcome.is_of_compilations() {
+            return None;
+        }
         let stored = self.outcome.stored.iter().map(|experiment| experiment.sample_sizes);
         let requested: Vec<usize> =
             stored.chain(self.outcome.sample_sizes).map(|asked| asked.measurements).collect();

@@ -38,12 +38,10 @@ impl ComparisonReport {
     /// The evidence of changes that the table shows completely, each kind with its benchmarks:
     /// `confirmed by fresh builds: a, b (largest p 0.001, threshold 0.050)`.
     pub(super) fn evidence(&self) -> Vec<Text> {
-        if !self.outcome.sizes.is_empty() {
-            return Vec::new();
-        }
         let names = self.names();
         let mut grounds: Vec<Vec<(Evidence, &DecidedRow)>> = Vec::new();
-        for shown in self.ordered().into_iter().filter_map(|row| Some((ground(row)?, row))) {
+        let rows = self.ordered().into_iter().filter(|row| row.metric != Some(Metric::size()));
+        for shown in rows.filter_map(|row| Some((ground(row)?, row))) {
             match grounds.iter_mut().find(|alike| are_alike(alike[0].0, shown.0)) {
                 Some(alike) => alike.push(shown),
                 None => grounds.push(vec![shown]),

@@ -156,7 +156,7 @@ impl VariantsReport {
         texts.extend(warnings.filter(|warning| known.insert(words(warning))));
         // A comparison that measured nothing is not stored.
         let is_stored = |one: &&Outcome| {
-            one.sizes.is_empty() && one.rows.iter().any(|row| row.decisive().is_some())
+            !one.is_of_compilations() && one.rows.iter().any(|row| row.decisive().is_some())
         };
         let mut stored = self.comparisons.iter().map(|one| &one.outcome);
         if let Some(Outcome { base, head, .. }) = stored.find(is_stored) {

@@ -22,7 +22,7 @@ const CRITERIA: Criteria = Criteria {
     comparisons: 1,
     confidence: 0.95,
     min_effect: 0.01,
-    counts: crate::stats::CountLimits::DEFAULT,
+    limits: crate::stats::MetricLimits::DEFAULT,
     confirm: false,
     seed: 1,
 };

@@ -16,7 +16,7 @@ const DEFAULT: Criteria = Criteria {
     comparisons: 1,
     confidence: 0.95,
     min_effect: 0.01,
-    counts: crate::stats::CountLimits::DEFAULT,
+    limits: crate::stats::MetricLimits::DEFAULT,
     confirm: true,
     seed: 1,
 };

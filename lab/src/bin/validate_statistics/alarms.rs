@@ -19,7 +19,7 @@ const CRITERIA: Criteria = Criteria {
     comparisons: 1,
     confidence: 0.95,
     min_effect: 0.0,
-    counts: cargo_rbench::stats::CountLimits::DEFAULT,
+    limits: cargo_rbench::stats::MetricLimits::DEFAULT,
     confirm: true,
     seed: 2006,
 };
