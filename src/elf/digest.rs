@@ -95,7 +95,8 @@ fn is_debug_section(name: &[u8]) -> bool {
 pub struct Digest([u8; 32]);
 
 /// The error for text that is not the 64 hexadecimal digits of a [`Digest`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a digest has 64 hexadecimal digits")]
 pub struct NotADigest;
 
 impl Digest {
@@ -137,14 +138,6 @@ impl fmt::Debug for Digest {
         write!(f, "Digest({self:.12})")
     }
 }
-
-impl fmt::Display for NotADigest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a digest has 64 hexadecimal digits")
-    }
-}
-
-impl std::error::Error for NotADigest {}
 
 impl FromStr for Digest {
     type Err = NotADigest;

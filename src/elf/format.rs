@@ -1,7 +1,5 @@
 //! Opens ELF files and names the formats that are not supported.
 
-use std::fmt;
-
 use object::LittleEndian;
 use object::elf::{EM_AARCH64, EM_X86_64, ET_DYN, ET_EXEC, ET_REL, FileType, Machine};
 use object::read::elf::ElfFile64;
@@ -13,44 +11,33 @@ pub(super) type Elf<'data> = ElfFile64<'data, LittleEndian>;
 pub(super) const LE: LittleEndian = LittleEndian;
 
 /// The reason why bytes say nothing about machine code.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, thiserror::Error,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unreadable {
     /// Another file format, for instance Mach-O; only ELF is supported.
+    #[error("{0} is not supported, only ELF is")]
     Format(String),
     /// ELF for a machine other than x86-64 and aarch64; holds its `e_machine`.
+    #[error("ELF machine {0} is not supported, only x86-64 and aarch64 are")]
     Machine(u16),
     /// An ELF file of another type, for instance an object where an executable was expected; holds its `e_type`.
+    #[error("an ELF file of type {0} is not expected here")]
     Type(u16),
     /// A compiler's bitcode without machine code (linker-plugin LTO), from which the linker makes the code.
+    #[error("it contains bitcode and no machine code")]
     Bitcode,
     /// A thin archive: its members are separate files, which must be given themselves.
+    #[error("it is a thin archive, whose members are separate files")]
     ThinArchive,
     /// The executable has no symbol table.
+    #[error("its symbols were stripped")]
     Stripped,
     /// The bytes contradict their own format.
+    #[error("it is damaged: {0}")]
     Damaged(String),
 }
-
-impl fmt::Display for Unreadable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Format(name) => write!(f, "{name} is not supported, only ELF is"),
-            Self::Machine(machine) => {
-                write!(f, "ELF machine {machine} is not supported, only x86-64 and aarch64 are")
-            }
-            Self::Type(kind) => write!(f, "an ELF file of type {kind} is not expected here"),
-            Self::Bitcode => f.write_str("it contains bitcode and no machine code"),
-            Self::ThinArchive => {
-                f.write_str("it is a thin archive, whose members are separate files")
-            }
-            Self::Stripped => f.write_str("its symbols were stripped"),
-            Self::Damaged(what) => write!(f, "it is damaged: {what}"),
-        }
-    }
-}
-
-impl std::error::Error for Unreadable {}
 
 impl From<object::read::Error> for Unreadable {
     fn from(error: object::read::Error) -> Self {

@@ -1,8 +1,6 @@
 //! Reads a linker's map file, which shows where each input section went, and the sections of an executable that are
 //! loaded into memory.
 
-use std::fmt;
-
 use object::{
     elf::{PT_LOAD, SHF_ALLOC, SHF_EXECINSTR, SHF_WRITE},
     read::elf::{ProgramHeader, SectionHeader},
@@ -48,16 +46,9 @@ pub struct Span {
 }
 
 /// The error for text that is not a map of LLD.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the linker's map file is not in the format of LLD")]
 pub struct NoMap;
-
-impl fmt::Display for NoMap {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the linker's map file is not in the format of LLD")
-    }
-}
-
-impl std::error::Error for NoMap {}
 
 impl LinkMap {
     /// Reads a map; its entries for single symbols are skipped.

@@ -157,17 +157,9 @@ impl FromStr for Metric {
 }
 
 /// The error for a name that no metric has.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no metric is called `{0}`; there are {known}", known = Metric::KNOWN.map(|(name, _)| name).join(", "))]
 pub struct UnknownMetric(pub String);
-
-impl fmt::Display for UnknownMetric {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let known = Metric::KNOWN.map(|(name, _)| name).join(", ");
-        write!(f, "no metric is called `{}`; there are {known}", self.0)
-    }
-}
-
-impl std::error::Error for UnknownMetric {}
 
 impl fmt::Display for Metric {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -213,9 +213,10 @@ impl fmt::Display for MeasurementPosition {
 }
 
 /// The reason why data are refused as [`Measurements`].
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum InvalidMeasurement {
     /// A value is not a positive finite number, or outside the range of any unit.
+    #[error("{position} is {value:?}, not a positive number below {:e}", ACCEPTED.end)]
     Value {
         /// The value.
         value: f64,
@@ -223,27 +224,15 @@ pub enum InvalidMeasurement {
         position: MeasurementPosition,
     },
     /// Two builds have the same layout seed.
+    #[error("two builds have the same layout seed {seed}")]
     SeedTwice {
         /// That seed.
         seed: u64,
     },
     /// There are no measurements.
+    #[error("there is no measurement")]
     Nothing,
 }
-
-impl fmt::Display for InvalidMeasurement {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Value { value, position } => {
-                write!(f, "{position} is {value:?}, not a positive number below {:e}", ACCEPTED.end)
-            }
-            Self::SeedTwice { seed } => write!(f, "two builds have the same layout seed {seed}"),
-            Self::Nothing => f.write_str("there is no measurement"),
-        }
-    }
-}
-
-impl std::error::Error for InvalidMeasurement {}
 
 #[cfg(test)]
 mod tests {

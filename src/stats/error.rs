@@ -1,30 +1,41 @@
 //! Reasons why valid data allow no result.
 
-use std::fmt;
-
 use super::estimator::Estimator;
 use crate::model::Metric;
 
 /// The reason why an interval, comparison or verdict is refused.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum StatsError {
     /// A version has fewer than two builds, so the variance between builds is unknown.
+    #[error("at least 2 builds of each version are needed, and one has {builds}")]
     TooFewBuilds {
         /// The number of builds; two are needed.
         builds: usize,
     },
     /// The two versions were measured in different metrics.
+    #[error("{} cannot be compared with {}", .0[0], .0[1])]
     Metrics(Box<[Metric; 2]>),
     /// The executions of the two versions were estimated differently.
+    #[error("executions estimated by {} cannot be compared with those by {}", .0[0], .0[1])]
     Estimators([Estimator; 2]),
     /// The two versions have different numbers of measurements per execution, on average, which biases every estimator
     /// but the mean: the minimum of 30 lies below the minimum of 10.
+    #[error(
+        "executions of {:.1} measurements on average cannot be compared with those of {:.1} unless by the mean",
+        .0[0],
+        .0[1]
+    )]
     UnequalMeasurements([f64; 2]),
     /// The times do not vary at all and their resolution is unknown, so their precision is unknown.
+    #[error(
+        "the times of all builds are exactly equal, so their precision is unknown: let the benchmark report more digits"
+    )]
     NoVariance,
     /// A rate or confidence does not lie strictly between 0 and 1.
+    #[error("{0} is not a rate strictly between 0 and 1")]
     NotAProbability(f64),
     /// The smallest change of interest is not a finite number of at least 0.
+    #[error("{0} is not a smallest change of interest: a finite number from 0 up")]
     NotAnEffect(f64),
 }
 
@@ -42,37 +53,3 @@ impl StatsError {
         }
     }
 }
-
-impl fmt::Display for StatsError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TooFewBuilds { builds } => {
-                write!(f, "at least 2 builds of each version are needed, and one has {builds}")
-            }
-            Self::Metrics(metrics) => {
-                let [base, head] = &**metrics;
-                write!(f, "{base} cannot be compared with {head}")
-            }
-            Self::Estimators([base, head]) => {
-                write!(f, "executions estimated by {base} cannot be compared with those by {head}")
-            }
-            Self::UnequalMeasurements([base, head]) => write!(
-                f,
-                "executions of {base:.1} measurements on average cannot be compared with those of \
-                 {head:.1} unless by the mean"
-            ),
-            Self::NoVariance => f.write_str(
-                "the times of all builds are exactly equal, so their precision is unknown: let \
-                 the benchmark report more digits",
-            ),
-            Self::NotAProbability(value) => {
-                write!(f, "{value} is not a rate strictly between 0 and 1")
-            }
-            Self::NotAnEffect(value) => {
-                write!(f, "{value} is not a smallest change of interest: a finite number from 0 up")
-            }
-        }
-    }
-}
-
-impl std::error::Error for StatsError {}

@@ -131,17 +131,9 @@ impl FromStr for Estimator {
 }
 
 /// The name of no estimator.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no estimator is called `{0}`; there are {known}", known = Estimator::ALL.map(Estimator::name).join(", "))]
 pub struct UnknownEstimator(pub String);
-
-impl fmt::Display for UnknownEstimator {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let known = Estimator::ALL.map(Estimator::name).join(", ");
-        write!(f, "no estimator is called `{}`; there are {known}", self.0)
-    }
-}
-
-impl std::error::Error for UnknownEstimator {}
 
 #[cfg(test)]
 mod tests {

@@ -5,8 +5,6 @@
 //! 1 means no influence; where the additive model holds it is near `sqrt(1 + T_B²/T_E²)` for executions and `sqrt(1 +
 //! T_V²/T_B²)` for builds with `T_B²` the variance of execution means.
 
-use std::fmt;
-
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -30,10 +28,14 @@ impl Default for Bootstrap {
 }
 
 /// The reason why there is no impact factor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoImpact {
     /// `c` must be at least 2, for a standard deviation, and below both the number of data sets and the
     /// number of values in the smallest.
+    #[error(
+        "{sets} data sets of at least {values} values do not allow to choose {choose}: it must be 2 or more, and less \
+         than both"
+    )]
     Choose {
         /// The requested `c`, or the largest that the data allow.
         choose: usize,
@@ -43,23 +45,9 @@ pub enum NoImpact {
         values: usize,
     },
     /// The requested number of repetitions is 0.
+    #[error("the bootstrap needs at least one repetition")]
     NoRepetition,
 }
-
-impl fmt::Display for NoImpact {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Choose { choose, sets, values } => write!(
-                f,
-                "{sets} data sets of at least {values} values do not allow to choose {choose}: it \
-                 must be 2 or more, and less than both"
-            ),
-            Self::NoRepetition => f.write_str("the bootstrap needs at least one repetition"),
-        }
-    }
-}
-
-impl std::error::Error for NoImpact {}
 
 /// The impact factor of the data sets, by the bootstrap of Kalibera et al. 2005, figure 2.
 ///

@@ -83,17 +83,9 @@ impl FromStr for Rule {
 }
 
 /// The name of no rule.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no rule is called `{0}`; there are {known}", known = Rule::ALL.map(Rule::name).join(", "))]
 pub struct UnknownRule(pub String);
-
-impl fmt::Display for UnknownRule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let known = Rule::ALL.map(Rule::name).join(", ");
-        write!(f, "no rule is called `{}`; there are {known}", self.0)
-    }
-}
-
-impl std::error::Error for UnknownRule {}
 
 #[cfg(test)]
 mod tests {
