@@ -146,7 +146,7 @@ impl BuildEnv<'_> {
 
     /// Makes sure that the files of the version are compiled: its benchmarks run in the checkout and may have written
     /// there. Returns true if that was necessary.
-    fn restore(&self, source: Source<'_>) -> Result<bool> {
+    pub(super) fn restore(&self, source: Source<'_>) -> Result<bool> {
         let Some(changed) = self.files.restore(source.version)? else { return Ok(false) };
         // Cargo updates lock files.
         let mut changed = changed.iter().filter(|path| !path.ends_with("Cargo.lock"));

@@ -44,6 +44,7 @@ impl BuildEnv<'_> {
     ) -> Result<CompileTime> {
         let version = source.version.to_string();
         let what = || format!("cannot measure the time of compiling {version}");
+        self.restore(source)?;
         let WantedTarget { mut context, key, .. } = self.wanted(source, filter, Instance::Timed)?;
         let wrapper =
             self.configs.program("rustc-wrapper", &context.environment, &context.directory);
