@@ -3,9 +3,8 @@
 //! The versions are compiled alternately, so that slow changes of the machine meet both, and a pair of compilations
 //! counts as a pair of builds: the same interim analyses, and fresh pairs that confirm a change.
 
-use super::compiled::CompiledVersion;
 use crate::{
-    builds::{BuildEnv, CompileTime, Event},
+    builds::{BuildEnv, Compilation, CompileTime, Event, Source},
     config::VerdictSettings,
     error::Result,
     model::{Benchmark, InterimAnalyses, Metric, Name, TargetFilter},
@@ -14,6 +13,12 @@ use crate::{
     },
     verdict::{DecidedRow, DecidedStage},
 };
+
+/// A version, compiled.
+pub(super) struct CompiledVersion<'a> {
+    pub(super) source: Source<'a>,
+    pub(super) compilation: Compilation,
+}
 
 /// The command whose time is measured, as the name of its row.
 const COMMANDS: [&str; 2] = ["cargo bench --no-run", "cargo build"];

@@ -1,12 +1,12 @@
 //! Compares the compilations of two versions without running anything: the sizes of executables, exactly, and times.
 
 use super::{
-    compile_times,
+    compile_times::{self, CompiledVersion},
     outcome::Outcome,
     sizes::{Sizes, TargetSizes},
 };
 use crate::{
-    builds::{BuildEnv, Compilation, Source, changed_dependencies},
+    builds::{BuildEnv, changed_dependencies},
     config::VerdictSettings,
     elf::SectionSizes,
     error::Result,
@@ -26,12 +26,6 @@ pub struct CompilationsRequest {
     pub verdicts: VerdictSettings,
     /// The numbers of pairs of compilations after which times are analysed.
     pub analyses: InterimAnalyses,
-}
-
-/// A compiled version.
-pub(super) struct CompiledVersion<'a> {
-    pub(super) source: Source<'a>,
-    pub(super) compilation: Compilation,
 }
 
 /// Compares compilations of two versions: the sizes of the executables, and the times of making them. Nothing is stored.
