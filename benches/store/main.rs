@@ -175,6 +175,7 @@ fn plan(version: &Version, benchmarks: &[Benchmark]) -> ExperimentPlan {
             os: "linux".to_owned(),
             architecture: "x86_64".to_owned(),
             id: "0123".to_owned(),
+            class: String::new(),
         }
         .into(),
         rbench: "0.1.0".to_owned(),

@@ -28,11 +28,14 @@ mod versus;
 use crate::{
     cli::{Cli, Command},
     error::{Exit, Result},
+    machine,
 };
 use experiment_settings::{project_of, selected_targets, stored_project, stored_targets};
 
 /// Runs the subcommand.
 pub fn run(cli: &Cli) -> Result<Exit> {
+    // Refused before anything is measured; who measures cannot fail for it.
+    machine::class()?;
     let Some(command) = &cli.command else { return start::run() };
     match command {
         Command::Accept(args) => accept::run(args),

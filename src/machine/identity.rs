@@ -1,8 +1,17 @@
 //! Identifies the machine, so that results of different machines are never compared.
 
-use std::{fs, path::Path};
+use std::{env, fs, path::Path};
 
-use crate::model::Machine;
+use crate::{
+    error::{Error, Exit, Result},
+    model::Machine,
+};
+
+/// The environment variable with the name of the machine's class. It is not in `bench.toml`, which machines share.
+pub const CLASS_VARIABLE: &str = "RBENCH_CLASS";
+
+/// The longest name of a class in bytes.
+const LONGEST_CLASS: usize = 64;
 
 /// Files with the installation's unique name, the first of which counts.
 const NAMES: [&str; 2] = ["/etc/machine-id", "/var/lib/dbus/machine-id"];
@@ -16,10 +25,25 @@ pub fn this_machine() -> Machine {
         // All CPUs online: affinity and quotas are settings of a run, not of the machine.
         cores: processors(&read("/sys/devices/system/cpu/online")),
         memory: Machine::round_memory(memory("MemTotal:", &read("/proc/meminfo"))),
-        os: std::env::consts::OS.to_owned(),
-        architecture: std::env::consts::ARCH.to_owned(),
+        os: env::consts::OS.to_owned(),
+        architecture: env::consts::ARCH.to_owned(),
         id: name.map(|name| installation(&name)).unwrap_or_default(),
+        // A name that is none was refused at the start.
+        class: class().unwrap_or_default(),
     }
+}
+
+/// The class that this machine's owner gave it, empty if there is none: with it, `history` shows the results of alike
+/// machines of one class together. An error if it is no word.
+pub fn class() -> Result<String> {
+    let class = env::var_os(CLASS_VARIABLE).unwrap_or_default();
+    let is_part = |part: char| part.is_ascii_alphanumeric() || "-_.".contains(part);
+    let word = class.to_str().filter(|word| word.len() <= LONGEST_CLASS);
+    word.filter(|word| word.chars().all(is_part)).map(str::to_owned).ok_or_else(|| {
+        Error::new(Exit::Usage, format!("{CLASS_VARIABLE} is no name of a class of machines")).hint(
+            format!("use at most {LONGEST_CLASS} letters, digits, `-`, `_` and `.`: {CLASS_VARIABLE}=ax42"),
+        )
+    })
 }
 
 /// Makers of ARM processors, by their numbers in `/proc/cpuinfo`.

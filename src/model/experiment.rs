@@ -140,9 +140,6 @@ impl ExperimentPlan {
 
     /// The reasons, for users, why results of the two experiments are not comparable: machine and settings.
     pub fn incompatibilities(&self, other: &Self) -> Vec<String> {
-        if self.machine == other.machine && self.settings_key == other.settings_key {
-            return Vec::new();
-        }
         let machine = self.machine.differences(&other.machine);
         let mut reasons: Vec<String> =
             machine.into_iter().map(|difference| format!("machine: {difference}")).collect();

@@ -27,6 +27,10 @@ pub struct Machine {
     /// A hash of the installation's own identifier, which distinguishes two machines of one model; empty if there is
     /// none.
     pub id: String,
+    /// The name that its owner gave to machines that may replace each other; empty if there is none. Not a part of its
+    /// identity.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub class: String,
 }
 
 impl Machine {
@@ -38,6 +42,13 @@ impl Machine {
         let Some(exponent) = bytes.checked_ilog2() else { return 0 };
         let step = if exponent < 3 { 1 } else { 1 << (exponent - 3) };
         bytes.div_ceil(step).saturating_mul(step)
+    }
+
+    /// True if results of both belong to one history: they are one machine, or alike machines of one class.
+    pub fn shares_history(&self, other: &Self) -> bool {
+        let alike = Self { id: self.id.clone(), ..other.clone() };
+        let is_of_class = !self.class.is_empty() && self.class == other.class;
+        self.differences(other).is_empty() || is_of_class && self.differences(&alike).is_empty()
     }
 
     /// The differences to another machine, for users; empty if they are the same.
@@ -134,6 +145,7 @@ mod tests {
             os: "linux".to_owned(),
             architecture: "x86_64".to_owned(),
             id: "0123".to_owned(),
+            class: String::new(),
         }
     }
 
@@ -152,6 +164,23 @@ mod tests {
         let other = Machine { id: "4567".to_owned(), ..machine() };
         assert_eq!(machine().differences(&other), ["installation: 0123, not 4567"]);
         assert_eq!(machine().differences(&machine()), [""; 0]);
+        let classed = Machine { class: "ax42".to_owned(), ..machine() };
+        assert_eq!(classed.differences(&machine()), [""; 0]);
+    }
+
+    #[test]
+    fn alike_machines_of_one_class_share_a_history() {
+        let of_class = |class: &str, id: &str| Machine {
+            class: class.to_owned(),
+            id: id.to_owned(),
+            ..machine()
+        };
+        assert!(of_class("ax42", "1").shares_history(&of_class("ax42", "2")));
+        assert!(of_class("ax42", "1").shares_history(&of_class("", "1")));
+        assert!(!of_class("", "1").shares_history(&of_class("", "2")));
+        assert!(!of_class("ax42", "1").shares_history(&of_class("ax52", "2")));
+        let larger = Machine { cores: 16, ..of_class("ax42", "2") };
+        assert!(!of_class("ax42", "1").shares_history(&larger));
     }
 
     #[test]

@@ -52,5 +52,6 @@ pub fn machine(id: &str) -> Machine {
         os: "linux".to_owned(),
         architecture: "x86_64".to_owned(),
         id: id.to_owned(),
+        class: String::new(),
     }
 }

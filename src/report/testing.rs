@@ -53,6 +53,7 @@ pub fn machine() -> Machine {
         os: "linux".to_owned(),
         architecture: "x86_64".to_owned(),
         id: "0123".to_owned(),
+        class: String::new(),
     }
 }
 

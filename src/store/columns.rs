@@ -26,7 +26,7 @@ pub(super) const BENCHMARK: &str = "benchmark.package, benchmark.target, benchma
 pub(super) const BENCHMARK_WIDTH: usize = 6;
 
 /// The columns that [`machine_at`] reads.
-pub(super) const MACHINE: &str = "cpu, cores, memory_bytes, os, architecture, installation";
+pub(super) const MACHINE: &str = "cpu, cores, memory_bytes, os, architecture, installation, class";
 
 /// Reads the benchmark whose columns begin at `first`.
 pub(super) fn benchmark_at(row: &Row<'_>, first: usize) -> rusqlite::Result<Benchmark> {
@@ -51,6 +51,7 @@ pub(super) fn machine_at(row: &Row<'_>, first: usize) -> rusqlite::Result<Machin
         os: row.get(first + 3)?,
         architecture: row.get(first + 4)?,
         id: row.get(first + 5)?,
+        class: row.get(first + 6)?,
     })
 }
 

@@ -27,10 +27,10 @@ fn id(
 }
 
 pub(super) fn machine(connection: &Connection, machine: &Machine) -> Result<i64, StoreError> {
-    let columns = ["installation", "cpu", "cores", "memory_bytes", "os", "architecture"];
-    let Machine { cpu, cores, memory, os, architecture, id: installation } = machine;
+    let columns = ["installation", "cpu", "cores", "memory_bytes", "os", "architecture", "class"];
+    let Machine { cpu, cores, memory, os, architecture, id: installation, class } = machine;
     let memory = memory.cast_signed();
-    let values = params![installation, cpu, cores, memory, os, architecture];
+    let values = params![installation, cpu, cores, memory, os, architecture, class];
     id(connection, "machine", &columns, columns.len(), values)
 }
 

@@ -11,11 +11,12 @@ CREATE TABLE machine (
     os           TEXT NOT NULL,
     architecture TEXT NOT NULL,
     installation TEXT NOT NULL,
+    class        TEXT NOT NULL, -- of machines that may replace each other; empty: none
     checksum INTEGER NOT NULL AS (rbench_checksum(
         id, cpu, cores, memory_bytes, os, architecture,
-        installation
+        installation, class
     )) STORED,
-    UNIQUE (installation, cpu, cores, memory_bytes, os, architecture)
+    UNIQUE (installation, cpu, cores, memory_bytes, os, architecture, class)
 ) STRICT;
 
 CREATE TABLE toolchain (

@@ -38,15 +38,25 @@ impl Store<'_> {
             let mut statement = connection.prepare_cached(&format!(
                 "SELECT iterations FROM tuning JOIN machine ON machine.id = machine
                  WHERE benchmark = {BENCHMARK_ID} AND min_time_ns = ?4
-                     AND (cpu, cores, memory_bytes, os, architecture, installation)
-                         = (?5, ?6, ?7, ?8, ?9, ?10)",
+                     AND ({MACHINE}) = (?5, ?6, ?7, ?8, ?9, ?10, ?11)",
             ))?;
             let Benchmark { package, target, name } = benchmark;
-            let Machine { cpu, cores, memory, os, architecture, id } = machine;
+            let Machine { cpu, cores, memory, os, architecture, id, class } = machine;
             let memory = memory.cast_signed();
             let floor = stored_floor(floor);
-            let key =
-                params![package, target, name.id, floor, cpu, cores, memory, os, architecture, id];
+            let key = params![
+                package,
+                target,
+                name.id,
+                floor,
+                cpu,
+                cores,
+                memory,
+                os,
+                architecture,
+                id,
+                class
+            ];
             let iterations = statement.query_row(key, |row| row.get::<_, i64>(0)).optional()?;
             Ok(iterations.map(i64::cast_unsigned))
         })

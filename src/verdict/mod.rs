@@ -24,7 +24,7 @@ pub use interim::Progress;
 pub use interleaving::{Interleaving, Mixed};
 pub use policy::{Counts, ExitPolicy};
 pub use provisional::ProvisionalRow;
-pub use relation::{Relation, VersionRef, obstacles};
+pub use relation::{Relation, VersionRef, obstacles, share_history};
 pub use results::{Results, are_identical, count_builds};
 pub use row::{Advice, ByMean, DecidedRow, DecidedStage, Repetition, VerdictKind};
 pub use timeline::{KnownCommit, TimelineEntry, timeline};

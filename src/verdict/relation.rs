@@ -79,14 +79,28 @@ impl Relation {
 pub fn obstacles(experiments: &[StoredExperiment], versions: [VersionRef; 2]) -> Vec<String> {
     let [one, other] = versions.map(|place| &experiments[place.experiment].plan);
     let mut obstacles = one.incompatibilities(other);
-    let [old, new] = versions.map(|place| {
-        let planned = experiments[place.experiment].plan.versions.get(place.version);
-        planned.map(PlannedVersion::compiler).unwrap_or_default()
-    });
+    let [old, new] = compilers(experiments, versions);
     if old != new {
         obstacles.push(format!("compiler: {old}, not {new}"));
     }
     obstacles
+}
+
+/// True if results of two experiments belong to one history: they have the same settings and compiler, and the same
+/// machine or machines of one class.
+pub fn share_history(experiments: &[StoredExperiment], versions: [VersionRef; 2]) -> bool {
+    let [one, other] = versions.map(|place| &experiments[place.experiment].plan);
+    let [old, new] = compilers(experiments, versions);
+    one.machine.shares_history(&other.machine)
+        && one.settings_key == other.settings_key
+        && old == new
+}
+
+fn compilers(experiments: &[StoredExperiment], versions: [VersionRef; 2]) -> [&str; 2] {
+    versions.map(|place| {
+        let planned = experiments[place.experiment].plan.versions.get(place.version);
+        planned.map(PlannedVersion::compiler).unwrap_or_default()
+    })
 }
 
 /// The pairing of builds within one experiment. Equal seeds are blocks if layouts depend on

@@ -22,6 +22,8 @@ struct Lines {
     id: &'static str,
     /// Another benchmark of the plan.
     also: Option<&'static str>,
+    /// The class of the machines, which then differ by their installation instead of their CPU.
+    class: Option<&'static str>,
 }
 
 /// One experiment of the export.
@@ -34,7 +36,8 @@ struct Session<'a> {
 
 impl Lines {
     fn new() -> Self {
-        let mut lines = Self { text: String::new(), count: 0, id: "parse/1", also: None };
+        let mut lines =
+            Self { text: String::new(), count: 0, id: "parse/1", also: None, class: None };
         lines.push(&json!({"header": {"format": "rbench-results", "schema_version": 1, "rbench": "0.1.0"}}));
         lines
     }
@@ -64,12 +67,16 @@ impl Lines {
         let planned: Vec<Value> = planned
             .map(|id| json!({"benchmark": benchmark(id), "sample_sizes": dimensions}))
             .collect();
+        let (cpu, installation) = match self.class {
+            Some(_) => ("A", session.machine),
+            None => (session.machine, "0123"),
+        };
         self.push(&json!({"experiment": {
             "identity": format!("{:0>32}", session.identity),
             "started_ns": started, "finished_ns": started + 5,
             "machine": {
-                "cpu": session.machine, "cores": 2, "memory_bytes": 8_589_934_592_u64, "os": "linux",
-                "architecture": "x86_64", "id": "0123",
+                "cpu": cpu, "cores": 2, "memory_bytes": 8_589_934_592_u64, "os": "linux",
+                "architecture": "x86_64", "id": installation, "class": self.class.unwrap_or_default(),
             },
             "rbench": "0.1.0", "settings": "{}", "settings_key": "k",
             "sample_sizes": dimensions, "seed": 1, "versions": versions, "benchmarks": planned,

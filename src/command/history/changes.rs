@@ -1,11 +1,14 @@
 //! Finds suspected changes: change points over the versions whose results are comparable.
 
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
 
 use super::rows::History;
 use crate::{
     error::Result,
-    model::{CommitRange, Mode, Stage, Version},
+    model::{CommitRange, Machine, Mode, Stage, Version},
     report::{
         history::{BenchmarkHistory, CommitPlace, Event, EventChange, Series, SuspectedChange},
         quantity::count,
@@ -15,7 +18,7 @@ use crate::{
         changes::{self, FEWEST, LARGEST_P, Observation, Span},
         decide_counts, discoveries,
     },
-    verdict::{TimelineEntry, VersionRef, obstacles},
+    verdict::{TimelineEntry, VersionRef, share_history},
 };
 
 /// A benchmark's values in one metric along the history, before change points are detected.
@@ -96,11 +99,18 @@ impl History<'_> {
             let values = Values::Counted(versions, steps);
             return Ok(BenchmarkSeries { values, chain, sources, newest });
         }
+        let mut machines: Vec<&Arc<Machine>> = Vec::new();
         let mut observations = Vec::new();
         for Candidate { entry, place, .. } in &candidates {
             let (_, summary) =
                 self.all.judge.value(self.benchmark, *place, &self.metric, self.criteria)?;
-            let of = |summary| Observation::new(*entry, place.experiment, summary);
+            let machine = &self.all.results.experiments[place.experiment].plan.machine;
+            let known = machines.iter().position(|known| known.differences(machine).is_empty());
+            let number = known.unwrap_or(machines.len());
+            if known.is_none() {
+                machines.push(machine);
+            }
+            let of = |summary| Observation::new(*entry, [place.experiment, number], summary);
             observations.extend(summary.as_ref().and_then(of));
         }
         let repeats = match candidates.last() {
@@ -170,7 +180,7 @@ impl History<'_> {
     fn are_comparable(&self, one: VersionRef, other: VersionRef) -> bool {
         self.all.ignore_environment
             || one.experiment == other.experiment
-            || obstacles(&self.all.results.experiments, [one, other]).is_empty()
+            || share_history(&self.all.results.experiments, [one, other])
     }
 }
 

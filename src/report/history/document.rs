@@ -35,7 +35,7 @@ const FEW_DEGREES: f64 = 3.0;
 impl HistoryReport {
     pub(super) fn write_document(&self) -> Document {
         let mut document = Document::new("history");
-        document.add(Block::paragraph(self.variant_text()));
+        document.add(Block::paragraph(self.variant_text().into_iter().chain(self.class_text())));
         document.add(self.warning_blocks());
         let nothing = || self.benchmarks.iter().all(|benchmark| benchmark.versions.is_empty());
         let why_empty = if self.benchmarks.is_empty() && self.worst_only {
@@ -105,6 +105,15 @@ impl HistoryReport {
     fn variant_text(&self) -> Option<Text> {
         let Variant { name, settings } = self.variant.as_ref()?;
         Some(Text::from("variant ").name(name).then(": ").name(settings))
+    }
+
+    /// The class of machines that measured the versions, if there are several.
+    fn class_text(&self) -> Option<Text> {
+        let of_class = self.rows().map(|row| &row.machine).filter(|one| !one.class.is_empty());
+        let machines: BTreeSet<[&str; 2]> = of_class.map(|one| [&*one.class, &*one.id]).collect();
+        let [class, _] = machines.first().filter(|_| machines.len() > 1)?;
+        let machines = count(machines.len(), "machine");
+        Some(Text::from("measured by ").then(&machines).then(" of class ").name(*class))
     }
 
     pub(super) fn names(&self) -> Names<'_> {

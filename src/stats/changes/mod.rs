@@ -3,8 +3,8 @@
 //! Logarithms of values are divided into segments of constant level, exactly (see
 //! [`segmentation`](super::segmentation)). A segment has at least two versions, so that one odd value is no change.
 //! Each value counts by its variance: its squared standard error, and the variance between sessions, since values of
-//! two experiments differ by more than their standard errors. Values of one experiment are tied together: a shift of
-//! all of them is no change (`model.rs`).
+//! two experiments differ by more than their standard errors. Values of one experiment are tied together, and so are
+//! those of one machine: a shift of all of them is no change (`model.rs`).
 //!
 //! The price of a change (its penalty) is calibrated by simulation, so that a series without one is flagged in at most
 //! 5 % of all cases (`calibration.rs`). The highest price at which a series still has a change gives its p value.
@@ -14,7 +14,7 @@ mod model;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use self::model::{Datum, Fit, Model};
+use self::model::{Datum, Model};
 use super::{
     distribution::{chi_squared_quantile, t_quantile},
     moments::{Moments, median},
@@ -42,16 +42,18 @@ pub struct Observation {
     pub variance: f64,
     /// The session that measured it, by any unique number.
     pub session: usize,
+    /// The machine of the session, by any unique number.
+    pub machine: usize,
 }
 
 impl Observation {
     /// A version as one session measured it; `None` with fewer than two builds, whose spread is unknown.
-    pub fn new(place: usize, session: usize, summary: &Summary) -> Option<Self> {
+    pub fn new(place: usize, [session, machine]: [usize; 2], summary: &Summary) -> Option<Self> {
         let logs: Vec<f64> = summary.builds().iter().map(|build| build.value.ln()).collect();
         let moments = Moments::compute(&logs);
         let variance = moments.variance()? / moments.count as f64;
         let is_usable = moments.mean.is_finite() && variance.is_finite();
-        is_usable.then_some(Self { place, log: moments.mean, variance, session })
+        is_usable.then_some(Self { place, log: moments.mean, variance, session, machine })
     }
 }
 
@@ -106,6 +108,12 @@ impl Series {
             let between = between_sessions(&observations, &own, repeats, cautious);
             (Noise::Estimated, between, effects)
         };
+        // The machine of the newest version is the first.
+        let newest = observations.last().map(|one| one.machine);
+        let mut machines: Vec<usize> = observations.iter().map(|one| one.machine).collect();
+        machines.sort_unstable();
+        machines.dedup();
+        machines.retain(|machine| Some(*machine) != newest);
         let mut version = 0;
         let mut data = Vec::with_capacity(observations.len());
         for (one, own) in observations.iter().zip(&own) {
@@ -114,10 +122,18 @@ impl Series {
             }
             let effect = effects.get(&one.session).copied();
             let variance = if effect.is_some() { *own } else { own + between };
-            data.push(Datum { y: one.log, variance, version, effect });
+            let machine = machines.binary_search(&one.machine).ok();
+            data.push(Datum { y: one.log, variance, version, effect, machine });
         }
-        let mut model = Model { data, versions: places.len(), effects: effects.len(), between };
-        tame(&mut model);
+        let mut model = Model {
+            data,
+            versions: places.len(),
+            effects: effects.len(),
+            machines: machines.len(),
+            between,
+        };
+        let penalty = noise.price(LARGEST_P, places.len());
+        tame(&mut model, penalty);
         Some(Self { model, places, noise })
     }
 
@@ -156,10 +172,13 @@ impl Series {
     /// The changes at the price of a level, which is at most 5 %.
     pub fn changes(&self, level: f64) -> Vec<ChangePoint> {
         let fit = self.model.best(self.noise.price(level.min(LARGEST_P), self.versions()));
-        let sums = self.model.sums(&fit.effects);
+        let sums = self.model.sums(&fit);
         let freedom = match self.noise {
             Noise::Known => f64::INFINITY,
-            Noise::Estimated => (self.versions() - fit.changes.len() - 1).max(1) as f64,
+            Noise::Estimated => {
+                let known = 1 + fit.changes.len() + self.model.machines;
+                self.versions().saturating_sub(known).max(1) as f64
+            }
         };
         let quantile = t_quantile(f64::midpoint(1.0, CONFIDENCE), freedom);
         let bounds: Vec<usize> =
@@ -197,10 +216,11 @@ fn effects(observations: &[Observation]) -> HashMap<usize, usize> {
 }
 
 /// Adds slow wandering to the variances, and removes single spikes from the values. Neither includes the effects of
-/// sessions: their best estimates without a change are subtracted first.
-fn tame(model: &mut Model) {
-    let Fit { effects, .. } = model.fit(Vec::new(), None);
-    let sums = model.sums(&effects);
+/// sessions: their best estimates are subtracted first, beside the changes that cost this `penalty`. Without these
+/// changes, the session that measured both sides of a large one would get half of it as its effect, and leave a spike
+/// on each side.
+fn tame(model: &mut Model, penalty: f64) {
+    let sums = model.sums(&model.best(penalty));
     let versions = 0..model.versions;
     let values: Vec<f64> = versions.clone().map(|at| sums.mean(at, at + 1)).collect();
     let mut deviations: Vec<f64> =
@@ -278,11 +298,14 @@ fn between_sessions(
     repeats: Option<&SessionVariance>,
     cautious: bool,
 ) -> f64 {
-    let pairs: Vec<(f64, f64)> = observations
+    let mut by_machine: Vec<(&Observation, f64)> =
+        observations.iter().zip(variances.iter().copied()).collect();
+    by_machine.sort_by_key(|(one, _)| one.machine);
+    let pairs: Vec<(f64, f64)> = by_machine
         .windows(2)
-        .zip(variances.windows(2))
-        .filter(|(pair, _)| pair[0].session != pair[1].session)
-        .map(|(pair, variances)| ((pair[1].log - pair[0].log).powi(2), variances[0] + variances[1]))
+        .map(|pair| [pair[0], pair[1]])
+        .filter(|[(one, _), (next, _)]| one.machine == next.machine && one.session != next.session)
+        .map(|[(one, own), (next, of_next)]| ((next.log - one.log).powi(2), own + of_next))
         .collect();
     let by_series = excess(&pairs);
     let mut freedom = WORTH * pairs.len() as f64;

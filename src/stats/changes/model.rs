@@ -1,15 +1,17 @@
 //! Levels between changes, with the effects of sessions that measured several versions.
 //!
-//! `y[i] = μ[segment of i] + u[session of i] + noise of variance r[i]`, and the effects `u` have the variance `s²`. The
-//! model minimises
+//! `y[i] = μ[segment of i] + m[machine of i] + u[session of i] + noise of variance r[i]`, and the effects `u` have the
+//! variance `s²`. Machines differ by any amount: what ties them are versions that several of them measured. The model
+//! minimises
 //!
-//! `Σ (y − μ − u)² / r + Σ u² / s² + penalty · number of changes`
+//! `Σ (y − μ − m − u)² / r + Σ u² / s² + Σ m² + penalty · number of changes`
 //!
-//! over levels, effects and changes. The second sum is the ridge penalty from the prior variance of the effects.
+//! over levels, machines, effects and changes. The second sum is the ridge penalty from the prior variance of the
+//! effects; the third, with a standard deviation of a factor of e, decides only where no version ties two machines.
 //!
 //! - *With the changes fixed*, it is quadratic. The effects are eliminated, since each has a closed form, and the
-//!   levels found by conjugate gradients, each step of which lowers the sum.
-//! - *With the effects fixed*, `y − u` is divided exactly.
+//!   levels and machines found by conjugate gradients, each step of which lowers the sum.
+//! - *With machines and effects fixed*, `y − m − u` is divided exactly.
 //!
 //! Both steps alternate until nothing moves, from two starts. One divides the series as if every value had its own
 //! session, which finds changes larger than the variation between sessions. The other adds changes one by one, each
@@ -29,6 +31,9 @@ const TURNS: usize = 30;
 const TOLERANCE: f64 = 1e-10;
 const STEPS: usize = 300;
 
+/// The ridge penalty of machines: the inverse of the variance of the logarithm by which they differ.
+const RIDGE: f64 = 1.0;
+
 /// A smaller decrease counts as none.
 const SLACK: f64 = 1e-9;
 
@@ -42,6 +47,8 @@ pub(super) struct Datum {
     pub version: usize,
     /// The index of the effect of its session, if that measured several versions.
     pub effect: Option<usize>,
+    /// The index of its machine among those beside the first, from which they differ.
+    pub machine: Option<usize>,
 }
 
 /// The values of one series, in the order of their versions.
@@ -50,8 +57,26 @@ pub(super) struct Model {
     pub data: Vec<Datum>,
     pub versions: usize,
     pub effects: usize,
+    /// The number of machines beside the first.
+    pub machines: usize,
     /// `s²`
     pub between: f64,
+}
+
+/// The segments between changes.
+struct Segments {
+    /// That of each version.
+    of: Vec<usize>,
+    count: usize,
+}
+
+impl Segments {
+    /// What is expected of a value: the level of its segment, and the difference of its machine, which stand behind
+    /// each other in `all`.
+    fn expected(&self, all: &[f64], datum: &Datum) -> f64 {
+        let machine = datum.machine.map_or(0.0, |machine| all[self.count + machine]);
+        all[self.of[datum.version]] + machine
+    }
 }
 
 /// Changes with the levels and effects that fit best.
@@ -61,6 +86,8 @@ pub(super) struct Fit {
     pub changes: Vec<usize>,
     /// The level of each segment.
     pub levels: Vec<f64>,
+    /// The difference of each machine to the first.
+    pub machines: Vec<f64>,
     /// The effect of each session that has one.
     pub effects: Vec<f64>,
     /// The minimised sum without the penalty.
@@ -71,17 +98,22 @@ impl Fit {
     fn total(&self, penalty: f64) -> f64 {
         self.cost + penalty * self.changes.len() as f64
     }
+
+    /// What its session and its machine add to a value.
+    fn shift(&self, datum: &Datum) -> f64 {
+        datum.effect.map_or(0.0, |effect| self.effects[effect])
+            + datum.machine.map_or(0.0, |machine| self.machines[machine])
+    }
 }
 
 impl Model {
     /// The best fit found with this penalty for each change.
     pub fn best(&self, penalty: f64) -> Fit {
-        let alone = self.alone();
-        let first = self.fit(alone.divide(penalty, SHORTEST), None);
-        if self.effects == 0 {
+        let none = self.fit(Vec::new(), None);
+        let first = self.fit(self.alone(&none.machines).divide(penalty, SHORTEST), None);
+        if self.effects == 0 && self.machines == 0 {
             return first;
         }
-        let none = self.fit(Vec::new(), None);
         let starts = [first, self.added(none.clone(), penalty)];
         let ends = starts.map(|fit| self.shed(self.settle(fit, penalty, |_| ()), penalty));
         ends.into_iter().fold(none, |best, end| {
@@ -95,7 +127,7 @@ impl Model {
             let mut changes = fit.changes.clone();
             let place = changes.partition_point(|change| *change < at);
             changes.insert(place, at);
-            let next = self.fit(changes, Some(&fit.effects));
+            let next = self.fit(changes, Some(&fit));
             if next.total(penalty) >= fit.total(penalty) - SLACK {
                 break;
             }
@@ -110,7 +142,7 @@ impl Model {
             let without = |index: usize| {
                 let mut changes = fit.changes.clone();
                 changes.remove(index);
-                self.fit(changes, Some(&fit.effects))
+                self.fit(changes, Some(&fit))
             };
             let fits = (0..fit.changes.len()).map(without);
             let best = fits.min_by(|one, other| one.cost.total_cmp(&other.cost));
@@ -151,8 +183,7 @@ impl Model {
                     at = datum.version;
                 }
                 let weight = 1.0 / datum.variance;
-                let effect = datum.effect.map_or(0.0, |effect| fit.effects[effect]);
-                rest += weight * (datum.y - level - effect);
+                rest += weight * (datum.y - level - fit.shift(datum));
                 cross += weight * one(datum);
                 square += weight;
                 if let Some(effect) = datum.effect {
@@ -180,11 +211,11 @@ impl Model {
     pub fn settle(&self, mut fit: Fit, penalty: f64, mut after: impl FnMut(f64)) -> Fit {
         after(fit.total(penalty));
         for _ in 0..TURNS {
-            let changes = self.divided(&fit.effects, penalty);
+            let changes = self.sums(&fit).divide(penalty, SHORTEST);
             if changes == fit.changes {
                 break;
             }
-            let next = self.fit(changes, Some(&fit.effects));
+            let next = self.fit(changes, Some(&fit));
             after(next.total(penalty));
             if next.total(penalty) >= fit.total(penalty) - SLACK {
                 break;
@@ -194,23 +225,18 @@ impl Model {
         fit
     }
 
-    /// The best changes with the effects fixed.
-    fn divided(&self, effects: &[f64], penalty: f64) -> Vec<usize> {
-        self.sums(effects).divide(penalty, SHORTEST)
+    /// The values of the versions without what sessions and machines add.
+    pub fn sums(&self, fit: &Fit) -> Sums {
+        self.by_version(|datum| (datum.y - fit.shift(datum), 1.0 / datum.variance))
     }
 
-    /// The values of the versions without the effects.
-    pub fn sums(&self, effects: &[f64]) -> Sums {
-        let less = |datum: &Datum| {
-            (datum.y - datum.effect.map_or(0.0, |effect| effects[effect]), 1.0 / datum.variance)
-        };
-        self.by_version(less)
-    }
-
-    /// The values of the versions as if every value had its own session.
-    fn alone(&self) -> Sums {
+    /// The values of the versions as if every value had its own session, on machines that differ by this much.
+    fn alone(&self, machines: &[f64]) -> Sums {
         let between = |datum: &Datum| if datum.effect.is_some() { self.between } else { 0.0 };
-        self.by_version(|datum| (datum.y, 1.0 / (datum.variance + between(datum))))
+        self.by_version(|datum| {
+            let machine = datum.machine.map_or(0.0, |machine| machines[machine]);
+            (datum.y - machine, 1.0 / (datum.variance + between(datum)))
+        })
     }
 
     fn by_version(&self, value: impl Fn(&Datum) -> (f64, f64)) -> Sums {
@@ -226,51 +252,54 @@ impl Model {
         Sums::new(&values, &weights)
     }
 
-    /// The best levels and effects with the changes fixed; `effects` are the starting point, if known.
-    pub fn fit(&self, changes: Vec<usize>, effects: Option<&[f64]>) -> Fit {
+    /// The best levels, machines and effects with the changes fixed; `start` is where the search for them starts, if
+    /// something near is known.
+    pub fn fit(&self, changes: Vec<usize>, start: Option<&Fit>) -> Fit {
         let segments = self.segments(&changes);
-        let count = changes.len() + 1;
-        let mut levels = vec![0.0; count];
-        let sums = effects.map_or_else(|| self.alone(), |effects| self.sums(effects));
+        let machines = start.map_or_else(|| vec![0.0; self.machines], |fit| fit.machines.clone());
+        let sums = start.map_or_else(|| self.alone(&machines), |fit| self.sums(fit));
         let bounds = segmentation::segments(self.versions, &changes);
-        for (level, (start, end)) in levels.iter_mut().zip(bounds) {
-            *level = sums.mean(start, end);
-        }
-        let residual = |levels: &[f64]| {
-            self.projected(&segments, count, |datum| datum.y - levels[segments[datum.version]])
-        };
-        if self.effects > 0 {
-            let right = residual(&levels);
+        let levels = bounds.map(|(start, end)| sums.mean(start, end));
+        let mut found: Vec<f64> = levels.chain(machines).collect();
+        let count = segments.count;
+        if self.effects > 0 || self.machines > 0 {
+            let mut right =
+                self.projected(&segments, |datum| datum.y - segments.expected(&found, datum));
+            for (right, machine) in right[count..].iter_mut().zip(&found[count..]) {
+                *right -= machine * RIDGE;
+            }
             let steps = self.solve(&segments, &right);
-            for (level, step) in levels.iter_mut().zip(steps) {
-                *level += step;
+            for (one, step) in found.iter_mut().zip(steps) {
+                *one += step;
             }
         }
-        let effects = self.effects_of(|datum| datum.y - levels[segments[datum.version]]);
-        let cost = self.cost(&segments, &levels, &effects);
-        Fit { changes, levels, effects, cost }
+        let rest = |datum: &Datum| datum.y - segments.expected(&found, datum);
+        let effects = self.effects_of(rest);
+        let cost = self.cost(rest, &found[count..], &effects);
+        let machines = found.split_off(count);
+        Fit { changes, levels: found, machines, effects, cost }
     }
 
     /// The variance of the difference of the levels before and after a change, with the changes fixed.
     pub fn variance_of_change(&self, changes: &[usize], index: usize) -> f64 {
-        let mut contrast = vec![0.0; changes.len() + 1];
+        let mut contrast = vec![0.0; changes.len() + 1 + self.machines];
         (contrast[index], contrast[index + 1]) = (-1.0, 1.0);
         let solved = self.solve(&self.segments(changes), &contrast);
         solved[index + 1] - solved[index]
     }
 
     /// The segment of each version.
-    fn segments(&self, changes: &[usize]) -> Vec<usize> {
-        let mut segments = vec![0; self.versions];
+    fn segments(&self, changes: &[usize]) -> Segments {
+        let mut of = vec![0; self.versions];
         for change in changes {
-            segments[*change] = 1;
+            of[*change] = 1;
         }
         let mut segment = 0;
-        for of in &mut segments {
+        for of in &mut of {
             segment += *of;
             *of = segment;
         }
-        segments
+        Segments { of, count: changes.len() + 1 }
     }
 
     /// The best effects for the residuals of the levels.
@@ -286,30 +315,38 @@ impl Model {
         sums.into_iter().map(|(sum, weight)| sum / weight).collect()
     }
 
-    /// For each segment `Σ (z − u(z)) / r`, where `u(z)` are the best effects for `z`: for `z = y` the right side of
-    /// the normal equations without effects, and for the levels themselves the left.
-    fn projected(&self, segments: &[usize], count: usize, z: impl Fn(&Datum) -> f64) -> Vec<f64> {
+    /// For each segment, and each machine, `Σ (z − u(z)) / r`, where `u(z)` are the best effects for `z`: for `z = y`
+    /// the right side of the normal equations without effects, and for what is expected the left.
+    fn projected(&self, segments: &Segments, z: impl Fn(&Datum) -> f64) -> Vec<f64> {
         let effects = self.effects_of(&z);
-        let mut sums = vec![0.0; count];
+        let mut sums = vec![0.0; segments.count + self.machines];
         for datum in &self.data {
             let effect = datum.effect.map_or(0.0, |effect| effects[effect]);
-            sums[segments[datum.version]] += (z(datum) - effect) / datum.variance;
+            let rest = (z(datum) - effect) / datum.variance;
+            sums[segments.of[datum.version]] += rest;
+            if let Some(machine) = datum.machine {
+                sums[segments.count + machine] += rest;
+            }
         }
         sums
     }
 
-    /// Solves the normal equations of the levels by conjugate gradients, preconditioned with the part of their diagonal
-    /// without effects. Without effects that is the whole diagonal, and one step is exact.
-    fn solve(&self, segments: &[usize], right: &[f64]) -> Vec<f64> {
-        let count = right.len();
-        let mut diagonal = vec![0.0; count];
+    /// Solves the normal equations of the levels and machines by conjugate gradients, preconditioned with the part of
+    /// their diagonal without effects. With neither effects nor machines that is the whole diagonal, and one step is
+    /// exact.
+    fn solve(&self, segments: &Segments, right: &[f64]) -> Vec<f64> {
+        let mut diagonal = vec![0.0; segments.count];
+        diagonal.resize(right.len(), RIDGE);
         for datum in &self.data {
-            diagonal[segments[datum.version]] += 1.0 / datum.variance;
+            diagonal[segments.of[datum.version]] += 1.0 / datum.variance;
+            if let Some(machine) = datum.machine {
+                diagonal[segments.count + machine] += 1.0 / datum.variance;
+            }
         }
         let scaled = |residual: &[f64]| -> Vec<f64> {
             residual.iter().zip(&diagonal).map(|(residual, diagonal)| residual / diagonal).collect()
         };
-        let mut solution = vec![0.0; count];
+        let mut solution = vec![0.0; right.len()];
         let mut residual = right.to_vec();
         let mut direction = scaled(&residual);
         let mut size = dot(&residual, &direction);
@@ -318,12 +355,17 @@ impl Model {
             if size <= enough || size <= 0.0 {
                 break;
             }
-            let image = self.projected(segments, count, |datum| direction[segments[datum.version]]);
+            let mut image = self.projected(segments, |datum| segments.expected(&direction, datum));
+            for (image, machine) in
+                image[segments.count..].iter_mut().zip(&direction[segments.count..])
+            {
+                *image += machine * RIDGE;
+            }
             let length = size / dot(&direction, &image);
             if !length.is_finite() {
                 break;
             }
-            for index in 0..count {
+            for index in 0..right.len() {
                 solution[index] += length * direction[index];
                 residual[index] -= length * image[index];
             }
@@ -337,14 +379,14 @@ impl Model {
         solution
     }
 
-    fn cost(&self, segments: &[usize], levels: &[f64], effects: &[f64]) -> f64 {
+    fn cost(&self, rest: impl Fn(&Datum) -> f64, machines: &[f64], effects: &[f64]) -> f64 {
         let squares = self.data.iter().map(|datum| {
-            let effect = datum.effect.map_or(0.0, |effect| effects[effect]);
-            let rest = datum.y - levels[segments[datum.version]] - effect;
+            let rest = rest(datum) - datum.effect.map_or(0.0, |effect| effects[effect]);
             rest * rest / datum.variance
         });
         let ridge: f64 = effects.iter().map(|effect| effect * effect).sum();
-        squares.sum::<f64>() + if self.effects > 0 { ridge / self.between } else { 0.0 }
+        let ridge = if self.effects > 0 { ridge / self.between } else { 0.0 };
+        squares.sum::<f64>() + ridge + RIDGE * dot(machines, machines)
     }
 }
 

@@ -12,6 +12,7 @@ fn plain(logs: &[f64]) -> Vec<Observation> {
         log: *log,
         variance: 0.0,
         session: place,
+        machine: 0,
     };
     logs.iter().enumerate().map(one).collect()
 }
@@ -68,6 +69,50 @@ fn mongodbs_zeros_and_ones_change_at_a_thousand() {
     assert_eq!(found[0].at, [999, 1000]);
     assert_eq!((found[0].earliest, found[0].latest), (found[0].at, found[0].at));
     assert!((found[0].estimate - 1.0).abs() < 1e-9 && found[0].low > 0.99);
+}
+
+/// Thirty versions, each compared with the one before by the machine that `machine` names; the second is faster by half.
+fn by_machines(machine: impl Fn(usize) -> usize, change: f64) -> Vec<Observation> {
+    let mut random = Random::new(5);
+    let mut observations = Vec::new();
+    for session in 1..30 {
+        let machine = machine(session);
+        let shift = -0.4 * machine as f64 + 0.01 * random.normal();
+        for place in [session - 1, session] {
+            let level = if place >= 18 { change } else { 0.0 };
+            let log = level + shift + 0.005 * random.normal();
+            observations.push(Observation { place, log, variance: 2.5e-5, session, machine });
+        }
+    }
+    observations
+}
+
+#[test]
+fn large_change_between_two_versions_of_a_session_is_one_change() {
+    for change in [0.05, 0.2, 1.0] {
+        let found = changes(&by_machines(|_| 0, change));
+        assert_eq!(found.iter().map(|one| one.at).collect::<Vec<_>>(), [[17, 18]], "{change}");
+        assert!(found[0].low < change && change < found[0].high, "{found:?}");
+    }
+}
+
+#[test]
+fn another_machine_is_no_change_and_hides_none() {
+    let replaced = |session| usize::from(session > 14);
+    let alternating = |session| session / 3 % 2;
+    assert_eq!(starts(&by_machines(replaced, 0.0)), [] as [usize; 0]);
+    assert_eq!(starts(&by_machines(alternating, 0.0)), [] as [usize; 0]);
+    assert_eq!(starts(&by_machines(replaced, 0.05)), [18]);
+    assert_eq!(starts(&by_machines(alternating, 0.05)), [18]);
+}
+
+/// Nothing ties two machines that measured different versions: their difference may be that of the machines.
+#[test]
+fn machines_without_a_common_version_show_no_change_between_them() {
+    let of_machine = |one: &Observation| (one.place < 15) == (one.machine == 0);
+    let mut observations = by_machines(|session| usize::from(session > 14), 0.0);
+    observations.retain(of_machine);
+    assert_eq!(starts(&observations), [] as [usize; 0]);
 }
 
 /// asv: an outlier of one value is no step, and one of two values neither, as asv's errors are medians. Ours allows two
@@ -165,7 +210,7 @@ fn chain(step: f64, random: &mut Random) -> Vec<Observation> {
         for place in [session, session + 1] {
             let level = if place >= 15 { step } else { 0.0 };
             let log = level + shift + 0.002 * random.normal();
-            observations.push(Observation { place, log, variance: 4e-6, session });
+            observations.push(Observation { place, log, variance: 4e-6, session, machine: 0 });
         }
     }
     observations
@@ -201,7 +246,7 @@ fn shift_of_a_whole_experiment_is_no_change() {
                 let shift = 0.02 * (f64::from(u8::try_from(session * 7 % 4).unwrap()) - 1.5);
                 let level = if place >= 22 { step } else { 0.0 };
                 let log = shift + level + 0.002 * random.normal();
-                Observation { place, log, variance: 4e-6, session }
+                Observation { place, log, variance: 4e-6, session, machine: 0 }
             })
             .collect()
     };
@@ -250,11 +295,11 @@ prop_compose! {
             .map(|(index, (version, session, y, variance))| {
                 // Every version has a value.
                 let version = if index < versions { index } else { version };
-                Datum { y, variance, version, effect: Some(session) }
+                Datum { y, variance, version, effect: Some(session), machine: None }
             })
             .collect();
         data.sort_by_key(|datum| datum.version);
-        Model { data, versions, effects: sessions, between }
+        Model { data, versions, effects: sessions, machines: 0, between }
     }
 }
 

@@ -105,6 +105,47 @@ fn single_result_of_another_machine_hides_nothing() {
     project.rbench(&["history"]).ok().assert_stdout_has(&["▁▁▁▁▁▁▁|████"]);
 }
 
+/// Each commit is compared with the one before, by two machines in turn, one of which is slower by half.
+fn measured_by_two(class: Option<&'static str>) -> TestProject {
+    let (project, commits) = project(12);
+    let mut lines = Lines::new();
+    lines.class = class;
+    for (index, pair) in commits.windows(2).enumerate() {
+        let (machine, speed) = if index / 2 % 2 == 0 { ("A", 1.0) } else { ("B", 1.5) };
+        let value = |commit: usize| {
+            let level = if commit < 7 { 100.0 } else { 106.0 };
+            level * speed * (1.0 + 0.001 * SHIFTS[index])
+        };
+        let versions = [0, 1].map(|at| (&*pair[at].0, &*pair[at].1, value(index + at)));
+        let identity = format!("b{index}");
+        lines.session(&Session { identity: &identity, machine, versions: &versions });
+    }
+    import(&project, lines);
+    project
+}
+
+#[test]
+fn machines_of_one_class_share_a_history() {
+    let project = measured_by_two(Some("ax42"));
+    assert_is_suspected(&project);
+    project.rbench(&["history"]).ok().assert_stdout_has(&[
+        "measured by 2 machines of class ax42",
+        "+6.",
+        "decided 1 of 1 benchmark over up to 12 versions",
+    ]);
+
+    let project = measured_by_two(None);
+    let text = project.rbench(&["history"]).ok();
+    assert!(!text.stdout().contains("12 versions"), "{}", text.told());
+}
+
+#[test]
+fn name_of_a_class_must_be_a_word() {
+    let project = TestProject::of("sums");
+    let refused = project.rbench(&["history"]).env("RBENCH_CLASS", "a b").fails_with(2);
+    refused.assert_stderr_has(&["RBENCH_CLASS is no name of a class", "RBENCH_CLASS=ax42"]);
+}
+
 #[test]
 fn commits_with_the_same_files_share_one_value() {
     let (project, _) = measured_with(|lines, commits| {

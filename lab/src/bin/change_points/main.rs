@@ -1,9 +1,9 @@
 //! Measures the basis of change points in histories: the prices of the calibration, how often
-//! changes of known size are found, the gain from ties between sessions, the time, and the effect
-//! of nightly analyses on the rate of false suspicions.
+//! changes of known size are found, the gain from ties between sessions and from machines of one class, the time, and the
+//! effect of nightly analyses on the rate of false suspicions.
 //!
 //! `cargo run --release -p lab --bin change_points` prints all of it in about a quarter of an hour
-//! of processor time; one word, `prices`, `found`, `ties`, `time` or `nights`, selects a part.
+//! of processor time; one word, `prices`, `found`, `ties`, `classes`, `time` or `nights`, selects a part.
 
 #![expect(clippy::print_stdout, reason = "a program for people prints")]
 
@@ -40,6 +40,9 @@ fn main() {
     if is_wanted("ties") {
         ties();
     }
+    if is_wanted("classes") {
+        classes();
+    }
     if is_wanted("time") {
         time();
     }
@@ -53,8 +56,12 @@ fn series(values: &[f64], noise: Noise) -> Option<Series> {
     let one = |(place, value): (usize, &f64)| {
         let log = DEVIATION * value;
         match noise {
-            Noise::Known => Observation { place, log, variance: DEVIATION * DEVIATION, session: 0 },
-            Noise::Estimated => Observation { place, log, variance: 0.0, session: place },
+            Noise::Known => {
+                Observation { place, log, variance: DEVIATION * DEVIATION, session: 0, machine: 0 }
+            }
+            Noise::Estimated => {
+                Observation { place, log, variance: 0.0, session: place, machine: 0 }
+            }
         }
     };
     Series::new(&values.iter().enumerate().map(one).collect::<Vec<_>>(), None)
@@ -194,7 +201,13 @@ fn ties() {
                         let level = if place >= 17 { step } else { 0.0 };
                         let log = DEVIATION * (level + shift + random.normal());
                         let variance = DEVIATION * DEVIATION;
-                        observations.push(Observation { place, log, variance, session });
+                        observations.push(Observation {
+                            place,
+                            log,
+                            variance,
+                            session,
+                            machine: 0,
+                        });
                     }
                 }
                 let changes = Series::new(&observations, None)?.changes(LARGEST_P);
@@ -207,6 +220,58 @@ fn ties() {
             "{:<9}  {none:.3}                      {small:.3}                                 {large:.3}",
             format!("{design:?}")
         );
+    }
+}
+
+/// Each version is compared with the one before it, on one of several machines that differ: the history of the machine
+/// that measured the newest version, and that of all.
+fn classes() {
+    const VERSIONS: usize = 60;
+    const CHANGED: usize = 35;
+    const COUNT: usize = 2_000;
+    println!(
+        "\n{VERSIONS} versions, each compared with the one before; sd of a value 1, of sessions 2"
+    );
+    println!(
+        "                                     flagged without  found within 1 version:     the only one:\n\
+         machines  the same again  they differ        a change  change of 3       of 6         of 100"
+    );
+    for (machines, again) in [(1, 0.0), (3, 0.0), (5, 0.0), (5, 0.8)] {
+        for (differ, together) in [(0.0, false), (0.0, true), (20.0, false), (20.0, true)] {
+            let share = |step: f64| {
+                let outcomes = replicate(COUNT, 80, |random| {
+                    let shifts: Vec<f64> =
+                        (0..machines).map(|_| differ * random.normal()).collect();
+                    let mut machine = random.below(machines);
+                    let mut measured = Vec::new();
+                    for session in 1..VERSIONS {
+                        if !random.chance(again) {
+                            machine = random.below(machines);
+                        }
+                        let shift = shifts[machine] + 2.0 * random.normal();
+                        for place in [session - 1, session] {
+                            let level = if place >= CHANGED { step } else { 0.0 };
+                            let log = DEVIATION * (level + shift + random.normal());
+                            let variance = DEVIATION * DEVIATION;
+                            measured.push(Observation { place, log, variance, session, machine });
+                        }
+                    }
+                    measured.retain(|one| together || one.machine == machine);
+                    let series = Series::new(&measured, None);
+                    let found = series.map(|series| series.changes(LARGEST_P)).unwrap_or_default();
+                    let is_near = |one: &ChangePoint| one.at[1].abs_diff(CHANGED) <= 1;
+                    let near = found.iter().any(|one| step == 0.0 || is_near(one));
+                    Some([near, near && found.len() == 1])
+                });
+                let share = |index: usize| outcomes.iter().filter(|all| all[index]).count() as f64;
+                [0, 1].map(|index| share(index) / outcomes.len() as f64)
+            };
+            let [[none, _], [small, _], [large, _], [_, alone]] = [0.0, 3.0, 6.0, 100.0].map(share);
+            let shown = if together { "all" } else { "newest" };
+            println!(
+                "{machines} {shown:<7}  {again:<14}  by {differ:<4}            {none:.3}         {small:.3}        {large:.3}            {alone:.3}"
+            );
+        }
     }
 }
 

@@ -22,7 +22,13 @@ pub fn unchanged(sheet: &mut Sheet) {
             let estimate = sheet.trials(trials).rate(|random| {
                 let one = |place: usize, random: &mut Random| {
                     let (variance, session) = if alone { (0.0, place) } else { (NOISE * NOISE, 0) };
-                    Observation { place, log: NOISE * random.normal(), variance, session }
+                    Observation {
+                        place,
+                        log: NOISE * random.normal(),
+                        variance,
+                        session,
+                        machine: 0,
+                    }
                 };
                 let series: Vec<_> = (0..versions).map(|place| one(place, random)).collect();
                 is_flagged(&series)
@@ -47,7 +53,7 @@ pub fn tied(sheet: &mut Sheet) {
                     (step * session..step * session + several).filter(|at| *at < VERSIONS);
                 series.extend(versions.map(|place| {
                     let log = shift + NOISE * random.normal();
-                    Observation { place, log, variance: NOISE * NOISE, session }
+                    Observation { place, log, variance: NOISE * NOISE, session, machine: 0 }
                 }));
             }
             is_flagged(&series)
@@ -67,7 +73,7 @@ pub fn found(sheet: &mut Sheet) {
             let one = |place: usize, random: &mut Random| {
                 let level = if place < from { 0.0 } else { size };
                 let log = NOISE * (level + random.normal());
-                Observation { place, log, variance: NOISE * NOISE, session: 0 }
+                Observation { place, log, variance: NOISE * NOISE, session: 0, machine: 0 }
             };
             let series: Vec<_> = (0..VERSIONS).map(|place| one(place, random)).collect();
             let changes = Series::new(&series, None)?.changes(LARGEST_P);
