@@ -164,6 +164,22 @@ impl BuildEnv<'_> {
         Ok(true)
     }
 
+    /// Makes the directory of a compilation, for which cargo is started next; `reused` is one that knows what rustc
+    /// answered, if there is one.
+    pub(super) fn begin(
+        &self,
+        home: &Path,
+        source: Source<'_>,
+        reused: Option<&Path>,
+    ) -> Result<()> {
+        files::create_directory(&home.join("target"))?;
+        files::point(&home.join("src"), source.checkout)?;
+        if let Some(reused) = reused {
+            pass_answers(reused, home);
+        }
+        self.activate(home)
+    }
+
     fn compile_wanted(
         &self,
         source: Source<'_>,
@@ -178,13 +194,8 @@ impl BuildEnv<'_> {
         let interrupted = set_interrupted_aside(&home)?;
         files::remove_directory(&home)?;
         let reused = newest_of_family(&self.cache_dirs.compilations(), &family);
-        files::create_directory(&home.join("target"))?;
-        files::point(&home.join("src"), source.checkout)?;
-        self.activate(&home)?;
+        self.begin(&home, source, reused.as_deref())?;
         self.refuse_other_platform(source, &compiler)?;
-        if let Some(reused) = &reused {
-            pass_answers(reused, &home);
-        }
         let settings = self.settings_of(source.version);
         let workspace = Workspace::discover(&context, settings, filter, (&version, &compiler))?;
         let chosen = workspace.bench_targets(filter, &version)?;
@@ -406,7 +417,7 @@ const ANSWERS: &str = ".rustc_info.json";
 
 /// Copies rustc's answers to cargo from the reused compilation into the target dir of the compilation in `home`, so
 /// that cargo reads the workspace without running rustc.
-pub(super) fn pass_answers(reused: &Path, home: &Path) {
+fn pass_answers(reused: &Path, home: &Path) {
     let [from, to] = [reused, home].map(|home| home.join("target").join(ANSWERS));
     // Without the file, cargo asks.
     let _ = fs::copy(from, to);

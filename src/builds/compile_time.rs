@@ -3,12 +3,17 @@
 //! The packages of the repository are compiled and linked from scratch, by the same command as always; their
 //! dependencies are compiled already. Nothing is kept. The linker's inputs are not recorded: that takes time too.
 
-use std::time::{Duration, Instant};
+use std::{
+    path::PathBuf,
+    time::{Duration, Instant},
+};
 
 use super::{
+    Workspace,
     build_env::{BuildEnv, Source},
+    cargo::Chosen,
     compilation::{Compilation, Instance},
-    compile::{Job, WantedTarget, pass_answers, seed_dependencies},
+    compile::{Job, WantedTarget, seed_dependencies},
     files, tool,
     wrapper::RECIPES_VARIABLE,
 };
@@ -30,48 +35,64 @@ pub struct CompileTime {
     pub cpu: Duration,
 }
 
-impl BuildEnv<'_> {
-    /// Compiles the packages of the repository once more, beside their compiled dependencies in `compiled`, a
-    /// compilation of the same version and filter. No other thread may start processes meanwhile: their CPU time would
-    /// be counted too.
+/// A version that is to be compiled again, with what need not be asked for each time.
+pub struct TimedCompilation<'a> {
+    build_env: &'a BuildEnv<'a>,
+    job: Job<'a>,
+    chosen: Chosen,
+    /// The compilation of the same version whose dependencies are used.
+    compiled: PathBuf,
+    workspace: Workspace,
+}
+
+impl<'a> TimedCompilation<'a> {
+    /// Prepares to compile the packages of the repository again, beside their compiled dependencies in `compiled`, a
+    /// compilation of the same version and filter.
     ///
     /// Fails with a compiler cache in `RUSTC_WRAPPER`, which would be measured instead of the compiler.
-    pub fn time_compilation(
-        &self,
-        source: Source<'_>,
+    pub fn new(
+        build_env: &'a BuildEnv<'a>,
+        source: Source<'a>,
         filter: &TargetFilter,
         compiled: &Compilation,
-    ) -> Result<CompileTime> {
-        let version = source.version.to_string();
-        let what = || format!("cannot measure the time of compiling {version}");
-        self.restore(source)?;
-        let WantedTarget { mut context, key, .. } = self.wanted(source, filter, Instance::Timed)?;
-        let wrapper =
-            self.configs.program("rustc-wrapper", &context.environment, &context.directory);
+    ) -> Result<Self> {
+        let WantedTarget { mut context, key, .. } =
+            build_env.wanted(source, filter, Instance::Timed)?;
+        let configs = &build_env.configs;
+        let wrapper = configs.program("rustc-wrapper", &context.environment, &context.directory);
         if let Some(wrapper) = wrapper {
-            return Err(Error::new(Exit::Usage, what())
+            return Err(Error::new(Exit::Usage, what(source))
                 .cause(format!("{} may keep what it has compiled", wrapper.display()))
                 .hint(format!("turn it off: {RUSTC_WRAPPER}= cargo rbench compare …")));
         }
         context.environment.remove(RECIPES_VARIABLE);
         let sysroot = tool::sysroot(&context)?;
-        let workspace = self.workspace(source, compiled, filter)?;
-        let chosen = workspace.bench_targets(filter, &version)?;
-        let home = self.cache_dirs.compilation(&key);
-        files::remove_directory(&home)?;
-        files::create_directory(&home.join("target"))?;
-        files::point(&home.join("src"), source.checkout)?;
-        pass_answers(&compiled.home, &home);
-        let packages = workspace.path_packages(&self.cache_dirs.source_path());
-        seed_dependencies(&compiled.home, &home, &packages)?;
-        self.activate(&home)?;
-        let job = Job { source, context, sysroot, home, log: self.cache_dirs.log(&key) };
-        let cpu_time = || cpu_time_of_children().context(Exit::Build, what);
+        let workspace = build_env.workspace(source, compiled, filter)?;
+        let chosen = workspace.bench_targets(filter, &source.version.to_string())?;
+        let home = build_env.cache_dirs.compilation(&key);
+        let job = Job { source, context, sysroot, home, log: build_env.cache_dirs.log(&key) };
+        let compiled = compiled.home.clone();
+        Ok(Self { build_env, job, chosen, compiled, workspace })
+    }
+
+    /// Compiles once. No other thread may start processes meanwhile: their CPU time would be counted too.
+    pub fn run(&self) -> Result<CompileTime> {
+        let Self { build_env, job, chosen, compiled, workspace } = self;
+        build_env.restore(job.source)?;
+        files::remove_directory(&job.home)?;
+        build_env.begin(&job.home, job.source, Some(compiled))?;
+        let packages = workspace.path_packages(&build_env.cache_dirs.source_path());
+        seed_dependencies(compiled, &job.home, &packages)?;
+        let cpu_time = || cpu_time_of_children().context(Exit::Build, || what(job.source));
         let (start, before) = (Instant::now(), cpu_time()?);
-        self.run_cargo(&job, &chosen)?;
+        build_env.run_cargo(job, chosen)?;
         let (wall, cpu) = (start.elapsed(), cpu_time()?.saturating_sub(before));
-        self.activate(&compiled.home)?;
+        build_env.activate(compiled)?;
         files::remove_directory(&job.home)?;
         Ok(CompileTime { wall, cpu })
     }
+}
+
+fn what(source: Source<'_>) -> String {
+    format!("cannot measure the time of compiling {}", source.version)
 }

@@ -38,7 +38,7 @@ use std::{ffi::OsString, process::ExitCode};
 pub use build_env::{BuildEnv, Event, Observer, Source, VersionFiles};
 pub use cache_dirs::{CacheDirs, CacheLock, cache_directory};
 pub use compilation::{Compilation, CompilationRecord, CompiledTarget};
-pub use compile_time::CompileTime;
+pub use compile_time::{CompileTime, TimedCompilation};
 pub use config::ConfigFiles;
 pub use default_link::ListedExecutable;
 pub use discovery::{Workspace, is_default_member};

@@ -4,7 +4,7 @@
 //! counts as a pair of builds: the same interim analyses, and fresh pairs that confirm a change.
 
 use crate::{
-    builds::{BuildEnv, Compilation, CompileTime, Event, Source},
+    builds::{BuildEnv, Compilation, CompileTime, Event, Source, TimedCompilation},
     config::VerdictSettings,
     error::Result,
     model::{Benchmark, InterimAnalyses, Metric, Name, TargetFilter},
@@ -50,10 +50,15 @@ pub(super) fn rows(
     if undecided.is_empty() {
         return Ok(Vec::new());
     }
+    let timed = |version: usize| {
+        let CompiledVersion { source, compilation } = &versions[version];
+        TimedCompilation::new(build_env, *source, filter, compilation)
+    };
+    let timed = [timed(0)?, timed(1)?];
     let measure = |pairs: &mut Pairs, count: usize| -> Result<()> {
         while pairs.len() < count {
             build_env.observer.build_event(&Event::CompiledAgain { done: pairs.len(), of: count });
-            pairs.push(pair(build_env, versions, filter, pairs.len())?);
+            pairs.push(pair(&timed, pairs.len())?);
         }
         build_env.observer.build_event(&Event::CompiledAgain { done: count, of: count });
         Ok(())
@@ -78,21 +83,12 @@ pub(super) fn rows(
 }
 
 /// Compiles both versions once. Every second pair is in the other order.
-fn pair(
-    build_env: &BuildEnv<'_>,
-    versions: &[CompiledVersion<'_>; 2],
-    filter: &TargetFilter,
-    index: usize,
-) -> Result<[CompileTime; 2]> {
-    let time = |version: usize| {
-        let CompiledVersion { source, compilation, .. } = &versions[version];
-        build_env.time_compilation(*source, filter, compilation)
-    };
+fn pair([base, head]: &[TimedCompilation<'_>; 2], index: usize) -> Result<[CompileTime; 2]> {
     if index.is_multiple_of(2) {
-        Ok([time(0)?, time(1)?])
+        Ok([base.run()?, head.run()?])
     } else {
-        let head = time(1)?;
-        Ok([time(0)?, head])
+        let head = head.run()?;
+        Ok([base.run()?, head])
     }
 }
 

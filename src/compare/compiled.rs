@@ -45,9 +45,10 @@ pub fn compare_compilations(
     let timed = verdicts.metrics.iter().find(|metric| metric.is_compile_time());
     let criteria = timed.map_or(verdicts.criteria, |metric| verdicts.criteria.for_metric(metric));
     let mut outcome = Outcome::new([base.clone(), head.clone()], criteria);
+    let with_sizes = verdicts.metrics.contains(&Metric::size());
     let read_sizes = |version: &CompiledVersion<'_>| -> Result<Vec<Sizes>> {
         let CompiledVersion { compilation, .. } = version;
-        let targets = compilation.record.targets.iter();
+        let targets = compilation.record.targets.iter().filter(|_| with_sizes);
         targets.map(|target| Sizes::read(build_env, compilation, target)).collect()
     };
     let base = compiled(&base, &checkouts[0])?;
@@ -55,6 +56,11 @@ pub fn compare_compilations(
     let head = compiled(&head, &checkouts[1])?;
     let in_head = read_sizes(&head)?;
     let versions = [base, head];
+    let [targets, of_head] = versions.each_ref().map(|version| {
+        version.compilation.record.targets.iter().map(|one| &one.target).collect::<Vec<_>>()
+    });
+    let added = of_head.into_iter().filter(|target| !targets.contains(target));
+    outcome.added.extend(added.map(executable));
     outcome.changes = project.repository.changes(&outcome.base, &outcome.head)?;
     let compilers = versions.each_ref().map(|CompiledVersion { compilation, .. }| {
         compilation.record.rustc.lines().next().unwrap_or_default().to_owned()
@@ -63,11 +69,7 @@ pub fn compare_compilations(
     let [in_base_lock, in_head_lock] = versions.each_ref().map(|one| build_env.locked(one.source));
     outcome.dependencies = changed_dependencies(&in_base_lock, &in_head_lock);
     for head in in_head {
-        let Some(base) = in_base.iter().find(|base| base.target == head.target) else {
-            outcome.added.push(executable(&head.target));
-            continue;
-        };
-        if verdicts.metrics.contains(&Metric::size()) {
+        if let Some(base) = in_base.iter().find(|base| base.target == head.target) {
             let sizes = TargetSizes::new(&head.target, [base, &head]);
             outcome.rows.push(row(&sizes, &verdicts));
             outcome.sizes.push(sizes);

@@ -109,7 +109,7 @@ impl SetupTable {
     }
 }
 
-/// `[metric.NAME]`, for each metric with a limit of its own.
+/// `[metric.NAME]`, for each metric that has its own settings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct MetricTables {

@@ -29,8 +29,8 @@ impl VerdictSettings {
         match settings.metrics.iter().find(|metric| metric.is_of_compilations()) {
             Some(Metric { name, .. }) => {
                 Err(Error::new(Exit::Usage, format!("cannot use the metric `{name}` here"))
-                    .cause("it is one of compilations, and other metrics are of benchmarks")
-                    .hint(format!("compare it by a command of its own: compare --metric {name}")))
+                    .cause("it is measured of compilations, not of benchmarks")
+                    .hint(format!("compare it separately: cargo rbench compare --metric {name}")))
             }
             None => Ok(settings),
         }
