@@ -39,26 +39,43 @@ pub fn unchanged(sheet: &mut Sheet) {
     }
 }
 
-/// Series without a change whose sessions shift by five times the noise, and measured several
-/// versions each.
+/// Series whose sessions shift by five times the noise, and measured several versions each: without a change, also on
+/// machines that differ by twenty times the noise, and with one large change.
 pub fn tied(sheet: &mut Sheet) {
     const VERSIONS: usize = 30;
-    for (name, several) in [("pairs", 2), ("groups of five", 5)] {
-        let estimate = sheet.trials(4_000).rate(|random| {
-            let step = if several == 2 { 1 } else { several };
-            let mut series = Vec::new();
-            for session in 0..VERSIONS / step {
-                let shift = SESSIONS * random.normal();
-                let versions =
-                    (step * session..step * session + several).filter(|at| *at < VERSIONS);
-                series.extend(versions.map(|place| {
-                    let log = shift + NOISE * random.normal();
-                    Observation { place, log, variance: NOISE * NOISE, session, machine: 0 }
-                }));
+    let series = |several: usize, machines: usize, change: f64, random: &mut Random| {
+        let step = if several == 2 { 1 } else { several };
+        let shifts: Vec<f64> = (0..machines).map(|_| 20.0 * NOISE * random.normal()).collect();
+        let mut machine = 0;
+        let mut series = Vec::new();
+        for session in 0..VERSIONS / step {
+            // A machine that has compiled a version often measures the next one too.
+            if random.chance(0.2) {
+                machine = random.below(machines);
             }
-            is_flagged(&series)
-        });
+            let shift = shifts[machine] + SESSIONS * random.normal();
+            let versions = (step * session..step * session + several).filter(|at| *at < VERSIONS);
+            series.extend(versions.map(|place| {
+                let level = if place < VERSIONS / 2 { 0.0 } else { change };
+                let log = level + shift + NOISE * random.normal();
+                Observation { place, log, variance: NOISE * NOISE, session, machine }
+            }));
+        }
+        series
+    };
+    for (name, several, machines) in
+        [("pairs", 2, 1), ("groups of five", 5, 1), ("pairs on five machines", 2, 5)]
+    {
+        let estimate =
+            sheet.trials(4_000).rate(|random| is_flagged(&series(several, machines, 0.0, random)));
         let check = format!("changes, {VERSIONS} versions in {name}: flagged without a change");
+        sheet.estimated(check, Target::AtMost(LARGEST_P), estimate);
+
+        let estimate = sheet.trials(4_000).rate(|random| {
+            let series = series(several, machines, 50.0 * NOISE, random);
+            Some(Series::new(&series, None)?.changes(LARGEST_P).len() > 1)
+        });
+        let check = format!("changes, {VERSIONS} versions in {name}: a large change is several");
         sheet.estimated(check, Target::AtMost(LARGEST_P), estimate);
     }
 }

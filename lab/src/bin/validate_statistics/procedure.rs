@@ -199,10 +199,14 @@ pub fn without_change(sheet: &mut Sheet) {
 pub fn with_change(sheet: &mut Sheet) {
     let criteria = Criteria::default();
     let unit = criteria.min_effect.ln_1p();
-    // The change, and the least rate of reports with these deviations.
-    for (change, least) in
-        [(1.0, [0.4, 0.4]), (1.25, [0.9, 0.8]), (1.5, [0.98, 0.93]), (2.0, [0.99, 0.97])]
-    {
+    // The change, and the least rates of reports with these deviations. Near the smallest change of interest fewer
+    // intervals contain it: each wrong `unchanged` has one that does not.
+    for (change, least, least_covered) in [
+        (1.0, [0.4, 0.4], 0.91),
+        (1.25, [0.9, 0.8], 0.93),
+        (1.5, [0.98, 0.93], 0.945),
+        (2.0, [0.99, 0.97], 0.945),
+    ] {
         for (share, least) in [0.5, 1.0].into_iter().zip(least) {
             let pairs = Pairs { change: change * unit, deviation: share * unit };
             let [unchanged, regressed, _, covers]: [Estimate; 4] =
@@ -214,7 +218,7 @@ pub fn with_change(sheet: &mut Sheet) {
             };
             sheet.estimated(check("unchanged"), Target::AtMost(0.05), unchanged);
             sheet.estimated(check("regressed"), Target::AtLeast(least), regressed);
-            sheet.estimated(check("interval covers"), Target::AtLeast(0.945), covers);
+            sheet.estimated(check("interval covers"), Target::AtLeast(least_covered), covers);
         }
     }
 }
