@@ -25,16 +25,16 @@ pub use groups::{
     OutputFileArgs, ProjectArgs, ReportArgs, TargetArgs, VerdictArgs,
 };
 pub use noise::{DiagnoseArgs, DiagnosisSampling, PlanArgs, SelftestArgs};
-pub use results::{
-    AcceptArgs, ExportArgs, HistoryArgs, ImportArgs, ShowArgs, StoreArgs, StoreCommand,
-    StoredTargetArgs,
-};
+pub use results::{AcceptArgs, HistoryArgs, PullArgs, PushArgs, ShowArgs, StoredTargetArgs};
 pub use setup::{CleanArgs, CompletionsArgs, DemoArgs, DoctorArgs, InitArgs, Service};
 pub use versus::VersusArgs;
 
 use crate::{
     config::{BuildOptions, values},
-    model::{Metric, secret::shown_cargo_args},
+    model::{
+        Metric,
+        secret::{shown_cargo_args, without_password},
+    },
     shell,
 };
 
@@ -106,8 +106,10 @@ pub enum Command {
     History(HistoryArgs),
     /// Show the stored results of a version: an overview, or every build and execution with a filter.
     Show(ShowArgs),
-    /// Export all stored results as JSON Lines, or import those of another machine.
-    Store(StoreArgs),
+    /// Send finished experiments to a place that several machines share: a directory, a file or a database.
+    Push(PushArgs),
+    /// Fetch the experiments of other machines from such a place into the store.
+    Pull(PullArgs),
     /// List the functions whose machine code differs between two versions, or attribute a benchmark's change to them.
     Diff(DiffArgs),
     /// List the benchmarks of a version.
@@ -169,6 +171,9 @@ pub struct RunArgs {
     /// ones first.
     #[arg(long, value_name = "TIME", value_parser = values::deadline)]
     pub budget: Option<Duration>,
+    /// Then send all finished experiments to the place of `RBENCH_SHARED`, as `push` does.
+    #[arg(long, help_heading = "Stored results")]
+    pub push: bool,
     /// Measure and report only these metrics, separated by commas: wall, user, system, peak-memory, cycles or bytes; or
     /// instructions, allocations and allocated-bytes, which are counted in separate executions [default: all timed
     /// metrics]
@@ -290,7 +295,7 @@ impl Command {
             Self::Diagnose(args) => Some(&mut args.given),
             Self::History(args) => Some(&mut args.given),
             Self::Show(args) => Some(&mut args.given),
-            Self::Store(args) => Some(&mut args.given),
+            Self::Push(args) => Some(&mut args.given),
             Self::Diff(args) => Some(&mut args.given),
             Self::List(args) => Some(&mut args.given),
             Self::Exec(args) => Some(&mut args.given),
@@ -353,7 +358,7 @@ fn without_cargo(args: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     args
 }
 
-/// Replaces possible secrets in arguments for cargo.
+/// Replaces possible secrets in arguments for cargo, and passwords in addresses.
 fn shown_words(words: &[String]) -> Vec<String> {
     const OPTION: &str = "--cargo-arg";
     const JOINED: &str = "--cargo-arg=";
@@ -365,7 +370,7 @@ fn shown_words(words: &[String]) -> Vec<String> {
     let mut shown = shown_cargo_args(&values).into_iter();
     let show = |(index, word): (usize, &String)| match value((index, word)) {
         Some(value) => word.replace(&value, &shown.next().unwrap_or_default()),
-        None => word.clone(),
+        None => without_password(word),
     };
     words.iter().enumerate().map(show).collect()
 }
@@ -392,6 +397,9 @@ mod tests {
         let typed = "list --cargo-arg --config --cargo-arg=env.TOKEN='s' x --cargo-arg -v env.A=b";
         let shown =
             "list --cargo-arg --config --cargo-arg=env.TOKEN=VALUE x --cargo-arg -v env.A=b";
+        assert_eq!(shown_words(&words(typed)), words(shown));
+        let typed = "push postgres://me:a:b@c@host/x?sslmode=disable --config store.path=x:y@z";
+        let shown = "push postgres://me:VALUE@host/x?VALUE --config store.path=x:y@z";
         assert_eq!(shown_words(&words(typed)), words(shown));
     }
 

@@ -40,6 +40,7 @@ pub mod model;
 pub mod process;
 pub mod project;
 pub mod report;
+pub mod shared;
 pub mod shell;
 pub mod stats;
 pub mod store;

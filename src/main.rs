@@ -5,7 +5,7 @@ use std::{io::Write as _, process::ExitCode};
 
 use cargo_rbench::{
     builds, cli::Cli, command, console::Console, error::Exit, escape::escape_untrusted_lines, log,
-    process,
+    process, shared::SharedVariables,
 };
 use tracing::{debug, info};
 
@@ -14,6 +14,7 @@ fn main() -> ExitCode {
         return exit;
     }
     let cli = Cli::from_process();
+    let shared = SharedVariables::take();
     match cli.color {
         clap::ColorChoice::Auto => anstream::ColorChoice::Auto,
         clap::ColorChoice::Always => anstream::ColorChoice::Always,
@@ -26,7 +27,7 @@ fn main() -> ExitCode {
         Console::be_verbose();
     }
     let started = log::start(&cli.name, &Cli::typed(), cli.verbose, cli.quiet);
-    let (exit, error) = match started.and_then(|()| command::run(&cli)) {
+    let (exit, error) = match started.and(shared).and_then(|shared| command::run(&cli, &shared)) {
         Ok(exit) => (exit, None),
         Err(error) => (error.exit(), Some(format!("error: {error}"))),
     };

@@ -37,6 +37,9 @@ pub struct CompareArgs {
     /// With --stored: also compare results from different machines, compilers or settings.
     #[arg(long, help_heading = "Stored results", requires = "stored")]
     pub ignore_environment: bool,
+    /// Then send all finished experiments to the place of `RBENCH_SHARED`, as `push` does.
+    #[arg(long, help_heading = "Stored results", conflicts_with = "stored")]
+    pub push: bool,
     /// Also measure benchmarks that are unaffected: they execute no changed code and read no changed data.
     #[arg(long, help_heading = "Experiment")]
     pub no_skip: bool,

@@ -120,10 +120,18 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
-        "store",
+        "push",
         &[
-            ("store export results.jsonl", "all results, to be imported elsewhere"),
-            ("store import results.jsonl", "results from another machine"),
+            ("push results.jsonl", "all results in one file"),
+            ("push /net/benchmarks", "what a shared directory lacks"),
+            ("push", "what the place of RBENCH_SHARED lacks"),
+        ],
+    ),
+    (
+        "pull",
+        &[
+            ("pull results.jsonl", "results from another machine"),
+            ("pull --since 90d", "the last three months from the place of RBENCH_SHARED"),
         ],
     ),
     (

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::Args;
 
 use super::{FilterArgs, GivenOptions, OutputFileArgs, ProjectArgs};
 use crate::{
@@ -136,43 +136,32 @@ pub struct AcceptArgs {
     pub target: StoredTargetArgs,
 }
 
-/// `cargo rbench store`.
+/// `cargo rbench push`.
 #[derive(Debug, Args)]
-pub struct StoreArgs {
+pub struct PushArgs {
     /// The options that were given, for suggested commands.
     #[arg(skip)]
     pub given: GivenOptions,
-    /// The subcommand.
-    #[command(subcommand)]
-    pub command: StoreCommand,
-}
-
-/// The subcommands of `store`.
-#[derive(Debug, Subcommand)]
-pub enum StoreCommand {
-    /// Export all stored results as JSON Lines.
-    Export(ExportArgs),
-    /// Import results that `store export` wrote, on this or another machine.
-    Import(ImportArgs),
-}
-
-/// `cargo rbench store export`.
-#[derive(Debug, Args)]
-pub struct ExportArgs {
-    /// The file to write; `-` for standard output.
-    #[arg(default_value = "-", value_name = "FILE")]
-    pub file: PathBuf,
+    /// The place: a directory, a file `*.jsonl`, `-` for standard output, or `postgres://HOST/DATABASE` [default: that of
+    /// `RBENCH_SHARED`]
+    #[arg(value_name = "WHERE")]
+    pub place: Option<String>,
     /// The project.
     #[command(flatten)]
     pub project: ProjectArgs,
 }
 
-/// `cargo rbench store import`.
+/// `cargo rbench pull`.
 #[derive(Debug, Args)]
-pub struct ImportArgs {
-    /// A file that `store export` wrote; `-` for standard input.
-    #[arg(value_name = "FILE")]
-    pub file: PathBuf,
+pub struct PullArgs {
+    /// The place: a directory, a file `*.jsonl`, `-` for standard input, or `postgres://HOST/DATABASE` [default: that of
+    /// `RBENCH_SHARED`]
+    #[arg(value_name = "WHERE")]
+    pub place: Option<String>,
+    /// Only experiments that were finished later: since a date (2026-01-31), for a duration (90d), or since the commit of
+    /// a revision.
+    #[arg(long, value_name = "TIME|REV")]
+    pub since: Option<String>,
     /// The project.
     #[command(flatten)]
     pub project: ProjectArgs,

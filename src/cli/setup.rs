@@ -19,6 +19,10 @@ pub struct InitArgs {
     /// Print what would be written, without writing.
     #[arg(long)]
     pub dry_run: bool,
+    /// Instead of inspecting the project, make the tables and roles in a PostgreSQL database that several machines share
+    /// [default: that of `RBENCH_SHARED`]
+    #[arg(long, value_name = "URL", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["ci", "force", "dry_run"])]
+    pub shared: Option<String>,
     /// The manifest of the workspace [default: that of the current directory]
     #[arg(long, value_name = "PATH")]
     pub manifest_path: Option<PathBuf>,

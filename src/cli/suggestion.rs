@@ -10,7 +10,7 @@ use super::{Cli, GivenOptions};
 use crate::shell::{CommandLine, cargo, option, quoted};
 
 /// Options of one report or of stored results, which no suggestion repeats.
-const OWN: [&str; 10] = [
+const OWN: [&str; 11] = [
     "reasons",
     "quiet",
     "format",
@@ -21,6 +21,7 @@ const OWN: [&str; 10] = [
     "ignore-environment",
     "also-base",
     "partition",
+    "push",
 ];
 
 impl CommandLine for GivenOptions {

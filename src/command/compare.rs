@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use super::{output::Output, project_of, selected_targets, stored_targets};
+use super::{output::Output, project_of, push, selected_targets, stored_targets};
 use crate::{
     cli::{CompareArgs, FailOn, VerdictArgs},
     compare::{
@@ -19,13 +19,14 @@ use crate::{
     process::{Interrupt, SavedHandler},
     project::Project,
     report::compare::{ComparisonReport, VariantsReport},
+    shared::SharedVariables,
     shell::CommandLine as _,
     store::Store,
     verdict::ExitPolicy,
 };
 
 /// Measures or reads results, decides, and reports.
-pub fn run(args: &CompareArgs) -> Result<Exit> {
+pub fn run(args: &CompareArgs, shared: &SharedVariables) -> Result<Exit> {
     let (console, start) = (Console::attach(), SystemTime::now());
     let output = Output::with_files(args.report.format, &args.report.output.files)?;
     let kept = if args.stored { SavedHandler::Nothing } else { SavedHandler::Compilations };
@@ -50,6 +51,9 @@ pub fn run(args: &CompareArgs) -> Result<Exit> {
     }
     if !args.stored {
         announcement::finished(&console, start);
+    }
+    if args.push {
+        push::after_work(&project, shared, &args.given, &console);
     }
     Ok(exit)
 }

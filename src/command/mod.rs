@@ -11,7 +11,6 @@ mod demo;
 mod diagnose;
 mod diff;
 mod doctor;
-mod exchange;
 mod exec;
 mod experiment_settings;
 mod history;
@@ -19,6 +18,8 @@ mod init;
 mod list;
 mod output;
 mod plan;
+mod pull;
+mod push;
 mod run;
 mod selftest;
 mod show;
@@ -29,35 +30,37 @@ use crate::{
     cli::{Cli, Command},
     error::{Exit, Result},
     machine,
+    shared::SharedVariables,
 };
 use experiment_settings::{project_of, selected_targets, stored_project, stored_targets};
 
-/// Runs the subcommand.
-pub fn run(cli: &Cli) -> Result<Exit> {
+/// Runs the subcommand. `shared` is the place of shared results that the environment names.
+pub fn run(cli: &Cli, shared: &SharedVariables) -> Result<Exit> {
     // Refused before anything is measured; who measures cannot fail for it.
     machine::class()?;
-    let Some(command) = &cli.command else { return start::run() };
+    let Some(command) = &cli.command else { return start::run(shared) };
     match command {
         Command::Accept(args) => accept::run(args),
         Command::Build(args) => build::run(args),
         Command::Versus(args) => versus::run(args),
-        Command::Ci(args) => ci::run(args),
-        Command::Compare(args) => compare::run(args),
+        Command::Ci(args) => ci::run(args, shared),
+        Command::Compare(args) => compare::run(args, shared),
         Command::Bisect(args) => bisect::run(args),
-        Command::Run(args) => run::run(args),
+        Command::Run(args) => run::run(args, shared),
         Command::Plan(args) => plan::run(args),
         Command::Diagnose(args) => diagnose::run(args),
         Command::Demo(args) => demo::run(args),
         Command::Diff(args) => diff::run(args),
         Command::Completions(args) => completions::run(args),
         Command::Doctor(args) => doctor::run(args),
-        Command::Init(args) => init::run(args),
+        Command::Init(args) => init::run(args, shared),
         Command::List(args) => list::run(args),
         Command::Exec(args) => exec::run(args),
         Command::Selftest(args) => selftest::run(args),
         Command::History(args) => history::run(args),
         Command::Show(args) => show::run(args),
-        Command::Store(args) => exchange::run(args),
+        Command::Push(args) => push::run(args, shared),
+        Command::Pull(args) => pull::run(args, shared),
         Command::Clean(args) => clean::run(args),
     }
 }

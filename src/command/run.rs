@@ -10,7 +10,7 @@ mod pair_queue;
 
 use pair_queue::{Order, PairQueue};
 
-use super::{output::Output, project_of, show};
+use super::{output::Output, project_of, push, show};
 use crate::{
     cli::{GivenOptions, RunArgs},
     compare::{KnownBroken, Request, Session, compare, count_version, passed_over},
@@ -26,11 +26,12 @@ use crate::{
         quantity::{count, duration},
         show::{RangeComparison, RangeReport, ShowReport},
     },
+    shared::SharedVariables,
     verdict::ExitPolicy,
 };
 
 /// Measures the versions, then reports their stored results.
-pub fn run(args: &RunArgs) -> Result<Exit> {
+pub fn run(args: &RunArgs, shared: &SharedVariables) -> Result<Exit> {
     let (console, start) = (Console::attach(), SystemTime::now());
     let output = Output::with_files(args.report.format, &args.report.output.files)?;
     let interrupt = Interrupt::on_signals(SavedHandler::Compilations)?;
@@ -61,6 +62,9 @@ pub fn run(args: &RunArgs) -> Result<Exit> {
     let exit = run.session.runner.end(start, exit)?;
     if !only_plan {
         announcement::finished(&console, start);
+    }
+    if args.push {
+        push::after_work(&project, shared, &args.given, &console);
     }
     Ok(exit)
 }

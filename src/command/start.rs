@@ -11,11 +11,12 @@ use crate::{
     error::{Error, Exit, Result},
     project::Project,
     report::quantity,
+    shared::SharedVariables,
     shell::cargo,
 };
 
 /// Inspects the project, and asks whether to run its first comparison.
-pub fn run() -> Result<Exit> {
+pub fn run(shared: &SharedVariables) -> Result<Exit> {
     let help = format!("`{} rbench --help` lists all commands", cargo());
     let project = Project::find(None, &[]).map_err(|error| error.hint(&help))?;
     let found = inspect(&project)?;
@@ -27,7 +28,7 @@ pub fn run() -> Result<Exit> {
     let (versions, command) = (args.versions.names()?, args.suggest_itself());
     let question = format!("{}{}\nRun `{command}`?", found.text(), plan(&project, versions)?);
     match Console::attach().ask(&question) {
-        Some(true) => compare::run(&args),
+        Some(true) => compare::run(&args, shared),
         Some(false) => Ok(Exit::Success),
         None => Err(Error::new(Exit::Usage, "no command is given")
             .hint(format!("compare {} with {}: {command}", versions[1], versions[0]))

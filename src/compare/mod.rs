@@ -41,6 +41,6 @@ pub use request::{Benchmarks, Request};
 pub use selection::{Selection, common_benchmarks};
 pub use session::Session;
 pub use sizes::{NamedSizes, TargetSizes};
-pub use stored::{Archive, StoredRequest, compare_stored};
+pub use stored::{Archive, StoredRequest, compare_experiment, compare_stored};
 pub use unbuildable::{KnownBroken, passed_over};
 pub use warning::{ChangedWork, Warning};

@@ -17,7 +17,7 @@ use crate::{
     model::{Absence, AbsentBenchmark, Benchmark, Resources, Version},
     shell::CommandLine,
     stats::Verdict,
-    store::Store,
+    store::{ExperimentId, Store},
     verdict::{DecidedRow, DecisionOptions, Relation, Results, Verdicts, VersionRef},
 };
 
@@ -86,7 +86,7 @@ fn kind(
     verdicts: &VerdictSettings,
 ) -> Result<Outcome> {
     let StoredRequest { benchmarks, ignore_environment, .. } = request;
-    let Archive { store, acceptances, command_line, .. } = archive;
+    let Archive { store, acceptances, command_line } = archive;
     let results = finished(store, verdicts.counts(), benchmarks, &**command_line)?;
     let results = results.only_for(verdicts.metrics.first());
     results.check_metrics(&verdicts.metrics, benchmarks)?;
@@ -99,9 +99,8 @@ fn kind(
     for benchmark in benchmarks {
         comparison.add(benchmark)?;
     }
-    let mut outcome = comparison.finish();
+    let mut outcome = comparison.accepted(acceptances)?;
     let compared = [&outcome.base, &outcome.head];
-    acceptances.apply(&mut outcome.rows, compared, |one| verdicts.criteria(one))?;
     outcome.idle = acceptances.idle(&outcome.rows, compared, None)?;
     if outcome.is_empty() {
         let [base, head] = compared;
@@ -112,6 +111,35 @@ fn kind(
         return Err(Error::new(Exit::Usage, what).hint(hint));
     }
     Ok(outcome)
+}
+
+/// Compares the two versions of one finished experiment, whatever else is stored. `None` if it measured no two versions
+/// to compare them.
+pub fn compare_experiment(
+    experiment: ExperimentId,
+    verdicts: &VerdictSettings,
+    archive: &Archive<'_>,
+) -> Result<Option<Outcome>> {
+    let Archive { store, acceptances, command_line } = archive;
+    let results = Results::load(store, experiment)?;
+    let Some(plan) = results.experiments.first().map(|stored| &stored.plan) else {
+        return Ok(None);
+    };
+    let [base, head] = &plan.versions[..] else { return Ok(None) };
+    if base.version.key() == head.version.key() || plan.is_diagnosis() {
+        return Ok(None);
+    }
+    let versions = [base, head].map(|planned| planned.version.clone());
+    let mut benchmarks = store.benchmarks_of(experiment)?;
+    let skipped = store.unmeasured(experiment)?.into_iter().map(|(benchmark, _)| benchmark);
+    let new: Vec<Benchmark> = skipped.filter(|skipped| !benchmarks.contains(skipped)).collect();
+    benchmarks.extend(new);
+    let options = DecisionOptions::default();
+    let mut comparison = StoredPair::new(&results, versions, options, verdicts, &**command_line)?;
+    for benchmark in &benchmarks {
+        comparison.add(benchmark)?;
+    }
+    comparison.accepted(acceptances).map(Some)
 }
 
 /// A comparison in progress: benchmarks are added one by one.
@@ -264,6 +292,15 @@ impl<'r> StoredPair<'r> {
             }
             _ => {}
         }
+    }
+
+    /// The outcome, with the accepted slowdowns.
+    fn accepted(self, acceptances: &Acceptances<'_>) -> Result<Outcome> {
+        let verdicts = self.verdicts;
+        let mut outcome = self.finish();
+        let compared = [&outcome.base, &outcome.head];
+        acceptances.apply(&mut outcome.rows, compared, |one| verdicts.criteria(one))?;
+        Ok(outcome)
     }
 
     fn finish(self) -> Outcome {

@@ -73,6 +73,21 @@ fn with_config(words: &[String], change: impl Fn(&str, &str) -> String) -> Vec<S
     words.iter().map(word).collect()
 }
 
+/// An address without what may be its password; any other word as it is.
+pub fn without_password(word: &str) -> String {
+    let Some((scheme, rest)) = word.split_once("://") else { return word.to_owned() };
+    let (place, options) = rest.split_once('?').map_or((rest, ""), |(place, _)| (place, "?VALUE"));
+    let place = match place.rsplit_once('@') {
+        Some((user, host)) => {
+            let name = user.split(':').next().unwrap_or_default();
+            let password = if name == user { String::new() } else { format!(":{PLACEHOLDER}") };
+            format!("{name}{password}@{host}")
+        }
+        None => place.to_owned(),
+    };
+    format!("{scheme}://{place}{options}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

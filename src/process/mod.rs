@@ -11,6 +11,7 @@ mod load;
 mod output;
 mod preload;
 mod run;
+mod secrets;
 mod setup;
 #[cfg(test)]
 mod testing;
@@ -24,6 +25,7 @@ pub use self::{
     load::{CONTROL_ARGUMENT, Load, run_as_control},
     output::Output,
     run::{Ended, Limits, check_cpu, cpus, run, tight_limits},
+    secrets::{forget_variable, hide_memory},
     setup::{
         KEEPER, SetupCommand, end_setups, run_as_keeper, run_setup_command, set_up_once,
         share_lock_with_setups,

@@ -54,20 +54,22 @@ struct Record {
 struct Measured {
     /// [`numbers`] minus those of the last successful execution.
     differences: [i64; NUMBERS],
-    series: Vec<Values>,
+    /// Each with the index of its metric in the head.
+    series: Vec<(usize, Values)>,
     throughput: Vec<Throughput>,
     schedule: Schedule,
 }
 
-#[derive(Serialize, Deserialize)]
-struct Values {
-    /// The index of the metric in the head.
-    metric: usize,
+/// The measurements of a series. Also their form in documents.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Values {
     /// One number if all measurements have equal iterations.
     iterations: Vec<u64>,
     /// The differences of successive totals, if the clock gave whole numbers ...
+    #[serde(default)]
     totals: Vec<i64>,
     /// ... else the measurements themselves.
+    #[serde(default, rename = "measurements")]
     values: Vec<f64>,
     /// `None` stands for 0.
     resolution: Option<f64>,
@@ -170,7 +172,7 @@ pub(super) fn encode(entries: &[Entry]) -> Result<Vec<Vec<u8>>, Damage> {
                     numbers[index].wrapping_sub(last[index]).cast_signed()
                 });
                 last = numbers;
-                let values = |series| Values::new(series, &mut head.metrics);
+                let values = |series| (head.index(series), Values::from(series));
                 let series = execution.series.iter().map(values).collect();
                 let throughput = execution.throughput.clone();
                 Measured { differences, series, throughput, schedule: execution.schedule }
@@ -201,7 +203,9 @@ pub(super) fn decode(part: &[u8]) -> Result<Vec<Entry>, Damage> {
                 for (number, difference) in last.iter_mut().zip(differences) {
                     *number = number.wrapping_add(difference.cast_unsigned());
                 }
-                let series = series.into_iter().map(|values| values.series(&head.metrics));
+                let series = series.into_iter().map(|(metric, values): (usize, Values)| {
+                    values.series(head.metrics.get(metric).ok_or("a metric is unknown")?.clone())
+                });
                 Ok(execution(last, series.collect::<Result<_, _>>()?, throughput, schedule))
             }
         };
@@ -228,16 +232,19 @@ fn checksum(bytes: &[u8]) -> [u8; CHECKSUM] {
     crc32fast::hash(bytes).to_le_bytes()
 }
 
-impl Values {
-    fn new(
-        Series { metric, values, iterations, resolution }: &Series,
-        metrics: &mut Vec<Metric>,
-    ) -> Self {
-        let known = metrics.iter().position(|known| known == metric);
-        let metric = known.unwrap_or_else(|| {
-            metrics.push(metric.clone());
-            metrics.len() - 1
-        });
+impl Head {
+    /// The index of a series' metric, which is added if it is new.
+    fn index(&mut self, Series { metric, .. }: &Series) -> usize {
+        let known = self.metrics.iter().position(|known| known == metric);
+        known.unwrap_or_else(|| {
+            self.metrics.push(metric.clone());
+            self.metrics.len() - 1
+        })
+    }
+}
+
+impl From<&Series> for Values {
+    fn from(Series { values, iterations, resolution, .. }: &Series) -> Self {
         let (totals, values) = match totals(values, iterations) {
             Some(totals) => (totals, Vec::new()),
             None => (Vec::new(), values.clone()),
@@ -246,12 +253,14 @@ impl Values {
         let same = iterations.windows(2).all(|pair| pair[0] == pair[1]);
         let iterations =
             &iterations[..if same { iterations.len().min(1) } else { iterations.len() }];
-        Self { metric, iterations: iterations.to_vec(), totals, values, resolution }
+        Self { iterations: iterations.to_vec(), totals, values, resolution }
     }
+}
 
-    fn series(self, metrics: &[Metric]) -> Result<Series, Damage> {
-        let Self { metric, mut iterations, totals, mut values, resolution } = self;
-        let metric = metrics.get(metric).ok_or("a metric is unknown")?.clone();
+impl Values {
+    /// The series in a metric. It may still have a [defect](Series::defect).
+    pub(super) fn series(self, metric: Metric) -> Result<Series, Damage> {
+        let Self { mut iterations, totals, mut values, resolution } = self;
         let count = totals.len().max(values.len());
         if let [all] = *iterations {
             iterations.resize(count, all);

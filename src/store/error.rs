@@ -121,7 +121,7 @@ impl StoreError {
                 .hint("run the same command again, and keep the file, also from `git clean -x`"),
             Self::Line { number, reason } => failed(Exit::Usage)
                 .cause(format!("line {number}: {}", printable(&reason)))
-                .hint("nothing was imported; export the results again"),
+                .hint("nothing of it was imported; write it again where the results are"),
             Self::Sql(error) if code == Some(ErrorCode::NotADatabase) => {
                 failed(Exit::Usage).cause(error.to_string()).hint(
                     "nothing was changed; name another file as `path` in [store] of bench.toml, or, \

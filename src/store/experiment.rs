@@ -111,6 +111,19 @@ impl Store<'_> {
         })
     }
 
+    /// The finished experiments with their identities, the newest first.
+    pub fn finished(&self) -> Result<Vec<(ExperimentId, String)>> {
+        self.read("list the experiments in", |connection| {
+            let mut statement = connection.prepare_cached(
+                "SELECT id, identity FROM experiment WHERE finished_ns IS NOT NULL
+                 ORDER BY finished_ns DESC, id DESC",
+            )?;
+            let rows =
+                statement.query_map((), |row| Ok((ExperimentId(row.get(0)?), row.get(1)?)))?;
+            Ok(rows.collect::<rusqlite::Result<_>>()?)
+        })
+    }
+
     /// The id that is the same in every store that has the experiment.
     pub fn identity(&self, experiment: ExperimentId) -> Result<String> {
         self.read("read an experiment of", |connection| {

@@ -6,9 +6,9 @@
 //! execution, between executions.
 
 mod columns;
+mod document;
 mod encoding;
 mod error;
-mod exchange;
 mod experiment;
 mod intern;
 mod open;
@@ -19,7 +19,7 @@ mod tuning;
 
 pub use self::{
     columns::ExperimentId,
-    exchange::Imported,
+    document::{Imported, LARGEST_DOCUMENT, Selection},
     experiment::{StoredExperiment, UnfinishedExperiment},
     open::{Observer, Store, WaitNotice},
     read::{MeasuredBenchmark, MeasuredVersion, RecordedBuild, StoredExecution},

@@ -98,6 +98,12 @@ impl Store<'_> {
         })
     }
 
+    /// The benchmarks of an experiment: first the planned ones in their order, then others in the order of their first
+    /// appearance in the store.
+    pub fn benchmarks_of(&self, experiment: ExperimentId) -> Result<Vec<Benchmark>> {
+        self.read("list the benchmarks in", |connection| benchmarks_of(connection, experiment))
+    }
+
     /// A summary for each benchmark of an experiment: first the planned ones in their order, then others in the order
     /// of their first appearance in the store.
     pub fn measured_metrics(&self, experiment: ExperimentId) -> Result<Vec<MeasuredBenchmark>> {

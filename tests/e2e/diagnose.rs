@@ -78,7 +78,7 @@ fn diagnosis_is_shown_again_from_stored_results() {
     let nothing = project.rbench(&["show"]).fails_with(2);
     nothing.assert_stderr_has(&["no results are stored for HEAD"]);
     project.rbench(&["history"]).fails_with(2).assert_stderr_has(&["no results are stored yet"]);
-    let exported = project.rbench(&["store", "export"]).ok().stdout();
+    let exported = project.rbench(&["push", "-"]).ok().stdout();
     assert!(exported.contains("notifies"), "every measurement can be had");
     let run = ["run", "HEAD", "--exact", "--filter", "notifies", "-l", "2", "-m", "1", "-n", "5"];
     project.rbench(&run).ok();

@@ -1,6 +1,6 @@
 //! A history shows results in the order of the repository and compares only comparable ones.
 //!
-//! Most tests need many commits, so they import made-up results: lines in the format of `store export`.
+//! Most tests need many commits, so they import made-up results: lines as `push` writes them.
 
 mod changes;
 mod paths;
@@ -15,7 +15,7 @@ use crate::support::TestProject;
 const SEEDS: [u32; 3] = [11, 22, 33];
 
 /// A made-up export.
-struct Lines {
+pub struct Lines {
     text: String,
     count: usize,
     /// The measured benchmark.
@@ -27,15 +27,15 @@ struct Lines {
 }
 
 /// One experiment of the export.
-struct Session<'a> {
-    identity: &'a str,
-    machine: &'a str,
+pub struct Session<'a> {
+    pub identity: &'a str,
+    pub machine: &'a str,
     /// Commit, tree and nanoseconds per iteration.
-    versions: &'a [(&'a str, &'a str, f64)],
+    pub versions: &'a [(&'a str, &'a str, f64)],
 }
 
 impl Lines {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let mut lines =
             Self { text: String::new(), count: 0, id: "parse/1", also: None, class: None };
         lines.push(&json!({"header": {"format": "rbench-results", "schema_version": 1, "rbench": "0.1.0"}}));
@@ -47,7 +47,7 @@ impl Lines {
         self.count += 1;
     }
 
-    fn session(&mut self, session: &Session<'_>) {
+    pub fn session(&mut self, session: &Session<'_>) {
         let started = 1_700_000_000_000_000_000 + 1_000_000_000 * self.count as u64;
         let versions: Vec<Value> = session
             .versions
@@ -142,7 +142,7 @@ fn benchmark(id: &str) -> Value {
 }
 
 /// A project with `commits` commits after the first, and their hashes and trees, oldest first.
-fn project(commits: usize) -> (TestProject, Vec<(String, String)>) {
+pub fn project(commits: usize) -> (TestProject, Vec<(String, String)>) {
     let project = TestProject::of("sums");
     for number in 0..commits {
         project.write("count", &number.to_string());
@@ -158,10 +158,10 @@ fn project(commits: usize) -> (TestProject, Vec<(String, String)>) {
 }
 
 #[track_caller]
-fn import(project: &TestProject, lines: Lines) {
+pub fn import(project: &TestProject, lines: Lines) {
     let file = project.beside("results.jsonl");
     std::fs::write(&file, lines.end()).unwrap();
-    project.rbench(&["store", "import", file.to_str().unwrap()]).ok();
+    project.rbench(&["pull", file.to_str().unwrap()]).ok();
 }
 
 fn history(project: &TestProject, more: &[&str]) -> Vec<Value> {
@@ -370,7 +370,7 @@ fn missing_commits_are_listed_and_only_newest_are_shown() {
     let from = format!("file://{}", project.root().display());
     shallow.git(&["clone", "--quiet", "--depth", "1", &from, "."]);
     let file = project.beside("results.jsonl");
-    shallow.rbench(&["store", "import", file.to_str().unwrap()]).ok();
+    shallow.rbench(&["pull", file.to_str().unwrap()]).ok();
     shallow.rbench(&["history"]).ok().assert_stdout_has(&["git fetch --unshallow"]);
     let unknown = project.rbench(&["history", "--since", "v9"]).fails_with(2);
     unknown.assert_stderr_has(&["cannot find revision `v9`"]);
@@ -397,8 +397,7 @@ fn results_stay_in_the_history_despite_later_runs() {
 #[test]
 fn empty_store_explains_how_to_fill_it_and_makes_no_file() {
     let project = TestProject::of("sums");
-    for arguments in
-        [&["history"][..], &["show", "HEAD"], &["store", "export"], &["compare", "--stored"]]
+    for arguments in [&["history"][..], &["show", "HEAD"], &["push", "-"], &["compare", "--stored"]]
     {
         let outcome = project.rbench(&[arguments, &["--manifest-path", "Cargo.toml"]].concat());
         let outcome = if arguments[0] == "compare" {

@@ -148,7 +148,7 @@ fn experiments_under_different_configs_are_kept_apart() {
             "build.strategy=relink",
         ];
         project.rbench(&[&["run", "HEAD"], &few[..]].concat()).ok();
-        let export = project.rbench(&["store", "export"]).ok().stdout();
+        let export = project.rbench(&["push", "-"]).ok().stdout();
         assert!(!export.contains("s3cr3t"), "{export}");
         let lines = export.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
         let key = |line: Value| line["experiment"]["settings_key"].as_str().map(str::to_owned);

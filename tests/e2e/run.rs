@@ -220,7 +220,7 @@ fn divan_sample_size_is_tuned_once_and_passed_to_each_run() {
             .rbench(&[&["run", "HEAD", "--filter", filter], &sample_sizes[..]].concat())
             .ok();
         run.assert_stderr_has(&["cannot have 20 measurements: the table of Divan shows at most 3"]);
-        let exported = project.rbench(&["store", "export"]).ok().stdout();
+        let exported = project.rbench(&["push", "-"]).ok().stdout();
         let lines = exported.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
         let mut iterations: Vec<u64> = lines
             .filter_map(|line| line.pointer("/execution/metrics/0/iterations").cloned())

@@ -8,8 +8,6 @@ use std::{
     path::Path,
 };
 
-use rustix::process::{DumpableBehavior, set_dumpable_behavior};
-
 use super::{
     super::output::OutputFiles,
     commenter::{Commenter, host},
@@ -25,6 +23,7 @@ use crate::{
     escape::escape_untrusted,
     forge::{Request, Token},
     log,
+    process::{forget_variable, hide_memory},
     report::{Report, render::fenced},
 };
 
@@ -49,9 +48,7 @@ pub struct Job<'c> {
     silence: Option<String>,
 }
 
-/// Reads the variables of a service, and takes the token out of the environment that child processes inherit. While
-/// this process holds a token, others of the same user cannot read its memory and its initial environment, unless they
-/// may trace any process; a shell that started it may still have the token.
+/// Reads the variables of a service, and takes the token out of the environment that child processes inherit.
 pub fn environment(provider: Option<CiProvider>) -> Result<(CiEnvironment, Option<Token>)> {
     let variable = |name: &str| env::var(name).ok();
     let provider = match provider {
@@ -63,14 +60,13 @@ pub fn environment(provider: Option<CiProvider>) -> Result<(CiEnvironment, Optio
     let mut tokens = provider.token_variables().iter().filter_map(|name| variable(name));
     let token = tokens.find_map(|token| Token::new(&token));
     if token.is_some() {
-        let what = || "cannot hide the token from other processes";
-        set_dumpable_behavior(DumpableBehavior::NotDumpable).context(Exit::Internal, what)?;
+        hide_memory()?;
     }
     // Also the tokens of other services, and those that another variable overrides.
     Provider::ALL
         .iter()
         .flat_map(|provider| provider.token_variables())
-        .for_each(|name| forget(name));
+        .for_each(|name| forget_variable(name));
     let event = match variable("GITHUB_EVENT_PATH") {
         Some(path) if provider == Provider::Github => {
             let text = read_event(Path::new(&path));
@@ -96,13 +92,6 @@ fn read_event(path: &Path) -> io::Result<String> {
         return Err(refused("it is larger than 64 MiB"));
     }
     Ok(text)
-}
-
-/// Removes a variable from the environment of child processes: compiled and measured code needs no token.
-#[expect(unsafe_code, reason = "there is no safe way to remove a variable")]
-fn forget(name: &str) {
-    // SAFETY: this command has just begun; there is no other thread yet that could read the environment.
-    unsafe { env::remove_var(name) };
 }
 
 /// Makes the runner ignore commands in the output, if the service has such commands. Returns the command that ends

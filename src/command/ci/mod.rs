@@ -13,7 +13,7 @@ use self::{
     comment::comment,
     job::{Job, REPORT},
 };
-use super::{compare, output::Output, project_of};
+use super::{compare, output::Output, project_of, push};
 use crate::{
     ci::{self, Comparison},
     cli::{CiArgs, CiCommand, CiMergeArgs, CiRunArgs, CompareArgs, FailOn, RevisionPair},
@@ -22,24 +22,28 @@ use crate::{
     error::{Error, Exit, Result},
     process::{Interrupt, SavedHandler},
     project::Project,
+    shared::SharedVariables,
 };
 
 /// Compares, or runs a subcommand.
-pub fn run(args: &CiArgs) -> Result<Exit> {
+pub fn run(args: &CiArgs, shared: &SharedVariables) -> Result<Exit> {
     match &args.command {
-        None => compared(&args.run),
+        None => compared(&args.run, shared),
         Some(CiCommand::Comment(args)) => comment(args),
         Some(CiCommand::Merge(args)) => merged(args),
     }
 }
 
 /// Finds the versions, compares them, and publishes the verdicts.
-fn compared(CiRunArgs { compare: args, variant, place }: &CiRunArgs) -> Result<Exit> {
+fn compared(
+    CiRunArgs { compare: args, variant, place }: &CiRunArgs,
+    shared: &SharedVariables,
+) -> Result<Exit> {
     let console = Console::attach();
     let mut job = Job::new(place, &console)?;
     job.environment.may_run()?;
     job.stop_commands()?;
-    let result = compare_and_publish(args, variant.as_deref(), &mut job, &console);
+    let result = compare_and_publish(args, (variant.as_deref(), shared), &mut job, &console);
     if let Err(error) = &result {
         debug!("not compared: {error}");
         job.publish_failure(error)?;
@@ -50,7 +54,7 @@ fn compared(CiRunArgs { compare: args, variant, place }: &CiRunArgs) -> Result<E
 
 fn compare_and_publish(
     args: &CompareArgs,
-    variant: Option<&str>,
+    (variant, shared): (Option<&str>, &SharedVariables),
     job: &mut Job<'_>,
     console: &Console,
 ) -> Result<Exit> {
@@ -91,6 +95,9 @@ fn compare_and_publish(
         announcement::finished(console, start);
     }
     job.publish(&report.comparison(), exit, ignores_regressions, &sources)?;
+    if args.push {
+        push::after_work(&project, shared, &args.given, console);
+    }
     Ok(exit)
 }
 

@@ -20,6 +20,7 @@ use crate::{
     escape::escape_untrusted_lines,
     harness::{TargetFacts, detect},
     project::Project,
+    shared::{Database, Place, SharedVariables},
     shell::{cargo, option, quoted},
 };
 
@@ -50,7 +51,11 @@ struct NewFile {
 }
 
 /// Inspects the project, writes the files, and reports.
-pub fn run(args: &InitArgs) -> Result<Exit> {
+pub fn run(args: &InitArgs, shared: &SharedVariables) -> Result<Exit> {
+    if let Some(typed) = &args.shared {
+        let typed = Some(typed.as_str()).filter(|typed| !typed.is_empty());
+        return set_up_shared(&shared.place(typed)?);
+    }
     let project = Project::find(args.manifest_path.as_deref(), &[])?;
     let found = inspect(&project)?;
     let files = files(&project, args.ci);
@@ -74,6 +79,24 @@ pub fn run(args: &InitArgs) -> Result<Exit> {
         text += "  in .gitlab-ci.yml: include: { local: .gitlab/rbench.yml }\n";
     }
     text += &next(&project, &found, args);
+    Console::result(&escape_untrusted_lines(&text))?;
+    Ok(Exit::Success)
+}
+
+/// Makes the tables in a database, and shows how to let users in.
+fn set_up_shared(place: &Place) -> Result<Exit> {
+    let Place::Database(address) = place else {
+        return Err(Error::new(Exit::Usage, format!("cannot set up {place}"))
+            .cause("only a database needs tables; push makes directories and files itself")
+            .hint("name a database: postgres://HOST/DATABASE"));
+    };
+    let console = Console::attach();
+    Database::set_up(address, &|text| console.line(text))?;
+    let text = format!(
+        "the {address} has the tables of rbench\n\nlet users in, in psql:\n  \
+         GRANT rbench_push TO \"USER\";  -- sends results, and reads none\n  \
+         GRANT rbench_read TO \"USER\";  -- reads results\n"
+    );
     Console::result(&escape_untrusted_lines(&text))?;
     Ok(Exit::Success)
 }

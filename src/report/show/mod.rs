@@ -451,7 +451,7 @@ impl ShowReport {
         let mut blocks: Vec<Block> =
             self.benchmarks.iter().flat_map(|one| self.detail(one)).collect();
         let names = Names::new(self.benchmarks.iter().map(|shown| &shown.benchmark));
-        let export = self.command_line.suggest("store export", &[], &[]);
+        let export = self.command_line.suggest("push", &["results.jsonl"], &[]);
         let export = Text::from("all measurements: ").command(export);
         let values = std::iter::once(Text::from(quantity::VALUES));
         let notes = values.chain(self.worth_examining(&names)).chain([export]);

@@ -266,14 +266,20 @@ fn decoding_refuses_bytes_after_the_executions() {
 #[test]
 fn decoding_refuses_truncated_and_inconsistent_parts() {
     assert_eq!(decode(&[1]), Err("it is cut off".into()));
-    let of = |metric, iterations, totals, values| {
-        Values { metric, iterations, totals, values, resolution: None }.series(&[Metric::wall()])
+    let of = |iterations, totals, values| {
+        Values { iterations, totals, values, resolution: None }.series(Metric::wall())
     };
-    assert_eq!(of(1, vec![], vec![], vec![1.0]), Err("a metric is unknown".into()));
     let unfit = Err("totals and iterations do not fit together".into());
-    assert_eq!(of(0, vec![1, 2], vec![1], vec![]), unfit);
-    assert_eq!(of(0, vec![], vec![1], vec![]), unfit);
-    assert_eq!(of(0, vec![1], vec![1], vec![1.0]), unfit);
+    assert_eq!(of(vec![1, 2], vec![1], vec![]), unfit);
+    assert_eq!(of(vec![], vec![1], vec![]), unfit);
+    assert_eq!(of(vec![1], vec![1], vec![1.0]), unfit);
+
+    let part = encode(&[usual(0)]).unwrap().remove(0);
+    let (head, rest) = postcard::take_from_bytes::<Head>(content(&part).unwrap()).unwrap();
+    let head = postcard::to_stdvec(&Head { metrics: Vec::new(), ..head }).unwrap();
+    let mut part = [&head, rest].concat();
+    part.extend(checksum(&part));
+    assert_eq!(decode(&part), Err("a metric is unknown".into()));
 }
 
 #[test]

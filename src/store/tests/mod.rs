@@ -1,7 +1,7 @@
 //! The store as its callers use it.
 
 mod damage;
-mod exchange;
+mod document;
 mod files;
 mod killed;
 mod results;

@@ -50,8 +50,8 @@ const COMPARE: &[&str] = &[
 const STORED: &[&str] = &["compare", "HEAD~1", "HEAD", "--stored", "--format", "json"];
 const RUN: &[&str] = &["run", "HEAD", "-l", "2", "-m", "1", "-n", "5"];
 const BUILD: &[&str] = &["build", "HEAD~1", "HEAD", "-l", "2"];
-const EXPORT: &[&str] = &["store", "export"];
-const IMPORT: &[&str] = &["store", "import", EXPORTED];
+const EXPORT: &[&str] = &["push", "-"];
+const IMPORT: &[&str] = &["pull", EXPORTED];
 const CLEAN: &[&str] = &["clean", "--max-size", "1"];
 
 /// Commands that read the store; their whole output is their answer.

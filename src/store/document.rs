@@ -1,5 +1,6 @@
-//! Exports a store as JSON Lines, and imports such lines: all of them, or none. They are a public interface, described in
-//! docs/exchange-format.md. Values of the model use the names that the model gives them.
+//! Documents: finished experiments as JSON Lines, in which they leave a store and enter another one, completely or not
+//! at all. They are a public interface, described in docs/shared.md. Values of the model use the names that the model
+//! gives them.
 
 use std::{
     collections::HashSet,
@@ -7,23 +8,28 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use miniz_oxide::{
+    deflate::compress_to_vec_zlib,
+    inflate::{TINFLStatus, decompress_to_vec_zlib_with_limit},
+};
 use rusqlite::{Connection, OptionalExtension};
 use serde::{Deserialize, Serialize};
 
 use super::{
     RecordedBuild, StoredExecution, StoredExperiment,
     columns::ExperimentId,
-    error::StoreError,
+    encoding::Values,
+    error::{Damage, StoreError},
     experiment,
     open::Store,
     read, record,
-    tuning::{self, Tuning},
 };
 use crate::{
-    error::{Context, Exit, Result},
+    error::{Context, Error, Exit, Result},
     model::{
-        AbsentBenchmark, Benchmark, Execution, ExperimentPlan, Machine, PlannedBenchmark,
-        PlannedVersion, SampleSizes, SkipReason, Slot, Unmeasured, Version, nanoseconds,
+        AbsentBenchmark, Benchmark, Execution, ExecutionRequest, ExperimentPlan, Machine, Metric,
+        PlannedBenchmark, PlannedVersion, Resources, SampleSizes, Schedule, Series, SkipReason,
+        Slot, Throughput, Unmeasured, Version, nanoseconds,
     },
 };
 
@@ -33,12 +39,14 @@ const FORMAT: &str = "rbench-results";
 /// The version of the format; raised when a line gets another meaning or a new field.
 const SCHEMA_VERSION: u32 = 1;
 
-/// The most iterations per nanosecond of minimum time: each takes at least a tenth of a nanosecond, and measurements
-/// longer than four times the minimum time are tuned again.
-const MOST_PER_NANOSECOND: u64 = 40;
+/// The level of compression: higher ones take twice the time and save a percent.
+const COMPRESSION: u8 = 6;
 
-/// The most iterations that the resolution of the clock alone can require.
-const MOST_WITHOUT_FLOOR: u64 = 1000;
+/// The largest compressed document, in bytes.
+pub const LARGEST_DOCUMENT: usize = 64 << 20;
+
+/// The largest document without compression, in bytes: it is held in memory, and a few kB can expand to gigabytes.
+const LARGEST_TEXT: usize = 256 << 20;
 
 /// One line.
 #[derive(Debug, Serialize, Deserialize)]
@@ -67,7 +75,6 @@ enum Line {
         slot: Slot,
         reason: String,
     },
-    Tuning(TuningLine),
     End {
         lines: usize,
         /// The CRC-32 of all bytes before this line, in hex. Other programs may leave it out.
@@ -86,7 +93,7 @@ fn shown(checksum: &crc32fast::Hasher) -> String {
 struct ExperimentLine {
     identity: String,
     started_ns: i64,
-    finished_ns: Option<i64>,
+    finished_ns: i64,
     machine: Machine,
     rbench: String,
     settings: String,
@@ -108,20 +115,58 @@ struct VersionLine {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct ExecutionLine {
     benchmark: Benchmark,
     slot: Slot,
-    #[serde(flatten)]
-    execution: Execution,
+    request: ExecutionRequest,
+    metrics: Vec<SeriesLine>,
+    throughput: Vec<Throughput>,
+    warm_up_ns: Option<u64>,
+    resources: Resources,
+    schedule: Schedule,
+    #[serde(default)]
+    alone: Option<f64>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct TuningLine {
-    benchmark: Benchmark,
-    machine: Machine,
-    min_time_ns: u64,
-    iterations: u64,
+struct SeriesLine {
+    #[serde(flatten)]
+    metric: Metric,
+    #[serde(flatten)]
+    values: Values,
+}
+
+impl ExecutionLine {
+    fn new(benchmark: Benchmark, slot: Slot, execution: Execution) -> Self {
+        let line =
+            |series: Series| SeriesLine { values: Values::from(&series), metric: series.metric };
+        Self {
+            benchmark,
+            slot,
+            request: execution.asked,
+            metrics: execution.series.into_iter().map(line).collect(),
+            throughput: execution.throughput,
+            warm_up_ns: execution.warm_up.map(nanoseconds::from_duration),
+            resources: execution.resources,
+            schedule: execution.schedule,
+            alone: execution.alone,
+        }
+    }
+
+    fn execution(self) -> Result<Execution, Damage> {
+        let series = |line: SeriesLine| line.values.series(line.metric);
+        Ok(Execution {
+            asked: self.request,
+            series: self.metrics.into_iter().map(series).collect::<Result<_, _>>()?,
+            throughput: self.throughput,
+            warm_up: self.warm_up_ns.map(Duration::from_nanos),
+            resources: self.resources,
+            schedule: self.schedule,
+            alone: self.alone,
+            incidents: Vec::new(),
+        })
+    }
 }
 
 /// An experiment from another store.
@@ -131,12 +176,12 @@ struct ImportedExperiment {
     /// For each version of the plan, the error message if it could not be built.
     unbuildable: Vec<Option<String>>,
     started: SystemTime,
-    finished: Option<SystemTime>,
+    finished: SystemTime,
     environment: Option<String>,
 }
 
-impl From<StoredExperiment> for ExperimentLine {
-    fn from(stored: StoredExperiment) -> Self {
+impl ExperimentLine {
+    fn new(stored: StoredExperiment, finished: SystemTime) -> Self {
         let StoredExperiment { plan, unbuildable, .. } = stored;
         let versions = plan.versions.into_iter().zip(unbuildable);
         let version = |(PlannedVersion { version, toolchain }, failure)| VersionLine {
@@ -147,7 +192,7 @@ impl From<StoredExperiment> for ExperimentLine {
         Self {
             identity: stored.identity,
             started_ns: nanoseconds::from_time(stored.begun),
-            finished_ns: stored.finished.map(nanoseconds::from_time),
+            finished_ns: nanoseconds::from_time(finished),
             machine: (*plan.machine).clone(),
             rbench: plan.rbench,
             settings: plan.settings.to_string(),
@@ -181,26 +226,9 @@ impl From<ExperimentLine> for ImportedExperiment {
             },
             unbuildable,
             started: nanoseconds::system_time(line.started_ns),
-            finished: line.finished_ns.map(nanoseconds::system_time),
+            finished: nanoseconds::system_time(line.finished_ns),
             environment: line.environment,
         }
-    }
-}
-
-impl From<Tuning> for TuningLine {
-    fn from(Tuning { benchmark, machine, floor, iterations }: Tuning) -> Self {
-        Self { benchmark, machine, min_time_ns: nanoseconds::from_duration(floor), iterations }
-    }
-}
-
-impl TuningLine {
-    /// The tuning of this line; `None` if these iterations would last far longer than the minimum time requires,
-    /// because a benchmark that used them would not end.
-    fn tuning(self) -> Option<Tuning> {
-        let Self { benchmark, machine, min_time_ns, iterations } = self;
-        let most = min_time_ns.saturating_mul(MOST_PER_NANOSECOND).max(MOST_WITHOUT_FLOOR);
-        let floor = Duration::from_nanos(min_time_ns);
-        (iterations <= most).then_some(Tuning { benchmark, machine, floor, iterations })
     }
 }
 
@@ -211,9 +239,20 @@ struct Lines<'w> {
     checksum: crc32fast::Hasher,
 }
 
-impl Lines<'_> {
+impl<'w> Lines<'w> {
+    /// Begins with the header.
+    fn begin(out: &'w mut dyn Write) -> Result<Self> {
+        let mut lines = Self { out, written: 0, checksum: crc32fast::Hasher::new() };
+        lines.write(&Line::Header {
+            format: FORMAT.to_owned(),
+            schema_version: SCHEMA_VERSION,
+            rbench: env!("CARGO_PKG_VERSION").to_owned(),
+        })?;
+        Ok(lines)
+    }
+
     fn write(&mut self, line: &Line) -> Result<()> {
-        let what = || "cannot write the exported results";
+        let what = || "cannot write the results";
         let mut text = serde_json::to_vec(line).context(Exit::Usage, what)?;
         text.push(b'\n');
         self.checksum.update(&text);
@@ -221,50 +260,69 @@ impl Lines<'_> {
         self.written += 1;
         Ok(())
     }
+
+    /// Writes the lines of an experiment, if it is finished.
+    fn experiment(&mut self, store: &Store<'_>, experiment: StoredExperiment) -> Result<()> {
+        let Some(finished) = experiment.finished else { return Ok(()) };
+        let id = experiment.id;
+        self.write(&Line::Experiment(ExperimentLine::new(experiment, finished).into()))?;
+        for build in store.builds(id)? {
+            self.write(&Line::Build(build))?;
+        }
+        for (benchmark, verdict) in store.unmeasured(id)? {
+            self.write(&Line::Unmeasured { benchmark, verdict })?;
+        }
+        for absent in store.absent(id)? {
+            self.write(&Line::Absent(absent))?;
+        }
+        for benchmark in store.benchmarks_of(id)? {
+            for StoredExecution { slot, outcome, .. } in store.rows(&benchmark, &[id])? {
+                let benchmark = benchmark.clone();
+                self.write(&match outcome {
+                    Ok(execution) => {
+                        Line::Execution(ExecutionLine::new(benchmark, slot, execution).into())
+                    }
+                    Err(Unmeasured::Failed(reason)) => Line::Error { benchmark, slot, reason },
+                    Err(Unmeasured::Skipped(reason)) => Line::Skip { benchmark, slot, reason },
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    fn end(mut self) -> Result<()> {
+        let checksum = Some(shown(&self.checksum));
+        self.write(&Line::End { lines: self.written, checksum })?;
+        self.out.flush().context(Exit::Usage, || "cannot write the results")
+    }
 }
 
 impl Store<'_> {
-    /// Writes the complete content of the store to `out`, as JSON lines.
+    /// Writes all finished experiments to `out`, as JSON lines.
     pub fn export(&self, out: &mut dyn Write) -> Result<()> {
-        let mut lines = Lines { out, written: 0, checksum: crc32fast::Hasher::new() };
-        lines.write(&Line::Header {
-            format: FORMAT.to_owned(),
-            schema_version: SCHEMA_VERSION,
-            rbench: env!("CARGO_PKG_VERSION").to_owned(),
-        })?;
+        let mut lines = Lines::begin(out)?;
         for experiment in self.experiments()? {
-            let id = experiment.id;
-            lines.write(&Line::Experiment(Box::new(experiment.into())))?;
-            for build in self.builds(id)? {
-                lines.write(&Line::Build(build))?;
-            }
-            for (benchmark, verdict) in self.unmeasured(id)? {
-                lines.write(&Line::Unmeasured { benchmark, verdict })?;
-            }
-            for absent in self.absent(id)? {
-                lines.write(&Line::Absent(absent))?;
-            }
-            for measured in self.measured_metrics(id)? {
-                let benchmark = measured.benchmark;
-                for StoredExecution { slot, outcome, .. } in self.rows(&benchmark, &[id])? {
-                    let benchmark = benchmark.clone();
-                    lines.write(&match outcome {
-                        Ok(execution) => {
-                            Line::Execution(Box::new(ExecutionLine { benchmark, slot, execution }))
-                        }
-                        Err(Unmeasured::Failed(reason)) => Line::Error { benchmark, slot, reason },
-                        Err(Unmeasured::Skipped(reason)) => Line::Skip { benchmark, slot, reason },
-                    })?;
-                }
-            }
+            lines.experiment(self, experiment)?;
         }
-        for tuning in self.all_tuned()? {
-            lines.write(&Line::Tuning(tuning.into()))?;
+        lines.end()
+    }
+
+    /// The document of one finished experiment: its lines, compressed.
+    pub fn document(&self, experiment: &StoredExperiment) -> Result<Vec<u8>> {
+        let mut text = Vec::new();
+        let mut lines = Lines::begin(&mut text)?;
+        lines.experiment(self, experiment.clone())?;
+        lines.end()?;
+        let document = compress_to_vec_zlib(&text, COMPRESSION);
+        if document.len() > LARGEST_DOCUMENT || text.len() > LARGEST_TEXT {
+            let what = format!("cannot send experiment {}", experiment.identity);
+            return Err(Error::new(Exit::Usage, what).cause(format!(
+                "it has {} MB, and other machines would not read more than {}",
+                text.len() / 1_000_000,
+                LARGEST_TEXT / 1_000_000
+            )));
         }
-        let checksum = Some(shown(&lines.checksum));
-        let end = Line::End { lines: lines.written, checksum };
-        lines.write(&end)?;
-        lines.out.flush().context(Exit::Usage, || "cannot write the exported results")
+        Ok(document)
     }
 }
 
@@ -282,23 +340,66 @@ pub struct Imported {
     pub executions: usize,
 }
 
+impl Imported {
+    /// Adds another result.
+    pub const fn add(&mut self, other: Self) {
+        self.experiments += other.experiments;
+        self.known += other.known;
+        self.executions += other.executions;
+    }
+}
+
+/// The experiments to import.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Selection<'i> {
+    /// Only those that were finished at this time or later.
+    pub since: Option<SystemTime>,
+    /// The only one that there may be, by its identity: a document under a foreign name is refused.
+    pub identity: Option<&'i str>,
+}
+
 impl Store<'_> {
-    /// Imports everything that [`export`](Self::export) wrote; `name` is the file's name in messages. Existing data
-    /// stays as it is, so a second import changes nothing.
+    /// Imports what [`export`](Self::export) wrote; `name` is the file's name in messages. Existing data stays as it
+    /// is, so a second import changes nothing.
     ///
     /// If any line is invalid, nothing is imported, and the error names the line.
-    pub fn import(&self, from: &mut dyn BufRead, name: &str) -> Result<Imported> {
+    pub fn import(
+        &self,
+        from: &mut dyn BufRead,
+        name: &str,
+        selection: Selection<'_>,
+    ) -> Result<Imported> {
         self.write(&format!("import {name} into"), |connection| {
-            let mut import = Import { connection, current: None, imported: Imported::default() };
+            let imported = Imported::default();
+            let mut import = Import { connection, selection, current: None, imported };
             import.all(from)?;
             Ok(import.imported)
         })
+    }
+
+    /// Imports a [`document`](Self::document).
+    pub fn import_document(
+        &self,
+        document: &[u8],
+        name: &str,
+        selection: Selection<'_>,
+    ) -> Result<Imported> {
+        let text = decompress_to_vec_zlib_with_limit(document, LARGEST_TEXT).map_err(|error| {
+            let cause = if error.status == TINFLStatus::HasMoreOutput {
+                format!("it expands to more than {} MiB", LARGEST_TEXT >> 20)
+            } else {
+                "it is no zlib data, or damaged".to_owned()
+            };
+            Error::new(Exit::Usage, format!("cannot decompress {name}")).cause(cause)
+        })?;
+        self.import(&mut &text[..], name, selection)
     }
 }
 
 /// An import in progress.
 struct Import<'c> {
     connection: &'c Connection,
+    selection: Selection<'c>,
     /// The experiment that the current lines belong to.
     current: Option<Current>,
     imported: Imported,
@@ -308,8 +409,8 @@ struct Current {
     id: ExperimentId,
     versions: usize,
     /// The time when it was finished in the store that exported it.
-    finished: Option<SystemTime>,
-    /// True if it is finished here, so that nothing may be added to it.
+    finished: SystemTime,
+    /// True if nothing may be added to it: it is finished here, or not selected.
     closed: bool,
     /// The benchmark of the last lines, and its executions that are not stored yet.
     benchmark: Option<Benchmark>,
@@ -369,7 +470,8 @@ impl Import<'_> {
                 }
             }
             Line::Execution(line) => {
-                let ExecutionLine { benchmark, slot, execution } = *line;
+                let (benchmark, slot) = (line.benchmark.clone(), line.slot);
+                let execution = line.execution().map_err(|Damage(reason)| reason)?;
                 if let Some(defect) = execution.defect() {
                     return Err(defect.into());
                 }
@@ -380,14 +482,6 @@ impl Import<'_> {
             }
             Line::Skip { benchmark, slot, reason } => {
                 self.execution(benchmark, slot, Err(Unmeasured::Skipped(reason)))?;
-            }
-            Line::Tuning(line) => {
-                if let Some(tuned) = line.tuning() {
-                    if tuned.iterations == 0 {
-                        return Err("a benchmark is tuned to no iteration".into());
-                    }
-                    tuning::insert_if_new(self.connection, &tuned)?;
-                }
             }
             Line::End { lines, .. } if lines.checked_add(1) == Some(number) => {
                 self.close()?;
@@ -401,11 +495,10 @@ impl Import<'_> {
         Ok(false)
     }
 
-    /// Stores the pending executions of the experiment whose lines have ended, and finishes it if the exporting store
-    /// had finished it.
+    /// Stores the pending executions of the experiment whose lines have ended, and finishes it.
     fn close(&mut self) -> Result<(), StoreError> {
         self.store_new()?;
-        if let Some(Current { id, finished: Some(finished), closed: false, .. }) = self.current {
+        if let Some(Current { id, finished, closed: false, .. }) = self.current {
             experiment::finish(self.connection, id, finished)?;
         }
         self.current = None;
@@ -421,6 +514,9 @@ impl Import<'_> {
         if identity.len() != 32 || !identity.bytes().all(|digit| digit.is_ascii_hexdigit()) {
             return Err("an experiment has no identity of 32 hexadecimal digits".into());
         }
+        if let Some(only) = self.selection.identity.filter(|only| *only != identity) {
+            return Err(format!("the experiment is {identity}, not {only}").into());
+        }
         let planned = plan.benchmarks.iter().map(|planned| planned.sample_sizes);
         if let Some(odd) = planned.chain([plan.sample_sizes]).find(|all| !is_possible(*all)) {
             return Err(format!("{odd} are no builds, executions and measurements").into());
@@ -433,6 +529,8 @@ impl Import<'_> {
         let (id, closed) = if let Some((id, closed)) = known {
             self.imported.known += 1;
             (ExperimentId(id), closed)
+        } else if self.selection.since.is_some_and(|since| finished < since) {
+            (ExperimentId(0), true)
         } else {
             self.imported.experiments += 1;
             let id = experiment::insert(self.connection, &identity, &plan, started)?;

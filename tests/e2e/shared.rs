@@ -1,11 +1,16 @@
-//! Results move from one store to another, completely or not at all.
+//! Results move from one store to another, completely or not at all, and become one history.
+
+mod database;
 
 use std::{
     fs::{self, Permissions},
     os::unix::fs::PermissionsExt as _,
 };
 
-use crate::support::{TestProject, rbench::PROGRAM};
+use crate::{
+    history::{self, Lines, Session},
+    support::{TestProject, rbench::PROGRAM},
+};
 
 /// The least that gives a result, and quick.
 const RUN: [&str; 12] = [
@@ -24,28 +29,28 @@ const RUN: [&str; 12] = [
 ];
 
 #[test]
-fn export_is_imported_once_and_shown_elsewhere() {
+fn file_is_imported_once_and_shown_elsewhere() {
     let project = TestProject::of("counted");
     let secret = ["--cargo-arg=--config", "--cargo-arg=env.TOKEN='s3cret'"];
     project.rbench(&[&RUN[..], &secret].concat()).ok();
     let file = project.beside("results.jsonl");
     let file = file.to_str().unwrap();
-    project.rbench(&["store", "export", file]).ok().assert_stderr_has(&["exported to"]);
-    let printed = project.rbench(&["store", "export"]).ok().stdout();
+    project.rbench(&["push", file]).ok().assert_stderr_has(&["wrote all finished experiments to"]);
+    let printed = project.rbench(&["push", "-"]).ok().stdout();
     assert_eq!(printed, fs::read_to_string(file).unwrap());
     assert!(printed.contains("env.TOKEN=blake3:") && !printed.contains("s3cret"), "{printed}");
 
     let elsewhere = project.clone_elsewhere();
-    let first = elsewhere.rbench(&["store", "import", file]).ok();
+    let first = elsewhere.rbench(&["pull", file]).ok();
     first.assert_stdout_has(&["imported 1 new experiment with 4 executions"]);
-    let second = elsewhere.rbench(&["store", "import", file]).ok();
+    let second = elsewhere.rbench(&["pull", file]).ok();
     second.assert_stdout_has(&["imported 0 new experiments", "1 experiment was already stored"]);
-    assert_eq!(elsewhere.rbench(&["store", "export"]).ok().stdout(), printed);
+    assert_eq!(elsewhere.rbench(&["push", "-"]).ok().stdout(), printed);
     elsewhere.rbench(&["history"]).ok().assert_stdout_has(&["changing", "steady"]);
 }
 
 #[test]
-fn interleaved_results_keep_their_mode_through_an_export() {
+fn interleaved_results_keep_their_mode_through_a_file() {
     let project = TestProject::of("counted");
     project.replace("src/lib.rs", "u64 = 1_000", "u64 = 2_000");
     project.commit("Change the work");
@@ -63,7 +68,7 @@ fn interleaved_results_keep_their_mode_through_an_export() {
     ];
     let compare = ["compare", "--no-confirm", "--fail-on", "never", "--no-skip"];
     project.rbench(&[&compare, &short[..]].concat()).ok();
-    let exported = project.rbench(&["store", "export"]).ok().stdout();
+    let exported = project.rbench(&["push", "-"]).ok().stdout();
     // The fixture reads no clock, so neither benchmark can be interleaved. The edited file claims
     // that one was.
     let alone = r#""schedule":{"unavailable":"no_clock"}"#;
@@ -80,8 +85,8 @@ fn interleaved_results_keep_their_mode_through_an_export() {
     let elsewhere = project.clone_elsewhere();
     let file = elsewhere.beside("results.jsonl");
     fs::write(&file, &exported).unwrap();
-    elsewhere.rbench(&["store", "import", file.to_str().unwrap()]).ok();
-    let again = elsewhere.rbench(&["store", "export"]).ok().stdout();
+    elsewhere.rbench(&["pull", file.to_str().unwrap()]).ok();
+    let again = elsewhere.rbench(&["push", "-"]).ok().stdout();
     assert_eq!(again.rsplit_once(",\"checksum\":").unwrap().0, lines);
 
     let stored = ["compare", "--stored", "--no-confirm", "--fail-on", "never"];
@@ -111,10 +116,10 @@ fn interleaved_results_keep_their_mode_through_an_export() {
 }
 
 #[test]
-fn invalid_export_is_rejected_with_its_line() {
+fn invalid_file_is_rejected_with_its_line() {
     let project = TestProject::of("counted");
     project.rbench(&RUN).ok();
-    let export = project.rbench(&["store", "export"]).ok().stdout();
+    let export = project.rbench(&["push", "-"]).ok().stdout();
     let cut_off: String = export.split_inclusive('\n').take(4).collect();
     let newer = export.replacen("\"schema_version\":1", "\"schema_version\":99", 1);
     let elsewhere = project.clone_elsewhere();
@@ -126,42 +131,118 @@ fn invalid_export_is_rejected_with_its_line() {
     ] {
         let file = elsewhere.beside("bad.jsonl");
         fs::write(&file, text).unwrap();
-        let outcome = elsewhere.rbench(&["store", "import", file.to_str().unwrap()]).fails_with(2);
+        let outcome = elsewhere.rbench(&["pull", file.to_str().unwrap()]).fails_with(2);
         outcome.assert_stderr_has(words);
         outcome.assert_stderr_has(&["cannot import", "bad.jsonl"]);
     }
     elsewhere.rbench(&["history"]).fails_with(2).assert_stderr_has(&["no results are stored yet"]);
-    let missing = elsewhere.rbench(&["store", "import", "no such file"]).fails_with(2);
-    missing.assert_stderr_has(&["cannot read no such file"]);
+    let missing = elsewhere.rbench(&["pull", "no such file.jsonl"]).fails_with(2);
+    missing.assert_stderr_has(&["cannot read no such file.jsonl"]);
 }
 
 #[test]
-fn export_replaces_only_an_earlier_export_once_complete() {
+fn file_replaces_only_an_earlier_one_once_complete() {
     let project = TestProject::of("counted");
     project.rbench(&RUN).ok();
-    let link = project.beside("link.sqlite");
+    let link = project.beside("link.jsonl");
     std::os::unix::fs::symlink(project.root().join(".rbench/results.sqlite"), &link).unwrap();
-    for file in [".rbench/results.sqlite", link.to_str().unwrap()] {
-        let outcome = project.rbench(&["store", "export", file]).fails_with(2);
-        outcome.assert_stderr_has(&["cannot write ", "where the results are stored"]);
+    for (file, words) in [
+        (".rbench/results.sqlite", "it is a file; one with results ends in .jsonl"),
+        (link.to_str().unwrap(), "where the results are stored"),
+    ] {
+        let outcome = project.rbench(&["push", file]).fails_with(2);
+        outcome.assert_stderr_has(&["cannot write ", words]);
     }
-    let printed = project.rbench(&["store", "export"]).ok().stdout();
+    let printed = project.rbench(&["push", "-"]).ok().stdout();
 
     let earlier = project.write("earlier.jsonl", "an earlier export\n");
     let cut_off = "trap '' XFSZ; ulimit -f 0; exec \"$@\"";
-    let cut_off = ["-c", cut_off, "sh", PROGRAM, "store", "export", "earlier.jsonl"];
+    let cut_off = ["-c", cut_off, "sh", PROGRAM, "push", "earlier.jsonl"];
     project.rbench(&cut_off).program("sh").fails_with(2);
     assert_eq!(fs::read_to_string(&earlier).unwrap(), "an earlier export\n");
     fs::set_permissions(&earlier, Permissions::from_mode(0o600)).unwrap();
-    project.rbench(&["store", "export", "earlier.jsonl"]).ok();
+    project.rbench(&["push", "earlier.jsonl"]).ok();
     assert_eq!(fs::metadata(&earlier).unwrap().permissions().mode() & 0o777, 0o600);
     let link = project.beside("to nothing.jsonl");
     std::os::unix::fs::symlink(project.beside("target.jsonl"), &link).unwrap();
-    project.rbench(&["store", "export", link.to_str().unwrap()]).ok();
+    project.rbench(&["push", link.to_str().unwrap()]).ok();
     assert!(link.is_symlink() && project.beside("target.jsonl").is_file());
     assert_eq!(fs::read_to_string(&earlier).unwrap(), printed);
     assert_eq!(project.git(&["status", "--porcelain"]), "?? earlier.jsonl");
-    project.rbench(&["store", "export", "/dev/null"]).ok();
+    project.rbench(&["push", "/dev/null"]).fails_with(2);
+}
+
+#[test]
+fn directory_takes_each_experiment_once() {
+    let (project, commits) = history::project(2);
+    let elsewhere = project.clone_elsewhere();
+    let directory = project.beside("shared");
+    let place = directory.to_str().unwrap();
+    for (project, identities) in [(&project, ["a", "b"]), (&elsewhere, ["b", "c"])] {
+        fill(project, &commits, &identities);
+    }
+    let push = |project: &TestProject| project.rbench(&["push", place]).ok();
+    push(&project).assert_stderr_has(&["sent 2 experiments to"]);
+    push(&project).assert_stderr_has(&["sent 0 experiments to", ", which had 2"]);
+    push(&elsewhere).assert_stderr_has(&["sent 1 experiment to", ", which had 1"]);
+    for project in [&project, &elsewhere] {
+        project.rbench(&["pull"]).env("RBENCH_SHARED", place).ok();
+    }
+    let all = |project: &TestProject| project.rbench(&["push", "-"]).ok().stdout();
+    assert_eq!(all(&project).matches("\"identity\"").count(), 3);
+    assert!(sorted(&all(&project)) == sorted(&all(&elsewhere)));
+    let pulled = project.rbench(&["pull", place, "--since", "2020-01-01"]).ok();
+    pulled.assert_stdout_has(&["imported 0 new experiments", "3 experiments were already stored"]);
+
+    // A newer machine only wants what is new.
+    let third = project.clone_elsewhere();
+    let since = |since: &str| third.rbench(&["pull", place, "--since", since]);
+    since("2024-01-01").ok().assert_stdout_has(&["imported 0 new experiments"]);
+    since("1d").ok().assert_stdout_has(&["imported 0 new experiments"]);
+    since("v9").fails_with(2).assert_stderr_has(&["`v9`", "a date (2026-01-31)"]);
+    since("HEAD").ok().assert_stdout_has(&["imported 3 new experiments"]);
+    third.rbench(&["pull"]).fails_with(2).assert_stderr_has(&["set RBENCH_SHARED"]);
+    third.rbench(&["pull", "nowhere"]).fails_with(2).assert_stderr_has(&["cannot read nowhere"]);
+}
+
+#[test]
+fn invalid_documents_do_not_keep_others_out() {
+    let (project, commits) = history::project(2);
+    fill(&project, &commits, &["a", "b", "c"]);
+    let directory = project.beside("shared");
+    let place = directory.to_str().unwrap();
+    project.rbench(&["push", place]).ok();
+    let file = |identity: &str| directory.join(format!("experiments/00/{identity:0>32}.jsonl.z"));
+    fs::copy(file("b"), file("a")).unwrap();
+    fs::write(file("c"), "no document").unwrap();
+    let elsewhere = project.clone_elsewhere();
+    let outcome = elsewhere.rbench(&["pull", place]).fails_with(2);
+    outcome.assert_stderr_has(&[
+        "the experiment is 0000000000000000000000000000000b, not 0000000000000000000000000000000a",
+        "cannot decompress experiment 0000000000000000000000000000000c",
+        "cannot import 2 experiments",
+        "imported 1 other",
+    ]);
+    elsewhere.rbench(&["history"]).ok();
+}
+
+/// Gives a store made-up comparisons of the commits.
+fn fill(project: &TestProject, commits: &[(String, String)], identities: &[&str]) {
+    let values = commits.iter().zip([100.0, 200.0]);
+    let versions: Vec<_> =
+        values.map(|((commit, tree), value)| (&**commit, &**tree, value)).collect();
+    for identity in identities {
+        let mut lines = Lines::new();
+        lines.session(&Session { identity, machine: "A", versions: &versions });
+        history::import(project, lines);
+    }
+}
+
+/// The lines of experiments in an order that does not depend on that of the experiments.
+fn sorted(exported: &str) -> Vec<&str> {
+    let mut lines: Vec<&str> = exported.lines().filter(|line| !line.contains("\"end\"")).collect();
+    lines.sort_unstable();
+    lines
 }
 
 #[test]

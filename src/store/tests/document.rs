@@ -1,4 +1,4 @@
-//! Moving results from one store to another.
+//! Moving finished experiments from one store to another.
 
 use super::*;
 use crate::{
@@ -19,27 +19,27 @@ fn full() -> (TempDir, Store<'static>) {
     store.record_unmeasured(finished, &benchmark("print"), SkipReason::Unaffected).unwrap();
     store.finish(finished).unwrap();
 
-    let unfinished = store.begin(&ExperimentPlan { seed: 2, ..plan() }).unwrap();
-    store.record_machine_state(unfinished, "load: 1.51 per core").unwrap();
+    let second = store.begin(&ExperimentPlan { seed: 2, ..plan() }).unwrap();
+    store.record_machine_state(second, "load: 1.51 per core").unwrap();
     let mut odd = execution(0.1 + 0.2);
     odd.throughput = vec![Throughput::BytesDecimal(3), Throughput::Elements(u64::MAX)];
     odd.asked.iterations = Some(7);
     let record = |slot, outcome| {
-        store.record_execution(unfinished, &benchmark("ünïcode \""), slot, outcome).unwrap();
+        store.record_execution(second, &benchmark("ünïcode \""), slot, outcome).unwrap();
     };
     let with = |schedule| Execution { schedule, ..odd.clone() };
     let (sequential, interleaved) = (
         with(Schedule::Unavailable(InterleavingUnavailable::NoClock)),
         with(Schedule::Interleaved(98)),
     );
-    let second = |version| Slot { stage: Stage::Second, ..slot(version, 0, 5) };
+    let confirming = |version| Slot { stage: Stage::Second, ..slot(version, 0, 5) };
     record(slot(0, 0, 5), Ok(&odd));
-    record(second(0), Ok(&sequential));
-    record(second(1), Ok(&interleaved));
+    record(confirming(0), Ok(&sequential));
+    record(confirming(1), Ok(&interleaved));
     record(slot(1, 0, 5), Err(&Unmeasured::Failed("it crashed".to_owned())));
-    store.record_unbuildable(unfinished, 1, &Error::new(Exit::Build, "no")).unwrap();
-    let floor = Duration::from_millis(1);
-    store.record_tuned(&benchmark("parse"), &machine(), floor, 40_000_000).unwrap();
+    store.record_unbuildable(second, 1, &Error::new(Exit::Build, "no")).unwrap();
+    store.finish(second).unwrap();
+    store.begin(&ExperimentPlan { seed: 3, ..plan() }).unwrap();
     (directory, store)
 }
 
@@ -56,7 +56,7 @@ fn unchecked(text: &str) -> String {
 }
 
 fn import(store: &Store<'_>, text: &str) -> Result<Imported> {
-    store.import(&mut text.as_bytes(), "results.jsonl")
+    store.import(&mut text.as_bytes(), "results.jsonl", Selection::default())
 }
 
 #[test]
@@ -75,8 +75,6 @@ fn exporting_an_imported_store_gives_the_same_text() {
     let states: Vec<_> =
         to.experiments().unwrap().into_iter().map(|experiment| experiment.machine_state).collect();
     assert_eq!(states, [None, Some("load: 1.51 per core".to_owned())]);
-    let unfinished = to.find_unfinished(&ExperimentPlan { seed: 2, ..plan() }).unwrap().unwrap();
-    assert_eq!((unfinished.done.len(), unfinished.failed.len()), (3, 1), "it can be continued");
 }
 
 #[test]
@@ -86,26 +84,11 @@ fn benchmark_names_of_any_characters_survive_exchange() {
     let experiment = from.begin(&plan()).unwrap();
     let odd = benchmark("line one\nline two\r\0\u{1b}[31m");
     record_all(&from, experiment, &odd);
+    from.finish(experiment).unwrap();
     import(&to, &export(&from)).unwrap();
     let id = to.experiments().unwrap()[0].id;
     assert_eq!(to.rows(&odd, &[id]).unwrap().len(), 8);
     assert_eq!(export(&to), export(&from));
-}
-
-#[test]
-fn import_drops_tuned_iterations_that_would_never_end() {
-    let (_from, from) = full();
-    let text = unchecked(&export(&from));
-    let of = |iterations: &str| {
-        let store = Store::in_memory().unwrap();
-        let changed =
-            text.replace("\"iterations\":40000000}}", &format!("\"iterations\":{iterations}}}}}"));
-        import(&store, &changed).unwrap();
-        store.tuned(&benchmark("parse"), &machine(), Duration::from_millis(1)).unwrap()
-    };
-    assert_eq!(of("40000000"), Some(40_000_000));
-    assert_eq!(of("40000001"), None);
-    assert_eq!(of("9223372036854775808"), None);
 }
 
 #[test]
@@ -118,20 +101,71 @@ fn importing_again_changes_nothing_in_the_store() {
 }
 
 #[test]
-fn import_completes_an_experiment_continued_elsewhere() {
+fn import_completes_an_experiment_continued_in_a_copy() {
     let (_from, from) = store();
     let (_to, to) = store();
-    let experiment = from.begin(&plan()).unwrap();
-    let record = |slot| {
-        from.record_execution(experiment, &benchmark("b"), slot, Ok(&execution(1.0))).unwrap();
-    };
-    record(slot(0, 0, 5));
-    import(&to, &export(&from)).unwrap();
-    record(slot(1, 0, 5));
+    for store in [&from, &to] {
+        let experiment = store.begin(&plan()).unwrap();
+        store
+            .connection
+            .execute("UPDATE experiment SET identity = lower(hex('an experiment of'))", ())
+            .unwrap();
+        let slot = slot(0, 0, 5);
+        store.record_execution(experiment, &benchmark("b"), slot, Ok(&execution(1.0))).unwrap();
+    }
+    let experiment = from.experiments().unwrap()[0].id;
+    let slot = slot(1, 0, 5);
+    from.record_execution(experiment, &benchmark("b"), slot, Ok(&execution(1.0))).unwrap();
     from.finish(experiment).unwrap();
     let imported = import(&to, &export(&from)).unwrap();
     assert_eq!(imported, Imported { experiments: 0, known: 1, executions: 1 });
+    // The copy was begun at another time.
+    let executions = |store| export(store).lines().skip(2).map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(executions(&to)[..2], executions(&from)[..2]);
+}
+
+#[test]
+fn document_has_one_experiment_and_is_checked_for_it() {
+    let (_from, from) = full();
+    let (_to, to) = store();
+    let mut all = from.experiments().unwrap();
+    all.retain(|experiment| experiment.finished.is_some());
+    let documents = all.iter().map(|experiment| from.document(experiment).unwrap());
+    let documents: Vec<_> = all.iter().map(|one| one.identity.as_str()).zip(documents).collect();
+    let [(first, document), (second, other)] = &documents[..] else { panic!("{documents:?}") };
+    let import = |document: &[u8], since, identity| {
+        to.import_document(document, "a document", Selection { since, identity })
+    };
+    let error = import(document, None, Some(second)).unwrap_err().to_string();
+    assert!(error.contains(&format!("the experiment is {first}, not {second}")), "{error}");
+    let later = all[0].finished.map(|time| time + Duration::from_nanos(1));
+    assert_eq!(import(document, later, Some(first)).unwrap(), Imported::default());
+    assert_eq!(import(document, all[0].finished, Some(first)).unwrap().experiments, 1);
+    import(other, None, Some(second)).unwrap();
     assert_eq!(export(&to), export(&from));
+}
+
+#[test]
+fn document_of_others_is_refused_within_limits() {
+    let (_directory, store) = store();
+    let (_from, from) = full();
+    let sound = from.document(&from.experiments().unwrap()[0]).unwrap();
+    let zeros = miniz_oxide::deflate::compress_to_vec_zlib(&vec![b' '; 300 << 20], 1);
+    let random: Vec<u8> =
+        (0_u32..4096).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    for (document, words) in [
+        (&zeros[..], "expands to more than 256 MiB"),
+        (&sound[..sound.len() - 1], "no zlib data, or damaged"),
+        (&[sound[..20].to_vec(), vec![255; 20], sound[40..].to_vec()].concat(), "a document"),
+        (&random, "no zlib data, or damaged"),
+        (b"", "no zlib data, or damaged"),
+        (b"{\"header\":{}}", "no zlib data, or damaged"),
+    ] {
+        let error = store.import_document(document, "a document", Selection::default());
+        let error = error.unwrap_err().to_string();
+        assert!(error.contains(words), "{words}: {error}");
+    }
+    assert_eq!(store.experiments().unwrap(), []);
 }
 
 #[test]
@@ -207,7 +241,7 @@ fn import_refuses_values_that_were_never_recorded() {
     assert_refused(&changed("\"reason\":", "\"reasons\":"), "unknown field `reasons`");
     assert_refused(&changed("\"identity\":\"", "\"identity\":\"x"), "no identity of 32");
     let unchecked = unchecked(&text);
-    let many = unchecked.replace("\"lines\":18}", "\"lines\":18446744073709551615}");
+    let many = unchecked.replace("\"lines\":17}", "\"lines\":18446744073709551615}");
     assert_refused(&many, "lines were exported, but");
     assert_refused(&changed("[50.0,50.1,", "[50.0,50.2,"), "its checksum is wrong");
     let (_to, to) = store();
@@ -236,7 +270,7 @@ fn import_bounds_the_memory_for_a_line_of_any_length() {
 
     let store = Store::in_memory().unwrap();
     let mut endless = std::io::BufReader::new(Endless(0));
-    let error = store.import(&mut endless, "endless").unwrap_err();
+    let error = store.import(&mut endless, "endless", Selection::default()).unwrap_err();
     assert!(error.to_string().contains("line 1: it is longer than 64 MiB"), "{error}");
 }
 

@@ -1,0 +1,259 @@
+//! `cargo rbench push`: sends finished experiments to a place that several machines share.
+
+use std::{
+    fs::{self, File, OpenOptions, Permissions},
+    io::{self, BufWriter, Write},
+    os::unix::fs::PermissionsExt as _,
+    path::Path,
+};
+
+use tracing::debug;
+
+use super::stored_project;
+use crate::{
+    cli::{GivenOptions, PushArgs},
+    compare::{Acceptances, Archive, archive, compare_experiment},
+    config::{CriteriaOptions, VerdictSettings},
+    console::Console,
+    error::{Context, Error, Exit, Result},
+    model::SkipReason,
+    process::Interrupt,
+    project::Project,
+    report::{compare::ComparisonReport, quantity::count},
+    shared::{About, Database, Directory, Documents, Place, SharedVariables, Summary},
+    shell::CommandLine as _,
+    store::{Store, StoredExperiment},
+    verdict::ExitPolicy,
+};
+
+/// Sends what the place lacks.
+pub fn run(args: &PushArgs, shared: &SharedVariables) -> Result<Exit> {
+    let console = Console::attach();
+    let place = shared.place(args.place.as_deref())?;
+    let project = stored_project(&args.project)?;
+    let sent = push(&project, &place, &args.given, &console)?;
+    console.line(&sent);
+    Ok(Exit::Success)
+}
+
+/// Does the same after measuring. A failure is only a warning: the results are stored, and the verdict stands.
+pub fn after_work(
+    project: &Project,
+    shared: &SharedVariables,
+    given: &GivenOptions,
+    console: &Console,
+) {
+    let sent = shared.place(None).and_then(|place| push(project, &place, given, console));
+    console.line(&sent.unwrap_or_else(|error| {
+        let again = given.suggest("push", &[], &[]);
+        format!("warning: {error}\nhint: the results are stored; send them later with: {again}")
+    }));
+}
+
+/// Sends what the place lacks, and says what was sent.
+fn push(
+    project: &Project,
+    place: &Place,
+    given: &GivenOptions,
+    console: &Console,
+) -> Result<String> {
+    let store = archive::store(project, console, given)?;
+    match place {
+        Place::Standard => Console::stream(|out| store.export(out))?,
+        Place::File(path) => export_to(&store, path)?,
+        Place::Directory(path) => {
+            return send(project, store, &mut Directory::new(path), place, given, console);
+        }
+        Place::Database(address) => {
+            let notice = |text: &str| console.line(text);
+            let mut database = Database::open(address, identity(project)?, &notice)?;
+            return send(project, store, &mut database, place, given, console);
+        }
+    }
+    Ok(format!("wrote all finished experiments to {place}"))
+}
+
+/// The identity of the project in a database. A part of its history would have another one.
+pub fn identity(project: &Project) -> Result<String> {
+    if project.repository.is_shallow() {
+        return Err(Error::new(Exit::Usage, "cannot tell which project this is")
+            .cause("the clone has no complete history, and the first commit identifies a project")
+            .hint("fetch it with: git fetch --unshallow"));
+    }
+    project.repository.identity()
+}
+
+/// Sends a document of each finished experiment that the place lacks. An experiment that cannot be sent does not keep
+/// others from it.
+fn send(
+    project: &Project,
+    store: Store<'_>,
+    place: &mut dyn Documents,
+    shown: &Place,
+    given: &GivenOptions,
+    console: &Console,
+) -> Result<String> {
+    let finished = store.finished()?;
+    let identities: Vec<String> = finished.iter().map(|(_, identity)| identity.clone()).collect();
+    let missing = place.missing(&identities)?;
+    let summaries = Summaries {
+        archive: Archive {
+            store,
+            acceptances: Acceptances::read(project)?,
+            command_line: std::rc::Rc::new(given.clone()),
+        },
+        verdicts: VerdictSettings::resolve(&project.file, &CriteriaOptions::default())?,
+        project: identity(project).unwrap_or_default(),
+    };
+    let store = &summaries.archive.store;
+    let (mut sent, mut failed) = (0, 0);
+    for (id, identity) in finished.iter().filter(|(_, identity)| missing.contains(identity)) {
+        let Some(experiment) = store.experiment(*id)? else { continue };
+        let summary = || summaries.summary(&experiment);
+        let added = store
+            .document(&experiment)
+            .and_then(|document| place.add(identity, &document, &summary));
+        match added {
+            Ok(added) => sent += usize::from(added),
+            Err(error) if place.is_lost() => return Err(error.cause(format!("sent {sent} before"))),
+            Err(error) => {
+                failed += 1;
+                console.line(&format!("experiment {identity}: {error}"));
+            }
+        }
+    }
+    let text = format!("sent {} to {shown}", count(sent, "experiment"));
+    if failed > 0 {
+        let what = format!("cannot send {} to {shown}", count(failed, "experiment"));
+        return Err(Error::new(Exit::Usage, what).cause(text));
+    }
+    Ok(format!("{text}, which had {}", finished.len() - sent))
+}
+
+/// Describes experiments for a database.
+struct Summaries<'p> {
+    archive: Archive<'p>,
+    verdicts: VerdictSettings,
+    project: String,
+}
+
+impl Summaries<'_> {
+    /// The summary of an experiment, with the comparison that `compare --stored` shows of it. An experiment without a
+    /// verdict, which another rbench may have measured, has none.
+    fn summary(&self, experiment: &StoredExperiment) -> Result<Summary> {
+        let Self { archive, verdicts, project } = self;
+        let outcome =
+            compare_experiment(experiment.id, verdicts, archive).unwrap_or_else(|error| {
+                debug!("experiment {} has no verdicts: {error}", experiment.identity);
+                None
+            });
+        let comparison = outcome.map(|outcome| {
+            let policy = ExitPolicy::default();
+            ComparisonReport::new(outcome, policy, archive.command_line.clone()).comparison()
+        });
+        let skipped = archive.store.unmeasured(experiment.id)?;
+        let skipped: Vec<SkipReason> = skipped.into_iter().map(|(_, reason)| reason).collect();
+        Summary::new(&About::new(experiment, project, &skipped), comparison.as_ref())
+    }
+}
+
+/// Exports to a file. An existing file is replaced only by a complete one.
+fn export_to(store: &Store<'_>, path: &Path) -> Result<()> {
+    let what = || format!("cannot write {}", path.display());
+    let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    if Store::files(store.path()).iter().any(|file| same_file(file, &real)) {
+        return Err(Error::new(Exit::Usage, what())
+            .cause("it is where the results are stored")
+            .hint("name another file"));
+    }
+    let mode = match fs::metadata(path) {
+        // Replacing needs only permission for the directory. A file that the user may not write must not be replaced
+        // either, so opening it checks that.
+        Ok(earlier) if earlier.is_file() => {
+            OpenOptions::new().append(true).open(path).context(Exit::Usage, what)?;
+            earlier.permissions()
+        }
+        Err(_) if !path.is_symlink() => Permissions::from_mode(0o666),
+        // A pipe, a device or a dangling link cannot be replaced, so it is written directly.
+        _ => {
+            let file = File::create(path).context(Exit::Usage, what)?;
+            return store.export(&mut BufWriter::new(file));
+        }
+    };
+    let directory = real.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let directory = directory.unwrap_or(Path::new("."));
+    let interrupt = Interrupt::on_signals_in_order()?;
+    export_whole(store, &real, directory, mode, &interrupt)
+}
+
+/// Writes a temporary file in `directory` and renames it to `path` once it is complete. After an interrupt or an error
+/// nothing of it remains.
+fn export_whole(
+    store: &Store<'_>,
+    path: &Path,
+    directory: &Path,
+    mode: Permissions,
+    interrupt: &Interrupt,
+) -> Result<()> {
+    let what = || format!("cannot write {}", path.display());
+    let unfinished = tempfile::Builder::new()
+        .permissions(mode)
+        .tempfile_in(directory)
+        .context(Exit::Usage, what)?;
+    let until_interrupted = UntilInterrupted { file: unfinished.as_file(), interrupt };
+    let exported = store.export(&mut BufWriter::new(until_interrupted));
+    if interrupt.is_set() {
+        return Err(Error::new(Exit::Interrupted, "stopped before all results were exported"));
+    }
+    exported?;
+    unfinished.persist(path).context(Exit::Usage, what)?;
+    Ok(())
+}
+
+/// A writer that fails after an interrupt, which ends a long export early.
+struct UntilInterrupted<'f> {
+    file: &'f File,
+    interrupt: &'f Interrupt,
+}
+
+impl Write for UntilInterrupted<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.interrupt.is_set() {
+            return Err(io::Error::other("stopped"));
+        }
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+/// True if `real`, a path without symbolic links, is this file.
+fn same_file(file: &Path, real: &Path) -> bool {
+    file.canonicalize().is_ok_and(|file| file == real)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn interrupted_export_leaves_no_file_behind() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("results.jsonl");
+        let (store, interrupt) = (Store::in_memory().unwrap(), Interrupt::new().unwrap());
+        let mode = || Permissions::from_mode(0o600);
+        let export = || export_whole(&store, &file, directory.path(), mode(), &interrupt);
+        export().unwrap();
+        let before = fs::read_to_string(&file).unwrap();
+        fs::write(&file, "earlier").unwrap();
+        interrupt.set();
+        assert_eq!(export().unwrap_err().exit(), Exit::Interrupted);
+        assert_eq!(fs::read_to_string(&file).unwrap(), "earlier");
+        assert!(before.contains("rbench-results"), "{before}");
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
+}

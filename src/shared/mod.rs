@@ -1,0 +1,17 @@
+//! Places where several machines share one history: a PostgreSQL database or a directory, with one document for each
+//! experiment, or a file with all of them. An experiment has the same identity everywhere and is sent once, so a place
+//! is a set that only grows, and two places never conflict.
+
+mod address;
+mod directory;
+mod documents;
+mod place;
+mod postgres;
+
+pub use self::{
+    address::Address,
+    directory::Directory,
+    documents::{About, Documents, Summary},
+    place::{Place, SharedVariables},
+    postgres::Database,
+};

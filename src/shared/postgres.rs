@@ -1,0 +1,276 @@
+//! Shared results in PostgreSQL: the only module with its protocol. Statements have no names, so that they work behind
+//! poolers which give each transaction another connection. Everything can be repeated, and is while the server is away.
+
+use std::{
+    collections::HashSet,
+    error::{self, Error as _},
+    io, iter,
+    sync::Arc,
+    thread,
+    time::{Duration, Instant, SystemTime},
+};
+
+use ::postgres::{
+    Client, Error as DatabaseError, NoTls, Row,
+    config::SslMode,
+    error::SqlState,
+    types::{ToSql, Type},
+};
+use data_encoding::HEXLOWER;
+use rustls::{ClientConfig, crypto::ring::default_provider};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use super::{
+    address::Address,
+    documents::{Documents, Summary},
+};
+use crate::{
+    error::{Context as _, Error, Exit, Result},
+    model::nanoseconds,
+    shell::cargo,
+};
+
+const SCHEMA: &str = include_str!("schema.sql");
+
+/// The version of the schema; raised with every change that an older rbench would not understand.
+const VERSION: i32 = 1;
+
+/// The time for which a server that has answered before may be away.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The time for which a server may be away at the beginning: most often its address is wrong.
+const FIRST_PATIENCE: Duration = Duration::from_secs(5);
+
+/// The first and the longest pause between two attempts.
+const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(2)];
+
+/// An open database.
+pub struct Database<'n> {
+    address: Address,
+    /// The project whose experiments are listed.
+    project: String,
+    client: Option<Client>,
+    /// The time for which the server may be away; zero once it was away for longer.
+    patience: Duration,
+    /// Gets a sentence when the server is away.
+    notice: &'n dyn Fn(&str),
+}
+
+impl<'n> Database<'n> {
+    /// Connects for a project. Fails if the database has no tables of this version of rbench.
+    pub fn open(address: &Address, project: String, notice: &'n dyn Fn(&str)) -> Result<Self> {
+        let mut database = Self::new(address, notice);
+        database.project = project;
+        let rows = database.query("read", "SELECT version FROM rbench.meta", &[])?;
+        match rows.first().and_then(|row| row.try_get(0).ok()) {
+            Some(VERSION) => Ok(database),
+            other => {
+                let other = other.map_or("no".to_owned(), |version: i32| version.to_string());
+                Err(Error::new(Exit::Usage, format!("cannot use the {address}")).cause(format!(
+                    "its tables have schema {other}, and this rbench uses schema {VERSION}"
+                )))
+            }
+        }
+    }
+
+    /// Makes the tables, functions, views and roles, as far as they are missing.
+    pub fn set_up(address: &Address, notice: &'n dyn Fn(&str)) -> Result<()> {
+        let mut database = Self::new(address, notice);
+        // Several statements in one message are one transaction.
+        database.ask("set up", |client| client.batch_execute(SCHEMA))
+    }
+
+    fn new(address: &Address, notice: &'n dyn Fn(&str)) -> Self {
+        let (address, project) = (address.clone(), String::new());
+        Self { address, project, client: None, patience: FIRST_PATIENCE, notice }
+    }
+
+    fn query(
+        &mut self,
+        what: &str,
+        query: &str,
+        parameters: &[(&(dyn ToSql + Sync), Type)],
+    ) -> Result<Vec<Row>> {
+        self.ask(what, |client| client.query_typed(query, parameters))
+    }
+
+    /// Asks a question, again and again while the server is away. `what` is the operation.
+    fn ask<T>(
+        &mut self,
+        what: &str,
+        mut question: impl FnMut(&mut Client) -> Result<T, DatabaseError>,
+    ) -> Result<T> {
+        let (begin, mut pause) = (Instant::now(), PAUSES[0]);
+        loop {
+            let error = match self.client() {
+                Ok(client) => match question(client) {
+                    Ok(answer) => {
+                        self.patience = PATIENCE;
+                        return Ok(answer);
+                    }
+                    Err(error) => error,
+                },
+                Err(Failure::Database(error)) => error,
+                Err(Failure::Tls(error)) => return Err(error),
+            };
+            let is_over = begin.elapsed() >= self.patience;
+            if is_over && is_passing(&error) {
+                self.patience = Duration::ZERO;
+            }
+            if is_over || !is_passing(&error) {
+                return Err(self.failure(what, &error));
+            }
+            if pause == PAUSES[0] {
+                (self.notice)(&format!("waiting for the {}: {}", self.address, causes(&error)));
+            }
+            self.client = None;
+            thread::sleep(pause);
+            pause = (pause * 2).min(PAUSES[1]);
+        }
+    }
+
+    /// The connection, which is made if there is none.
+    fn client(&mut self) -> Result<&mut Client, Failure> {
+        let client = match self.client.take().filter(|client| !client.is_closed()) {
+            Some(client) => client,
+            None if self.address.config.get_ssl_mode() == SslMode::Disable => {
+                self.address.config.connect(NoTls)?
+            }
+            None => {
+                let tls = verifying_tls().map_err(Failure::Tls)?;
+                self.address.config.connect(tls)?
+            }
+        };
+        Ok(self.client.insert(client))
+    }
+
+    fn failure(&self, what: &str, error: &DatabaseError) -> Error {
+        let address = &self.address;
+        let failure =
+            Error::new(Exit::Usage, format!("cannot {what} the {address}")).cause(causes(error));
+        match error.code() {
+            Some(&SqlState::UNDEFINED_TABLE | &SqlState::UNDEFINED_FUNCTION) => failure.hint(
+                format!("let its owner make the tables with: {} rbench init --shared", cargo()),
+            ),
+            Some(&SqlState::INSUFFICIENT_PRIVILEGE) if what != "set up" => failure.hint(
+                "let its owner grant a role: rbench_push to send results, rbench_read to read them",
+            ),
+            _ => failure,
+        }
+    }
+}
+
+/// The reason why there is no connection.
+enum Failure {
+    Database(DatabaseError),
+    Tls(Error),
+}
+
+impl From<DatabaseError> for Failure {
+    fn from(error: DatabaseError) -> Self {
+        Self::Database(error)
+    }
+}
+
+/// Encryption with the certificates that this machine trusts.
+fn verifying_tls() -> Result<MakeRustlsConnect> {
+    let config = ClientConfig::builder_with_provider(Arc::new(default_provider()))
+        .with_safe_default_protocol_versions()
+        .and_then(rustls_platform_verifier::BuilderVerifierExt::with_platform_verifier)
+        .context(Exit::Usage, || "cannot read the certificates that this machine trusts")?;
+    Ok(MakeRustlsConnect::new(config.with_no_client_auth()))
+}
+
+/// True if the server may answer later: it restarts, fails over, has too many connections, or chose this transaction to
+/// end a deadlock.
+fn is_passing(error: &DatabaseError) -> bool {
+    if let Some(code) = error.code() {
+        let class = code.code().get(..2).unwrap_or_default();
+        return matches!(class, "08" | "40" | "53" | "57") && *code != SqlState::QUERY_CANCELED;
+    }
+    let io = sources(error).find_map(|source| source.downcast_ref::<io::Error>());
+    error.is_closed()
+        || io.is_some_and(|io| {
+            use io::ErrorKind as K;
+            matches!(
+                io.kind(),
+                K::ConnectionRefused
+                    | K::ConnectionReset
+                    | K::ConnectionAborted
+                    | K::BrokenPipe
+                    | K::UnexpectedEof
+                    | K::TimedOut
+                    | K::NotFound
+                    | K::HostUnreachable
+                    | K::NetworkUnreachable
+            )
+        })
+}
+
+fn sources<'e>(error: &'e DatabaseError) -> impl Iterator<Item = &'e (dyn error::Error + 'static)> {
+    iter::successors(error.source(), |source| (**source).source())
+}
+
+/// The causes of an error in one line.
+fn causes(error: &DatabaseError) -> String {
+    let causes: Vec<String> = sources(error).map(ToString::to_string).collect();
+    if causes.is_empty() { error.to_string() } else { causes.join(": ") }
+}
+
+/// The bytes of identities.
+fn bytes(identity: &str) -> Result<Vec<u8>> {
+    HEXLOWER
+        .decode(identity.to_ascii_lowercase().as_bytes())
+        .map_err(|_| Error::new(Exit::Usage, format!("`{identity}` identifies no experiment")))
+}
+
+/// The identities in the first column.
+fn identities(rows: &[Row]) -> Vec<String> {
+    let identity = |row: &Row| row.try_get(0).ok().map(|bytes: &[u8]| HEXLOWER.encode(bytes));
+    rows.iter().filter_map(identity).collect()
+}
+
+impl Documents for Database<'_> {
+    fn is_lost(&self) -> bool {
+        self.patience.is_zero()
+    }
+
+    fn missing(&mut self, all: &[String]) -> Result<HashSet<String>> {
+        let all: Vec<Vec<u8>> = all.iter().map(|one| bytes(one)).collect::<Result<_>>()?;
+        let query = "SELECT rbench.missing($1)";
+        let rows = self.query("read", query, &[(&all, Type::BYTEA_ARRAY)])?;
+        Ok(identities(&rows).into_iter().collect())
+    }
+
+    fn add(
+        &mut self,
+        _: &str,
+        document: &[u8],
+        summary: &dyn Fn() -> Result<Summary>,
+    ) -> Result<bool> {
+        let Summary { about, report } = summary()?;
+        let query = "SELECT rbench.push($1::jsonb, $2, $3::jsonb)";
+        let parameters: [(&(dyn ToSql + Sync), Type); 3] =
+            [(&about, Type::TEXT), (&document, Type::BYTEA), (&report, Type::TEXT)];
+        let rows = self.query("write to", query, &parameters)?;
+        Ok(rows.first().is_some_and(|row| row.try_get(0).unwrap_or(false)))
+    }
+
+    fn identities(&mut self, since: Option<SystemTime>) -> Result<Vec<String>> {
+        let (project, since) = (self.project.clone(), since.map_or(0, nanoseconds::from_time));
+        let query = "SELECT rbench.documents($1, $2)";
+        let parameters: [(&(dyn ToSql + Sync), Type); 2] =
+            [(&project, Type::TEXT), (&since, Type::INT8)];
+        Ok(identities(&self.query("read", query, &parameters)?))
+    }
+
+    fn document(&mut self, identity: &str) -> Result<Vec<u8>> {
+        let query = "SELECT rbench.document($1)";
+        let rows = self.query("read", query, &[(&bytes(identity)?, Type::BYTEA)])?;
+        let document = rows.first().and_then(|row| row.try_get(0).ok());
+        document.ok_or_else(|| {
+            let what = format!("cannot read experiment {identity} of the {}", self.address);
+            Error::new(Exit::Usage, what).cause("its document was deleted meanwhile")
+        })
+    }
+}
