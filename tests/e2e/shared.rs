@@ -226,6 +226,58 @@ fn invalid_documents_do_not_keep_others_out() {
     elsewhere.rbench(&["history"]).ok();
 }
 
+#[test]
+fn results_are_sent_after_measuring_without_changing_the_verdict() {
+    let project = TestProject::of("counted");
+    project.write(
+        "build.rs",
+        "//! Fails if it sees the place.\n\nfn main() {\n    \
+         for name in [\"RBENCH_SHARED\", \"RBENCH_SHARED_FILE\"] {\n        \
+         assert!(std::env::var_os(name).is_none());\n    }\n}\n",
+    );
+    project.commit("Look for the place");
+    project.replace("src/lib.rs", "u64 = 1_000", "u64 = 30_000");
+    project.commit("Work more");
+    let directory = project.beside("shared");
+    let file = project.beside("place");
+    fs::write(&file, format!("{}\n", directory.display())).unwrap();
+    let few = [
+        "--push",
+        "--no-confirm",
+        "-l",
+        "3",
+        "-n",
+        "3",
+        "--mode",
+        "sequential",
+        "--config",
+        "experiment.warm-up=1ms",
+    ];
+    let compare = [&["compare"], &few[..]].concat();
+    let measured = project.rbench(&compare).env("RBENCH_SHARED_FILE", &file).run();
+    measured.assert_stderr_has(&["sent 1 experiment to", "which had 0"]);
+    let run = [&["run"], &RUN[1..], &["--push"]].concat();
+    let run = project.rbench(&run).env("RBENCH_SHARED", &directory).ok();
+    run.assert_stderr_has(&["sent 1 experiment to", "which had 1"]);
+
+    // Nothing listens there. The password is in no output and in no log.
+    let place = "postgres://me:s3cret@127.0.0.1:1/x?connect_timeout=1";
+    let ci = ["ci", "--provider", "none", "--base", "HEAD~1", "--head", "HEAD"];
+    let ci = project.rbench(&[&ci, &few[..]].concat()).env("RBENCH_SHARED", place).run();
+    ci.assert_stderr_has(&[
+        "warning: cannot read the database `x` of 127.0.0.1",
+        "send them later with: cargo rbench push",
+    ]);
+    assert_eq!(ci.status(), measured.status(), "{}", ci.told());
+    let logs = fs::read_dir(project.storage().join("logs/runs")).unwrap();
+    let logs: Vec<_> = logs.map(|log| fs::read_to_string(log.unwrap().path()).unwrap()).collect();
+    assert!(logs.iter().any(|log| log.contains("127.0.0.1")));
+    project.rbench(&["push", place]).fails_with(2);
+    for text in logs.into_iter().chain([ci.told()]) {
+        assert!(!text.contains("s3cret"), "{text}");
+    }
+}
+
 /// Gives a store made-up comparisons of the commits.
 fn fill(project: &TestProject, commits: &[(String, String)], identities: &[&str]) {
     let values = commits.iter().zip([100.0, 200.0]);

@@ -1,10 +1,20 @@
 //! Results that several machines share in a PostgreSQL database.
 
+use std::{
+    collections::BTreeSet,
+    fs::{self, Permissions},
+    os::unix::fs::PermissionsExt as _,
+    process::Command,
+    thread,
+    time::Duration,
+};
+
 use super::{fill, sorted};
 use crate::{
     history,
     support::{TestProject, postgres::Server},
 };
+use cargo_rbench::stats::Random;
 
 /// A server with a database of this name that has the tables, and users for each role.
 fn server(database: &str) -> Server {
@@ -77,4 +87,315 @@ fn database_makes_one_history_of_two_machines() {
     assert_eq!(verdict.get::<_, String>(0), text(3));
     let machines = reader.query_one("SELECT experiments FROM rbench.machines", &[]).unwrap();
     assert_eq!(machines.get::<_, i64>(0), 3);
+}
+
+/// The identities of experiments in a database.
+fn there(server: &Server, database: &str) -> BTreeSet<Vec<u8>> {
+    let query = "SELECT identity FROM rbench.document JOIN rbench.experiment USING (identity)";
+    let rows = server.client("owner", database).query(query, &[]).unwrap();
+    rows.iter().map(|row| row.get(0)).collect()
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn roles_permit_only_what_they_need() {
+    let server = server("shared");
+    let (project, commits) = history::project(2);
+    fill(&project, &commits, &["a"]);
+    project.rbench(&["push", &server.url("pusher", "shared")]).ok();
+    let about = r#"{"identity": "000000000000000000000000000000ff", "project": "p", "class": "",
+        "machine": "m", "kind": "comparison", "settings_key": "k", "rbench": "1", "head": "h",
+        "summary": "", "begun_ns": 1, "finished_ns": 1, "unaffected": 0, "identical": 0}"#;
+    let push = format!("SELECT rbench.push('{about}', '\\x00', NULL)");
+    let (none, read, write) = (&[][..], &["reader", "worker"][..], &["pusher", "worker"][..]);
+    let mut statements: Vec<(String, &[&str])> = vec![
+        (push, write),
+        ("SELECT rbench.missing('{}')".into(), write),
+        ("SELECT rbench.documents('', 0)".into(), read),
+        ("SELECT rbench.document('\\x00')".into(), read),
+        ("SELECT * FROM rbench.meta".into(), &["reader", "pusher", "worker"]),
+        ("UPDATE rbench.meta SET version = 2".into(), none),
+        ("CREATE TABLE rbench.mine ()".into(), none),
+        ("CREATE FUNCTION rbench.mine() RETURNS int LANGUAGE sql AS 'SELECT 1'".into(), none),
+        ("DROP SCHEMA rbench CASCADE".into(), none),
+        ("ALTER FUNCTION rbench.push RESET ALL".into(), none),
+        ("GRANT rbench_read TO nobody".into(), none),
+        ("SELECT nextval('rbench.benchmark_id_seq')".into(), none),
+    ];
+    for view in ["course", "changes", "latest", "machines"] {
+        statements.push((format!("SELECT * FROM rbench.{view}"), read));
+    }
+    for table in ["project", "class", "experiment", "document", "benchmark", "result", "meta"] {
+        let change = "INSERT INTO rbench.{} DEFAULT VALUES;DELETE FROM rbench.{};
+            TRUNCATE rbench.{} CASCADE;DROP TABLE rbench.{} CASCADE;ALTER TABLE rbench.{} ADD x int;
+            LOCK TABLE rbench.{} IN ACCESS EXCLUSIVE MODE";
+        let change = change.replace("{}", table);
+        statements.extend(change.split(';').map(|one| (one.trim().to_owned(), none)));
+        if table != "meta" {
+            statements.push((format!("SELECT * FROM rbench.{table}"), none));
+        }
+    }
+    for user in ["reader", "pusher", "worker", "nobody"] {
+        let mut client = server.client(user, "shared");
+        for (statement, allowed) in &statements {
+            let result = client.batch_execute(&format!("BEGIN; {statement}; ROLLBACK"));
+            client.batch_execute("ROLLBACK").unwrap();
+            let error = result.as_ref().err().and_then(|error| error.as_db_error());
+            let denied = error.map(|error| error.code().code().to_owned());
+            let expected = (!allowed.contains(&user)).then(|| "42501".to_owned());
+            assert_eq!(denied, expected, "{user}: {statement}: {result:?}");
+        }
+    }
+    // What the client says.
+    let push = |user| project.rbench(&["push", &server.url(user, "shared")]).fails_with(2);
+    push("nobody").assert_stderr_has(&["permission denied", "rbench_push to send results"]);
+    push("reader").assert_stderr_has(&["permission denied for function missing"]);
+    let pull = project.rbench(&["pull", &server.url("pusher", "shared")]).fails_with(2);
+    pull.assert_stderr_has(&["permission denied for function documents"]);
+    server.sql("postgres", "CREATE DATABASE empty");
+    let push = project.rbench(&["push", &server.url("owner", "empty")]).fails_with(2);
+    push.assert_stderr_has(&["cargo rbench init --shared"]);
+    server.sql("shared", "UPDATE rbench.meta SET version = 99");
+    let push = project.rbench(&["push", &server.url("owner", "shared")]).fails_with(2);
+    push.assert_stderr_has(&["its tables have schema 99, and this rbench uses schema 1"]);
+    let init = project.rbench(&["init", "--shared", &server.url("owner", "shared")]).fails_with(2);
+    init.assert_stderr_has(&["those of another version of rbench: schema 99"]);
+    server.sql("empty", "CREATE SCHEMA rbench AUTHORIZATION nobody");
+    let init = project.rbench(&["init", "--shared", &server.url("owner", "empty")]).fails_with(2);
+    init.assert_stderr_has(&["the schema `rbench` belongs to somebody else"]);
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn places_converge_in_any_order() {
+    let server = server("one");
+    make(&server, "two");
+    let (first, commits) = history::project(2);
+    let projects = [first.clone_elsewhere(), first.clone_elsewhere(), first];
+    let directories = ["x", "y"].map(|name| projects[0].beside(name).display().to_string());
+    let databases = ["one", "two"].map(|name| server.url("worker", name));
+    let places: Vec<&String> = directories.iter().chain(&databases).collect();
+    let mut random = Random::new(1);
+    let mut number = 0;
+    for _ in 0..40 {
+        let project = &projects[random.below(3)];
+        match random.below(3) {
+            0 => {
+                number += 1;
+                fill(project, &commits, &[&format!("{number:x}")]);
+            }
+            1 if number > 0 => {
+                // A store without results sends nothing.
+                project.rbench(&["push", places[random.below(4)]]).run();
+            }
+            _ => {
+                // A directory may not be there yet.
+                project.rbench(&["pull", places[random.below(4)]]).run();
+            }
+        }
+    }
+    assert!(number > 5);
+    // Everybody tells everybody, twice.
+    for _ in 0..2 {
+        for project in &projects {
+            for place in &places {
+                project.rbench(&["push", place]).ok();
+                project.rbench(&["pull", place]).ok();
+            }
+        }
+    }
+    let all = projects.each_ref().map(|project| project.rbench(&["push", "-"]).ok().stdout());
+    assert_eq!(all[0].matches("\"identity\"").count(), number);
+    assert!(all.iter().all(|other| sorted(other) == sorted(&all[0])));
+    assert_eq!(there(&server, "one").len(), number);
+    assert_eq!(there(&server, "one"), there(&server, "two"));
+    for directory in directories {
+        let groups = fs::read_dir(format!("{directory}/experiments")).unwrap();
+        let files = groups.flat_map(|group| fs::read_dir(group.unwrap().path()).unwrap());
+        assert_eq!(files.count(), number);
+    }
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn kills_and_crashes_lose_nothing_and_send_nothing_twice() {
+    let mut server = server("shared");
+    let (project, commits) = history::project(2);
+    let identities: Vec<String> = (0..60).map(|number| format!("{number:x}")).collect();
+    fill(&project, &commits, &identities.iter().map(String::as_str).collect::<Vec<_>>());
+    let (place, directory) = (server.url("worker", "shared"), project.beside("shared"));
+    let mut random = Random::new(2);
+    let pause = |random: &mut Random, most: usize| {
+        thread::sleep(Duration::from_millis(random.below(most) as u64));
+    };
+    for trial in 0..50 {
+        let place = if trial % 2 == 0 { &place } else { directory.to_str().unwrap() };
+        let mut child = project.rbench(&["push", place]).start();
+        pause(&mut random, 60);
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    let elsewhere = project.clone_elsewhere();
+    for trial in 0..10 {
+        // The client waits until the server is back.
+        let command = if trial % 2 == 0 { "push" } else { "pull" };
+        let project = if trial % 2 == 0 { &project } else { &elsewhere };
+        if command == "push" {
+            server.sql("shared", "TRUNCATE rbench.experiment CASCADE");
+        }
+        let child = project.rbench(&[command, &place]).start();
+        pause(&mut random, 300);
+        server.crash();
+        pause(&mut random, 300);
+        server.go();
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        if command == "push" {
+            assert_eq!(there(&server, "shared").len(), 60);
+        }
+    }
+    project.rbench(&["push", &place]).ok();
+    project.rbench(&["push", directory.to_str().unwrap()]).ok();
+    assert_eq!(there(&server, "shared").len(), 60);
+    let rows = server.client("owner", "shared").query("SELECT * FROM rbench.result", &[]).unwrap();
+    assert_eq!(rows.len(), 60, "each comparison has one row");
+    elsewhere.rbench(&["pull", directory.to_str().unwrap()]).ok();
+    elsewhere.rbench(&["pull", &place]).ok();
+    let all = [&project, &elsewhere].map(|one| one.rbench(&["push", "-"]).ok().stdout());
+    assert!(sorted(&all[0]) == sorted(&all[1]));
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn push_heals_a_database_restored_from_an_old_dump() {
+    let server = server("shared");
+    let (project, commits) = history::project(2);
+    let elsewhere = project.clone_elsewhere();
+    let place = server.url("worker", "shared");
+    fill(&project, &commits, &["a", "b"]);
+    project.rbench(&["push", &place]).ok();
+    let dump = server.program("pg_dump").arg(server.url("owner", "shared")).output().unwrap();
+    assert!(dump.status.success(), "{}", String::from_utf8_lossy(&dump.stderr));
+    fill(&project, &commits, &["c"]);
+    fill(&elsewhere, &commits, &["d"]);
+    project.rbench(&["push", &place]).ok();
+    elsewhere.rbench(&["push", &place]).ok();
+    let before = there(&server, "shared");
+
+    server.sql("postgres", "CREATE DATABASE restored");
+    let file = server.directory().join("dump");
+    fs::write(&file, dump.stdout).unwrap();
+    let mut psql = server.program("psql");
+    psql.args(["--quiet", "--set=ON_ERROR_STOP=1", "--file"]).arg(&file);
+    let restored = psql.arg(server.url("owner", "restored")).output().unwrap();
+    assert!(restored.status.success(), "{}", String::from_utf8_lossy(&restored.stderr));
+    assert_eq!(there(&server, "restored").len(), 2);
+    let place = server.url("worker", "restored");
+    project.rbench(&["push", &place]).ok().assert_stderr_has(&["sent 1 experiment"]);
+    elsewhere.rbench(&["push", &place]).ok().assert_stderr_has(&["sent 1 experiment"]);
+    assert_eq!(there(&server, "restored"), before);
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn hostile_documents_of_a_database_are_refused_by_name() {
+    let server = server("shared");
+    let (project, commits) = history::project(2);
+    fill(&project, &commits, &["a", "b", "c", "d"]);
+    let place = server.url("worker", "shared");
+    project.rbench(&["push", &place]).ok();
+    let zeros = miniz_oxide::deflate::compress_to_vec_zlib(&vec![b' '; 300 << 20], 1);
+    let mut owner = server.client("owner", "shared");
+    let identity = |number: u8| [vec![0; 15], vec![number]].concat();
+    let replace = "UPDATE rbench.document SET lines = $1 WHERE identity = $2";
+    owner.execute(replace, &[&zeros, &identity(0xa)]).unwrap();
+    owner.execute(replace, &[&b"{}".to_vec(), &identity(0xb)]).unwrap();
+    let other = "UPDATE rbench.document SET lines = other.lines FROM rbench.document AS other
+        WHERE document.identity = $1 AND other.identity = $2";
+    owner.execute(other, &[&identity(0xc), &identity(0xd)]).unwrap();
+    let elsewhere = project.clone_elsewhere();
+    let outcome = elsewhere.rbench(&["pull", &place]).fails_with(2);
+    outcome.assert_stderr_has(&[
+        "expands to more than 256 MiB",
+        "it is no zlib data, or damaged",
+        "the experiment is 0000000000000000000000000000000d, not 0000000000000000000000000000000c",
+        "cannot import 3 experiments",
+        "imported 1 other",
+    ]);
+}
+
+/// Runs `openssl`.
+fn openssl(server: &Server, arguments: &str) {
+    let mut command = Command::new("openssl");
+    let made = command.args(arguments.split(' ')).current_dir(server.directory()).output().unwrap();
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn encryption_verifies_the_name_of_the_server() {
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let (listen, port_of) = ("listen_addresses=127.0.0.1", format!("port={port}"));
+    let mut server = Server::with(&[listen, &port_of]);
+    server.sql("postgres", "CREATE USER me PASSWORD 's3cret'");
+    let hosts = "local all all trust\nhost all me 127.0.0.1/32 scram-sha-256\n";
+    fs::write(server.data().join("pg_hba.conf"), hosts).unwrap();
+    server.sql("postgres", "SELECT pg_reload_conf()");
+    for (name, subject) in [("good", "IP:127.0.0.1"), ("wrong", "DNS:db.example")] {
+        openssl(
+            &server,
+            &format!(
+                "req -x509 -newkey rsa:2048 -nodes -days 30 -subj /CN=ca -keyout {name}-ca.key -out {name}-ca.pem"
+            ),
+        );
+        openssl(
+            &server,
+            &format!("req -newkey rsa:2048 -nodes -subj /CN=db -keyout {name}.key -out {name}.csr"),
+        );
+        fs::write(server.directory().join("ext"), format!("subjectAltName={subject}")).unwrap();
+        openssl(
+            &server,
+            &format!(
+                "x509 -req -days 30 -in {name}.csr -CA {name}-ca.pem -CAkey {name}-ca.key -CAcreateserial -extfile ext -out {name}.crt"
+            ),
+        );
+        server.give(&server.directory().join(format!("{name}.key")));
+    }
+    let project = TestProject::bare("no project");
+    let init = |password: &str, options: &str, certificates: &str| {
+        let url = format!("postgres://me:{password}@127.0.0.1:{port}/postgres{options}");
+        let file = server.directory().join(format!("{certificates}-ca.pem"));
+        let outcome = project.rbench(&["init", "--shared", &url]).env("SSL_CERT_FILE", file).run();
+        assert!(!outcome.stderr().contains("s3cret"), "{}", outcome.told());
+        outcome.stderr()
+    };
+    // Without encryption it is refused where it is required, and used on this machine.
+    let text = init("s3cret", "?sslmode=require", "good");
+    assert!(text.contains("server does not support TLS"), "{text}");
+    let text = init("wr0ng", "", "good");
+    assert!(text.contains("password authentication failed") && !text.contains("wr0ng"), "{text}");
+    assert!(init("s3cret", "", "good").contains("permission denied"));
+
+    for (certificate, trusted, words) in [
+        ("good", "good", "permission denied"),
+        ("good", "wrong", "UnknownIssuer"),
+        ("wrong", "wrong", "not valid for name"),
+    ] {
+        server.crash();
+        let directory = server.directory().display().to_string();
+        let files = ["cert", "key"].map(|kind| {
+            let ending = if kind == "cert" { "crt" } else { "key" };
+            format!("ssl_{kind}_file='{directory}/{certificate}.{ending}'\n")
+        });
+        let settings = format!("ssl=on\n{}", files.concat());
+        fs::write(server.data().join("postgresql.auto.conf"), settings).unwrap();
+        fs::set_permissions(server.directory(), Permissions::from_mode(0o755)).unwrap();
+        server.go();
+        let url = format!("postgres://me:s3cret@127.0.0.1:{port}/postgres?sslmode=require");
+        let file = server.directory().join(format!("{trusted}-ca.pem"));
+        let outcome =
+            project.rbench(&["init", "--shared", &url]).env("SSL_CERT_FILE", file).fails_with(2);
+        outcome.assert_stderr_has(&[words]);
+        assert!(!outcome.stderr().contains("s3cret"), "{}", outcome.told());
+    }
 }

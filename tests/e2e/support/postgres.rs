@@ -118,7 +118,8 @@ impl Server {
     /// The address for a user and a database.
     pub fn url(&self, user: &str, database: &str) -> String {
         let sockets = self.sockets().display().to_string().replace('/', "%2F");
-        format!("postgres://{user}@{sockets}/{database}")
+        let port = self.settings.iter().find_map(|setting| setting.strip_prefix("port="));
+        format!("postgres://{user}@{sockets}:{}/{database}", port.unwrap_or("5432"))
     }
 
     /// Runs statements as the owner.
