@@ -45,13 +45,11 @@ impl ExecutionRequest {
 }
 
 /// The measurements of one metric in one execution, in order.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Series {
     /// The metric.
-    #[serde(flatten)]
     pub metric: Metric,
     /// The measurements: the metric's value *per iteration*.
-    #[serde(rename = "measurements")]
     pub values: Vec<f64>,
     /// The iterations of each measurement; as long as `values`, or empty if unknown.
     pub iterations: Vec<u64>,
@@ -193,18 +191,15 @@ impl fmt::Display for Incident {
 }
 
 /// The results of one execution.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Execution {
     /// The request.
-    #[serde(rename = "request")]
     pub asked: ExecutionRequest,
     /// One series per metric; never empty, and no series is empty.
-    #[serde(rename = "metrics")]
     pub series: Vec<Series>,
     /// The amount that one iteration processes, if the benchmark declares it.
     pub throughput: Vec<Throughput>,
     /// The actual warm-up time, if the harness reports it.
-    #[serde(rename = "warm_up_ns", with = "nanoseconds::optional_duration")]
     pub warm_up: Option<Duration>,
     /// The resources of the process.
     pub resources: Resources,
@@ -214,7 +209,6 @@ pub struct Execution {
     /// the median of the faster version, measured once for all executions of an experiment.
     pub alone: Option<f64>,
     /// Noteworthy events; usually none. Not stored.
-    #[serde(skip)]
     pub incidents: Vec<Incident>,
 }
 

@@ -34,22 +34,6 @@ pub(super) mod duration {
     }
 }
 
-/// An optional [`Duration`] as a number or nothing.
-pub(super) mod optional_duration {
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    use super::{Duration, from_duration};
-
-    #[expect(clippy::ref_option, reason = "serde gives it so")]
-    pub fn serialize<S: Serializer>(duration: &Option<Duration>, to: S) -> Result<S::Ok, S::Error> {
-        duration.map(from_duration).serialize(to)
-    }
-
-    pub fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<Option<Duration>, D::Error> {
-        Ok(Option::<u64>::deserialize(from)?.map(Duration::from_nanos))
-    }
-}
-
 /// A [`SystemTime`] as a number.
 pub(super) mod time {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};

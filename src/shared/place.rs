@@ -79,6 +79,7 @@ impl SharedVariables {
 
     /// The place that was typed, or else that of the environment. Fails if there is none.
     pub fn place(&self, typed: Option<&str>) -> Result<Place> {
+        let typed = typed.filter(|typed| !typed.is_empty());
         match (typed.or(self.place.as_deref()), &self.file) {
             (Some(text), _) => Place::parse(text),
             (None, Some(path)) => {

@@ -187,7 +187,7 @@ CREATE OR REPLACE VIEW course AS
     FROM result
     JOIN benchmark ON benchmark.id = result.benchmark
     JOIN class ON class.id = result.class
-    JOIN experiment ON experiment.identity = result.experiment
+    LEFT JOIN experiment ON experiment.identity = result.experiment -- left: skipped for those who ask for values only
     JOIN project ON project.id = benchmark.project;
 
 CREATE OR REPLACE VIEW changes AS

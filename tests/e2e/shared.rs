@@ -1,6 +1,7 @@
 //! Results move from one store to another, completely or not at all, and become one history.
 
 mod database;
+mod figures;
 
 use std::{
     fs::{self, Permissions},

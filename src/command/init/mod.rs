@@ -53,8 +53,7 @@ struct NewFile {
 /// Inspects the project, writes the files, and reports.
 pub fn run(args: &InitArgs, shared: &SharedVariables) -> Result<Exit> {
     if let Some(typed) = &args.shared {
-        let typed = Some(typed.as_str()).filter(|typed| !typed.is_empty());
-        return set_up_shared(&shared.place(typed)?);
+        return set_up_shared(&shared.place(Some(typed))?);
     }
     let project = Project::find(args.manifest_path.as_deref(), &[])?;
     let found = inspect(&project)?;

@@ -28,7 +28,7 @@ fn server(database: &str) -> Server {
     server
 }
 
-fn make(server: &Server, database: &str) {
+pub fn make(server: &Server, database: &str) {
     server.sql("postgres", &format!("CREATE DATABASE {database}"));
     let project = TestProject::bare("no project");
     let url = server.url("owner", database);
@@ -345,7 +345,7 @@ fn encryption_verifies_the_name_of_the_server() {
         openssl(
             &server,
             &format!(
-                "req -x509 -newkey rsa:2048 -nodes -days 30 -subj /CN=ca -keyout {name}-ca.key -out {name}-ca.pem"
+                "req -x509 -newkey rsa:2048 -nodes -days 30 -subj /CN={name} -keyout {name}-ca.key -out {name}-ca.pem"
             ),
         );
         openssl(
@@ -398,4 +398,35 @@ fn encryption_verifies_the_name_of_the_server() {
         outcome.assert_stderr_has(&[words]);
         assert!(!outcome.stderr().contains("s3cret"), "{}", outcome.told());
     }
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn pooler_may_give_each_transaction_another_connection() {
+    let server = server("shared");
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let sockets = server.sockets().display().to_string();
+    let settings = format!(
+        "[databases]\nshared = host={sockets} port=5432 dbname=shared\n[pgbouncer]\n\
+         listen_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\nauth_type = any\n\
+         pool_mode = transaction\nserver_lifetime = 0\ndefault_pool_size = 2\n"
+    );
+    // With this type, everybody is the user of the pool.
+    let settings = settings.replace("dbname=shared", "dbname=shared user=worker");
+    let file = server.directory().join("pgbouncer.ini");
+    fs::write(&file, settings).unwrap();
+    let mut pooler = server.program("/usr/sbin/pgbouncer").arg(&file).spawn().unwrap();
+    let (project, commits) = history::project(2);
+    fill(&project, &commits, &["a", "b", "c"]);
+    let place = format!("postgres://worker@127.0.0.1:{port}/shared");
+    // The client waits until the pooler listens.
+    let pushes = [(); 3].map(|()| project.rbench(&["push", &place]).start());
+    for push in pushes {
+        let output = push.wait_with_output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    let pull = project.clone_elsewhere().rbench(&["pull", &place]).ok();
+    pull.assert_stdout_has(&["imported 3 new experiments"]);
+    pooler.kill().unwrap();
+    pooler.wait().unwrap();
 }

@@ -63,7 +63,8 @@ impl Server {
         self.directory.path().join("data")
     }
 
-    fn sockets(&self) -> PathBuf {
+    /// The directory with its socket.
+    pub fn sockets(&self) -> PathBuf {
         self.directory.path().join("sockets")
     }
 
