@@ -1,8 +1,8 @@
 //! Measures the size of a store, and the time of reading a history from it.
 //!
 //! Fills a store with C commits × B benchmarks × 10 builds × 2 executions × 10 measurements, each
-//! commit a separate experiment; prints the size of the file per double measured, and the time of
-//! storing one execution, of one benchmark's whole history, of the reads for comparing a pair of
+//! commit a separate experiment; prints the size of the file per double measured and that of the
+//! documents, and the time of storing one execution, of one benchmark's whole history, of the reads for comparing a pair of
 //! versions, and of the command `history` in a repository with these commits.
 //!
 //! `cargo bench --bench store -- [C] [B] [clock|any] [DIR]`: `clock` makes measurements as
@@ -71,7 +71,14 @@ fn main() -> Result<()> {
         size(&path)? / (8 * doubles) as f64
     );
     let store = Store::open(&path, &|| {})?;
-    let ids: Vec<ExperimentId> = store.experiments()?.iter().map(|one| one.id).collect();
+    let all = store.experiments()?;
+    let documents = all.iter().filter(|one| one.finished.is_some()).map(|one| store.document(one));
+    let documents = documents.map(|document| Ok(document?.len())).sum::<Result<usize>>()?;
+    println!(
+        "bytes of all documents    {:>10.2}  of those of the store; at most 1.1",
+        documents as f64 / size(&path)?
+    );
+    let ids: Vec<ExperimentId> = all.iter().map(|one| one.id).collect();
     let history = least(|| store.rows(&benchmarks[0], &ids))?;
     println!("history of one benchmark  {history:>10.1?}  about 100 ms for 10,000 commits");
     let experiments = least(|| store.experiments())?;

@@ -5,6 +5,7 @@ use std::{
     io::{self, BufWriter, Write},
     os::unix::fs::PermissionsExt as _,
     path::Path,
+    rc::Rc,
 };
 
 use tracing::debug;
@@ -62,12 +63,14 @@ fn push(
         Place::Standard => Console::stream(|out| store.export(out))?,
         Place::File(path) => export_to(&store, path)?,
         Place::Directory(path) => {
-            return send(project, store, &mut Directory::new(path), place, given, console);
+            let experiments = Experiments::new(project, store, given, String::new())?;
+            return experiments.send(&mut Directory::new(path), place, console);
         }
         Place::Database(address) => {
-            let notice = |text: &str| console.line(text);
-            let mut database = Database::open(address, identity(project)?, &notice)?;
-            return send(project, store, &mut database, place, given, console);
+            let (identity, notice) = (identity(project)?, |text: &str| console.line(text));
+            let mut database = Database::open(address, identity.clone(), &notice)?;
+            let experiments = Experiments::new(project, store, given, identity)?;
+            return experiments.send(&mut database, place, console);
         }
     }
     Ok(format!("wrote all finished experiments to {place}"))
@@ -83,61 +86,62 @@ pub fn identity(project: &Project) -> Result<String> {
     project.repository.identity()
 }
 
-/// Sends a document of each finished experiment that the place lacks. An experiment that cannot be sent does not keep
-/// others from it.
-fn send(
-    project: &Project,
-    store: Store<'_>,
-    place: &mut dyn Documents,
-    shown: &Place,
-    given: &GivenOptions,
-    console: &Console,
-) -> Result<String> {
-    let finished = store.finished()?;
-    let identities: Vec<String> = finished.iter().map(|(_, identity)| identity.clone()).collect();
-    let missing = place.missing(&identities)?;
-    let summaries = Summaries {
-        archive: Archive {
-            store,
-            acceptances: Acceptances::read(project)?,
-            command_line: std::rc::Rc::new(given.clone()),
-        },
-        verdicts: VerdictSettings::resolve(&project.file, &CriteriaOptions::default())?,
-        project: identity(project).unwrap_or_default(),
-    };
-    let store = &summaries.archive.store;
-    let (mut sent, mut failed) = (0, 0);
-    for (id, identity) in finished.iter().filter(|(_, identity)| missing.contains(identity)) {
-        let Some(experiment) = store.experiment(*id)? else { continue };
-        let summary = || summaries.summary(&experiment);
-        let added = store
-            .document(&experiment)
-            .and_then(|document| place.add(identity, &document, &summary));
-        match added {
-            Ok(added) => sent += usize::from(added),
-            Err(error) if place.is_lost() => return Err(error.cause(format!("sent {sent} before"))),
-            Err(error) => {
-                failed += 1;
-                console.line(&format!("experiment {identity}: {error}"));
-            }
-        }
-    }
-    let text = format!("sent {} to {shown}", count(sent, "experiment"));
-    if failed > 0 {
-        let what = format!("cannot send {} to {shown}", count(failed, "experiment"));
-        return Err(Error::new(Exit::Usage, what).cause(text));
-    }
-    Ok(format!("{text}, which had {}", finished.len() - sent))
-}
-
-/// Describes experiments for a database.
-struct Summaries<'p> {
+/// The experiments of a project, to be sent.
+struct Experiments<'p> {
     archive: Archive<'p>,
     verdicts: VerdictSettings,
+    /// The identity of the project, for a database.
     project: String,
 }
 
-impl Summaries<'_> {
+impl<'p> Experiments<'p> {
+    fn new(
+        project: &'p Project,
+        store: Store<'p>,
+        given: &GivenOptions,
+        identity: String,
+    ) -> Result<Self> {
+        let acceptances = Acceptances::read(project)?;
+        let verdicts = VerdictSettings::resolve(&project.file, &CriteriaOptions::default())?;
+        let command_line = Rc::new(given.clone());
+        let archive = Archive { store, acceptances, command_line };
+        Ok(Self { archive, verdicts, project: identity })
+    }
+
+    /// Sends a document of each finished experiment that the place lacks. An experiment that cannot be sent does not
+    /// keep others from it.
+    fn send(&self, place: &mut dyn Documents, shown: &Place, console: &Console) -> Result<String> {
+        let store = &self.archive.store;
+        let finished = store.finished()?;
+        let identities: Vec<String> =
+            finished.iter().map(|(_, identity)| identity.clone()).collect();
+        let missing = place.missing(&identities)?;
+        let (mut sent, mut failed) = (0, 0);
+        for (id, identity) in finished.iter().filter(|(_, identity)| missing.contains(identity)) {
+            let Some(experiment) = store.experiment(*id)? else { continue };
+            let summary = || self.summary(&experiment);
+            let added = store
+                .document(&experiment)
+                .and_then(|document| place.add(identity, &document, &summary));
+            match added {
+                Ok(added) => sent += usize::from(added),
+                Err(error) if place.is_lost() => {
+                    return Err(error.cause(format!("sent {sent} before")));
+                }
+                Err(error) => {
+                    failed += 1;
+                    console.line(&format!("experiment {identity}: {error}"));
+                }
+            }
+        }
+        let text = format!("sent {} to {shown}", count(sent, "experiment"));
+        if failed > 0 {
+            let what = format!("cannot send {} to {shown}", count(failed, "experiment"));
+            return Err(Error::new(Exit::Usage, what).cause(text));
+        }
+        Ok(format!("{text}, which had {}", finished.len() - sent))
+    }
+
     /// The summary of an experiment, with the comparison that `compare --stored` shows of it. An experiment without a
     /// verdict, which another rbench may have measured, has none.
     fn summary(&self, experiment: &StoredExperiment) -> Result<Summary> {

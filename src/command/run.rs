@@ -63,7 +63,7 @@ pub fn run(args: &RunArgs, shared: &SharedVariables) -> Result<Exit> {
     if !only_plan {
         announcement::finished(&console, start);
     }
-    if args.push {
+    if args.push && !only_plan {
         push::after_work(&project, shared, &args.given, &console);
     }
     Ok(exit)

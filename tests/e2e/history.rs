@@ -23,7 +23,7 @@ pub struct Lines {
     /// Another benchmark of the plan.
     also: Option<&'static str>,
     /// The class of the machines, which then differ by their installation instead of their CPU.
-    class: Option<&'static str>,
+    pub class: Option<&'static str>,
 }
 
 /// One experiment of the export.

@@ -286,6 +286,7 @@ fn fill(project: &TestProject, commits: &[(String, String)], identities: &[&str]
         values.map(|((commit, tree), value)| (&**commit, &**tree, value)).collect();
     for identity in identities {
         let mut lines = Lines::new();
+        lines.class = Some("ax42");
         lines.session(&Session { identity, machine: "A", versions: &versions });
         history::import(project, lines);
     }

@@ -9,10 +9,12 @@ use std::{
     time::Duration,
 };
 
+use serde_json::Value;
+
 use super::{fill, sorted};
 use crate::{
     history,
-    support::{TestProject, postgres::Server},
+    support::{TestProject, postgres::Server, sources},
 };
 use cargo_rbench::stats::Random;
 
@@ -61,7 +63,7 @@ fn database_makes_one_history_of_two_machines() {
     third.rbench(&since).ok().assert_stdout_has(&["imported 0 new experiments"]);
 
     // What SQL knows is what `compare --stored` shows.
-    let stored = ["compare", "--stored", "HEAD~1", "HEAD", "--no-confirm", "--format", "json"];
+    let stored = ["compare", "--stored", "HEAD~1", "HEAD", "--format", "json"];
     let report = project.rbench(&stored).run().json("compare");
     let shown = &report["benchmarks"][0];
     let mut reader = server.client("reader", "shared");
@@ -70,6 +72,7 @@ fn database_makes_one_history_of_two_machines() {
     assert_eq!(rows.len(), 3);
     let text = |column: usize| rows[0].get::<_, String>(column);
     assert_eq!([text(0), text(1), text(2)], ["parse/1", "wall", "ns"]);
+    assert_eq!(text(3), shown["verdict"].as_str().unwrap());
     assert_eq!(text(11), commits[1].0);
     let number = |column: usize| rows[0].get::<_, f64>(column);
     for (column, pointer) in [
@@ -85,8 +88,9 @@ fn database_makes_one_history_of_two_machines() {
     }
     let verdict = reader.query_one("SELECT verdict FROM rbench.latest", &[]).unwrap();
     assert_eq!(verdict.get::<_, String>(0), text(3));
-    let machines = reader.query_one("SELECT experiments FROM rbench.machines", &[]).unwrap();
-    assert_eq!(machines.get::<_, i64>(0), 3);
+    let machines = "SELECT experiments, class FROM rbench.machines";
+    let machines = reader.query_one(machines, &[]).unwrap();
+    assert_eq!((machines.get::<_, i64>(0), machines.get(1)), (3, "ax42"));
 }
 
 /// The identities of experiments in a database.
@@ -324,6 +328,38 @@ fn hostile_documents_of_a_database_are_refused_by_name() {
     ]);
 }
 
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn every_query_of_the_dashboard_has_rows() {
+    let server = server("shared");
+    let (project, commits) = history::project(2);
+    fill(&project, &commits, &["a"]);
+    project.rbench(&["push", &server.url("pusher", "shared")]).ok();
+    // A change that was confirmed.
+    server.sql("shared", "UPDATE rbench.result SET verdict = 'regressed'");
+    let mut reader = server.client("reader", "shared");
+    let root: String = reader.query_one("SELECT project FROM rbench.machines", &[]).unwrap().get(0);
+    let text =
+        fs::read_to_string(sources::project().join("templates/grafana/rbench.json")).unwrap();
+    let dashboard: Value = serde_json::from_str(&text).unwrap();
+    let panels = dashboard["panels"].as_array().unwrap().iter();
+    let panels = panels.map(|panel| &panel["targets"][0]["rawSql"]);
+    let variables = dashboard["templating"]["list"].as_array().unwrap().iter().skip(1);
+    let variables = variables.map(|variable| &variable["query"]);
+    let queries: Vec<&str> = panels.chain(variables).map(|query| query.as_str().unwrap()).collect();
+    assert_eq!(queries.len(), 9);
+    for query in queries {
+        let query = query
+            .replace("$__timeFilter(head_time)", "head_time BETWEEN '2020-01-01' AND now()")
+            .replace("${project}", &root)
+            .replace("${class}", "ax42")
+            .replace("${benchmark}", "parse/1")
+            .replace("${metric}", "wall");
+        let rows = reader.query(&query, &[]).unwrap_or_else(|error| panic!("{query}: {error:?}"));
+        assert!(!rows.is_empty(), "{query}");
+    }
+}
+
 /// Runs `openssl`.
 fn openssl(server: &Server, arguments: &str) {
     let mut command = Command::new("openssl");
@@ -415,7 +451,7 @@ fn pooler_may_give_each_transaction_another_connection() {
     let settings = settings.replace("dbname=shared", "dbname=shared user=worker");
     let file = server.directory().join("pgbouncer.ini");
     fs::write(&file, settings).unwrap();
-    let mut pooler = server.program("/usr/sbin/pgbouncer").arg(&file).spawn().unwrap();
+    let mut pooler = server.program("/usr/sbin/pgbouncer").arg("-q").arg(&file).spawn().unwrap();
     let (project, commits) = history::project(2);
     fill(&project, &commits, &["a", "b", "c"]);
     let place = format!("postgres://worker@127.0.0.1:{port}/shared");

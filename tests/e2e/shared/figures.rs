@@ -69,7 +69,9 @@ fn figures_of_a_database() {
             .collect();
         barrier.wait();
         let start = Instant::now();
-        writers.into_iter().for_each(|writer| writer.join().unwrap());
+        for writer in writers {
+            writer.join().unwrap();
+        }
         start.elapsed().as_secs_f64()
     });
     let documents = (WRITERS * DOCUMENTS) as f64 / took;
