@@ -32,6 +32,7 @@ pub fn run(args: &CompareArgs, shared: &SharedVariables) -> Result<Exit> {
     let kept = if args.stored { SavedHandler::Nothing } else { SavedHandler::Compilations };
     let interrupt = Interrupt::on_signals(kept)?;
     let project = project_of(&args.experiment.target)?;
+    let place = push::place_after_work(args.push, shared, &console);
     let each = each(args)?;
     for args in &each {
         project.check_tables(&args.versions.names()?, &console)?;
@@ -52,9 +53,7 @@ pub fn run(args: &CompareArgs, shared: &SharedVariables) -> Result<Exit> {
     if !args.stored {
         announcement::finished(&console, start);
     }
-    if args.push {
-        push::after_work(&project, shared, &args.given, &console);
-    }
+    push::after_work(&project, place.as_ref(), &args.given, &console);
     Ok(exit)
 }
 

@@ -37,14 +37,23 @@ pub fn run(args: &PushArgs, shared: &SharedVariables) -> Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// Does the same after measuring. A failure is only a warning: the results are stored, and the verdict stands.
+/// The place for the results of a command with `--push`. Without one, it warns before anything is measured: a job of a
+/// fork has no secrets, and still compares.
+pub fn place_after_work(push: bool, shared: &SharedVariables, console: &Console) -> Option<Place> {
+    let place = push.then(|| shared.place(None))?;
+    place.map_err(|error| console.line(&format!("warning: --push sends nothing: {error}"))).ok()
+}
+
+/// Sends what the place lacks after measuring, if there is a place. A failure is only a warning: the results are stored,
+/// and the verdict stands.
 pub fn after_work(
     project: &Project,
-    shared: &SharedVariables,
+    place: Option<&Place>,
     given: &GivenOptions,
     console: &Console,
 ) {
-    let sent = shared.place(None).and_then(|place| push(project, &place, given, console));
+    let Some(place) = place else { return };
+    let sent = push(project, place, given, console);
     console.line(&sent.unwrap_or_else(|error| {
         let again = given.suggest("push", &[], &[]);
         format!("warning: {error}\nhint: the results are stored; send them later with: {again}")

@@ -36,6 +36,7 @@ pub fn run(args: &RunArgs, shared: &SharedVariables) -> Result<Exit> {
     let output = Output::with_files(args.report.format, &args.report.output.files)?;
     let interrupt = Interrupt::on_signals(SavedHandler::Compilations)?;
     let project = project_of(&args.experiment.target)?;
+    let place = push::place_after_work(args.push, shared, &console);
     project.check_tables(&args.revisions, &console)?;
     let purpose = match args.revisions.as_slice() {
         [revision] if !is_range(revision) => Purpose::OneVersion,
@@ -62,9 +63,7 @@ pub fn run(args: &RunArgs, shared: &SharedVariables) -> Result<Exit> {
     let exit = run.session.runner.end(start, exit)?;
     if !only_plan {
         announcement::finished(&console, start);
-    }
-    if args.push && !only_plan {
-        push::after_work(&project, shared, &args.given, &console);
+        push::after_work(&project, place.as_ref(), &args.given, &console);
     }
     Ok(exit)
 }

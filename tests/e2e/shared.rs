@@ -258,8 +258,10 @@ fn results_are_sent_after_measuring_without_changing_the_verdict() {
     let measured = project.rbench(&compare).env("RBENCH_SHARED_FILE", &file).run();
     measured.assert_stderr_has(&["sent 1 experiment to", "which had 0"]);
     let run = [&["run"], &RUN[1..], &["--push"]].concat();
+    let unsent = project.rbench(&run).ok();
+    unsent.assert_stderr_has(&["--push sends nothing: no place of shared results is given"]);
     let run = project.rbench(&run).env("RBENCH_SHARED", &directory).ok();
-    run.assert_stderr_has(&["sent 1 experiment to", "which had 1"]);
+    run.assert_stderr_has(&["sent 2 experiments to", "which had 1"]);
 
     // Nothing listens there. The password is in no output and in no log.
     let place = "postgres://me:s3cret@127.0.0.1:1/x?connect_timeout=1";

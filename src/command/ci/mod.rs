@@ -77,6 +77,7 @@ fn compare_and_publish(
     }
     let interrupt = Interrupt::on_signals(SavedHandler::Compilations)?;
     let project = project_of(&args.experiment.target)?;
+    let place = push::place_after_work(args.push, shared, console);
     project.check_tables(&args.versions.names()?, console)?;
     let Some(outcome) = compare::compared(&project, &args, true, console, &interrupt)? else {
         return Ok(Exit::Success);
@@ -95,9 +96,7 @@ fn compare_and_publish(
         announcement::finished(console, start);
     }
     job.publish(&report.comparison(), exit, ignores_regressions, &sources)?;
-    if args.push {
-        push::after_work(&project, shared, &args.given, console);
-    }
+    push::after_work(&project, place.as_ref(), &args.given, console);
     Ok(exit)
 }
 

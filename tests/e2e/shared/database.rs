@@ -330,7 +330,7 @@ fn hostile_documents_of_a_database_are_refused_by_name() {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn every_query_of_the_dashboard_has_rows() {
+fn every_query_of_the_dashboard_and_the_docs_works() {
     let server = server("shared");
     let (project, commits) = history::project(2);
     fill(&project, &commits, &["a"]);
@@ -358,6 +358,17 @@ fn every_query_of_the_dashboard_has_rows() {
         let rows = reader.query(&query, &[]).unwrap_or_else(|error| panic!("{query}: {error:?}"));
         assert!(!rows.is_empty(), "{query}");
     }
+    let page = fs::read_to_string(sources::project().join("docs/shared.md")).unwrap();
+    let blocks = page.split("```sql\n").skip(1).map(|rest| rest.split("```").next().unwrap());
+    let blocks: Vec<&str> = blocks.collect();
+    assert_eq!(blocks.len(), 3);
+    for block in blocks {
+        server.sql("shared", block);
+    }
+    assert!(there(&server, "shared").is_empty(), "measurements of 2023 are old");
+    // What was deleted on purpose does not come back.
+    let again = project.rbench(&["push", &server.url("pusher", "shared")]).ok();
+    again.assert_stderr_has(&["sent 0 experiments"]);
 }
 
 /// Runs `openssl`.
