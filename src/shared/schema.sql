@@ -2,7 +2,7 @@
 -- Users have a role below, which permits functions and views: nobody but the owner can change or delete anything.
 
 DO $$ BEGIN
-    -- Two commands at once, and also those of two databases, which share their roles.
+    -- Two commands at once wait for each other.
     PERFORM pg_advisory_xact_lock(hashtext('cargo-rbench'));
     CREATE SCHEMA IF NOT EXISTS rbench;
     IF (SELECT nspowner FROM pg_namespace WHERE nspname = 'rbench') <> current_user::regrole THEN
