@@ -272,11 +272,11 @@ fn results_are_sent_after_measuring_without_changing_the_verdict() {
         "send them later with: cargo rbench push",
     ]);
     assert_eq!(ci.status(), measured.status(), "{}", ci.told());
+    let pushed = project.rbench(&["push", place, "-vv"]).fails_with(2);
     let logs = fs::read_dir(project.storage().join("logs/runs")).unwrap();
     let logs: Vec<_> = logs.map(|log| fs::read_to_string(log.unwrap().path()).unwrap()).collect();
-    assert!(logs.iter().any(|log| log.contains("127.0.0.1")));
-    project.rbench(&["push", place]).fails_with(2);
-    for text in logs.into_iter().chain([ci.told()]) {
+    assert!(logs.iter().any(|log| log.contains("postgres://me:VALUE@127.0.0.1:1/x?VALUE")));
+    for text in logs.into_iter().chain([ci.told(), pushed.stderr()]) {
         assert!(!text.contains("s3cret"), "{text}");
     }
 }
